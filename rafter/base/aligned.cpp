@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/base/aligned.hpp>
+
+#include <cstdlib>
+#include <string>
+#include <sys/mman.h>
+
+#include <rafter/base/error.hpp>
+
+namespace rafter::base {
+
+void* allocate_aligned(std::size_t bytes) {
+  constexpr std::size_t huge = std::size_t(2) << 20;
+  const bool is_large = bytes >= 2 * huge;
+  const std::size_t alignment = is_large ? huge : 64;
+  const std::size_t size = (bytes + alignment - 1) / alignment * alignment;
+  void* pointer = std::aligned_alloc(alignment, size == 0 ? alignment : size);
+  if (pointer == nullptr)
+    throw EnvironmentError("out of memory: " + std::to_string(bytes >> 20) + " MiB could not be allocated");
+  if (is_large) madvise(pointer, size, MADV_HUGEPAGE);
+  return pointer;
+}
+
+void free_aligned(void* pointer) noexcept { std::free(pointer); }
+
+} // namespace rafter::base

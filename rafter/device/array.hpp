@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <span>
+
+#include <rafter/base/aligned.hpp>
+#include <rafter/base/error.hpp>
+#include <rafter/device/device.hpp>
+
+namespace rafter::device {
+
+/// An array that lives on host and device. Access says what it is for: read (valid data wanted), write (valid data
+/// wanted, will be changed), overwrite (everything will be replaced); copies happen only when the side asked for is stale. On a
+/// device that shares host memory both sides are the same memory.
+template <class T>
+class Array {
+public:
+  Array() = default;
+  Array(std::shared_ptr<Device> device, std::size_t size) : Array(std::move(device), base::AlignedVector<T>(size)) {}
+  Array(std::shared_ptr<Device> device, base::AlignedVector<T> values)
+      : device_(std::move(device)), host_(std::move(values)) {
+    buffer_ = device_->shares_host_memory() ? device_->wrap(host_.data(), host_.size() * sizeof(T))
+                                            : device_->allocate(host_.size() * sizeof(T));
+  }
+  Array(Array&&) noexcept = default;
+  Array& operator=(Array&&) noexcept = default;
+  Array(const Array&) = delete;
+  Array& operator=(const Array&) = delete;
+
+  std::size_t size() const { return host_.size(); }
+  const std::shared_ptr<Device>& device() const { return device_; }
+
+  std::span<const T> host_read() const {
+    to_host();
+    return host_;
+  }
+  std::span<T> host_write() {
+    to_host();
+    is_device_valid_ = is_shared();
+    return host_;
+  }
+  std::span<T> host_overwrite() {
+    is_host_valid_ = true;
+    is_device_valid_ = is_shared();
+    return host_;
+  }
+  Buffer* device_read() const {
+    to_device();
+    return buffer_.get();
+  }
+  Buffer* device_write() {
+    to_device();
+    is_host_valid_ = is_shared();
+    return buffer_.get();
+  }
+  Buffer* device_overwrite() {
+    is_device_valid_ = true;
+    is_host_valid_ = is_shared();
+    return buffer_.get();
+  }
+
+private:
+  bool is_shared() const { return device_->shares_host_memory(); }
+  void to_host() const {
+    if (!is_host_valid_) buffer_->copy_to_host(host_.data(), host_.size() * sizeof(T));
+    is_host_valid_ = true;
+  }
+  void to_device() const {
+    if (!is_device_valid_ && !is_shared()) buffer_->copy_from_host(host_.data(), host_.size() * sizeof(T));
+    is_device_valid_ = true;
+  }
+  std::shared_ptr<Device> device_;
+  mutable base::AlignedVector<T> host_;
+  std::shared_ptr<Buffer> buffer_;
+  mutable bool is_host_valid_ = true, is_device_valid_ = false;
+};
+
+using Vector = Array<double>;
+
+} // namespace rafter::device

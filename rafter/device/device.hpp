@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+/// Where kernels run. Five small types: Device, Buffer, Program, Kernel (with bound arguments: Task) and Event.
+namespace rafter::device {
+
+/// Memory of a device. Owned through the pointer that Device::allocate returns.
+class Buffer {
+public:
+  virtual ~Buffer() = default;
+  virtual std::size_t size_bytes() const = 0;
+  virtual void copy_from_host(const void* source, std::size_t bytes) = 0;
+  virtual void copy_to_host(void* destination, std::size_t bytes) const = 0;
+  /// Address that kernels receive (host-like devices: an ordinary pointer).
+  virtual void* handle() const = 0;
+};
+
+/// An entry point of a program. Host entry points have the C signature
+/// void name(void* const* arguments, int64_t begin, int64_t end): the buffers in order, then a range of batches.
+class Kernel {
+public:
+  virtual ~Kernel() = default;
+  virtual const std::string& name() const = 0;
+};
+
+class Program {
+public:
+  virtual ~Program() = default;
+  /// Throws InternalError when the program has no such entry point.
+  virtual std::shared_ptr<const Kernel> kernel(const std::string& name) const = 0;
+};
+
+/// Completion of what was submitted. Host-like devices finish before they return one.
+class Event {
+public:
+  virtual ~Event() = default;
+  virtual void wait() = 0;
+};
+
+/// A kernel with its arguments on a range of batches.
+struct Task {
+  const Kernel* kernel = nullptr;
+  std::span<Buffer* const> arguments; ///< must outlive the run
+  std::int64_t begin = 0, end = 0;
+};
+
+struct CompileOptions {
+  std::string language = "c";       ///< spelling table that produced the source
+  std::string compiler;             ///< "" = the device's default ("gcc", "clang", or a path)
+  std::vector<std::string> flags;   ///< appended to the defaults
+};
+
+class Device {
+public:
+  virtual ~Device() = default;
+  virtual std::string name() const = 0;           ///< "host", "checked"
+  virtual int num_threads() const = 0;
+  virtual bool shares_host_memory() const = 0;    ///< true: buffers may wrap host memory, copies are unnecessary
+  virtual std::shared_ptr<Buffer> allocate(std::size_t bytes) = 0;
+  /// A buffer over host memory that outlives it (devices that share host memory); else InternalError.
+  virtual std::shared_ptr<Buffer> wrap(void* host, std::size_t bytes) = 0;
+  /// Compiles or takes from the cache. Throws EnvironmentError (command, log and kept source named) on failure.
+  virtual std::shared_ptr<const Program> compile(const std::string& source, const CompileOptions& options = {}) = 0;
+  /// Runs tasks that may run at the same time (they write disjoint data), in any order on any thread.
+  virtual std::shared_ptr<Event> run(std::span<const Task> tasks) = 0;
+};
+
+/// Device from its name as --device gives it: "host", "checked". num_threads 0: all cores that the process may use.
+/// Throws InputError for unknown names, EnvironmentError for devices that this machine or build lacks.
+std::shared_ptr<Device> make_device(const std::string& name, int num_threads = 0);
+
+} // namespace rafter::device

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <vector>
+
+#include <rafter/element/cell.hpp>
+
+namespace rafter::element {
+
+enum class QuadratureKind : std::uint8_t { gauss, gll };
+
+/// A rule on a reference cell. On interval, quadrilateral and hexahedron it is the tensor product of a 1D rule (kept in
+/// points_1d, weights_1d; first coordinate fastest); elsewhere points_1d is empty.
+struct Quadrature {
+  Shape shape = Shape::point;
+  int degree = 0;              ///< exact for polynomials of this total degree (tensor shapes: of this degree per direction)
+  std::vector<double> points;  ///< shape (point, dimension), row-major
+  std::vector<double> weights; ///< shape (point); their sum is reference_volume(shape)
+  std::vector<double> points_1d, weights_1d;
+  int num_points() const { return static_cast<int>(weights.size()); }
+};
+
+/// The smallest rule of the kind that is exact to `degree` (gll: tensor shapes only; Gauss rules elsewhere).
+/// Throws InputError for degrees out of range (max_quadrature_degree).
+Quadrature make_quadrature(Shape shape, int degree, QuadratureKind kind = QuadratureKind::gauss);
+
+/// The rule with `num_points` points per direction: tensor Gauss or GLL on tensor shapes, collapsed Gauss-Jacobi elsewhere.
+Quadrature make_quadrature_with_points(Shape shape, int num_points, QuadratureKind kind = QuadratureKind::gauss);
+
+inline constexpr int max_quadrature_degree = 60;
+
+/// 1D rules on [-1,1]: points ascending.
+struct Rule1D {
+  std::vector<double> points, weights;
+};
+Rule1D gauss_jacobi(int num_points, double alpha); ///< weight (1-x)^alpha, alpha >= 0 (0: Gauss-Legendre)
+Rule1D gauss_lobatto(int num_points);              ///< Gauss-Lobatto-Legendre, num_points >= 2
+
+} // namespace rafter::element

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/form/scalar_graph.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+
+namespace rafter::form {
+
+namespace {
+
+constexpr std::array op_table{
+    ScalarOpInfo{"constant", 0, 0}, ScalarOpInfo{"atom", 0, 0},  ScalarOpInfo{"add", 2, 1},   ScalarOpInfo{"sub", 2, 1},
+    ScalarOpInfo{"mul", 2, 1},      ScalarOpInfo{"div", 2, 1},   ScalarOpInfo{"neg", 1, 0},   ScalarOpInfo{"pow", 2, 1},
+    ScalarOpInfo{"sqrt", 1, 1},     ScalarOpInfo{"exp", 1, 1},   ScalarOpInfo{"log", 1, 1},   ScalarOpInfo{"sin", 1, 1},
+    ScalarOpInfo{"cos", 1, 1},      ScalarOpInfo{"tan", 1, 1},   ScalarOpInfo{"asin", 1, 1},  ScalarOpInfo{"acos", 1, 1},
+    ScalarOpInfo{"atan", 1, 1},     ScalarOpInfo{"atan2", 2, 1}, ScalarOpInfo{"sinh", 1, 1},  ScalarOpInfo{"cosh", 1, 1},
+    ScalarOpInfo{"tanh", 1, 1},     ScalarOpInfo{"abs", 1, 0},   ScalarOpInfo{"sign", 1, 0},  ScalarOpInfo{"min", 2, 0},
+    ScalarOpInfo{"max", 2, 0},      ScalarOpInfo{"lt", 2, 0},    ScalarOpInfo{"le", 2, 0},    ScalarOpInfo{"eq", 2, 0},
+    ScalarOpInfo{"ne", 2, 0},       ScalarOpInfo{"and", 2, 0},   ScalarOpInfo{"or", 2, 0},    ScalarOpInfo{"not", 1, 0},
+    ScalarOpInfo{"select", 3, 0}};
+static_assert(op_table.size() == static_cast<std::size_t>(ScalarOp::select) + 1);
+
+bool is_commutative(ScalarOp op) {
+  return op == ScalarOp::add || op == ScalarOp::mul || op == ScalarOp::min || op == ScalarOp::max || op == ScalarOp::eq ||
+         op == ScalarOp::ne || op == ScalarOp::logical_and || op == ScalarOp::logical_or;
+}
+
+std::string key_of(const ScalarNode& node) {
+  std::string key(1 + 3 * sizeof(NodeId) + sizeof(double) + 1 + 3 * sizeof(int), '\0');
+  char* out = key.data();
+  const auto put = [&out](const auto& value) {
+    std::memcpy(out, &value, sizeof(value));
+    out += sizeof(value);
+  };
+  put(node.op);
+  put(node.operands);
+  put(node.value);
+  put(node.atom.kind);
+  put(node.atom.a);
+  put(node.atom.b);
+  put(node.atom.c);
+  return key;
+}
+
+} // namespace
+
+const ScalarOpInfo& info(ScalarOp op) { return op_table[static_cast<std::size_t>(op)]; }
+
+std::string to_string(const Atom& atom) {
+  constexpr std::array names{"parameter",       "cell_coefficient", "x",          "n",        "field", "test", "trial",
+                             "reference_field", "reference_test",   "reference_trial", "J", "stored"};
+  return fmt::format("{}[{},{},{}]", names[static_cast<std::size_t>(atom.kind)], atom.a, atom.b, atom.c);
+}
+
+double apply(ScalarOp op, double a, double b, double c) {
+  switch (op) {
+  case ScalarOp::add: return a + b;
+  case ScalarOp::sub: return a - b;
+  case ScalarOp::mul: return a * b;
+  case ScalarOp::div: return a / b;
+  case ScalarOp::neg: return -a;
+  case ScalarOp::pow: return std::pow(a, b);
+  case ScalarOp::sqrt: return std::sqrt(a);
+  case ScalarOp::exp: return std::exp(a);
+  case ScalarOp::log: return std::log(a);
+  case ScalarOp::sin: return std::sin(a);
+  case ScalarOp::cos: return std::cos(a);
+  case ScalarOp::tan: return std::tan(a);
+  case ScalarOp::asin: return std::asin(a);
+  case ScalarOp::acos: return std::acos(a);
+  case ScalarOp::atan: return std::atan(a);
+  case ScalarOp::atan2: return std::atan2(a, b);
+  case ScalarOp::sinh: return std::sinh(a);
+  case ScalarOp::cosh: return std::cosh(a);
+  case ScalarOp::tanh: return std::tanh(a);
+  case ScalarOp::abs: return std::fabs(a);
+  case ScalarOp::sign: return static_cast<double>((a > 0) - (a < 0));
+  case ScalarOp::min: return a < b ? a : b;
+  case ScalarOp::max: return a > b ? a : b;
+  case ScalarOp::lt: return a < b;
+  case ScalarOp::le: return a <= b;
+  case ScalarOp::eq: return a == b;
+  case ScalarOp::ne: return a != b;
+  case ScalarOp::logical_and: return a != 0 && b != 0;
+  case ScalarOp::logical_or: return a != 0 || b != 0;
+  case ScalarOp::logical_not: return a == 0;
+  case ScalarOp::select: return a != 0 ? b : c;
+  case ScalarOp::constant:
+  case ScalarOp::atom: break;
+  }
+  throw base::InternalError("apply: not an operation");
+}
+
+bool ScalarGraph::is_constant(NodeId id, double value) const {
+  const auto& node = (*this)[id];
+  return node.op == ScalarOp::constant && node.value == value;
+}
+
+NodeId ScalarGraph::intern(ScalarNode node) {
+  const auto [entry, is_new] = index_.try_emplace(key_of(node), static_cast<NodeId>(nodes_.size()));
+  if (is_new) nodes_.push_back(node);
+  return entry->second;
+}
+
+NodeId ScalarGraph::constant(double value) {
+  ScalarNode node;
+  node.value = value == 0 ? 0.0 : value; // one zero
+  return intern(node);
+}
+
+NodeId ScalarGraph::atom(const Atom& atom) {
+  ScalarNode node;
+  node.op = ScalarOp::atom;
+  node.atom = atom;
+  return intern(node);
+}
+
+NodeId ScalarGraph::make(ScalarOp op, NodeId a, NodeId b, NodeId c) {
+  const int arity = info(op).arity;
+  const auto is_const = [this](NodeId id) { return id >= 0 && (*this)[id].op == ScalarOp::constant; };
+  const auto is_neg = [this](NodeId id) { return (*this)[id].op == ScalarOp::neg; };
+  if (is_const(a) && (arity < 2 || is_const(b)) && (arity < 3 || is_const(c)))
+    return constant(rafter::form::apply(op, (*this)[a].value, arity > 1 ? (*this)[b].value : 0.0,
+                                        arity > 2 ? (*this)[c].value : 0.0));
+  switch (op) {
+  case ScalarOp::add:
+    if (is_constant(a, 0)) return b;
+    if (is_constant(b, 0)) return a;
+    if (is_neg(b)) return make(ScalarOp::sub, a, (*this)[b].operands[0]);
+    if (is_neg(a)) return make(ScalarOp::sub, b, (*this)[a].operands[0]);
+    break;
+  case ScalarOp::sub:
+    if (is_constant(b, 0)) return a;
+    if (is_constant(a, 0)) return make(ScalarOp::neg, b);
+    if (a == b) return constant(0);
+    if (is_neg(b)) return make(ScalarOp::add, a, (*this)[b].operands[0]);
+    break;
+  case ScalarOp::mul:
+    if (is_constant(a, 0) || is_constant(b, 0)) return constant(0);
+    if (is_constant(a, 1)) return b;
+    if (is_constant(b, 1)) return a;
+    if (is_constant(a, -1)) return make(ScalarOp::neg, b);
+    if (is_constant(b, -1)) return make(ScalarOp::neg, a);
+    if (is_neg(a) && is_neg(b)) return make(ScalarOp::mul, (*this)[a].operands[0], (*this)[b].operands[0]);
+    if (is_neg(a)) return make(ScalarOp::neg, make(ScalarOp::mul, (*this)[a].operands[0], b));
+    if (is_neg(b)) return make(ScalarOp::neg, make(ScalarOp::mul, a, (*this)[b].operands[0]));
+    break;
+  case ScalarOp::div:
+    if (is_constant(a, 0)) return a;
+    if (is_constant(b, 1)) return a;
+    // A power of two divides exactly; other constants keep their division, which rounds differently.
+    if (is_const(b)) {
+      int exponent = 0;
+      if (std::fabs(std::frexp((*this)[b].value, &exponent)) == 0.5) return make(ScalarOp::mul, a, constant(1 / (*this)[b].value));
+    }
+    break;
+  case ScalarOp::neg:
+    if (is_neg(a)) return (*this)[a].operands[0];
+    if ((*this)[a].op == ScalarOp::sub) return make(ScalarOp::sub, (*this)[a].operands[1], (*this)[a].operands[0]);
+    break;
+  case ScalarOp::pow:
+    if (is_constant(b, 0)) return constant(1);
+    if (is_constant(b, 1)) return a;
+    if (is_constant(b, 0.5)) return make(ScalarOp::sqrt, a);
+    // small integer powers are products: exact sign behaviour and no call in a kernel
+    if (is_const(b)) {
+      const double exponent = (*this)[b].value;
+      if (exponent == std::floor(exponent) && std::fabs(exponent) <= 16) {
+        NodeId power = -1;
+        NodeId square = a;
+        for (int n = static_cast<int>(std::fabs(exponent)); n > 0; n /= 2) {
+          if (n % 2 == 1) power = power < 0 ? square : make(ScalarOp::mul, power, square);
+          if (n > 1) square = make(ScalarOp::mul, square, square);
+        }
+        return exponent < 0 ? make(ScalarOp::div, constant(1), power) : power;
+      }
+    }
+    break;
+  case ScalarOp::select:
+    if (is_const(a)) return (*this)[a].value != 0 ? b : c;
+    if (b == c) return b;
+    break;
+  default: break;
+  }
+  if (is_commutative(op) && b < a) std::swap(a, b);
+  ScalarNode node;
+  node.op = op;
+  node.operands = {a, arity > 1 ? b : -1, arity > 2 ? c : -1};
+  return intern(node);
+}
+
+NodeId ScalarGraph::import(const ScalarGraph& source, NodeId root, std::unordered_map<NodeId, NodeId>& memo,
+                           const std::function<NodeId(const Atom&)>& leaf) {
+  const std::array roots{root};
+  for (const NodeId id : source.reachable(roots)) {
+    if (memo.contains(id)) continue;
+    const ScalarNode node = source[id];
+    NodeId result = -1;
+    if (node.op == ScalarOp::constant) result = constant(node.value);
+    else if (node.op == ScalarOp::atom) {
+      result = leaf(node.atom);
+      if (result < 0) result = atom(node.atom);
+    } else {
+      std::array<NodeId, 3> operands{-1, -1, -1};
+      for (std::size_t i = 0; i < 3; ++i)
+        if (node.operands[i] >= 0) operands[i] = memo.at(node.operands[i]);
+      result = make(node.op, operands[0], operands[1], operands[2]);
+    }
+    memo[id] = result;
+  }
+  return memo.at(root);
+}
+
+bool ScalarGraph::linear_coefficients(NodeId root, const std::function<bool(const Atom&)>& is_argument,
+                                      std::map<Atom, NodeId>& coefficients, NodeId* offending) {
+  // An empty map stands for zero; nullopt for "free of arguments and not zero".
+  using Linear = std::optional<std::map<Atom, NodeId>>;
+  std::unordered_map<NodeId, Linear> memo;
+  const std::array roots{root};
+  const auto fail = [offending](NodeId id) {
+    if (offending != nullptr) *offending = id;
+    return false;
+  };
+  const auto scaled = [this](const std::map<Atom, NodeId>& terms, const std::function<NodeId(NodeId)>& scale) {
+    std::map<Atom, NodeId> result;
+    for (const auto& [atom, coefficient] : terms) result[atom] = scale(coefficient);
+    return result;
+  };
+  const auto merged = [this](const std::map<Atom, NodeId>& a, const std::map<Atom, NodeId>& b,
+                             const std::function<NodeId(NodeId, NodeId)>& combine) {
+    std::map<Atom, NodeId> result = a;
+    const NodeId zero = constant(0);
+    for (auto& [atom, coefficient] : result) {
+      const auto other = b.find(atom);
+      coefficient = combine(coefficient, other == b.end() ? zero : other->second);
+    }
+    for (const auto& [atom, coefficient] : b)
+      if (!a.contains(atom)) result[atom] = combine(zero, coefficient);
+    return result;
+  };
+  const auto as_terms = [this](const Linear& linear, NodeId id, std::map<Atom, NodeId>& terms) {
+    if (linear) terms = *linear;
+    return linear.has_value() || is_constant(id, 0);
+  };
+  for (const NodeId id : reachable(roots)) {
+    const ScalarNode node = (*this)[id];
+    const auto operand = [&](std::size_t i) -> const Linear& { return memo.at(node.operands[i]); };
+    Linear result;
+    if (node.op == ScalarOp::atom) {
+      if (is_argument(node.atom)) result = std::map<Atom, NodeId>{{node.atom, constant(1)}};
+    } else if (node.op != ScalarOp::constant) {
+      bool any = false;
+      for (std::size_t i = 0; i < 3; ++i) any = any || (node.operands[i] >= 0 && operand(i).has_value());
+      if (any) {
+        std::map<Atom, NodeId> a, b;
+        switch (node.op) {
+        case ScalarOp::add:
+        case ScalarOp::sub:
+          if (!as_terms(operand(0), node.operands[0], a) || !as_terms(operand(1), node.operands[1], b)) return fail(id);
+          result = merged(a, b, [this, op = node.op](NodeId x, NodeId y) { return make(op, x, y); });
+          break;
+        case ScalarOp::neg: result = scaled(*operand(0), [this](NodeId x) { return neg(x); }); break;
+        case ScalarOp::mul: {
+          if (operand(0) && operand(1)) return fail(id);
+          const std::size_t side = operand(0) ? 0 : 1;
+          const NodeId factor = node.operands[1 - side];
+          result = scaled(*operand(side), [this, factor](NodeId x) { return mul(x, factor); });
+          break;
+        }
+        case ScalarOp::div: {
+          if (operand(1)) return fail(id);
+          const NodeId divisor = node.operands[1];
+          result = scaled(*operand(0), [this, divisor](NodeId x) { return div(x, divisor); });
+          break;
+        }
+        case ScalarOp::select: {
+          if (operand(0)) return fail(id);
+          if (!as_terms(operand(1), node.operands[1], a) || !as_terms(operand(2), node.operands[2], b)) return fail(id);
+          const NodeId condition = node.operands[0];
+          result = merged(a, b, [this, condition](NodeId x, NodeId y) { return make(ScalarOp::select, condition, x, y); });
+          break;
+        }
+        default: return fail(id);
+        }
+      }
+    }
+    memo[id] = std::move(result);
+  }
+  return as_terms(memo.at(root), root, coefficients) || fail(root);
+}
+
+std::vector<NodeId> ScalarGraph::reachable(std::span<const NodeId> roots) const {
+  std::vector<char> is_reached(nodes_.size(), 0);
+  for (const NodeId root : roots) is_reached[static_cast<std::size_t>(root)] = 1;
+  for (std::size_t i = nodes_.size(); i-- > 0;)
+    if (is_reached[i])
+      for (const NodeId operand : nodes_[i].operands)
+        if (operand >= 0) is_reached[static_cast<std::size_t>(operand)] = 1;
+  std::vector<NodeId> order;
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    if (is_reached[i]) order.push_back(static_cast<NodeId>(i));
+  return order;
+}
+
+std::vector<char> ScalarGraph::depends_on(const std::function<bool(const Atom&)>& predicate) const {
+  std::vector<char> result(nodes_.size(), 0);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const auto& node = nodes_[i];
+    if (node.op == ScalarOp::atom) result[i] = predicate(node.atom);
+    for (const NodeId operand : node.operands)
+      if (operand >= 0 && result[static_cast<std::size_t>(operand)]) result[i] = 1;
+  }
+  return result;
+}
+
+std::vector<double> ScalarGraph::evaluate(std::span<const NodeId> roots,
+                                          const std::function<double(const Atom&)>& atom_value) const {
+  std::vector<double> values(nodes_.size(), 0.0);
+  for (const NodeId id : reachable(roots)) {
+    const auto& node = (*this)[id];
+    const auto operand = [&](std::size_t i) {
+      return node.operands[i] >= 0 ? values[static_cast<std::size_t>(node.operands[i])] : 0.0;
+    };
+    auto& value = values[static_cast<std::size_t>(id)];
+    if (node.op == ScalarOp::constant) value = node.value;
+    else if (node.op == ScalarOp::atom) value = atom_value(node.atom);
+    else value = rafter::form::apply(node.op, operand(0), operand(1), operand(2));
+  }
+  std::vector<double> result;
+  for (const NodeId root : roots) result.push_back(values[static_cast<std::size_t>(root)]);
+  return result;
+}
+
+std::string ScalarGraph::to_string(NodeId id) const {
+  const auto& node = (*this)[id];
+  if (node.op == ScalarOp::constant) return fmt::format("{}", node.value);
+  if (node.op == ScalarOp::atom) return rafter::form::to_string(node.atom);
+  std::string text = std::string(info(node.op).name) + "(";
+  for (int i = 0; i < info(node.op).arity; ++i)
+    text += (i > 0 ? ", " : "") + to_string(node.operands[static_cast<std::size_t>(i)]);
+  return text + ")";
+}
+
+} // namespace rafter::form

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <rafter/mesh/mesh.hpp>
+
+/// The order in which kernels visit cells: blocks of equal cells, batches of `lanes` cells side by side in SIMD lanes,
+/// chunks of batches that one thread works on, and stages of chunks that share no vertex and so may run at the same time.
+namespace rafter::mesh {
+
+/// affine: J constant on the cell; multilinear: given by the vertices of a tensor cell; isoparametric: everything else.
+enum class MapKind : std::uint8_t { affine, multilinear, isoparametric };
+std::string_view name(MapKind kind);
+
+/// Cells with the same group and map kind, in visiting order.
+struct Block {
+  std::int32_t group = 0;
+  element::Shape shape = element::Shape::hexahedron;
+  MapKind map = MapKind::affine;
+  std::int32_t num_cells = 0, num_batches = 0;
+  std::vector<std::int32_t> cells; ///< cell of the group, shape (batch, lane); lanes past num_cells repeat the last cell
+};
+
+struct Chunk {
+  std::int32_t block = 0, batch_begin = 0, batch_end = 0;
+};
+
+struct CellBatches {
+  int lanes = 8;
+  std::vector<Block> blocks;
+  std::vector<std::vector<Chunk>> stages; ///< run one after the other; the chunks of a stage touch disjoint vertices
+  int num_active(int block, std::int32_t batch) const {
+    const auto& b = blocks[static_cast<std::size_t>(block)];
+    return batch + 1 < b.num_batches ? lanes : static_cast<int>(b.num_cells - (b.num_batches - 1) * lanes);
+  }
+};
+
+struct BatchOptions {
+  int lanes = 8;
+  int batches_per_chunk = 0; ///< 0: chosen from the number of batches, never from the number of threads
+  double affine_tolerance = 1e-12; ///< of |second differences| relative to the cell size
+};
+
+/// Cells follow a Hilbert curve through their centroids, so that a batch is a compact cluster. The result depends on the mesh and
+/// the options alone: sums over cells are then the same for every number of threads.
+CellBatches make_cell_batches(const Mesh& mesh, const BatchOptions& options = {});
+
+/// Exterior facets grouped like cells: one block per (group, local facet number, map kind of the cell).
+struct FacetBlock {
+  std::int32_t group = 0;
+  element::Shape shape = element::Shape::hexahedron; ///< of the cell
+  int local_facet = 0;
+  MapKind map = MapKind::affine;
+  std::int32_t num_facets = 0, num_batches = 0;
+  std::vector<std::int32_t> cells; ///< cell of the group, shape (batch, lane); padded as Block::cells
+};
+
+/// Facets with one of these tags (empty: all exterior facets). Stages as for cells: chunk.block indexes `blocks`.
+struct FacetBatches {
+  int lanes = 8;
+  std::vector<FacetBlock> blocks;
+  std::vector<std::vector<Chunk>> stages;
+};
+FacetBatches make_facet_batches(const Mesh& mesh, std::span<const std::int32_t> tags, const BatchOptions& options = {});
+
+} // namespace rafter::mesh

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rafter/base/aligned.hpp>
+#include <rafter/comm/index_map.hpp>
+#include <rafter/element/element.hpp>
+#include <rafter/form/lowered.hpp>
+#include <rafter/mesh/cell_batches.hpp>
+
+/// Function spaces: numbering of degrees of freedom, made for the kernels.
+///
+/// The dofs of an entity are one *run* of the local vector. Shared entities (vertices, edges, faces between cells): a
+/// run holds (dof, component), component fastest, dofs in the entity's canonical frame. Cell interiors: one run per batch,
+/// (interior dof, component, active lane), lane fastest, so that a full batch loads them as whole vectors. Entities are numbered in
+/// the order in which the batches first touch them (batch order: stage by stage), so the dofs that a batch touches first
+/// are one contiguous range and are zeroed or stored there instead of in a pass of their own.
+namespace rafter::space {
+
+/// Gather pattern of an element on a shape: the same for every batch.
+struct ElementLayout {
+  std::shared_ptr<const element::Element> element;
+  int num_runs = 0;                     ///< shared entities with dofs (vertices, then edges, then faces; not the cell)
+  std::vector<int> run_dims;            ///< entity dimension, shape (run)
+  std::vector<int> run_entities;        ///< local entity number, shape (run)
+  std::vector<int> run_lengths;         ///< dofs (without components), shape (run)
+  std::vector<int> run_dofs;            ///< local dofs of the runs one after the other, each in the cell's order
+  std::vector<int> interior_dofs;       ///< local dofs of the cell interior
+  /// permutations[offset + k] with offset from a batch's permutation table: canonical position of the k-th dof. Offset of the identity
+  /// of each run length is included; offsets of run r, code o: permutation_offsets[r][o].
+  std::vector<std::int32_t> permutations;
+  std::vector<std::vector<std::int32_t>> permutation_offsets; ///< shape (run, orientation code)
+};
+
+/// Where the dofs of the batches of one block live.
+struct BlockDofs {
+  ElementLayout layout;
+  /// First entry of each run, shape (batch, run, lane); padded lanes repeat the last active lane.
+  base::AlignedVector<std::int32_t> run_starts;
+  /// Offsets into layout.permutations, shape (batch, run, lane).
+  base::AlignedVector<std::int32_t> run_permutations;
+  /// First entry of the interior run, shape (batch).
+  std::vector<std::int32_t> interior_starts;
+  /// 1 where all lanes are active and every permutation is the identity: the batch may be gathered by run starts alone.
+  std::vector<std::uint8_t> is_regular;
+  /// [first, last) entries of the local vector that this batch touches first, shape (batch, 2); the interior run is the
+  /// last part of the range.
+  std::vector<std::int32_t> first_touch;
+};
+
+struct SpaceOptions {
+  element::Family family = element::Family::lagrange;
+  int degree = 1;
+  int components = 0; ///< 0: scalar
+  std::string name = "u";
+};
+
+class FunctionSpace : public form::FieldSpace, public std::enable_shared_from_this<FunctionSpace> {
+public:
+  /// Throws InputError when the local numbering would exceed 32 bits or memory.
+  static std::shared_ptr<const FunctionSpace> make(std::shared_ptr<const mesh::Mesh> mesh,
+                                                   std::shared_ptr<const mesh::CellBatches> batches,
+                                                   const SpaceOptions& options);
+
+  const mesh::Mesh& mesh() const { return *mesh_; }
+  std::shared_ptr<const mesh::Mesh> mesh_ptr() const { return mesh_; }
+  const mesh::CellBatches& batches() const { return *batches_; }
+  std::shared_ptr<const mesh::CellBatches> batches_ptr() const { return batches_; }
+  const comm::IndexMap& index_map() const { return index_map_; }
+  std::int64_t num_dofs() const { return index_map_.num_global(); } ///< scalar unknowns, components included
+  std::int64_t num_local() const { return index_map_.num_local(); }
+  const BlockDofs& block(int block) const { return blocks_[static_cast<std::size_t>(block)]; }
+  std::shared_ptr<const element::Element> element(element::Shape shape) const;
+
+  /// Entries of the local vector of one cell: shape (component, local dof). For set-up, output and tests.
+  void cell_dofs(int block, std::int32_t batch, int lane, std::span<std::int32_t> entries) const;
+  /// Position of a cell of the mesh in the batches.
+  struct Position {
+    std::int32_t block = 0, batch = 0;
+    int lane = 0;
+  };
+  Position position(std::int32_t group, std::int32_t cell) const;
+
+  /// The same tables for facet batches (any order of cells): runs of the cells, no interior runs or first touch; there interior_starts
+  /// holds the start per (batch, lane) and `interior_strides` the distance of consecutive interior entries per (batch, lane).
+  struct FacetDofs {
+    ElementLayout layout;
+    base::AlignedVector<std::int32_t> run_starts, run_permutations; ///< shape (batch, run, lane)
+    base::AlignedVector<std::int32_t> interior_starts, interior_strides; ///< shape (batch, lane)
+  };
+  FacetDofs facet_dofs(const mesh::FacetBlock& block, int lanes) const;
+
+  /// Physical coordinates of the nodes of a cell, shape (local dof, gdim).
+  std::vector<double> cell_node_points(std::int32_t group, std::int32_t cell) const;
+
+private:
+  FunctionSpace() = default;
+  std::shared_ptr<const mesh::Mesh> mesh_;
+  std::shared_ptr<const mesh::CellBatches> batches_;
+  comm::IndexMap index_map_;
+  std::vector<BlockDofs> blocks_;
+  std::vector<std::vector<Position>> positions_; ///< shape (group, cell)
+};
+
+/// A function of (x[gdim]) -> components, as Dirichlet data and interpolation take it.
+using PointFunction = std::function<void(std::span<const double> x, std::span<double> values)>;
+
+/// Nodal interpolation into a local vector.
+void interpolate(const FunctionSpace& space, const PointFunction& function, std::span<double> vector);
+
+/// Dirichlet condition on the facets with these tags (empty: whole boundary).
+struct DirichletCondition {
+  std::vector<std::int32_t> tags;
+  bool is_all = false;                 ///< the whole boundary
+  PointFunction value;
+  std::vector<int> components;         ///< constrained components; empty: all
+};
+
+/// Constrained entries, ascending, and their values; later conditions win on shared nodes.
+struct Constraints {
+  std::vector<std::int32_t> entries;
+  std::vector<double> values;
+};
+Constraints make_constraints(const FunctionSpace& space, std::span<const DirichletCondition> conditions);
+
+} // namespace rafter::space
