@@ -13,20 +13,20 @@ namespace rafter::form {
 namespace {
 
 constexpr std::array op_table{
-    ScalarOpInfo{"constant", 0, 0}, ScalarOpInfo{"atom", 0, 0},  ScalarOpInfo{"add", 2, 1},   ScalarOpInfo{"sub", 2, 1},
-    ScalarOpInfo{"mul", 2, 1},      ScalarOpInfo{"div", 2, 1},   ScalarOpInfo{"neg", 1, 0},   ScalarOpInfo{"pow", 2, 1},
-    ScalarOpInfo{"sqrt", 1, 1},     ScalarOpInfo{"exp", 1, 1},   ScalarOpInfo{"log", 1, 1},   ScalarOpInfo{"sin", 1, 1},
-    ScalarOpInfo{"cos", 1, 1},      ScalarOpInfo{"tan", 1, 1},   ScalarOpInfo{"asin", 1, 1},  ScalarOpInfo{"acos", 1, 1},
-    ScalarOpInfo{"atan", 1, 1},     ScalarOpInfo{"atan2", 2, 1}, ScalarOpInfo{"sinh", 1, 1},  ScalarOpInfo{"cosh", 1, 1},
-    ScalarOpInfo{"tanh", 1, 1},     ScalarOpInfo{"abs", 1, 0},   ScalarOpInfo{"sign", 1, 0},  ScalarOpInfo{"min", 2, 0},
-    ScalarOpInfo{"max", 2, 0},      ScalarOpInfo{"lt", 2, 0},    ScalarOpInfo{"le", 2, 0},    ScalarOpInfo{"eq", 2, 0},
-    ScalarOpInfo{"ne", 2, 0},       ScalarOpInfo{"and", 2, 0},   ScalarOpInfo{"or", 2, 0},    ScalarOpInfo{"not", 1, 0},
+    ScalarOpInfo{"constant", 0, 0}, ScalarOpInfo{"atom", 0, 0},  ScalarOpInfo{"add", 2, 1},  ScalarOpInfo{"sub", 2, 1},
+    ScalarOpInfo{"mul", 2, 1},      ScalarOpInfo{"div", 2, 1},   ScalarOpInfo{"neg", 1, 0},  ScalarOpInfo{"pow", 2, 1},
+    ScalarOpInfo{"sqrt", 1, 1},     ScalarOpInfo{"exp", 1, 1},   ScalarOpInfo{"log", 1, 1},  ScalarOpInfo{"sin", 1, 1},
+    ScalarOpInfo{"cos", 1, 1},      ScalarOpInfo{"tan", 1, 1},   ScalarOpInfo{"asin", 1, 1}, ScalarOpInfo{"acos", 1, 1},
+    ScalarOpInfo{"atan", 1, 1},     ScalarOpInfo{"atan2", 2, 1}, ScalarOpInfo{"sinh", 1, 1}, ScalarOpInfo{"cosh", 1, 1},
+    ScalarOpInfo{"tanh", 1, 1},     ScalarOpInfo{"abs", 1, 0},   ScalarOpInfo{"sign", 1, 0}, ScalarOpInfo{"min", 2, 0},
+    ScalarOpInfo{"max", 2, 0},      ScalarOpInfo{"lt", 2, 0},    ScalarOpInfo{"le", 2, 0},   ScalarOpInfo{"eq", 2, 0},
+    ScalarOpInfo{"ne", 2, 0},       ScalarOpInfo{"and", 2, 0},   ScalarOpInfo{"or", 2, 0},   ScalarOpInfo{"not", 1, 0},
     ScalarOpInfo{"select", 3, 0}};
 static_assert(op_table.size() == static_cast<std::size_t>(ScalarOp::select) + 1);
 
 bool is_commutative(ScalarOp op) {
-  return op == ScalarOp::add || op == ScalarOp::mul || op == ScalarOp::min || op == ScalarOp::max || op == ScalarOp::eq ||
-         op == ScalarOp::ne || op == ScalarOp::logical_and || op == ScalarOp::logical_or;
+  return op == ScalarOp::add || op == ScalarOp::mul || op == ScalarOp::min || op == ScalarOp::max ||
+         op == ScalarOp::eq || op == ScalarOp::ne || op == ScalarOp::logical_and || op == ScalarOp::logical_or;
 }
 
 std::string key_of(const ScalarNode& node) {
@@ -51,46 +51,79 @@ std::string key_of(const ScalarNode& node) {
 const ScalarOpInfo& info(ScalarOp op) { return op_table[static_cast<std::size_t>(op)]; }
 
 std::string to_string(const Atom& atom) {
-  constexpr std::array names{"parameter",       "cell_coefficient", "x",          "n",        "field", "test", "trial",
-                             "reference_field", "reference_test",   "reference_trial", "J", "stored"};
+  constexpr std::array names{
+      "parameter",      "cell_coefficient", "x", "n",   "field", "test", "trial",        "reference_field",
+      "reference_test", "reference_trial",  "J", "map", "X",     "N",    "stored_point", "stored_cell"};
   return fmt::format("{}[{},{},{}]", names[static_cast<std::size_t>(atom.kind)], atom.a, atom.b, atom.c);
 }
 
 double apply(ScalarOp op, double a, double b, double c) {
   switch (op) {
-  case ScalarOp::add: return a + b;
-  case ScalarOp::sub: return a - b;
-  case ScalarOp::mul: return a * b;
-  case ScalarOp::div: return a / b;
-  case ScalarOp::neg: return -a;
-  case ScalarOp::pow: return std::pow(a, b);
-  case ScalarOp::sqrt: return std::sqrt(a);
-  case ScalarOp::exp: return std::exp(a);
-  case ScalarOp::log: return std::log(a);
-  case ScalarOp::sin: return std::sin(a);
-  case ScalarOp::cos: return std::cos(a);
-  case ScalarOp::tan: return std::tan(a);
-  case ScalarOp::asin: return std::asin(a);
-  case ScalarOp::acos: return std::acos(a);
-  case ScalarOp::atan: return std::atan(a);
-  case ScalarOp::atan2: return std::atan2(a, b);
-  case ScalarOp::sinh: return std::sinh(a);
-  case ScalarOp::cosh: return std::cosh(a);
-  case ScalarOp::tanh: return std::tanh(a);
-  case ScalarOp::abs: return std::fabs(a);
-  case ScalarOp::sign: return static_cast<double>((a > 0) - (a < 0));
-  case ScalarOp::min: return a < b ? a : b;
-  case ScalarOp::max: return a > b ? a : b;
-  case ScalarOp::lt: return a < b;
-  case ScalarOp::le: return a <= b;
-  case ScalarOp::eq: return a == b;
-  case ScalarOp::ne: return a != b;
-  case ScalarOp::logical_and: return a != 0 && b != 0;
-  case ScalarOp::logical_or: return a != 0 || b != 0;
-  case ScalarOp::logical_not: return a == 0;
-  case ScalarOp::select: return a != 0 ? b : c;
+  case ScalarOp::add:
+    return a + b;
+  case ScalarOp::sub:
+    return a - b;
+  case ScalarOp::mul:
+    return a * b;
+  case ScalarOp::div:
+    return a / b;
+  case ScalarOp::neg:
+    return -a;
+  case ScalarOp::pow:
+    return std::pow(a, b);
+  case ScalarOp::sqrt:
+    return std::sqrt(a);
+  case ScalarOp::exp:
+    return std::exp(a);
+  case ScalarOp::log:
+    return std::log(a);
+  case ScalarOp::sin:
+    return std::sin(a);
+  case ScalarOp::cos:
+    return std::cos(a);
+  case ScalarOp::tan:
+    return std::tan(a);
+  case ScalarOp::asin:
+    return std::asin(a);
+  case ScalarOp::acos:
+    return std::acos(a);
+  case ScalarOp::atan:
+    return std::atan(a);
+  case ScalarOp::atan2:
+    return std::atan2(a, b);
+  case ScalarOp::sinh:
+    return std::sinh(a);
+  case ScalarOp::cosh:
+    return std::cosh(a);
+  case ScalarOp::tanh:
+    return std::tanh(a);
+  case ScalarOp::abs:
+    return std::fabs(a);
+  case ScalarOp::sign:
+    return static_cast<double>((a > 0) - (a < 0));
+  case ScalarOp::min:
+    return a < b ? a : b;
+  case ScalarOp::max:
+    return a > b ? a : b;
+  case ScalarOp::lt:
+    return a < b;
+  case ScalarOp::le:
+    return a <= b;
+  case ScalarOp::eq:
+    return a == b;
+  case ScalarOp::ne:
+    return a != b;
+  case ScalarOp::logical_and:
+    return a != 0 && b != 0;
+  case ScalarOp::logical_or:
+    return a != 0 || b != 0;
+  case ScalarOp::logical_not:
+    return a == 0;
+  case ScalarOp::select:
+    return a != 0 ? b : c;
   case ScalarOp::constant:
-  case ScalarOp::atom: break;
+  case ScalarOp::atom:
+    break;
   }
   throw base::InternalError("apply: not an operation");
 }
@@ -155,7 +188,8 @@ NodeId ScalarGraph::make(ScalarOp op, NodeId a, NodeId b, NodeId c) {
     // A power of two divides exactly; other constants keep their division, which rounds differently.
     if (is_const(b)) {
       int exponent = 0;
-      if (std::fabs(std::frexp((*this)[b].value, &exponent)) == 0.5) return make(ScalarOp::mul, a, constant(1 / (*this)[b].value));
+      if (std::fabs(std::frexp((*this)[b].value, &exponent)) == 0.5)
+        return make(ScalarOp::mul, a, constant(1 / (*this)[b].value));
     }
     break;
   case ScalarOp::neg:
@@ -184,7 +218,8 @@ NodeId ScalarGraph::make(ScalarOp op, NodeId a, NodeId b, NodeId c) {
     if (is_const(a)) return (*this)[a].value != 0 ? b : c;
     if (b == c) return b;
     break;
-  default: break;
+  default:
+    break;
   }
   if (is_commutative(op) && b < a) std::swap(a, b);
   ScalarNode node;
@@ -200,7 +235,8 @@ NodeId ScalarGraph::import(const ScalarGraph& source, NodeId root, std::unordere
     if (memo.contains(id)) continue;
     const ScalarNode node = source[id];
     NodeId result = -1;
-    if (node.op == ScalarOp::constant) result = constant(node.value);
+    if (node.op == ScalarOp::constant)
+      result = constant(node.value);
     else if (node.op == ScalarOp::atom) {
       result = leaf(node.atom);
       if (result < 0) result = atom(node.atom);
@@ -263,7 +299,9 @@ bool ScalarGraph::linear_coefficients(NodeId root, const std::function<bool(cons
           if (!as_terms(operand(0), node.operands[0], a) || !as_terms(operand(1), node.operands[1], b)) return fail(id);
           result = merged(a, b, [this, op = node.op](NodeId x, NodeId y) { return make(op, x, y); });
           break;
-        case ScalarOp::neg: result = scaled(*operand(0), [this](NodeId x) { return neg(x); }); break;
+        case ScalarOp::neg:
+          result = scaled(*operand(0), [this](NodeId x) { return neg(x); });
+          break;
         case ScalarOp::mul: {
           if (operand(0) && operand(1)) return fail(id);
           const std::size_t side = operand(0) ? 0 : 1;
@@ -281,10 +319,12 @@ bool ScalarGraph::linear_coefficients(NodeId root, const std::function<bool(cons
           if (operand(0)) return fail(id);
           if (!as_terms(operand(1), node.operands[1], a) || !as_terms(operand(2), node.operands[2], b)) return fail(id);
           const NodeId condition = node.operands[0];
-          result = merged(a, b, [this, condition](NodeId x, NodeId y) { return make(ScalarOp::select, condition, x, y); });
+          result =
+              merged(a, b, [this, condition](NodeId x, NodeId y) { return make(ScalarOp::select, condition, x, y); });
           break;
         }
-        default: return fail(id);
+        default:
+          return fail(id);
         }
       }
     }
@@ -326,9 +366,12 @@ std::vector<double> ScalarGraph::evaluate(std::span<const NodeId> roots,
       return node.operands[i] >= 0 ? values[static_cast<std::size_t>(node.operands[i])] : 0.0;
     };
     auto& value = values[static_cast<std::size_t>(id)];
-    if (node.op == ScalarOp::constant) value = node.value;
-    else if (node.op == ScalarOp::atom) value = atom_value(node.atom);
-    else value = rafter::form::apply(node.op, operand(0), operand(1), operand(2));
+    if (node.op == ScalarOp::constant)
+      value = node.value;
+    else if (node.op == ScalarOp::atom)
+      value = atom_value(node.atom);
+    else
+      value = rafter::form::apply(node.op, operand(0), operand(1), operand(2));
   }
   std::vector<double> result;
   for (const NodeId root : roots) result.push_back(values[static_cast<std::size_t>(root)]);

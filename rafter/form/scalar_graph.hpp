@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-/// Scalar expressions: what a form becomes once tensors are gone. The same graph type serves the form (physical atoms) and
-/// the kernel's point function (reference-cell and geometry atoms).
+/// Scalar expressions: what a form becomes once tensors are gone. The same graph type serves the form (physical atoms)
+/// and the kernel's point function (reference-cell and geometry atoms).
 namespace rafter::form {
 
 using NodeId = std::int32_t;
@@ -18,10 +18,39 @@ using NodeId = std::int32_t;
 /// The one table of scalar operations; semantics are those of IEEE double precision. Comparisons and logic give 1 or 0;
 /// select(c, a, b) is a where c != 0, else b, and never propagates the branch not taken.
 enum class ScalarOp : std::uint8_t {
-  constant, atom,
-  add, sub, mul, div, neg,
-  pow, sqrt, exp, log, sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, abs, sign, min, max,
-  lt, le, eq, ne, logical_and, logical_or, logical_not, select
+  constant,
+  atom,
+  add,
+  sub,
+  mul,
+  div,
+  neg,
+  pow,
+  sqrt,
+  exp,
+  log,
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  atan2,
+  sinh,
+  cosh,
+  tanh,
+  abs,
+  sign,
+  min,
+  max,
+  lt,
+  le,
+  eq,
+  ne,
+  logical_and,
+  logical_or,
+  logical_not,
+  select
 };
 
 struct ScalarOpInfo {
@@ -41,11 +70,15 @@ enum class AtomKind : std::uint8_t {
   test,             ///< the same of the test function of field a
   trial,            ///< the same of the trial function of field a
   // only in point functions:
-  reference_field,  ///< a: field, b: component, c: reference derivative axis or -1
-  reference_test,   ///< as reference_field
-  reference_trial,  ///< as reference_field
-  jacobian,         ///< a, b: J_ab = dx_a / dX_b
-  stored            ///< a: slot of the data stored per point or per cell
+  reference_field,      ///< a: field, b: component, c: reference derivative axis or -1
+  reference_test,       ///< as reference_field
+  reference_trial,      ///< as reference_field
+  jacobian,             ///< a, b: J_ab = dx_a / dX_b (of an isoparametric map)
+  map_coefficient,      ///< a, b: coefficient of component b of mode a of an affine or multilinear map, per cell
+  reference_coordinate, ///< a: axis of the reference point X
+  reference_normal,     ///< a: component of the facet's unit normal in the reference cell
+  stored_point,         ///< a: slot of the data stored per point
+  stored_cell           ///< a: slot of the data stored per cell
 };
 
 struct Atom {
@@ -80,8 +113,8 @@ public:
   NodeId size() const { return static_cast<NodeId>(nodes_.size()); }
   bool is_constant(NodeId id, double value) const;
 
-  /// Copies a node of another graph (and what it needs) into this one; `leaf` may replace an atom (return -1 to copy it).
-  /// `memo` keeps the map from source to result between calls.
+  /// Copies a node of another graph (and what it needs) into this one; `leaf` may replace an atom (return -1 to copy
+  /// it). `memo` keeps the map from source to result between calls.
   NodeId import(const ScalarGraph& source, NodeId root, std::unordered_map<NodeId, NodeId>& memo,
                 const std::function<NodeId(const Atom&)>& leaf);
 
@@ -97,7 +130,8 @@ public:
   std::vector<char> depends_on(const std::function<bool(const Atom&)>& predicate) const;
 
   /// Value of the roots by the definition of the operations.
-  std::vector<double> evaluate(std::span<const NodeId> roots, const std::function<double(const Atom&)>& atom_value) const;
+  std::vector<double> evaluate(std::span<const NodeId> roots,
+                               const std::function<double(const Atom&)>& atom_value) const;
 
   std::string to_string(NodeId id) const;
 
