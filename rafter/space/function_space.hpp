@@ -17,23 +17,24 @@
 /// Function spaces: numbering of degrees of freedom, made for the kernels.
 ///
 /// The dofs of an entity are one *run* of the local vector. Shared entities (vertices, edges, faces between cells): a
-/// run holds (dof, component), component fastest, dofs in the entity's canonical frame. Cell interiors: one run per batch,
-/// (interior dof, component, active lane), lane fastest, so that a full batch loads them as whole vectors. Entities are numbered in
-/// the order in which the batches first touch them (batch order: stage by stage), so the dofs that a batch touches first
-/// are one contiguous range and are zeroed or stored there instead of in a pass of their own.
+/// run holds (dof, component), component fastest, dofs in the entity's canonical frame. Cell interiors: one run per
+/// batch, (interior dof, component, active lane), lane fastest, so that a full batch loads them as whole vectors.
+/// Entities are numbered in the order in which the batches first touch them (batch order: stage by stage), so the dofs
+/// that a batch touches first are one contiguous range and are zeroed or stored there instead of in a pass of their
+/// own.
 namespace rafter::space {
 
 /// Gather pattern of an element on a shape: the same for every batch.
 struct ElementLayout {
   std::shared_ptr<const element::Element> element;
-  int num_runs = 0;                     ///< shared entities with dofs (vertices, then edges, then faces; not the cell)
-  std::vector<int> run_dims;            ///< entity dimension, shape (run)
-  std::vector<int> run_entities;        ///< local entity number, shape (run)
-  std::vector<int> run_lengths;         ///< dofs (without components), shape (run)
-  std::vector<int> run_dofs;            ///< local dofs of the runs one after the other, each in the cell's order
-  std::vector<int> interior_dofs;       ///< local dofs of the cell interior
-  /// permutations[offset + k] with offset from a batch's permutation table: canonical position of the k-th dof. Offset of the identity
-  /// of each run length is included; offsets of run r, code o: permutation_offsets[r][o].
+  int num_runs = 0;               ///< shared entities with dofs (vertices, then edges, then faces; not the cell)
+  std::vector<int> run_dims;      ///< entity dimension, shape (run)
+  std::vector<int> run_entities;  ///< local entity number, shape (run)
+  std::vector<int> run_lengths;   ///< dofs (without components), shape (run)
+  std::vector<int> run_dofs;      ///< local dofs of the runs one after the other, each in the cell's order
+  std::vector<int> interior_dofs; ///< local dofs of the cell interior
+  /// permutations[offset + k] with offset from a batch's permutation table: canonical position of the k-th dof. Offset
+  /// of the identity of each run length is included; offsets of run r, code o: permutation_offsets[r][o].
   std::vector<std::int32_t> permutations;
   std::vector<std::vector<std::int32_t>> permutation_offsets; ///< shape (run, orientation code)
 };
@@ -87,39 +88,50 @@ public:
   };
   Position position(std::int32_t group, std::int32_t cell) const;
 
-  /// The same tables for facet batches (any order of cells): runs of the cells, no interior runs or first touch; there interior_starts
-  /// holds the start per (batch, lane) and `interior_strides` the distance of consecutive interior entries per (batch, lane).
+  /// The same tables for facet batches (any order of cells): runs of the cells, no interior runs or first touch; there
+  /// interior_starts holds the start per (batch, lane) and `interior_strides` the distance of consecutive interior
+  /// entries per (batch, lane).
   struct FacetDofs {
     ElementLayout layout;
-    base::AlignedVector<std::int32_t> run_starts, run_permutations; ///< shape (batch, run, lane)
+    base::AlignedVector<std::int32_t> run_starts, run_permutations;      ///< shape (batch, run, lane)
     base::AlignedVector<std::int32_t> interior_starts, interior_strides; ///< shape (batch, lane)
   };
   FacetDofs facet_dofs(const mesh::FacetBlock& block, int lanes) const;
 
   /// Physical coordinates of the nodes of a cell, shape (local dof, gdim).
   std::vector<double> cell_node_points(std::int32_t group, std::int32_t cell) const;
+  /// The same for some local dofs only, into `points`, shape (dof of `dofs`, gdim); allocates nothing.
+  void node_points(std::int32_t group, std::int32_t cell, std::span<const int> dofs, std::span<double> points) const;
+
+  /// Bytes of the index tables that kernels read: starts and permutation offsets of all blocks.
+  std::size_t index_bytes() const;
 
 private:
   FunctionSpace() = default;
+  void tabulate_nodes();
+  element::Family element_family_ = element::Family::lagrange;
   std::shared_ptr<const mesh::Mesh> mesh_;
   std::shared_ptr<const mesh::CellBatches> batches_;
   comm::IndexMap index_map_;
   std::vector<BlockDofs> blocks_;
   std::vector<std::vector<Position>> positions_; ///< shape (group, cell)
+  std::vector<std::vector<double>>
+      node_tables_; ///< per group: geometry functions at the nodes, shape (local dof, node)
 };
 
 /// A function of (x[gdim]) -> components, as Dirichlet data and interpolation take it.
 using PointFunction = std::function<void(std::span<const double> x, std::span<double> values)>;
 
-/// Nodal interpolation into a local vector.
+/// Nodal interpolation into a local vector of num_local entries. Each node is evaluated once. Throws InputError where
+/// the function is not finite (with the point) and when the vector has another size.
 void interpolate(const FunctionSpace& space, const PointFunction& function, std::span<double> vector);
 
-/// Dirichlet condition on the facets with these tags (empty: whole boundary).
+/// Dirichlet condition on the exterior facets with these tags (empty: whole boundary).
 struct DirichletCondition {
   std::vector<std::int32_t> tags;
-  bool is_all = false;                 ///< the whole boundary
+  bool is_all = false; ///< the whole boundary
   PointFunction value;
-  std::vector<int> components;         ///< constrained components; empty: all
+  std::vector<int> components; ///< constrained components; empty: all
 };
 
 /// Constrained entries, ascending, and their values; later conditions win on shared nodes.
@@ -127,6 +139,8 @@ struct Constraints {
   std::vector<std::int32_t> entries;
   std::vector<double> values;
 };
+/// Throws InputError for tags that no exterior facet has (the message lists those there are), components out of range,
+/// a missing value and values that are not finite (with the point).
 Constraints make_constraints(const FunctionSpace& space, std::span<const DirichletCondition> conditions);
 
 } // namespace rafter::space

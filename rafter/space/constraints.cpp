@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/space/function_space.hpp>
+#include <rafter/space/point_evaluation.hpp>
+
+namespace rafter::space {
+namespace {
+
+void require_tags(const FunctionSpace& space, const DirichletCondition& condition) {
+  const auto& tags = space.mesh().topology().exterior_tags;
+  std::set<std::int32_t> present(tags.begin(), tags.end());
+  present.erase(0); // untagged
+  for (const std::int32_t tag : condition.tags)
+    if (!present.contains(tag))
+      throw base::InputError(
+          fmt::format("Dirichlet condition on field '{}': no boundary facet of '{}' has tag {}; tags "
+                      "there: {}",
+                      space.name, space.mesh().source, tag,
+                      present.empty() ? "none" : fmt::format("{}", fmt::join(present, ", "))));
+}
+
+/// The components that the condition constrains, checked.
+std::vector<int> components_of(const FunctionSpace& space, const DirichletCondition& condition) {
+  std::vector<int> components = condition.components;
+  if (components.empty()) {
+    components.resize(static_cast<std::size_t>(space.num_components()));
+    std::iota(components.begin(), components.end(), 0);
+  }
+  for (const int c : components)
+    if (c < 0 || c >= space.num_components())
+      throw base::InputError(
+          fmt::format("Dirichlet condition on field '{}': component {} does not exist; accepted: 0 to "
+                      "{}",
+                      space.name, c, space.num_components() - 1));
+  return components;
+}
+
+/// Collects the entries of one condition after the other.
+class Collector {
+public:
+  explicit Collector(const FunctionSpace& space)
+      : space_(space), values_(static_cast<std::size_t>(space.num_components())),
+        last_condition_(static_cast<std::size_t>(space.num_local())) {
+    for (const auto& group : space.mesh().groups) {
+      auto& closures = closures_.emplace_back();
+      for (int f = 0; f < element::num_facets(group.shape); ++f)
+        closures.push_back(space.element(group.shape)->closure_dofs(space.mesh().tdim - 1, f));
+    }
+  }
+
+  void add(const DirichletCondition& condition) {
+    const auto& topology = space_.mesh().topology();
+    const auto components = components_of(space_, condition);
+    const bool is_everywhere = condition.is_all || condition.tags.empty();
+    ++condition_;
+    for (std::size_t i = 0; i < topology.exterior_facets.size(); ++i)
+      if (is_everywhere || std::ranges::count(condition.tags, topology.exterior_tags[i]) > 0)
+        add_facet(topology.exterior_facets[i], condition, components);
+  }
+
+  Constraints finish() {
+    // Stable: of equal entries the last added comes last, and wins.
+    std::ranges::stable_sort(found_, {}, &Found::entry);
+    Constraints constraints;
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      if (i + 1 < found_.size() && found_[i + 1].entry == found_[i].entry) continue;
+      constraints.entries.push_back(found_[i].entry);
+      constraints.values.push_back(found_[i].value);
+    }
+    return constraints;
+  }
+
+private:
+  struct Found {
+    std::int32_t entry;
+    double value;
+  };
+
+  void add_facet(const mesh::FacetRef& facet, const DirichletCondition& condition, std::span<const int> components) {
+    const auto g = static_cast<std::size_t>(facet.group);
+    const auto& dofs = closures_[g][static_cast<std::size_t>(facet.facet)];
+    const auto num_dofs = static_cast<std::size_t>(space_.element(space_.mesh().groups[g].shape)->num_dofs());
+    const auto dim = static_cast<std::size_t>(space_.gdim);
+    entries_.resize(num_dofs * values_.size());
+    points_.resize(dofs.size() * dim);
+    const auto position = space_.position(facet.group, facet.cell);
+    space_.cell_dofs(position.block, position.batch, position.lane, entries_);
+    space_.node_points(facet.group, facet.cell, dofs, points_);
+    for (std::size_t i = 0; i < dofs.size(); ++i) {
+      const auto dof = static_cast<std::size_t>(dofs[i]);
+      int& last = last_condition_[static_cast<std::size_t>(entries_[dof])];
+      if (last == condition_) continue; // the node was seen from another facet
+      last = condition_;
+      evaluate(condition, std::span(points_).subspan(i * dim, dim));
+      for (const int c : components)
+        found_.push_back(
+            {entries_[static_cast<std::size_t>(c) * num_dofs + dof], values_[static_cast<std::size_t>(c)]});
+    }
+  }
+
+  void evaluate(const DirichletCondition& condition, std::span<const double> x) {
+    evaluate_checked(condition.value, x, values_,
+                     fmt::format("the value of the Dirichlet condition on field '{}'", space_.name));
+  }
+
+  const FunctionSpace& space_;
+  std::vector<std::vector<std::vector<int>>> closures_; ///< shape (group, local facet): local dofs
+  std::vector<double> values_, points_;
+  std::vector<std::int32_t> entries_;
+  std::vector<int> last_condition_; ///< by entry of component 0: condition that saw the node last, 0 = none
+  int condition_ = 0;
+  std::vector<Found> found_;
+};
+
+} // namespace
+
+Constraints make_constraints(const FunctionSpace& space, std::span<const DirichletCondition> conditions) {
+  Collector collector(space);
+  for (const DirichletCondition& condition : conditions) {
+    if (!condition.value)
+      throw base::InputError(fmt::format("Dirichlet condition on field '{}': no value given", space.name));
+    require_tags(space, condition);
+    collector.add(condition);
+  }
+  return collector.finish();
+}
+
+} // namespace rafter::space

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <rafter/space/function_space.hpp>
+
+/// Point values of finite element functions, cell by cell: for output, checks and tests, not for kernels.
+namespace rafter::space {
+
+/// Evaluates fields of a space at the same reference points of any cell of one group.
+class FieldEvaluator {
+public:
+  /// points: shape (point, tdim), in the reference cell of the group.
+  FieldEvaluator(std::shared_ptr<const FunctionSpace> space, std::int32_t group, std::span<const double> points);
+
+  int num_points() const { return field_.num_points; }
+  /// Physical points, shape (point, gdim).
+  std::vector<double> points(std::int32_t cell) const;
+  /// Values, shape (point, component).
+  std::vector<double> values(std::span<const double> vector, std::int32_t cell) const;
+  /// Physical gradients, shape (point, component, gdim). Throws InputError where det J = 0.
+  std::vector<double> gradients(std::span<const double> vector, std::int32_t cell) const;
+  /// J_ab = dx_a / dX_b, shape (point, gdim, tdim).
+  std::vector<double> jacobians(std::int32_t cell) const;
+
+private:
+  std::vector<double> cell_coefficients(std::span<const double> vector, std::int32_t cell) const;
+  std::vector<double> cell_geometry(std::int32_t cell) const;
+  std::shared_ptr<const FunctionSpace> space_;
+  std::int32_t group_;
+  element::Table field_, geometry_;
+};
+
+/// Values of the function with these coefficients (num_local entries) at reference points of a cell, shape (point,
+/// component).
+std::vector<double> tabulate_field(const FunctionSpace& space, std::span<const double> vector, std::int32_t group,
+                                   std::int32_t cell, std::span<const double> points);
+
+/// Its physical gradients, shape (point, component, gdim).
+std::vector<double> tabulate_gradient(const FunctionSpace& space, std::span<const double> vector, std::int32_t group,
+                                      std::int32_t cell, std::span<const double> points);
+
+} // namespace rafter::space

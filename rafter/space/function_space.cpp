@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/space/function_space.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/space/layout.hpp>
+#include <rafter/space/numbering.hpp>
+
+namespace rafter::space {
+namespace {
+
+bool is_simplex(element::Shape shape) { return element::num_vertices(shape) == element::dimension(shape) + 1; }
+
+using Positions = std::vector<std::vector<FunctionSpace::Position>>;
+
+/// Inverse of the batches' cell lists; every cell must occur exactly once.
+Positions make_positions(const mesh::Mesh& mesh, const mesh::CellBatches& batches) {
+  Positions positions(mesh.groups.size());
+  for (std::size_t g = 0; g < positions.size(); ++g)
+    positions[g].assign(static_cast<std::size_t>(mesh.groups[g].num_cells()), {.block = -1});
+  for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
+    const mesh::Block& block = batches.blocks[b];
+    for (std::int32_t i = 0; i < block.num_cells; ++i) {
+      const std::int32_t cell = block.cells[static_cast<std::size_t>(i)];
+      auto& position = positions.at(static_cast<std::size_t>(block.group)).at(static_cast<std::size_t>(cell));
+      if (position.block >= 0)
+        throw base::InternalError(fmt::format("cell {} of group {} lies in two batches", cell, block.group));
+      position = {.block = static_cast<std::int32_t>(b), .batch = i / batches.lanes, .lane = i % batches.lanes};
+    }
+  }
+  for (std::size_t g = 0; g < positions.size(); ++g)
+    for (const auto& position : positions[g])
+      if (position.block < 0) throw base::InternalError(fmt::format("a cell of group {} lies in no batch", g));
+  return positions;
+}
+
+} // namespace
+
+std::shared_ptr<const FunctionSpace> FunctionSpace::make(std::shared_ptr<const mesh::Mesh> mesh,
+                                                         std::shared_ptr<const mesh::CellBatches> batches,
+                                                         const SpaceOptions& options) {
+  if (options.components < 0)
+    throw base::InputError(fmt::format("field '{}': {} components; give 1 or more, or leave the key out for a scalar",
+                                       options.name, options.components));
+  const std::shared_ptr<FunctionSpace> space(new FunctionSpace);
+  space->name = options.name;
+  space->family = element::name(options.family);
+  space->degree = options.degree;
+  space->components = options.components;
+  space->gdim = mesh->gdim;
+  space->is_simplex = std::ranges::all_of(mesh->groups, [](const auto& g) { return space::is_simplex(g.shape); });
+  space->element_family_ = options.family;
+  space->mesh_ = std::move(mesh);
+  space->batches_ = std::move(batches);
+
+  std::vector<ElementLayout> layouts;
+  for (const mesh::Block& block : space->batches_->blocks)
+    layouts.push_back(make_layout(element::make_element(options.family, block.shape, options.degree)));
+  space->positions_ = make_positions(*space->mesh_, *space->batches_);
+  Numbering numbering = number_dofs(*space->mesh_, *space->batches_, std::move(layouts), space->num_components());
+  space->blocks_ = std::move(numbering.blocks);
+  space->index_map_ = comm::IndexMap(numbering.num_local);
+  space->tabulate_nodes();
+  return space;
+}
+
+void FunctionSpace::tabulate_nodes() {
+  for (const mesh::CellGroup& group : mesh_->groups) {
+    const auto table = mesh::geometry_element(group)->tabulate(element(group.shape)->nodes());
+    const auto num_values = static_cast<std::ptrdiff_t>(table.num_points) * table.num_dofs;
+    node_tables_.emplace_back(table.values.begin(), table.values.begin() + num_values);
+  }
+}
+
+std::shared_ptr<const element::Element> FunctionSpace::element(element::Shape shape) const {
+  return element::make_element(element_family_, shape, degree);
+}
+
+FunctionSpace::Position FunctionSpace::position(std::int32_t group, std::int32_t cell) const {
+  if (group < 0 || static_cast<std::size_t>(group) >= positions_.size() || cell < 0 ||
+      static_cast<std::size_t>(cell) >= positions_[static_cast<std::size_t>(group)].size())
+    throw base::InternalError(fmt::format("space '{}' has no cell {} of group {}", name, cell, group));
+  return positions_[static_cast<std::size_t>(group)][static_cast<std::size_t>(cell)];
+}
+
+void FunctionSpace::cell_dofs(int block, std::int32_t batch, int lane, std::span<std::int32_t> entries) const {
+  const BlockDofs& dofs = blocks_[static_cast<std::size_t>(block)];
+  const ElementLayout& layout = dofs.layout;
+  const auto lanes = static_cast<std::size_t>(batches_->lanes);
+  const auto num_local_dofs = static_cast<std::size_t>(layout.element->num_dofs());
+  const int num_c = num_components();
+  if (entries.size() != num_local_dofs * static_cast<std::size_t>(num_c))
+    throw base::InternalError(fmt::format("cell dofs: room for {} entries, not {}", entries.size(),
+                                          num_local_dofs * static_cast<std::size_t>(num_c)));
+  const int* dof = layout.run_dofs.data();
+  std::size_t at = static_cast<std::size_t>(batch) * layout.run_dims.size() * lanes + static_cast<std::size_t>(lane);
+  for (const int length : layout.run_lengths) {
+    const std::int32_t* permutation = layout.permutations.data() + dofs.run_permutations[at];
+    for (int k = 0; k < length; ++k, ++dof)
+      for (int c = 0; c < num_c; ++c)
+        entries[static_cast<std::size_t>(c) * num_local_dofs + static_cast<std::size_t>(*dof)] =
+            dofs.run_starts[at] + permutation[k] * num_c + c;
+    at += lanes;
+  }
+  const int active = batches_->num_active(block, batch);
+  std::int32_t entry = dofs.interior_starts[static_cast<std::size_t>(batch)] + std::min(lane, active - 1);
+  for (const int i : layout.interior_dofs)
+    for (int c = 0; c < num_c; ++c, entry += active)
+      entries[static_cast<std::size_t>(c) * num_local_dofs + static_cast<std::size_t>(i)] = entry;
+}
+
+FunctionSpace::FacetDofs FunctionSpace::facet_dofs(const mesh::FacetBlock& block, int lanes) const {
+  FacetDofs facets;
+  if (block.num_facets == 0) return facets;
+  facets.layout = blocks_[static_cast<std::size_t>(position(block.group, block.cells[0]).block)].layout;
+  const std::size_t num_runs = facets.layout.run_dims.size();
+  const auto width = static_cast<std::size_t>(lanes), cell_width = static_cast<std::size_t>(batches_->lanes);
+  const std::size_t num_slots = static_cast<std::size_t>(block.num_batches) * width;
+  facets.run_starts.resize(num_slots * num_runs);
+  facets.run_permutations.resize(num_slots * num_runs);
+  facets.interior_starts.resize(num_slots);
+  facets.interior_strides.resize(num_slots);
+  for (std::size_t slot = 0; slot < num_slots; ++slot) {
+    const Position cell = position(block.group, block.cells[slot]);
+    const BlockDofs& dofs = blocks_[static_cast<std::size_t>(cell.block)];
+    const auto batch = static_cast<std::size_t>(cell.batch);
+    for (std::size_t run = 0; run < num_runs; ++run) {
+      const std::size_t from = (batch * num_runs + run) * cell_width + static_cast<std::size_t>(cell.lane);
+      const std::size_t to = (slot / width * num_runs + run) * width + slot % width;
+      facets.run_starts[to] = dofs.run_starts[from];
+      facets.run_permutations[to] = dofs.run_permutations[from];
+    }
+    facets.interior_starts[slot] = dofs.interior_starts[batch] + cell.lane;
+    facets.interior_strides[slot] = batches_->num_active(cell.block, cell.batch);
+  }
+  return facets;
+}
+
+void FunctionSpace::node_points(std::int32_t group, std::int32_t cell, std::span<const int> dofs,
+                                std::span<double> points) const {
+  const auto& cells = mesh_->groups[static_cast<std::size_t>(group)];
+  const auto& table = node_tables_[static_cast<std::size_t>(group)];
+  const auto dim = static_cast<std::size_t>(mesh_->gdim);
+  const std::size_t num_nodes = cells.nodes.size() / static_cast<std::size_t>(cells.num_cells());
+  const std::int32_t* nodes = cells.nodes.data() + static_cast<std::size_t>(cell) * num_nodes;
+  std::ranges::fill(points, 0.0);
+  for (std::size_t i = 0; i < dofs.size(); ++i) {
+    const double* functions = table.data() + static_cast<std::size_t>(dofs[i]) * num_nodes;
+    for (std::size_t n = 0; n < num_nodes; ++n) {
+      const double* node = mesh_->points.data() + static_cast<std::size_t>(nodes[n]) * dim;
+      for (std::size_t d = 0; d < dim; ++d) points[i * dim + d] += functions[n] * node[d];
+    }
+  }
+}
+
+std::vector<double> FunctionSpace::cell_node_points(std::int32_t group, std::int32_t cell) const {
+  const int num_dofs_of_cell = element(mesh_->groups[static_cast<std::size_t>(group)].shape)->num_dofs();
+  std::vector<int> dofs(static_cast<std::size_t>(num_dofs_of_cell));
+  for (int i = 0; i < num_dofs_of_cell; ++i) dofs[static_cast<std::size_t>(i)] = i;
+  std::vector<double> points(dofs.size() * static_cast<std::size_t>(mesh_->gdim));
+  node_points(group, cell, dofs, points);
+  return points;
+}
+
+std::size_t FunctionSpace::index_bytes() const {
+  std::size_t bytes = 0;
+  for (const BlockDofs& block : blocks_)
+    bytes += (block.run_starts.size() + block.run_permutations.size() + block.interior_starts.size() +
+              block.first_touch.size() + block.layout.permutations.size()) *
+                 sizeof(std::int32_t) +
+             block.is_regular.size();
+  return bytes;
+}
+
+} // namespace rafter::space

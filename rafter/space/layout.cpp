@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/space/layout.hpp>
+
+#include <map>
+#include <utility>
+
+#include <rafter/element/orientation.hpp>
+
+namespace rafter::space {
+namespace {
+
+using Known = std::map<std::vector<int>, std::int32_t>;
+
+std::int32_t offset_of(const std::vector<int>& permutation, std::vector<std::int32_t>& table, Known& known) {
+  const auto [place, is_new] = known.try_emplace(permutation, static_cast<std::int32_t>(table.size()));
+  if (is_new) table.insert(table.end(), permutation.begin(), permutation.end());
+  return place->second;
+}
+
+} // namespace
+
+ElementLayout make_layout(std::shared_ptr<const element::Element> element) {
+  ElementLayout layout;
+  Known known;
+  const element::Shape shape = element->shape();
+  const int tdim = element::dimension(shape);
+  for (int dim = 0; dim < tdim; ++dim) {
+    for (int entity = 0; entity < element::num_entities(shape, dim); ++entity) {
+      const auto dofs = element->entity_dofs(dim, entity);
+      if (dofs.empty()) continue;
+      const element::Shape kind = element::entity_shape(shape, dim, entity);
+      layout.run_dims.push_back(dim);
+      layout.run_entities.push_back(entity);
+      layout.run_lengths.push_back(static_cast<int>(dofs.size()));
+      layout.run_dofs.insert(layout.run_dofs.end(), dofs.begin(), dofs.end());
+      auto& offsets = layout.permutation_offsets.emplace_back();
+      for (int code = 0; code < element::num_orientations(kind); ++code)
+        offsets.push_back(offset_of(element->entity_permutation(kind, code), layout.permutations, known));
+    }
+  }
+  layout.num_runs = static_cast<int>(layout.run_dims.size());
+  const auto interior = element->entity_dofs(tdim, 0);
+  layout.interior_dofs.assign(interior.begin(), interior.end());
+  layout.element = std::move(element);
+  return layout;
+}
+
+} // namespace rafter::space

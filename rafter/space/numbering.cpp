@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/space/numbering.hpp>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <rafter/base/error.hpp>
+
+namespace rafter::space {
+namespace {
+
+/// First entries of the entities, by topological number; -1: not numbered yet.
+using EntityStarts = std::array<std::vector<std::int32_t>, 3>;
+
+std::int64_t dofs_of(const ElementLayout& layout, element::Shape kind) {
+  const element::Shape shape = layout.element->shape();
+  for (std::size_t r = 0; r < layout.run_dims.size(); ++r)
+    if (element::entity_shape(shape, layout.run_dims[r], layout.run_entities[r]) == kind) return layout.run_lengths[r];
+  return 0;
+}
+
+/// Dofs on shared entities of one shape: each interior facet is seen by two cells, each exterior one by one.
+std::int64_t num_face_dofs(const mesh::Mesh& mesh, const mesh::Topology& topology, std::int32_t group,
+                           const ElementLayout& layout, element::Shape kind, std::int64_t& twice_faces) {
+  const auto& cells = mesh.groups[static_cast<std::size_t>(group)];
+  for (int f = 0; f < element::num_entities(cells.shape, 2); ++f)
+    if (element::entity_shape(cells.shape, 2, f) == kind) twice_faces += cells.num_cells();
+  for (const auto& facet : topology.exterior_facets)
+    if (facet.group == group && element::facet_shape(cells.shape, facet.facet) == kind) ++twice_faces;
+  return dofs_of(layout, kind);
+}
+
+/// Scalar dofs of the whole mesh, from counts alone.
+std::int64_t count_dofs(const mesh::Mesh& mesh, const mesh::CellBatches& batches,
+                        const std::vector<ElementLayout>& layouts) {
+  const mesh::Topology& topology = mesh.topology();
+  std::int64_t count = 0, per_vertex = 0, per_edge = 0;
+  for (std::size_t b = 0; b < layouts.size(); ++b) {
+    count += static_cast<std::int64_t>(layouts[b].interior_dofs.size()) * batches.blocks[b].num_cells;
+    per_vertex = std::max(per_vertex, dofs_of(layouts[b], element::Shape::point));
+    per_edge = std::max(per_edge, dofs_of(layouts[b], element::Shape::interval));
+  }
+  count += per_vertex * mesh.num_vertices + per_edge * topology.num_edges;
+  if (mesh.tdim < 3) return count;
+  for (const element::Shape kind : {element::Shape::triangle, element::Shape::quadrilateral}) {
+    std::int64_t twice_faces = 0, per_face = 0;
+    std::vector<bool> is_done(mesh.groups.size());
+    for (std::size_t b = 0; b < layouts.size(); ++b) {
+      const std::int32_t group = batches.blocks[b].group;
+      if (is_done[static_cast<std::size_t>(group)]) continue;
+      is_done[static_cast<std::size_t>(group)] = true;
+      per_face = std::max(per_face, num_face_dofs(mesh, topology, group, layouts[b], kind, twice_faces));
+    }
+    count += per_face * (twice_faces / 2);
+  }
+  return count;
+}
+
+/// Bytes of index tables and of one vector, known before anything is allocated.
+double needed_bytes(const mesh::CellBatches& batches, const std::vector<ElementLayout>& layouts, std::int64_t count) {
+  double bytes = 8.0 * static_cast<double>(count);
+  for (std::size_t b = 0; b < layouts.size(); ++b)
+    bytes += 8.0 * batches.blocks[b].num_batches * static_cast<double>(layouts[b].num_runs) * batches.lanes;
+  return bytes;
+}
+
+void require_fits(const mesh::Mesh& mesh, const mesh::CellBatches& batches, const std::vector<ElementLayout>& layouts,
+                  int num_components) {
+  const std::int64_t count = count_dofs(mesh, batches, layouts) * num_components;
+  if (count > std::numeric_limits<std::int32_t>::max())
+    throw base::InputError(fmt::format("function space on '{}' has {} degrees of freedom ({} cells, degree {}, {} "
+                                       "component(s)); one process numbers at most {}: lower the degree or refine less",
+                                       mesh.source, count, mesh.num_cells(),
+                                       layouts.empty() ? 0 : layouts[0].element->degree(), num_components,
+                                       std::numeric_limits<std::int32_t>::max()));
+  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  const double needed = needed_bytes(batches, layouts, count);
+  if (memory > 0 && needed > memory)
+    throw base::InputError(fmt::format("function space on '{}' with {} degrees of freedom needs {:.1f} GB for its "
+                                       "indices and one vector; this machine has {:.1f} GB",
+                                       mesh.source, count, needed * 1e-9, memory * 1e-9));
+}
+
+/// Where the entity numbers, orientation codes and starts of one run of a block come from.
+struct RunSource {
+  const std::int32_t* entities; ///< of the run's local entity in cell 0
+  const std::uint8_t* codes;    ///< likewise; null: always code 0
+  std::size_t stride;           ///< from cell to cell
+  std::vector<std::int32_t>* starts;
+  std::int32_t num_entries;
+  const std::int32_t* offsets; ///< of permutations, by code
+};
+
+RunSource make_source(const mesh::Mesh& mesh, std::int32_t group, const ElementLayout& layout, std::size_t run,
+                      EntityStarts& starts, int num_components) {
+  const auto g = static_cast<std::size_t>(group);
+  const auto& topology = mesh.topology().groups[g];
+  const int dim = layout.run_dims[run];
+  const auto entity = static_cast<std::size_t>(layout.run_entities[run]);
+  const auto& numbers = dim == 0 ? mesh.groups[g].vertices : dim == 1 ? topology.edges : topology.faces;
+  const std::uint8_t* codes = nullptr;
+  if (dim == 1) codes = topology.edge_orientations.data() + entity;
+  if (dim == 2) codes = topology.face_orientations.data() + entity;
+  return {.entities = numbers.data() + entity,
+          .codes = codes,
+          .stride = static_cast<std::size_t>(element::num_entities(mesh.groups[g].shape, dim)),
+          .starts = &starts[static_cast<std::size_t>(dim)],
+          .num_entries = layout.run_lengths[run] * num_components,
+          .offsets = layout.permutation_offsets[run].data()};
+}
+
+/// Numbers one batch after the other; holds the next free entry.
+class Numberer {
+public:
+  Numberer(const mesh::Mesh& mesh, const mesh::CellBatches& batches, std::vector<ElementLayout> layouts,
+           int num_components)
+      : batches_(batches), num_components_(num_components), blocks_(layouts.size()), sources_(layouts.size()) {
+    const mesh::Topology& topology = mesh.topology();
+    starts_[0].assign(static_cast<std::size_t>(mesh.num_vertices), -1);
+    starts_[1].assign(static_cast<std::size_t>(topology.num_edges), -1);
+    starts_[2].assign(static_cast<std::size_t>(topology.num_faces), -1);
+    for (std::size_t b = 0; b < layouts.size(); ++b) {
+      blocks_[b].layout = std::move(layouts[b]);
+      allocate(b);
+      for (std::size_t r = 0; r < blocks_[b].layout.run_dims.size(); ++r)
+        sources_[b].push_back(
+            make_source(mesh, batches.blocks[b].group, blocks_[b].layout, r, starts_, num_components));
+    }
+  }
+
+  void number(std::int32_t block, std::int32_t batch) {
+    const auto b = static_cast<std::size_t>(block);
+    const auto i = static_cast<std::size_t>(batch);
+    BlockDofs& dofs = blocks_[b];
+    if (block < 0 || batch < 0 || b >= blocks_.size() || i >= dofs.interior_starts.size() ||
+        dofs.interior_starts[i] >= 0)
+      throw base::InternalError(fmt::format("batch {} of block {} does not exist or is visited twice", batch, block));
+    const int active = batches_.num_active(block, batch);
+    dofs.first_touch[2 * i] = next_;
+    const bool is_identity = number_runs(b, i, active);
+    dofs.is_regular[i] = is_identity && active == batches_.lanes;
+    dofs.interior_starts[i] = next_;
+    next_ += static_cast<std::int32_t>(dofs.layout.interior_dofs.size()) * num_components_ * active;
+    dofs.first_touch[2 * i + 1] = next_;
+  }
+
+  Numbering finish() && {
+    for (std::size_t b = 0; b < blocks_.size(); ++b)
+      if (std::ranges::count(blocks_[b].interior_starts, -1) > 0)
+        throw base::InternalError(fmt::format("batches of block {} belong to no stage", b));
+    return {.blocks = std::move(blocks_), .num_local = next_};
+  }
+
+private:
+  void allocate(std::size_t b) {
+    const auto num_batches = static_cast<std::size_t>(batches_.blocks[b].num_batches);
+    const std::size_t num_starts =
+        num_batches * static_cast<std::size_t>(blocks_[b].layout.num_runs) * static_cast<std::size_t>(batches_.lanes);
+    blocks_[b].run_starts.resize(num_starts);
+    blocks_[b].run_permutations.resize(num_starts);
+    blocks_[b].interior_starts.assign(num_batches, -1);
+    blocks_[b].is_regular.resize(num_batches);
+    blocks_[b].first_touch.resize(2 * num_batches);
+  }
+
+  /// True if every permutation is the identity.
+  bool number_runs(std::size_t b, std::size_t batch, int active) {
+    const auto lanes = static_cast<std::size_t>(batches_.lanes);
+    const std::int32_t* cells = batches_.blocks[b].cells.data() + batch * lanes;
+    std::size_t at = batch * sources_[b].size() * lanes;
+    bool is_identity = true;
+    for (const RunSource& source : sources_[b]) {
+      std::int32_t* starts = blocks_[b].run_starts.data() + at;
+      std::int32_t* permutations = blocks_[b].run_permutations.data() + at;
+      for (std::size_t lane = 0; lane < static_cast<std::size_t>(active); ++lane) {
+        const std::size_t entity = static_cast<std::size_t>(cells[lane]) * source.stride;
+        std::int32_t& start = (*source.starts)[static_cast<std::size_t>(source.entities[entity])];
+        if (start < 0) start = std::exchange(next_, next_ + source.num_entries);
+        starts[lane] = start;
+        permutations[lane] = source.offsets[source.codes == nullptr ? 0 : source.codes[entity]];
+        is_identity = is_identity && permutations[lane] == source.offsets[0];
+      }
+      std::fill(starts + active, starts + lanes, starts[active - 1]);
+      std::fill(permutations + active, permutations + lanes, permutations[active - 1]);
+      at += lanes;
+    }
+    return is_identity;
+  }
+
+  const mesh::CellBatches& batches_;
+  int num_components_;
+  std::int32_t next_ = 0;
+  EntityStarts starts_;
+  std::vector<BlockDofs> blocks_;
+  std::vector<std::vector<RunSource>> sources_; ///< shape (block, run)
+};
+
+} // namespace
+
+Numbering number_dofs(const mesh::Mesh& mesh, const mesh::CellBatches& batches, std::vector<ElementLayout> layouts,
+                      int num_components) {
+  require_fits(mesh, batches, layouts, num_components);
+  Numberer numberer(mesh, batches, std::move(layouts), num_components);
+  for (const auto& stage : batches.stages)
+    for (const auto& chunk : stage)
+      for (std::int32_t batch = chunk.batch_begin; batch < chunk.batch_end; ++batch)
+        numberer.number(chunk.block, batch);
+  return std::move(numberer).finish();
+}
+
+} // namespace rafter::space
