@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/mesh/box_pieces.hpp>
+#include <rafter/mesh/geometry_nodes.hpp>
+#include <rafter/mesh/limits.hpp>
+#include <rafter/mesh/mesh.hpp>
+
+namespace rafter::mesh {
+
+namespace {
+
+using element::Shape;
+
+constexpr std::array tensor_shapes{Shape::interval, Shape::quadrilateral, Shape::hexahedron};
+
+/// How the cubes of a box are split, by their column (place along the first axis).
+struct Layout {
+  struct Slab {
+    CubeSplit split;
+    int num_columns = 0;
+  };
+  std::vector<Slab> slabs; ///< from left to right
+
+  const CubeSplit& at(int column) const {
+    for (const auto& slab : slabs) {
+      if (column < slab.num_columns) return slab.split;
+      column -= slab.num_columns;
+    }
+    return slabs.back().split;
+  }
+};
+
+/// Names that a box of this dimension accepts.
+std::vector<std::string> accepted_shapes(int dim) {
+  std::vector<std::string> names;
+  for (const auto shape : element::all_cell_shapes)
+    if (element::dimension(shape) == dim) names.emplace_back(element::name(shape));
+  if (dim > 1) names.emplace_back("mixed");
+  return names;
+}
+
+void require_columns(int found, int needed) {
+  if (found < needed)
+    throw base::InputError(fmt::format("box: {} cells along x; a mixed box needs at least {}", found, needed));
+}
+
+/// Squares on the left, triangles on the right.
+Layout mixed_layout_2d(int columns) {
+  require_columns(columns, 2);
+  return {{{split_into(Shape::quadrilateral), columns / 2}, {split_into(Shape::triangle), columns - columns / 2}}};
+}
+
+/// Prisms, hexahedra, one column of pyramids, tetrahedra, from left to right.
+Layout mixed_layout_3d(int columns) {
+  require_columns(columns, 4);
+  const int quarter = columns / 4;
+  return {{{split_into(Shape::prism), quarter},
+           {split_into(Shape::hexahedron), columns - 2 * quarter - 1},
+           {split_between_hexahedra_and_tetrahedra(), 1},
+           {split_into(Shape::tetrahedron), quarter}}};
+}
+
+Layout make_layout(const BoxOptions& options) {
+  const int dim = static_cast<int>(options.cells.size());
+  const auto accepted = accepted_shapes(dim);
+  std::string name = options.shape;
+  if (name.empty()) name = element::name(tensor_shapes[dim - 1]);
+  if (std::find(accepted.begin(), accepted.end(), name) == accepted.end())
+    throw base::InputError(fmt::format("box: shape '{}' in {} dimension{}; accepted: {}{}", name, dim,
+                                       dim > 1 ? "s" : "", base::join(accepted, ", "),
+                                       base::suggestion(name, accepted)));
+  const int columns = options.cells[0];
+  if (name == "mixed") return dim == 2 ? mixed_layout_2d(columns) : mixed_layout_3d(columns);
+  return {{{split_into(element::shape_from_name(name)), columns}}};
+}
+
+/// Edge lengths, with the default standing for the unit box of every dimension.
+std::vector<double> box_size(const BoxOptions& options) {
+  const std::size_t dim = options.cells.size();
+  if (options.size == BoxOptions{}.size) return std::vector<double>(dim, 1.0);
+  return options.size;
+}
+
+void require_valid(const BoxOptions& options) {
+  const std::size_t dim = options.cells.size();
+  if (dim < 1 || dim > 3)
+    throw base::InputError(fmt::format("box: cells has {} entries; accepted: 1, 2 or 3, one per direction", dim));
+  for (const int n : options.cells)
+    if (n < 1)
+      throw base::InputError(
+          fmt::format("box: cells = [{}]; every count must be at least 1", fmt::join(options.cells, ", ")));
+  const auto size = box_size(options);
+  if (size.size() != dim)
+    throw base::InputError(fmt::format("box: size has {} entries, cells has {}; they must agree", size.size(), dim));
+  for (const double length : size)
+    if (!(length > 0) || !std::isfinite(length))
+      throw base::InputError(
+          fmt::format("box: size = [{}]; every length must be positive and finite", fmt::join(size, ", ")));
+  if (options.degree < 1 || options.degree > element::max_lagrange_degree)
+    throw base::InputError(
+        fmt::format("box: degree = {}; accepted: 1 to {}", options.degree, element::max_lagrange_degree));
+}
+
+/// The cubes of a box and the numbers of their corners.
+class Lattice {
+public:
+  explicit Lattice(const std::vector<int>& cells) : dim_(static_cast<int>(cells.size())) {
+    std::copy(cells.begin(), cells.end(), cells_.begin());
+    for (int d = 0; d < dim_; ++d) num_points_ *= cells_[d] + 1;
+  }
+  int dim() const { return dim_; }
+  int cells(int d) const { return cells_[d]; }
+  std::int64_t num_points() const { return num_points_; }
+  std::int32_t corner(const std::array<int, 3>& cube, int local) const {
+    std::int64_t number = 0;
+    for (int d = dim_ - 1; d >= 0; --d) number = number * (cells_[d] + 1) + cube[d] + (local >> d & 1);
+    return static_cast<std::int32_t>(number);
+  }
+
+  /// Calls visit(cube) for every cube, first axis fastest.
+  template <class Visit> void for_each_cube(Visit&& visit) const {
+    for (int k = 0; k < (dim_ > 2 ? cells_[2] : 1); ++k)
+      for (int j = 0; j < (dim_ > 1 ? cells_[1] : 1); ++j)
+        for (int i = 0; i < cells_[0]; ++i) visit(std::array{i, j, k});
+  }
+
+private:
+  int dim_;
+  std::array<int, 3> cells_{1, 1, 1};
+  std::int64_t num_points_ = 1;
+};
+
+/// Throws when the box does not fit; returns the number of centre vertices.
+std::int64_t require_box_fits(const BoxOptions& options, const Layout& layout) {
+  double points = 1, cross_section = 1;
+  for (std::size_t d = 0; d < options.cells.size(); ++d) {
+    points *= options.cells[d] + 1.0;
+    if (d > 0) cross_section *= options.cells[d];
+  }
+  std::vector<PlannedCells> planned;
+  double centres = 0;
+  for (const auto& slab : layout.slabs) {
+    const double cubes = cross_section * slab.num_columns;
+    if (slab.split.has_centre) centres += cubes;
+    for (const auto& piece : slab.split.pieces) {
+      auto found = std::find_if(planned.begin(), planned.end(), [&](const auto& p) { return p.shape == piece.shape; });
+      if (found == planned.end()) found = planned.insert(planned.end(), {piece.shape, options.degree, 0});
+      found->count += cubes;
+    }
+  }
+  require_mesh_fits(fmt::format("box: a box of {} cubes", fmt::join(options.cells, " x ")), points + centres, planned);
+  return static_cast<std::int64_t>(centres);
+}
+
+void add_points(Mesh& mesh, const Lattice& lattice, const Layout& layout, const std::vector<double>& size) {
+  const int dim = lattice.dim();
+  auto add = [&](const std::array<int, 3>& cube, double shift) {
+    // i/n * L is exactly L at the far end, whatever n.
+    for (int d = 0; d < dim; ++d) mesh.points.push_back((cube[d] + shift) / lattice.cells(d) * size[d]);
+  };
+  mesh.points.reserve(static_cast<std::size_t>(mesh.num_vertices) * dim);
+  std::array<int, 3> last{};
+  for (int d = 0; d < dim; ++d) last[d] = lattice.cells(d);
+  for (int k = 0; k <= last[2]; ++k)
+    for (int j = 0; j <= last[1]; ++j)
+      for (int i = 0; i <= last[0]; ++i) add({i, j, k}, 0);
+  lattice.for_each_cube([&](const std::array<int, 3>& cube) {
+    if (layout.at(cube[0]).has_centre) add(cube, 0.5);
+  });
+}
+
+void add_cells(Mesh& mesh, const Lattice& lattice, const Layout& layout) {
+  std::array<int, 8> group_of{};
+  for (const auto shape : element::all_cell_shapes) {
+    const auto used = std::any_of(layout.slabs.begin(), layout.slabs.end(), [&](const auto& slab) {
+      return std::any_of(slab.split.pieces.begin(), slab.split.pieces.end(),
+                         [&](const BoxPiece& p) { return p.shape == shape; });
+    });
+    if (!used) continue;
+    group_of[static_cast<std::size_t>(shape)] = static_cast<int>(mesh.groups.size());
+    mesh.groups.emplace_back().shape = shape;
+  }
+  auto next_centre = static_cast<std::int32_t>(lattice.num_points());
+  lattice.for_each_cube([&](const std::array<int, 3>& cube) {
+    const auto& split = layout.at(cube[0]);
+    std::array<std::int32_t, cube_centre + 1> numbers{};
+    for (int local = 0; local < 1 << lattice.dim(); ++local) numbers[local] = lattice.corner(cube, local);
+    if (split.has_centre) numbers[cube_centre] = next_centre++;
+    for (const auto& piece : split.pieces) {
+      auto& group = mesh.groups[group_of[static_cast<std::size_t>(piece.shape)]];
+      for (int v = 0; v < element::num_vertices(piece.shape); ++v) group.vertices.push_back(numbers[piece.vertices[v]]);
+      group.tags.push_back(1);
+    }
+  });
+  for (auto& group : mesh.groups) group.nodes = group.vertices;
+}
+
+/// Sides of the box that each vertex lies on: bit 2 d (low end of axis d) and 2 d + 1 (high end).
+std::vector<std::uint8_t> boundary_sides(const Lattice& lattice, std::int32_t num_vertices) {
+  std::vector<std::uint8_t> sides(num_vertices, 0);
+  for (std::int64_t number = 0; number < lattice.num_points(); ++number) {
+    std::int64_t rest = number;
+    for (int d = 0; d < lattice.dim(); ++d) {
+      const std::int64_t position = rest % (lattice.cells(d) + 1);
+      rest /= lattice.cells(d) + 1;
+      if (position == 0) sides[number] |= static_cast<std::uint8_t>(1 << 2 * d);
+      if (position == lattice.cells(d)) sides[number] |= static_cast<std::uint8_t>(2 << 2 * d);
+    }
+  }
+  return sides;
+}
+
+void tag_boundary(Mesh& mesh, const Lattice& lattice) {
+  const auto sides = boundary_sides(lattice, mesh.num_vertices);
+  for (const auto& group : mesh.groups) {
+    const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
+    for (std::size_t c = 0; c < group.tags.size(); ++c)
+      for (int f = 0; f < element::num_facets(group.shape); ++f) {
+        TaggedFacet facet;
+        unsigned common = 0xff;
+        int n = 0;
+        for (const int v : element::entity_vertices(group.shape, mesh.tdim - 1, f)) {
+          facet.vertices[n] = group.vertices[c * num_vertices + v];
+          common &= sides[facet.vertices[n++]];
+        }
+        for (int side = 0; side < 2 * mesh.tdim; ++side)
+          if (common >> side & 1) {
+            facet.tag = side + 1;
+            mesh.tagged_facets.push_back(facet);
+          }
+      }
+  }
+  constexpr std::array names{"xmin", "xmax", "ymin", "ymax", "zmin", "zmax"};
+  for (int side = 0; side < 2 * mesh.tdim; ++side) mesh.tag_names[names[side]] = {mesh.tdim - 1, side + 1};
+}
+
+} // namespace
+
+Mesh make_box(const BoxOptions& options) {
+  require_valid(options);
+  const Layout layout = make_layout(options);
+  const std::int64_t num_centres = require_box_fits(options, layout);
+  const Lattice lattice(options.cells);
+  Mesh mesh;
+  mesh.source = "box";
+  mesh.tdim = mesh.gdim = lattice.dim();
+  mesh.num_vertices = static_cast<std::int32_t>(lattice.num_points() + num_centres);
+  add_points(mesh, lattice, layout, box_size(options));
+  add_cells(mesh, lattice, layout);
+  tag_boundary(mesh, lattice);
+  if (options.degree > 1) raise_geometry_degree(mesh, options.degree);
+  return mesh;
+}
+
+} // namespace rafter::mesh

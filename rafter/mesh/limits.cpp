@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/mesh/limits.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <sys/sysinfo.h>
+
+#include <fmt/format.h>
+
+#include <rafter/base/error.hpp>
+
+namespace rafter::mesh {
+
+namespace {
+
+/// Geometry nodes of one Lagrange cell.
+double num_nodes(element::Shape shape, int degree) {
+  const double n = degree + 1;
+  switch (shape) {
+  case element::Shape::point:
+    return 1;
+  case element::Shape::interval:
+    return n;
+  case element::Shape::triangle:
+    return n * (n + 1) / 2;
+  case element::Shape::quadrilateral:
+    return n * n;
+  case element::Shape::tetrahedron:
+    return n * (n + 1) * (n + 2) / 6;
+  case element::Shape::hexahedron:
+    return n * n * n;
+  case element::Shape::prism:
+    return n * n * (n + 1) / 2;
+  case element::Shape::pyramid:
+    return n * (n + 1) * (2 * n + 1) / 6;
+  }
+  return 0;
+}
+
+/// Bytes that a cell takes in the mesh (vertices, nodes, tag, parent) and in its topology, the latter counted twice:
+/// numbering entities needs about as much again while it runs.
+double bytes_per_cell(const PlannedCells& cells) {
+  const int dim = element::dimension(cells.shape);
+  double entities = 0;
+  for (int d = 1; d < dim; ++d) entities += element::num_entities(cells.shape, d);
+  const double nodes = num_nodes(cells.shape, cells.degree);
+  const double points = cells.degree == 1 ? 0 : nodes * dim * sizeof(double);
+  return 4 * (element::num_vertices(cells.shape) + nodes + 3) + 2 * entities * 10 + points;
+}
+
+} // namespace
+
+double available_memory_bytes() {
+  double bytes = std::numeric_limits<double>::max();
+  struct sysinfo info {};
+  if (sysinfo(&info) == 0) bytes = static_cast<double>(info.totalram) * info.mem_unit;
+  std::ifstream limit("/sys/fs/cgroup/memory.max");
+  unsigned long long value = 0;
+  if (limit >> value && value > 0) bytes = std::min(bytes, static_cast<double>(value));
+  return bytes;
+}
+
+void require_mesh_fits(const std::string& what, double num_vertices, std::span<const PlannedCells> cells) {
+  constexpr double limit = std::numeric_limits<std::int32_t>::max();
+  double bytes = 24 * num_vertices, count = 0, entities = num_vertices, nodes = num_vertices;
+  for (const auto& planned : cells) {
+    count += planned.count;
+    bytes += planned.count * bytes_per_cell(planned);
+    if (planned.degree > 1) nodes += planned.count * num_nodes(planned.shape, planned.degree);
+    const int dim = element::dimension(planned.shape);
+    if (dim > 1) entities = std::max(entities, planned.count * element::num_facets(planned.shape));
+  }
+  if (std::max({count, entities, nodes}) > limit)
+    throw base::InputError(fmt::format("{} would have {:.4g} cells, {:.4g} vertices and {:.4g} geometry nodes; local "
+                                       "numbers have 32 bits: at most {:.4g} cells, cell facets and nodes",
+                                       what, count, num_vertices, nodes, limit));
+  const double memory = available_memory_bytes();
+  if (bytes > memory)
+    throw base::InputError(
+        fmt::format("{} would have {:.4g} cells and take about {:.3g} GiB; this machine has {:.3g} GiB", what, count,
+                    bytes / 0x1p30, memory / 0x1p30));
+}
+
+} // namespace rafter::mesh
