@@ -9,17 +9,19 @@
 /// Cell shapes and their sub-entities.
 ///
 /// Reference cells lie in [-1,1]^d. Vertices: interval -1, 1; quadrilateral and hexahedron lexicographic, first
-/// coordinate fastest; triangle (-1,-1), (1,-1), (-1,1); tetrahedron (-1,-1,-1) and one step of 2 along each axis; prism =
-/// triangle x interval (vertices 0-2 at z=-1, 3-5 at z=1); pyramid = base quadrilateral 0-3 at z=-1 (lexicographic), apex
-/// 4 at (-1,-1,1). Sub-entities are numbered as in Basix (lexicographic tuples; on simplices entity i lies opposite
-/// vertex i), each with its vertices in ascending local number; quadrilateral faces are therefore lexicographic too.
+/// coordinate fastest; triangle (-1,-1), (1,-1), (-1,1); tetrahedron (-1,-1,-1) and one step of 2 along each axis;
+/// prism = triangle x interval (vertices 0-2 at z=-1, 3-5 at z=1); pyramid = base quadrilateral 0-3 at z=-1
+/// (lexicographic), apex 4 at (-1,-1,1). Sub-entities are numbered as in Basix (lexicographic tuples; on simplices
+/// entity i lies opposite vertex i), each with its vertices in ascending local number; quadrilateral faces are
+/// therefore lexicographic too.
 namespace rafter::element {
 
 enum class Shape : std::uint8_t { point, interval, triangle, quadrilateral, tetrahedron, hexahedron, prism, pyramid };
 
 /// All cell shapes of dimension 1 to 3, in the order of the enum.
-inline constexpr std::array all_cell_shapes{Shape::interval,   Shape::triangle, Shape::quadrilateral, Shape::tetrahedron,
-                                            Shape::hexahedron, Shape::prism,    Shape::pyramid};
+inline constexpr std::array all_cell_shapes{Shape::interval,    Shape::triangle,   Shape::quadrilateral,
+                                            Shape::tetrahedron, Shape::hexahedron, Shape::prism,
+                                            Shape::pyramid};
 
 int dimension(Shape shape);
 std::string_view name(Shape shape);

@@ -14,14 +14,16 @@ enum class Family : std::uint8_t { lagrange };
 std::string_view name(Family family);
 Family family_from_name(std::string_view name);
 
-/// Values and first reference derivatives of all basis functions: values[(d * num_points + point) * num_dofs + dof], d = 0
-/// the value, d = 1..dim the derivative along reference axis d-1.
+/// Values and first reference derivatives of all basis functions: values[(d * num_points + point) * num_dofs + dof], d
+/// = 0 the value, d = 1..dim the derivative along reference axis d-1.
 struct Table {
   int dim = 0, num_points = 0, num_dofs = 0;
   std::vector<double> values;
   double operator()(int derivative, int point, int dof) const {
     return values[(static_cast<std::size_t>(derivative) * static_cast<std::size_t>(num_points) +
-                   static_cast<std::size_t>(point)) * static_cast<std::size_t>(num_dofs) + static_cast<std::size_t>(dof)];
+                   static_cast<std::size_t>(point)) *
+                      static_cast<std::size_t>(num_dofs) +
+                  static_cast<std::size_t>(dof)];
   }
 };
 
@@ -34,8 +36,8 @@ public:
   int degree() const { return degree_; }
   int num_dofs() const { return num_dofs_; }
 
-  /// Nodes, shape (dof, dimension). Every edge carries the GLL points of its degree; nodes of a face are symmetric and the
-  /// same for all cells that share the face.
+  /// Nodes, shape (dof, dimension). Every edge carries the GLL points of its degree; nodes of a face are symmetric and
+  /// the same for all cells that share the face.
   std::span<const double> nodes() const { return nodes_; }
 
   /// Local dofs in the interior of an entity, ordered lexicographically in the frame of the entity's vertices as
@@ -45,8 +47,8 @@ public:
   /// Local dofs on the closure of an entity (its interior and all its boundary), ascending.
   std::vector<int> closure_dofs(int dim, int entity) const;
 
-  /// permutation[k] = canonical position of the dof that the cell sees as k-th interior dof of an entity of this shape with
-  /// this orientation code (orientation.hpp).
+  /// permutation[k] = canonical position of the dof that the cell sees as k-th interior dof of an entity of this shape
+  /// with this orientation code (orientation.hpp).
   std::vector<int> entity_permutation(Shape entity, int orientation_code) const;
 
   /// points: shape (point, dimension).
@@ -65,7 +67,9 @@ private:
   int degree_ = 0, num_dofs_ = 0;
   std::vector<double> nodes_;
   std::vector<std::vector<std::vector<int>>> entity_dofs_;
-  std::vector<double> coefficients_; ///< inverse transposed Vandermonde: basis = coefficients * orthonormal, (dof, dof)
+  std::vector<std::shared_ptr<const Element>> factors_; ///< elements of which this is the product; else empty
+  std::vector<int> product_index_;                      ///< position of each dof in the product of the factors
+  std::vector<double> coefficients_; ///< no product: inverse transposed Vandermonde, basis = coefficients * orthonormal
   double condition_number_ = 1;
 };
 

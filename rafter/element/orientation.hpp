@@ -6,10 +6,10 @@
 
 #include <rafter/element/cell.hpp>
 
-/// Two cells that share an edge or a face see it with different local vertex orders. Degrees of freedom of the entity are
-/// stored once, in the entity's canonical frame, which the global vertex numbers define: origin = the vertex with the
-/// lowest number, then the neighbour(s) of the origin in ascending number (triangle: ascending; quadrilateral: first
-/// axis towards the lower-numbered neighbour).
+/// Two cells that share an edge or a face see it with different local vertex orders. Degrees of freedom of the entity
+/// are stored once, in the entity's canonical frame, which the global vertex numbers define: origin = the vertex with
+/// the lowest number, then the neighbour(s) of the origin in ascending number (triangle: ascending; quadrilateral:
+/// first axis towards the lower-numbered neighbour).
 namespace rafter::element {
 
 /// Number of orientations of an entity: 1 (point), 2 (interval), 6 (triangle), 8 (quadrilateral).

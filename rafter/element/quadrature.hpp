@@ -12,7 +12,7 @@ enum class QuadratureKind : std::uint8_t { gauss, gll };
 /// points_1d, weights_1d; first coordinate fastest); elsewhere points_1d is empty.
 struct Quadrature {
   Shape shape = Shape::point;
-  int degree = 0;              ///< exact for polynomials of this total degree (tensor shapes: of this degree per direction)
+  int degree = 0; ///< exact for polynomials of this total degree (tensor shapes: of this degree per direction)
   std::vector<double> points;  ///< shape (point, dimension), row-major
   std::vector<double> weights; ///< shape (point); their sum is reference_volume(shape)
   std::vector<double> points_1d, weights_1d;
@@ -23,7 +23,8 @@ struct Quadrature {
 /// Throws InputError for degrees out of range (max_quadrature_degree).
 Quadrature make_quadrature(Shape shape, int degree, QuadratureKind kind = QuadratureKind::gauss);
 
-/// The rule with `num_points` points per direction: tensor Gauss or GLL on tensor shapes, collapsed Gauss-Jacobi elsewhere.
+/// The rule with `num_points` points per direction: tensor Gauss or GLL on tensor shapes, collapsed Gauss-Jacobi
+/// elsewhere.
 Quadrature make_quadrature_with_points(Shape shape, int num_points, QuadratureKind kind = QuadratureKind::gauss);
 
 inline constexpr int max_quadrature_degree = 60;

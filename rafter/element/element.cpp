@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/element/element.hpp>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/element/basis.hpp>
+#include <rafter/element/dense.hpp>
+#include <rafter/element/lagrange.hpp>
+#include <rafter/element/orientation.hpp>
+
+namespace rafter::element {
+namespace {
+
+constexpr std::string_view lagrange_name = "lagrange";
+
+/// table(d, q, i) = sum over j of coefficients(i, j) * functions(d, q, j), the coefficients row-major.
+Table combined(const Table& functions, std::span<const double> coefficients) {
+  const auto n = static_cast<std::size_t>(functions.num_dofs);
+  const auto by_function = transposed(coefficients, functions.num_dofs); // makes the inner loop run along memory
+  Table result{functions.dim, functions.num_points, functions.num_dofs, {}};
+  result.values.assign(functions.values.size(), 0.);
+  for (std::size_t row = 0; row < functions.values.size(); row += n)
+    for (std::size_t j = 0; j < n; ++j) {
+      const double value = functions.values[row + j];
+      for (std::size_t i = 0; i < n; ++i) result.values[row + i] += value * by_function[j * n + i];
+    }
+  return result;
+}
+
+/// The same functions in another order: function i of the result is function order[i].
+Table reordered(const Table& table, std::span<const int> order) {
+  Table result = table;
+  for (std::size_t row = 0; row < table.values.size(); row += order.size())
+    for (std::size_t i = 0; i < order.size(); ++i) result.values[row + i] = table.values[row + order[i]];
+  return result;
+}
+
+bool is_lexicographic(std::span<const int> order) {
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (order[i] != static_cast<int>(i)) return false;
+  return true;
+}
+
+} // namespace
+
+std::string_view name(Family) { return lagrange_name; }
+
+Family family_from_name(std::string_view name) {
+  if (name == lagrange_name) return Family::lagrange;
+  const std::vector<std::string> accepted{std::string(lagrange_name)};
+  throw base::InputError("unknown element family '" + std::string(name) + "'" + base::suggestion(name, accepted) +
+                         "; accepted: " + base::join(accepted, ", "));
+}
+
+std::vector<int> Element::closure_dofs(int dim, int entity) const {
+  const auto closure = entity_vertices(shape_, dim, entity);
+  std::vector<int> result;
+  for (int d = 0; d <= dim; ++d)
+    for (int e = 0; e < num_entities(shape_, d); ++e)
+      if (std::ranges::includes(closure, entity_vertices(shape_, d, e))) {
+        const auto dofs = entity_dofs(d, e);
+        result.insert(result.end(), dofs.begin(), dofs.end());
+      }
+  std::ranges::sort(result);
+  return result;
+}
+
+std::vector<int> Element::entity_permutation(Shape entity, int orientation_code) const {
+  const auto permutation = vertex_permutation(entity, orientation_code);
+  if (entity == Shape::point) return {0};
+  const int dim = dimension(entity);
+  const auto corners = reference_vertices(entity);
+  const auto nodes = interior_nodes(entity, degree_);
+  // Symmetries of the reference entity are affine: the images of the origin and of one vertex per axis (1 and 2) fix
+  // them.
+  const auto image = [&](int vertex, int i) { return corners[permutation[vertex] * dim + i]; };
+  std::vector<double> canonical(nodes.size());
+  for (std::size_t row = 0; row < nodes.size(); row += dim)
+    for (int i = 0; i < dim; ++i) {
+      canonical[row + i] = image(0, i);
+      for (int k = 0; k < dim; ++k) canonical[row + i] += 0.5 * (nodes[row + k] + 1) * (image(k + 1, i) - image(0, i));
+    }
+  return matching_rows(canonical, nodes, dim);
+}
+
+Table Element::tabulate(std::span<const double> points) const {
+  const int dim = dimension(shape_);
+  if (points.size() % static_cast<std::size_t>(dim) != 0)
+    throw base::InternalError("element: points of a " + std::string(element::name(shape_)) + " need " +
+                              std::to_string(dim) + " coordinates each, got " + std::to_string(points.size()) +
+                              " numbers");
+  if (factors_.empty()) return combined(tabulate_orthonormal(shape_, degree_, points), coefficients_);
+  Table result;
+  int axis = 0;
+  for (const auto& factor : factors_) {
+    const int factor_dim = dimension(factor->shape());
+    const Table table = factor->tabulate(axes_of(points, dim, axis, factor_dim));
+    result = axis == 0 ? table : product(result, table);
+    axis += factor_dim;
+  }
+  return is_lexicographic(product_index_) ? result : reordered(result, product_index_);
+}
+
+Table Element::tabulate_1d(std::span<const double> points) const {
+  if (!is_tensor(shape_))
+    throw base::InternalError("element: a " + std::string(element::name(shape_)) + " has no tensor factors");
+  return factors_.empty() ? tabulate(points) : factors_[0]->tabulate(points);
+}
+
+/// An element on a product shape keeps its factors: nothing larger than a factor's Vandermonde matrix is ever inverted,
+/// and the condition number is the product of theirs, since the matrix is their Kronecker product.
+std::shared_ptr<const Element> make_element(Family family, Shape shape, int degree) {
+  static std::mutex mutex;
+  static std::map<std::tuple<Family, Shape, int>, std::shared_ptr<const Element>> cache;
+  if (shape == Shape::point || degree < 1 || degree > max_lagrange_degree)
+    throw base::InputError("lagrange element of degree " + std::to_string(degree) + " on a " +
+                           std::string(name(shape)) + ": degrees 1 to " + std::to_string(max_lagrange_degree) +
+                           " exist, on cells of dimension 1 to 3");
+  const std::tuple key{family, shape, degree};
+  {
+    const std::scoped_lock lock(mutex);
+    if (const auto found = cache.find(key); found != cache.end()) return found->second;
+  }
+  auto result = std::make_shared<Element>();
+  result->family_ = family;
+  result->shape_ = shape;
+  result->degree_ = degree;
+  result->num_dofs_ = num_basis_functions(shape, degree);
+  auto [nodes, entity_dofs] = lagrange_nodes(shape, degree);
+  result->entity_dofs_ = std::move(entity_dofs);
+  result->condition_number_ = 1;
+  const auto shapes = factors(shape);
+  if (shapes.size() == 1) {
+    const auto vandermonde = tabulate_orthonormal(shape, degree, nodes).values;
+    const auto matrix = std::span(vandermonde).first(static_cast<std::size_t>(result->num_dofs_) * result->num_dofs_);
+    const auto inverted = inverse({matrix.begin(), matrix.end()}, result->num_dofs_);
+    result->coefficients_ = transposed(inverted, result->num_dofs_);
+    result->condition_number_ = spectral_norm(matrix, result->num_dofs_) * spectral_norm(inverted, result->num_dofs_);
+  } else {
+    std::vector<double> in_product;
+    int dim = 0;
+    for (const Shape factor : shapes) {
+      const auto& element = *result->factors_.emplace_back(make_element(family, factor, degree));
+      const auto own = element.nodes();
+      in_product =
+          dim == 0 ? std::vector(own.begin(), own.end()) : product_nodes(in_product, dim, own, dimension(factor));
+      dim += dimension(factor);
+      result->condition_number_ *= element.condition_number();
+    }
+    result->product_index_ = matching_rows(nodes, in_product, dim);
+  }
+  result->nodes_ = std::move(nodes);
+  const std::scoped_lock lock(mutex);
+  return cache.try_emplace(key, std::move(result)).first->second; // another thread may have been faster
+}
+
+} // namespace rafter::element

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <span>
+#include <vector>
+
+#include <rafter/element/cell.hpp>
+
+namespace rafter::element {
+
+/// Nodes of a Lagrange element and where they sit.
+struct LagrangeNodes {
+  std::vector<double> points;                             ///< shape (dof, dimension)
+  std::vector<std::vector<std::vector<int>>> entity_dofs; ///< [dimension][entity], lexicographic in the entity's frame
+};
+
+/// Interior nodes of a shape, shape (node, dimension), lexicographic with the first axis fastest.
+///
+/// Interval: Gauss-Lobatto-Legendre; products: products of their factors' nodes; simplices: Isaac's recursive nodes,
+/// the weighted mean of the nodes of the facets with Gauss-Lobatto weights, symmetric under all vertex permutations
+/// (SIAM J. Sci. Comput. 42 (2020) A4046, doi:10.1137/20M1321802); pyramids: horizontal layers that continue the
+/// triangle nodes of the faces inwards.
+std::vector<double> interior_nodes(Shape shape, int degree);
+
+/// Interior nodes of every sub-entity, so that cells that share one agree on its nodes. Dofs of tensor shapes are
+/// lexicographic, of the others by vertices, edges, faces, interior.
+LagrangeNodes lagrange_nodes(Shape shape, int degree);
+
+/// For each of the points (point, dim) the row of `among` at the same place; throws InternalError when there is none.
+std::vector<int> matching_rows(std::span<const double> points, std::span<const double> among, int dim);
+
+/// Nodes of a product element in the order of the product (first factor fastest); nodes of each factor: (dof,
+/// dimension).
+std::vector<double> product_nodes(std::span<const double> first, int first_dim, std::span<const double> second,
+                                  int second_dim);
+
+} // namespace rafter::element

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/element/symmetric_rules.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include <rafter/element/basis.hpp>
+#include <rafter/element/dense.hpp>
+
+namespace rafter::element {
+namespace {
+
+/// All distinct permutations of a barycentric point whose coordinates are groups of equal values. `groups` gives the
+/// size of each group and `values` all values but the last, which the sum of 1 fixes: groups {2, 1}, values {a} is the
+/// orbit of (a, a, 1 - 2a). The weight is that of one point, as a share of the cell's volume.
+struct Orbit {
+  std::vector<int> groups;
+  double weight;
+  std::vector<double> values;
+};
+
+struct SymmetricRule {
+  Shape shape;
+  int degree;
+  std::vector<Orbit> orbits;
+};
+
+/// Starting values to a few digits; Newton's method on the moment equations finds the rest of them.
+/// Triangles: Strang and Fix, An Analysis of the Finite Element Method (1973); Dunavant, Int. J. Numer. Meth. Engng 21
+/// (1985) 1129. Tetrahedra: Keast, Comput. Meth. Appl. Mech. Engng 55 (1986) 339; Walkington, Quadrature on simplices
+/// of arbitrary dimension (2000). Ascending degree per shape.
+const std::vector<SymmetricRule>& starting_values() {
+  constexpr auto tri = Shape::triangle, tet = Shape::tetrahedron;
+  static const std::vector<SymmetricRule> table{
+      {tri, 1, {{{3}, 1, {}}}},
+      {tri, 2, {{{2, 1}, 0.333333, {0.166667}}}},
+      {tri, 4, {{{2, 1}, 0.223381589, {0.445948491}}, {{2, 1}, 0.109951744, {0.091576214}}}},
+      {tri, 5, {{{3}, 0.225, {}}, {{2, 1}, 0.132394153, {0.470142064}}, {{2, 1}, 0.125939181, {0.101286507}}}},
+      {tri,
+       6,
+       {{{2, 1}, 0.116786276, {0.249286745}},
+        {{2, 1}, 0.050844906, {0.063089014}},
+        {{1, 1, 1}, 0.082851076, {0.053145050, 0.310352451}}}},
+      {tri,
+       8,
+       {{{3}, 0.144315608, {}},
+        {{2, 1}, 0.095091634, {0.459292588}},
+        {{2, 1}, 0.103217371, {0.170569308}},
+        {{2, 1}, 0.032458498, {0.050547228}},
+        {{1, 1, 1}, 0.027230314, {0.263112830, 0.008394777}}}},
+      {tri,
+       9,
+       {{{3}, 0.097135796, {}},
+        {{2, 1}, 0.031334700, {0.489682519}},
+        {{2, 1}, 0.077827541, {0.437089591}},
+        {{2, 1}, 0.079647739, {0.188203536}},
+        {{2, 1}, 0.025577676, {0.044729513}},
+        {{1, 1, 1}, 0.043283539, {0.221962989, 0.036838412}}}},
+      {tri,
+       10,
+       {{{3}, 0.090817990, {}},
+        {{2, 1}, 0.036725958, {0.485577633}},
+        {{2, 1}, 0.045321059, {0.109481575}},
+        {{1, 1, 1}, 0.072757917, {0.307939839, 0.550352942}},
+        {{1, 1, 1}, 0.028327243, {0.246672561, 0.728323905}},
+        {{1, 1, 1}, 0.009421667, {0.066803251, 0.923655934}}}},
+      {tet, 1, {{{4}, 1, {}}}},
+      {tet, 2, {{{3, 1}, 0.25, {0.138196601}}}},
+      {tet, 3, {{{3, 1}, 0.136217843, {0.328163303}}, {{3, 1}, 0.113782157, {0.108047250}}}},
+      {tet,
+       5,
+       {{{3, 1}, 0.073493043, {0.092735250}},
+        {{3, 1}, 0.112687926, {0.310885919}},
+        {{2, 2}, 0.042546021, {0.454496296}}}},
+      {tet,
+       6,
+       {{{3, 1}, 0.010077211, {0.040673959}},
+        {{3, 1}, 0.055357182, {0.322337890}},
+        {{3, 1}, 0.039922750, {0.214602871}},
+        {{2, 1, 1}, 0.048214286, {0.063661002, 0.269672331}}}},
+  };
+  return table;
+}
+
+/// Group number of each barycentric coordinate, one row per point of the orbit: which value goes where.
+std::vector<std::vector<int>> arrangements(const std::vector<int>& groups) {
+  std::vector<int> pattern;
+  for (std::size_t g = 0; g < groups.size(); ++g) pattern.insert(pattern.end(), groups[g], static_cast<int>(g));
+  std::vector<std::vector<int>> result;
+  do result.push_back(pattern);
+  while (std::ranges::next_permutation(pattern).found);
+  return result;
+}
+
+/// Values of all groups, the last one from the sum of the coordinates.
+std::vector<double> all_values(const Orbit& orbit) {
+  auto result = orbit.values;
+  double sum = 0;
+  for (std::size_t g = 0; g < result.size(); ++g) sum += orbit.groups[g] * result[g];
+  result.push_back((1 - sum) / orbit.groups.back());
+  return result;
+}
+
+/// Reference points of an orbit, shape (point, dimension): coordinate k is 2 b_(k+1) - 1 for barycentric b.
+std::vector<double> orbit_points(const Orbit& orbit) {
+  const auto values = all_values(orbit);
+  std::vector<double> result;
+  for (const auto& arrangement : arrangements(orbit.groups))
+    for (std::size_t k = 1; k < arrangement.size(); ++k) result.push_back(2 * values[arrangement[k]] - 1);
+  return result;
+}
+
+/// Residuals of the moment equations, one per orthonormal function, and their derivatives by all unknowns (weight and
+/// values of each orbit in turn).
+struct Moments {
+  std::vector<double> residual;
+  std::vector<std::vector<double>> derivatives; ///< [unknown][function]
+};
+
+void add_orbit(const SymmetricRule& rule, const Orbit& orbit, Moments& moments) {
+  const auto shapes = arrangements(orbit.groups);
+  const Table basis = tabulate_orthonormal(rule.shape, rule.degree, orbit_points(orbit));
+  const auto num_functions = static_cast<std::size_t>(basis.num_dofs);
+  const double volume = reference_volume(rule.shape);
+  const std::size_t first = moments.derivatives.size();
+  moments.derivatives.resize(first + 1 + orbit.values.size(), std::vector<double>(num_functions, 0.));
+  for (int q = 0; q < basis.num_points; ++q)
+    for (std::size_t f = 0; f < num_functions; ++f) {
+      const int function = static_cast<int>(f);
+      moments.residual[f] += volume * orbit.weight * basis(0, q, function);
+      moments.derivatives[first][f] += volume * basis(0, q, function);
+      for (std::size_t v = 0; v < orbit.values.size(); ++v) {
+        double slope = 0; // the last value falls by groups[v] / groups.back() when value v grows by 1
+        for (int k = 0; k < basis.dim; ++k) {
+          const int group = shapes[q][k + 1];
+          const double moved = group == static_cast<int>(v) ? 1
+                               : group == static_cast<int>(orbit.values.size())
+                                   ? -static_cast<double>(orbit.groups[v]) / orbit.groups.back()
+                                   : 0;
+          slope += 2 * moved * basis(k + 1, q, function);
+        }
+        moments.derivatives[first + 1 + v][f] += volume * orbit.weight * slope;
+      }
+    }
+}
+
+/// Least-squares solution of derivatives * step = -residual.
+std::vector<double> newton_step(const Moments& moments) {
+  const std::size_t n = moments.derivatives.size();
+  std::vector<double> normal(n * n), right(n), step(n, 0.);
+  const auto dot = [](const std::vector<double>& a, const std::vector<double>& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+    return sum;
+  };
+  double trace = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    right[i] = -dot(moments.derivatives[i], moments.residual);
+    for (std::size_t j = 0; j < n; ++j) normal[i * n + j] = dot(moments.derivatives[i], moments.derivatives[j]);
+    trace += normal[i * n + i];
+  }
+  for (std::size_t i = 0; i < n; ++i)
+    normal[i * n + i] += 1e-13 * trace; // rules that are a family have a free direction
+  const auto inverted = inverse(normal, static_cast<int>(n));
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) step[i] += inverted[i * n + j] * right[j];
+  return step;
+}
+
+SymmetricRule polished(SymmetricRule rule) {
+  constexpr int max_iterations = 20;
+  const auto num_functions = static_cast<std::size_t>(num_basis_functions(rule.shape, rule.degree));
+  for (int iteration = 0; iteration < max_iterations; ++iteration) {
+    Moments moments{std::vector<double>(num_functions, 0.), {}};
+    moments.residual[0] = -std::sqrt(reference_volume(rule.shape)); // integral of the constant function
+    for (const Orbit& orbit : rule.orbits) add_orbit(rule, orbit, moments);
+    const auto step = newton_step(moments);
+    std::size_t unknown = 0;
+    double size = 0;
+    for (Orbit& orbit : rule.orbits) {
+      orbit.weight += step[unknown++];
+      for (double& value : orbit.values) value += step[unknown++];
+    }
+    for (const double s : step) size = std::max(size, std::abs(s));
+    if (size < 1e-16) break;
+  }
+  return rule;
+}
+
+Quadrature expanded(const SymmetricRule& rule) {
+  Quadrature result{rule.shape, rule.degree, {}, {}, {}, {}};
+  for (const Orbit& orbit : rule.orbits) {
+    const auto points = orbit_points(orbit);
+    result.points.insert(result.points.end(), points.begin(), points.end());
+    result.weights.resize(result.points.size() / dimension(rule.shape), orbit.weight * reference_volume(rule.shape));
+  }
+  return result;
+}
+
+} // namespace
+
+std::optional<Quadrature> symmetric_rule(Shape shape, int degree) {
+  static const std::vector<Quadrature> rules = [] {
+    std::vector<Quadrature> result;
+    for (const auto& rule : starting_values()) result.push_back(expanded(polished(rule)));
+    return result;
+  }();
+  for (const auto& rule : rules)
+    if (rule.shape == shape && rule.degree >= degree) return rule;
+  return std::nullopt;
+}
+
+} // namespace rafter::element
