@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/mesh/cell_batches.hpp>
+
+#include <array>
+
+#include <rafter/mesh/chunk_stages.hpp>
+#include <rafter/mesh/map_kinds.hpp>
+#include <rafter/mesh/visiting_order.hpp>
+
+namespace rafter::mesh {
+
+CellBatches make_cell_batches(const Mesh& mesh, const BatchOptions& options) {
+  require_valid(options);
+  CellBatches batches{.lanes = options.lanes};
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
+    const auto group = static_cast<std::int32_t>(g);
+    const auto kinds = map_kinds(mesh, group, options.affine_tolerance);
+    std::array<std::vector<std::int32_t>, 3> cells_of_kind;
+    for (const auto cell : visiting_order(mesh, group)) cells_of_kind[static_cast<int>(kinds[cell])].push_back(cell);
+    for (const auto kind : {MapKind::affine, MapKind::multilinear, MapKind::isoparametric}) {
+      auto& cells = cells_of_kind[static_cast<int>(kind)];
+      if (cells.empty()) continue;
+      Block block{group, mesh.groups[g].shape, kind, static_cast<std::int32_t>(cells.size()), 0, {}};
+      block.cells = padded_to_batches(std::move(cells), options.lanes);
+      block.num_batches = static_cast<std::int32_t>(block.cells.size() / options.lanes);
+      batches.blocks.push_back(std::move(block));
+    }
+  }
+  std::vector<BatchedCells> views;
+  for (const auto& block : batches.blocks) views.push_back({block.group, block.num_batches, block.cells});
+  batches.stages = make_stages(mesh, views, options);
+  return batches;
+}
+
+} // namespace rafter::mesh

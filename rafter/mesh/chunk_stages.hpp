@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <rafter/mesh/cell_batches.hpp>
+
+namespace rafter::mesh {
+
+/// The cells of a block of cells or of facets, shape (batch, lane).
+struct BatchedCells {
+  std::int32_t group = 0, num_batches = 0;
+  std::span<const std::int32_t> cells;
+};
+
+/// Cells in batches of `lanes`: the last batch is filled up with its last cell.
+std::vector<std::int32_t> padded_to_batches(std::vector<std::int32_t> cells, int lanes);
+
+/// Cuts each block into chunks and colours them greedily in visiting order, so that chunks of a stage share no vertex.
+std::vector<std::vector<Chunk>> make_stages(const Mesh& mesh, std::span<const BatchedCells> blocks,
+                                            const BatchOptions& options);
+
+/// Throws InputError for options out of range.
+void require_valid(const BatchOptions& options);
+
+} // namespace rafter::mesh

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <span>
+
+namespace rafter::mesh {
+
+/// Place on the Hilbert curve through the lattice {0 .. 2^bits - 1}^n of a point with n = 1, 2 or 3 coordinates; n *
+/// bits <= 64. Consecutive places are neighbours in the lattice, and every aligned subcube of 2^k points a side is a
+/// run of 2^(nk) places. Source: C. Hamilton, Compact Hilbert Indices, Dalhousie University CS-2006-07, section 2.
+std::uint64_t hilbert_index(std::span<const std::uint32_t> point, int bits);
+
+} // namespace rafter::mesh

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/mesh/map_kinds.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include <rafter/mesh/geometry_nodes.hpp>
+
+namespace rafter::mesh {
+
+namespace {
+
+/// Tells the kinds of the cells of one group apart.
+class MapClassifier {
+public:
+  MapClassifier(const Mesh& mesh, const CellGroup& group, double tolerance)
+      : mesh_(mesh), group_(group), tolerance_(tolerance), dim_(mesh.tdim), geometry_(geometry_element(group)),
+        corner_nodes_(vertex_nodes(*geometry_)), reference_(element::reference_vertices(group.shape)) {
+    if (group.degree > 1) functions_ = vertex_functions(group.shape, geometry_->nodes());
+    for (int axis = 0; axis < dim_; ++axis) axis_vertices_[axis] = vertex_along(axis);
+  }
+
+  MapKind kind(std::int32_t cell) {
+    load(cell);
+    if (!is_straight()) return MapKind::isoparametric;
+    if (is_affine()) return MapKind::affine;
+    return element::is_tensor(group_.shape) ? MapKind::multilinear : MapKind::isoparametric;
+  }
+
+private:
+  /// The vertex one step from vertex 0 along an axis; every reference cell has one.
+  int vertex_along(int axis) const {
+    for (std::size_t v = 0; v < corner_nodes_.size(); ++v) {
+      bool found = true;
+      for (int d = 0; d < dim_; ++d) found = found && reference_[v * dim_ + d] == (d == axis ? 1.0 : -1.0);
+      if (found) return static_cast<int>(v);
+    }
+    return 0;
+  }
+
+  void load(std::int32_t cell) {
+    nodes_ = group_.nodes.data() + static_cast<std::size_t>(cell) * geometry_->num_dofs();
+    double size = 0, largest = 0;
+    for (std::size_t v = 0; v < corner_nodes_.size(); ++v)
+      for (int d = 0; d < dim_; ++d) {
+        corners_[v][d] = point(corner_nodes_[v])[d];
+        size = std::max(size, std::abs(corners_[v][d] - corners_[0][d]));
+        largest = std::max(largest, std::abs(corners_[v][d]));
+      }
+    bound_ = tolerance_ * size + 4 * std::numeric_limits<double>::epsilon() * largest;
+  }
+
+  const double* point(int local_node) const {
+    return mesh_.points.data() + static_cast<std::size_t>(nodes_[local_node]) * dim_;
+  }
+
+  /// Whether all nodes lie where the map given by the vertices alone puts them.
+  bool is_straight() const {
+    const std::size_t num_vertices = corner_nodes_.size();
+    for (std::size_t n = 0; n * num_vertices < functions_.size(); ++n)
+      for (int d = 0; d < dim_; ++d) {
+        double x = 0;
+        for (std::size_t v = 0; v < num_vertices; ++v) x += functions_[n * num_vertices + v] * corners_[v][d];
+        if (!(std::abs(x - point(static_cast<int>(n))[d]) <= bound_)) return false;
+      }
+    return true;
+  }
+
+  bool is_affine() const {
+    for (std::size_t v = 0; v < corner_nodes_.size(); ++v)
+      for (int d = 0; d < dim_; ++d) {
+        double x = corners_[0][d];
+        for (int axis = 0; axis < dim_; ++axis)
+          x += (reference_[v * dim_ + axis] + 1) / 2 * (corners_[axis_vertices_[axis]][d] - corners_[0][d]);
+        if (!(std::abs(x - corners_[v][d]) <= bound_)) return false;
+      }
+    return true;
+  }
+
+  const Mesh& mesh_;
+  const CellGroup& group_;
+  double tolerance_;
+  int dim_;
+  std::shared_ptr<const element::Element> geometry_;
+  std::vector<int> corner_nodes_;
+  std::span<const double> reference_;
+  std::vector<double> functions_; ///< of the vertices at the geometry nodes, shape (node, vertex); empty for degree 1
+  std::array<int, 3> axis_vertices_{};
+  std::array<std::array<double, 3>, 8> corners_{};
+  const std::int32_t* nodes_ = nullptr;
+  double bound_ = 0;
+};
+
+} // namespace
+
+std::string_view name(MapKind kind) {
+  switch (kind) {
+  case MapKind::affine:
+    return "affine";
+  case MapKind::multilinear:
+    return "multilinear";
+  case MapKind::isoparametric:
+    return "isoparametric";
+  }
+  return "";
+}
+
+std::vector<MapKind> map_kinds(const Mesh& mesh, int group, double tolerance) {
+  const auto& cells = mesh.groups[group];
+  std::vector<MapKind> kinds(cells.tags.size(), MapKind::affine);
+  const bool is_simplex = element::num_vertices(cells.shape) == element::dimension(cells.shape) + 1;
+  if (is_simplex && cells.degree == 1) return kinds;
+  MapClassifier classifier(mesh, cells, tolerance);
+  for (std::int32_t c = 0; c < cells.num_cells(); ++c) kinds[c] = classifier.kind(c);
+  return kinds;
+}
+
+} // namespace rafter::mesh
