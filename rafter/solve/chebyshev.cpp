@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/solve/chebyshev.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/solve/diagnosis.hpp>
+
+namespace rafter::solve {
+namespace {
+
+const ChebyshevParameters& checked(const ChebyshevParameters& parameters) {
+  const auto require = [](bool is_valid, const char* key, double value, const char* accepted) {
+    if (!is_valid) throw base::InputError(fmt::format("chebyshev: {} = {} is not {}", key, value, accepted));
+  };
+  require(parameters.degree >= 1 && parameters.degree <= 50, "degree", parameters.degree, "in 1 .. 50");
+  require(parameters.upper >= 0 && std::isfinite(parameters.upper), "upper", parameters.upper, "a finite number >= 0");
+  require(parameters.lower >= 0 && std::isfinite(parameters.lower), "lower", parameters.lower, "a finite number >= 0");
+  require(parameters.upper == 0 || parameters.lower < parameters.upper, "lower", parameters.lower, "below upper");
+  require(parameters.eigenvalue_ratio > 1, "eigenvalue_ratio", parameters.eigenvalue_ratio, "above 1");
+  require(parameters.safety_factor >= 1, "safety_factor", parameters.safety_factor, "at least 1");
+  require(parameters.estimate_iterations >= 1, "estimate_iterations", parameters.estimate_iterations, "at least 1");
+  return parameters;
+}
+
+Vector positive_inverse_diagonal(const op::LinearOperator& A) {
+  Vector inverse = inverse_diagonal(A);
+  const auto entries = inverse.host_read();
+  const auto found = std::find_if(entries.begin(), entries.end(), [](double entry) { return entry < 0; });
+  if (found != entries.end())
+    throw base::SolverError(
+        fmt::format("preconditioner chebyshev: the diagonal entry of row {} is {:.3e}; a positive definite "
+                    "operator has positive ones (check signs in the form)",
+                    found - entries.begin(), 1 / *found));
+  return inverse;
+}
+
+/// Number of eigenvalues below `value` of the symmetric tridiagonal matrix (Sturm sequence).
+int count_below(std::span<const double> diagonal, std::span<const double> off_diagonal, double value) {
+  int count = 0;
+  double pivot = 1;
+  for (std::size_t i = 0; i < diagonal.size(); ++i) {
+    const double coupling = i == 0 ? 0 : off_diagonal[i - 1] * off_diagonal[i - 1];
+    pivot = diagonal[i] - value - (i == 0 ? 0 : coupling / pivot);
+    if (pivot == 0) pivot = 1e-300;
+    if (pivot < 0) ++count;
+  }
+  return count;
+}
+
+/// The eigenvalue with `rank` eigenvalues below it, by bisection in the Gershgorin interval.
+double eigenvalue(std::span<const double> diagonal, std::span<const double> off_diagonal, int rank) {
+  double low = diagonal[0], high = diagonal[0];
+  for (std::size_t i = 0; i < diagonal.size(); ++i) {
+    const double radius =
+        (i > 0 ? std::abs(off_diagonal[i - 1]) : 0) + (i + 1 < diagonal.size() ? std::abs(off_diagonal[i]) : 0);
+    low = std::min(low, diagonal[i] - radius);
+    high = std::max(high, diagonal[i] + radius);
+  }
+  for (int step = 0; step < 60; ++step) {
+    const double middle = 0.5 * (low + high);
+    (count_below(diagonal, off_diagonal, middle) > rank ? high : low) = middle;
+  }
+  return 0.5 * (low + high);
+}
+
+/// Vectors and scalars of the CG iteration behind the estimate.
+struct Lanczos {
+  const op::LinearOperator& A;
+  const Vector& inverse_diagonal;
+  VectorOps ops;
+  Vector r, z, p, q;
+  std::vector<double> diagonal, off_diagonal; ///< of the tridiagonal matrix
+
+  Lanczos(const op::LinearOperator& operator_, const Vector& inverse)
+      : A(operator_), inverse_diagonal(inverse), ops(*operator_.device()), r(operator_.device(), inverse.size()),
+        z(operator_.device(), inverse.size()), p(operator_.device(), inverse.size()),
+        q(operator_.device(), inverse.size()) {}
+
+  void run(int iterations) {
+    fill_random(r);
+    ops.multiply(inverse_diagonal, r, z);
+    ops.copy(z, p);
+    const double first = ops.dot(r, z);
+    double rz = first, previous_alpha = 0, beta = 0;
+    for (int k = 0; k < iterations && rz > 1e-24 * first; ++k) {
+      A.apply(p, q);
+      const double pq = ops.dot(p, q);
+      if (!(pq > 0) || !std::isfinite(pq)) return fail_unless_exhausted(pq, rz, first);
+      const double alpha = rz / pq;
+      diagonal.push_back(1 / alpha + (k > 0 ? beta / previous_alpha : 0));
+      ops.axpy(-alpha, q, r);
+      ops.multiply(inverse_diagonal, r, z);
+      const double next = ops.dot(r, z);
+      beta = next / rz;
+      off_diagonal.push_back(std::sqrt(std::max(beta, 0.0)) / alpha);
+      ops.aypx(beta, z, p);
+      rz = next;
+      previous_alpha = alpha;
+    }
+  }
+
+  /// A direction without energy ends the estimate where the random vector had a part in the null space.
+  void fail_unless_exhausted(double pq, double rz, double first) const {
+    const double largest = diagonal.empty() ? 0 : *std::max_element(diagonal.begin(), diagonal.end());
+    if (std::isfinite(pq) && !diagonal.empty() && pq >= -1e-10 * largest * std::max(rz, 1e-12 * first)) return;
+    throw base::SolverError(
+        fmt::format("preconditioner chebyshev: p.Ap = {:.2e} for a direction p of the eigenvalue estimate; "
+                    "it needs a symmetric positive definite operator with finite coefficients",
+                    pq));
+  }
+};
+
+} // namespace
+
+EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vector& inverse_diagonal, int iterations) {
+  Lanczos lanczos(A, inverse_diagonal);
+  lanczos.run(iterations);
+  if (lanczos.diagonal.empty()) return {1, 1}; // no unknowns
+  const auto last = static_cast<int>(lanczos.diagonal.size()) - 1;
+  return {eigenvalue(lanczos.diagonal, lanczos.off_diagonal, 0),
+          eigenvalue(lanczos.diagonal, lanczos.off_diagonal, last)};
+}
+
+Chebyshev::Chebyshev(const op::LinearOperator& A, const ChebyshevParameters& parameters)
+    : A_(A), ops_(*A.device()), degree_(checked(parameters).degree), lower_(parameters.lower), upper_(parameters.upper),
+      inverse_diagonal_(positive_inverse_diagonal(A)), residual_(A.device(), inverse_diagonal_.size()),
+      direction_(A.device(), inverse_diagonal_.size()), image_(A.device(), inverse_diagonal_.size()) {
+  if (upper_ == 0)
+    upper_ =
+        parameters.safety_factor * estimate_eigenvalues(A, inverse_diagonal_, parameters.estimate_iterations).largest;
+  if (lower_ == 0) lower_ = upper_ / parameters.eigenvalue_ratio;
+  if (lower_ >= upper_)
+    throw base::InputError(
+        fmt::format("chebyshev: lower = {} is not below the estimated largest eigenvalue {}", lower_, upper_));
+}
+
+double Chebyshev::reduction() const {
+  const double sigma = (upper_ + lower_) / (upper_ - lower_);
+  return 1 / std::cosh(degree_ * std::acosh(sigma));
+}
+
+void Chebyshev::apply(const Vector& r, Vector& z) const {
+  ops_.copy(r, residual_);
+  ops_.fill(0, z);
+  iterate(z);
+}
+
+void Chebyshev::smooth(const Vector& b, Vector& x) const {
+  A_.apply(x, residual_);
+  ops_.subtract_from(b, residual_);
+  iterate(x);
+}
+
+void Chebyshev::iterate(Vector& x) const {
+  // Three-term recurrence of Saad, Iterative methods, 2nd ed., algorithm 12.1, with D^-1 A in place of A.
+  const double theta = 0.5 * (upper_ + lower_), delta = 0.5 * (upper_ - lower_), sigma = theta / delta;
+  double rho = 1 / sigma;
+  ops_.fill(0, direction_);
+  ops_.combine(0, 1 / theta, inverse_diagonal_, residual_, direction_);
+  for (int k = 1;; ++k) {
+    ops_.axpy(1, direction_, x);
+    if (k == degree_) return;
+    A_.apply(direction_, image_);
+    ops_.axpy(-1, image_, residual_);
+    const double next = 1 / (2 * sigma - rho);
+    ops_.combine(next * rho, 2 * next / delta, inverse_diagonal_, residual_, direction_);
+    rho = next;
+  }
+}
+
+} // namespace rafter::solve

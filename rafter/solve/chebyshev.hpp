@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <rafter/solve/preconditioner.hpp>
+
+namespace rafter::solve {
+
+struct ChebyshevParameters {
+  int degree = 4;               ///< of the error polynomial, 1 to 50: one application costs degree - 1 products with A
+  double upper = 0;             ///< bound of the eigenvalues of D^-1 A; 0: estimated
+  double lower = 0;             ///< end of the interval that is damped; 0: upper / eigenvalue_ratio
+  double eigenvalue_ratio = 30; ///< upper / lower where lower is not given
+  double safety_factor = 1.1;   ///< estimate -> bound: Ritz values approach the largest eigenvalue from below
+  int estimate_iterations = 20; ///< of CG for the estimate
+};
+
+/// Extreme Ritz values of D^-1 A (D the diagonal).
+struct EigenvalueEstimate {
+  double smallest = 0, largest = 0;
+};
+
+/// From the Lanczos coefficients of `iterations` steps of Jacobi-preconditioned CG on a reproducible random right-hand
+/// side (Saad, Iterative methods, 2nd ed., section 6.7.3). Throws SolverError when the operator is found to be
+/// indefinite or not finite.
+EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vector& inverse_diagonal, int iterations);
+
+/// Chebyshev semi-iteration with Jacobi scaling, as preconditioner (zero initial guess; symmetric positive definite as
+/// long as the eigenvalues of D^-1 A lie in (0, lower + upper)) and as smoother. The components of the error with
+/// eigenvalue in [lower, upper] shrink by at least 1 / T_degree((upper + lower) / (upper - lower)).
+class Chebyshev final : public Preconditioner {
+public:
+  /// Throws InputError for parameters out of range, SolverError for diagonal entries that are not positive and finite.
+  Chebyshev(const op::LinearOperator& A, const ChebyshevParameters& parameters = {});
+
+  void apply(const Vector& r, Vector& z) const override;
+  /// Improves x as an approximate solution of A x = b: `degree` products with A.
+  void smooth(const Vector& b, Vector& x) const;
+
+  double lower() const { return lower_; }
+  double upper() const { return upper_; }
+  /// Bound of the reduction of error components with eigenvalue in [lower, upper].
+  double reduction() const;
+
+private:
+  void iterate(Vector& x) const; ///< residual_ is that of x
+  const op::LinearOperator& A_;
+  VectorOps ops_;
+  int degree_;
+  double lower_, upper_;
+  Vector inverse_diagonal_;
+  mutable Vector residual_, direction_, image_;
+};
+
+} // namespace rafter::solve

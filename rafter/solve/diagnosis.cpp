@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/solve/diagnosis.hpp>
+
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+
+#include <rafter/base/error.hpp>
+
+namespace rafter::solve {
+
+std::optional<Result> prepare(const op::LinearOperator& A, const Vector& b, Vector& x, const VectorOps& ops,
+                              Progress& progress, Vector& r, double& norm) {
+  if (b.size() != static_cast<std::size_t>(A.size()) || x.size() != b.size())
+    throw base::InternalError(fmt::format(
+        "solve: operator of {} rows, right-hand side of {} and solution of {} entries", A.size(), b.size(), x.size()));
+  const double b_norm = ops.norm(b);
+  if (!std::isfinite(b_norm))
+    return progress.failed(
+        Failure::non_finite,
+        fmt::format("the right-hand side is not finite or too large (first at entry {})", ops.first_non_finite(b)));
+  if (b_norm == 0) {
+    ops.fill(0, x);
+    progress.start(0, 0);
+    return progress.converged();
+  }
+  A.apply(x, r);
+  ops.subtract_from(b, r);
+  norm = ops.norm(r);
+  if (!std::isfinite(norm))
+    return progress.failed(
+        Failure::non_finite,
+        fmt::format("the operator applied to the initial guess gives NaN or Inf (first at entry {}); check "
+                    "coefficients for divisions by zero, roots and logarithms",
+                    ops.first_non_finite(r)));
+  const bool is_solved = norm <= 16 * std::numeric_limits<double>::epsilon() * b_norm;
+  progress.start(norm, is_solved ? b_norm : norm);
+  if (is_solved || norm <= progress.target()) return progress.converged();
+  return std::nullopt;
+}
+
+bool is_null_vector(const op::LinearOperator& A, const VectorOps& ops, const Vector& v) {
+  Vector probe(A.device(), v.size()), image(A.device(), v.size());
+  fill_random(probe);
+  A.apply(probe, image);
+  const double scale = ops.norm(image) / ops.norm(probe);
+  A.apply(v, image);
+  return ops.norm(image) <= 1e-4 * scale * ops.norm(v);
+}
+
+std::string null_space_hint(const op::LinearOperator& A, const VectorOps& ops, const Vector& v) {
+  if (!is_null_vector(A, ops, v)) return {};
+  return fmt::format("; the operator seems to be singular and the system without a solution{}", singular_advice);
+}
+
+void fill_random(Vector& x) {
+  const auto entries = x.host_overwrite();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    // splitmix64 (Steele, Lea, Flood 2014, doi:10.1145/2660193.2660195) of the index
+    std::uint64_t bits = (static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15ULL;
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebULL;
+    entries[i] = static_cast<double>((bits ^ (bits >> 31)) >> 11) * 0x1p-52 - 1.0;
+  }
+}
+
+} // namespace rafter::solve

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/solve/gmres.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <optional>
+
+#include <rafter/base/error.hpp>
+#include <rafter/solve/diagnosis.hpp>
+#include <rafter/solve/hessenberg.hpp>
+
+namespace rafter::solve {
+namespace {
+
+class Gmres {
+public:
+  Gmres(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
+        const GmresParameters& parameters)
+      : A_(A), b_(b), x_(x), M_(M), ops_(*A.device()), progress_(parameters.control, A.size()), parameters_(parameters),
+        r_(A.device(), b.size()), z_(A.device(), b.size()) {
+    if (parameters.restart < 1)
+      throw base::InputError(fmt::format("solver: restart = {} is not a positive number", parameters.restart));
+  }
+
+  Result run() {
+    double norm = 0;
+    if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, norm)) return std::move(*end);
+    if (parameters_.control.max_iterations == 0) return progress_.not_converged();
+    if (parameters_.side == Side::left) {
+      norm = precondition_residual();
+      if (!std::isfinite(norm) || norm == 0)
+        return progress_.failed(Failure::breakdown, "the preconditioner makes the residual zero or not finite");
+      progress_.start(norm, norm);
+    }
+    for (;;)
+      if (auto end = cycle(norm)) return std::move(*end);
+  }
+
+private:
+  /// One restart cycle from the residual r_ of norm `norm`, both replaced by those of the new x.
+  std::optional<Result> cycle(double& norm) {
+    Hessenberg hessenberg(norm);
+    start_basis(norm);
+    bool is_invariant = false, is_finite = true;
+    for (int j = 0; j < parameters_.restart && !is_invariant; ++j) {
+      is_finite = expand(hessenberg, is_invariant);
+      if (!is_finite) break;
+      const bool is_last = is_invariant || j + 1 == parameters_.restart || hessenberg.residual() <= progress_.target();
+      if (is_last) break;
+      progress_.record(hessenberg.residual());
+      if (auto end = progress_.check()) {
+        update(hessenberg);
+        return end;
+      }
+    }
+    if (!is_finite) return progress_.failed(Failure::non_finite, "the operator or the preconditioner gives NaN or Inf");
+    update(hessenberg);
+    const double before = norm;
+    norm = residual_norm();
+    progress_.record(norm);
+    return end_of_cycle(before, norm, is_invariant);
+  }
+
+  std::optional<Result> end_of_cycle(double before, double norm, bool is_invariant) {
+    if (norm <= progress_.target()) return progress_.converged();
+    auto end = progress_.check();
+    if (end && end->status == Status::failed && end->failure != Failure::stagnated) return end;
+    if (is_invariant && norm > 0.5 * before)
+      return progress_.failed(
+          Failure::breakdown,
+          fmt::format("the Krylov space cannot grow and leaves a relative residual: the operator is "
+                      "singular{}",
+                      singular_advice));
+    if (norm > (1 - 1e-8) * before)
+      return progress_.failed(
+          Failure::stagnated,
+          fmt::format("a whole cycle of {} iterations did not reduce the residual; a larger restart or a "
+                      "better preconditioner may help{}",
+                      parameters_.restart, null_space_hint(A_, ops_, r_)));
+    if (end && end->failure == Failure::stagnated) end->message += null_space_hint(A_, ops_, r_);
+    return end;
+  }
+
+  void start_basis(double norm) {
+    if (basis_.empty()) basis_.emplace_back(A_.device(), b_.size());
+    ops_.copy(r_, basis_[0]);
+    ops_.scale(1 / norm, basis_[0]);
+  }
+
+  /// w = preconditioned operator on the last basis vector, orthogonalised against the basis. False when not finite.
+  bool expand(Hessenberg& hessenberg, bool& is_invariant) {
+    const auto k = static_cast<std::size_t>(hessenberg.size()) + 1;
+    if (basis_.size() == k) basis_.emplace_back(A_.device(), b_.size());
+    Vector& w = basis_[k];
+    apply(basis_[k - 1], w);
+    const double norm_before = ops_.norm(w);
+    if (!std::isfinite(norm_before)) return false;
+    const std::span<const Vector> basis = std::span(basis_).first(k);
+    std::vector<double> column(k + 1), again(k);
+    ops_.multi_dot(basis, w, std::span(column).first(k));
+    ops_.multi_axpy(-1, std::span(column).first(k), basis, w);
+    // The second pass makes the basis orthogonal to machine precision (Giraud et al. 2005,
+    // doi:10.1007/s00211-005-0615-4).
+    ops_.multi_dot(basis, w, again);
+    ops_.multi_axpy(-1, again, basis, w);
+    for (std::size_t i = 0; i < k; ++i) column[i] += again[i];
+    const double norm = ops_.norm(w);
+    is_invariant = norm <= 100 * std::numeric_limits<double>::epsilon() * norm_before;
+    column[k] = is_invariant ? 0 : norm;
+    if (!is_invariant) ops_.scale(1 / norm, w);
+    hessenberg.append(column);
+    return true;
+  }
+
+  void apply(const Vector& v, Vector& w) {
+    if (parameters_.side == Side::right) {
+      M_.apply(v, z_);
+      A_.apply(z_, w);
+    } else {
+      A_.apply(v, z_);
+      M_.apply(z_, w);
+    }
+  }
+
+  void update(const Hessenberg& hessenberg) {
+    const std::vector<double> y = hessenberg.solve();
+    ops_.fill(0, r_);
+    ops_.multi_axpy(1, y, std::span<const Vector>(basis_).first(y.size()), r_);
+    if (parameters_.side == Side::right) {
+      M_.apply(r_, z_);
+      ops_.axpy(1, z_, x_);
+    } else {
+      ops_.axpy(1, r_, x_);
+    }
+  }
+
+  double residual_norm() {
+    A_.apply(x_, r_);
+    ops_.subtract_from(b_, r_);
+    return parameters_.side == Side::left ? precondition_residual() : ops_.norm(r_);
+  }
+
+  double precondition_residual() {
+    M_.apply(r_, z_);
+    ops_.copy(z_, r_);
+    return ops_.norm(r_);
+  }
+
+  const op::LinearOperator& A_;
+  const Vector& b_;
+  Vector& x_;
+  const Preconditioner& M_;
+  VectorOps ops_;
+  Progress progress_;
+  GmresParameters parameters_;
+  Vector r_, z_;
+  std::vector<Vector> basis_; ///< grows as needed: memory follows the iterations made
+};
+
+} // namespace
+
+Result gmres(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
+             const GmresParameters& parameters) {
+  return Gmres(A, b, x, M, parameters).run();
+}
+
+} // namespace rafter::solve

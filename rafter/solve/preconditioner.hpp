@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <rafter/operator/linear_operator.hpp>
+#include <rafter/solve/vector_ops.hpp>
+
+namespace rafter::solve {
+
+/// An approximate inverse. One application at a time: implementations keep work vectors.
+class Preconditioner {
+public:
+  virtual ~Preconditioner() = default;
+  virtual void apply(const Vector& r, Vector& z) const = 0; ///< z = M^-1 r; r and z distinct
+};
+
+/// z = r.
+class Identity final : public Preconditioner {
+public:
+  explicit Identity(const device::Device& device) : ops_(device) {}
+  void apply(const Vector& r, Vector& z) const override { ops_.copy(r, z); }
+
+private:
+  VectorOps ops_;
+};
+
+/// 1 / A_ii. Throws SolverError naming the first row whose entry is zero or not finite.
+Vector inverse_diagonal(const op::LinearOperator& A);
+
+/// z_i = r_i / A_ii.
+class Jacobi final : public Preconditioner {
+public:
+  /// Throws as inverse_diagonal.
+  explicit Jacobi(const op::LinearOperator& A) : ops_(*A.device()), inverse_diagonal_(inverse_diagonal(A)) {}
+  void apply(const Vector& r, Vector& z) const override { ops_.multiply(inverse_diagonal_, r, z); }
+
+private:
+  VectorOps ops_;
+  Vector inverse_diagonal_;
+};
+
+} // namespace rafter::solve

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+#include <chrono>
+#include <fmt/format.h>
+#include <vector>
+
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/solve/solver.hpp>
+
+namespace rafter::solve {
+namespace {
+
+using op::LinearOperator;
+
+Result run_cg(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
+              const SolverOptions& options) {
+  return cg(A, b, x, M, {.control = options.control});
+}
+
+Result run_gmres(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
+                 const SolverOptions& options) {
+  return gmres(A, b, x, M, {.control = options.control, .restart = options.restart, .side = options.side});
+}
+
+std::shared_ptr<const Preconditioner> make_identity(const LinearOperator& A, const SolverOptions&) {
+  return std::make_shared<Identity>(*A.device());
+}
+
+std::shared_ptr<const Preconditioner> make_jacobi(const LinearOperator& A, const SolverOptions&) {
+  return std::make_shared<Jacobi>(A);
+}
+
+std::shared_ptr<const Preconditioner> make_chebyshev(const LinearOperator& A, const SolverOptions& options) {
+  return std::make_shared<Chebyshev>(A, options.chebyshev);
+}
+
+constexpr std::array method_table{
+    Method{"cg", "conjugate gradients: symmetric positive definite operators", run_cg},
+    Method{"gmres", "restarted GMRES: any regular operator", run_gmres},
+    Method{"newton", "Newton's method for a residual form F", nullptr},
+};
+
+constexpr std::array preconditioner_table{
+    PreconditionerKind{"none", "identity", make_identity},
+    PreconditionerKind{"jacobi", "inverse diagonal", make_jacobi},
+    PreconditionerKind{"chebyshev", "Chebyshev polynomial of the Jacobi-scaled operator", make_chebyshev},
+    PreconditionerKind{"multigrid", "geometric and polynomial multigrid", nullptr},
+    PreconditionerKind{"amg", "algebraic multigrid", nullptr},
+};
+
+bool is_implemented(const Method& method) { return method.run != nullptr; }
+bool is_implemented(const PreconditionerKind& kind) { return kind.make != nullptr; }
+
+template <class Entry> const Entry& find(std::span<const Entry> table, std::string_view name, std::string_view what) {
+  std::vector<std::string> known, implemented;
+  for (const auto& entry : table) {
+    known.emplace_back(entry.name);
+    if (is_implemented(entry)) implemented.emplace_back(entry.name);
+  }
+  for (const auto& entry : table) {
+    if (entry.name != name) continue;
+    if (is_implemented(entry)) return entry;
+    throw base::InputError(fmt::format("{} \"{}\" is not available in this version; available: {}", what, name,
+                                       base::join(implemented, ", ")));
+  }
+  throw base::InputError(fmt::format("unknown {} \"{}\"{}; available: {}", what, name, base::suggestion(name, known),
+                                     base::join(implemented, ", ")));
+}
+
+} // namespace
+
+std::span<const Method> methods() { return method_table; }
+std::span<const PreconditionerKind> preconditioners() { return preconditioner_table; }
+
+const Method& find_method(std::string_view name) { return find(methods(), name, "method"); }
+
+const PreconditionerKind& find_preconditioner(std::string_view name) {
+  return find(preconditioners(), name, "preconditioner");
+}
+
+std::shared_ptr<const Preconditioner> make_preconditioner(const LinearOperator& A, const SolverOptions& options) {
+  return find_preconditioner(options.preconditioner).make(A, options);
+}
+
+Result solve(const LinearOperator& A, const Vector& b, Vector& x, const SolverOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Method& method = find_method(options.method);
+  const auto preconditioner = make_preconditioner(A, options);
+  Result result = method.run(A, b, x, *preconditioner, options);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+} // namespace rafter::solve

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <rafter/solve/cg.hpp>
+#include <rafter/solve/chebyshev.hpp>
+#include <rafter/solve/gmres.hpp>
+
+/// Solvers by name: what the problem file and the faces use. To add one: its pair of files and one line in
+/// registry.cpp.
+namespace rafter::solve {
+
+struct SolverOptions {
+  std::string method = "cg";
+  std::string preconditioner = "jacobi";
+  IterationControl control;
+  int restart = 50;        ///< gmres
+  Side side = Side::right; ///< gmres
+  ChebyshevParameters chebyshev;
+};
+
+/// A name that the interface knows; `run` (`make`) is null where this version has no implementation.
+struct Method {
+  std::string_view name, description;
+  Result (*run)(const op::LinearOperator&, const Vector& b, Vector& x, const Preconditioner&, const SolverOptions&);
+};
+struct PreconditionerKind {
+  std::string_view name, description;
+  std::shared_ptr<const Preconditioner> (*make)(const op::LinearOperator&, const SolverOptions&);
+};
+std::span<const Method> methods();
+std::span<const PreconditionerKind> preconditioners();
+
+/// The entry of that name. InputError with the nearest name when there is none, and one that says so (and lists what
+/// exists) for names that this version does not implement.
+const Method& find_method(std::string_view name);
+const PreconditionerKind& find_preconditioner(std::string_view name);
+
+/// Throws as its constructor. The operator must outlive the preconditioner.
+std::shared_ptr<const Preconditioner> make_preconditioner(const op::LinearOperator& A, const SolverOptions& options);
+
+/// Sets up the preconditioner and solves A x = b; `x` holds the initial guess. `seconds` includes the set-up.
+Result solve(const op::LinearOperator& A, const Vector& b, Vector& x, const SolverOptions& options = {});
+
+} // namespace rafter::solve

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/solve/vector_ops.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <rafter/base/error.hpp>
+
+namespace rafter::solve {
+namespace {
+
+constexpr std::size_t block_length = 4096;         ///< entries; 32 KiB, so that the operands of a block stay in cache
+constexpr std::size_t min_threaded_length = 65536; ///< below, waking threads costs more than the loop
+
+void require_size(const Vector& x, std::size_t size) {
+  if (x.size() != size)
+    throw base::InternalError("vector operation on vectors of " + std::to_string(size) + " and " +
+                              std::to_string(x.size()) + " entries");
+}
+
+/// Sum of x_i y_i in eight interleaved partial sums: vectorises without reordering at the compiler's will.
+double block_dot(const double* x, const double* y, std::size_t n) {
+  std::array<double, 8> sums{};
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (std::size_t k = 0; k < 8; ++k) sums[k] += x[i + k] * y[i + k];
+  for (std::size_t k = 0; i < n; ++i, ++k) sums[k] += x[i] * y[i];
+  return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+}
+
+} // namespace
+
+VectorOps::VectorOps(const device::Device& device) : team_(std::make_shared<ThreadTeam>(device.num_threads())) {}
+
+void VectorOps::for_blocks(std::size_t size, std::size_t num_sums, const Range& range) const {
+  const std::size_t num_blocks = (size + block_length - 1) / block_length;
+  sums_.assign(num_blocks * num_sums, 0.0);
+  const auto part = [&](std::size_t first, std::size_t last) {
+    for (std::size_t block = first; block < last; ++block)
+      range(block * block_length, std::min(size, (block + 1) * block_length),
+            std::span(sums_).subspan(block * num_sums, num_sums));
+  };
+  if (size < min_threaded_length)
+    part(0, num_blocks);
+  else
+    team_->run(num_blocks, part);
+}
+
+std::span<const double> VectorOps::reduce(std::size_t size, std::size_t num_sums, const Range& range) const {
+  for_blocks(size, num_sums, range);
+  const std::size_t num_blocks = (size + block_length - 1) / block_length;
+  if (num_blocks == 0) sums_.assign(num_sums, 0.0);
+  for (std::size_t stride = 1; stride < num_blocks; stride *= 2)
+    for (std::size_t block = 0; block + stride < num_blocks; block += 2 * stride)
+      for (std::size_t k = 0; k < num_sums; ++k) sums_[block * num_sums + k] += sums_[(block + stride) * num_sums + k];
+  return std::span(sums_).first(num_sums);
+}
+
+void VectorOps::fill(double value, Vector& x) const {
+  const auto out = x.host_overwrite();
+  for_blocks(out.size(), 0, [&](std::size_t begin, std::size_t end, std::span<double>) {
+    std::fill(out.begin() + static_cast<std::ptrdiff_t>(begin), out.begin() + static_cast<std::ptrdiff_t>(end), value);
+  });
+}
+
+void VectorOps::copy(const Vector& x, Vector& y) const {
+  require_size(y, x.size());
+  const auto in = x.host_read();
+  const auto out = y.host_overwrite();
+  for_blocks(out.size(), 0, [&](std::size_t begin, std::size_t end, std::span<double>) {
+    std::copy(in.begin() + static_cast<std::ptrdiff_t>(begin), in.begin() + static_cast<std::ptrdiff_t>(end),
+              out.begin() + static_cast<std::ptrdiff_t>(begin));
+  });
+}
+
+void VectorOps::scale(double a, Vector& x) const {
+  const auto out = x.host_write();
+  for_blocks(out.size(), 0, [&](std::size_t begin, std::size_t end, std::span<double>) {
+    for (std::size_t i = begin; i < end; ++i) out[i] *= a;
+  });
+}
+
+void VectorOps::axpy(double a, const Vector& x, Vector& y) const {
+  require_size(y, x.size());
+  const auto in = x.host_read();
+  const auto out = y.host_write();
+  for_blocks(out.size(), 0, [&](std::size_t begin, std::size_t end, std::span<double>) {
+    for (std::size_t i = begin; i < end; ++i) out[i] += a * in[i];
+  });
+}
+
+void VectorOps::aypx(double a, const Vector& x, Vector& y) const {
+  require_size(y, x.size());
+  const auto in = x.host_read();
+  const auto out = y.host_write();
+  for_blocks(out.size(), 0, [&](std::size_t begin, std::size_t end, std::span<double>) {
+    for (std::size_t i = begin; i < end; ++i) out[i] = in[i] + a * out[i];
+  });
+}
+
+void VectorOps::subtract_from(const Vector& x, Vector& y) const {
+  require_size(y, x.size());
+  const auto in = x.host_read();
+  const auto out = y.host_write();
+  for_blocks(out.size(), 0, [&](std::size_t begin, std::size_t end, std::span<double>) {
+    for (std::size_t i = begin; i < end; ++i) out[i] = in[i] - out[i];
+  });
+}
+
+void VectorOps::multiply(const Vector& d, const Vector& x, Vector& y) const {
+  require_size(d, x.size());
+  require_size(y, x.size());
+  const auto factor = d.host_read();
+  const auto in = x.host_read();
+  const auto out = y.host_overwrite();
+  for_blocks(out.size(), 0, [&](std::size_t begin, std::size_t end, std::span<double>) {
+    for (std::size_t i = begin; i < end; ++i) out[i] = factor[i] * in[i];
+  });
+}
+
+void VectorOps::combine(double a, double b, const Vector& d, const Vector& x, Vector& y) const {
+  require_size(d, x.size());
+  require_size(y, x.size());
+  const auto factor = d.host_read();
+  const auto in = x.host_read();
+  const auto out = y.host_write();
+  for_blocks(out.size(), 0, [&](std::size_t begin, std::size_t end, std::span<double>) {
+    for (std::size_t i = begin; i < end; ++i) out[i] = a * out[i] + b * (factor[i] * in[i]);
+  });
+}
+
+double VectorOps::dot(const Vector& x, const Vector& y) const {
+  require_size(y, x.size());
+  const auto a = x.host_read();
+  const auto b = y.host_read();
+  return reduce(a.size(), 1, [&](std::size_t begin, std::size_t end, std::span<double> sums) {
+    sums[0] = block_dot(a.data() + begin, b.data() + begin, end - begin);
+  })[0];
+}
+
+double VectorOps::norm(const Vector& x) const { return std::sqrt(dot(x, x)); }
+
+double VectorOps::advance(double alpha, const Vector& p, const Vector& q, Vector& x, Vector& r) const {
+  require_size(q, p.size());
+  require_size(x, p.size());
+  require_size(r, p.size());
+  const auto direction = p.host_read();
+  const auto image = q.host_read();
+  const auto solution = x.host_write();
+  const auto residual = r.host_write();
+  return reduce(direction.size(), 1, [&](std::size_t begin, std::size_t end, std::span<double> sums) {
+    for (std::size_t i = begin; i < end; ++i) solution[i] += alpha * direction[i];
+    for (std::size_t i = begin; i < end; ++i) residual[i] -= alpha * image[i];
+    sums[0] = block_dot(residual.data() + begin, residual.data() + begin, end - begin);
+  })[0];
+}
+
+void VectorOps::multi_dot(std::span<const Vector> basis, const Vector& w, std::span<double> h) const {
+  const auto in = w.host_read();
+  std::vector<std::span<const double>> columns;
+  for (const auto& vector : basis) {
+    require_size(vector, w.size());
+    columns.push_back(vector.host_read());
+  }
+  const auto sums = reduce(in.size(), basis.size(), [&](std::size_t begin, std::size_t end, std::span<double> block) {
+    for (std::size_t j = 0; j < columns.size(); ++j)
+      block[j] = block_dot(columns[j].data() + begin, in.data() + begin, end - begin);
+  });
+  std::copy(sums.begin(), sums.end(), h.begin());
+}
+
+void VectorOps::multi_axpy(double a, std::span<const double> h, std::span<const Vector> basis, Vector& w) const {
+  const auto out = w.host_write();
+  std::vector<std::span<const double>> columns;
+  for (const auto& vector : basis) {
+    require_size(vector, w.size());
+    columns.push_back(vector.host_read());
+  }
+  for_blocks(out.size(), 0, [&](std::size_t begin, std::size_t end, std::span<double>) {
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      const double factor = a * h[j];
+      for (std::size_t i = begin; i < end; ++i) out[i] += factor * columns[j][i];
+    }
+  });
+}
+
+std::int64_t VectorOps::first_non_finite(const Vector& x) const {
+  const auto in = x.host_read();
+  const auto found = std::find_if(in.begin(), in.end(), [](double value) { return !std::isfinite(value); });
+  return found == in.end() ? -1 : found - in.begin();
+}
+
+} // namespace rafter::solve

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <rafter/device/array.hpp>
+#include <rafter/solve/thread_team.hpp>
+
+namespace rafter::solve {
+
+using device::Vector;
+
+/// Operations on local vectors with as many threads as the device has. Sums go over blocks of fixed length and add the
+/// block sums pairwise, so every result is bit-identical for any number of threads. All vectors of a call have one size
+/// (else InternalError) and are distinct unless said otherwise.
+class VectorOps {
+public:
+  explicit VectorOps(const device::Device& device);
+
+  void fill(double value, Vector& x) const;                         ///< x = value
+  void copy(const Vector& x, Vector& y) const;                      ///< y = x
+  void scale(double a, Vector& x) const;                            ///< x = a x
+  void axpy(double a, const Vector& x, Vector& y) const;            ///< y = y + a x
+  void aypx(double a, const Vector& x, Vector& y) const;            ///< y = x + a y
+  void subtract_from(const Vector& x, Vector& y) const;             ///< y = x - y
+  void multiply(const Vector& d, const Vector& x, Vector& y) const; ///< y_i = d_i x_i
+  /// y = a y + b d .* x: one Chebyshev step.
+  void combine(double a, double b, const Vector& d, const Vector& x, Vector& y) const;
+
+  double dot(const Vector& x, const Vector& y) const; ///< x and y may be the same
+  double norm(const Vector& x) const;                 ///< 2-norm
+  /// x += alpha p, r -= alpha q, returns r.r, in one pass.
+  double advance(double alpha, const Vector& p, const Vector& q, Vector& x, Vector& r) const;
+
+  /// h_j = basis_j . w for all j in one pass over w.
+  void multi_dot(std::span<const Vector> basis, const Vector& w, std::span<double> h) const;
+  /// w += a sum_j h_j basis_j in one pass over w.
+  void multi_axpy(double a, std::span<const double> h, std::span<const Vector> basis, Vector& w) const;
+
+  /// Index of the first entry that is not finite, or -1.
+  std::int64_t first_non_finite(const Vector& x) const;
+
+private:
+  using Range = std::function<void(std::size_t begin, std::size_t end, std::span<double> sums)>;
+  void for_blocks(std::size_t size, std::size_t num_sums, const Range& range) const;
+  std::span<const double> reduce(std::size_t size, std::size_t num_sums, const Range& range) const;
+  std::shared_ptr<ThreadTeam> team_;
+  mutable std::vector<double> sums_; ///< shape (block, sum)
+};
+
+} // namespace rafter::solve

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+#include <limits>
+
+#include <rafter/solve/solver.hpp>
+#include <tests/support/solve_matrices.hpp>
+
+using namespace rafter;
+using namespace rafter::test;
+using solve::Failure;
+using solve::Status;
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+solve::Result solve_with(const op::LinearOperator& A, const device::Vector& b, const char* method,
+                         const char* preconditioner = "none", int max_iterations = 5000) {
+  device::Vector x(A.device(), b.size());
+  return solve::solve(A, b, x,
+                      {.method = method,
+                       .preconditioner = preconditioner,
+                       .control = {.rtol = 1e-10, .max_iterations = max_iterations}});
+}
+
+template <class Error> std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "no error of this kind";
+  return {};
+}
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+/// y = A x for a function; the diagonal is one.
+class FunctionOperator final : public op::LinearOperator {
+public:
+  FunctionOperator(std::int64_t size, std::function<void(std::span<const double>, std::span<double>)> function)
+      : size_(size), function_(std::move(function)) {}
+  std::int64_t size() const override { return size_; }
+  std::shared_ptr<device::Device> device() const override { return device_; }
+  void apply(const op::Vector& x, op::Vector& y) const override { function_(x.host_read(), y.host_overwrite()); }
+  void diagonal(op::Vector& d) const override {
+    for (auto& entry : d.host_overwrite()) entry = 1;
+  }
+
+private:
+  std::int64_t size_;
+  std::function<void(std::span<const double>, std::span<double>)> function_;
+  std::shared_ptr<device::Device> device_ = memory_device();
+};
+
+/// Scales by a factor; negative: an indefinite preconditioner.
+class ScalePreconditioner final : public solve::Preconditioner {
+public:
+  explicit ScalePreconditioner(double factor) : factor_(factor) {}
+  void apply(const device::Vector& r, device::Vector& z) const override {
+    const auto in = r.host_read();
+    const auto out = z.host_overwrite();
+    for (std::size_t i = 0; i < in.size(); ++i) out[i] = factor_ * in[i];
+  }
+
+private:
+  double factor_;
+};
+
+TEST(SolveFailures, NonFiniteRightHandSideIsNamed) {
+  const auto A = laplacian(4);
+  for (const char* method : {"cg", "gmres"})
+    for (const double bad : {inf, std::nan("")}) {
+      const auto result = solve_with(A, A.vector({1, 2, bad, 4}), method);
+      EXPECT_EQ(result.status, Status::failed);
+      EXPECT_EQ(result.failure, Failure::non_finite);
+      EXPECT_TRUE(contains(result.message, "entry 2")) << result.message;
+    }
+}
+
+TEST(SolveFailures, NonFiniteOperatorIsNamed) {
+  const FunctionOperator A(3, [](std::span<const double> x, std::span<double> y) {
+    for (std::size_t i = 0; i < 3; ++i) y[i] = x[i] == 0 ? 0 : std::log(-std::abs(x[i]));
+  });
+  for (const char* method : {"cg", "gmres"}) {
+    const auto result = solve_with(A, make_vector({1, 2, 3}), method);
+    EXPECT_EQ(result.failure, Failure::non_finite) << result.message;
+    EXPECT_TRUE(contains(result.message, "operator")) << result.message;
+  }
+}
+
+TEST(SolveFailures, OperatorThatIsNotFiniteAtTheInitialGuessIsNamed) {
+  const FunctionOperator A(2, [](std::span<const double>, std::span<double> y) { y[0] = 0, y[1] = std::nan(""); });
+  const auto result = solve_with(A, make_vector({1, 2}), "cg");
+  EXPECT_EQ(result.failure, Failure::non_finite);
+  EXPECT_TRUE(contains(result.message, "entry 1")) << result.message;
+}
+
+TEST(SolveFailures, NonFinitePreconditionerIsNamed) {
+  const auto A = laplacian(3);
+  const ScalePreconditioner M(std::nan(""));
+  auto x = A.vector();
+  EXPECT_EQ(solve::cg(A, A.vector({1, 2, 3}), x, M).failure, Failure::non_finite);
+  EXPECT_EQ(solve::gmres(A, A.vector({1, 2, 3}), x, M).failure, Failure::non_finite);
+}
+
+TEST(SolveFailures, CgNamesAnIndefiniteOperator) {
+  const auto A = diagonal_matrix({1, 2, -3});
+  for (const double last : {1.0, 2.0}) { // p.Ap = 0 and p.Ap < 0 in the first step
+    const auto result = solve_with(A, A.vector({1, 1, last}), "cg");
+    EXPECT_EQ(result.failure, Failure::indefinite_operator) << result.message;
+    EXPECT_TRUE(contains(result.message, "gmres")) << result.message;
+  }
+}
+
+TEST(SolveFailures, CgNamesANegativeOperator) {
+  const auto A = diagonal_matrix({-1, -2, -3});
+  EXPECT_EQ(solve_with(A, A.vector({1, 1, 1}), "cg").failure, Failure::indefinite_operator);
+}
+
+TEST(SolveFailures, CgNamesAnIndefinitePreconditioner) {
+  const auto A = laplacian(3);
+  auto x = A.vector();
+  EXPECT_EQ(solve::cg(A, A.vector({1, 2, 3}), x, ScalePreconditioner(-1)).failure, Failure::indefinite_preconditioner);
+  EXPECT_EQ(solve::cg(A, A.vector({1, 2, 3}), x, ScalePreconditioner(0)).failure, Failure::indefinite_preconditioner);
+}
+
+TEST(SolveFailures, CgNamesAZeroOperator) {
+  const DenseMatrix A(3, [](std::size_t, std::size_t) { return 0.0; });
+  const auto result = solve_with(A, A.vector({1, 2, 3}), "cg");
+  EXPECT_EQ(result.failure, Failure::singular_operator) << result.message;
+  EXPECT_TRUE(contains(result.message, "Neumann")) << result.message;
+}
+
+TEST(SolveFailures, InconsistentPureNeumannProblemEndsWithAHint) {
+  const auto A = neumann_laplacian(50);
+  const std::vector<double> b(50, 1.0);
+  auto rough = random_values(50, 1);
+  for (const char* method : {"cg", "gmres"})
+    for (const char* preconditioner : {"none", "jacobi"})
+      for (const auto& rhs : {b, rough}) {
+        const auto result = solve_with(A, A.vector(rhs), method, preconditioner, 100000);
+        EXPECT_EQ(result.status, Status::failed) << method;
+        EXPECT_TRUE(contains(result.message, "Neumann")) << method << " " << preconditioner << ": " << result.message;
+      }
+}
+
+TEST(SolveFailures, GmresNamesBreakdownOfASingularOperator) {
+  // Nilpotent: the Krylov space of e_0 ends without a solution.
+  const DenseMatrix A(3, [](std::size_t i, std::size_t j) { return i == j + 1 ? 1.0 : 0.0; });
+  const auto result = solve_with(A, A.vector({1, 0, 0}), "gmres");
+  EXPECT_EQ(result.failure, Failure::breakdown) << result.message;
+}
+
+TEST(SolveFailures, RestartedGmresThatCannotProgressStagnates) {
+  // Cyclic shift: no reduction before iteration n, so a shorter cycle repeats itself for ever.
+  constexpr std::size_t n = 12;
+  const DenseMatrix A(n, [](std::size_t i, std::size_t j) { return i == (j + 1) % n ? 1.0 : 0.0; });
+  std::vector<double> b(n, 0.0);
+  b[0] = 1;
+  auto x = A.vector();
+  const auto stuck = solve::solve(A, A.vector(b), x, {.method = "gmres", .preconditioner = "none", .restart = 5});
+  EXPECT_EQ(stuck.failure, Failure::stagnated) << stuck.message;
+  EXPECT_TRUE(contains(stuck.message, "restart")) << stuck.message;
+  EXPECT_EQ(solve_with(A, A.vector(b), "gmres").status, Status::converged);
+}
+
+TEST(SolveFailures, DivergenceIsNamed) {
+  // Not symmetric, far from it: cg's residual explodes.
+  const auto A = DenseMatrix(30, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : (i < j ? 1e5 : -1e5); });
+  auto x = A.vector();
+  const auto result = solve::solve(A, A.vector(random_values(30, 4)), x, {.preconditioner = "none"});
+  EXPECT_EQ(result.failure, Failure::diverged) << result.message;
+}
+
+TEST(SolveFailures, ToleranceBelowPrecisionIsStagnationNotAnEndlessLoop) {
+  const auto A = laplacian(60);
+  for (const char* method : {"cg", "gmres"}) {
+    auto x = A.vector();
+    const auto result = solve::solve(A, A.vector(random_values(60, 5)), x,
+                                     {.method = method, .control = {.rtol = 1e-18, .max_iterations = 100000}});
+    EXPECT_EQ(result.failure, Failure::stagnated) << method << " " << result.message;
+    EXPECT_LT(result.iterations, 5000);
+    EXPECT_LT(result.relative_residual, 1e-10);
+  }
+}
+
+TEST(SolveFailures, JacobiNamesTheRowWithoutInverse) {
+  for (const double bad : {0.0, inf, std::nan(""), 1e-320}) {
+    const auto A = diagonal_matrix({1, 2, bad, 4});
+    const auto text = message_of<base::SolverError>([&] { solve::Jacobi jacobi(A); });
+    EXPECT_TRUE(contains(text, "row 2")) << text;
+  }
+}
+
+TEST(SolveFailures, ChebyshevRefusesIndefiniteOperators) {
+  const auto negative = diagonal_matrix({1, -2, 3});
+  EXPECT_TRUE(contains(message_of<base::SolverError>([&] { solve::Chebyshev chebyshev(negative); }), "row 1"));
+  const DenseMatrix indefinite(3, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : 2.0; }); // eigenvalues 5, -1
+  EXPECT_TRUE(contains(message_of<base::SolverError>([&] { solve::Chebyshev chebyshev(indefinite); }), "definite"));
+}
+
+TEST(SolveFailures, ParametersOutOfRangeAreInputErrors) {
+  const auto A = laplacian(3);
+  const auto b = A.vector({1, 2, 3});
+  const auto with = [&](const solve::SolverOptions& options) {
+    return message_of<base::InputError>([&] {
+      auto x = A.vector();
+      solve::solve(A, b, x, options);
+    });
+  };
+  EXPECT_TRUE(contains(with({.control = {.rtol = -1}}), "rtol"));
+  EXPECT_TRUE(contains(with({.control = {.rtol = std::nan("")}}), "rtol"));
+  EXPECT_TRUE(contains(with({.control = {.atol = -1}}), "atol"));
+  EXPECT_TRUE(contains(with({.control = {.max_iterations = -1}}), "max_iterations"));
+  EXPECT_TRUE(contains(with({.method = "gmres", .restart = 0}), "restart"));
+  EXPECT_TRUE(contains(with({.preconditioner = "chebyshev", .chebyshev = {.degree = 0}}), "degree"));
+  EXPECT_TRUE(contains(with({.preconditioner = "chebyshev", .chebyshev = {.upper = 1, .lower = 2}}), "lower"));
+}
+
+TEST(SolveFailures, UnknownNamesSuggestTheNearest) {
+  EXPECT_TRUE(contains(message_of<base::InputError>([] { solve::find_method("gmers"); }), "did you mean 'gmres'"));
+  EXPECT_TRUE(
+      contains(message_of<base::InputError>([] { solve::find_preconditioner("jacoby"); }), "did you mean 'jacobi'"));
+}
+
+TEST(SolveFailures, NamesWithoutImplementationSayWhatExists) {
+  for (const auto& method : solve::methods()) {
+    if (method.run) continue;
+    const auto text = message_of<base::InputError>([&] { solve::find_method(method.name); });
+    EXPECT_TRUE(contains(text, "not available in this version") && contains(text, "cg, gmres")) << text;
+  }
+  for (const char* name : {"multigrid", "amg"}) {
+    const auto text = message_of<base::InputError>([&] { solve::find_preconditioner(name); });
+    EXPECT_TRUE(contains(text, "not available in this version") && contains(text, "none, jacobi, chebyshev")) << text;
+  }
+}
+
+} // namespace

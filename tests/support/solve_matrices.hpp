@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include <rafter/base/error.hpp>
+#include <rafter/operator/linear_operator.hpp>
+
+/// Small explicit matrices as operators, on a device that is plain memory.
+namespace rafter::test {
+
+class MemoryBuffer final : public device::Buffer {
+public:
+  MemoryBuffer(void* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
+  std::size_t size_bytes() const override { return bytes_; }
+  void copy_from_host(const void* source, std::size_t bytes) override { std::memcpy(data_, source, bytes); }
+  void copy_to_host(void* destination, std::size_t bytes) const override { std::memcpy(destination, data_, bytes); }
+  void* handle() const override { return data_; }
+
+private:
+  void* data_;
+  std::size_t bytes_;
+};
+
+class MemoryDevice final : public device::Device {
+public:
+  explicit MemoryDevice(int num_threads = 1) : num_threads_(num_threads) {}
+  std::string name() const override { return "memory"; }
+  int num_threads() const override { return num_threads_; }
+  bool shares_host_memory() const override { return true; }
+  std::shared_ptr<device::Buffer> allocate(std::size_t) override {
+    throw base::InternalError("memory device: wrap only");
+  }
+  std::shared_ptr<device::Buffer> wrap(void* host, std::size_t bytes) override {
+    return std::make_shared<MemoryBuffer>(host, bytes);
+  }
+  std::shared_ptr<const device::Program> compile(const std::string&, const device::CompileOptions&) override {
+    throw base::InternalError("memory device: no compiler");
+  }
+  std::shared_ptr<device::Event> run(std::span<const device::Task>) override {
+    throw base::InternalError("memory device: no kernels");
+  }
+
+private:
+  int num_threads_;
+};
+
+inline std::shared_ptr<device::Device> memory_device(int num_threads = 1) {
+  return std::make_shared<MemoryDevice>(num_threads);
+}
+
+inline device::Vector make_vector(const std::vector<double>& values, int num_threads = 1) {
+  return {memory_device(num_threads), base::AlignedVector<double>(values.begin(), values.end())};
+}
+
+inline std::vector<double> values(const device::Vector& x) {
+  const auto span = x.host_read();
+  return {span.begin(), span.end()};
+}
+
+/// Dense square matrix, row-major.
+class DenseMatrix final : public op::LinearOperator {
+public:
+  DenseMatrix(std::size_t n, const std::function<double(std::size_t, std::size_t)>& entry) : n_(n), entries_(n * n) {
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) entries_[i * n + j] = entry(i, j);
+  }
+  double operator()(std::size_t i, std::size_t j) const { return entries_[i * n_ + j]; }
+  std::int64_t size() const override { return static_cast<std::int64_t>(n_); }
+  std::shared_ptr<device::Device> device() const override { return device_; }
+  void apply(const op::Vector& x, op::Vector& y) const override {
+    ++num_applies;
+    const auto in = x.host_read();
+    const auto out = y.host_overwrite();
+    for (std::size_t i = 0; i < n_; ++i) {
+      double sum = 0;
+      for (std::size_t j = 0; j < n_; ++j) sum += (*this)(i, j) * in[j];
+      out[i] = sum;
+    }
+  }
+  void diagonal(op::Vector& d) const override {
+    const auto out = d.host_overwrite();
+    for (std::size_t i = 0; i < n_; ++i) out[i] = (*this)(i, i);
+  }
+  op::Vector vector() const { return {device_, n_}; }
+  op::Vector vector(const std::vector<double>& entries) const {
+    return {device_, base::AlignedVector<double>(entries.begin(), entries.end())};
+  }
+  mutable int num_applies = 0;
+
+private:
+  std::size_t n_;
+  std::vector<double> entries_;
+  std::shared_ptr<device::Device> device_ = memory_device();
+};
+
+/// Solution by Gaussian elimination with partial pivoting: the independent answer.
+inline std::vector<double> direct_solution(const DenseMatrix& A, std::vector<double> b) {
+  const std::size_t n = b.size();
+  std::vector<std::vector<double>> rows(n, std::vector<double>(n));
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) rows[i][j] = A(i, j);
+  for (std::size_t k = 0; k < n; ++k) {
+    std::size_t pivot = k;
+    for (std::size_t i = k; i < n; ++i)
+      if (std::abs(rows[i][k]) > std::abs(rows[pivot][k])) pivot = i;
+    std::swap(rows[k], rows[pivot]);
+    std::swap(b[k], b[pivot]);
+    for (std::size_t i = k + 1; i < n; ++i) {
+      const double factor = rows[i][k] / rows[k][k];
+      for (std::size_t j = k; j < n; ++j) rows[i][j] -= factor * rows[k][j];
+      b[i] -= factor * b[k];
+    }
+  }
+  for (std::size_t i = n; i-- > 0;) {
+    for (std::size_t j = i + 1; j < n; ++j) b[i] -= rows[i][j] * b[j];
+    b[i] /= rows[i][i];
+  }
+  return b;
+}
+
+inline std::vector<double> random_values(std::size_t n, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::vector<double> result(n);
+  for (auto& value : result) value = 2.0 * generator() / 4294967296.0 - 1.0;
+  return result;
+}
+
+/// Finite differences of -u'' on n interior points, scaled: eigenvalues 2 - 2 cos(k pi / (n + 1)).
+inline DenseMatrix laplacian(std::size_t n) {
+  return {n, [](std::size_t i, std::size_t j) { return i == j ? 2.0 : (i + 1 == j || j + 1 == i ? -1.0 : 0.0); }};
+}
+
+/// The same with Neumann ends: singular, null space the constants.
+inline DenseMatrix neumann_laplacian(std::size_t n) {
+  return {n, [n](std::size_t i, std::size_t j) {
+            if (i == j) return i == 0 || i + 1 == n ? 1.0 : 2.0;
+            return i + 1 == j || j + 1 == i ? -1.0 : 0.0;
+          }};
+}
+
+/// Non-symmetric: convection and diffusion, upwinded.
+inline DenseMatrix convection(std::size_t n, double speed) {
+  return {n, [speed](std::size_t i, std::size_t j) {
+            return i == j ? 2.0 + speed : (j + 1 == i ? -1.0 - speed : (i + 1 == j ? -1.0 : 0.0));
+          }};
+}
+
+inline DenseMatrix diagonal_matrix(const std::vector<double>& entries) {
+  return {entries.size(), [&](std::size_t i, std::size_t j) { return i == j ? entries[i] : 0.0; }};
+}
+
+inline double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(sum);
+}
+
+} // namespace rafter::test
