@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+
+#include "space_meshes.hpp"
+
+/// Laws of the numbering on every shape and degree, on plain meshes and on scrambled ones (vertices renumbered, cells
+/// turned).
+namespace rafter {
+namespace {
+
+using test::for_each_cell;
+
+/// One box shape: all its spaces.
+class Numbering : public testing::TestWithParam<std::string> {
+protected:
+  /// Degrees 1 to 5 on a plain and a scrambled box, scalar and (to degree 3) vector; 6 and 8 scrambled; curved cells.
+  template <class Law> void for_each_space(Law&& law) const {
+    for (const bool is_scrambled : {false, true}) {
+      const mesh::Mesh plain = test::box(GetParam());
+      const mesh::Mesh mesh = is_scrambled ? test::scrambled(plain, 7) : plain;
+      for (int degree = 1; degree <= 5; ++degree)
+        for (const int components : {0, 3})
+          if (components == 0 || degree <= 3) check(mesh, degree, components, law);
+      if (is_scrambled)
+        for (const int degree : {6, 8}) check(mesh, degree, 0, law);
+    }
+    check(test::scrambled(test::curved_box(GetParam(), 2), 9), 3, 2, law);
+    check(test::curved_box(GetParam(), 3), 4, 0, law);
+  }
+
+private:
+  template <class Law> void check(const mesh::Mesh& mesh, int degree, int components, Law&& law) const {
+    SCOPED_TRACE(mesh.source + ", degree " + std::to_string(degree) + ", components " + std::to_string(components));
+    law(*test::make_space(mesh, degree, components));
+  }
+};
+
+TEST_P(Numbering, EveryEntryIsUsedAndSitsAtOnePointWithOneComponent) {
+  for_each_space([](const space::FunctionSpace& space) {
+    struct Place {
+      std::size_t component;
+      std::array<double, 3> x;
+    };
+    std::map<std::int32_t, Place> places;
+    const auto dim = static_cast<std::size_t>(space.gdim);
+    const auto num_components = static_cast<std::size_t>(space.num_components());
+    for_each_cell(space, [&](auto, auto, const auto& entries, const auto& points) {
+      const std::size_t num_dofs = entries.size() / num_components;
+      for (std::size_t c = 0; c < num_components; ++c)
+        for (std::size_t i = 0; i < num_dofs; ++i) {
+          std::array<double, 3> x{};
+          for (std::size_t d = 0; d < dim; ++d) x[d] = points[i * dim + d];
+          const auto [place, is_new] = places.try_emplace(entries[c * num_dofs + i], Place{c, x});
+          ASSERT_EQ(place->second.component, c);
+          for (std::size_t d = 0; d < dim; ++d) ASSERT_NEAR(place->second.x[d], x[d], 1e-12);
+        }
+    });
+    ASSERT_EQ(static_cast<std::int64_t>(places.size()), space.num_local());
+    EXPECT_EQ(places.begin()->first, 0);
+    EXPECT_EQ(places.rbegin()->first, space.num_local() - 1);
+  });
+}
+
+TEST_P(Numbering, CoincidentNodesShareTheirEntry) {
+  for_each_space([](const space::FunctionSpace& space) {
+    std::map<std::array<std::int64_t, 3>, std::int32_t> entry_at;
+    const auto dim = static_cast<std::size_t>(space.gdim);
+    for_each_cell(space, [&](auto, auto, const auto& entries, const auto& points) {
+      for (std::size_t i = 0; i * dim < points.size(); ++i) {
+        std::array<std::int64_t, 3> key{};
+        for (std::size_t d = 0; d < dim; ++d) key[d] = std::llround(points[i * dim + d] * 1e9 + 0.1234567);
+        const auto [place, is_new] = entry_at.try_emplace(key, entries[i]);
+        ASSERT_EQ(place->second, entries[i]);
+      }
+    });
+  });
+}
+
+TEST_P(Numbering, FirstTouchRangesPartitionTheVectorInBatchOrder) {
+  for_each_space([](const space::FunctionSpace& space) {
+    std::int32_t next = 0;
+    for (const auto& stage : space.batches().stages)
+      for (const auto& chunk : stage)
+        for (auto batch = static_cast<std::size_t>(chunk.batch_begin);
+             batch < static_cast<std::size_t>(chunk.batch_end); ++batch) {
+          const auto& dofs = space.block(chunk.block);
+          ASSERT_EQ(dofs.first_touch[2 * batch], next);
+          next = dofs.first_touch[2 * batch + 1];
+          const int active = space.batches().num_active(chunk.block, static_cast<std::int32_t>(batch));
+          ASSERT_EQ(dofs.interior_starts[batch],
+                    next - static_cast<int>(dofs.layout.interior_dofs.size()) * space.num_components() * active);
+        }
+    EXPECT_EQ(next, space.num_local());
+  });
+}
+
+TEST_P(Numbering, BatchesTouchOnlyWhatTheyOrEarlierBatchesTouchedFirst) {
+  for_each_space([](const space::FunctionSpace& space) {
+    std::vector<std::int32_t> entries;
+    for (const auto& stage : space.batches().stages)
+      for (const auto& chunk : stage)
+        for (std::int32_t batch = chunk.batch_begin; batch < chunk.batch_end; ++batch) {
+          const auto& dofs = space.block(chunk.block);
+          const auto first = dofs.first_touch[2 * static_cast<std::size_t>(batch)];
+          const auto last = dofs.first_touch[2 * static_cast<std::size_t>(batch) + 1];
+          std::set<std::int32_t> own;
+          entries.resize(static_cast<std::size_t>(dofs.layout.element->num_dofs() * space.num_components()));
+          for (int lane = 0; lane < space.batches().num_active(chunk.block, batch); ++lane) {
+            space.cell_dofs(chunk.block, batch, lane, entries);
+            for (const auto entry : entries) {
+              ASSERT_LT(entry, last);
+              if (entry >= first) own.insert(entry);
+            }
+          }
+          ASSERT_EQ(static_cast<std::int32_t>(own.size()), last - first);
+        }
+  });
+}
+
+TEST_P(Numbering, RegularBatchesAreFullAndUnpermuted) {
+  for_each_space([](const space::FunctionSpace& space) {
+    const auto& batches = space.batches();
+    const auto lanes = static_cast<std::size_t>(batches.lanes);
+    for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
+      const auto& dofs = space.block(static_cast<int>(b));
+      const auto& layout = dofs.layout;
+      for (std::size_t batch = 0; batch < dofs.is_regular.size(); ++batch) {
+        bool is_regular = batches.num_active(static_cast<int>(b), static_cast<std::int32_t>(batch)) == batches.lanes;
+        for (std::size_t run = 0; run < layout.run_lengths.size(); ++run)
+          for (std::size_t lane = 0; lane < lanes; ++lane) {
+            const auto offset = static_cast<std::size_t>(
+                dofs.run_permutations[(batch * layout.run_lengths.size() + run) * lanes + lane]);
+            for (int k = 0; k < layout.run_lengths[run]; ++k)
+              is_regular = is_regular && layout.permutations[offset + static_cast<std::size_t>(k)] == k;
+          }
+        ASSERT_EQ(dofs.is_regular[batch], is_regular);
+      }
+    }
+  });
+}
+
+TEST_P(Numbering, PaddedLanesRepeatTheLastActiveLane) {
+  for_each_space([](const space::FunctionSpace& space) {
+    const auto& batches = space.batches();
+    const auto lanes = static_cast<std::size_t>(batches.lanes);
+    for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
+      const auto& dofs = space.block(static_cast<int>(b));
+      const auto last = static_cast<std::size_t>(batches.blocks[b].num_batches - 1);
+      const auto active =
+          static_cast<std::size_t>(batches.num_active(static_cast<int>(b), static_cast<std::int32_t>(last)));
+      const std::size_t num_runs = dofs.layout.run_lengths.size();
+      for (std::size_t run = 0; run < num_runs; ++run)
+        for (std::size_t lane = active; lane < lanes; ++lane) {
+          const std::size_t row = (last * num_runs + run) * lanes;
+          EXPECT_EQ(dofs.run_starts[row + lane], dofs.run_starts[row + active - 1]);
+          EXPECT_EQ(dofs.run_permutations[row + lane], dofs.run_permutations[row + active - 1]);
+        }
+    }
+  });
+}
+
+TEST_P(Numbering, RunsAndInteriorCoverTheElementOnce) {
+  for_each_space([](const space::FunctionSpace& space) {
+    for (std::size_t b = 0; b < space.batches().blocks.size(); ++b) {
+      const auto& layout = space.block(static_cast<int>(b)).layout;
+      std::vector<int> dofs = layout.run_dofs;
+      EXPECT_EQ(static_cast<int>(dofs.size()),
+                std::accumulate(layout.run_lengths.begin(), layout.run_lengths.end(), 0));
+      dofs.insert(dofs.end(), layout.interior_dofs.begin(), layout.interior_dofs.end());
+      std::ranges::sort(dofs);
+      std::vector<int> all(static_cast<std::size_t>(layout.element->num_dofs()));
+      std::iota(all.begin(), all.end(), 0);
+      EXPECT_EQ(dofs, all);
+      EXPECT_TRUE(std::ranges::is_sorted(layout.run_dims));
+    }
+  });
+}
+
+TEST_P(Numbering, FacetTablesGiveTheCellsEntries) {
+  for_each_space([](const space::FunctionSpace& space) {
+    constexpr int lanes = 4; // differs from the cells' on purpose
+    const auto facets = mesh::make_facet_batches(space.mesh(), {}, {.lanes = lanes});
+    const int num_c = space.num_components();
+    int num_checked = 0;
+    for (const auto& block : facets.blocks) {
+      const auto dofs = space.facet_dofs(block, lanes);
+      const auto& layout = dofs.layout;
+      const auto num_dofs = static_cast<std::size_t>(layout.element->num_dofs());
+      std::vector<std::int32_t> expected(num_dofs * static_cast<std::size_t>(num_c)), found(expected.size());
+      for (std::size_t slot = 0; slot < block.cells.size(); ++slot, ++num_checked) {
+        const auto cell = space.position(block.group, block.cells[slot]);
+        space.cell_dofs(cell.block, cell.batch, cell.lane, expected);
+        std::size_t at = 0;
+        for (std::size_t run = 0; run < layout.run_lengths.size(); ++run) {
+          const std::size_t row = (slot / lanes * layout.run_lengths.size() + run) * lanes + slot % lanes;
+          for (std::size_t k = 0; k < static_cast<std::size_t>(layout.run_lengths[run]); ++k, ++at)
+            for (int c = 0; c < num_c; ++c)
+              found[static_cast<std::size_t>(c) * num_dofs + static_cast<std::size_t>(layout.run_dofs[at])] =
+                  dofs.run_starts[row] +
+                  layout.permutations[static_cast<std::size_t>(dofs.run_permutations[row]) + k] * num_c + c;
+        }
+        for (std::size_t i = 0; i < layout.interior_dofs.size(); ++i)
+          for (int c = 0; c < num_c; ++c)
+            found[static_cast<std::size_t>(c) * num_dofs + static_cast<std::size_t>(layout.interior_dofs[i])] =
+                dofs.interior_starts[slot] + (static_cast<int>(i) * num_c + c) * dofs.interior_strides[slot];
+        ASSERT_EQ(found, expected);
+      }
+    }
+    EXPECT_GT(num_checked, 0);
+  });
+}
+
+/// Interior dofs of the Lagrange element of degree p on a cell shape.
+std::int64_t num_interior(element::Shape shape, std::int64_t p) {
+  using element::Shape;
+  switch (shape) {
+  case Shape::point:
+    return 1;
+  case Shape::interval:
+    return p - 1;
+  case Shape::triangle:
+    return (p - 1) * (p - 2) / 2;
+  case Shape::quadrilateral:
+    return (p - 1) * (p - 1);
+  case Shape::tetrahedron:
+    return (p - 1) * (p - 2) * (p - 3) / 6;
+  case Shape::hexahedron:
+    return (p - 1) * (p - 1) * (p - 1);
+  case Shape::prism:
+    return (p - 1) * (p - 1) * (p - 2) / 2;
+  case Shape::pyramid:
+    return (p - 1) * (p - 2) * (2 * p - 3) / 6;
+  }
+  return 0;
+}
+
+/// Sum over all entities of their interior dofs; entities are told apart by their sorted vertices.
+std::int64_t expected_num_dofs(const mesh::Mesh& mesh, int degree) {
+  std::set<std::vector<std::int32_t>> entities;
+  std::int64_t sum = 0;
+  for (const auto& group : mesh.groups) {
+    const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
+    for (std::size_t cell = 0; cell < group.tags.size(); ++cell)
+      for (int dim = 0; dim <= mesh.tdim; ++dim)
+        for (int e = 0; e < element::num_entities(group.shape, dim); ++e) {
+          std::vector<std::int32_t> vertices;
+          for (const int v : element::entity_vertices(group.shape, dim, e))
+            vertices.push_back(group.vertices[cell * num_vertices + static_cast<std::size_t>(v)]);
+          std::ranges::sort(vertices);
+          if (entities.insert(vertices).second) sum += num_interior(element::entity_shape(group.shape, dim, e), degree);
+        }
+  }
+  return sum;
+}
+
+TEST_P(Numbering, NumDofsIsTheSumOverEntities) {
+  for_each_space([](const space::FunctionSpace& space) {
+    EXPECT_EQ(space.num_dofs(), expected_num_dofs(space.mesh(), space.degree) * space.num_components());
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(AllShapes, Numbering, testing::ValuesIn(test::box_shapes()),
+                         [](const auto& tested) { return tested.param; });
+
+TEST(NumberingOfBoxes, NumDofsOfTensorAndSimplexBoxesIsTheLatticeCount) {
+  for (const std::string shape : {"interval", "triangle", "quadrilateral", "hexahedron", "prism"})
+    for (int p = 1; p <= 6; ++p) {
+      std::int64_t count = 1;
+      const std::array<int, 3> cells{3, 2, 2};
+      for (int d = 0; d < test::box_dimension(shape); ++d) count *= cells[static_cast<std::size_t>(d)] * p + 1;
+      EXPECT_EQ(test::make_space(test::box(shape), p)->num_dofs(), count) << shape << " degree " << p;
+    }
+}
+
+TEST(NumberingOfBoxes, DoesNotDependOnTheWidthOfBatches) {
+  for (const int lanes : {1, 2, 4, 16}) {
+    const auto space = test::make_space(test::box("mixed"), 3, 2, lanes);
+    EXPECT_EQ(space->num_dofs(), expected_num_dofs(space->mesh(), 3) * 2);
+    std::set<std::int32_t> used;
+    for_each_cell(*space,
+                  [&](auto, auto, const auto& entries, const auto&) { used.insert(entries.begin(), entries.end()); });
+    EXPECT_EQ(static_cast<std::int64_t>(used.size()), space->num_local());
+  }
+}
+
+TEST(NumberingOfBoxes, SymmetriesOfTheShapesAreComplete) {
+  const std::array<std::size_t, 7> expected{1, 3, 4, 12, 24, 6, 4};
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(test::symmetries(element::all_cell_shapes[i]).size(), expected[i])
+        << element::name(element::all_cell_shapes[i]);
+}
+
+} // namespace
+} // namespace rafter
