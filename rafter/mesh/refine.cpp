@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/mesh/geometry_nodes.hpp>
+#include <rafter/mesh/limits.hpp>
+#include <rafter/mesh/mesh.hpp>
+#include <rafter/mesh/refinement.hpp>
+
+namespace rafter::mesh {
+
+namespace {
+
+using element::Shape;
+
+constexpr int max_refinements = 30;
+
+/// Index of the group of this shape and degree in the mesh, added at the end when there is none.
+int group_of(Mesh& mesh, Shape shape, int degree) {
+  const auto found = std::find_if(mesh.groups.begin(), mesh.groups.end(),
+                                  [&](const CellGroup& g) { return g.shape == shape && g.degree == degree; });
+  if (found != mesh.groups.end()) return static_cast<int>(found - mesh.groups.begin());
+  auto& group = mesh.groups.emplace_back();
+  group.shape = shape;
+  group.degree = degree;
+  return static_cast<int>(mesh.groups.size()) - 1;
+}
+
+/// Throws before anything is allocated when the refined mesh is too large.
+void require_refinement_fits(const Mesh& mesh, int times) {
+  std::map<std::pair<Shape, int>, double> counts;
+  for (const auto& group : mesh.groups) counts[{group.shape, group.degree}] += group.num_cells();
+  double vertices = mesh.num_vertices;
+  for (int t = 0; t < times; ++t) {
+    std::map<std::pair<Shape, int>, double> next;
+    for (const auto& [key, count] : counts)
+      for (const auto& child : subdivision(key.first).children) next[{child.shape, key.second}] += count;
+    counts = std::move(next);
+    vertices *= std::ldexp(1.0, mesh.tdim);
+  }
+  std::vector<PlannedCells> planned;
+  for (const auto& [key, count] : counts) planned.push_back({key.first, key.second, count});
+  require_mesh_fits(fmt::format("mesh '{}' refined {} times", mesh.source, times), vertices, planned);
+}
+
+/// Groups of the refined mesh in the order of the old ones (new shapes last) and the place of every child.
+RefinementPlan plan_children(const Mesh& coarse, Mesh& fine) {
+  for (const auto& group : coarse.groups) group_of(fine, group.shape, group.degree);
+  RefinementPlan plan;
+  plan.diagonals.resize(coarse.groups.size());
+  std::vector<std::int32_t> counts;
+  for (const auto& group : coarse.groups) {
+    auto& places = plan.places.emplace_back();
+    std::map<int, int> strides;
+    for (const auto& child : subdivision(group.shape).children) {
+      const int target = group_of(fine, child.shape, group.degree);
+      counts.resize(fine.groups.size(), 0);
+      places.push_back({target, 0, counts[target] + strides[target]++});
+    }
+    for (auto& place : places) place.stride = strides[place.group];
+    for (const auto& [target, stride] : strides) counts[target] += stride * group.num_cells();
+  }
+  for (std::size_t g = 0; g < counts.size(); ++g) {
+    auto& group = fine.groups[g];
+    const auto n = static_cast<std::size_t>(counts[g]);
+    group.vertices.resize(n * static_cast<std::size_t>(element::num_vertices(group.shape)));
+    group.tags.resize(n);
+    group.parents.resize(n);
+    group.parent_groups.resize(n);
+  }
+  return plan;
+}
+
+/// For each tetrahedron the shortest of the three diagonals of its inner octahedron: keeps children well shaped. The
+/// first one among equals, whatever rounding says.
+std::vector<std::uint8_t> shortest_diagonals(const Mesh& mesh, const CellGroup& group) {
+  constexpr std::array<std::array<int, 4>, 3> opposite_edges{{{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 3, 1, 2}}};
+  const auto e = geometry_element(group);
+  const auto corners = vertex_nodes(*e);
+  std::vector<std::uint8_t> diagonals(group.tags.size());
+  for (std::size_t c = 0; c < diagonals.size(); ++c) {
+    auto x = [&](int vertex, int d) {
+      return mesh.points[static_cast<std::size_t>(group.nodes[c * e->num_dofs() + corners[vertex]]) * 3 + d];
+    };
+    double shortest = std::numeric_limits<double>::max();
+    for (std::size_t i = 0; i < opposite_edges.size(); ++i) {
+      const auto [p, q, r, s] = opposite_edges[i];
+      double length = 0;
+      for (int d = 0; d < 3; ++d) {
+        const double between = x(p, d) + x(q, d) - x(r, d) - x(s, d);
+        length += between * between;
+      }
+      if (length < shortest * (1 - 1e-9)) {
+        shortest = length;
+        diagonals[c] = static_cast<std::uint8_t>(i);
+      }
+    }
+  }
+  return diagonals;
+}
+
+void fill_children(const Mesh& coarse, const RefinedVertices& vertices, const RefinementPlan& plan, Mesh& fine) {
+  for (std::size_t g = 0; g < coarse.groups.size(); ++g) {
+    const auto& group = coarse.groups[g];
+    const auto& places = plan.places[g];
+    for (std::int32_t parent = 0; parent < group.num_cells(); ++parent) {
+      const auto numbers = vertices.of_cell(static_cast<int>(g), parent);
+      const auto& children = plan.of_cell(coarse, static_cast<int>(g), parent).children;
+      for (std::size_t k = 0; k < children.size(); ++k) {
+        auto& target = fine.groups[places[k].group];
+        const auto cell = static_cast<std::size_t>(places[k].cell(parent));
+        const auto& local = children[k].vertices;
+        for (std::size_t v = 0; v < local.size(); ++v) target.vertices[cell * local.size() + v] = numbers[local[v]];
+        target.tags[cell] = group.tags[parent];
+        target.parents[cell] = parent;
+        target.parent_groups[cell] = static_cast<std::int8_t>(g);
+      }
+    }
+  }
+}
+
+Mesh refined_once(const Mesh& coarse) {
+  const RefinedVertices vertices(coarse);
+  Mesh fine;
+  fine.tdim = coarse.tdim;
+  fine.gdim = coarse.gdim;
+  fine.source = coarse.source;
+  fine.tag_names = coarse.tag_names;
+  fine.num_vertices = vertices.total();
+  RefinementPlan plan = plan_children(coarse, fine);
+  for (std::size_t g = 0; g < coarse.groups.size(); ++g)
+    if (coarse.groups[g].shape == Shape::tetrahedron) plan.diagonals[g] = shortest_diagonals(coarse, coarse.groups[g]);
+  fill_children(coarse, vertices, plan, fine);
+  fine.tagged_facets = refined_facets(coarse, vertices);
+  refine_geometry(coarse, vertices, plan, fine);
+  return fine;
+}
+
+/// Parents of `fine` are cells of `middle`: makes them the parents that those have.
+void skip_generation(const Mesh& middle, Mesh& fine) {
+  for (auto& group : fine.groups)
+    for (std::size_t c = 0; c < group.parents.size(); ++c) {
+      const auto& between = middle.groups[group.parent_groups[c]];
+      const auto cell = group.parents[c];
+      group.parents[c] = between.parents[cell];
+      group.parent_groups[c] = between.parent_groups[cell];
+    }
+}
+
+} // namespace
+
+RefinedVertices::RefinedVertices(const Mesh& mesh) : mesh_(mesh) {
+  const auto& topology = mesh.topology();
+  std::int64_t next = mesh.num_vertices;
+  if (mesh.tdim > 1) next += topology.num_edges;
+  face_centres_.assign(topology.num_faces, -1);
+  for (std::size_t g = 0; g < mesh.groups.size() && mesh.tdim == 3; ++g) {
+    const int num_faces = element::num_entities(mesh.groups[g].shape, 2);
+    const auto& faces = topology.groups[g].faces;
+    for (std::size_t i = 0; i < faces.size(); ++i) {
+      const bool has_centre =
+          element::entity_shape(mesh.groups[g].shape, 2, static_cast<int>(i % num_faces)) == Shape::quadrilateral;
+      if (has_centre && face_centres_[faces[i]] < 0) face_centres_[faces[i]] = static_cast<std::int32_t>(next++);
+    }
+  }
+  for (const auto& group : mesh.groups) {
+    auto& centres = cell_centres_.emplace_back();
+    if (element::is_tensor(group.shape)) centres.resize(group.tags.size());
+    for (auto& centre : centres) centre = static_cast<std::int32_t>(next++);
+  }
+  if (next > std::numeric_limits<std::int32_t>::max())
+    throw base::InputError(
+        fmt::format("mesh '{}' refined: {} vertices; local numbers have 32 bits", mesh.source, next));
+  total_ = static_cast<std::int32_t>(next);
+}
+
+std::int32_t RefinedVertices::number(int group, std::int32_t cell, const EntityCentre& centre) const {
+  const auto& cells = mesh_.groups[group];
+  const auto entity = static_cast<std::size_t>(cell) * element::num_entities(cells.shape, centre.dim) + centre.entity;
+  if (centre.dim == 0) return cells.vertices[entity];
+  if (centre.dim == mesh_.tdim) return cell_centres_[group][cell];
+  if (centre.dim == 1) return mesh_.num_vertices + mesh_.topology().groups[group].edges[entity];
+  return face_centres_[mesh_.topology().groups[group].faces[entity]];
+}
+
+std::array<std::int32_t, max_refined_vertices> RefinedVertices::of_cell(int group, std::int32_t cell) const {
+  std::array<std::int32_t, max_refined_vertices> numbers{};
+  const auto& centres = subdivision(mesh_.groups[group].shape).vertices;
+  for (std::size_t i = 0; i < centres.size(); ++i) numbers[i] = number(group, cell, centres[i]);
+  return numbers;
+}
+
+Mesh Mesh::refined(int times) const {
+  if (times < 0 || times > max_refinements)
+    throw base::InputError(
+        fmt::format("mesh '{}' refined {} times; accepted: 0 to {}", source, times, max_refinements));
+  if (times == 0) return *this;
+  require_refinement_fits(*this, times);
+  Mesh result = refined_once(*this);
+  for (int t = 1; t < times; ++t) {
+    Mesh next = refined_once(result);
+    skip_generation(result, next);
+    result = std::move(next);
+  }
+  return result;
+}
+
+} // namespace rafter::mesh
