@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/mesh/colouring.hpp>
 
 namespace rafter::mesh {
 
@@ -15,8 +16,11 @@ namespace {
 std::vector<Chunk> cut_into_chunks(std::span<const BatchedCells> blocks, int batches_per_chunk) {
   std::int64_t total = 0;
   for (const auto& block : blocks) total += block.num_batches;
-  // Enough chunks for many threads in every stage, and long enough runs that their surface is small.
-  if (batches_per_chunk == 0) batches_per_chunk = static_cast<int>(std::clamp<std::int64_t>(total / 64, 1, 64));
+  // Enough chunks for many threads in every stage, and long enough runs that their surface is small; a power of two, so
+  // that on a structured mesh chunks are compact subcubes of the Hilbert curve.
+  if (batches_per_chunk == 0)
+    batches_per_chunk =
+        static_cast<int>(std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(total / 64, 1, 64))));
   std::vector<Chunk> chunks;
   for (std::size_t b = 0; b < blocks.size(); ++b)
     for (std::int32_t begin = 0; begin < blocks[b].num_batches; begin += batches_per_chunk)
@@ -25,15 +29,28 @@ std::vector<Chunk> cut_into_chunks(std::span<const BatchedCells> blocks, int bat
   return chunks;
 }
 
-/// Calls visit(vertex) for the vertices of every cell of a chunk (repeatedly for shared ones).
-template <class Visit>
-void for_each_vertex(const Mesh& mesh, const BatchedCells& block, const Chunk& chunk, int lanes, Visit&& visit) {
-  const auto& group = mesh.groups[block.group];
-  const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
-  const auto begin = static_cast<std::size_t>(chunk.batch_begin) * lanes;
-  const auto end = static_cast<std::size_t>(chunk.batch_end) * lanes;
-  for (std::size_t i = begin; i < end; ++i)
-    for (std::size_t v = 0; v < num_vertices; ++v) visit(group.vertices[block.cells[i] * num_vertices + v]);
+/// Vertices of the cells of each chunk, with repetitions: chunk i has vertices[starts[i]] .. vertices[starts[i+1]-1].
+struct ChunkVertices {
+  std::vector<std::int64_t> starts{0};
+  std::vector<std::int32_t> vertices;
+};
+
+ChunkVertices chunk_vertices(const Mesh& mesh, std::span<const BatchedCells> blocks, const std::vector<Chunk>& chunks,
+                             int lanes) {
+  ChunkVertices result;
+  for (const auto& chunk : chunks) {
+    const auto& block = blocks[chunk.block];
+    const auto& group = mesh.groups[block.group];
+    const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
+    const auto begin = static_cast<std::size_t>(chunk.batch_begin) * lanes;
+    const auto end = static_cast<std::size_t>(chunk.batch_end) * lanes;
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto first = group.vertices.begin() + static_cast<std::ptrdiff_t>(block.cells[i] * num_vertices);
+      result.vertices.insert(result.vertices.end(), first, first + static_cast<std::ptrdiff_t>(num_vertices));
+    }
+    result.starts.push_back(static_cast<std::int64_t>(result.vertices.size()));
+  }
+  return result;
 }
 
 } // namespace
@@ -46,28 +63,17 @@ std::vector<std::int32_t> padded_to_batches(std::vector<std::int32_t> cells, int
 
 std::vector<std::vector<Chunk>> make_stages(const Mesh& mesh, std::span<const BatchedCells> blocks,
                                             const BatchOptions& options) {
+  const std::vector<Chunk> chunks = cut_into_chunks(blocks, options.batches_per_chunk);
+  const ChunkVertices touched = chunk_vertices(mesh, blocks, chunks, options.lanes);
+  const Graph conflicts = intersection_graph(touched.starts, touched.vertices, mesh.num_vertices);
+  std::vector<std::int32_t> num_batches;
+  for (const auto& chunk : chunks) num_batches.push_back(chunk.batch_end - chunk.batch_begin);
+  const auto colours = coloured(conflicts, num_batches);
   std::vector<std::vector<Chunk>> stages;
-  std::vector<Chunk> waiting = cut_into_chunks(blocks, options.batches_per_chunk);
-  // 64 colours at a time: bit s of used[v] says that a chunk of stage first + s touches vertex v.
-  while (!waiting.empty()) {
-    const std::size_t first = stages.size();
-    std::vector<std::uint64_t> used(mesh.num_vertices, 0);
-    std::vector<Chunk> left;
-    for (const auto& chunk : waiting) {
-      const auto& block = blocks[chunk.block];
-      std::uint64_t taken = 0;
-      for_each_vertex(mesh, block, chunk, options.lanes, [&](std::int32_t v) { taken |= used[v]; });
-      const int colour = std::countr_one(taken);
-      if (colour == 64) {
-        left.push_back(chunk);
-        continue;
-      }
-      for_each_vertex(mesh, block, chunk, options.lanes,
-                      [&, bit = std::uint64_t{1} << colour](std::int32_t v) { used[v] |= bit; });
-      if (first + colour >= stages.size()) stages.resize(first + colour + 1);
-      stages[first + colour].push_back(chunk);
-    }
-    waiting = std::move(left);
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    const auto stage = static_cast<std::size_t>(colours[i]);
+    if (stage >= stages.size()) stages.resize(stage + 1);
+    stages[stage].push_back(chunks[i]);
   }
   return stages;
 }

@@ -17,7 +17,8 @@ struct BatchedCells {
 /// Cells in batches of `lanes`: the last batch is filled up with its last cell.
 std::vector<std::int32_t> padded_to_batches(std::vector<std::int32_t> cells, int lanes);
 
-/// Cuts each block into chunks and colours them greedily in visiting order, so that chunks of a stage share no vertex.
+/// Cuts each block into chunks and colours them so that chunks of a stage share no vertex; few stages of
+/// about equal work, chunks of a stage in visiting order.
 std::vector<std::vector<Chunk>> make_stages(const Mesh& mesh, std::span<const BatchedCells> blocks,
                                             const BatchOptions& options);
 

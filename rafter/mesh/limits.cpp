@@ -38,15 +38,19 @@ double num_nodes(element::Shape shape, int degree) {
   return 0;
 }
 
-/// Bytes that a cell takes in the mesh (vertices, nodes, tag, parent) and in its topology, the latter counted twice:
-/// numbering entities needs about as much again while it runs.
+/// Bytes that a cell takes in the mesh (vertices, nodes, tag, parent), in its topology, and while the topology is made
+/// (about 50 bytes for each sub-entity of one dimension at a time).
 double bytes_per_cell(const PlannedCells& cells) {
   const int dim = element::dimension(cells.shape);
-  double entities = 0;
-  for (int d = 1; d < dim; ++d) entities += element::num_entities(cells.shape, d);
+  double entities = 0, most = 0;
+  for (int d = 1; d < dim; ++d) {
+    const double n = element::num_entities(cells.shape, d);
+    entities += n;
+    most = std::max(most, n);
+  }
   const double nodes = num_nodes(cells.shape, cells.degree);
   const double points = cells.degree == 1 ? 0 : nodes * dim * sizeof(double);
-  return 4 * (element::num_vertices(cells.shape) + nodes + 3) + 2 * entities * 10 + points;
+  return 4 * (element::num_vertices(cells.shape) + nodes + 3) + 5 * entities + 50 * most + points;
 }
 
 } // namespace
