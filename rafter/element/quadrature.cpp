@@ -201,9 +201,9 @@ Quadrature make_quadrature(Shape shape, int degree, QuadratureKind kind) {
     return make_quadrature_with_points(shape, std::max(2, (degree + 4) / 2), kind);
   if (shape == Shape::prism)
     return product_rule(shape, make_quadrature(Shape::triangle, degree), make_quadrature(Shape::interval, degree));
-  const int num_points = degree / 2 + 1;
-  if (auto symmetric = symmetric_rule(shape, degree)) return *symmetric;
-  return make_quadrature_with_points(shape, num_points);
+  const auto size = std::pow(degree / 2 + 1, dimension(shape)); // of the tensor or collapsed rule
+  if (auto symmetric = symmetric_rule(shape, degree); symmetric && symmetric->num_points() <= size) return *symmetric;
+  return make_quadrature_with_points(shape, degree / 2 + 1);
 }
 
 } // namespace rafter::element
