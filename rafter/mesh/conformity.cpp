@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/mesh/conformity.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <rafter/base/hash.hpp>
+#include <rafter/mesh/describe.hpp>
+
+namespace rafter::mesh {
+
+namespace {
+
+using Point = std::array<double, 3>;
+
+Point operator-(const Point& a, const Point& b) { return {a[0] - b[0], a[1] - b[1], a[2] - b[2]}; }
+double dot(const Point& a, const Point& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+double norm(const Point& a) { return std::sqrt(dot(a, a)); }
+Point cross(const Point& a, const Point& b) {
+  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+}
+
+/// A facet of the surface with its corners in cyclic order.
+struct SurfaceFacet {
+  FacetRef ref;
+  std::vector<std::int32_t> vertices;
+  std::vector<Point> corners;
+};
+
+std::vector<SurfaceFacet> surface_facets(const Mesh& mesh) {
+  std::vector<SurfaceFacet> facets;
+  const auto gdim = static_cast<std::size_t>(mesh.gdim);
+  for (const auto& ref : mesh.topology().exterior_facets) {
+    const auto& group = mesh.groups[static_cast<std::size_t>(ref.group)];
+    const auto x = cell_vertex_coordinates(mesh, ref.group, ref.cell);
+    const auto first =
+        static_cast<std::size_t>(ref.cell) * static_cast<std::size_t>(element::num_vertices(group.shape));
+    SurfaceFacet facet{ref, {}, {}};
+    for (const int v : element::entity_vertices(group.shape, mesh.tdim - 1, ref.facet)) {
+      const auto local = static_cast<std::size_t>(v);
+      facet.vertices.push_back(group.vertices[first + local]);
+      Point p{};
+      for (std::size_t d = 0; d < gdim; ++d) p[d] = x[local * gdim + d];
+      facet.corners.push_back(p);
+    }
+    if (facet.corners.size() == 4) { // lexicographic to cyclic
+      std::swap(facet.vertices[2], facet.vertices[3]);
+      std::swap(facet.corners[2], facet.corners[3]);
+    }
+    facets.push_back(std::move(facet));
+  }
+  return facets;
+}
+
+std::string describe(const Mesh& mesh, const FacetRef& ref) { return describe_cell(mesh, ref.group, ref.cell); }
+
+/// Triangles of the surface whose three vertices belong to one quadrilateral of the surface: the two face each other.
+void find_split_quadrilaterals(const Mesh& mesh, const std::vector<SurfaceFacet>& facets, std::size_t limit,
+                               std::vector<std::string>& lines) {
+  std::map<std::array<std::int32_t, 3>, const SurfaceFacet*> triples; // of vertices of quadrilaterals
+  for (const auto& facet : facets)
+    for (std::size_t left_out = 0; left_out < 4 && facet.vertices.size() == 4; ++left_out) {
+      std::array<std::int32_t, 3> key{};
+      for (std::size_t i = 0, k = 0; i < 4; ++i)
+        if (i != left_out) key[k++] = facet.vertices[i];
+      std::sort(key.begin(), key.end());
+      triples.emplace(key, &facet);
+    }
+  for (const auto& facet : facets) {
+    if (facet.vertices.size() != 3 || triples.empty() || lines.size() >= limit) continue;
+    std::array<std::int32_t, 3> key{facet.vertices[0], facet.vertices[1], facet.vertices[2]};
+    std::sort(key.begin(), key.end());
+    if (const auto found = triples.find(key); found != triples.end())
+      lines.push_back(fmt::format("a triangular facet of {} faces a quadrilateral facet of {}: they do not conform",
+                                  describe(mesh, facet.ref), describe(mesh, found->second->ref)));
+  }
+}
+
+/// Buckets of points on a uniform grid.
+class PointGrid {
+public:
+  PointGrid(double spacing) : spacing_(spacing) {}
+  void add(const Point& p, std::size_t id) { buckets_[key(index(p))].push_back(id); }
+
+  /// Calls visit(id) for the points of all buckets that the box touches.
+  template <class Visit> void for_each_near(const Point& low, const Point& high, const Visit& visit) const {
+    const auto a = index(low), b = index(high);
+    for (auto i = a[0]; i <= b[0]; ++i)
+      for (auto j = a[1]; j <= b[1]; ++j)
+        for (auto k = a[2]; k <= b[2]; ++k)
+          if (const auto found = buckets_.find(key({i, j, k})); found != buckets_.end())
+            for (const auto id : found->second) visit(id);
+  }
+
+  double num_buckets(const Point& low, const Point& high) const {
+    double count = 1;
+    for (std::size_t d = 0; d < 3; ++d) count *= std::floor((high[d] - low[d]) / spacing_) + 2;
+    return count;
+  }
+
+private:
+  using Index = std::array<std::int64_t, 3>;
+  Index index(const Point& p) const {
+    Index i{};
+    for (std::size_t d = 0; d < 3; ++d)
+      i[d] = static_cast<std::int64_t>(std::clamp(std::floor(p[d] / spacing_), -1e15, 1e15));
+    return i;
+  }
+  static std::uint64_t key(const Index& i) {
+    std::uint64_t h = 0;
+    for (const auto n : i) h = base::combine(h, static_cast<std::uint64_t>(n));
+    return h;
+  }
+  double spacing_;
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> buckets_;
+};
+
+constexpr double relative_tolerance =
+    1e-9; // of the facet's diameter: far above rounding, far below any resolved feature
+
+/// Strictly inside the facet, or on the inside of one of its edges, up to rounding.
+bool is_inside(const SurfaceFacet& facet, const Point& p, double diameter) {
+  const auto& x = facet.corners;
+  const double tolerance = relative_tolerance * diameter;
+  for (const auto& corner : x)
+    if (norm(p - corner) <= tolerance) return false;
+  if (x.size() == 2) {
+    const auto edge = x[1] - x[0], to_p = p - x[0];
+    const double t = dot(to_p, edge) / dot(edge, edge);
+    return t > 0 && t < 1 && norm(cross(to_p, edge)) <= tolerance * norm(edge);
+  }
+  const auto normal = x.size() == 3 ? cross(x[1] - x[0], x[2] - x[0]) : cross(x[2] - x[0], x[3] - x[1]);
+  const double area = norm(normal); // twice the facet's
+  if (!(area > 0)) return false;
+  for (const auto& corner : x)
+    if (std::abs(dot(corner - x[0], normal)) > tolerance * area) return false; // warped facets are not decided here
+  if (std::abs(dot(p - x[0], normal)) > tolerance * area) return false;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto edge = x[(i + 1) % x.size()] - x[i];
+    if (dot(cross(edge, p - x[i]), normal) < -tolerance * norm(edge) * area) return false;
+  }
+  return true;
+}
+
+/// A facet of a curved cell is straight when its nodes lie where the corners put them.
+bool is_straight(const Mesh& mesh, const SurfaceFacet& facet, double diameter) {
+  const auto& group = mesh.groups[static_cast<std::size_t>(facet.ref.group)];
+  if (group.degree == 1) return true;
+  const auto element = geometry_element(group);
+  const auto gdim = static_cast<std::size_t>(mesh.gdim), n = static_cast<std::size_t>(element->num_dofs());
+  for (const int dof : element->closure_dofs(mesh.tdim - 1, facet.ref.facet)) {
+    const auto node = static_cast<std::size_t>(
+        group.nodes[static_cast<std::size_t>(facet.ref.cell) * n + static_cast<std::size_t>(dof)]);
+    Point p{};
+    for (std::size_t d = 0; d < gdim; ++d) p[d] = mesh.points[node * gdim + d];
+    const bool is_corner = std::ranges::any_of(
+        facet.corners, [&](const Point& c) { return norm(p - c) <= relative_tolerance * diameter; });
+    if (!is_corner && !is_inside(facet, p, diameter)) return false;
+  }
+  return true;
+}
+
+void find_hanging_vertices(const Mesh& mesh, const std::vector<SurfaceFacet>& facets, std::size_t limit,
+                           std::vector<std::string>& lines) {
+  double sum = 0;
+  std::vector<Point> lows, highs;
+  for (const auto& facet : facets) {
+    Point low = facet.corners[0], high = low;
+    for (const auto& corner : facet.corners)
+      for (std::size_t d = 0; d < 3; ++d) {
+        low[d] = std::min(low[d], corner[d]);
+        high[d] = std::max(high[d], corner[d]);
+      }
+    lows.push_back(low);
+    highs.push_back(high);
+    sum += norm(high - low);
+  }
+  if (!(sum > 0)) return;
+  PointGrid grid(sum / static_cast<double>(facets.size()));
+  std::unordered_map<std::int32_t, std::size_t> vertices;  // each once, with a facet that has it
+  std::vector<std::pair<std::size_t, std::size_t>> owners; // facet, corner
+  for (std::size_t f = 0; f < facets.size(); ++f)
+    for (std::size_t i = 0; i < facets[f].vertices.size(); ++i)
+      if (vertices.emplace(facets[f].vertices[i], owners.size()).second) {
+        grid.add(facets[f].corners[i], owners.size());
+        owners.emplace_back(f, i);
+      }
+  for (std::size_t f = 0; f < facets.size() && lines.size() < limit; ++f) {
+    const auto& facet = facets[f];
+    const double diameter = norm(highs[f] - lows[f]);
+    Point low = lows[f], high = highs[f];
+    for (std::size_t d = 0; d < 3; ++d) {
+      low[d] -= relative_tolerance * diameter;
+      high[d] += relative_tolerance * diameter;
+    }
+    const auto check = [&](std::size_t id) {
+      const auto [owner, corner] = owners[id];
+      const auto& p = facets[owner].corners[corner];
+      if (lines.size() >= limit ||
+          std::ranges::find(facet.vertices, facets[owner].vertices[corner]) != facet.vertices.end())
+        return;
+      if (!is_inside(facet, p, diameter) || !is_straight(mesh, facet, diameter)) return;
+      lines.push_back(fmt::format(
+          "a vertex of {} at {} lies inside a facet of {}: they do not conform", describe(mesh, facets[owner].ref),
+          describe_point(std::span(p).first(static_cast<std::size_t>(mesh.gdim))), describe(mesh, facet.ref)));
+    };
+    if (grid.num_buckets(low, high) <= static_cast<double>(owners.size()))
+      grid.for_each_near(low, high, check);
+    else // a facet much larger than the others
+      for (std::size_t id = 0; id < owners.size(); ++id) check(id);
+  }
+}
+
+} // namespace
+
+std::vector<std::string> find_nonconformities(const Mesh& mesh, std::size_t limit) {
+  std::vector<std::string> lines;
+  if (mesh.tdim < 2) return lines;
+  const auto facets = surface_facets(mesh);
+  find_split_quadrilaterals(mesh, facets, limit, lines);
+  find_hanging_vertices(mesh, facets, limit, lines);
+  return lines;
+}
+
+} // namespace rafter::mesh

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <array>
+#include <span>
+#include <vector>
+
+#include <rafter/element/element.hpp>
+
+/// Nodes of high-order cells in mesh files, as points of an integer lattice, and their conversion to Rafter's elements.
+///
+/// The lattice of degree p: x, y, z in 0..p on tensor cells; x + y <= p on triangles, and in the triangle of prisms;
+/// x + y + z <= p on tetrahedra; max(x, y) + z <= p on pyramids. 0 and p are the corners -1 and 1 of the reference
+/// cell.
+namespace rafter::mesh {
+
+using LatticePoint = std::array<int, 3>;
+
+/// Corner, edge and face numbering of Gmsh (and of MFEM's corners): quadrilaterals counter-clockwise.
+/// Lattice points in the order of Gmsh's nodes: corners, inner points of edges, of faces, of the cell, each a smaller
+/// lattice in the same order (Gmsh reference manual, "Node ordering").
+std::vector<LatticePoint> gmsh_lattice(element::Shape shape, int degree);
+
+/// Position of lattice points in a list: index[(z * (p+1) + y) * (p+1) + x], -1 for none.
+std::vector<int> lattice_index(int degree, std::span<const LatticePoint> lattice);
+inline std::size_t lattice_key(int degree, const LatticePoint& p) {
+  const auto n = static_cast<std::size_t>(degree) + 1;
+  return (static_cast<std::size_t>(p[2]) * n + static_cast<std::size_t>(p[1])) * n + static_cast<std::size_t>(p[0]);
+}
+
+/// Lattice point of a vertex of Rafter's reference cell.
+LatticePoint lattice_vertex(element::Shape shape, int degree, int vertex);
+
+/// Where the nodes lie: equispaced (Gmsh), or at Gauss-Lobatto points, on simplices by normalised products of
+/// barycentric Gauss-Lobatto coordinates (MFEM's H1 elements).
+enum class Spacing : std::uint8_t { equispaced, gauss_lobatto };
+
+/// Reference coordinates of lattice points, shape (point, dimension).
+std::vector<double> lattice_positions(element::Shape shape, int degree, std::span<const LatticePoint> lattice,
+                                      Spacing spacing);
+
+/// Values of the element's functions at lattice points: file nodes = matrix * element nodes; shape (lattice point,
+/// dof). Entries within rounding of 0 and 1 are exact, so that nodes which coincide are copied to the last bit.
+std::vector<double> element_to_lattice(const element::Element& element, std::span<const double> positions);
+
+/// The inverse: element nodes = matrix * file nodes, shape (dof, lattice point).
+std::vector<double> lattice_to_element(const element::Element& element, std::span<const double> positions);
+
+} // namespace rafter::mesh

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <rafter/element/cell.hpp>
+
+namespace rafter::mesh {
+
+/// Geometry numbers of MFEM, in order: point, segment, triangle, square, tetrahedron, cube, prism, pyramid.
+inline constexpr std::array mfem_shapes{
+    element::Shape::point,       element::Shape::interval,   element::Shape::triangle, element::Shape::quadrilateral,
+    element::Shape::tetrahedron, element::Shape::hexahedron, element::Shape::prism,    element::Shape::pyramid};
+
+/// Cells of all shapes in file order, which MFEM's numbering of edges and faces depends on.
+struct MfemCells {
+  std::vector<element::Shape> shapes;
+  std::vector<std::int32_t> tags;
+  std::vector<std::size_t> starts;    ///< first entry of `vertices`, shape (cell)
+  std::vector<std::int32_t> vertices; ///< MFEM's order of corners, which is also Gmsh's
+  std::size_t size() const { return shapes.size(); }
+  std::span<const std::int32_t> of(std::size_t cell) const {
+    return std::span(vertices).subspan(starts[cell], static_cast<std::size_t>(element::num_vertices(shapes[cell])));
+  }
+};
+
+/// Numbers of nodal degrees of freedom, cell after cell; in each cell in the order of gmsh_lattice.
+struct MfemDofs {
+  std::int64_t count = 0;
+  std::vector<std::vector<std::int32_t>> cells;
+};
+
+/// MFEM's H1 spaces: vertices, then edges, faces, cells, each in order of first appearance; edges run from the lower to
+/// the higher vertex number, faces as the first cell that has them lists their corners.
+MfemDofs mfem_h1_dofs(const MfemCells& cells, int dim, std::int32_t num_vertices, int degree);
+
+/// MFEM's L2 spaces: cell after cell, lexicographic (x fastest) in each.
+MfemDofs mfem_l2_dofs(const MfemCells& cells, int degree);
+
+} // namespace rafter::mesh

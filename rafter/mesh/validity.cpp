@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/element/quadrature.hpp>
+#include <rafter/mesh/conformity.hpp>
+#include <rafter/mesh/describe.hpp>
+
+namespace rafter::mesh {
+
+namespace {
+
+constexpr std::size_t max_problems = 10;
+
+/// det J below this times the product of the lengths of J's columns counts as zero: the cell is flat to rounding. Even
+/// a boundary layer of aspect ratio 1e6 stays far above.
+constexpr double flat_tolerance = 1e-13;
+
+/// Where det J is sampled: a rule that integrates it exactly (weights > 0), then the nodes (weight 0).
+struct Samples {
+  std::vector<double> weights;
+  element::Table table;
+};
+
+Samples make_samples(const CellGroup& group) {
+  const int dim = element::dimension(group.shape);
+  const auto rule = element::make_quadrature(group.shape, std::min(dim * group.degree, element::max_quadrature_degree));
+  const auto element = geometry_element(group);
+  auto points = rule.points;
+  auto weights = rule.weights;
+  const auto nodes = element->nodes();
+  for (int n = 0; n < element->num_dofs(); ++n) {
+    const auto x =
+        nodes.subspan(static_cast<std::size_t>(n) * static_cast<std::size_t>(dim), static_cast<std::size_t>(dim));
+    if (group.shape == element::Shape::pyramid && x[2] > 1 - 1e-12)
+      continue; // rational functions have no gradient at the apex
+    points.insert(points.end(), x.begin(), x.end());
+    weights.push_back(0);
+  }
+  return {std::move(weights), element->tabulate(points)};
+}
+
+struct Jacobian {
+  double det = 0, scale = 0; ///< det J and the product of the lengths of its columns
+};
+
+Jacobian jacobian(const element::Table& table, int point, std::span<const std::int32_t> nodes, const Mesh& mesh) {
+  const auto dim = static_cast<std::size_t>(mesh.gdim);
+  std::array<std::array<double, 3>, 3> columns{}; // dx / dX_a
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const double* x = mesh.points.data() + static_cast<std::size_t>(nodes[n]) * dim;
+    for (std::size_t a = 0; a < dim; ++a) {
+      const double derivative = table(static_cast<int>(a) + 1, point, static_cast<int>(n));
+      for (std::size_t d = 0; d < dim; ++d) columns[a][d] += derivative * x[d];
+    }
+  }
+  Jacobian result{0, 1};
+  for (std::size_t a = 0; a < dim; ++a) result.scale *= std::hypot(columns[a][0], columns[a][1], columns[a][2]);
+  const auto& [a, b, c] = columns;
+  if (dim == 1) result.det = a[0];
+  if (dim == 2) result.det = a[0] * b[1] - a[1] * b[0];
+  if (dim == 3)
+    result.det =
+        a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0]);
+  return result;
+}
+
+struct CellSize {
+  double volume = 0;    ///< signed
+  double worst = 0;     ///< smallest det J
+  bool is_valid = true; ///< det J > 0 beyond rounding everywhere
+};
+
+CellSize measure(const Samples& samples, std::span<const std::int32_t> nodes, const Mesh& mesh) {
+  CellSize size{0, std::numeric_limits<double>::infinity(), true};
+  for (int p = 0; p < samples.table.num_points; ++p) {
+    const auto j = jacobian(samples.table, p, nodes, mesh);
+    size.volume += samples.weights[static_cast<std::size_t>(p)] * j.det;
+    size.worst = std::min(size.worst, j.det);
+    if (!(j.det > flat_tolerance * j.scale)) size.is_valid = false;
+  }
+  return size;
+}
+
+void add_problem(ValidityReport& report, std::string line) {
+  if (report.problems.size() < max_problems) report.problems.push_back(std::move(line));
+}
+
+void check_group(const Mesh& mesh, std::size_t g, ValidityReport& report) {
+  const auto& group = mesh.groups[g];
+  if (group.num_cells() == 0) return;
+  const auto samples = make_samples(group);
+  const auto n = static_cast<std::size_t>(samples.table.num_dofs);
+  for (std::int32_t c = 0; c < group.num_cells(); ++c) {
+    const auto size = measure(samples, std::span(group.nodes).subspan(static_cast<std::size_t>(c) * n, n), mesh);
+    report.volume += std::abs(size.volume);
+    const double mean = std::abs(size.volume) / element::reference_volume(group.shape);
+    const double scaled = mean > 0 ? size.worst / mean : -1.0;
+    const FacetRef cell{static_cast<std::int32_t>(g), c, 0};
+    if (!(scaled >= report.worst_det_j)) {
+      report.worst_det_j = scaled;
+      report.worst_cell = cell;
+    }
+    if (size.is_valid) continue;
+    report.inverted_cells.push_back(cell);
+    add_problem(report,
+                fmt::format("{} is {}: its smallest det J is {:.3g} times its mean", describe_cell(mesh, cell.group, c),
+                            size.volume < 0 ? "inverted" : "degenerate or partly inverted", scaled));
+  }
+}
+
+void check_finite(const Mesh& mesh) {
+  const auto dim = static_cast<std::size_t>(mesh.gdim);
+  for (std::size_t i = 0; i < mesh.points.size(); ++i)
+    if (!std::isfinite(mesh.points[i]))
+      throw base::InputError(fmt::format("{}geometry node {} lies at {}: coordinates must be finite", prefix(mesh),
+                                         i / dim, describe_point(std::span(mesh.points).subspan(i / dim * dim, dim))));
+}
+
+} // namespace
+
+ValidityReport check_validity(const Mesh& mesh) {
+  check_finite(mesh);
+  ValidityReport report;
+  if (mesh.num_cells() == 0) {
+    report.problems.emplace_back("the mesh has no cells");
+    return report;
+  }
+  report.worst_det_j = std::numeric_limits<double>::infinity();
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g) check_group(mesh, g, report);
+  for (auto& line : find_nonconformities(mesh, max_problems)) add_problem(report, std::move(line));
+  return report;
+}
+
+void require_valid(const Mesh& mesh) {
+  const auto report = check_validity(mesh);
+  if (report.problems.empty()) return;
+  std::string message = prefix(mesh) + "the mesh cannot be used: " + base::join(report.problems, "; ");
+  if (report.inverted_cells.size() > max_problems)
+    message += fmt::format("; {} cells are inverted or degenerate in all", report.inverted_cells.size());
+  throw base::InputError(message);
+}
+
+} // namespace rafter::mesh
