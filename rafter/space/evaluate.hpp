@@ -35,7 +35,7 @@ private:
 };
 
 /// Values of the function with these coefficients (num_local entries) at reference points of a cell, shape (point,
-/// component).
+/// component). Tabulates on every call: for many cells keep a FieldEvaluator.
 std::vector<double> tabulate_field(const FunctionSpace& space, std::span<const double> vector, std::int32_t group,
                                    std::int32_t cell, std::span<const double> points);
 

@@ -115,8 +115,8 @@ private:
   comm::IndexMap index_map_;
   std::vector<BlockDofs> blocks_;
   std::vector<std::vector<Position>> positions_; ///< shape (group, cell)
-  std::vector<std::vector<double>>
-      node_tables_; ///< per group: geometry functions at the nodes, shape (local dof, node)
+  /// Per group: geometry functions at the element's nodes, shape (local dof, geometry node).
+  std::vector<std::vector<double>> node_tables_;
 };
 
 /// A function of (x[gdim]) -> components, as Dirichlet data and interpolation take it.
