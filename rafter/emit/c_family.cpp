@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/emit/c_family.hpp>
+
+#include <map>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+
+namespace rafter::emit {
+
+namespace {
+
+using form::ScalarOp;
+using schedule::Buffer;
+using schedule::Kind;
+using schedule::NodePtr;
+using schedule::Space;
+using schedule::Type;
+
+bool is_infix(ScalarOp op) {
+  return op == ScalarOp::add || op == ScalarOp::sub || op == ScalarOp::mul || op == ScalarOp::div;
+}
+
+class Emitter {
+public:
+  Emitter(const schedule::LoopProgram& program, const Spelling& spelling) : program_(program), spelling_(spelling) {}
+
+  std::string run() {
+    collect_vectors(program_.body);
+    std::string body = "  for (long batch = begin; batch < end; ++batch) {\n";
+    statement(program_.body, 2, body);
+    body += "  }\n}\n";
+    std::string text = spelling_.prelude(program_.lanes);
+    for (const auto& [name, helper] : helpers_) text += helper;
+    for (const auto& buffer : program_.buffers)
+      if (buffer.space == Space::constant) text += constant(buffer);
+    text += spelling_.head(program_.name);
+    int i = 0;
+    for (const auto& buffer : program_.buffers) {
+      if (buffer.space == Space::global) text += spelling_.argument(buffer, i++);
+      if (buffer.space == Space::work)
+        text += fmt::format("  {} {}[{}];\n", buffer.is_lane ? "vec" : "double", buffer.name,
+                            buffer.is_lane ? buffer.size / program_.lanes : buffer.size);
+    }
+    return text + body;
+  }
+
+private:
+  static std::string number(double value) {
+    std::string text = fmt::format("{}", value);
+    if (text.find_first_of(".e") == std::string::npos) text += ".0";
+    if (text.find("inf") != std::string::npos || text.find("nan") != std::string::npos)
+      throw base::InternalError("emitter: a constant is not finite");
+    return value < 0 ? "(" + text + ")" : text;
+  }
+  static std::string constant(const Buffer& buffer) {
+    std::string text = fmt::format("static const {} {}[{}] = {{", buffer.type == Type::real ? "double" : "int",
+                                   buffer.name, buffer.size);
+    for (std::size_t i = 0; i < buffer.values.size(); ++i) {
+      if (i > 0) text += i % 12 == 0 ? ",\n  " : ", ";
+      text +=
+          buffer.type == Type::real ? number(buffer.values[i]) : fmt::format("{}", static_cast<long>(buffer.values[i]));
+    }
+    return text + "};\n";
+  }
+
+  /// Registers that hold one value per lane.
+  void collect_vectors(const NodePtr& node) {
+    for (const auto& operand : node->operands) collect_vectors(operand);
+    if (node->kind == Kind::let && is_vector(node->operands[0])) vectors_.insert(node->name);
+  }
+  bool is_vector(const NodePtr& node) const {
+    if (node->kind == Kind::reg) return vectors_.contains(node->name);
+    if (node->kind == Kind::load) return node->operands[0]->has_lane;
+    for (const auto& operand : node->operands)
+      if (is_vector(operand)) return true;
+    return false;
+  }
+
+  // --- integers -----------------------------------------------------------------------------------------------------
+  std::string integer(const NodePtr& node) { // without lanes: a long
+    switch (node->kind) {
+    case Kind::integer:
+      return std::to_string(node->integer);
+    case Kind::variable:
+      return node->name;
+    case Kind::iload:
+      return fmt::format("(long){}[{}]", node->name, integer(node->operands[0]));
+    case Kind::imin: {
+      const std::string a = integer(node->operands[0]), b = integer(node->operands[1]);
+      return fmt::format("({0} < {1} ? {0} : {1})", a, b);
+    }
+    default:
+      return fmt::format("({} {} {})", integer(node->operands[0]), infix(node->kind), integer(node->operands[1]));
+    }
+  }
+  static const char* infix(Kind kind) {
+    switch (kind) {
+    case Kind::iadd:
+      return "+";
+    case Kind::isub:
+      return "-";
+    case Kind::imul:
+      return "*";
+    case Kind::ieq:
+      return "==";
+    default:
+      throw base::InternalError("emitter: not an integer operation");
+    }
+  }
+  std::string integer_vector(const NodePtr& node) {
+    if (!node->has_lane) return fmt::format("isplat({})", integer(node));
+    switch (node->kind) {
+    case Kind::lane:
+      return "lane_numbers";
+    case Kind::variable:
+      return node->name;
+    case Kind::iload:
+      if (const auto y = whole(node->operands[0])) return fmt::format("((const ivec*){})[{}]", node->name, *y);
+      return fmt::format("gather_i({}, {})", node->name, integer_vector(node->operands[0]));
+    case Kind::imin:
+      return fmt::format("vmin_i({}, {})", integer_vector(node->operands[0]), integer_vector(node->operands[1]));
+    default: {
+      const auto side = [this](const NodePtr& n) {
+        return n->has_lane ? integer_vector(n) : fmt::format("(int)({})", integer(n));
+      };
+      return fmt::format("({} {} {})", side(node->operands[0]), infix(node->kind), side(node->operands[1]));
+    }
+    }
+  }
+  /// y when the index is y * lanes + lane.
+  std::optional<std::string> whole(const NodePtr& index) {
+    if (index->kind == Kind::lane) return "0";
+    if (index->kind != Kind::iadd || index->operands[1]->kind != Kind::lane) return std::nullopt;
+    const auto& base = index->operands[0];
+    if (base->kind == Kind::integer && base->integer % program_.lanes == 0)
+      return std::to_string(base->integer / program_.lanes);
+    if (base->kind == Kind::imul && !base->has_lane && base->operands[1]->kind == Kind::integer &&
+        base->operands[1]->integer == program_.lanes)
+      return integer(base->operands[0]);
+    return std::nullopt;
+  }
+  /// x when the index is x + lane.
+  std::optional<std::string> contiguous(const NodePtr& index) {
+    if (index->kind == Kind::iadd && index->operands[1]->kind == Kind::lane && !index->operands[0]->has_lane)
+      return integer(index->operands[0]);
+    return std::nullopt;
+  }
+
+  // --- reals --------------------------------------------------------------------------------------------------------
+  std::string vector_place(const std::string& name, const std::string& y) const {
+    const auto* buffer = program_.find(name);
+    if (buffer->is_lane) return fmt::format("{}[{}]", name, y);
+    return fmt::format("((const vec*){})[{}]", name, y);
+  }
+  std::string real(const NodePtr& node) {
+    switch (node->kind) {
+    case Kind::number:
+      return number(node->value);
+    case Kind::reg:
+      return node->name;
+    case Kind::load:
+      return load(*node);
+    case Kind::operation:
+      return operation(*node);
+    default:
+      throw base::InternalError("emitter: not a real expression");
+    }
+  }
+  std::string load(const schedule::Node& node) {
+    const auto& index = node.operands[0];
+    const auto* buffer = program_.find(node.name);
+    if (!index->has_lane)
+      return buffer->is_lane ? fmt::format("((const double*){})[{}]", node.name, integer(index))
+                             : fmt::format("{}[{}]", node.name, integer(index));
+    if (const auto y = whole(index)) return vector_place(node.name, *y);
+    if (const auto x = contiguous(index)) return fmt::format("(vec)*(const uvec*)({} + {})", node.name, *x);
+    return fmt::format("gather({}, {})", node.name, integer_vector(index));
+  }
+  std::string as_vector(const NodePtr& node) {
+    return is_vector(node) ? real(node) : fmt::format("splat({})", real(node));
+  }
+  std::string operation(const schedule::Node& node) {
+    const auto& operands = node.operands;
+    if (node.op == ScalarOp::neg) return fmt::format("(-{})", real(operands[0]));
+    if (is_infix(node.op)) {
+      const char* sign = node.op == ScalarOp::add   ? "+"
+                         : node.op == ScalarOp::sub ? "-"
+                         : node.op == ScalarOp::mul ? "*"
+                                                    : "/";
+      return fmt::format("({} {} {})", real(operands[0]), sign, real(operands[1]));
+    }
+    bool is_vectorial = false;
+    for (const auto& operand : operands) is_vectorial = is_vectorial || is_vector(operand);
+    std::string text = (is_vectorial ? vector_helper(node.op) : scalar_helper(node.op)) + "(";
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      text += (i > 0 ? ", " : "") + (is_vectorial ? as_vector(operands[i]) : real(operands[i]));
+    return text + ")";
+  }
+  /// The operation on operands a, b, c (doubles).
+  std::string formula(ScalarOp op, const std::string& a, const std::string& b, const std::string& c) const {
+    switch (op) {
+    case ScalarOp::min:
+      return fmt::format("{0} < {1} ? {0} : {1}", a, b);
+    case ScalarOp::max:
+      return fmt::format("{0} > {1} ? {0} : {1}", a, b);
+    case ScalarOp::sign:
+      return fmt::format("(double)(({0} > 0) - ({0} < 0))", a);
+    case ScalarOp::lt:
+      return fmt::format("(double)({} < {})", a, b);
+    case ScalarOp::le:
+      return fmt::format("(double)({} <= {})", a, b);
+    case ScalarOp::eq:
+      return fmt::format("(double)({} == {})", a, b);
+    case ScalarOp::ne:
+      return fmt::format("(double)({} != {})", a, b);
+    case ScalarOp::logical_and:
+      return fmt::format("(double)({} != 0 && {} != 0)", a, b);
+    case ScalarOp::logical_or:
+      return fmt::format("(double)({} != 0 || {} != 0)", a, b);
+    case ScalarOp::logical_not:
+      return fmt::format("(double)({} == 0)", a);
+    case ScalarOp::select:
+      return fmt::format("{} != 0 ? {} : {}", a, b, c);
+    default:
+      return form::info(op).arity == 1 ? fmt::format("{}({})", spelling_.function(op), a)
+                                       : fmt::format("{}({}, {})", spelling_.function(op), a, b);
+    }
+  }
+  std::string helper(const std::string& prefix, ScalarOp op, const std::string& type, const std::string& body) {
+    const std::string name = prefix + form::info(op).name;
+    std::string parameters = type + " a";
+    if (form::info(op).arity > 1) parameters += ", " + type + " b";
+    if (form::info(op).arity > 2) parameters += ", " + type + " c";
+    helpers_[name] = fmt::format("static inline {} {}({}) {{ {} }}\n", type, name, parameters, body);
+    return name;
+  }
+  std::string vector_helper(ScalarOp op) {
+    return helper("v_", op, "vec",
+                  fmt::format("vec r; for (int l = 0; l < LANES; ++l) r[l] = {}; return r;",
+                              formula(op, "a[l]", "b[l]", "c[l]")));
+  }
+  std::string scalar_helper(ScalarOp op) {
+    return helper("s_", op, "double", fmt::format("return {};", formula(op, "a", "b", "c")));
+  }
+
+  // --- statements ---------------------------------------------------------------------------------------------------
+  void statement(const NodePtr& node, int depth, std::string& text) {
+    const std::string indent(static_cast<std::size_t>(depth), ' ');
+    switch (node->kind) {
+    case Kind::block:
+      for (const auto& child : node->operands) statement(child, depth, text);
+      break;
+    case Kind::loop:
+      loop(*node, depth, text);
+      break;
+    case Kind::let:
+      text += fmt::format("{}const {} {} = {};\n", indent, is_vector(node->operands[0]) ? "vec" : "double", node->name,
+                          real(node->operands[0]));
+      break;
+    case Kind::ilet:
+      text += node->operands[0]->has_lane
+                  ? fmt::format("{}const ivec {} = {};\n", indent, node->name, integer_vector(node->operands[0]))
+                  : fmt::format("{}const long {} = {};\n", indent, node->name, integer(node->operands[0]));
+      break;
+    case Kind::branch:
+      text += fmt::format("{}if ({}) {{\n", indent, integer(node->operands[0]));
+      statement(node->operands[1], depth + 2, text);
+      text += indent + "} else {\n";
+      statement(node->operands[2], depth + 2, text);
+      text += indent + "}\n";
+      break;
+    case Kind::store:
+    case Kind::add:
+      text += indent + write(*node);
+      break;
+    default:
+      throw base::InternalError("emitter: not a statement");
+    }
+  }
+  void loop(const schedule::Node& node, int depth, std::string& text) {
+    const std::string indent(static_cast<std::size_t>(depth), ' ');
+    if (!node.is_unrolled) {
+      text += fmt::format("{0}for (long {1} = 0; {1} < {2}; ++{1}) {{\n", indent, node.name, integer(node.operands[0]));
+      statement(node.operands[1], depth + 2, text);
+      text += indent + "}\n";
+      return;
+    }
+    for (std::int64_t i = 0; i < node.operands[0]->integer; ++i) {
+      text += fmt::format("{}{{ const long {} = {};\n", indent, node.name, i);
+      statement(node.operands[1], depth + 2, text);
+      text += indent + "}\n";
+    }
+  }
+  std::string write(const schedule::Node& node) {
+    const auto& index = node.operands[0];
+    const char* sign = node.kind == Kind::add ? "+=" : "=";
+    const bool is_partial = node.operands.size() > 2;
+    const auto* buffer = program_.find(node.name);
+    if (!index->has_lane)
+      return buffer->is_lane
+                 ? fmt::format("((double*){})[{}] {} {};\n", node.name, integer(index), sign, real(node.operands[1]))
+                 : fmt::format("{}[{}] {} {};\n", node.name, integer(index), sign, real(node.operands[1]));
+    const std::string value = as_vector(node.operands[1]);
+    if (!is_partial) {
+      if (const auto y = whole(index))
+        return buffer->is_lane ? fmt::format("{}[{}] {} {};\n", node.name, *y, sign, value)
+                               : fmt::format("((vec*){})[{}] {} {};\n", node.name, *y, sign, value);
+      if (const auto x = contiguous(index))
+        return fmt::format("*(uvec*)({} + {}) {} {};\n", node.name, *x, sign, value);
+    }
+    return fmt::format(
+        "{{ const vec v_ = {}; const ivec i_ = {}; for (int l_ = 0; l_ < {}; ++l_) {}[i_[l_]] {} v_[l_]; }}\n", value,
+        integer_vector(index), is_partial ? "(int)" + integer(node.operands[2]) : "LANES", node.name, sign);
+  }
+
+  const schedule::LoopProgram& program_;
+  const Spelling& spelling_;
+  std::set<std::string> vectors_;
+  std::map<std::string, std::string> helpers_;
+};
+
+} // namespace
+
+std::string emit(const schedule::LoopProgram& program, const Spelling& spelling) {
+  return Emitter(program, spelling).run();
+}
+
+} // namespace rafter::emit

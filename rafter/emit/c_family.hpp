@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <functional>
+#include <string>
+
+#include <rafter/schedule/loop_program.hpp>
+
+/// Loop programs as source text. One emitter for the C family; a language is a table of spellings.
+namespace rafter::emit {
+
+/// How a language says what loop programs need.
+struct Spelling {
+  std::string name;
+  /// Types and helpers that every kernel of `lanes` lanes starts with.
+  std::function<std::string(int lanes)> prelude;
+  /// Head of the entry point up to its opening brace, and the statement that makes typed pointer `name` from argument
+  /// i.
+  std::function<std::string(const std::string& kernel)> head;
+  std::function<std::string(const schedule::Buffer& buffer, int i)> argument;
+  /// Elementary function on one double ("sqrt" -> "__builtin_sqrt").
+  std::function<std::string(form::ScalarOp op)> function;
+};
+
+/// C with the vector extensions of GCC and Clang, no headers.
+const Spelling& c_spelling();
+
+/// Source of the program; the same program gives the same text.
+std::string emit(const schedule::LoopProgram& program, const Spelling& spelling = c_spelling());
+
+} // namespace rafter::emit

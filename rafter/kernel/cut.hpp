@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <rafter/kernel/point_function.hpp>
+
+/// Store or recompute: which u-independent nodes of a point function are computed once at set-up.
+namespace rafter::kernel {
+
+/// A cut through the DAG of a point function; nodes in ascending order. Slot s of the stored data is the s-th node.
+struct Cut {
+  std::vector<NodeId> per_point, per_cell;
+  bool is_empty() const { return per_point.empty() && per_cell.empty(); }
+};
+
+/// The two halves of a point function that a cut makes: `main` reads stored atoms, `setup` writes them.
+struct CutFunction {
+  PointFunction main, setup;
+};
+CutFunction apply_cut(const PointFunction& function, const Cut& cut);
+
+/// Maximal nodes that do not depend on fields but are used by nodes that do (or are outputs), and that vary with the
+/// points (per_point) or only with the cell (per_cell); trivial ones (parameters) are left where they are.
+Cut full_cut(const PointFunction& function);
+
+/// Cost of a point function per cell, in the units of the time-based roofline.
+struct PointCost {
+  double point_flops = 0; ///< per point
+  double cell_flops = 0;  ///< per cell (hoisted)
+  double point_words = 0; ///< stored words read per point
+  double cell_words = 0;  ///< words read per cell
+};
+PointCost cost(const PointFunction& function);
+
+/// Machine balance that choices are made with; the planner passes measured figures.
+struct Balance {
+  double flops_per_second = 40e9;
+  double bytes_per_second = 15e9;
+};
+
+/// How a point function is written and cut.
+enum class Recipe : std::uint8_t {
+  recompute, ///< nothing stored but the map (or nodes)
+  recompute_merged,
+  store,       ///< full cut of the function as written
+  store_merged ///< full cut of the merged function: the fewest operations with the field
+};
+std::string_view name(Recipe recipe);
+std::optional<Recipe> recipe_from_name(std::string_view name);
+
+struct Choice {
+  Recipe recipe = Recipe::recompute;
+  CutFunction functions;       ///< setup has no outputs when nothing is stored
+  PointCost cost;              ///< of functions.main
+  double seconds_per_cell = 0; ///< roofline bound of the point stage alone
+};
+
+/// All recipes that make sense for the function, cheapest first. `num_points` per cell. Functions without a trial
+/// function are evaluated once and recomputed.
+std::vector<Choice> recipes(const PointFunction& function, int num_points, const Balance& balance);
+
+} // namespace rafter::kernel

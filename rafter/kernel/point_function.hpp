@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rafter/element/cell.hpp>
+#include <rafter/form/lowered.hpp>
+#include <rafter/mesh/cell_batches.hpp>
+
+/// From forms to what is computed at one quadrature point, in reference-cell terms.
+namespace rafter::kernel {
+
+using form::Atom;
+using form::AtomKind;
+using form::NodeId;
+
+/// Where a result of the point function goes.
+enum class OutputKind : std::uint8_t {
+  test,         ///< times a test slot: added to the test function's degrees of freedom
+  test_pair,    ///< times the product of two slots of one basis function (diagonals)
+  integral,     ///< summed over points and cells (functionals)
+  stored_point, ///< written per point: slot `component`
+  stored_cell   ///< written per cell: slot `component`
+};
+
+struct Output {
+  OutputKind kind = OutputKind::test;
+  int field = 0, component = 0;
+  int derivative = -1;  ///< reference axis of the slot, -1: the value
+  int derivative2 = -1; ///< second slot of a test_pair
+  NodeId node = -1;
+};
+
+/// sum over points w_q * outputs(q) * slots(q) is the cell's contribution. Weights are not part of the point function:
+/// they sit in the test-side tables. Atoms: parameter, cell_coefficient, reference_field, reference_trial, and
+/// geometry: jacobian and coordinate (isoparametric), map_coefficient and reference_coordinate (affine, multilinear),
+/// reference_normal (facets), stored_*.
+struct PointFunction {
+  form::ScalarGraph graph;
+  std::vector<Output> outputs;
+  element::Shape shape = element::Shape::hexahedron;
+  mesh::MapKind map = mesh::MapKind::affine;
+  bool is_facet = false;
+  int tdim() const { return element::dimension(shape); }
+  std::vector<NodeId> roots() const;
+};
+
+/// One integral of a form on a kind of cells; indicator >= 0: it counts only where this cell coefficient is not 0.
+struct IntegralPart {
+  const form::LoweredIntegral* integral = nullptr;
+  int indicator = -1;
+};
+
+/// Pulls integrals back to the reference cell: physical derivatives become K^T times reference derivatives, the measure
+/// det J (cells) or |adj(J)^T N| (facets). Modes of affine and multilinear maps are bit masks of the reference
+/// coordinates in their monomial: x_b = sum_m map_coefficient(m, b) prod_{i in m} X_i.
+PointFunction pull_back(std::span<const IntegralPart> parts, element::Shape shape, mesh::MapKind map, bool is_facet);
+
+/// Modes of a map kind, in storage order: {0, 1, 2, 4} affine, all bit masks multilinear (3D).
+std::vector<int> map_modes(mesh::MapKind map, int tdim);
+
+/// The same point function written with one coefficient per (test slot, trial slot) pair, all of them independent of
+/// the trial function: "merged" factors. Throws InternalError when it is not linear in the trial function.
+PointFunction merged(const PointFunction& function);
+
+/// Coefficients of equal test and trial basis functions: what the diagonal of a bilinear form needs.
+PointFunction diagonal(const PointFunction& function);
+
+/// What a node's value varies with; bits of one set.
+enum Dependency : unsigned {
+  on_cell = 1,
+  on_axis_0 = 2, ///< reference coordinate of axis 0; axis a: on_axis_0 << a
+  on_point = 16, ///< any other data per quadrature point
+  on_field = 32  ///< trial function or coefficient fields
+};
+std::vector<unsigned> dependencies(const PointFunction& function);
+
+} // namespace rafter::kernel

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <span>
+
+#include <rafter/kernel/tensor_program.hpp>
+
+namespace rafter::kernel {
+
+/// D(r, k) = l_k'(x_r) of the Lagrange polynomials through the points, by barycentric weights (Berrut and Trefethen,
+/// 2004, doi:10.1137/S0036144502417715); the diagonal by the zero row sum.
+ReferenceMatrix differentiation_matrix(std::span<const double> points);
+
+/// M^T diag(w): shape (cols, rows) of the matrix, one weight per row of it.
+ReferenceMatrix weighted_transpose(const ReferenceMatrix& matrix, std::span<const double> weights);
+
+/// Finds even or odd symmetry (to 1e-12 of the largest entry) and makes it exact.
+ReferenceMatrix with_symmetry(ReferenceMatrix matrix);
+
+bool is_identity(const ReferenceMatrix& matrix);
+
+/// Area of a facet in the reference cell over the area of the facet's own reference cell.
+double facet_area_ratio(element::Shape shape, int facet);
+
+} // namespace rafter::kernel

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include <rafter/base/error.hpp>
+#include <rafter/kernel/tensor_program.hpp>
+
+namespace rafter::kernel {
+
+namespace {
+
+using Values = std::vector<double>;
+
+void contract(const TensorArray& source_array, const Values& source, const ReferenceMatrix& matrix, int axis,
+              bool accumulate, Values& target) {
+  std::size_t outer = 1, inner = 1;
+  for (int i = 0; i < axis; ++i) outer *= static_cast<std::size_t>(source_array.extents[static_cast<std::size_t>(i)]);
+  for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < source_array.extents.size(); ++i)
+    inner *= static_cast<std::size_t>(source_array.extents[i]);
+  const auto rows = static_cast<std::size_t>(matrix.rows), cols = static_cast<std::size_t>(matrix.cols);
+  for (std::size_t o = 0; o < outer; ++o)
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t i = 0; i < inner; ++i) {
+        double sum = 0;
+        for (std::size_t k = 0; k < cols; ++k) sum += matrix.values[r * cols + k] * source[(o * cols + k) * inner + i];
+        auto& entry = target[(o * rows + r) * inner + i];
+        entry = accumulate ? entry + sum : sum;
+      }
+}
+
+/// Reference coordinate of an axis at a point of the program's grid.
+double reference_coordinate(const TensorProgram& program, int point, int axis) {
+  if (!program.is_tensor) return program.points[static_cast<std::size_t>(point * program.tdim + axis)];
+  for (int a = 0; a < axis; ++a) point /= program.point_extents[static_cast<std::size_t>(program.tdim - 1 - a)];
+  return program.points[static_cast<std::size_t>(
+      point % program.point_extents[static_cast<std::size_t>(program.tdim - 1 - axis)])];
+}
+
+class Evaluation {
+public:
+  Evaluation(const TensorProgram& program, const CellData& data, std::vector<Values>& arrays, CellResult& result)
+      : program_(program), data_(data), arrays_(arrays), result_(result),
+        modes_(map_modes(program.function.map, program.tdim)) {}
+
+  void at_point(int q) {
+    const auto& function = program_.function;
+    const auto values = function.graph.evaluate(function.roots(), [this, q](const Atom& a) { return atom(a, q); });
+    std::size_t slots = 0;
+    for (const auto& output : function.outputs) slots += output.kind == OutputKind::stored_point ? 1 : 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto& output = function.outputs[i];
+      if (program_.output_slots[i].array >= 0)
+        entry(program_.output_slots[i], q) = values[i];
+      else if (output.kind == OutputKind::integral)
+        result_.integral += program_.weights[static_cast<std::size_t>(q)] * values[i];
+      else if (output.kind == OutputKind::stored_point) {
+        result_.stored_point.resize(slots * static_cast<std::size_t>(program_.num_points));
+        result_.stored_point[static_cast<std::size_t>(q) * slots + static_cast<std::size_t>(output.component)] =
+            values[i];
+      } else if (output.kind == OutputKind::stored_cell) {
+        result_.stored_cell.resize(
+            std::max(result_.stored_cell.size(), static_cast<std::size_t>(output.component) + 1));
+        result_.stored_cell[static_cast<std::size_t>(output.component)] = values[i];
+      }
+    }
+  }
+
+private:
+  double& entry(const Slot& slot, int q) {
+    const auto& array = program_.arrays[static_cast<std::size_t>(slot.array)];
+    const int points = array.size() / array.extents[0];
+    return arrays_[static_cast<std::size_t>(slot.array)]
+                  [static_cast<std::size_t>(slot.component * points + slot.offset + q)];
+  }
+  double atom(const Atom& a, int q) {
+    const auto at = [](const Values& values, int i) { return values.at(static_cast<std::size_t>(i)); };
+    switch (a.kind) {
+    case AtomKind::parameter:
+      return at(data_.parameters, a.a);
+    case AtomKind::cell_coefficient:
+      return at(data_.cell_coefficients, a.a);
+    case AtomKind::map_coefficient: {
+      const auto mode = std::find(modes_.begin(), modes_.end(), a.a) - modes_.begin();
+      return at(data_.map, static_cast<int>(mode) * program_.tdim + a.b);
+    }
+    case AtomKind::reference_coordinate:
+      return reference_coordinate(program_, q, a.a);
+    case AtomKind::reference_normal:
+      return at(data_.reference_normal, a.a);
+    case AtomKind::stored_cell:
+      return at(data_.stored_cell, a.a);
+    case AtomKind::stored_point: {
+      const auto slots = data_.stored_point.size() / static_cast<std::size_t>(program_.num_points);
+      return data_.stored_point.at(static_cast<std::size_t>(q) * slots + static_cast<std::size_t>(a.a));
+    }
+    default:
+      break;
+    }
+    for (const auto& input : program_.input_slots)
+      if (input.atom == a) return entry(input.slot, q);
+    throw base::InternalError("interpreter: no value for " + form::to_string(a));
+  }
+
+  const TensorProgram& program_;
+  const CellData& data_;
+  std::vector<Values>& arrays_;
+  CellResult& result_;
+  std::vector<int> modes_;
+};
+
+/// Geometry nodes arrive as (node, axis), arrays are (axis, node).
+Values transposed_nodes(const Values& nodes, int dim) {
+  Values result(nodes.size());
+  const std::size_t count = nodes.size() / static_cast<std::size_t>(dim);
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t a = 0; a < static_cast<std::size_t>(dim); ++a)
+      result[a * count + i] = nodes[i * static_cast<std::size_t>(dim) + a];
+  return result;
+}
+
+} // namespace
+
+CellResult interpret(const TensorProgram& program, const CellData& data) {
+  CellResult result;
+  for (const auto& use : program.outputs)
+    result.outputs.emplace_back(static_cast<std::size_t>(use.components * use.element->num_dofs()), 0.0);
+  std::vector<Values> arrays;
+  for (const auto& array : program.arrays) arrays.emplace_back(static_cast<std::size_t>(array.size()), 0.0);
+  for (const auto& step : program.steps) {
+    const auto source = static_cast<std::size_t>(step.source), target = static_cast<std::size_t>(step.target);
+    const auto field = static_cast<std::size_t>(step.field);
+    switch (step.kind) {
+    case StepKind::gather:
+      arrays[target] = data.inputs.at(field);
+      break;
+    case StepKind::load_nodes:
+      arrays[target] = transposed_nodes(data.nodes, program.tdim);
+      break;
+    case StepKind::contract:
+      contract(program.arrays[source], arrays[source], program.matrices[static_cast<std::size_t>(step.matrix)],
+               step.axis, step.accumulate, arrays[target]);
+      break;
+    case StepKind::copy:
+      for (std::size_t i = 0; i < arrays[target].size(); ++i)
+        arrays[target][i] = arrays[source][i] + (step.accumulate ? arrays[target][i] : 0);
+      break;
+    case StepKind::evaluate: {
+      Evaluation evaluation(program, data, arrays, result);
+      for (int q = 0; q < program.num_points; ++q) evaluation.at_point(q);
+      break;
+    }
+    case StepKind::weigh: {
+      const std::size_t points = program.weights.size();
+      for (std::size_t i = 0; i < arrays[target].size(); ++i) arrays[target][i] *= program.weights[i % points];
+      break;
+    }
+    case StepKind::scatter:
+      for (std::size_t i = 0; i < arrays[source].size(); ++i) result.outputs[field][i] += arrays[source][i];
+      break;
+    }
+  }
+  return result;
+}
+
+} // namespace rafter::kernel

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rafter/element/element.hpp>
+#include <rafter/element/quadrature.hpp>
+#include <rafter/kernel/point_function.hpp>
+
+/// The tensor program: what is computed for one cell, hardware-free. A short list of steps on named multi-index arrays.
+namespace rafter::kernel {
+
+/// Row-major array; the first index is the component.
+struct TensorArray {
+  std::string name;
+  std::vector<int> extents;
+  int size() const;
+};
+
+enum class Symmetry : std::uint8_t {
+  none,
+  even, ///< M(r, k) =  M(R-1-r, K-1-k)
+  odd   ///< M(r, k) = -M(R-1-r, K-1-k)
+};
+
+/// Reference matrix, shape (rows, cols), row-major. `is_data`: passed to kernels as an argument instead of standing in
+/// their text (dense tables of any size).
+struct ReferenceMatrix {
+  std::string name;
+  int rows = 0, cols = 0;
+  std::vector<double> values;
+  Symmetry symmetry = Symmetry::none;
+  bool is_data = false;
+  double operator()(int r, int k) const {
+    return values[static_cast<std::size_t>(r) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(k)];
+  }
+};
+
+enum class StepKind : std::uint8_t {
+  gather,     ///< target = cell dofs of input `field`, shape (component, dof...)
+  load_nodes, ///< target = geometry nodes of the cell, shape (axis, node...)
+  contract,   ///< target(.., r, ..) (+)= sum_k matrix(r, k) source(.., k, ..) along `axis`
+  copy,       ///< target (+)= source
+  evaluate,   ///< the point function: input slots -> output slots, at every point
+  weigh,      ///< target(c, point) *= quadrature weight of the point
+  scatter     ///< cell dofs of output `field` += source
+};
+
+struct Step {
+  StepKind kind = StepKind::gather;
+  int field = 0;
+  int source = -1, target = -1, matrix = -1, axis = 0;
+  bool accumulate = false;
+};
+
+/// A space that a program gathers from or scatters to.
+struct FieldUse {
+  AtomKind kind = AtomKind::reference_field; ///< reference_field, reference_trial (inputs), reference_test (outputs)
+  int index = 0;                             ///< of the field in the form
+  int components = 1;
+  std::shared_ptr<const element::Element> element;
+};
+
+/// Entry of an array that the point function reads or writes at point q: index (component, q) of a tensor array, or
+/// (component, offset + q) of a dense one.
+struct Slot {
+  int array = -1, component = 0, offset = 0;
+};
+struct InputSlot {
+  Atom atom;
+  Slot slot;
+};
+
+struct TensorProgram {
+  bool is_tensor = false; ///< points form a tensor grid (last axis of arrays = reference axis 0)
+  int tdim = 0;
+  int num_points = 0;             ///< all points; dense programs may pad (weight 0)
+  std::vector<int> point_extents; ///< {q2, q1, q0} or {num_points}
+  std::vector<double> points;     ///< reference points, shape (point, tdim); tensor programs: 1D points
+  std::vector<double> weights;    ///< shape (point)
+  std::vector<FieldUse> inputs, outputs;
+  std::shared_ptr<const element::Element> geometry; ///< isoparametric maps that are evaluated here
+  PointFunction function;
+  std::vector<InputSlot> input_slots;
+  std::vector<Slot> output_slots; ///< of function.outputs (test and test_pair outputs; others: array -1)
+  std::vector<TensorArray> arrays;
+  std::vector<ReferenceMatrix> matrices;
+  std::vector<Step> steps;
+
+  std::string to_string() const;
+  /// Throws InternalError: indices in range, extents match, arrays written before they are read, all slots served.
+  void verify() const;
+};
+
+enum class Contraction : std::uint8_t {
+  dense,          ///< stacked tables of values and derivatives
+  per_derivative, ///< sum-factorised, one chain of 1D contractions per slot
+  collocated      ///< interpolate once, differentiate in the points with the square 1D matrix
+};
+std::string_view name(Contraction contraction);
+
+struct ProgramOptions {
+  Contraction contraction = Contraction::collocated; ///< non-tensor shapes and facets always use dense
+};
+
+/// What a program needs besides the point function.
+struct ProgramInput {
+  PointFunction function;
+  element::Quadrature quadrature; ///< on the cell, or on the facet (facet programs)
+  int local_facet = -1;
+  std::vector<FieldUse> inputs, outputs;
+  std::shared_ptr<const element::Element> geometry; ///< of the cell map
+  ProgramOptions options;
+};
+TensorProgram build_program(const ProgramInput& input);
+
+/// Exact operation count of one cell: additions, multiplications and divisions each 1 (so FMA = 2), loop-invariant
+/// point-function nodes at the level where they are computed.
+double count_flops(const TensorProgram& program);
+
+/// The meaning of a program, one cell at a time.
+struct CellData {
+  std::vector<double> parameters, cell_coefficients;
+  std::vector<double> map;                       ///< (mode, axis) in the order of map_modes
+  std::vector<double> nodes;                     ///< geometry nodes, shape (node, axis)
+  std::vector<double> stored_point, stored_cell; ///< shapes (point, slot), (slot)
+  std::vector<double> reference_normal;
+  std::vector<std::vector<double>> inputs; ///< per input field: shape (component, dof)
+};
+struct CellResult {
+  std::vector<std::vector<double>> outputs; ///< per output field: shape (component, dof)
+  double integral = 0;
+  std::vector<double> stored_point, stored_cell;
+};
+CellResult interpret(const TensorProgram& program, const CellData& data);
+
+} // namespace rafter::kernel

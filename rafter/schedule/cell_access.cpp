@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <functional>
+
+#include <rafter/schedule/lowering.hpp>
+
+namespace rafter::schedule {
+
+namespace {
+
+/// One field's way between its vector and a work array of cell dofs.
+class FieldAccess {
+public:
+  /// `touch`(to, vector index, work entry, active): moves one number.
+  using Touch = std::function<void(Statements& to, NodePtr index, NodePtr entry, NodePtr active, bool is_interior)>;
+
+  FieldAccess(Context& context, int space, int offset_index, int components, Touch touch)
+      : context_(context), layout_(*context.input.spaces[static_cast<std::size_t>(space)]), space_(space),
+        components_(components), touch_(std::move(touch)) {
+    num_dofs_ = layout_.element->num_dofs();
+    offset_ = iload(context_.global(Role::field_offsets, 0, Type::integer), integer(offset_index));
+  }
+
+  void run(Statements& to) {
+    if (layout_.num_runs > 0) {
+      if (!context_.is_simd || context_.input.is_facet)
+        runs(true, to);
+      else {
+        Statements regular, permuted;
+        runs(false, regular);
+        runs(true, permuted);
+        to.push_back(branch(iload(buffer(Role::is_regular), context_.batch()), block(regular), block(permuted)));
+      }
+    }
+    if (layout_.interior_dofs.empty()) return;
+    if (context_.input.is_facet)
+      facet_interior(to);
+    else if (!context_.is_simd)
+      partial_interior(to);
+    else {
+      Statements full, partial;
+      full_interior(full);
+      partial_interior(partial);
+      to.push_back(branch(ieq(context_.num_active(), integer(context_.plan.lanes)), block(full), block(partial)));
+    }
+  }
+
+private:
+  std::string buffer(Role role) { return context_.global(role, space_, Type::integer); }
+
+  /// Shared entities, class by class of equal run lengths, so that the text does not grow with the degree.
+  void runs(bool is_permuted, Statements& to) {
+    const std::string dofs = context_.integers("run_dofs", layout_.run_dofs);
+    int first_dof = 0;
+    for (int first = 0; first < layout_.num_runs;) {
+      const int length = layout_.run_lengths[static_cast<std::size_t>(first)];
+      int last = first;
+      while (last < layout_.num_runs && layout_.run_lengths[static_cast<std::size_t>(last)] == length) ++last;
+      const std::string r = context_.fresh("r"), k = context_.fresh("k");
+      Statements per_run, per_dof;
+      const NodePtr entry = context_.lane_entry(
+          iadd(imul(context_.batch(), integer(layout_.num_runs)), iadd(integer(first), variable(r))));
+      const NodePtr start =
+          context_.define_integer(per_run, "s", iadd(iload(buffer(Role::run_starts), entry), offset_));
+      NodePtr position = variable(k);
+      if (is_permuted) {
+        const NodePtr table = context_.define_integer(per_run, "m", iload(buffer(Role::run_permutations), entry));
+        position = context_.define_integer(per_dof, "p", iload(buffer(Role::permutations), iadd(table, variable(k))));
+      }
+      const NodePtr dof = context_.define_integer(
+          per_dof, "d", iload(dofs, iadd(integer(first_dof), iadd(imul(variable(r), integer(length)), variable(k)))));
+      const bool may_be_partial = is_permuted && context_.is_simd;
+      for (int c = 0; c < components_; ++c)
+        touch_(per_dof, iadd(start, iadd(imul(position, integer(components_)), integer(c))),
+               iadd(integer(c * num_dofs_), dof), may_be_partial ? context_.num_active() : nullptr, false);
+      per_run.push_back(loop(k, integer(length), block(per_dof)));
+      to.push_back(loop(r, integer(last - first), block(per_run)));
+      first_dof += (last - first) * length;
+      first = last;
+    }
+  }
+
+  template <class Index> void interior(Statements& to, NodePtr active, const Index& index) {
+    const std::string dofs = context_.integers("interior_dofs", layout_.interior_dofs);
+    const std::string i = context_.fresh("i");
+    Statements body;
+    const NodePtr dof = context_.define_integer(body, "d", iload(dofs, variable(i)));
+    for (int c = 0; c < components_; ++c) {
+      const NodePtr number = iadd(imul(variable(i), integer(components_)), integer(c));
+      touch_(body, index(number), iadd(integer(c * num_dofs_), dof), active, true);
+    }
+    to.push_back(loop(i, integer(static_cast<std::int64_t>(layout_.interior_dofs.size())), block(body)));
+  }
+  void full_interior(Statements& to) {
+    const NodePtr start =
+        context_.define_integer(to, "s", iadd(iload(buffer(Role::interior_starts), context_.batch()), offset_));
+    interior(to, nullptr, [&](const NodePtr& number) {
+      return iadd(iadd(start, imul(number, integer(context_.plan.lanes))), context_.cell_lane());
+    });
+  }
+  void partial_interior(Statements& to) {
+    const NodePtr start =
+        context_.define_integer(to, "s", iadd(iload(buffer(Role::interior_starts), context_.batch()), offset_));
+    const NodePtr active = context_.define_integer(to, "n", context_.num_active());
+    // padded lanes read what the last active one reads
+    const NodePtr cell = context_.define_integer(to, "l", imin(context_.cell_lane(), isub(active, integer(1))));
+    interior(to, context_.is_simd ? active : nullptr,
+             [&](const NodePtr& number) { return iadd(iadd(start, imul(number, active)), cell); });
+  }
+  void facet_interior(Statements& to) {
+    const NodePtr entry = context_.lane_entry(context_.batch());
+    const NodePtr start = context_.define_integer(to, "s", iadd(iload(buffer(Role::interior_starts), entry), offset_));
+    const NodePtr stride = context_.define_integer(to, "t", iload(buffer(Role::interior_strides), entry));
+    interior(to, context_.is_simd ? context_.num_active() : nullptr,
+             [&](const NodePtr& number) { return iadd(start, imul(number, stride)); });
+  }
+
+  Context& context_;
+  const space::ElementLayout& layout_;
+  int space_, components_, num_dofs_ = 0;
+  NodePtr offset_;
+  Touch touch_;
+};
+
+} // namespace
+
+void gather(Context& context, int field, const std::string& target, Statements& to) {
+  const auto& use = context.program.inputs[static_cast<std::size_t>(field)];
+  const std::string vector =
+      context.global(Role::input_vector, context.input.input_vectors[static_cast<std::size_t>(field)]);
+  FieldAccess(context, context.input.input_spaces[static_cast<std::size_t>(field)], field, use.components,
+              [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr&, bool) {
+                body.push_back(store(target, context.work_entry(entry), load(vector, index)));
+              })
+      .run(to);
+}
+
+void scatter(Context& context, int field, const std::string& source, Statements& to) {
+  const auto& use = context.program.outputs[static_cast<std::size_t>(field)];
+  const int space = context.input.output_spaces[static_cast<std::size_t>(field)];
+  const int offset_index = static_cast<int>(context.program.inputs.size()) + field;
+  const std::string vector = context.global(Role::output_vector, 0, Type::real, true);
+  const auto access = [&](bool stores_interior) {
+    return FieldAccess(context, space, offset_index, use.components,
+                       [&, stores_interior](Statements& body, const NodePtr& index, const NodePtr& entry,
+                                            const NodePtr& active, bool is_interior) {
+                         const NodePtr value = load(source, context.work_entry(entry));
+                         body.push_back(is_interior && stores_interior ? store(vector, index, value, active)
+                                                                       : add(vector, index, value, active));
+                       });
+  };
+  if (context.input.is_facet) {
+    access(false).run(to);
+    return;
+  }
+  const std::string touch = context.global(Role::first_touch, space, Type::integer);
+  const auto bound = [&](int which) { return iload(touch, iadd(imul(context.batch(), integer(2)), integer(which))); };
+  Statements overwriting, adding, clearing;
+  const NodePtr offset = iload(context.global(Role::field_offsets, 0, Type::integer), integer(offset_index));
+  const NodePtr first = context.define_integer(clearing, "z", bound(0));
+  const std::string z = context.fresh("z");
+  clearing.push_back(loop(z, isub(bound(1), first), store(vector, iadd(iadd(first, variable(z)), offset), number(0))));
+  if (context.is_simd)
+    overwriting = clearing;
+  else // the loop over cells is outside: only its first turn clears
+    overwriting.push_back(branch(ieq(context.cell_lane(), integer(0)), block(clearing), block({})));
+  access(true).run(overwriting);
+  access(false).run(adding);
+  const NodePtr mode = iload(context.global(Role::mode, 0, Type::integer), integer(0));
+  to.push_back(branch(ieq(mode, integer(0)), block(overwriting), block(adding)));
+}
+
+void load_nodes(Context& context, const std::string& target, Statements& to) {
+  const int nodes = context.program.geometry->num_dofs();
+  const int dim = context.program.tdim;
+  const std::string source = context.global(Role::nodes);
+  const std::string i = context.fresh("i");
+  Statements body;
+  for (int a = 0; a < dim; ++a) {
+    const NodePtr entry =
+        iadd(imul(iadd(imul(context.batch(), integer(nodes)), variable(i)), integer(dim)), integer(a));
+    body.push_back(store(target, context.work_entry(iadd(integer(a * nodes), variable(i))),
+                         load(source, context.lane_entry(entry))));
+  }
+  to.push_back(loop(i, integer(nodes), block(body)));
+}
+
+} // namespace rafter::schedule

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <rafter/schedule/lowering.hpp>
+
+namespace rafter::schedule {
+
+Context::Context(const LoweringInput& lowering, const Plan& chosen, bool simd)
+    : input(lowering), program(*lowering.program), plan(chosen), is_simd(simd) {
+  result.lanes = simd ? chosen.lanes : 1;
+}
+
+std::string Context::global(Role role, int index, Type type, bool is_written) {
+  const std::string name = fmt::format("{}_{}", schedule::name(role), index);
+  if (result.find(name) == nullptr) {
+    Buffer buffer;
+    buffer.name = name;
+    buffer.type = type;
+    buffer.is_written = is_written;
+    buffer.role = role;
+    buffer.index = index;
+    result.buffers.push_back(buffer);
+  }
+  return name;
+}
+
+std::string Context::constant(const std::string& prefix, Type type, const std::vector<double>& values) {
+  for (const auto& buffer : result.buffers)
+    if (buffer.space == Space::constant && buffer.type == type && buffer.values == values) return buffer.name;
+  Buffer buffer;
+  buffer.name = fresh(prefix);
+  buffer.space = Space::constant;
+  buffer.type = type;
+  buffer.size = static_cast<std::int64_t>(values.size());
+  buffer.values = values;
+  result.buffers.push_back(buffer);
+  return buffer.name;
+}
+
+std::string Context::integers(const std::string& prefix, const std::vector<int>& values) {
+  return constant(prefix, Type::integer, {values.begin(), values.end()});
+}
+
+std::string Context::reals(const std::string& prefix, const std::vector<double>& values) {
+  return constant(prefix, Type::real, values);
+}
+
+std::string Context::work(const std::string& name, std::int64_t entries) {
+  if (result.find(name) == nullptr) {
+    Buffer buffer;
+    buffer.name = name;
+    buffer.space = Space::work;
+    buffer.size = entries * (is_simd ? plan.lanes : 1);
+    buffer.is_lane = is_simd;
+    result.buffers.push_back(buffer);
+  }
+  return name;
+}
+
+NodePtr Context::define(Statements& to, const std::string& prefix, NodePtr value) {
+  if (value->kind == Kind::reg || value->kind == Kind::number) return value;
+  const std::string name = fresh(prefix);
+  to.push_back(let(name, std::move(value)));
+  return reg(name);
+}
+
+NodePtr Context::define_integer(Statements& to, const std::string& prefix, NodePtr value) {
+  if (value->kind == Kind::variable || value->kind == Kind::integer) return value;
+  const std::string name = fresh(prefix);
+  const bool has_lane = value->has_lane;
+  to.push_back(ilet(name, std::move(value)));
+  return variable(name, has_lane);
+}
+
+std::string array_name(const Context& context, int array) {
+  return fmt::format("a{}_{}", array, context.program.arrays[static_cast<std::size_t>(array)].name);
+}
+
+} // namespace rafter::schedule

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <unordered_map>
+
+#include <rafter/base/error.hpp>
+#include <rafter/schedule/loop_program.hpp>
+
+namespace rafter::schedule {
+
+namespace {
+
+/// Runs the tree lane by lane where it matters: every value is kept for all lanes.
+class Machine {
+public:
+  using Reals = std::vector<double>;
+  using Integers = std::vector<std::int64_t>;
+
+  Machine(const LoopProgram& program, std::span<const Argument> arguments)
+      : lanes_(static_cast<std::size_t>(program.lanes)) {
+    std::size_t next = 0;
+    for (const auto& buffer : program.buffers) {
+      auto& memory = memory_[buffer.name];
+      if (buffer.space == Space::global) {
+        if (next >= arguments.size()) throw base::InternalError("interpreter: too few arguments");
+        memory.argument = arguments[next++];
+      } else if (buffer.space == Space::work) {
+        memory.own.assign(static_cast<std::size_t>(buffer.size), 0.0);
+        memory.argument.reals = memory.own;
+      } else {
+        memory.own = buffer.values;
+        memory.argument.reals = memory.own;
+        memory.own_integers.assign(buffer.values.begin(), buffer.values.end());
+        memory.argument.integers = memory.own_integers;
+      }
+    }
+  }
+  void run(const NodePtr& body, std::int64_t batch) {
+    integers_["batch"] = Integers(lanes_, batch);
+    statement(body);
+  }
+
+private:
+  struct Memory {
+    Argument argument;
+    std::vector<double> own;
+    std::vector<std::int32_t> own_integers;
+  };
+
+  double& cell(const std::string& buffer, std::int64_t index) {
+    auto& reals = memory_.at(buffer).argument.reals;
+    if (index < 0 || index >= static_cast<std::int64_t>(reals.size()))
+      throw base::InternalError("interpreter: index " + std::to_string(index) + " leaves buffer " + buffer);
+    return reals[static_cast<std::size_t>(index)];
+  }
+
+  void statement(const NodePtr& node) {
+    switch (node->kind) {
+    case Kind::block:
+      for (const auto& child : node->operands) statement(child);
+      break;
+    case Kind::loop: {
+      const std::int64_t count = integer_value(node->operands[0])[0];
+      for (std::int64_t i = 0; i < count; ++i) {
+        integers_[node->name] = Integers(lanes_, i);
+        statement(node->operands[1]);
+      }
+      break;
+    }
+    case Kind::let:
+      reals_[node->name] = real_value(node->operands[0]);
+      break;
+    case Kind::ilet:
+      integers_[node->name] = integer_value(node->operands[0]);
+      break;
+    case Kind::branch:
+      statement(integer_value(node->operands[0])[0] != 0 ? node->operands[1] : node->operands[2]);
+      break;
+    case Kind::store:
+    case Kind::add:
+      write(*node);
+      break;
+    default:
+      throw base::InternalError("interpreter: not a statement");
+    }
+  }
+  void write(const Node& node) {
+    const auto index = integer_value(node.operands[0]);
+    const auto value = real_value(node.operands[1]);
+    std::size_t count = node.operands[0]->has_lane ? lanes_ : 1;
+    if (node.operands.size() > 2) count = std::min(count, static_cast<std::size_t>(integer_value(node.operands[2])[0]));
+    for (std::size_t l = 0; l < count; ++l) {
+      auto& target = cell(node.name, index[l]);
+      target = node.kind == Kind::add ? target + value[l] : value[l];
+    }
+  }
+  Integers integer_value(const NodePtr& node) {
+    Integers result(lanes_, node->integer);
+    switch (node->kind) {
+    case Kind::integer:
+      return result;
+    case Kind::variable:
+      return integers_.at(node->name);
+    case Kind::lane:
+      for (std::size_t l = 0; l < lanes_; ++l) result[l] = static_cast<std::int64_t>(l);
+      return result;
+    case Kind::iload: {
+      const auto index = integer_value(node->operands[0]);
+      const auto& values = memory_.at(node->name).argument.integers;
+      for (std::size_t l = 0; l < lanes_; ++l) {
+        if (index[l] < 0 || index[l] >= static_cast<std::int64_t>(values.size()))
+          throw base::InternalError("interpreter: index " + std::to_string(index[l]) + " leaves buffer " + node->name);
+        result[l] = values[static_cast<std::size_t>(index[l])];
+      }
+      return result;
+    }
+    default:
+      break;
+    }
+    const auto a = integer_value(node->operands[0]);
+    const auto b = integer_value(node->operands[1]);
+    for (std::size_t l = 0; l < lanes_; ++l) switch (node->kind) {
+      case Kind::iadd:
+        result[l] = a[l] + b[l];
+        break;
+      case Kind::isub:
+        result[l] = a[l] - b[l];
+        break;
+      case Kind::imul:
+        result[l] = a[l] * b[l];
+        break;
+      case Kind::imin:
+        result[l] = std::min(a[l], b[l]);
+        break;
+      case Kind::ieq:
+        result[l] = a[l] == b[l] ? 1 : 0;
+        break;
+      default:
+        throw base::InternalError("interpreter: not an integer expression");
+      }
+    return result;
+  }
+
+  Reals real_value(const NodePtr& node) {
+    Reals result(lanes_, node->value);
+    if (node->kind == Kind::number) return result;
+    if (node->kind == Kind::reg) return reals_.at(node->name);
+    if (node->kind == Kind::load) {
+      const auto index = integer_value(node->operands[0]);
+      for (std::size_t l = 0; l < lanes_; ++l) result[l] = cell(node->name, index[l]);
+      return result;
+    }
+    std::vector<Reals> operands;
+    for (const auto& operand : node->operands) operands.push_back(real_value(operand));
+    operands.resize(3, Reals(lanes_, 0.0));
+    for (std::size_t l = 0; l < lanes_; ++l)
+      result[l] = form::apply(node->op, operands[0][l], operands[1][l], operands[2][l]);
+    return result;
+  }
+
+  std::size_t lanes_;
+  std::unordered_map<std::string, Memory> memory_;
+  std::unordered_map<std::string, Integers> integers_;
+  std::unordered_map<std::string, Reals> reals_;
+};
+
+} // namespace
+
+void interpret(const LoopProgram& program, std::span<const Argument> arguments, std::int64_t begin, std::int64_t end) {
+  Machine machine(program, arguments);
+  for (std::int64_t batch = begin; batch < end; ++batch) machine.run(program.body, batch);
+}
+
+} // namespace rafter::schedule

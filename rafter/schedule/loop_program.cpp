@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/schedule/loop_program.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include <rafter/base/error.hpp>
+
+namespace rafter::schedule {
+
+namespace {
+
+NodePtr make(Kind kind, std::vector<NodePtr> operands, std::string name = {}) {
+  auto node = std::make_shared<Node>();
+  node->kind = kind;
+  for (const auto& operand : operands) node->has_lane = node->has_lane || operand->has_lane;
+  node->operands = std::move(operands);
+  node->name = std::move(name);
+  return node;
+}
+
+bool is_literal(const NodePtr& node, std::int64_t value) {
+  return node->kind == Kind::integer && node->integer == value;
+}
+bool are_literals(const NodePtr& a, const NodePtr& b) { return a->kind == Kind::integer && b->kind == Kind::integer; }
+
+NodePtr access(Kind kind, const std::string& buffer, NodePtr index, NodePtr value, NodePtr active) {
+  std::vector<NodePtr> operands{std::move(index), std::move(value)};
+  if (active != nullptr) operands.push_back(std::move(active));
+  return make(kind, std::move(operands), buffer);
+}
+
+constexpr std::array role_names{"none",
+                                "mode",
+                                "parameters",
+                                "input_vector",
+                                "output_vector",
+                                "field_offsets",
+                                "run_starts",
+                                "run_permutations",
+                                "permutations",
+                                "interior_starts",
+                                "interior_strides",
+                                "first_touch",
+                                "is_regular",
+                                "num_active",
+                                "map",
+                                "nodes",
+                                "cell_coefficients",
+                                "stored_point",
+                                "stored_cell",
+                                "reference_normal",
+                                "points",
+                                "weights",
+                                "matrix",
+                                "integral"};
+static_assert(role_names.size() == static_cast<std::size_t>(Role::integral) + 1);
+
+} // namespace
+
+std::string_view name(Role role) { return role_names[static_cast<std::size_t>(role)]; }
+
+NodePtr integer(std::int64_t value) {
+  auto node = std::make_shared<Node>();
+  node->kind = Kind::integer;
+  node->integer = value;
+  return node;
+}
+NodePtr variable(const std::string& name, bool has_lane) {
+  auto node = std::make_shared<Node>();
+  node->kind = Kind::variable;
+  node->name = name;
+  node->has_lane = has_lane;
+  return node;
+}
+NodePtr lane() {
+  auto node = std::make_shared<Node>();
+  node->kind = Kind::lane;
+  node->has_lane = true;
+  return node;
+}
+NodePtr iadd(NodePtr a, NodePtr b) {
+  if (is_literal(a, 0)) return b;
+  if (is_literal(b, 0)) return a;
+  if (are_literals(a, b)) return integer(a->integer + b->integer);
+  return make(Kind::iadd, {std::move(a), std::move(b)});
+}
+NodePtr isub(NodePtr a, NodePtr b) {
+  if (is_literal(b, 0)) return a;
+  if (are_literals(a, b)) return integer(a->integer - b->integer);
+  return make(Kind::isub, {std::move(a), std::move(b)});
+}
+NodePtr imul(NodePtr a, NodePtr b) {
+  if (is_literal(a, 1)) return b;
+  if (is_literal(b, 1)) return a;
+  if (is_literal(a, 0) || is_literal(b, 0)) return integer(0);
+  if (are_literals(a, b)) return integer(a->integer * b->integer);
+  return make(Kind::imul, {std::move(a), std::move(b)});
+}
+NodePtr imin(NodePtr a, NodePtr b) { return make(Kind::imin, {std::move(a), std::move(b)}); }
+NodePtr ieq(NodePtr a, NodePtr b) { return make(Kind::ieq, {std::move(a), std::move(b)}); }
+NodePtr iload(const std::string& buffer, NodePtr index) { return make(Kind::iload, {std::move(index)}, buffer); }
+NodePtr number(double value) {
+  auto node = std::make_shared<Node>();
+  node->kind = Kind::number;
+  node->value = value;
+  return node;
+}
+NodePtr reg(const std::string& name) { return make(Kind::reg, {}, name); }
+NodePtr load(const std::string& buffer, NodePtr index) { return make(Kind::load, {std::move(index)}, buffer); }
+NodePtr operation(form::ScalarOp op, std::vector<NodePtr> operands) {
+  auto node = std::make_shared<Node>(*make(Kind::operation, std::move(operands)));
+  node->op = op;
+  return node;
+}
+NodePtr block(std::vector<NodePtr> statements) { return make(Kind::block, std::move(statements)); }
+NodePtr loop(const std::string& name, NodePtr count, NodePtr body, bool is_unrolled) {
+  if (body->kind != Kind::block) body = block({std::move(body)});
+  auto node = std::make_shared<Node>(*make(Kind::loop, {std::move(count), std::move(body)}, name));
+  node->is_unrolled = is_unrolled;
+  return node;
+}
+NodePtr let(const std::string& name, NodePtr value) { return make(Kind::let, {std::move(value)}, name); }
+NodePtr ilet(const std::string& name, NodePtr value) { return make(Kind::ilet, {std::move(value)}, name); }
+NodePtr store(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active) {
+  return access(Kind::store, buffer, std::move(index), std::move(value), std::move(active));
+}
+NodePtr add(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active) {
+  return access(Kind::add, buffer, std::move(index), std::move(value), std::move(active));
+}
+NodePtr branch(NodePtr condition, NodePtr then, NodePtr otherwise) {
+  return make(Kind::branch, {std::move(condition), std::move(then), std::move(otherwise)});
+}
+
+const Buffer* LoopProgram::find(const std::string& buffer) const {
+  const auto found = std::find_if(buffers.begin(), buffers.end(), [&](const Buffer& b) { return b.name == buffer; });
+  return found == buffers.end() ? nullptr : &*found;
+}
+
+std::vector<Buffer> LoopProgram::arguments() const {
+  std::vector<Buffer> result;
+  for (const auto& buffer : buffers)
+    if (buffer.space == Space::global) result.push_back(buffer);
+  return result;
+}
+
+namespace {
+
+class Counter {
+public:
+  explicit Counter(const LoopProgram& program) : program_(program) {}
+  Counts run() {
+    statement(program_.body, 1);
+    return counts_;
+  }
+
+private:
+  void statement(const NodePtr& node, double times) {
+    switch (node->kind) {
+    case Kind::block:
+      for (const auto& child : node->operands) statement(child, times);
+      break;
+    case Kind::loop:
+      statement(node->operands[1], node->operands[0]->kind == Kind::integer
+                                       ? times * static_cast<double>(node->operands[0]->integer)
+                                       : 0.0);
+      break;
+    case Kind::branch:
+      statement(node->operands[1], times);
+      break;
+    case Kind::let:
+      is_vector_[node->name] = real(node->operands[0], times);
+      break;
+    case Kind::store:
+    case Kind::add: {
+      const bool has_lane = node->operands[0]->has_lane;
+      real(node->operands[1], times);
+      if (node->kind == Kind::add) counts_.flops += times * width(has_lane);
+      if (is_global(node->name)) {
+        counts_.stores_bytes += 8 * times * width(has_lane);
+        if (node->kind == Kind::add) counts_.loads_bytes += 8 * times * width(has_lane);
+      }
+      break;
+    }
+    default:
+      break;
+    }
+  }
+  /// Counts a real expression; true when it varies with the lane.
+  bool real(const NodePtr& node, double times) {
+    if (node->kind == Kind::reg) return is_vector_[node->name];
+    if (node->kind == Kind::load) {
+      const bool has_lane = node->operands[0]->has_lane;
+      if (is_global(node->name)) counts_.loads_bytes += 8 * times * width(has_lane);
+      return has_lane;
+    }
+    bool is_vector = false;
+    for (const auto& operand : node->operands) is_vector = real(operand, times) || is_vector;
+    if (node->kind == Kind::operation) counts_.flops += times * form::info(node->op).flops * width(is_vector);
+    return is_vector;
+  }
+  double width(bool is_vector) const { return is_vector ? program_.lanes : 1; }
+  bool is_global(const std::string& name) const { return program_.find(name)->space == Space::global; }
+
+  const LoopProgram& program_;
+  Counts counts_;
+  std::map<std::string, bool> is_vector_;
+};
+
+} // namespace
+
+Counts count(const LoopProgram& program) { return Counter(program).run(); }
+
+} // namespace rafter::schedule

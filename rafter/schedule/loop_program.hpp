@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rafter/form/scalar_graph.hpp>
+
+/// The loop program: how a kernel runs. A small loop-nest language with address spaces and one hardware axis, the SIMD
+/// lane; an immutable tree over the table of node kinds below.
+namespace rafter::schedule {
+
+/// Semantics. A program runs its body once per batch, with the variable `batch` bound. Integer expressions (i...) have
+/// one value or, when they contain `lane`, one per lane 0 .. lanes-1; the same holds for reals. A store or add with a
+/// lane-varying index runs lane by lane in ascending order; with an `active` count, lanes from that count on write
+/// nothing.
+enum class Kind : std::uint8_t {
+  // integers
+  integer,  ///< literal
+  variable, ///< loop variable, `batch` or the name of an ilet
+  lane,     ///< number of the SIMD lane
+  iadd,
+  isub,
+  imul,
+  imin,
+  ieq,
+  iload, ///< buffer[index] of an integer buffer
+  // reals
+  number,    ///< literal
+  reg,       ///< name of a let
+  load,      ///< buffer[index] of a real buffer
+  operation, ///< form::ScalarOp on reals
+  // statements
+  block, ///< statements in order
+  loop,  ///< for name = 0 .. count-1: operands (count, body); is_unrolled: the emitter writes every iteration out
+  let,   ///< name = real, visible to the end of the enclosing block
+  ilet,  ///< name = integer
+  store, ///< buffer[index] = value: operands (index, value[, active])
+  add,   ///< buffer[index] += value
+  branch ///< if operand 0 is not 0 then operand 1 else operand 2 (condition without lane)
+};
+
+struct Node;
+using NodePtr = std::shared_ptr<const Node>;
+
+struct Node {
+  Kind kind = Kind::block;
+  std::vector<NodePtr> operands;
+  std::string name; ///< variable, register or buffer
+  std::int64_t integer = 0;
+  double value = 0;
+  form::ScalarOp op = form::ScalarOp::constant;
+  bool is_unrolled = false;
+  bool has_lane = false; ///< integers: contains `lane`
+};
+
+// Builders. Integer arithmetic folds literals.
+NodePtr integer(std::int64_t value);
+/// `has_lane`: the ilet of that name holds one value per lane.
+NodePtr variable(const std::string& name, bool has_lane = false);
+NodePtr lane();
+NodePtr iadd(NodePtr a, NodePtr b);
+NodePtr isub(NodePtr a, NodePtr b);
+NodePtr imul(NodePtr a, NodePtr b);
+NodePtr imin(NodePtr a, NodePtr b);
+NodePtr ieq(NodePtr a, NodePtr b);
+NodePtr iload(const std::string& buffer, NodePtr index);
+NodePtr number(double value);
+NodePtr reg(const std::string& name);
+NodePtr load(const std::string& buffer, NodePtr index);
+NodePtr operation(form::ScalarOp op, std::vector<NodePtr> operands);
+NodePtr block(std::vector<NodePtr> statements);
+NodePtr loop(const std::string& name, NodePtr count, NodePtr body, bool is_unrolled = false);
+NodePtr let(const std::string& name, NodePtr value);
+NodePtr ilet(const std::string& name, NodePtr value);
+NodePtr store(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active = nullptr);
+NodePtr add(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active = nullptr);
+NodePtr branch(NodePtr condition, NodePtr then, NodePtr otherwise);
+
+enum class Space : std::uint8_t { global, constant, work }; ///< work: private to the batch that runs
+enum class Type : std::uint8_t { real, integer };
+
+/// What a global buffer is bound to (`index`: field, matrix, ...).
+enum class Role : std::uint8_t {
+  none,
+  mode,
+  parameters,
+  input_vector,
+  output_vector,
+  field_offsets,
+  run_starts,
+  run_permutations,
+  permutations,
+  interior_starts,
+  interior_strides,
+  first_touch,
+  is_regular,
+  num_active,
+  map,
+  nodes,
+  cell_coefficients,
+  stored_point,
+  stored_cell,
+  reference_normal,
+  points,
+  weights,
+  matrix,
+  integral
+};
+std::string_view name(Role role);
+
+struct Buffer {
+  std::string name;
+  Space space = Space::global;
+  Type type = Type::real;
+  std::int64_t size = 0;   ///< elements (lanes included); 0: unknown (global)
+  bool is_written = false; ///< global
+  bool is_lane = false;    ///< element = (entry, lane): used as whole vectors
+  Role role = Role::none;
+  int index = 0;
+  std::vector<double> values; ///< constant
+  bool operator==(const Buffer&) const = default;
+};
+
+struct LoopProgram {
+  std::string name = "kernel";
+  int lanes = 1;
+  std::vector<Buffer> buffers; ///< the global ones, in order, are the kernel's arguments
+  NodePtr body;
+
+  const Buffer* find(const std::string& buffer) const;
+  std::vector<Buffer> arguments() const;
+};
+
+/// Text as S-expressions; read(print(p)) has the same text.
+std::string print(const LoopProgram& program);
+LoopProgram read(const std::string& text);
+
+/// Throws InternalError: unknown or doubly defined names, wrong types, lanes where there may be none, writes to what is
+/// read-only, constant indices out of range.
+void verify(const LoopProgram& program);
+
+/// The meaning: runs batches begin .. end-1 on these argument arrays (real: double, integer: int32, as the buffers
+/// say).
+struct Argument {
+  std::span<double> reals;
+  std::span<std::int32_t> integers;
+};
+void interpret(const LoopProgram& program, std::span<const Argument> arguments, std::int64_t begin, std::int64_t end);
+
+/// Executed operations and global traffic per batch, loop-invariant counts exact where trip counts are literals;
+/// branches count their first alternative (the regular path), loops over run-time counts once.
+struct Counts {
+  double flops = 0;                         ///< all lanes; FMA counts 2
+  double loads_bytes = 0, stores_bytes = 0; ///< global buffers, every access
+};
+Counts count(const LoopProgram& program);
+
+} // namespace rafter::schedule

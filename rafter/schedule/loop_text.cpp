@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+#include <cctype>
+#include <optional>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/schedule/loop_program.hpp>
+
+namespace rafter::schedule {
+
+namespace {
+
+constexpr std::array kind_names{"integer", "variable", "lane",   "iadd",  "isub", "imul", "imin",
+                                "ieq",     "iload",    "number", "reg",   "load", "op",   "block",
+                                "for",     "let",      "ilet",   "store", "add",  "if"};
+static_assert(kind_names.size() == static_cast<std::size_t>(Kind::branch) + 1);
+constexpr std::array space_names{"global", "constant", "work"};
+
+bool is_statement(Kind kind) { return kind >= Kind::block; }
+
+class Printer {
+public:
+  std::string text;
+  void statement(const NodePtr& node, int depth) {
+    text += std::string(static_cast<std::size_t>(2 * depth), ' ');
+    node_text(node, depth);
+    text += "\n";
+  }
+
+private:
+  void node_text(const NodePtr& node, int depth) {
+    switch (node->kind) {
+    case Kind::integer:
+      text += std::to_string(node->integer);
+      return;
+    case Kind::lane:
+      text += "lane";
+      return;
+    case Kind::variable:
+      text += "$" + node->name;
+      return;
+    case Kind::reg:
+      text += "%" + node->name;
+      return;
+    case Kind::number:
+      text += fmt::format("(number {})", node->value);
+      return;
+    case Kind::operation:
+      text += fmt::format("({}", form::info(node->op).name);
+      break;
+    default:
+      text += fmt::format("({}", kind_names[static_cast<std::size_t>(node->kind)]);
+    }
+    if (!node->name.empty()) text += " " + node->name;
+    if (node->is_unrolled) text += " unrolled";
+    for (const auto& operand : node->operands) {
+      if (is_statement(operand->kind)) {
+        text += "\n";
+        statement(operand, depth + 1);
+        text.pop_back();
+      } else {
+        text += " ";
+        node_text(operand, depth);
+      }
+    }
+    text += ")";
+  }
+};
+
+std::string buffer_text(const Buffer& buffer) {
+  std::string text =
+      fmt::format("(buffer {} {} {} {}", buffer.name, space_names[static_cast<std::size_t>(buffer.space)],
+                  buffer.type == Type::real ? "real" : "integer", buffer.size);
+  if (buffer.is_written) text += " written";
+  if (buffer.is_lane) text += " lane";
+  if (buffer.role != Role::none) text += fmt::format(" role {} {}", name(buffer.role), buffer.index);
+  if (!buffer.values.empty()) {
+    text += " values";
+    for (const double value : buffer.values) text += fmt::format(" {}", value);
+  }
+  return text + ")\n";
+}
+
+class Reader {
+public:
+  explicit Reader(const std::string& text) : text_(text) {}
+
+  LoopProgram program() {
+    LoopProgram result;
+    expect("(");
+    expect("program");
+    result.name = token();
+    result.lanes = static_cast<int>(base::parse_integer(token()));
+    while (peek(1) == "buffer") result.buffers.push_back(buffer());
+    result.body = node();
+    expect(")");
+    return result;
+  }
+
+private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw base::InputError(fmt::format("loop program text, character {}: {}", position_, what));
+  }
+  std::string token() {
+    while (position_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[position_])) != 0) ++position_;
+    if (position_ >= text_.size()) fail("unexpected end");
+    if (text_[position_] == '(' || text_[position_] == ')') return std::string(1, text_[position_++]);
+    const std::size_t begin = position_;
+    while (position_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[position_])) == 0 &&
+           text_[position_] != '(' && text_[position_] != ')')
+      ++position_;
+    return text_.substr(begin, position_ - begin);
+  }
+  std::string peek(int ahead) {
+    const std::size_t saved = position_;
+    std::string result = token();
+    for (int i = 0; i < ahead; ++i) result = token();
+    position_ = saved;
+    return result;
+  }
+  void expect(const std::string& wanted) {
+    const std::string found = token();
+    if (found != wanted) fail(fmt::format("'{}' where '{}' is expected", found, wanted));
+  }
+
+  template <std::size_t n>
+  std::size_t index_of(const std::array<const char*, n>& names, const std::string& text) const {
+    for (std::size_t i = 0; i < n; ++i)
+      if (text == names[i]) return i;
+    fail("unknown word '" + text + "'");
+  }
+
+  Buffer buffer() {
+    Buffer result;
+    expect("(");
+    expect("buffer");
+    result.name = token();
+    result.space = static_cast<Space>(index_of(space_names, token()));
+    result.type = token() == "real" ? Type::real : Type::integer;
+    result.size = base::parse_integer(token());
+    for (std::string word = token(); word != ")"; word = token()) {
+      if (word == "written")
+        result.is_written = true;
+      else if (word == "lane")
+        result.is_lane = true;
+      else if (word == "role") {
+        const std::string wanted = token();
+        for (int r = 0; r <= static_cast<int>(Role::integral); ++r)
+          if (name(static_cast<Role>(r)) == wanted) result.role = static_cast<Role>(r);
+        result.index = static_cast<int>(base::parse_integer(token()));
+      } else if (word == "values") {
+        while (peek(0) != ")") result.values.push_back(base::parse_double(token()));
+      } else
+        fail("unknown word '" + word + "'");
+    }
+    return result;
+  }
+
+  NodePtr node() {
+    if (++depth_ > 2000) fail("nested too deeply");
+    NodePtr result = parse();
+    --depth_;
+    return result;
+  }
+  NodePtr parse() {
+    const std::string first = token();
+    if (first == "lane") return lane();
+    if (first[0] == '$' || first[0] == '@') return variable(first.substr(1), first[0] == '@');
+    if (first[0] == '%') return reg(first.substr(1));
+    if (first != "(") return integer(base::parse_integer(first));
+    const std::string head = token();
+    if (head == "number") {
+      const double value = base::parse_double(token());
+      expect(")");
+      return number(value);
+    }
+    Node result;
+    std::optional<form::ScalarOp> op;
+    for (int o = static_cast<int>(form::ScalarOp::add); o <= static_cast<int>(form::ScalarOp::select); ++o)
+      if (head != "add" && head == form::info(static_cast<form::ScalarOp>(o)).name) op = static_cast<form::ScalarOp>(o);
+    // `add` heads both a statement, with a name, and an operation
+    if (head == "add" && (peek(0) == "(" || peek(0)[0] == '%')) op = form::ScalarOp::add;
+    result.kind = op ? Kind::operation : static_cast<Kind>(index_of(kind_names, head));
+    result.op = op.value_or(form::ScalarOp::constant);
+    const bool has_name = result.kind == Kind::iload || result.kind == Kind::load || result.kind == Kind::loop ||
+                          result.kind == Kind::let || result.kind == Kind::ilet || result.kind == Kind::store ||
+                          result.kind == Kind::add;
+    if (has_name) result.name = token();
+    if (result.kind == Kind::loop && peek(0) == "unrolled") {
+      token();
+      result.is_unrolled = true;
+    }
+    while (peek(0) != ")") {
+      result.operands.push_back(node());
+      result.has_lane = result.has_lane || result.operands.back()->has_lane;
+    }
+    expect(")");
+    check_operands(result);
+    return std::make_shared<const Node>(std::move(result));
+  }
+  void check_operands(const Node& found) const {
+    const auto is = [&found](std::size_t least, std::size_t most) {
+      return found.operands.size() >= least && found.operands.size() <= most;
+    };
+    bool is_right = true;
+    switch (found.kind) {
+    case Kind::iadd:
+    case Kind::isub:
+    case Kind::imul:
+    case Kind::imin:
+    case Kind::ieq:
+    case Kind::loop:
+      is_right = is(2, 2);
+      break;
+    case Kind::iload:
+    case Kind::load:
+    case Kind::let:
+    case Kind::ilet:
+      is_right = is(1, 1);
+      break;
+    case Kind::operation: {
+      const auto arity = static_cast<std::size_t>(form::info(found.op).arity);
+      is_right = is(arity, arity);
+      break;
+    }
+    case Kind::store:
+    case Kind::add:
+      is_right = is(2, 3);
+      break;
+    case Kind::branch:
+      is_right = is(3, 3);
+      break;
+    case Kind::block:
+      break;
+    default:
+      is_right = false;
+    }
+    if (!is_right) fail("wrong number of operands");
+  }
+
+  const std::string& text_;
+  std::size_t position_ = 0;
+  int depth_ = 0;
+};
+
+} // namespace
+
+std::string print(const LoopProgram& program) {
+  std::string text = fmt::format("(program {} {}\n", program.name, program.lanes);
+  for (const auto& buffer : program.buffers) text += buffer_text(buffer);
+  Printer printer;
+  printer.statement(program.body, 0);
+  return text + printer.text + ")\n";
+}
+
+LoopProgram read(const std::string& text) { return Reader(text).program(); }
+
+} // namespace rafter::schedule

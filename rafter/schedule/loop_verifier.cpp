@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <set>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/schedule/loop_program.hpp>
+
+namespace rafter::schedule {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& what) { throw base::InternalError("loop program: " + what); }
+void require(bool condition, const std::string& what) {
+  if (!condition) fail(what);
+}
+
+bool is_integer(Kind kind) { return kind <= Kind::iload; }
+bool is_real(Kind kind) { return kind >= Kind::number && kind <= Kind::operation; }
+
+class Verifier {
+public:
+  explicit Verifier(const LoopProgram& program) : program_(program) {}
+
+  void run() {
+    require(program_.lanes >= 1 && program_.lanes <= 64, "lanes out of range");
+    require(program_.body != nullptr && program_.body->kind == Kind::block, "the body is a block");
+    std::set<std::string> names;
+    for (const auto& buffer : program_.buffers) {
+      require(names.insert(buffer.name).second, "buffer " + buffer.name + " is declared twice");
+      require(buffer.space == Space::global || buffer.size > 0, "buffer " + buffer.name + " has no size");
+      require(buffer.space != Space::constant || static_cast<std::int64_t>(buffer.values.size()) == buffer.size,
+              "constant buffer " + buffer.name + " needs one value per element");
+      require(!buffer.is_lane || buffer.size % program_.lanes == 0,
+              "lane buffer " + buffer.name + " has a broken size");
+    }
+    statement(program_.body, {"batch"}, {});
+  }
+
+private:
+  using Names = std::set<std::string>;
+
+  /// Scopes are passed by value: what a block defines ends with it.
+  void statement(const NodePtr& node, Names integers, Names reals) {
+    switch (node->kind) {
+    case Kind::block:
+      for (const auto& child : node->operands) {
+        if (child->kind == Kind::let) {
+          real(child->operands[0], integers, reals);
+          require(reals.insert(child->name).second, "register " + child->name + " is defined twice");
+        } else if (child->kind == Kind::ilet) {
+          expect_integer(child->operands[0], integers);
+          require(integers.insert(child->name).second, "variable " + child->name + " is defined twice");
+        } else
+          statement(child, integers, reals);
+      }
+      break;
+    case Kind::loop: {
+      expect_integer(node->operands[0], integers);
+      require(!node->operands[0]->has_lane, "a loop count varies with the lane");
+      require(!node->is_unrolled || node->operands[0]->kind == Kind::integer, "an unrolled loop needs a literal count");
+      require(integers.insert(node->name).second, "variable " + node->name + " is defined twice");
+      statement(node->operands[1], integers, reals);
+      break;
+    }
+    case Kind::branch:
+      expect_integer(node->operands[0], integers);
+      require(!node->operands[0]->has_lane, "a condition varies with the lane");
+      statement(node->operands[1], integers, reals);
+      statement(node->operands[2], integers, reals);
+      break;
+    case Kind::store:
+    case Kind::add: {
+      const auto& target = buffer(node->name, Type::real);
+      require(target.space == Space::work || (target.space == Space::global && target.is_written),
+              "write to read-only buffer " + node->name);
+      index(node->operands[0], target, integers);
+      const bool is_vector = real(node->operands[1], integers, reals);
+      require(!is_vector || node->operands[0]->has_lane, "lanes of a value collide in " + node->name);
+      if (node->operands.size() > 2) expect_integer(node->operands[2], integers);
+      break;
+    }
+    default:
+      fail("an expression stands where a statement is expected");
+    }
+  }
+
+  const Buffer& buffer(const std::string& name, Type type) const {
+    const Buffer* found = program_.find(name);
+    require(found != nullptr, "unknown buffer " + name);
+    require(found->type == type, "buffer " + name + " has another type");
+    return *found;
+  }
+  void index(const NodePtr& node, const Buffer& target, const Names& integers) const {
+    expect_integer(node, integers);
+    if (node->kind == Kind::integer && target.size > 0)
+      require(node->integer >= 0 && node->integer < target.size,
+              fmt::format("index {} leaves {}", node->integer, target.name));
+  }
+  void expect_integer(const NodePtr& node, const Names& integers) const {
+    require(is_integer(node->kind), "an integer expression is expected");
+    if (node->kind == Kind::variable) {
+      require(integers.contains(node->name), "unknown variable " + node->name);
+      require(node->has_lane == lane_variables_.contains(node->name),
+              "variable " + node->name + " is marked wrongly for lanes");
+    }
+    if (node->kind == Kind::iload) {
+      index(node->operands[0], buffer(node->name, Type::integer), integers);
+      return;
+    }
+    for (const auto& operand : node->operands) expect_integer(operand, integers);
+  }
+  /// True when the value varies with the lane.
+  bool real(const NodePtr& node, const Names& integers, const Names& reals) {
+    require(is_real(node->kind), "a real expression is expected");
+    bool is_vector = false;
+    if (node->kind == Kind::reg) {
+      require(reals.contains(node->name), "unknown register " + node->name);
+    } else if (node->kind == Kind::load) {
+      index(node->operands[0], buffer(node->name, Type::real), integers);
+      is_vector = node->operands[0]->has_lane;
+    } else
+      for (const auto& operand : node->operands) is_vector = real(operand, integers, reals) || is_vector;
+    return is_vector;
+  }
+
+  const LoopProgram& program_;
+  Names lane_variables_;
+};
+
+} // namespace
+
+void verify(const LoopProgram& program) { Verifier(program).run(); }
+
+} // namespace rafter::schedule

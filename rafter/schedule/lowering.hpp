@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <rafter/schedule/mapping.hpp>
+
+/// Parts that the mappings for cells share: access to vectors, contractions of lines, the point function. One batch
+/// holds `lanes` cells; a mapping binds the lane to SIMD or to a loop.
+namespace rafter::schedule {
+
+using Statements = std::vector<NodePtr>;
+
+/// The program being built: names, buffers and the meaning of "lane".
+class Context {
+public:
+  Context(const LoweringInput& input, const Plan& plan, bool is_simd);
+
+  const LoweringInput& input;
+  const kernel::TensorProgram& program;
+  const Plan& plan;
+  const bool is_simd;
+  LoopProgram result;
+
+  /// Lane of a batch: the hardware lane, or the variable of a loop over lanes.
+  NodePtr cell_lane() const { return is_simd ? lane() : variable("cell"); }
+  /// Element of a global array with one entry per lane: entry * lanes + lane.
+  NodePtr lane_entry(NodePtr entry) const { return iadd(imul(std::move(entry), integer(plan.lanes)), cell_lane()); }
+  /// Element of a work array.
+  NodePtr work_entry(NodePtr entry) const { return is_simd ? lane_entry(std::move(entry)) : entry; }
+  NodePtr batch() const { return variable("batch"); }
+
+  /// Declares on first use; the name.
+  std::string global(Role role, int index = 0, Type type = Type::real, bool is_written = false);
+  std::string integers(const std::string& prefix, const std::vector<int>& values);
+  std::string reals(const std::string& prefix, const std::vector<double>& values);
+  std::string work(const std::string& name, std::int64_t entries);
+  std::string fresh(const std::string& prefix) { return prefix + std::to_string(next_name_++); }
+  NodePtr define(Statements& to, const std::string& prefix, NodePtr value);         ///< let; its register
+  NodePtr define_integer(Statements& to, const std::string& prefix, NodePtr value); ///< ilet; its variable
+
+  /// Number of cells of the batch (iload).
+  NodePtr num_active() { return iload(global(Role::num_active, 0, Type::integer), batch()); }
+
+private:
+  std::string constant(const std::string& prefix, Type type, const std::vector<double>& values);
+  int next_name_ = 0;
+};
+
+/// Work array of a tensor-program array.
+std::string array_name(const Context& context, int array);
+
+/// Loads the dofs of input field `field` into work buffer `target`, entry (component * num_dofs + dof).
+void gather(Context& context, int field, const std::string& target, Statements& to);
+/// Adds work buffer `source` to the output vector; the first batch that touches an entry stores it (cells, mode 0).
+void scatter(Context& context, int field, const std::string& source, Statements& to);
+/// Geometry nodes of the batch into `target`, entry (axis * num_nodes + node).
+void load_nodes(Context& context, const std::string& target, Statements& to);
+
+/// matrix times a line: one expression per row. Matrices with symmetry are applied by halves (even-odd decomposition;
+/// see Kopriva, Implementing Spectral Methods, 2009, 3.5.3) from Plan::even_odd columns on.
+std::vector<NodePtr> apply_to_line(Context& context, const kernel::ReferenceMatrix& matrix,
+                                   const std::vector<NodePtr>& line, Statements& to);
+
+/// A whole contraction step as loops over lines (1D matrices) or a register-blocked product (dense tables).
+void contract(Context& context, const kernel::Step& step, Statements& to);
+
+/// The point function as expressions at the level where their operands are known.
+class PointStage {
+public:
+  /// Where an array slot of the point function is at the current point; overrides the arrays of the tensor program.
+  struct Access {
+    std::function<NodePtr(const kernel::InputSlot&)> read;
+    std::function<void(std::size_t output, NodePtr value, Statements& to)> write; ///< test outputs
+  };
+  PointStage(Context& context, Access access);
+
+  /// Nodes that depend on the cell alone; before the loops over points.
+  void at_cell(Statements& to);
+  /// Nodes that depend on reference axes `axis` and slower (and the cell); inside the loop over that axis.
+  void at_axis(int axis, Statements& to);
+  /// All the rest, and the outputs.
+  void at_point(Statements& to);
+
+  /// Loop variable of a tensor axis ("q0", ...) or "q" for points of a dense program.
+  static std::string axis_variable(int axis) { return "q" + std::to_string(axis); }
+
+private:
+  void emit(unsigned allowed, Statements& to);
+  NodePtr value(form::NodeId id) const;
+  NodePtr atom(const form::Atom& atom);
+  NodePtr point_number() const;
+  Context& context_;
+  Access access_;
+  std::vector<form::NodeId> order_;
+  std::vector<unsigned> dependencies_;
+  std::map<form::NodeId, NodePtr> values_;
+  int num_stored_points_ = 0, num_stored_cells_ = 0;
+};
+
+/// The evaluate step over the arrays of the tensor program: loops over points around a PointStage.
+void evaluate(Context& context, Statements& to);
+/// Per-lane total of integral outputs is kept in work buffer "total"; these start it and write it out.
+void begin_integral(Context& context, Statements& to);
+void end_integral(Context& context, Statements& to);
+
+/// One step after the other, without fusion.
+void lower_steps(Context& context, Statements& to);
+
+} // namespace rafter::schedule

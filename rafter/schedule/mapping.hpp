@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <string>
+#include <vector>
+
+#include <rafter/kernel/tensor_program.hpp>
+#include <rafter/schedule/loop_program.hpp>
+#include <rafter/schedule/plan.hpp>
+#include <rafter/space/function_space.hpp>
+
+namespace rafter::schedule {
+
+/// What a mapping lowers: a tensor program and how its fields live in vectors.
+struct LoweringInput {
+  const kernel::TensorProgram* program = nullptr;
+  std::vector<const space::ElementLayout*> spaces; ///< distinct gather patterns
+  std::vector<int> input_spaces, output_spaces;    ///< pattern of each input and output field
+  std::vector<int> input_vectors;                  ///< which input vector each input field is gathered from
+  bool is_facet = false; ///< facet batches: interior starts and strides per lane, always adding
+};
+
+/// A mapping turns a tensor program into a loop program for one plan; it may decline (std::nullopt-like: empty body).
+struct Mapping {
+  std::string name;
+  std::string description;
+  bool (*accepts)(const LoweringInput& input, const Plan& plan);
+  LoopProgram (*lower)(const LoweringInput& input, const Plan& plan);
+};
+
+const std::vector<Mapping>& mappings();
+std::vector<std::string> mapping_names();
+
+/// Lowers with the plan's mapping, or with the first one that accepts when it declines ("plain" never does); verified.
+LoopProgram lower(const LoweringInput& input, Plan& plan);
+
+} // namespace rafter::schedule

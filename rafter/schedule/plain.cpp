@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/schedule/lowering.hpp>
+#include <rafter/schedule/plain.hpp>
+
+namespace rafter::schedule {
+
+bool accepts_plain(const LoweringInput&, const Plan&) { return true; }
+
+LoopProgram lower_plain(const LoweringInput& input, const Plan& plan) {
+  Context context(input, plan, false);
+  Statements body;
+  lower_steps(context, body);
+  context.result.body = block({loop("cell", context.num_active(), block(body))});
+  return std::move(context.result);
+}
+
+} // namespace rafter::schedule

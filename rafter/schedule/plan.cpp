@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/schedule/plan.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/schedule/mapping.hpp>
+
+namespace rafter::schedule {
+
+namespace {
+
+const std::vector<std::string> keys{"contraction", "recipe", "mapping", "lanes", "even_odd", "compiler"};
+
+[[noreturn]] void refuse(const std::string& what, const std::string& word, const std::vector<std::string>& accepted) {
+  throw base::InputError(fmt::format("plan: unknown {} '{}'{}; accepted: {}", what, word,
+                                     base::suggestion(word, accepted), base::join(accepted, ", ")));
+}
+
+template <class T, class Name>
+T choose(const std::string& what, const std::string& word, std::initializer_list<T> values, Name name) {
+  std::vector<std::string> accepted;
+  for (const T value : values) {
+    if (word == name(value)) return value;
+    accepted.emplace_back(name(value));
+  }
+  refuse(what, word, accepted);
+}
+
+int number_in(const std::string& key, const std::string& text, int least, int most) {
+  const auto value = base::parse_integer(text);
+  if (value < least || value > most)
+    throw base::InputError(fmt::format("plan: {} = {} is out of range ({} to {})", key, text, least, most));
+  return static_cast<int>(value);
+}
+
+void set(Plan& plan, const std::string& key, const std::string& value) {
+  using kernel::Contraction;
+  using kernel::Recipe;
+  if (key == "contraction")
+    plan.contraction = choose(key, value, {Contraction::dense, Contraction::per_derivative, Contraction::collocated},
+                              [](Contraction c) { return kernel::name(c); });
+  else if (key == "recipe")
+    plan.recipe = choose(key, value, {Recipe::recompute, Recipe::recompute_merged, Recipe::store, Recipe::store_merged},
+                         [](Recipe r) { return kernel::name(r); });
+  else if (key == "mapping") {
+    const auto names = mapping_names();
+    if (std::find(names.begin(), names.end(), value) == names.end()) refuse(key, value, names);
+    plan.mapping = value;
+  } else if (key == "lanes") {
+    plan.lanes = number_in(key, value, 1, 16);
+    if ((plan.lanes & (plan.lanes - 1)) != 0)
+      throw base::InputError("plan: lanes must be a power of two, found " + value);
+  } else if (key == "even_odd")
+    plan.even_odd = number_in(key, value, 0, 64);
+  else if (key == "compiler")
+    plan.compiler = value == "default" ? "" : value;
+  else
+    refuse("key", key, keys);
+}
+
+} // namespace
+
+std::string to_string(const Plan& plan) {
+  return fmt::format("contraction={} recipe={} mapping={} lanes={} even_odd={} compiler={}",
+                     kernel::name(plan.contraction), kernel::name(plan.recipe), plan.mapping, plan.lanes, plan.even_odd,
+                     plan.compiler.empty() ? "default" : plan.compiler);
+}
+
+Plan parse_plan(const std::string& text) {
+  Plan plan;
+  for (const auto& word : base::split(std::string(base::trimmed(text)), ' ')) {
+    if (word.empty()) continue;
+    const auto equals = word.find('=');
+    if (equals == std::string::npos)
+      throw base::InputError("plan: '" + word + "' is not of the form key=value; keys: " + base::join(keys, ", "));
+    set(plan, word.substr(0, equals), word.substr(equals + 1));
+  }
+  return plan;
+}
+
+} // namespace rafter::schedule

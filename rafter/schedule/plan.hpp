@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <string>
+
+#include <rafter/kernel/cut.hpp>
+#include <rafter/kernel/tensor_program.hpp>
+
+namespace rafter::schedule {
+
+/// Everything that was decided about a kernel: a value that prints as one line, is parsed back and replayed.
+struct Plan {
+  kernel::Contraction contraction = kernel::Contraction::collocated;
+  kernel::Recipe recipe = kernel::Recipe::store_merged;
+  std::string mapping = "simd_cells"; ///< name in the registry of mappings
+  int lanes = 8;                      ///< cells side by side
+  int even_odd = 4;                   ///< 1D matrices with symmetry and at least so many columns use even-odd; 0: never
+  std::string compiler;               ///< "" = the device's default
+  bool operator==(const Plan&) const = default;
+};
+
+/// "contraction=collocated recipe=store-merged mapping=simd_cells lanes=8 even_odd=4 compiler=default"
+std::string to_string(const Plan& plan);
+/// Keys that are absent keep their default. Throws InputError with the nearest key or value.
+Plan parse_plan(const std::string& text);
+
+} // namespace rafter::schedule

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include <rafter/base/error.hpp>
+#include <rafter/schedule/lowering.hpp>
+
+namespace rafter::schedule {
+
+namespace {
+
+using form::Atom;
+using form::AtomKind;
+using kernel::OutputKind;
+
+/// Storage position of a map mode.
+int mode_position(const kernel::TensorProgram& program, int mode) {
+  const auto modes = kernel::map_modes(program.function.map, program.tdim);
+  return static_cast<int>(std::find(modes.begin(), modes.end(), mode) - modes.begin());
+}
+
+int count_slots(const kernel::TensorProgram& program, AtomKind kind, OutputKind output_kind) {
+  int count = 0;
+  for (const auto& output : program.function.outputs)
+    if (output.kind == output_kind) count = std::max(count, output.component + 1);
+  const auto& graph = program.function.graph;
+  for (const auto id : graph.reachable(program.function.roots()))
+    if (graph[id].op == form::ScalarOp::atom && graph[id].atom.kind == kind)
+      count = std::max(count, graph[id].atom.a + 1);
+  return count;
+}
+
+/// Highest index of an atom kind plus one: entries per cell of the data that it names.
+int extent(const kernel::TensorProgram& program, AtomKind kind) {
+  return count_slots(program, kind, OutputKind::test_pair /* never counted for these */);
+}
+
+} // namespace
+
+PointStage::PointStage(Context& context, Access access) : context_(context), access_(std::move(access)) {
+  const auto& function = context.program.function;
+  order_ = function.graph.reachable(function.roots());
+  dependencies_ = kernel::dependencies(function);
+  num_stored_points_ = count_slots(context.program, AtomKind::stored_point, OutputKind::stored_point);
+  num_stored_cells_ = count_slots(context.program, AtomKind::stored_cell, OutputKind::stored_cell);
+}
+
+NodePtr PointStage::value(form::NodeId id) const { return values_.at(id); }
+
+NodePtr PointStage::point_number() const {
+  const auto& program = context_.program;
+  if (!program.is_tensor) return variable("q");
+  NodePtr number = integer(0);
+  for (int axis = program.tdim - 1; axis >= 0; --axis)
+    number = iadd(imul(number, integer(program.point_extents[static_cast<std::size_t>(program.tdim - 1 - axis)])),
+                  variable(axis_variable(axis)));
+  return number;
+}
+
+NodePtr PointStage::atom(const Atom& a) {
+  const auto& program = context_.program;
+  const auto per_cell = [&](Role role, int count, int entry) {
+    return load(context_.global(role),
+                context_.lane_entry(iadd(imul(context_.batch(), integer(count)), integer(entry))));
+  };
+  switch (a.kind) {
+  case AtomKind::parameter:
+    return load(context_.global(Role::parameters), integer(a.a));
+  case AtomKind::reference_normal:
+    return load(context_.global(Role::reference_normal), integer(a.a));
+  case AtomKind::cell_coefficient: {
+    // one more parameter says how many coefficients a cell has: the array may serve several kernels
+    const NodePtr count = iload(context_.global(Role::mode, 0, Type::integer), integer(1));
+    return load(context_.global(Role::cell_coefficients),
+                context_.lane_entry(iadd(imul(context_.batch(), count), integer(a.a))));
+  }
+  case AtomKind::map_coefficient: {
+    const int modes = static_cast<int>(kernel::map_modes(program.function.map, program.tdim).size());
+    return per_cell(Role::map, modes * program.tdim, mode_position(program, a.a) * program.tdim + a.b);
+  }
+  case AtomKind::stored_cell:
+    return per_cell(Role::stored_cell, num_stored_cells_, a.a);
+  case AtomKind::stored_point: {
+    const NodePtr point = iadd(imul(context_.batch(), integer(program.num_points)), point_number());
+    return load(context_.global(Role::stored_point),
+                context_.lane_entry(iadd(imul(point, integer(num_stored_points_)), integer(a.a))));
+  }
+  case AtomKind::reference_coordinate:
+    if (program.is_tensor) return load(context_.reals("points", program.points), variable(axis_variable(a.a)));
+    return load(context_.global(Role::points), iadd(imul(variable("q"), integer(program.tdim)), integer(a.a)));
+  default:
+    break;
+  }
+  for (const auto& slot : program.input_slots)
+    if (slot.atom == a) return access_.read(slot);
+  throw base::InternalError("point stage: no value for " + form::to_string(a));
+}
+
+void PointStage::emit(unsigned allowed, Statements& to) {
+  const auto& graph = context_.program.function.graph;
+  for (const auto id : order_) {
+    if (values_.contains(id) || (dependencies_[static_cast<std::size_t>(id)] & ~allowed) != 0) continue;
+    const auto& node = graph[id];
+    if (node.op == form::ScalarOp::constant) {
+      values_[id] = number(node.value);
+      continue;
+    }
+    NodePtr expression;
+    if (node.op == form::ScalarOp::atom)
+      expression = atom(node.atom);
+    else {
+      std::vector<NodePtr> operands;
+      for (int i = 0; i < form::info(node.op).arity; ++i)
+        operands.push_back(value(node.operands[static_cast<std::size_t>(i)]));
+      expression = operation(node.op, std::move(operands));
+    }
+    values_[id] = context_.define(to, "t", expression);
+  }
+}
+
+void PointStage::at_cell(Statements& to) {
+  emit(kernel::on_cell, to);
+  for (const auto& output : context_.program.function.outputs)
+    if (output.kind == OutputKind::stored_cell)
+      to.push_back(store(
+          context_.global(Role::stored_cell, 0, Type::real, true),
+          context_.lane_entry(iadd(imul(context_.batch(), integer(num_stored_cells_)), integer(output.component))),
+          value(output.node)));
+}
+
+void PointStage::at_axis(int axis, Statements& to) {
+  unsigned allowed = kernel::on_cell;
+  for (int a = axis; a < context_.program.tdim; ++a) allowed |= kernel::on_axis_0 << a;
+  emit(allowed, to);
+}
+
+void PointStage::at_point(Statements& to) {
+  emit(~0U, to);
+  const auto& function = context_.program.function;
+  for (std::size_t i = 0; i < function.outputs.size(); ++i) {
+    const auto& output = function.outputs[i];
+    const NodePtr result = value(output.node);
+    switch (output.kind) {
+    case OutputKind::test:
+    case OutputKind::test_pair:
+      access_.write(i, result, to);
+      break;
+    case OutputKind::integral: {
+      const std::string weights = context_.program.is_tensor ? context_.reals("weights", context_.program.weights)
+                                                             : context_.global(Role::weights);
+      to.push_back(add("total", context_.work_entry(integer(0)),
+                       operation(form::ScalarOp::mul, {load(weights, point_number()), result})));
+      break;
+    }
+    case OutputKind::stored_point: {
+      const NodePtr point = iadd(imul(context_.batch(), integer(context_.program.num_points)), point_number());
+      to.push_back(store(context_.global(Role::stored_point, 0, Type::real, true),
+                         context_.lane_entry(iadd(imul(point, integer(num_stored_points_)), integer(output.component))),
+                         result));
+      break;
+    }
+    case OutputKind::stored_cell:
+      break;
+    }
+  }
+}
+
+void begin_integral(Context& context, Statements& to) {
+  const auto& outputs = context.program.function.outputs;
+  if (std::none_of(outputs.begin(), outputs.end(), [](const auto& o) { return o.kind == OutputKind::integral; }))
+    return;
+  to.push_back(store(context.work("total", 1), context.work_entry(integer(0)), number(0)));
+}
+
+void end_integral(Context& context, Statements& to) {
+  if (context.result.find("total") == nullptr) return;
+  // padded lanes repeat a cell: they write nothing
+  to.push_back(add(context.global(Role::integral, 0, Type::real, true), context.lane_entry(context.batch()),
+                   load("total", context.work_entry(integer(0))), context.is_simd ? context.num_active() : nullptr));
+}
+
+void evaluate(Context& context, Statements& to) {
+  const auto& program = context.program;
+  const auto entry = [&](const kernel::Slot& slot) {
+    const auto& array = program.arrays[static_cast<std::size_t>(slot.array)];
+    const int points = array.size() / array.extents[0];
+    NodePtr q = variable("q");
+    if (program.is_tensor) {
+      q = integer(0);
+      for (int axis = program.tdim - 1; axis >= 0; --axis)
+        q = iadd(imul(q, integer(program.point_extents[0])), variable(PointStage::axis_variable(axis)));
+    }
+    return context.work_entry(iadd(integer(slot.component * points + slot.offset), q));
+  };
+  PointStage stage(context, {[&](const kernel::InputSlot& input) {
+                               return load(array_name(context, input.slot.array), entry(input.slot));
+                             },
+                             [&](std::size_t i, NodePtr value, Statements& body) {
+                               const auto& slot = program.output_slots[i];
+                               body.push_back(store(array_name(context, slot.array), entry(slot), std::move(value)));
+                             }});
+  stage.at_cell(to);
+  if (!program.is_tensor) {
+    Statements body;
+    stage.at_point(body);
+    to.push_back(loop("q", integer(program.num_points), block(body)));
+    return;
+  }
+  std::vector<Statements> levels(static_cast<std::size_t>(program.tdim));
+  for (int axis = program.tdim - 1; axis >= 0; --axis) stage.at_axis(axis, levels[static_cast<std::size_t>(axis)]);
+  stage.at_point(levels[0]);
+  NodePtr nest;
+  for (int axis = 0; axis < program.tdim; ++axis) {
+    auto& level = levels[static_cast<std::size_t>(axis)];
+    if (nest != nullptr) level.push_back(nest);
+    nest = loop(PointStage::axis_variable(axis), integer(program.point_extents[0]), block(level));
+  }
+  to.push_back(nest);
+}
+
+void lower_steps(Context& context, Statements& to) {
+  const auto& program = context.program;
+  for (std::size_t a = 0; a < program.arrays.size(); ++a)
+    context.work(array_name(context, static_cast<int>(a)), program.arrays[a].size());
+  begin_integral(context, to);
+  for (const auto& step : program.steps) {
+    switch (step.kind) {
+    case kernel::StepKind::gather:
+      gather(context, step.field, array_name(context, step.target), to);
+      break;
+    case kernel::StepKind::load_nodes:
+      load_nodes(context, array_name(context, step.target), to);
+      break;
+    case kernel::StepKind::contract:
+      contract(context, step, to);
+      break;
+    case kernel::StepKind::evaluate:
+      evaluate(context, to);
+      break;
+    case kernel::StepKind::scatter:
+      scatter(context, step.field, array_name(context, step.source), to);
+      break;
+    case kernel::StepKind::copy:
+    case kernel::StepKind::weigh: {
+      const auto& array = program.arrays[static_cast<std::size_t>(step.target)];
+      const std::string target = array_name(context, step.target);
+      const std::string i = context.fresh("i"), c = context.fresh("c");
+      const int points = array.size() / array.extents[0];
+      const NodePtr entry = context.work_entry(iadd(imul(variable(c), integer(points)), variable(i)));
+      NodePtr statement;
+      if (step.kind == kernel::StepKind::copy) {
+        const NodePtr value = load(array_name(context, step.source), entry);
+        statement = step.accumulate ? add(target, entry, value) : store(target, entry, value);
+      } else
+        statement = store(target, entry,
+                          operation(form::ScalarOp::mul, {load(context.reals("weights", program.weights), variable(i)),
+                                                          load(target, entry)}));
+      to.push_back(loop(c, integer(array.extents[0]), loop(i, integer(points), statement)));
+      break;
+    }
+    }
+  }
+  end_integral(context, to);
+}
+
+} // namespace rafter::schedule

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/schedule/lowering.hpp>
+#include <rafter/schedule/simd_cells.hpp>
+
+namespace rafter::schedule {
+
+bool accepts_simd_cells(const LoweringInput&, const Plan& plan) { return plan.lanes > 1; }
+
+LoopProgram lower_simd_cells(const LoweringInput& input, const Plan& plan) {
+  Context context(input, plan, true);
+  Statements body;
+  lower_steps(context, body);
+  context.result.body = block(std::move(body));
+  return std::move(context.result);
+}
+
+} // namespace rafter::schedule
