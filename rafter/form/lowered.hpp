@@ -14,9 +14,9 @@ struct FieldSpace {
   std::string name = "u";
   std::string family = "Lagrange";
   int degree = 1;
-  int components = 0;        ///< 0: scalar; n: vector with n components
-  int gdim = 3;              ///< dimension of physical space
-  bool is_simplex = false;   ///< every cell is a simplex: a derivative lowers the polynomial degree (degree estimation)
+  int components = 0;      ///< 0: scalar; n: vector with n components
+  int gdim = 3;            ///< dimension of physical space
+  bool is_simplex = false; ///< every cell is a simplex: a derivative lowers the polynomial degree (degree estimation)
   virtual ~FieldSpace() = default;
   int num_components() const { return components == 0 ? 1 : components; }
 };
@@ -26,15 +26,16 @@ enum class MeasureKind : std::uint8_t { cell, exterior_facet };
 struct Measure {
   MeasureKind kind = MeasureKind::cell;
   std::vector<std::string> tags; ///< numbers or names, sorted; empty: everywhere
+  int degree = -1;               ///< quadrature degree asked for with dx(degree=n); -1: chosen from the integrand
   bool operator==(const Measure&) const = default;
 };
 
 /// Data of a coefficient that is constant (one set of components) or constant per cell tag.
 struct CoefficientData {
   std::string name;
-  std::vector<int> shape;                       ///< {} scalar, {n} vector, {n, m} matrix
+  std::vector<int> shape; ///< {} scalar, {n} vector, {n, m} matrix
   bool is_by_tag = false;
-  std::vector<double> values;                   ///< row-major components (constant)
+  std::vector<double> values;                                      ///< row-major components (constant)
   std::vector<std::pair<std::string, std::vector<double>>> by_tag; ///< tag (number or name) -> components
 };
 
@@ -45,11 +46,11 @@ struct CoefficientComponent {
 };
 
 /// One integral of a form after algebra lowering. Atoms in `graph`: parameter(a) = parameters[a], cell_coefficient(a) =
-/// cell_coefficients[a], coordinate, normal, field(a, b, c) = component b (derivative c) of coefficient field fields[a],
-/// trial(a, b, c) and test(a, b, c) of trial_spaces[a] / test_spaces[a].
+/// cell_coefficients[a], coordinate, normal, field(a, b, c) = component b (derivative c) of coefficient field
+/// fields[a], trial(a, b, c) and test(a, b, c) of trial_spaces[a] / test_spaces[a].
 ///
-/// Rank 1 and 2: the integrand is sum_t test_terms[t].coefficient * test(field, component, derivative); the test atoms do
-/// not occur in the coefficients. Rank 0: `integrand`.
+/// Rank 1 and 2: the integrand is sum_t test_terms[t].coefficient * test(field, component, derivative); the test atoms
+/// do not occur in the coefficients. Rank 0: `integrand`.
 struct LoweredIntegral {
   Measure measure;
   int rank = 0;
@@ -60,18 +61,19 @@ struct LoweredIntegral {
   };
   std::vector<TestTerm> test_terms;
   NodeId integrand = -1;
-  int degree = 0;                  ///< estimated polynomial degree of the integrand (0-degree geometry), before any cap
-  bool is_degree_exact = true;     ///< false where non-polynomial operations forced a guess
+  int degree = 0;              ///< estimated polynomial degree of the integrand (0-degree geometry), before any cap
+  bool is_degree_exact = true; ///< false where non-polynomial operations forced a guess
+  int max_field_degree = 0;    ///< highest degree of the arguments and fields in the integrand
 };
 
 /// A whole form: its integrals share the tables of parameters, coefficients and fields.
 struct LoweredForm {
-  int rank = 0; ///< 0 functional, 1 linear form, 2 bilinear form
+  int rank = 0;                           ///< 0 functional, 1 linear form, 2 bilinear form
   std::vector<LoweredIntegral> integrals; ///< one per measure, in order of first appearance
   std::vector<CoefficientComponent> parameters, cell_coefficients;
   std::vector<std::shared_ptr<const FieldSpace>> fields, test_spaces, trial_spaces;
   std::vector<std::string> field_names; ///< names of the coefficient fields
-  std::string signature;           ///< content hash: equal for equal forms whatever the values of constants
+  std::string signature;                ///< content hash: equal for equal forms whatever the values of constants
 };
 
 } // namespace rafter::form

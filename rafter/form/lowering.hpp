@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <rafter/form/form.hpp>
+
+namespace rafter::form {
+
+/// Form -> scalar integrands in physical atoms (see lowered.hpp). Integrals that vanish identically are left out; the
+/// tables still list every argument and field that the form mentions. Throws InputError on forms that need more than
+/// the language has.
+LoweredForm lower(const Form& form);
+
+/// An expression of x and constants (boundary data, exact solutions, sources), ready to be evaluated at points.
+class PointEvaluator {
+public:
+  /// Throws InputError when the expression holds arguments, fields, normals or coefficients by tag.
+  explicit PointEvaluator(const Expr& e);
+  int num_components() const { return static_cast<int>(components_.size()); }
+  /// x of shape (gdim); values of shape (component), row-major.
+  void operator()(std::span<const double> x, std::span<double> values) const;
+
+private:
+  std::shared_ptr<const ScalarGraph> graph_;
+  std::vector<NodeId> components_, order_;
+  std::vector<double> parameters_;
+  int num_axes_ = 0; ///< coordinates that are used
+};
+
+} // namespace rafter::form

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/form/parser.hpp>
+
+#include <algorithm>
+#include <map>
+#include <numbers>
+#include <optional>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <rafter/base/text.hpp>
+#include <rafter/form/functions.hpp>
+#include <rafter/form/lexer.hpp>
+#include <rafter/form/printer.hpp>
+
+namespace rafter::form {
+
+namespace {
+
+constexpr int max_nesting = 150;
+constexpr std::size_t max_tokens = 500'000; // over all texts that one call reads
+
+/// What the texts of one call share: limits, and values of definitions that are known already (so that definitions
+/// built on definitions cost their size, not its exponential).
+struct Session {
+  const Scope& scope;
+  int nesting = 0;
+  std::size_t num_tokens = 0;
+  std::vector<std::string> active; ///< definitions being read
+  struct Known {
+    std::vector<Expr> arguments;
+    Value value;
+  };
+  std::map<std::string, std::vector<Known>> known;
+};
+
+[[noreturn]] void fail_at(Position position, const std::string& message) {
+  throw base::InputError(fmt::format("{}: {}", to_string(position), message));
+}
+
+class Parser {
+public:
+  Parser(std::string_view text, Session& session, std::map<std::string, Expr> locals)
+      : session_(session), locals_(std::move(locals)), tokens_(tokenize(text)) {
+    session.num_tokens += tokens_.size();
+    if (session.num_tokens > max_tokens)
+      throw base::InputError(fmt::format("the texts have more than {} parts", max_tokens));
+  }
+
+  Value parse() {
+    Value result = expression();
+    if (current().kind != TokenKind::end)
+      fail_at(current().position, fmt::format("unexpected {}", described(current())));
+    return result;
+  }
+
+private:
+  const Token& current() const { return tokens_[next_]; }
+  bool is_symbol(std::string_view symbol) const {
+    return current().kind == TokenKind::symbol && current().text == symbol;
+  }
+  bool is_assignment() const {
+    return current().kind == TokenKind::name && tokens_[next_ + 1].kind == TokenKind::symbol &&
+           tokens_[next_ + 1].text == "=";
+  }
+  Token take() {
+    Token token = current();
+    if (token.kind != TokenKind::end) ++next_;
+    return token;
+  }
+  bool accept(std::string_view symbol) {
+    if (!is_symbol(symbol)) return false;
+    ++next_;
+    return true;
+  }
+  void expect(std::string_view symbol, const char* after) {
+    if (!accept(symbol))
+      fail_at(current().position, fmt::format("expected '{}' {}, found {}", symbol, after, described(current())));
+  }
+
+  /// Runs one operation of the language; its errors get the position, its result remembers it.
+  template <class Operation> Value located(Position position, const Operation& operation) {
+    try {
+      Value result{operation()};
+      if (const auto* e = std::get_if<Expr>(&result.content)) origins_.try_emplace(&e->node(), std::pair(*e, position));
+      return result;
+    } catch (const LinearityError& error) {
+      const auto origin = origins_.find(&error.offending().node());
+      fail_at(origin == origins_.end() ? position : origin->second.second, error.what());
+    } catch (const base::InputError& error) {
+      fail_at(position, error.what());
+    }
+  }
+
+  class Nesting {
+  public:
+    Nesting(Session& session, Position position) : session_(session) {
+      if (++session_.nesting > max_nesting) {
+        --session_.nesting; // the destructor of an unfinished object does not run
+        fail_at(position, fmt::format("nested more than {} levels deep", max_nesting));
+      }
+    }
+    ~Nesting() { --session_.nesting; }
+    Nesting(const Nesting&) = delete;
+    Nesting& operator=(const Nesting&) = delete;
+
+  private:
+    Session& session_;
+  };
+
+  Value expression();
+  Value sum();
+  Value term();
+  Value unary();
+  Value power();
+  Value postfix();
+  Value primary();
+  Value bracketed(Position position);
+  Value list(std::string_view close, std::vector<Value> entries);
+  Value indexed(const Value& value, Position position);
+  Value attribute(const Value& value);
+  Value named(const Token& name);
+  Value measure(const Token& name);
+  Value defined(const Token& name, const Definition& definition);
+  Value read_definition(const Token& name, const Definition& definition, const std::vector<Expr>& arguments);
+  std::vector<Value> arguments(const Token& name);
+
+  Session& session_;
+  std::map<std::string, Expr> locals_; ///< parameters of the definition being read
+  std::vector<Token> tokens_;
+  std::size_t next_ = 0;
+  std::unordered_map<const ExprNode*, std::pair<Expr, Position>>
+      origins_; ///< holds the nodes, so that addresses stay theirs
+};
+
+/// sum [comparison sum]
+Value Parser::expression() {
+  const Nesting nesting(session_, current().position);
+  using Comparison = Expr (*)(const Expr&, const Expr&);
+  static const std::map<std::string, Comparison, std::less<>> comparisons{{"<", lt},  {"<=", le}, {">", gt},
+                                                                          {">=", ge}, {"==", eq}, {"!=", ne}};
+  const auto comparison = [this] {
+    return current().kind == TokenKind::symbol ? comparisons.find(current().text) : comparisons.end();
+  };
+  Value left = sum();
+  const auto found = comparison();
+  if (found == comparisons.end()) return left;
+  const Token symbol = take();
+  const Value right = sum();
+  left = located(symbol.position, [&] {
+    const std::string what = fmt::format("a side of '{}'", symbol.text);
+    return found->second(as_expr(left, what), as_expr(right, what));
+  });
+  if (comparison() != comparisons.end())
+    fail_at(current().position, "comparisons cannot be chained: write And(a < b, b < c)");
+  return left;
+}
+
+/// term { (+|-) term }
+Value Parser::sum() {
+  Value left = term();
+  while (is_symbol("+") || is_symbol("-")) {
+    const Token symbol = take();
+    const Value right = term();
+    left = located(symbol.position, [&] { return symbol.text == "+" ? added(left, right) : subtracted(left, right); });
+  }
+  return left;
+}
+
+/// unary { (*|/) unary }
+Value Parser::term() {
+  Value left = unary();
+  while (is_symbol("*") || is_symbol("/")) {
+    const Token symbol = take();
+    const Value right = unary();
+    left =
+        located(symbol.position, [&] { return symbol.text == "*" ? multiplied(left, right) : divided(left, right); });
+  }
+  return left;
+}
+
+/// (+|-) unary | power
+Value Parser::unary() {
+  if (!is_symbol("+") && !is_symbol("-")) return power();
+  const Token symbol = take();
+  const Nesting nesting(session_, symbol.position);
+  const Value operand = unary();
+  return located(symbol.position, [&] { return symbol.text == "-" ? negated(operand) : operand; });
+}
+
+/// postfix [** unary]
+Value Parser::power() {
+  const Value base = postfix();
+  if (!is_symbol("**")) return base;
+  const Token symbol = take();
+  const Nesting nesting(session_, symbol.position);
+  const Value exponent = unary();
+  return located(symbol.position,
+                 [&] { return pow(as_expr(base, "the base of a power"), as_expr(exponent, "an exponent")); });
+}
+
+/// primary { [indices] | .T | .dx(axis) }
+Value Parser::postfix() {
+  Value result = primary();
+  while (is_symbol("[") || is_symbol(".")) {
+    const Token symbol = take();
+    result = symbol.text == "[" ? indexed(result, symbol.position) : attribute(result);
+  }
+  return result;
+}
+
+Value Parser::indexed(const Value& value, Position position) {
+  std::vector<int> indices;
+  do {
+    if (accept(":")) {
+      indices.push_back(-1);
+      continue;
+    }
+    const Position place = current().position;
+    const Value index = expression();
+    located(place, [&] {
+      indices.push_back(as_integer(index, "an index"));
+      if (indices.back() < 0)
+        throw base::InputError(fmt::format("index {} is negative (components count from 0)", indices.back()));
+      return index;
+    });
+  } while (accept(","));
+  expect("]", "after the index");
+  return located(position, [&] { return as_expr(value, "what is indexed").at(indices); });
+}
+
+Value Parser::attribute(const Value& value) {
+  const Token name = take();
+  if (name.kind == TokenKind::name && name.text == "T")
+    return located(name.position, [&] { return transpose(as_expr(value, "what is transposed")); });
+  if (name.kind != TokenKind::name || name.text != "dx")
+    fail_at(name.position,
+            fmt::format("unknown attribute {}: .T (transpose) and .dx(axis) are known", described(name)));
+  expect("(", "after .dx");
+  const Value axis = expression();
+  expect(")", "after the axis");
+  return located(name.position, [&] {
+    return partial(as_expr(value, "the operand of .dx"), as_integer(axis, "the axis"), session_.scope.gdim());
+  });
+}
+
+Value Parser::primary() {
+  const Token token = take();
+  switch (token.kind) {
+  case TokenKind::number:
+    return located(token.position, [&] { return Expr(token.value); });
+  case TokenKind::string:
+    return {token.text};
+  case TokenKind::name:
+    return named(token);
+  case TokenKind::symbol:
+    if (token.text == "(") return bracketed(token.position);
+    if (token.text == "[") {
+      if (is_symbol("]")) fail_at(token.position, "an empty list is not a tensor: give at least one component");
+      return list("]", {});
+    }
+    break;
+  case TokenKind::end:
+    break;
+  }
+  fail_at(token.position, fmt::format("expected a number, a name or a bracket, found {}", described(token)));
+}
+
+/// ( expression ) or a tuple
+Value Parser::bracketed(Position position) {
+  if (is_symbol(")")) fail_at(position, "empty brackets");
+  Value first = expression();
+  if (accept(")")) return first;
+  expect(",", "or ')' after an expression in brackets");
+  return list(")", {std::move(first)});
+}
+
+Value Parser::list(std::string_view close, std::vector<Value> entries) {
+  while (!is_symbol(close)) {
+    entries.push_back(expression());
+    if (!accept(",")) break;
+  }
+  expect(close, "at the end of a list");
+  return {ListValue{std::move(entries)}};
+}
+
+Value Parser::named(const Token& name) {
+  const int gdim = session_.scope.gdim();
+  const bool is_call = is_symbol("(");
+  if (name.text == "dx" || name.text == "ds") return measure(name);
+  if (name.text == "dS") fail_at(name.position, "integrals over interior facets (dS) are not supported");
+  if (const auto* function = find_function(name.text)) {
+    if (!is_call) fail_at(name.position, fmt::format("'{0}' is a function: write {0}(...)", name.text));
+    const auto given = arguments(name);
+    return located(name.position, [&] { return call_function(*function, given, gdim); });
+  }
+  const auto local = locals_.find(name.text);
+  const Expr* value = local != locals_.end() ? &local->second : session_.scope.find(name.text);
+  const Definition* definition = value == nullptr ? session_.scope.find_definition(name.text) : nullptr;
+  if (definition != nullptr) return defined(name, *definition);
+  const bool is_known = value != nullptr || name.text == "x" || name.text == "n" || name.text == "pi";
+  if (!is_known) {
+    auto candidates = session_.scope.names();
+    for (const auto& [parameter, unused] : locals_) candidates.push_back(parameter);
+    for (auto& known : language_names()) candidates.push_back(std::move(known));
+    fail_at(name.position, fmt::format("unknown {} '{}'{}", is_call ? "function" : "name", name.text,
+                                       base::suggestion(name.text, candidates)));
+  }
+  if (is_call) fail_at(name.position, fmt::format("'{}' is not a function (is a '*' missing?)", name.text));
+  return located(name.position, [&]() -> Expr {
+    if (value != nullptr) return *value;
+    if (name.text == "pi") return std::numbers::pi;
+    return name.text == "x" ? spatial_coordinate(gdim) : facet_normal(gdim);
+  });
+}
+
+/// ( expression {, expression} )
+std::vector<Value> Parser::arguments(const Token& name) {
+  expect("(", "before the arguments");
+  std::vector<Value> result;
+  while (!is_symbol(")")) {
+    if (is_assignment())
+      fail_at(current().position, fmt::format("{} takes no argument by name ('{}=')", name.text, current().text));
+    result.push_back(expression());
+    if (!accept(",")) break;
+  }
+  expect(")", fmt::format("after the arguments of {}", name.text).c_str());
+  return result;
+}
+
+/// dx, dx(tag), ds((tag, tag)), dx(tag, degree=4)
+Value Parser::measure(const Token& name) {
+  std::vector<Value> tags;
+  std::optional<Value> degree;
+  if (accept("(")) {
+    while (!is_symbol(")")) {
+      if (is_assignment()) {
+        const Token key = take();
+        take();
+        if (key.text != "degree")
+          fail_at(key.position, fmt::format("{} takes tags and degree=, not '{}='", name.text, key.text));
+        degree = expression();
+      } else {
+        tags.push_back(expression());
+      }
+      if (!accept(",")) break;
+    }
+    expect(")", "after the tags of a measure");
+  }
+  return located(name.position, [&] {
+    const MeasureSum result = tagged(name.text == "dx" ? dx : ds, tags);
+    return degree ? result.with_degree(as_integer(*degree, "the quadrature degree")) : result;
+  });
+}
+
+Value Parser::defined(const Token& name, const Definition& definition) {
+  std::vector<Expr> given;
+  if (definition.is_function) {
+    const auto values = arguments(name);
+    if (values.size() != definition.parameters.size())
+      fail_at(name.position,
+              fmt::format("{}({}) takes {} argument(s), {} given", name.text, fmt::join(definition.parameters, ", "),
+                          definition.parameters.size(), values.size()));
+    located(name.position, [&] {
+      for (const auto& value : values) given.push_back(as_expr(value, fmt::format("an argument of {}", name.text)));
+      return Value{name.text};
+    });
+  } else if (is_symbol("(")) {
+    fail_at(name.position, fmt::format("'{}' is not a function (is a '*' missing?)", name.text));
+  }
+  for (const auto& known : session_.known[name.text])
+    if (known.arguments == given) return known.value;
+  Value result = read_definition(name, definition, given);
+  session_.known[name.text].push_back({std::move(given), result});
+  return result;
+}
+
+Value Parser::read_definition(const Token& name, const Definition& definition, const std::vector<Expr>& arguments) {
+  auto& active = session_.active;
+  if (std::find(active.begin(), active.end(), name.text) != active.end())
+    fail_at(name.position,
+            fmt::format("the definition '{}' uses itself ({} -> {})", name.text, fmt::join(active, " -> "), name.text));
+  std::map<std::string, Expr> locals;
+  for (std::size_t i = 0; i < arguments.size(); ++i) locals.emplace(definition.parameters[i], arguments[i]);
+  const Nesting nesting(session_, name.position);
+  active.push_back(name.text);
+  try {
+    Value result = Parser(definition.text, session_, std::move(locals)).parse();
+    active.pop_back();
+    return result;
+  } catch (const base::InputError& error) {
+    fail_at(name.position, fmt::format("in the definition of '{}', {}", name.text, error.what()));
+  }
+}
+
+} // namespace
+
+Form parse_form(std::string_view text, const Scope& scope) {
+  Session session{scope};
+  const Value value = Parser(text, session, {}).parse();
+  if (const auto* form = std::get_if<Form>(&value.content)) return *form;
+  const auto* e = std::get_if<Expr>(&value.content);
+  throw base::InputError(
+      fmt::format("the text is {}, not a form{}: a form is a sum of integrals such as inner(grad(u), grad(v))*dx",
+                  kind_text(value), e != nullptr ? fmt::format(" ('{}' lacks a measure dx or ds)", summary(*e)) : ""));
+}
+
+Expr parse_expression(std::string_view text, const Scope& scope) {
+  Session session{scope};
+  const Value value = Parser(text, session, {}).parse();
+  return as_expr(value, "the text");
+}
+
+} // namespace rafter::form
