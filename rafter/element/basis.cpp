@@ -167,13 +167,18 @@ int num_basis_functions(Shape shape, int degree) {
 
 Table product(const Table& first, const Table& second) {
   Table result{first.dim + second.dim, first.num_points, first.num_dofs * second.num_dofs, {}};
-  result.values.reserve(static_cast<std::size_t>(result.dim + 1) * result.num_points * result.num_dofs);
+  result.values.resize(static_cast<std::size_t>(result.dim + 1) * result.num_points * result.num_dofs);
+  double* entry = result.values.data();
   for (int d = 0; d <= result.dim; ++d) {
     const int of_first = d <= first.dim ? d : 0, of_second = d <= first.dim ? 0 : d - first.dim;
-    for (int q = 0; q < result.num_points; ++q)
+    for (int q = 0; q < result.num_points; ++q) {
+      const auto row = [q](const Table& table, int derivative) {
+        return &table.values[(static_cast<std::size_t>(derivative) * table.num_points + q) * table.num_dofs];
+      };
+      const double *a = row(first, of_first), *b = row(second, of_second);
       for (int j = 0; j < second.num_dofs; ++j)
-        for (int i = 0; i < first.num_dofs; ++i)
-          result.values.push_back(first(of_first, q, i) * second(of_second, q, j));
+        for (int i = 0; i < first.num_dofs; ++i) *entry++ = a[i] * b[j];
+    }
   }
   return result;
 }

@@ -47,8 +47,8 @@ bool is_tensor(Shape shape);
 /// Outward unit normal of a facet in reference coordinates.
 std::array<double, 3> reference_normal(Shape shape, int facet);
 
-/// Point of a facet in the coordinates of its cell: entity_point(shape, dim, entity, X) maps X in the entity's own
-/// reference cell (dimension dim) affinely to the cell. Rows of `points` have dim entries; result (point, dimension).
+/// Points of a sub-entity in the coordinates of its cell: maps them affinely from the entity's own reference cell. Rows
+/// of `points` have dim entries; result (point, dimension). For dim = 0 the result is the vertex, one row.
 std::vector<double> map_to_cell(Shape shape, int dim, int entity, std::span<const double> points);
 
 } // namespace rafter::element

@@ -47,6 +47,20 @@ bool is_lexicographic(std::span<const int> order) {
   return true;
 }
 
+struct Nodal {
+  std::vector<double> coefficients;
+  double condition_number;
+};
+
+/// Inverse transposed Vandermonde matrix of the nodes: row i holds function i in the orthonormal basis.
+Nodal invert_vandermonde(Shape shape, int degree, std::span<const double> nodes) {
+  const int size = num_basis_functions(shape, degree);
+  auto matrix = tabulate_orthonormal(shape, degree, nodes).values; // values first, then derivatives
+  matrix.resize(static_cast<std::size_t>(size) * size);
+  const auto inverted = inverse(matrix, size);
+  return {transposed(inverted, size), spectral_norm(matrix, size) * spectral_norm(inverted, size)};
+}
+
 } // namespace
 
 std::string_view name(Family) { return lagrange_name; }
@@ -72,21 +86,8 @@ std::vector<int> Element::closure_dofs(int dim, int entity) const {
 }
 
 std::vector<int> Element::entity_permutation(Shape entity, int orientation_code) const {
-  const auto permutation = vertex_permutation(entity, orientation_code);
-  if (entity == Shape::point) return {0};
-  const int dim = dimension(entity);
-  const auto corners = reference_vertices(entity);
-  const auto nodes = interior_nodes(entity, degree_);
-  // Symmetries of the reference entity are affine: the images of the origin and of one vertex per axis (1 and 2) fix
-  // them.
-  const auto image = [&](int vertex, int i) { return corners[permutation[vertex] * dim + i]; };
-  std::vector<double> canonical(nodes.size());
-  for (std::size_t row = 0; row < nodes.size(); row += dim)
-    for (int i = 0; i < dim; ++i) {
-      canonical[row + i] = image(0, i);
-      for (int k = 0; k < dim; ++k) canonical[row + i] += 0.5 * (nodes[row + k] + 1) * (image(k + 1, i) - image(0, i));
-    }
-  return matching_rows(canonical, nodes, dim);
+  vertex_permutation(entity, orientation_code); // refuses shapes and codes that do not exist
+  return entity_permutations_[static_cast<std::size_t>(entity)][static_cast<std::size_t>(orientation_code)];
 }
 
 Table Element::tabulate(std::span<const double> points) const {
@@ -134,14 +135,14 @@ std::shared_ptr<const Element> make_element(Family family, Shape shape, int degr
   result->num_dofs_ = num_basis_functions(shape, degree);
   auto [nodes, entity_dofs] = lagrange_nodes(shape, degree);
   result->entity_dofs_ = std::move(entity_dofs);
-  result->condition_number_ = 1;
+  for (const Shape entity : {Shape::point, Shape::interval, Shape::triangle, Shape::quadrilateral})
+    for (int code = 0; code < num_orientations(entity); ++code)
+      result->entity_permutations_[static_cast<std::size_t>(entity)].push_back(node_permutation(entity, degree, code));
   const auto shapes = factors(shape);
   if (shapes.size() == 1) {
-    const auto vandermonde = tabulate_orthonormal(shape, degree, nodes).values;
-    const auto matrix = std::span(vandermonde).first(static_cast<std::size_t>(result->num_dofs_) * result->num_dofs_);
-    const auto inverted = inverse({matrix.begin(), matrix.end()}, result->num_dofs_);
-    result->coefficients_ = transposed(inverted, result->num_dofs_);
-    result->condition_number_ = spectral_norm(matrix, result->num_dofs_) * spectral_norm(inverted, result->num_dofs_);
+    auto [coefficients, condition_number] = invert_vandermonde(shape, degree, nodes);
+    result->coefficients_ = std::move(coefficients);
+    result->condition_number_ = condition_number;
   } else {
     std::vector<double> in_product;
     int dim = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <array>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -67,6 +68,7 @@ private:
   int degree_ = 0, num_dofs_ = 0;
   std::vector<double> nodes_;
   std::vector<std::vector<std::vector<int>>> entity_dofs_;
+  std::array<std::vector<std::vector<int>>, 4> entity_permutations_; ///< [point to quadrilateral][orientation code]
   std::vector<std::shared_ptr<const Element>> factors_; ///< elements of which this is the product; else empty
   std::vector<int> product_index_;                      ///< position of each dof in the product of the factors
   std::vector<double> coefficients_; ///< no product: inverse transposed Vandermonde, basis = coefficients * orthonormal

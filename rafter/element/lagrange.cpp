@@ -7,25 +7,37 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/element/basis.hpp>
+#include <rafter/element/orientation.hpp>
 #include <rafter/element/quadrature.hpp>
 
 namespace rafter::element {
 namespace {
 
+/// Gauss-Lobatto points in [0,1] of every degree from 1 up to the given one: lines[degree].
+using Lines = std::vector<std::vector<double>>;
+
+Lines lobatto_lines(int degree) {
+  Lines result(1);
+  for (int p = 1; p <= degree; ++p) {
+    auto& line = result.emplace_back(gauss_lobatto(p + 1).points);
+    for (double& x : line) x = 0.5 * (1 + x);
+  }
+  return result;
+}
+
 /// Barycentric coordinates of the recursive node with this multi-index: the mean of the nodes found by leaving out one
 /// index at a time, weighted by the Gauss-Lobatto point in [0,1] at the sum of the remaining indices.
-std::vector<double> recursive_node(const std::vector<int>& index) {
+std::vector<double> recursive_node(const std::vector<int>& index, const Lines& lines) {
   if (index.size() == 1) return {1};
   const int degree = std::accumulate(index.begin(), index.end(), 0);
-  const auto line = gauss_lobatto(degree + 1).points;
   std::vector<double> result(index.size(), 0.);
   double total = 0;
   for (std::size_t skipped = 0; skipped < index.size(); ++skipped) {
-    const double weight = 0.5 * (1 + line[degree - index[skipped]]);
     if (degree == index[skipped]) continue; // nothing is left, the weight is 0
+    const double weight = lines[degree][degree - index[skipped]];
     std::vector<int> rest = index;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(skipped));
-    const auto node = recursive_node(rest);
+    const auto node = recursive_node(rest, lines);
     for (std::size_t k = 0; k < node.size(); ++k) result[k < skipped ? k : k + 1] += weight * node[k];
     total += weight;
   }
@@ -34,21 +46,23 @@ std::vector<double> recursive_node(const std::vector<int>& index) {
 }
 
 std::vector<double> triangle_interior(int degree) {
+  const Lines lines = lobatto_lines(degree);
   std::vector<double> result;
   for (int j = 1; j < degree; ++j)
     for (int i = 1; i < degree - j; ++i) {
-      const auto b = recursive_node({degree - i - j, i, j});
+      const auto b = recursive_node({degree - i - j, i, j}, lines);
       result.insert(result.end(), {2 * b[1] - 1, 2 * b[2] - 1});
     }
   return result;
 }
 
 std::vector<double> tetrahedron_interior(int degree) {
+  const Lines lines = lobatto_lines(degree);
   std::vector<double> result;
   for (int k = 1; k < degree; ++k)
     for (int j = 1; j < degree - k; ++j)
       for (int i = 1; i < degree - j - k; ++i) {
-        const auto b = recursive_node({degree - i - j - k, i, j, k});
+        const auto b = recursive_node({degree - i - j - k, i, j, k}, lines);
         result.insert(result.end(), {2 * b[1] - 1, 2 * b[2] - 1, 2 * b[3] - 1});
       }
   return result;
@@ -57,9 +71,10 @@ std::vector<double> tetrahedron_interior(int degree) {
 /// Layer k holds (degree-k-1)^2 nodes. Node (i,j) takes its first collapsed coordinate from node (i,k) of the
 /// triangular faces along x, its second from node (j,k) of those along y, and its height from both.
 std::vector<double> pyramid_interior(int degree) {
+  const Lines lines = lobatto_lines(degree);
   std::vector<double> result;
   for (int k = 1; k < degree; ++k) {
-    const auto on_face = [degree, k](int i) { return recursive_node({degree - k - i, i, k}); };
+    const auto on_face = [degree, k, &lines](int i) { return recursive_node({degree - k - i, i, k}, lines); };
     for (int j = 1; j < degree - k; ++j)
       for (int i = 1; i < degree - k; ++i) {
         const auto bx = on_face(i), by = on_face(j);
@@ -146,6 +161,24 @@ std::vector<double> interior_nodes(Shape shape, int degree) {
     axis += dimension(factor);
   }
   return result;
+}
+
+std::vector<int> node_permutation(Shape entity, int degree, int orientation_code) {
+  const auto permutation = vertex_permutation(entity, orientation_code);
+  if (entity == Shape::point) return {0};
+  const int dim = dimension(entity);
+  const auto corners = reference_vertices(entity);
+  const auto nodes = interior_nodes(entity, degree);
+  // Symmetries of the reference entity are affine: the images of the origin and of one vertex per axis (1 and 2) fix
+  // them.
+  const auto image = [&](int vertex, int i) { return corners[permutation[vertex] * dim + i]; };
+  std::vector<double> canonical(nodes.size());
+  for (std::size_t row = 0; row < nodes.size(); row += dim)
+    for (int i = 0; i < dim; ++i) {
+      canonical[row + i] = image(0, i);
+      for (int k = 0; k < dim; ++k) canonical[row + i] += 0.5 * (nodes[row + k] + 1) * (image(k + 1, i) - image(0, i));
+    }
+  return matching_rows(canonical, nodes, dim);
 }
 
 LagrangeNodes lagrange_nodes(Shape shape, int degree) {

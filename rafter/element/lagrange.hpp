@@ -25,6 +25,10 @@ std::vector<double> interior_nodes(Shape shape, int degree);
 /// lexicographic, of the others by vertices, edges, faces, interior.
 LagrangeNodes lagrange_nodes(Shape shape, int degree);
 
+/// Canonical position of each interior node of an entity that is seen with an orientation code (orientation.hpp): the
+/// image of the node under the symmetry that moves the vertices. The single node of a point stays where it is.
+std::vector<int> node_permutation(Shape entity, int degree, int orientation_code);
+
 /// For each of the points (point, dim) the row of `among` at the same place; throws InternalError when there is none.
 std::vector<int> matching_rows(std::span<const double> points, std::span<const double> among, int dim);
 
