@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "../property/space_meshes.hpp"
+#include <tests/support/space_meshes.hpp>
 
 namespace rafter {
 namespace {

@@ -6,7 +6,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/space/evaluate.hpp>
 
-#include "../property/space_meshes.hpp"
+#include <tests/support/space_meshes.hpp>
 
 namespace rafter {
 namespace {

@@ -7,7 +7,7 @@
 #include <rafter/element/quadrature.hpp>
 #include <rafter/space/evaluate.hpp>
 
-#include "space_meshes.hpp"
+#include <tests/support/space_meshes.hpp>
 
 /// Functions of the space are continuous across facets, and the space contains the polynomials of its degree.
 namespace rafter {

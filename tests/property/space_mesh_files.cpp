@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <map>
 
-#include "space_meshes.hpp"
+#include <tests/support/space_meshes.hpp>
 
 /// Conformity on meshes that other programs wrote (unstructured, curved, mixed) and on refined ones.
 namespace rafter {

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "space_meshes.hpp"
+#include <tests/support/space_meshes.hpp>
 
 /// Laws of the numbering on every shape and degree, on plain meshes and on scrambled ones (vertices renumbered, cells
 /// turned).

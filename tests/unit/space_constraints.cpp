@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "../property/space_meshes.hpp"
+#include <tests/support/space_meshes.hpp>
 
 namespace rafter {
 namespace {

@@ -4,7 +4,7 @@
 #include <rafter/space/evaluate.hpp>
 #include <rafter/space/layout.hpp>
 
-#include "../property/space_meshes.hpp"
+#include <tests/support/space_meshes.hpp>
 
 namespace rafter {
 namespace {
