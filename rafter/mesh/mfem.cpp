@@ -132,8 +132,9 @@ MfemDofs read_nodes(Cursor& in, const MfemCells& cells, int dim, std::int32_t nu
   // Every dof takes at least two bytes of text per component: refuse files that are too short before numbering the
   // dofs.
   in.checked_count(static_cast<std::int64_t>(cells.size()), "the number of nodes (at least one per cell)", 1);
-  auto dofs = collection.is_continuous ? mfem_h1_dofs(cells, dim, num_vertices, collection.degree)
-                                       : mfem_l2_dofs(cells, collection.degree);
+  auto dofs = collection.is_continuous
+                  ? mfem_h1_dofs(cells, dim, num_vertices, collection.degree, collection.spacing == Spacing::equispaced)
+                  : mfem_l2_dofs(cells, collection.degree);
   const auto count = in.checked_count(dofs.count, "the number of nodes", 2 * static_cast<std::size_t>(dim));
   read_coordinates(in, count, static_cast<std::size_t>(dim), ordering == 0, raw);
   return dofs;

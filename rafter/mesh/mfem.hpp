@@ -32,8 +32,9 @@ struct MfemDofs {
 };
 
 /// MFEM's H1 spaces: vertices, then edges, faces, cells, each in order of first appearance; edges run from the lower to
-/// the higher vertex number, faces as the first cell that has them lists their corners.
-MfemDofs mfem_h1_dofs(const MfemCells& cells, int dim, std::int32_t num_vertices, int degree);
+/// the higher vertex number, faces as the first cell that has them lists their corners. `is_legacy`: the collection
+/// "Cubic", which numbers the inner dofs of hexahedra in the order of the corners instead of lexicographically.
+MfemDofs mfem_h1_dofs(const MfemCells& cells, int dim, std::int32_t num_vertices, int degree, bool is_legacy);
 
 /// MFEM's L2 spaces: cell after cell, lexicographic (x fastest) in each.
 MfemDofs mfem_l2_dofs(const MfemCells& cells, int degree);

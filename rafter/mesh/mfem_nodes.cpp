@@ -109,6 +109,12 @@ public:
         dofs_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(next++);
   }
 
+  /// Numbers what is left in the order of the corners of the inner lattice.
+  void place_rest_by_corners(std::int64_t& next) {
+    for (auto& dof : dofs_) // the inner points come last, by corners
+      if (dof == -1) dof = static_cast<std::int32_t>(next++);
+  }
+
   void clear() { std::fill(dofs_.begin(), dofs_.end(), -1); }
   std::vector<std::int32_t> take() { return std::move(dofs_); }
 
@@ -127,7 +133,7 @@ private:
 
 } // namespace
 
-MfemDofs mfem_h1_dofs(const MfemCells& cells, int dim, std::int32_t num_vertices, int degree) {
+MfemDofs mfem_h1_dofs(const MfemCells& cells, int dim, std::int32_t num_vertices, int degree, bool is_legacy) {
   const bool has_edges = degree > 1 && dim >= 2, has_faces = degree > 1 && dim == 3;
   EntityTable edges(num_vertices, degree);
   for (std::size_t c = 0; c < cells.size() && has_edges; ++c)
@@ -144,7 +150,10 @@ MfemDofs mfem_h1_dofs(const MfemCells& cells, int dim, std::int32_t num_vertices
       for (const auto& edge : entities(local.edges, cells.of(c))) dofs.place(edges.find(edge));
     if (has_faces)
       for (const auto& face : entities(local.faces, cells.of(c))) dofs.place(faces.find(face));
-    dofs.place_rest(result.count);
+    if (is_legacy && cells.shapes[c] == Shape::hexahedron)
+      dofs.place_rest_by_corners(result.count);
+    else
+      dofs.place_rest(result.count);
     result.cells.push_back(dofs.take());
   }
   return result;

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <rafter/mesh/mesh.hpp>
+
+namespace rafter::mesh {
+
+/// The whole file as text. Both throw InputError for meshes that the format cannot hold.
+std::string mfem_text(const Mesh& mesh); ///< degree 1; names of tags are lost, the format has none
+std::string gmsh_text(const Mesh& mesh); ///< version 4.1, degree up to 4; names without entities are kept
+
+/// Coordinates of the vertices, shape (vertex, 3), padded with zeros. Throws InputError when cells disagree about a
+/// vertex (periodic meshes), which no format written here can hold.
+std::vector<double> vertex_coordinates(const Mesh& mesh);
+
+/// Tagged facets as facets of cells (of one of the cells, for interior facets) with their tags, in the order of the
+/// cells.
+std::vector<std::pair<FacetRef, std::int32_t>> tagged_cell_facets(const Mesh& mesh);
+
+} // namespace rafter::mesh
