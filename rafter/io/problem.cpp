@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/io/problem.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+
+#include <rafter/base/error.hpp>
+#include <rafter/io/problem_sections.hpp>
+
+namespace rafter::io {
+namespace {
+
+constexpr std::uintmax_t max_file_bytes = 4 << 20; ///< a problem file is written by people
+
+std::string read_text(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) throw base::InputError(fmt::format("{}: no such file", path));
+  if (!std::filesystem::is_regular_file(status))
+    throw base::InputError(fmt::format("{}: not a file; accepted is a problem file (TOML)", path));
+  const auto size = std::filesystem::file_size(path, error);
+  if (!error && size > max_file_bytes)
+    throw base::InputError(
+        fmt::format("{}: {} bytes; a problem file (TOML) has at most {}", path, size, max_file_bytes));
+  std::ifstream file(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file.is_open() || file.bad()) throw base::InputError(fmt::format("{}: cannot be read (permission?)", path));
+  return text;
+}
+
+const std::vector<std::string> section_names{"title",        "mesh",        "numerics", "fields",
+                                             "coefficients", "definitions", "forms",    "dirichlet",
+                                             "solver",       "functionals", "check",    "output"};
+
+/// A section that may be absent.
+template <class Read> void read_optional(const TableReader& root, const char* name, Read read) {
+  if (const Value* section = root.find(name)) read(TableReader(*section, name));
+}
+
+void require_content(const Value& root, std::string_view text, const std::string& source) {
+  if (!root.keys.empty()) return;
+  const bool is_blank = text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  throw base::InputError(fmt::format("{}: {}; a problem needs at least [mesh], [fields] and [forms]", source,
+                                     is_blank ? "the file is empty" : "the file has no keys"));
+}
+
+Problem read_sections(const Value& value, const std::string& source, const std::string& directory) {
+  const TableReader root(value, "");
+  root.accept_only(section_names);
+  Problem problem;
+  problem.source = source;
+  problem.title = root.string("title").value_or("");
+  read_mesh_section(TableReader(root.require("mesh", "a table with file or box"), "mesh"), directory, problem);
+  read_fields(TableReader(root.require("fields", "tables [fields.NAME]"), "fields"), problem);
+  read_optional(root, "numerics", [&](const TableReader& table) { read_numerics(table, problem); });
+  read_optional(root, "coefficients", [&](const TableReader& table) { read_coefficients(table, problem); });
+  read_optional(root, "definitions", [&](const TableReader& table) { read_definitions(table, problem); });
+  read_forms(TableReader(root.require("forms", "a table with a and L"), "forms"), problem);
+  if (const Value* list = root.find("dirichlet")) read_dirichlet(*list, problem);
+  problem.solver.control.rtol = 1e-8;
+  read_optional(root, "solver", [&](const TableReader& table) { read_solver(table, problem); });
+  read_optional(root, "functionals", [&](const TableReader& table) { read_functionals(table, problem); });
+  read_optional(root, "check", [&](const TableReader& table) { read_check(table, problem); });
+  read_optional(root, "output", [&](const TableReader& table) { read_output(table, problem); });
+  return problem;
+}
+
+} // namespace
+
+int Problem::max_degree() const {
+  int result = 0;
+  for (const auto& field : fields) result = std::max(result, field.degree);
+  return result;
+}
+
+std::string Problem::test_name(std::size_t field) const { return fields.size() == 1 ? "v" : "v_" + fields[field].name; }
+
+Problem parse_problem(std::string_view text, const std::string& source, const std::string& directory,
+                      std::span<const std::string> overrides) {
+  Value root = parse_toml(text, source);
+  require_content(root, text, source);
+  for (const auto& assignment : overrides) apply_override(root, assignment);
+  return read_sections(root, source, directory);
+}
+
+Problem read_problem(const std::string& path, std::span<const std::string> overrides) {
+  return parse_problem(read_text(path), path, std::filesystem::path(path).parent_path().string(), overrides);
+}
+
+} // namespace rafter::io

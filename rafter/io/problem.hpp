@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rafter/element/element.hpp>
+#include <rafter/element/quadrature.hpp>
+#include <rafter/io/value.hpp>
+#include <rafter/mesh/mesh.hpp>
+#include <rafter/solve/solver.hpp>
+
+/// The problem file (TOML) as plain data, completely validated except for the expressions, which stay text with their
+/// place in the file: the form parser reads them later and reports its errors with `Expression::at`.
+namespace rafter::io {
+
+/// An expression of the form language, or a number (whose text reads back as the same number).
+struct Expression {
+  std::string text;
+  std::optional<double> number; ///< given as a number
+  Location location;            ///< of the first character of the text
+  /// Place of a character of the text (bytes from 0); exact as long as the file writes it without escapes.
+  Location at(std::size_t offset) const;
+};
+
+/// A scalar, vector or matrix of expressions.
+struct TensorExpression {
+  std::vector<int> shape;             ///< {} scalar, {n} vector, {n, m} matrix
+  std::vector<Expression> components; ///< row-major
+  Location location;
+  bool is_constant() const;           ///< only numbers
+  std::vector<double> values() const; ///< of a constant, shape (component)
+};
+
+struct MeshSource {
+  std::string file; ///< path to open; empty: `box`
+  std::optional<mesh::BoxOptions> box;
+  int refine = 0; ///< uniform refinements, 0 to 10
+  Location location;
+};
+
+/// Points per direction: a number, or the degree of the fields plus something.
+struct PointsRule {
+  bool is_relative = false;
+  int number = 0; ///< of points, or what is added to the highest degree of the fields
+  int points(int degree) const { return is_relative ? degree + number : number; }
+};
+
+struct Numerics {
+  element::QuadratureKind quadrature = element::QuadratureKind::gauss;
+  std::optional<PointsRule> points; ///< with `degree` absent
+  std::optional<int> degree;        ///< that the rule integrates exactly; neither: from the form
+  std::optional<int> max_degree;    ///< cap of degrees that are taken from the form
+};
+
+struct Field {
+  std::string name;
+  int components = 0; ///< 0: scalar
+  int degree = 1;
+  element::Family family = element::Family::lagrange;
+  Location location;
+  int num_components() const { return components == 0 ? 1 : components; }
+};
+
+struct Coefficient {
+  std::string name;
+  TensorExpression value; ///< constant numbers or expressions; unused with by_tag
+  bool is_by_tag = false;
+  /// Cell tag (number as text, or name of a physical group) -> numbers; all of one shape (that of `value`, which is
+  /// empty of components).
+  std::vector<std::pair<std::string, TensorExpression>> by_tag;
+  Location location;
+};
+
+/// name = expression, or name(parameters) = expression.
+struct Definition {
+  std::string name;
+  bool is_function = false;
+  std::vector<std::string> parameters;
+  Expression expression;
+  Location location;
+};
+
+struct Forms {
+  Expression a;
+  std::optional<Expression> L; ///< absent: zero
+};
+
+struct Dirichlet {
+  std::size_t field = 0;          ///< index in Problem::fields
+  bool is_all = false;            ///< the whole boundary
+  std::vector<std::string> tags;  ///< numbers as text, or names of physical groups
+  std::vector<int> components;    ///< constrained ones, ascending as given; empty: all
+  std::vector<Expression> values; ///< one per constrained component
+  Location location;
+};
+
+struct Functional {
+  std::string name;
+  Expression form;
+};
+
+struct Check {
+  std::vector<std::pair<std::size_t, std::vector<Expression>>> exact; ///< field index, one expression per component
+  std::optional<double> max_l2_error, max_h1_error; ///< relative; of every field with an exact solution
+};
+
+struct Output {
+  std::string file; ///< empty: no output
+  Location location;
+};
+
+struct Problem {
+  std::string source; ///< the problem file, for messages
+  std::string title;
+  MeshSource mesh;
+  Numerics numerics;
+  std::vector<Field> fields; ///< in the order of the file
+  std::vector<Coefficient> coefficients;
+  std::vector<Definition> definitions; ///< in the order of the file
+  Forms forms;
+  std::vector<Dirichlet> dirichlet;
+  solve::SolverOptions solver; ///< rtol defaults to 1e-8
+  std::vector<Functional> functionals;
+  Check check;
+  Output output;
+
+  int max_degree() const; ///< highest degree of the fields
+  /// Name of the test function of a field: "v" of the only one, else "v_" and the field's name.
+  std::string test_name(std::size_t field) const;
+};
+
+/// Reads and validates a problem file; `overrides` as for --set, in order. Paths of meshes are relative to the file's
+/// folder. Throws InputError "file:line:column: key solver.rtol: found ..., accepted is ...".
+Problem read_problem(const std::string& path, std::span<const std::string> overrides = {});
+
+/// The same from text; `directory` is where paths start from ("" = current).
+Problem parse_problem(std::string_view text, const std::string& source, const std::string& directory = "",
+                      std::span<const std::string> overrides = {});
+
+} // namespace rafter::io

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sections coefficients, definitions, forms and functionals.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/io/problem_sections.hpp>
+
+namespace rafter::io {
+namespace {
+
+/// Names with a meaning in forms; `v` and `v_NAME` are checked by rule.
+const std::vector<std::string> reserved_names{"x",
+                                              "n",
+                                              "pi",
+                                              "dx",
+                                              "ds",
+                                              "dS",
+                                              "I",
+                                              "Identity",
+                                              "grad",
+                                              "div",
+                                              "curl",
+                                              "rot",
+                                              "sym",
+                                              "skew",
+                                              "dev",
+                                              "tr",
+                                              "det",
+                                              "inv",
+                                              "cofac",
+                                              "transpose",
+                                              "dot",
+                                              "inner",
+                                              "outer",
+                                              "cross",
+                                              "derivative",
+                                              "action",
+                                              "as_vector",
+                                              "as_matrix",
+                                              "conditional",
+                                              "lt",
+                                              "le",
+                                              "gt",
+                                              "ge",
+                                              "eq",
+                                              "ne",
+                                              "And",
+                                              "Or",
+                                              "Not",
+                                              "sqrt",
+                                              "exp",
+                                              "ln",
+                                              "log",
+                                              "sin",
+                                              "cos",
+                                              "tan",
+                                              "asin",
+                                              "acos",
+                                              "atan",
+                                              "atan2",
+                                              "atan_2",
+                                              "sinh",
+                                              "cosh",
+                                              "tanh",
+                                              "abs",
+                                              "sign",
+                                              "pow",
+                                              "min",
+                                              "max",
+                                              "min_value",
+                                              "max_value",
+                                              "exterior_facet",
+                                              "FacetNormal",
+                                              "SpatialCoordinate",
+                                              "nabla_grad",
+                                              "nabla_div",
+                                              "elem_mult",
+                                              "variable",
+                                              "diff",
+                                              "max_l2_error",
+                                              "max_h1_error"}; // the last two: keys beside the fields in [check]
+
+std::string normalised_tag(const Value::Key& key, const std::string& path) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const bool is_number = !key.name.empty() && std::all_of(key.name.begin(), key.name.end(), is_digit);
+  if (base::trimmed(key.name).empty() || (is_number && key.name.size() > 9))
+    refuse(key.location, path,
+           fmt::format("\"{}\" is no tag; accepted is a number or the name of a physical group", key.name));
+  return is_number ? std::to_string(base::parse_integer(key.name)) : key.name;
+}
+
+void read_by_tag(const Value& value, const std::string& path, Coefficient& coefficient) {
+  const TableReader table(value, path);
+  if (value.keys.empty()) refuse_value(value, path, "a table { tag = number, ... } with at least one tag");
+  coefficient.is_by_tag = true;
+  for (std::size_t i = 0; i < value.keys.size(); ++i) {
+    const std::string tag = normalised_tag(value.keys[i], path), tag_path = path + "." + value.keys[i].name;
+    for (const auto& entry : coefficient.by_tag)
+      if (entry.first == tag) refuse(value.keys[i].location, tag_path, fmt::format("tag {} is given twice", tag));
+    TensorExpression tensor = read_tensor(value.items[i], tag_path);
+    if (!tensor.is_constant()) refuse_value(value.items[i], tag_path, "numbers (an expression may not vary by tag)");
+    if (i > 0 && tensor.shape != coefficient.by_tag[0].second.shape)
+      refuse_value(value.items[i], tag_path,
+                   fmt::format("a value of the same shape as that of tag {}", coefficient.by_tag[0].first));
+    coefficient.by_tag.emplace_back(tag, std::move(tensor));
+  }
+  coefficient.value.shape = coefficient.by_tag[0].second.shape;
+  coefficient.value.location = value.location;
+}
+
+Coefficient read_coefficient(const std::string& name, const Value& value, const Location& location) {
+  Coefficient coefficient{.name = name, .location = location};
+  const std::string path = "coefficients." + name;
+  if (value.kind == Value::Kind::table) {
+    const TableReader table(value, path);
+    table.accept_only(std::vector<std::string>{"by_tag"});
+    read_by_tag(table.require("by_tag", "a table { tag = number, ... }"), path + ".by_tag", coefficient);
+    return coefficient;
+  }
+  if (value.kind == Value::Kind::boolean || value.kind == Value::Kind::date)
+    refuse_value(value, path,
+                 "a number, an expression (string), a list of these, or { by_tag = { tag = number, ... } }");
+  coefficient.value = read_tensor(value, path);
+  return coefficient;
+}
+
+/// name or name(a, b).
+Definition read_signature(const std::string& text, const Location& location) {
+  const std::string path = "definitions.\"" + text + "\"";
+  constexpr auto accepted = "accepted is name = \"expression\" or \"name(a, b)\" = \"expression\"";
+  Definition definition{.location = location};
+  const auto open = text.find('(');
+  definition.name = std::string(base::trimmed(text.substr(0, open)));
+  definition.is_function = open != std::string::npos;
+  if (!is_identifier(definition.name))
+    refuse(location, path, fmt::format("'{}' is not a name; {}", definition.name, accepted));
+  if (!definition.is_function) return definition;
+  const auto tail = base::trimmed(std::string_view(text).substr(open + 1));
+  if (!tail.ends_with(')')) refuse(location, path, fmt::format("no closing parenthesis at the end; {}", accepted));
+  for (const auto& part : base::split(tail.substr(0, tail.size() - 1), ',')) {
+    const std::string parameter(base::trimmed(part));
+    if (!is_identifier(parameter))
+      refuse(location, path, fmt::format("'{}' is not a parameter name; {}", parameter, accepted));
+    if (std::find(definition.parameters.begin(), definition.parameters.end(), parameter) != definition.parameters.end())
+      refuse(location, path, fmt::format("parameter '{}' is given twice", parameter));
+    definition.parameters.push_back(parameter);
+  }
+  return definition;
+}
+
+Expression read_form(const Value& value, const std::string& path) {
+  if (value.kind != Value::Kind::string || base::trimmed(value.text).empty())
+    refuse_value(value, path, "a form as text, such as \"inner(grad(u), grad(v))*dx\"");
+  return read_expression(value, path);
+}
+
+bool is_test_name(const std::string& name, const Problem& problem) {
+  if (name == "v") return true;
+  return std::any_of(problem.fields.begin(), problem.fields.end(),
+                     [&](const Field& field) { return name == "v_" + field.name; });
+}
+
+} // namespace
+
+void require_free_name(const std::string& name, const Location& location, std::string_view path,
+                       const Problem& problem) {
+  if (!is_identifier(name))
+    refuse(location, path,
+           fmt::format("'{}' is not a name: accepted are letters, digits and _, not starting with a digit", name));
+  if (is_test_name(name, problem)) refuse(location, path, fmt::format("'{}' is the name of a test function", name));
+  if (std::find(reserved_names.begin(), reserved_names.end(), name) != reserved_names.end())
+    refuse(location, path, fmt::format("'{}' has a meaning of its own in forms; choose another name", name));
+  const auto has_name = [&](const auto& entry) { return entry.name == name; };
+  if (std::any_of(problem.fields.begin(), problem.fields.end(), has_name))
+    refuse(location, path, fmt::format("'{}' is the name of a field already", name));
+  if (std::any_of(problem.coefficients.begin(), problem.coefficients.end(), has_name))
+    refuse(location, path, fmt::format("'{}' is the name of a coefficient already", name));
+  if (std::any_of(problem.definitions.begin(), problem.definitions.end(), has_name))
+    refuse(location, path, fmt::format("'{}' is defined already", name));
+}
+
+void read_coefficients(const TableReader& table, Problem& problem) {
+  for (std::size_t i = 0; i < table.value().keys.size(); ++i) {
+    const auto& [name, location] = table.value().keys[i];
+    require_free_name(name, location, "coefficients." + name, problem);
+    problem.coefficients.push_back(read_coefficient(name, table.value().items[i], location));
+  }
+}
+
+void read_definitions(const TableReader& table, Problem& problem) {
+  for (std::size_t i = 0; i < table.value().keys.size(); ++i) {
+    const auto& [text, location] = table.value().keys[i];
+    Definition definition = read_signature(text, location);
+    require_free_name(definition.name, location, "definitions." + definition.name, problem);
+    definition.expression = read_expression(table.value().items[i], "definitions." + definition.name);
+    problem.definitions.push_back(std::move(definition));
+  }
+}
+
+void read_forms(const TableReader& table, Problem& problem) {
+  table.accept_only(std::vector<std::string>{"a", "L", "F"});
+  if (const Value* residual = table.find("F"))
+    refuse(residual->location, "forms.F",
+           "residual forms (Newton's method) are not available in this version; available: a bilinear form a and a "
+           "linear form L");
+  problem.forms.a = read_form(table.require("a", "the bilinear form as text"), "forms.a");
+  if (const Value* load = table.find("L")) problem.forms.L = read_form(*load, "forms.L");
+}
+
+void read_functionals(const TableReader& table, Problem& problem) {
+  for (std::size_t i = 0; i < table.value().keys.size(); ++i) {
+    const auto& [name, location] = table.value().keys[i];
+    if (!is_identifier(name)) refuse(location, "functionals", fmt::format("'{}' is not a name", name));
+    problem.functionals.push_back({name, read_form(table.value().items[i], "functionals." + name)});
+  }
+}
+
+} // namespace rafter::io

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <rafter/io/problem.hpp>
+#include <rafter/io/table_reader.hpp>
+
+/// The sections of a problem file, one function each; what they read goes into the problem. Later ones use what earlier
+/// ones left.
+namespace rafter::io {
+
+void read_mesh_section(const TableReader& table, const std::string& directory, Problem& problem);
+void read_numerics(const TableReader& table, Problem& problem);
+void read_fields(const TableReader& table, Problem& problem);
+void read_coefficients(const TableReader& table, Problem& problem);
+void read_definitions(const TableReader& table, Problem& problem);
+void read_forms(const TableReader& table, Problem& problem);
+void read_dirichlet(const Value& list, Problem& problem);
+void read_solver(const TableReader& table, Problem& problem);
+void read_functionals(const TableReader& table, Problem& problem);
+void read_check(const TableReader& table, Problem& problem);
+void read_output(const TableReader& table, Problem& problem);
+
+/// A number or a string. Throws InputError for anything else, empty strings and numbers that are not finite.
+Expression read_expression(const Value& value, std::string_view path);
+/// The same for a list of them (vector) and a list of equal lists (matrix).
+TensorExpression read_tensor(const Value& value, std::string_view path);
+/// A tag as text: an integer, or a string that is not blank.
+std::string read_tag(const Value& value, std::string_view path);
+
+/// Throws InputError unless the name is an identifier that the form language leaves free and that no other section
+/// uses.
+void require_free_name(const std::string& name, const Location& location, std::string_view path,
+                       const Problem& problem);
+
+} // namespace rafter::io

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sections dirichlet, solver and check.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/io/problem_sections.hpp>
+
+namespace rafter::io {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+std::vector<std::string> field_names(const Problem& problem) {
+  std::vector<std::string> names;
+  for (const auto& field : problem.fields) names.push_back(field.name);
+  return names;
+}
+
+std::size_t read_field_name(const TableReader& table, const Problem& problem) {
+  const auto names = field_names(problem);
+  if (!table.find("field") && names.size() == 1) return 0;
+  const Value& value = table.require("field", "the name of a field: " + base::join(names, ", "));
+  const auto found = std::find(names.begin(), names.end(), read_string(value, table.path("field")));
+  if (found == names.end()) refuse_name(value, table.path("field"), names);
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+void read_tags(const TableReader& table, Dirichlet& condition) {
+  const Value& value = table.require("tags", "a list of tags (numbers or names of physical groups), or \"all\"");
+  const std::string path = table.path("tags");
+  condition.is_all = value.kind == Value::Kind::string && value.text == "all";
+  if (condition.is_all) return;
+  if (value.kind != Value::Kind::array) {
+    condition.tags = {read_tag(value, path)};
+    return;
+  }
+  if (value.items.empty()) refuse_value(value, path, "a list with at least one tag, or \"all\"");
+  for (const auto& item : value.items) {
+    condition.tags.push_back(read_tag(item, path));
+    if (std::count(condition.tags.begin(), condition.tags.end(), condition.tags.back()) > 1)
+      refuse(item.location, path, fmt::format("tag {} is given twice", condition.tags.back()));
+  }
+}
+
+void read_components(const TableReader& table, const Field& field, Dirichlet& condition) {
+  const Value* value = table.find("components");
+  if (!value) return;
+  const std::string path = table.path("components");
+  if (value->kind != Value::Kind::array || value->items.empty())
+    refuse_value(*value, path, fmt::format("a list of components from 0 to {}", field.num_components() - 1));
+  for (const auto& item : value->items) {
+    const int component = read_integer(item, path, 0, field.num_components() - 1);
+    if (std::count(condition.components.begin(), condition.components.end(), component) > 0)
+      refuse(item.location, path, fmt::format("component {} is given twice", component));
+    condition.components.push_back(component);
+  }
+}
+
+/// One expression per component: a single value for one component, else a list.
+std::vector<Expression> read_values(const Value& value, const std::string& path, int count) {
+  const std::string accepted =
+      count == 1 ? "a number or an expression (string)"
+                 : fmt::format("a list of {} numbers or expressions (strings), one per component", count);
+  if (value.kind != Value::Kind::array) {
+    if (count != 1) refuse_value(value, path, accepted);
+    return {read_expression(value, path)};
+  }
+  if (value.items.size() != static_cast<std::size_t>(count)) refuse_value(value, path, accepted);
+  std::vector<Expression> result;
+  for (std::size_t i = 0; i < value.items.size(); ++i)
+    result.push_back(read_expression(value.items[i], fmt::format("{}[{}]", path, i)));
+  return result;
+}
+
+/// Runs a look-up that throws InputError and puts the place before its message.
+template <class Lookup> void require_known(const Value& value, std::string_view path, Lookup lookup) {
+  try {
+    lookup(read_string(value, path));
+  } catch (const base::InputError& error) {
+    if (value.kind != Value::Kind::string) throw;
+    refuse(value.location, path, error.what());
+  }
+}
+
+void read_chebyshev(const TableReader& table, solve::ChebyshevParameters& parameters) {
+  table.accept_only(std::vector<std::string>{"degree", "eigenvalue_ratio", "safety_factor", "estimate_iterations"});
+  parameters.degree = table.integer("degree", 1, 50).value_or(parameters.degree);
+  parameters.eigenvalue_ratio =
+      table.number("eigenvalue_ratio", 1, infinity, true).value_or(parameters.eigenvalue_ratio);
+  parameters.safety_factor = table.number("safety_factor", 1, 10).value_or(parameters.safety_factor);
+  parameters.estimate_iterations =
+      table.integer("estimate_iterations", 1, 1000).value_or(parameters.estimate_iterations);
+}
+
+solve::Side read_side(const TableReader& table) {
+  const Value* value = table.find("side");
+  if (!value) return solve::Side::right;
+  static const std::vector<std::string> known{"right", "left"};
+  const std::string text = read_string(*value, table.path("side"));
+  if (text != known[0] && text != known[1]) refuse_name(*value, table.path("side"), known);
+  return text == "left" ? solve::Side::left : solve::Side::right;
+}
+
+} // namespace
+
+void read_dirichlet(const Value& list, Problem& problem) {
+  if (list.kind != Value::Kind::array) refuse_value(list, "dirichlet", "a list of tables [[dirichlet]]");
+  for (std::size_t i = 0; i < list.items.size(); ++i) {
+    const TableReader table(list.items[i], fmt::format("dirichlet[{}]", i));
+    table.accept_only(std::vector<std::string>{"field", "tags", "value", "components"});
+    Dirichlet condition{.location = list.items[i].location};
+    condition.field = read_field_name(table, problem);
+    const Field& field = problem.fields[condition.field];
+    read_tags(table, condition);
+    read_components(table, field, condition);
+    const int count =
+        condition.components.empty() ? field.num_components() : static_cast<int>(condition.components.size());
+    const Value& value = table.require("value", "a number, an expression (string) or a list of these");
+    condition.values = read_values(value, table.path("value"), count);
+    problem.dirichlet.push_back(std::move(condition));
+  }
+}
+
+void read_solver(const TableReader& table, Problem& problem) {
+  table.accept_only(std::vector<std::string>{"method", "preconditioner", "rtol", "atol", "max_iterations", "restart",
+                                             "side", "chebyshev"});
+  auto& options = problem.solver;
+  if (const Value* method = table.find("method"))
+    require_known(*method, table.path("method"), [](const std::string& name) { solve::find_method(name); });
+  if (const Value* kind = table.find("preconditioner"))
+    require_known(*kind, table.path("preconditioner"),
+                  [](const std::string& name) { solve::find_preconditioner(name); });
+  options.method = table.string("method").value_or(options.method);
+  options.preconditioner = table.string("preconditioner").value_or(options.preconditioner);
+  options.control.rtol = table.number("rtol", 0, 1, true).value_or(options.control.rtol);
+  options.control.atol = table.number("atol", 0, infinity).value_or(options.control.atol);
+  options.control.max_iterations =
+      table.integer("max_iterations", 1, 1'000'000'000).value_or(options.control.max_iterations);
+  options.restart = table.integer("restart", 1, 10'000).value_or(options.restart);
+  options.side = read_side(table);
+  if (const Value* chebyshev = table.find("chebyshev"))
+    read_chebyshev(TableReader(*chebyshev, table.path("chebyshev")), options.chebyshev);
+}
+
+void read_check(const TableReader& table, Problem& problem) {
+  auto accepted = field_names(problem);
+  accepted.insert(accepted.end(), {"max_l2_error", "max_h1_error"});
+  table.accept_only(accepted);
+  auto& check = problem.check;
+  for (std::size_t field = 0; field < problem.fields.size(); ++field)
+    if (const Value* exact = table.find(problem.fields[field].name))
+      check.exact.emplace_back(
+          field, read_values(*exact, table.path(problem.fields[field].name), problem.fields[field].num_components()));
+  check.max_l2_error = table.number("max_l2_error", 0, infinity, true);
+  check.max_h1_error = table.number("max_h1_error", 0, infinity, true);
+  if (check.exact.empty())
+    refuse(table.value().location, "check",
+           fmt::format("no exact solution; accepted is one per field: {}", base::join(field_names(problem), ", ")));
+}
+
+} // namespace rafter::io

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sections mesh, numerics, fields and output.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <fmt/format.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/io/problem_sections.hpp>
+
+namespace rafter::io {
+namespace {
+
+constexpr int max_refinements = 10;
+constexpr int max_geometry_degree = 4;
+constexpr int max_cells_per_direction = 1'000'000;
+constexpr int max_points = 30;
+constexpr int max_components = 9;
+
+std::string read_mesh_file(const Value& value, const std::string& directory) {
+  namespace fs = std::filesystem;
+  const std::string text = read_string(value, "mesh.file");
+  if (text.empty() || text.find('\0') != std::string::npos)
+    refuse_value(value, "mesh.file", "the path of a mesh file, relative to the problem file");
+  const std::string extension = fs::path(text).extension().string();
+  for (const char* later : {".geo", ".step", ".stp", ".brep"})
+    if (extension == later)
+      refuse(value.location, "mesh.file",
+             fmt::format(
+                 "\"{}\" is a geometry, not a mesh: meshing is not available in this version; available: .msh, .mesh "
+                 "(gmsh -3 {} writes one)",
+                 text, text));
+  const fs::path path = fs::path(text).is_absolute() ? fs::path(text) : fs::path(directory) / text;
+  std::error_code error;
+  if (!fs::exists(path, error))
+    refuse(value.location, "mesh.file", fmt::format("no such file \"{}\" (looked for {})", text, path.string()));
+  return path.string();
+}
+
+std::vector<int> read_cells(const TableReader& box) {
+  const Value& cells = box.require("cells", "a list with the number of cells per direction");
+  if (cells.kind != Value::Kind::array || cells.items.empty() || cells.items.size() > 3)
+    refuse_value(cells, box.path("cells"), "a list of 1 to 3 integers");
+  std::vector<int> result;
+  for (const auto& item : cells.items)
+    result.push_back(read_integer(item, box.path("cells"), 1, max_cells_per_direction));
+  return result;
+}
+
+std::vector<double> read_size(const TableReader& box, std::size_t dim) {
+  const Value* size = box.find("size");
+  if (!size) return std::vector<double>(dim, 1.0);
+  if (size->kind != Value::Kind::array || size->items.size() != dim)
+    refuse_value(*size, box.path("size"), fmt::format("a list of {} numbers, as cells has", dim));
+  std::vector<double> result;
+  for (const auto& item : size->items) {
+    result.push_back(read_number(item, box.path("size"), "a positive number"));
+    if (result.back() <= 0) refuse_value(item, box.path("size"), "a positive number");
+  }
+  return result;
+}
+
+std::string read_shape(const TableReader& box, std::size_t dim) {
+  const auto shape = box.string("shape");
+  if (!shape) return dim == 1 ? "interval" : dim == 2 ? "quadrilateral" : "hexahedron";
+  std::vector<std::string> accepted;
+  for (const auto candidate : element::all_cell_shapes)
+    if (element::dimension(candidate) == static_cast<int>(dim)) accepted.emplace_back(element::name(candidate));
+  if (dim == 3) accepted.emplace_back("mixed");
+  if (std::find(accepted.begin(), accepted.end(), *shape) == accepted.end())
+    refuse(box.find("shape")->location, box.path("shape"),
+           fmt::format("\"{}\" is not a shape of dimension {}{}; accepted: {}", *shape, dim,
+                       base::suggestion(*shape, accepted), base::join(accepted, ", ")));
+  return *shape;
+}
+
+mesh::BoxOptions read_box(const Value& value) {
+  const TableReader box(value, "mesh.box");
+  box.accept_only(std::vector<std::string>{"cells", "size", "shape"});
+  mesh::BoxOptions options;
+  options.cells = read_cells(box);
+  options.size = read_size(box, options.cells.size());
+  options.shape = read_shape(box, options.cells.size());
+  return options;
+}
+
+/// Refuses boxes that no memory holds before anything is allocated.
+void require_representable(const MeshSource& mesh) {
+  double cells = std::pow(2.0, mesh.refine * static_cast<double>(mesh.box->cells.size()));
+  for (const int count : mesh.box->cells) cells *= count;
+  if (cells > std::numeric_limits<std::int32_t>::max())
+    refuse(mesh.location, "mesh",
+           fmt::format("the box would have at least {:.3g} cells after {} refinements; accepted are at most {}", cells,
+                       mesh.refine, std::numeric_limits<std::int32_t>::max()));
+}
+
+PointsRule read_points(const Value& value) {
+  constexpr auto accepted = "an integer from 1 to 30, or \"p\" or \"p+1\", \"p+2\", ... relative to the degree";
+  if (value.kind == Value::Kind::integer && value.integer >= 1 && value.integer <= max_points)
+    return {false, static_cast<int>(value.integer)};
+  if (value.kind != Value::Kind::string) refuse_value(value, "numerics.points", accepted);
+  std::string text;
+  std::copy_if(value.text.begin(), value.text.end(), std::back_inserter(text), [](char c) { return c != ' '; });
+  if (text == "p") return {true, 0};
+  int added = 0;
+  const char* end = text.data() + text.size();
+  const bool is_sum = text.size() > 2 && text.starts_with("p+") && text[2] != '-';
+  if (!is_sum || std::from_chars(text.data() + 2, end, added).ptr != end || added > max_points)
+    refuse_value(value, "numerics.points", accepted);
+  return {true, added};
+}
+
+element::Family read_family(const Value& value, const std::string& path) {
+  static const std::vector<std::string> known{"Lagrange"}, later{"modal", "DG", "BDM", "RT", "N1curl"};
+  if (read_string(value, path) != known[0]) refuse_name(value, path, known, later);
+  return element::Family::lagrange;
+}
+
+Field read_field(const std::string& name, const Value& value, const Location& location) {
+  const TableReader table(value, "fields." + name);
+  table.accept_only(std::vector<std::string>{"components", "degree", "family"});
+  Field field{.name = name, .location = location};
+  const int components = table.integer("components", 1, max_components).value_or(1);
+  field.components = components == 1 ? 0 : components;
+  field.degree = table.integer("degree", 1, element::max_lagrange_degree).value_or(1);
+  if (const Value* family = table.find("family")) field.family = read_family(*family, table.path("family"));
+  return field;
+}
+
+} // namespace
+
+void read_mesh_section(const TableReader& table, const std::string& directory, Problem& problem) {
+  table.accept_only(std::vector<std::string>{"file", "box", "refine", "degree"});
+  auto& mesh = problem.mesh;
+  mesh.location = table.value().location;
+  const Value *file = table.find("file"), *box = table.find("box");
+  if (!file && !box) refuse(mesh.location, "mesh", "missing key file (a mesh file) or box (a generated box)");
+  if (file && box) refuse(box->location, "mesh.box", "given together with mesh.file; accepted is one of them");
+  mesh.refine = table.integer("refine", 0, max_refinements).value_or(0);
+  const auto degree = table.integer("degree", 1, max_geometry_degree);
+  if (file) {
+    if (degree)
+      refuse(table.find("degree")->location, "mesh.degree",
+             "given together with mesh.file; the degree of the geometry is that of the file (the key is for mesh.box)");
+    mesh.file = read_mesh_file(*file, directory);
+    return;
+  }
+  mesh.box = read_box(*box);
+  mesh.box->degree = degree.value_or(1);
+  require_representable(mesh);
+}
+
+void read_numerics(const TableReader& table, Problem& problem) {
+  table.accept_only(std::vector<std::string>{"quadrature", "points", "degree", "max_degree"});
+  auto& numerics = problem.numerics;
+  if (const Value* kind = table.find("quadrature")) {
+    static const std::vector<std::string> known{"gauss", "gll"};
+    const std::string text = read_string(*kind, "numerics.quadrature");
+    if (text != known[0] && text != known[1]) refuse_name(*kind, "numerics.quadrature", known);
+    numerics.quadrature = text == "gll" ? element::QuadratureKind::gll : element::QuadratureKind::gauss;
+  }
+  if (const Value* points = table.find("points")) {
+    numerics.points = read_points(*points);
+    const int number = numerics.points->points(problem.max_degree());
+    const int lowest = numerics.quadrature == element::QuadratureKind::gll ? 2 : 1;
+    if (number < lowest || number > max_points)
+      refuse_value(*points, "numerics.points",
+                   fmt::format("what gives {} to {} points per direction (this gives {})", lowest, max_points, number));
+  }
+  numerics.degree = table.integer("degree", 0, element::max_quadrature_degree);
+  numerics.max_degree = table.integer("max_degree", 1, element::max_quadrature_degree);
+  if (numerics.points && numerics.degree)
+    refuse(table.find("degree")->location, "numerics.degree",
+           "given together with numerics.points; accepted is one of them");
+}
+
+void read_fields(const TableReader& table, Problem& problem) {
+  for (std::size_t i = 0; i < table.value().keys.size(); ++i) {
+    const auto& [name, location] = table.value().keys[i];
+    require_free_name(name, location, "fields." + name, problem);
+    problem.fields.push_back(read_field(name, table.value().items[i], location));
+  }
+  if (problem.fields.empty())
+    refuse(table.value().location, "fields", "no field; accepted is one or more tables [fields.NAME]");
+}
+
+void read_output(const TableReader& table, Problem& problem) {
+  namespace fs = std::filesystem;
+  table.accept_only(std::vector<std::string>{"file"});
+  const Value& file = table.require("file", "the path of the output, with extension .vtkhdf");
+  const std::string text = read_string(file, "output.file");
+  const fs::path path(text);
+  if (path.extension() != ".vtkhdf" || text.find('\0') != std::string::npos)
+    refuse_value(file, "output.file", "a path with extension .vtkhdf, relative to the current folder");
+  // A problem file may come from elsewhere: it must not climb out of the folder in which the user runs it.
+  const bool is_from_file = file.location.line > 0;
+  if (is_from_file && std::find(path.begin(), path.end(), "..") != path.end())
+    refuse_value(file, "output.file", "a path without \"..\" (give others on the command line: --set output.file=...)");
+  problem.output = {text, file.location};
+}
+
+} // namespace rafter::io

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/io/problem.hpp>
+#include <tests/support/io_problems.hpp>
+
+using namespace rafter;
+using namespace rafter::test;
+
+namespace {
+
+std::string message_of(const std::string& text, std::vector<std::string> overrides = {}) {
+  try {
+    io::parse_problem(text, "p.toml", "", overrides);
+  } catch (const base::InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+/// A problem with one thing wrong, and parts that the message must have.
+struct Case {
+  std::string set; ///< as --set
+  std::vector<std::string> parts;
+};
+
+void PrintTo(const Case& c, std::ostream* out) { *out << c.set; }
+
+class WrongValue : public testing::TestWithParam<Case> {};
+
+TEST_P(WrongValue, IsRefusedWithPlaceFindingAndAlternative) {
+  ASSERT_EQ(message_of(beam_problem), "accepted");
+  const auto message = message_of(beam_problem, {GetParam().set});
+  EXPECT_TRUE(contains(message, "--set") || contains(message, "p.toml:")) << message;
+  for (const auto& part : GetParam().parts) EXPECT_TRUE(contains(message, part)) << message << "\nlacks: " << part;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Keys, WrongValue,
+    testing::Values(
+        Case{"title=5", {"key title", "integer 5", "string"}},
+        Case{"mash.file='x'", {"unknown key 'mash'", "did you mean 'mesh'"}},
+        Case{"mesh.refine=11", {"key mesh.refine", "11", "0 to 10"}}, Case{"mesh.refine=-1", {"mesh.refine"}},
+        Case{"mesh.refine=1.5", {"mesh.refine", "1.5", "integer"}}, Case{"mesh.refine='two'", {"mesh.refine", "two"}},
+        Case{"mesh.degree=0", {"mesh.degree"}}, Case{"mesh.file='x.msh'", {"mesh.box", "one of them"}},
+        Case{"mesh.bax=1", {"unknown key 'bax'", "[mesh]", "did you mean 'box'"}},
+        Case{"mesh.box=3", {"mesh.box", "a table"}}, Case{"mesh.box.cells=[0,1,1]", {"mesh.box.cells", "integer 0"}},
+        Case{"mesh.box.cells=[]", {"1 to 3"}}, Case{"mesh.box.cells=[1,1,1,1]", {"1 to 3"}},
+        Case{"mesh.box.cells=[8,8]", {"mesh.box.size", "list of 2"}},
+        Case{"mesh.box.cells=[1000000,1000000,1000000]", {"cells after 2 refinements", "at most"}},
+        Case{"mesh.box.size=[1,-1,1]", {"mesh.box.size", "positive"}},
+        Case{"mesh.box.size=[1,inf,1]", {"mesh.box.size"}},
+        Case{"mesh.box.shape='hexahedrn'", {"did you mean 'hexahedron'"}},
+        Case{"mesh.box.shape='triangle'", {"dimension 3", "tetrahedron", "mixed"}},
+        Case{"numerics.quadrature='gaus'", {"did you mean 'gauss'"}}, Case{"numerics.points=0", {"numerics.points"}},
+        Case{"numerics.points='q+1'", {"numerics.points", "p+2"}}, Case{"numerics.points='p+99'", {"numerics.points"}},
+        Case{"numerics.points='p+-1'", {"numerics.points"}}, Case{"numerics.points=1", {"2 to 30"}},
+        Case{"numerics.degree=4", {"numerics.degree", "together with numerics.points"}},
+        Case{"numerics.max_degree=61", {"numerics.max_degree", "60"}}, Case{"fields={}", {"no field"}},
+        Case{"fields.u.degree=0", {"fields.u.degree", "1 to 12"}},
+        Case{"fields.u.degree=13", {"fields.u.degree", "1 to 12"}},
+        Case{"fields.u.components=0", {"fields.u.components"}}, Case{"fields.u.famly='DG'", {"did you mean 'family'"}},
+        Case{"fields.u.family='lagrange'", {"did you mean 'Lagrange'"}},
+        Case{"fields.u.family='BDM'", {"not available in this version", "Lagrange"}},
+        Case{"fields.u.family='modal'", {"not available in this version"}},
+        Case{"fields.v.degree=1", {"test function"}}, Case{"fields.grad.degree=1", {"'grad' has a meaning"}},
+        Case{"fields.\"a b\".degree=1", {"'a b' is not a name"}}, Case{"fields.x.degree=1", {"'x' has a meaning"}},
+        Case{"coefficients.u=1", {"'u' is the name of a field"}},
+        Case{"coefficients.k=nan", {"coefficients.k", "nan", "finite"}}, Case{"coefficients.k=inf", {"coefficients.k"}},
+        Case{"coefficients.k=true", {"coefficients.k", "boolean true"}}, Case{"coefficients.k=[]", {"at least one"}},
+        Case{"coefficients.k=''", {"coefficients.k", "expression"}},
+        Case{"coefficients.k=[[1,2],[3]]", {"coefficients.k[1]", "list of 2"}},
+        Case{"coefficients.k=[1,[2]]", {"coefficients.k[1]"}},
+        Case{"coefficients.k={bytag={1=1}}", {"did you mean 'by_tag'"}},
+        Case{"coefficients.k={}", {"coefficients.k.by_tag", "missing"}},
+        Case{"coefficients.k={by_tag={}}", {"at least one tag"}},
+        Case{"coefficients.k={by_tag={1=1,01=2}}", {"tag 1 is given twice"}},
+        Case{"coefficients.k={by_tag={1='x[0]'}}", {"by_tag.1", "numbers"}},
+        Case{"coefficients.k={by_tag={1=1,2=[1,2]}}", {"by_tag.2", "same shape"}},
+        Case{"coefficients.k={by_tag={99999999999=1}}", {"no tag"}}, Case{"coefficients.k=1979-05-27", {"date"}},
+        Case{"definitions.\"f(\"='1'", {"parenthesis"}}, Case{"definitions.\"f(a,a)\"='1'", {"'a' is given twice"}},
+        Case{"definitions.\"f(1)\"='1'", {"'1' is not a parameter"}},
+        Case{"definitions.mu='1'", {"'mu' is the name of a coefficient"}},
+        Case{"forms.a=3", {"forms.a", "integer 3", "form as text"}}, Case{"forms.a=' '", {"forms.a"}},
+        Case{"forms.b='u'", {"unknown key 'b'"}},
+        Case{"forms.F='u*v*dx'", {"forms.F", "not available in this version"}},
+        Case{"dirichlet=1", {"dirichlet", "[[dirichlet]]"}},
+        Case{"dirichlet.0.field='w'", {"dirichlet[0].field", "accepted: u"}},
+        Case{"dirichlet.0.tags=[]", {"at least one tag"}}, Case{"dirichlet.0.tags=[1,1]", {"tag 1 is given twice"}},
+        Case{"dirichlet.0.tags=[1.5]", {"dirichlet[0].tags", "1.5"}}, Case{"dirichlet.0.tags=[-1]", {"integer -1"}},
+        Case{"dirichlet.0.value=0", {"dirichlet[0].value", "integer 0", "list of 3"}},
+        Case{"dirichlet.0.value=[0,0]", {"list of 3"}}, Case{"dirichlet.0.value=[0,0,nan]", {"value[2]", "nan"}},
+        Case{"dirichlet.1.components=[3]", {"0 to 2"}},
+        Case{"dirichlet.1.components=[0,0]", {"component 0 is given twice"}},
+        Case{"dirichlet.1.components=[]", {"components"}},
+        Case{"dirichlet.7.value=1", {"'7' is not an index of a list of 2"}},
+        Case{"dirichlet.0.vale=1", {"unknown key 'vale'", "did you mean 'value'"}},
+        Case{"solver.method='newton'", {"solver.method", "not available in this version", "cg, gmres"}},
+        Case{"solver.method='cq'", {"did you mean 'cg'"}}, Case{"solver.method=1", {"solver.method", "a string"}},
+        Case{"solver.preconditioner='amg'", {"solver.preconditioner", "not available in this version"}},
+        Case{"solver.preconditioner='multigrid'", {"none, jacobi, chebyshev"}},
+        Case{"solver.rtol=0", {"solver.rtol", "(0, 1)"}}, Case{"solver.rtol=1", {"solver.rtol"}},
+        Case{"solver.rtol=nan", {"solver.rtol", "nan"}},
+        Case{"solver.rtol='1e-6'", {"string \"1e-6\"", "number in (0, 1)"}}, Case{"solver.atol=-1", {"solver.atol"}},
+        Case{"solver.max_iterations=0", {"solver.max_iterations"}},
+        Case{"solver.max_iterations=99999999999", {"solver.max_iterations"}},
+        Case{"solver.restart=0", {"solver.restart"}}, Case{"solver.side='up'", {"right, left"}},
+        Case{"solver.chebyshev.degree=51", {"solver.chebyshev.degree", "1 to 50"}},
+        Case{"solver.chebyshev=4", {"a table"}},
+        Case{"solver.rtoll=1", {"unknown key 'rtoll' in [solver]", "did you mean 'rtol'"}},
+        Case{"functionals.e=1", {"functionals.e"}}, Case{"check.u='x'", {"check.u", "list of 3"}},
+        Case{"check.w='x'", {"unknown key 'w' in [check]"}}, Case{"check.max_l2_error=0", {"check.max_l2_error"}},
+        Case{"check={max_l2_error=1}", {"no exact solution"}},
+        Case{"output.file='beam.vtk'", {"output.file", ".vtkhdf"}}, Case{"output={}", {"output.file", "missing"}}));
+
+TEST(ProblemErrors, PlacesAreFileLineColumn) {
+  std::string text = beam_problem;
+  text.replace(text.find("refine = 2"), 10, "refine = x");
+  EXPECT_TRUE(contains(message_of(text), "p.toml:5:")) << message_of(text);
+  text = beam_problem;
+  text.replace(text.find("refine = 2"), 10, "refine = 99");
+  EXPECT_EQ(message_of(text),
+            "p.toml:5:10: key mesh.refine: found the integer 99, accepted is an integer from 0 to 10");
+  text.replace(text.find("refine = 99"), 11, "rafine = 1");
+  EXPECT_TRUE(contains(message_of(text), "p.toml:5:1: unknown key 'rafine'")) << message_of(text);
+}
+
+TEST(ProblemErrors, MissingSectionsAreNamed) {
+  EXPECT_TRUE(contains(message_of(""), "empty"));
+  EXPECT_TRUE(contains(message_of("# nothing\n"), "no keys"));
+  EXPECT_TRUE(contains(message_of("title = \"t\""), "mesh"));
+  EXPECT_TRUE(contains(message_of("[mesh]\n"), "mesh.file") || contains(message_of("[mesh]\n"), "key file"));
+  EXPECT_TRUE(contains(message_of("[mesh]\nbox={cells=[1]}"), "fields"));
+  EXPECT_TRUE(contains(message_of("[mesh]\nbox={cells=[1]}\n[fields.u]"), "forms"));
+  EXPECT_TRUE(contains(message_of("[mesh]\nbox={cells=[1]}\n[fields.u]\n[forms]\nL='v*dx'"), "forms.a"));
+  EXPECT_TRUE(contains(message_of("[mesh]\nbox={}\n[fields.u]\n[forms]\na='u*v*dx'"), "mesh.box.cells"));
+}
+
+TEST(ProblemErrors, MeshFilesThatCannotBeReadAreNamed) {
+  const std::string rest = "\n[fields.u]\n[forms]\na='u*v*dx'\n";
+  EXPECT_TRUE(contains(message_of("[mesh]\nfile='no/such.msh'" + rest), "no such file \"no/such.msh\""));
+  EXPECT_TRUE(contains(message_of("[mesh]\nfile='part.step'" + rest), "not available in this version"));
+  EXPECT_TRUE(contains(message_of("[mesh]\nfile='part.geo'" + rest), "not available in this version"));
+  EXPECT_TRUE(contains(message_of("[mesh]\nfile='x'\ndegree=2" + rest), "mesh.degree"));
+  EXPECT_TRUE(contains(message_of("[mesh]\nfile=''" + rest), "mesh.file"));
+}
+
+TEST(ProblemErrors, SecondFieldNeedsNamesInConditions) {
+  const std::string two =
+      "[mesh]\nbox={cells=[2]}\n[fields.a]\n[fields.b]\n[forms]\na='a*v_a*dx'\n[[dirichlet]]\ntags='all'\nvalue=0\n";
+  EXPECT_TRUE(contains(message_of(two), "dirichlet[0].field: missing")) << message_of(two);
+  EXPECT_TRUE(contains(message_of(two, {"coefficients.v_b=1"}), "dirichlet") ||
+              contains(message_of(two, {"coefficients.v_b=1"}), "test function"));
+}
+
+TEST(ProblemErrors, OutputsMayNotClimbOutOfTheFolder) {
+  const std::string text = small_problem + "[output]\nfile = \"../../home/x.vtkhdf\"\n";
+  EXPECT_TRUE(contains(message_of(text), "p.toml:7:9: key output.file")) << message_of(text);
+  EXPECT_EQ(message_of(small_problem, {"output.file=../x.vtkhdf"}), "accepted");
+}
+
+TEST(ProblemErrors, DuplicateKeysAndBadTomlAreNamedWithTheirPlace) {
+  EXPECT_TRUE(contains(message_of(small_problem + "a = \"again\"\n"), "p.toml:6:"));
+  EXPECT_TRUE(contains(message_of("[mesh\n"), "p.toml:1:"));
+  EXPECT_TRUE(contains(message_of(std::string("\x7f"
+                                              "ELF\0\1\2",
+                                              7)),
+                       "p.toml:1:"));
+  EXPECT_TRUE(contains(message_of("title = \"\xff\xfe\"\n"), "p.toml:1:"));
+}
+
+TEST(ProblemErrors, OverridesThatAreNoAssignmentsAreRefused) {
+  EXPECT_TRUE(contains(message_of(small_problem, {"solver.rtol"}), "no '='"));
+  EXPECT_TRUE(contains(message_of(small_problem, {"=5"}), "no key"));
+  EXPECT_TRUE(contains(message_of(small_problem, {"solver.rtol="}), "no value"));
+  EXPECT_TRUE(contains(message_of(small_problem, {"solver..rtol=5"}), "--set"));
+  EXPECT_TRUE(contains(message_of(small_problem, {"title=a b"}), "not a TOML value"));
+  EXPECT_TRUE(contains(message_of(small_problem, {"title=1\n[x]"}), "more than one line"));
+}
+
+TEST(ProblemErrors, FilesThatCannotBeReadAreNamed) {
+  const auto message = [](const std::string& path) -> std::string {
+    try {
+      io::read_problem(path);
+    } catch (const base::InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_TRUE(contains(message("/no/such/file.toml"), "no such file"));
+  EXPECT_TRUE(contains(message("/tmp"), "not a file"));
+  EXPECT_TRUE(contains(message("/dev/zero"), "not a file"));
+}
+
+} // namespace
