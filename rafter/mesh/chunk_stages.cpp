@@ -2,7 +2,6 @@
 #include <rafter/mesh/chunk_stages.hpp>
 
 #include <algorithm>
-#include <bit>
 
 #include <fmt/format.h>
 
@@ -16,11 +15,8 @@ namespace {
 std::vector<Chunk> cut_into_chunks(std::span<const BatchedCells> blocks, int batches_per_chunk) {
   std::int64_t total = 0;
   for (const auto& block : blocks) total += block.num_batches;
-  // Enough chunks for many threads in every stage, and long enough runs that their surface is small; a power of two, so
-  // that on a structured mesh chunks are compact subcubes of the Hilbert curve.
-  if (batches_per_chunk == 0)
-    batches_per_chunk =
-        static_cast<int>(std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(total / 64, 1, 64))));
+  // Enough chunks for many threads in every stage, and long enough runs that their surface is small.
+  if (batches_per_chunk == 0) batches_per_chunk = static_cast<int>(std::clamp<std::int64_t>(total / 64, 1, 64));
   std::vector<Chunk> chunks;
   for (std::size_t b = 0; b < blocks.size(); ++b)
     for (std::int32_t begin = 0; begin < blocks[b].num_batches; begin += batches_per_chunk)

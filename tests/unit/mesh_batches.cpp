@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include <rafter/mesh/cell_batches.hpp>
+#include <rafter/mesh/colouring.hpp>
+#include <rafter/mesh/hilbert.hpp>
+#include <tests/support/mesh_laws.hpp>
+
+using namespace rafter;
+using element::Shape;
+using mesh::MapKind;
+
+namespace {
+
+/// Number of cells of each map kind.
+std::array<int, 3> kinds(const mesh::Mesh& mesh, const mesh::BatchOptions& options = {}) {
+  std::array<int, 3> counts{};
+  for (const auto& block : mesh::make_cell_batches(mesh, options).blocks)
+    counts[static_cast<std::size_t>(block.map)] += block.num_cells;
+  return counts;
+}
+
+/// Vertices of the cells of a full batch.
+std::set<std::int32_t> batch_vertices(const mesh::Mesh& mesh, const mesh::Block& block, int batch, int lanes) {
+  const auto& group = mesh.groups[block.group];
+  const int n = element::num_vertices(group.shape);
+  std::set<std::int32_t> vertices;
+  for (int lane = 0; lane < lanes; ++lane)
+    for (int v = 0; v < n; ++v) vertices.insert(group.vertices[block.cells[batch * lanes + lane] * n + v]);
+  return vertices;
+}
+
+} // namespace
+
+TEST(hilbert, is_a_bijection_and_steps_to_neighbours) {
+  constexpr int bits = 4;
+  for (const int dim : {1, 2, 3}) {
+    std::vector<std::array<int, 3>> at(std::size_t{1} << (dim * bits), {-1, -1, -1});
+    for (std::uint32_t i = 0; i < at.size(); ++i) {
+      const std::array<std::uint32_t, 3> p{i & 15, i >> 4 & 15, i >> 8 & 15};
+      auto& place = at.at(mesh::hilbert_index(std::span(p).first(dim), bits));
+      EXPECT_EQ(place[0], -1);
+      for (int d = 0; d < 3; ++d) place[d] = static_cast<int>(p[d]);
+    }
+    for (std::size_t i = 1; i < at.size(); ++i) {
+      int distance = 0;
+      for (int d = 0; d < 3; ++d) distance += std::abs(at[i][d] - at[i - 1][d]);
+      EXPECT_EQ(distance, 1);
+    }
+  }
+}
+
+TEST(colouring, of_a_cycle_and_of_a_clique) {
+  // Sets {i, i+1 mod n} of a cycle; one member shared by all makes a clique.
+  auto cycle = [](std::int32_t n) {
+    std::vector<std::int64_t> starts{0};
+    std::vector<std::int32_t> members;
+    for (std::int32_t i = 0; i < n; ++i) {
+      members.insert(members.end(), {i, (i + 1) % n, i});
+      starts.push_back(static_cast<std::int64_t>(members.size()));
+    }
+    return mesh::intersection_graph(starts, members, n);
+  };
+  auto count = [](const std::vector<std::int32_t>& colours) {
+    return *std::max_element(colours.begin(), colours.end()) + 1;
+  };
+  EXPECT_EQ(cycle(8).neighbours(0).size(), 2u);
+  EXPECT_EQ(count(mesh::coloured(cycle(8), std::vector<std::int32_t>(8, 1))), 2);
+  EXPECT_EQ(count(mesh::coloured(cycle(9), std::vector<std::int32_t>(9, 1))), 3);
+  std::vector<std::int64_t> starts(101);
+  for (int i = 0; i <= 100; ++i) starts[i] = i;
+  const auto clique = mesh::intersection_graph(starts, std::vector<std::int32_t>(100, 0), 1);
+  EXPECT_EQ(count(mesh::coloured(clique, std::vector<std::int32_t>(100, 1))), 100);
+}
+
+TEST(cell_batches, of_a_structured_mesh_are_clusters_of_2_by_2_by_2) {
+  // 27 vertices: no other set of eight cubes in a lattice has as few.
+  for (const int n : {8, 12}) {
+    const auto box = mesh::make_box({.cells = {n, n, n}, .size = {3, 1, 0.2}, .shape = "hexahedron"});
+    const auto batches = mesh::make_cell_batches(box);
+    for (int b = 0; b < batches.blocks[0].num_batches; ++b)
+      EXPECT_EQ(batch_vertices(box, batches.blocks[0], b, 8).size(), 27u) << n;
+  }
+  const auto square = mesh::make_box({.cells = {6, 10}, .shape = "quadrilateral"});
+  const auto batches = mesh::make_cell_batches(square, {.lanes = 4});
+  for (int b = 0; b < batches.blocks[0].num_batches; ++b)
+    EXPECT_EQ(batch_vertices(square, batches.blocks[0], b, 4).size(), 9u);
+}
+
+TEST(cell_batches, hold_the_children_of_one_parent) {
+  // An irregular coarse mesh: the curve alone would not keep siblings together.
+  for (const auto* shape : {"hexahedron", "tetrahedron", "prism"}) {
+    auto coarse = mesh::make_box({.cells = {3, 5, 2}, .shape = shape});
+    mesh_laws::bend(coarse);
+    const auto fine = coarse.refined(2);
+    const auto batches = mesh::make_cell_batches(fine);
+    const auto& block = batches.blocks[0];
+    const auto& group = fine.groups[0];
+    for (std::size_t i = 0; i < block.cells.size(); ++i) {
+      // Refinement numbers siblings consecutively.
+      EXPECT_EQ(block.cells[i] / 8, block.cells[i / 8 * 8] / 8) << shape;
+      EXPECT_EQ(group.parents[block.cells[i]], group.parents[block.cells[i / 8 * 8]]) << shape;
+    }
+  }
+}
+
+TEST(cell_batches, last_lanes_repeat_the_last_cell) {
+  const auto line = mesh::make_box({.cells = {11}, .shape = "interval"});
+  const auto batches = mesh::make_cell_batches(line);
+  const auto& block = batches.blocks[0];
+  EXPECT_EQ(block.num_batches, 2);
+  EXPECT_EQ(batches.num_active(0, 0), 8);
+  EXPECT_EQ(batches.num_active(0, 1), 3);
+  EXPECT_EQ(block.cells, (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10, 10, 10}));
+}
+
+TEST(map_kind, of_boxes_is_affine_for_every_shape_and_degree) {
+  for (const auto& box_case : mesh_laws::box_cases())
+    for (const int degree : {1, 2, 4}) {
+      const auto box = mesh_laws::make_case(box_case, 2, degree);
+      EXPECT_EQ(kinds(box), (std::array<int, 3>{static_cast<int>(box.num_cells()), 0, 0})) << box_case.shape << degree;
+    }
+}
+
+TEST(map_kind, of_bent_meshes_follows_the_shape) {
+  auto bent_kinds = [](const mesh_laws::BoxCase& box_case, int degree) {
+    auto box = mesh_laws::make_case(box_case, 2, degree);
+    mesh_laws::bend(box);
+    const auto counts = kinds(box);
+    const int all = static_cast<int>(box.num_cells());
+    for (const auto kind : {MapKind::affine, MapKind::multilinear, MapKind::isoparametric})
+      if (counts[static_cast<std::size_t>(kind)] == all) return kind;
+    ADD_FAILURE() << "several kinds";
+    return MapKind::affine;
+  };
+  EXPECT_EQ(bent_kinds({1, "interval"}, 1), MapKind::affine);
+  EXPECT_EQ(bent_kinds({2, "triangle"}, 1), MapKind::affine);
+  EXPECT_EQ(bent_kinds({3, "tetrahedron"}, 1), MapKind::affine);
+  EXPECT_EQ(bent_kinds({2, "quadrilateral"}, 1), MapKind::multilinear);
+  EXPECT_EQ(bent_kinds({3, "hexahedron"}, 1), MapKind::multilinear);
+  EXPECT_EQ(bent_kinds({3, "prism"}, 1), MapKind::isoparametric);
+  EXPECT_EQ(bent_kinds({3, "pyramid"}, 1), MapKind::isoparametric);
+  for (const auto& box_case : mesh_laws::box_cases())
+    if (box_case.shape != "mixed") {
+      EXPECT_EQ(bent_kinds(box_case, 2), MapKind::isoparametric) << box_case.shape;
+    }
+}
+
+TEST(map_kind, is_told_cell_by_cell_and_by_the_tolerance) {
+  auto box = mesh::make_box({.cells = {3, 1}, .shape = "quadrilateral"});
+  box.points[0] -= 1e-6; // the corner of cell 0
+  EXPECT_EQ(kinds(box), (std::array{2, 1, 0}));
+  EXPECT_EQ(kinds(box, {.affine_tolerance = 1e-5}), (std::array{3, 0, 0}));
+  auto curved = mesh::make_box({.cells = {3, 1}, .shape = "quadrilateral", .degree = 2});
+  curved.points[curved.groups[0].nodes[4] * 2] += 1e-6; // the node in the middle of cell 0
+  EXPECT_EQ(kinds(curved), (std::array{2, 0, 1}));
+}
+
+TEST(map_kind, of_a_straight_quadrilateral_of_high_degree_is_multilinear) {
+  auto box = mesh::make_box({.cells = {2, 2}, .shape = "quadrilateral", .degree = 3});
+  for (std::size_t i = 0; i < box.points.size(); i += 2) box.points[i] += 0.3 * box.points[i] * box.points[i + 1];
+  EXPECT_EQ(kinds(box), (std::array{0, 4, 0}));
+}
+
+TEST(map_kind, survives_a_mesh_far_from_the_origin) {
+  auto box = mesh::make_box({.cells = {4, 4, 4}, .size = {1e-3, 1e-3, 1e-3}, .shape = "hexahedron"});
+  for (auto& x : box.points) x += 1000.1;
+  EXPECT_EQ(kinds(box), (std::array{64, 0, 0}));
+}
+
+TEST(map_kind, has_names) {
+  EXPECT_EQ(mesh::name(MapKind::affine), "affine");
+  EXPECT_EQ(mesh::name(MapKind::multilinear), "multilinear");
+  EXPECT_EQ(mesh::name(MapKind::isoparametric), "isoparametric");
+}
+
+TEST(facet_batches, of_one_tag_are_its_facets) {
+  const auto box = mesh::make_box({.cells = {4, 3, 5}, .shape = "hexahedron"});
+  const std::array<std::int32_t, 1> xmax{2};
+  const auto batches = mesh::make_facet_batches(box, xmax);
+  ASSERT_EQ(batches.blocks.size(), 1u);
+  const auto& block = batches.blocks[0];
+  EXPECT_EQ(block.num_facets, 15);
+  EXPECT_EQ(block.map, MapKind::affine);
+  EXPECT_EQ(block.local_facet, 3);
+  for (const auto cell : block.cells) EXPECT_EQ(cell % 4, 3);
+  const std::array<std::int32_t, 1> none{77};
+  EXPECT_TRUE(mesh::make_facet_batches(box, none).blocks.empty());
+}
