@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include <rafter/mesh/cell_batches.hpp>
+#include <tests/support/mesh_laws.hpp>
+
+using namespace rafter;
+
+namespace {
+
+std::vector<std::string> mesh_files() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(RAFTER_SOURCE_DIR "/tests/data/meshes"))
+    files.push_back(entry.path().filename().string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string test_name(std::string file) {
+  std::replace_if(
+      file.begin(), file.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return file;
+}
+
+} // namespace
+
+class EveryFile : public ::testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(meshes, EveryFile, ::testing::ValuesIn(mesh_files()),
+                         [](const auto& file) { return test_name(file.param); });
+
+TEST_P(EveryFile, refined_keeps_volume_surface_tags_and_topology) {
+  const auto coarse = mesh::read_mesh(RAFTER_SOURCE_DIR "/tests/data/meshes/" + GetParam());
+  const auto fine = coarse.refined();
+  const double expected = mesh_laws::volume(coarse);
+  EXPECT_GT(expected, 0);
+  EXPECT_NEAR(mesh_laws::volume(fine), expected, 1e-11 * expected);
+  EXPECT_GT(mesh_laws::smallest_det_j(fine), 0);
+  const std::size_t factor = std::size_t{1} << (coarse.tdim - 1);
+  EXPECT_EQ(fine.topology().exterior_facets.size(), factor * coarse.topology().exterior_facets.size());
+  for (const auto tag : std::array{0, 1, 2}) {
+    const auto& before = coarse.topology().exterior_tags;
+    const auto& after = fine.topology().exterior_tags;
+    EXPECT_EQ(std::count(after.begin(), after.end(), tag),
+              static_cast<std::ptrdiff_t>(factor) * std::count(before.begin(), before.end(), tag));
+  }
+  EXPECT_EQ(mesh_laws::euler_characteristic(fine), mesh_laws::euler_characteristic(coarse));
+  EXPECT_NO_THROW(mesh::require_valid(fine));
+}
+
+TEST_P(EveryFile, refinement_of_an_affine_cell_is_affine) {
+  const auto coarse = mesh::read_mesh(RAFTER_SOURCE_DIR "/tests/data/meshes/" + GetParam());
+  const auto fine = coarse.refined();
+  std::vector<std::vector<mesh::MapKind>> kinds;
+  for (const auto& group : coarse.groups) kinds.emplace_back(group.tags.size());
+  for (const auto& block : mesh::make_cell_batches(coarse).blocks)
+    for (const auto cell : block.cells) kinds[block.group][cell] = block.map;
+  // Halving a cell keeps its second differences' share of the size or lessens it; rounding needs some room.
+  for (const auto& block : mesh::make_cell_batches(fine, {.affine_tolerance = 1e-11}).blocks) {
+    const auto& group = fine.groups[block.group];
+    for (const auto cell : block.cells) EXPECT_LE(block.map, kinds[group.parent_groups[cell]][group.parents[cell]]);
+  }
+}
