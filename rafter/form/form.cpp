@@ -215,8 +215,9 @@ Form derivative(const Form& form, const Expr& field) {
   check_field(field);
   if (form.rank() == 2)
     throw base::InputError("the derivative of a bilinear form needs a direction: derivative(a, u, w)");
+  const auto& space = field.node().space;
   return derivative(form, field,
-                    form.rank() == 0 ? test_function(field.node().space) : trial_function(field.node().space));
+                    form.rank() == 0 ? test_function(space) : trial_function(space, "d" + field.node().name));
 }
 
 Form derivative(const Form& form, const Expr& field, const Expr& direction) {

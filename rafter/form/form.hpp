@@ -87,7 +87,7 @@ Form action(const Form& form, const std::vector<Expr>& fields); ///< of a mixed 
 /// Test and trial function exchanged.
 Form adjoint(const Form& form);
 /// Gateaux derivative by a coefficient field. The direction is by default the test function of its space for a
-/// functional and the trial function for a residual.
+/// functional and the trial function, called "d<name of the field>", for a residual.
 Form derivative(const Form& form, const Expr& field);
 Form derivative(const Form& form, const Expr& field, const Expr& direction);
 Form derivative(const Form& form, const std::vector<Expr>& fields); ///< by all fields of a mixed problem at once

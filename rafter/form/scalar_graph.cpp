@@ -29,6 +29,12 @@ bool is_commutative(ScalarOp op) {
          op == ScalarOp::eq || op == ScalarOp::ne || op == ScalarOp::logical_and || op == ScalarOp::logical_or;
 }
 
+/// Multiplying by it is exact.
+bool is_power_of_two(double value) {
+  int exponent = 0;
+  return std::fabs(std::frexp(value, &exponent)) == 0.5;
+}
+
 std::string key_of(const ScalarNode& node) {
   std::string key(1 + 3 * sizeof(NodeId) + sizeof(double) + 1 + 3 * sizeof(int), '\0');
   char* out = key.data();
@@ -165,6 +171,7 @@ NodeId ScalarGraph::make(ScalarOp op, NodeId a, NodeId b, NodeId c) {
     if (is_constant(b, 0)) return a;
     if (is_neg(b)) return make(ScalarOp::sub, a, (*this)[b].operands[0]);
     if (is_neg(a)) return make(ScalarOp::sub, b, (*this)[a].operands[0]);
+    if (a == b) return make(ScalarOp::mul, constant(2), a);
     break;
   case ScalarOp::sub:
     if (is_constant(b, 0)) return a;
@@ -181,15 +188,23 @@ NodeId ScalarGraph::make(ScalarOp op, NodeId a, NodeId b, NodeId c) {
     if (is_neg(a) && is_neg(b)) return make(ScalarOp::mul, (*this)[a].operands[0], (*this)[b].operands[0]);
     if (is_neg(a)) return make(ScalarOp::neg, make(ScalarOp::mul, (*this)[a].operands[0], b));
     if (is_neg(b)) return make(ScalarOp::neg, make(ScalarOp::mul, a, (*this)[b].operands[0]));
+    if (is_const(b)) std::swap(a, b);
+    if (is_const(a) && (*this)[b].op == ScalarOp::mul) {
+      // c * (d * x) is (c d) * x where one of the products is exact, as in 0.5 * (x + x)
+      const auto [first, second, unused] = (*this)[b].operands;
+      const NodeId factor = is_const(first) ? first : second;
+      if (is_const(factor) && (is_power_of_two((*this)[a].value) || is_power_of_two((*this)[factor].value)))
+        return make(ScalarOp::mul, constant((*this)[a].value * (*this)[factor].value),
+                    factor == first ? second : first);
+    }
     break;
   case ScalarOp::div:
     if (is_constant(a, 0)) return a;
     if (is_constant(b, 1)) return a;
     // A power of two divides exactly; other constants keep their division, which rounds differently.
     if (is_const(b)) {
-      int exponent = 0;
-      if (std::fabs(std::frexp((*this)[b].value, &exponent)) == 0.5)
-        return make(ScalarOp::mul, a, constant(1 / (*this)[b].value));
+      const double inverse = 1 / (*this)[b].value;
+      if (is_power_of_two((*this)[b].value) && std::isfinite(inverse)) return make(ScalarOp::mul, a, constant(inverse));
     }
     break;
   case ScalarOp::neg:
