@@ -158,6 +158,30 @@ NodeId ScalarGraph::atom(const Atom& atom) {
   return intern(node);
 }
 
+/// c * (d * x) = (c d) * x, as in 0.5 * (x + x), and (2 x) * (0.5 y) = x * y, where a constant is a power of two so
+/// that nothing is rounded differently; -1 where neither applies.
+NodeId ScalarGraph::multiply_constants(NodeId a, NodeId b) {
+  const auto constant_factor = [this](NodeId id) -> NodeId {
+    if ((*this)[id].op != ScalarOp::mul) return -1;
+    for (const NodeId operand : {(*this)[id].operands[0], (*this)[id].operands[1]})
+      if ((*this)[operand].op == ScalarOp::constant) return operand;
+    return -1;
+  };
+  const auto other_factor = [this](NodeId id, NodeId factor) {
+    const auto& operands = (*this)[id].operands;
+    return operands[0] == factor ? operands[1] : operands[0];
+  };
+  if ((*this)[b].op == ScalarOp::constant) std::swap(a, b);
+  const NodeId of_a = (*this)[a].op == ScalarOp::constant ? a : constant_factor(a);
+  const NodeId of_b = constant_factor(b);
+  if (of_a < 0 || of_b < 0) return -1;
+  const double c = (*this)[of_a].value;
+  const double d = (*this)[of_b].value;
+  if (!(is_power_of_two(c) || is_power_of_two(d)) || !std::isfinite(c * d)) return -1;
+  if (of_a == a) return make(ScalarOp::mul, constant(c * d), other_factor(b, of_b));
+  return c * d == 1 ? make(ScalarOp::mul, other_factor(a, of_a), other_factor(b, of_b)) : -1;
+}
+
 NodeId ScalarGraph::make(ScalarOp op, NodeId a, NodeId b, NodeId c) {
   const int arity = info(op).arity;
   const auto is_const = [this](NodeId id) { return id >= 0 && (*this)[id].op == ScalarOp::constant; };
@@ -188,15 +212,7 @@ NodeId ScalarGraph::make(ScalarOp op, NodeId a, NodeId b, NodeId c) {
     if (is_neg(a) && is_neg(b)) return make(ScalarOp::mul, (*this)[a].operands[0], (*this)[b].operands[0]);
     if (is_neg(a)) return make(ScalarOp::neg, make(ScalarOp::mul, (*this)[a].operands[0], b));
     if (is_neg(b)) return make(ScalarOp::neg, make(ScalarOp::mul, a, (*this)[b].operands[0]));
-    if (is_const(b)) std::swap(a, b);
-    if (is_const(a) && (*this)[b].op == ScalarOp::mul) {
-      // c * (d * x) is (c d) * x where one of the products is exact, as in 0.5 * (x + x)
-      const auto [first, second, unused] = (*this)[b].operands;
-      const NodeId factor = is_const(first) ? first : second;
-      if (is_const(factor) && (is_power_of_two((*this)[a].value) || is_power_of_two((*this)[factor].value)))
-        return make(ScalarOp::mul, constant((*this)[a].value * (*this)[factor].value),
-                    factor == first ? second : first);
-    }
+    if (const NodeId gathered = multiply_constants(a, b); gathered >= 0) return gathered;
     break;
   case ScalarOp::div:
     if (is_constant(a, 0)) return a;

@@ -137,6 +137,7 @@ public:
 
 private:
   NodeId intern(ScalarNode node);
+  NodeId multiply_constants(NodeId a, NodeId b);
   std::vector<ScalarNode> nodes_;
   std::unordered_map<std::string, NodeId> index_; ///< key: bytes of the node
 };
