@@ -18,6 +18,8 @@ DegreeEstimate bounded(long long degree, bool is_exact) {
   return {static_cast<int>(std::clamp(degree, 0LL, max_degree)), is_exact};
 }
 
+bool is_constant(DegreeEstimate estimate) { return estimate.degree == 0 && estimate.is_exact; }
+
 class DegreeEstimator {
 public:
   struct Entry {
@@ -65,7 +67,7 @@ private:
   /// A function without a degree: a guess, unless its operands are constant.
   DegreeEstimate guessed(const Expr& e) {
     const DegreeEstimate operands = sum(e, 0);
-    return operands.degree == 0 && operands.is_exact ? operands : sum(e, 2);
+    return is_constant(operands) ? operands : sum(e, 2);
   }
 
   DegreeEstimate power(const Expr& e) {
@@ -78,7 +80,7 @@ private:
 
   DegreeEstimate quotient(const Expr& e) {
     const DegreeEstimate divisor = of(e, 1);
-    return divisor.degree == 0 && divisor.is_exact ? of(e, 0) : sum(e, 2);
+    return is_constant(divisor) ? of(e, 0) : sum(e, 2);
   }
 
   /// The field is replaced by the direction once in each product.
@@ -120,11 +122,11 @@ private:
     case NodeKind::derivative:
       return gateaux(e);
     case NodeKind::conditional:
-      return largest(e, 1, largest(e, 0, true).degree == 0); // a constant condition picks a branch
+      return largest(e, 1, is_constant(of(e, 0))); // a constant condition picks a branch
     case NodeKind::abs:
     case NodeKind::min_value:
     case NodeKind::max_value:
-      return largest(e, 0, largest(e, 0, true).degree == 0);
+      return largest(e, 0, is_constant(largest(e, 0, true)));
     default:
       return e.operands().empty() ? terminal(e) : guessed(e);
     }
