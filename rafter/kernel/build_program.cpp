@@ -208,8 +208,8 @@ private:
   void evaluate_geometry() {
     std::set<BasisSlot> wanted;
     for (const auto& atom : atoms()) {
-      if (atom.kind == AtomKind::coordinate) wanted.insert({});
-      if (atom.kind == AtomKind::jacobian) wanted.insert({atom.b});
+      if (atom.kind == AtomKind::coordinate) wanted.insert(BasisSlot{});
+      if (atom.kind == AtomKind::jacobian) wanted.insert(BasisSlot{atom.b});
     }
     if (wanted.empty()) return;
     if (input_.geometry == nullptr) throw base::InternalError("an isoparametric map needs its geometry element");
@@ -230,7 +230,7 @@ private:
     const auto& use = program_.inputs[static_cast<std::size_t>(f)];
     std::set<BasisSlot> wanted;
     for (const auto& atom : atoms())
-      if (atom.kind == use.kind && atom.a == use.index) wanted.insert({atom.c});
+      if (atom.kind == use.kind && atom.a == use.index) wanted.insert(BasisSlot{atom.c});
     if (wanted.empty()) return;
     const std::string name = fmt::format("u{}", f);
     const int dofs = add_array(name + "_dofs", use.components, dof_extents(*use.element));
@@ -238,7 +238,7 @@ private:
     const auto slots = evaluate(dofs, *use.element, wanted, name);
     for (const auto& atom : atoms())
       if (atom.kind == use.kind && atom.a == use.index) {
-        Slot slot = slots.at({atom.c});
+        Slot slot = slots.at(BasisSlot{atom.c});
         slot.component = atom.b;
         program_.input_slots.push_back({atom, slot});
       }

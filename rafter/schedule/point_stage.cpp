@@ -29,11 +29,6 @@ int count_slots(const kernel::TensorProgram& program, AtomKind kind, OutputKind 
   return count;
 }
 
-/// Highest index of an atom kind plus one: entries per cell of the data that it names.
-int extent(const kernel::TensorProgram& program, AtomKind kind) {
-  return count_slots(program, kind, OutputKind::test_pair /* never counted for these */);
-}
-
 } // namespace
 
 PointStage::PointStage(Context& context, Access access) : context_(context), access_(std::move(access)) {

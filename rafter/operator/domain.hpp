@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rafter/form/lowered.hpp>
+#include <rafter/mesh/cell_batches.hpp>
+#include <rafter/space/function_space.hpp>
+
+/// What kernels read besides vectors, laid out per batch and lane.
+namespace rafter::op {
+
+/// Cells (or facets) in batches, whatever they are: what cell blocks and facet blocks have in common.
+struct BatchedCells {
+  std::int32_t group = 0;
+  element::Shape shape = element::Shape::hexahedron;
+  mesh::MapKind map = mesh::MapKind::affine;
+  int local_facet = -1; ///< -1: cells
+  std::int32_t num_items = 0, num_batches = 0;
+  std::span<const std::int32_t> cells; ///< shape (batch, lane)
+  int lanes = 8;
+};
+BatchedCells batched(const mesh::Block& block, int lanes);
+BatchedCells batched(const mesh::FacetBlock& block, int lanes);
+
+/// Number of active lanes of each batch.
+base::AlignedVector<std::int32_t> active_counts(const BatchedCells& cells);
+
+/// Coefficients of affine and multilinear maps, shape (batch, mode, axis, lane); modes as kernel::map_modes.
+base::AlignedVector<double> map_coefficients(const mesh::Mesh& mesh, const BatchedCells& cells);
+
+/// Geometry nodes, shape (batch, node, axis, lane).
+base::AlignedVector<double> geometry_nodes(const mesh::Mesh& mesh, const BatchedCells& cells);
+
+/// Numbers per cell of a form: its coefficients by tag, then one indicator (1 or 0) per restricted cell measure.
+class CellCoefficients {
+public:
+  /// Throws InputError for tags that the mesh lacks and for cells whose tag a coefficient leaves out.
+  CellCoefficients(const mesh::Mesh& mesh, const form::LoweredForm& form);
+  int count() const { return static_cast<int>(tables_.size()); }
+  /// Indicator number of integral i, -1 when it covers all cells.
+  int indicator(std::size_t integral) const { return indicators_[integral]; }
+  /// Shape (batch, coefficient, lane).
+  base::AlignedVector<double> values(const BatchedCells& cells) const;
+
+private:
+  struct Table {
+    std::vector<std::int32_t> tags; ///< ascending
+    std::vector<double> values;
+    double otherwise = 0;
+    double operator()(std::int32_t tag) const;
+  };
+  void add_coefficient(const form::CoefficientComponent& component);
+  void add_indicator(const form::Measure& measure);
+  const mesh::Mesh& mesh_;
+  std::vector<Table> tables_;
+  std::vector<int> indicators_;
+};
+
+/// Values of constant coefficients, shape (parameter).
+base::AlignedVector<double> parameter_values(const form::LoweredForm& form);
+
+/// Tags that a measure names, as numbers of the mesh (empty: everywhere).
+std::vector<std::int32_t> measure_tags(const mesh::Mesh& mesh, const form::Measure& measure);
+
+} // namespace rafter::op

@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/operator/form_kernels.hpp>
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/device/compile_all.hpp>
+#include <rafter/operator/kernel_builder.hpp>
+
+namespace rafter::op {
+
+namespace {
+
+using device::Array;
+using device::Buffer;
+using schedule::Role;
+
+using Integers = Array<std::int32_t>;
+using Reals = Array<double>;
+
+/// A kernel with its arguments on one block.
+struct Binding {
+  std::shared_ptr<const device::Program> program;
+  std::shared_ptr<const device::Kernel> kernel;
+  std::vector<schedule::Buffer> arguments;
+  std::vector<Buffer*> buffers; ///< resolved before each run where vectors change
+};
+
+/// Index tables of one space on one block, as kernels take them.
+struct SpaceTables {
+  Integers run_starts, run_permutations, permutations, interior_starts, interior_strides, first_touch, is_regular;
+};
+
+/// All that belongs to one block of cells or facets.
+struct Piece {
+  BuiltKernel built;
+  Binding main;
+  BatchedCells cells;
+  std::vector<std::unique_ptr<SpaceTables>> spaces;
+  std::vector<Reals> matrices;
+  Reals map, nodes, cell_coefficients, stored_point, stored_cell, reference_normal, points, weights, integral;
+  Integers num_active, field_offsets;
+};
+
+template <class T, class Source>
+Array<T> to_array(const std::shared_ptr<device::Device>& device, const Source& source) {
+  return Array<T>(device, base::AlignedVector<T>(source.begin(), source.end()));
+}
+
+} // namespace
+
+std::int64_t System::offset(std::size_t field) const {
+  std::int64_t result = 0;
+  for (std::size_t f = 0; f < field; ++f) result += spaces[f]->num_local();
+  return result;
+}
+
+std::size_t System::index_of(const form::FieldSpace& space) const {
+  for (std::size_t f = 0; f < spaces.size(); ++f)
+    if (spaces[f].get() == &space) return f;
+  throw base::InputError("the form uses field '" + space.name + "', which is not a field of this system");
+}
+
+System make_system(std::vector<std::shared_ptr<const space::FunctionSpace>> spaces) {
+  if (spaces.empty()) throw base::InputError("a system needs at least one function space");
+  System system{spaces.front()->mesh_ptr(), spaces.front()->batches_ptr(), std::move(spaces)};
+  for (const auto& space : system.spaces)
+    if (space->mesh_ptr() != system.mesh || space->batches_ptr() != system.batches)
+      throw base::InputError("the fields of a system must share one mesh and its batches; '" + space->name +
+                             "' does not");
+  if (system.size() >= std::int64_t{1} << 31)
+    throw base::InputError(
+        fmt::format("the system has {} local unknowns; a process holds at most 2147483647", system.size()));
+  return system;
+}
+
+class FormKernels::Implementation {
+public:
+  Implementation(const form::LoweredForm& form, const System& system, Purpose purpose, const KernelOptions& options)
+      : form_(form), system_(system), purpose_(purpose), options_(options),
+        device_(options.device != nullptr ? options.device : device::make_device("host")),
+        coefficients_(*system.mesh, form), parameters_(device_, parameter_values(form)), overwrite_(device_, mode(0)),
+        add_(device_, mode(1)), dummy_(device_, 1) {
+    collect_fields();
+    make_cell_pieces();
+    make_facet_pieces();
+    compile();
+    for (auto& piece : pieces_) info_.push_back(piece->built.info);
+  }
+
+  void run(const Vector* trial, const Vector* fields, Vector& y, bool adds) {
+    const bool is_covered = cells_cover_outputs();
+    if (!adds && !is_covered) {
+      const auto values = y.host_overwrite();
+      std::fill(values.begin(), values.end(), 0.0);
+    }
+    const bool cells_add = adds || !is_covered;
+    run_cells(trial, fields, &y, cells_add);
+    run_facets(trial, fields, &y);
+  }
+
+  double integral(const Vector* fields) {
+    for (auto& piece : pieces_) {
+      const auto totals = piece->integral.host_overwrite();
+      std::fill(totals.begin(), totals.end(), 0.0);
+    }
+    run_cells(nullptr, fields, nullptr, true);
+    run_facets(nullptr, fields, nullptr);
+    double sum = 0;
+    for (const auto& piece : pieces_)
+      for (const double value : piece->integral.host_read()) sum += value;
+    return sum;
+  }
+
+  const std::vector<KernelInfo>& info() const { return info_; }
+  const std::shared_ptr<device::Device>& device() const { return device_; }
+
+  machine::Counts counts() const {
+    machine::Counts total;
+    for (const auto& i : info_) {
+      total.flops += i.counts.flops;
+      total.effective_flops += i.counts.effective_flops;
+      total.global_bytes_read += i.counts.global_bytes_read;
+    }
+    const double vector_bytes = 8.0 * static_cast<double>(system_.size());
+    const double num_inputs = (form_.rank == 2 && purpose_ == Purpose::action ? 1 : 0) + (form_.fields.empty() ? 0 : 1);
+    total.global_bytes_read += num_inputs * vector_bytes;
+    if (form_.rank > 0) total.global_bytes_written += vector_bytes;
+    return total;
+  }
+
+private:
+  base::AlignedVector<std::int32_t> mode(int adds) const { return {adds, coefficients_.count()}; }
+
+  // --- fields
+  // ---------------------------------------------------------------------------------------------------------
+  void collect_fields() {
+    const auto add_all = [this](const auto& spaces, kernel::AtomKind kind, std::vector<std::size_t>& systems,
+                                std::vector<kernel::FieldUse>& uses) {
+      for (std::size_t i = 0; i < spaces.size(); ++i) {
+        systems.push_back(system_.index_of(*spaces[i]));
+        kernel::FieldUse use;
+        use.kind = kind;
+        use.index = static_cast<int>(i);
+        use.components = spaces[i]->num_components();
+        uses.push_back(use);
+      }
+    };
+    if (purpose_ == Purpose::action)
+      add_all(form_.trial_spaces, kernel::AtomKind::reference_trial, input_fields_, inputs_);
+    num_trial_inputs_ = inputs_.size();
+    add_all(form_.fields, kernel::AtomKind::reference_field, input_fields_, inputs_);
+    add_all(form_.test_spaces, kernel::AtomKind::reference_test, output_fields_, outputs_);
+    if (purpose_ == Purpose::diagonal) check_diagonal();
+  }
+  /// The diagonal pairs test and trial functions by their number in the form: both lists must name the same spaces.
+  void check_diagonal() const {
+    for (std::size_t i = 0; i < std::min(form_.trial_spaces.size(), form_.test_spaces.size()); ++i)
+      if (form_.trial_spaces[i] != form_.test_spaces[i])
+        throw base::InputError("the diagonal needs test and trial functions in the same order of fields");
+  }
+
+  // --- requests
+  // -------------------------------------------------------------------------------------------------------
+  void set_fields(KernelRequest& request, Piece& piece) {
+    std::vector<std::size_t> distinct;
+    const auto space_number = [&](std::size_t field) {
+      const auto found = std::find(distinct.begin(), distinct.end(), field);
+      if (found != distinct.end()) return static_cast<int>(found - distinct.begin());
+      distinct.push_back(field);
+      const auto& space = *system_.spaces[field];
+      piece.spaces.push_back(make_tables(space, piece.cells, request));
+      return static_cast<int>(distinct.size()) - 1;
+    };
+    request.inputs = inputs_;
+    request.outputs = outputs_;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      request.inputs[i].element = system_.spaces[input_fields_[i]]->element(request.shape);
+      request.input_spaces.push_back(space_number(input_fields_[i]));
+      request.input_vectors.push_back(i < num_trial_inputs_ ? 0 : 1);
+    }
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      request.outputs[i].element = system_.spaces[output_fields_[i]]->element(request.shape);
+      request.output_spaces.push_back(space_number(output_fields_[i]));
+    }
+  }
+
+  std::unique_ptr<SpaceTables> make_tables(const space::FunctionSpace& space, const BatchedCells& cells,
+                                           KernelRequest& request) {
+    auto tables = std::make_unique<SpaceTables>();
+    if (cells.local_facet >= 0) {
+      auto dofs = std::make_shared<space::FunctionSpace::FacetDofs>(space.facet_dofs(*current_facets_, cells.lanes));
+      tables->run_starts = to_array<std::int32_t>(device_, dofs->run_starts);
+      tables->run_permutations = to_array<std::int32_t>(device_, dofs->run_permutations);
+      tables->permutations = to_array<std::int32_t>(device_, dofs->layout.permutations);
+      tables->interior_starts = to_array<std::int32_t>(device_, dofs->interior_starts);
+      tables->interior_strides = to_array<std::int32_t>(device_, dofs->interior_strides);
+      request.spaces.push_back(&dofs->layout);
+      kept_.push_back(dofs);
+      return tables;
+    }
+    const auto& dofs = space.block(current_block_);
+    tables->run_starts = to_array<std::int32_t>(device_, dofs.run_starts);
+    tables->run_permutations = to_array<std::int32_t>(device_, dofs.run_permutations);
+    tables->permutations = to_array<std::int32_t>(device_, dofs.layout.permutations);
+    tables->interior_starts = to_array<std::int32_t>(device_, dofs.interior_starts);
+    // what is added to later: the touched range without the interior run, which is stored
+    base::AlignedVector<std::int32_t> shared(dofs.first_touch.begin(), dofs.first_touch.end());
+    if (!dofs.layout.interior_dofs.empty())
+      for (std::size_t b = 0; b < dofs.interior_starts.size(); ++b) shared[2 * b + 1] = dofs.interior_starts[b];
+    tables->first_touch = Integers(device_, std::move(shared));
+    tables->is_regular = to_array<std::int32_t>(device_, dofs.is_regular);
+    request.spaces.push_back(&dofs.layout);
+    return tables;
+  }
+
+  int geometry_degree(const BatchedCells& cells) const {
+    return cells.map == mesh::MapKind::isoparametric
+               ? system_.mesh->groups[static_cast<std::size_t>(cells.group)].degree
+               : 1;
+  }
+
+  /// Builds the kernel of these integrals on these cells; its compilation comes later, all at once.
+  void add_piece(const BatchedCells& cells, const std::vector<kernel::IntegralPart>& parts, const std::string& name) {
+    auto piece = std::make_unique<Piece>();
+    piece->cells = cells;
+    KernelRequest request;
+    request.parts = parts;
+    request.shape = cells.shape;
+    request.map = cells.map;
+    request.local_facet = cells.local_facet;
+    request.geometry = mesh::geometry_element(system_.mesh->groups[static_cast<std::size_t>(cells.group)]);
+    request.purpose = purpose_;
+    request.lanes = cells.lanes;
+    set_fields(request, *piece);
+    int max_degree = 0;
+    for (const auto& part : parts) max_degree = std::max(max_degree, part.integral->max_field_degree);
+    const auto integration_shape =
+        cells.local_facet >= 0 ? element::facet_shape(cells.shape, cells.local_facet) : cells.shape;
+    auto rule = choose_rule(integration_shape, parts, max_degree, geometry_degree(cells), options_.quadrature);
+    request.rule = std::move(rule.rule);
+    piece->built = build_kernel(request, options_);
+    auto& info = piece->built.info;
+    info.name = name;
+    info.quadrature = rule.explanation;
+    info.num_cells = cells.num_items;
+    info.num_batches = cells.num_batches;
+    fill_data(*piece);
+    count(*piece);
+    pieces_.push_back(std::move(piece));
+  }
+
+  void make_cell_pieces() {
+    std::vector<kernel::IntegralPart> parts;
+    for (std::size_t i = 0; i < form_.integrals.size(); ++i)
+      if (form_.integrals[i].measure.kind == form::MeasureKind::cell)
+        parts.push_back({&form_.integrals[i], coefficients_.indicator(i)});
+    if (parts.empty()) return;
+    const auto& batches = *system_.batches;
+    for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
+      current_block_ = static_cast<int>(b);
+      const auto cells = batched(batches.blocks[b], batches.lanes);
+      add_piece(cells, parts, fmt::format("cell {} {}", element::name(cells.shape), mesh::name(cells.map)));
+    }
+    cell_stages_ = &batches.stages;
+    num_cell_pieces_ = pieces_.size();
+  }
+
+  void make_facet_pieces() {
+    for (const auto& integral : form_.integrals) {
+      if (integral.measure.kind != form::MeasureKind::exterior_facet) continue;
+      auto facets = std::make_shared<mesh::FacetBatches>(mesh::make_facet_batches(
+          *system_.mesh, measure_tags(*system_.mesh, integral.measure), {.lanes = system_.batches->lanes}));
+      const std::size_t first = pieces_.size();
+      for (const auto& block : facets->blocks) {
+        current_facets_ = &block;
+        const auto cells = batched(block, facets->lanes);
+        add_piece(
+            cells, {{&integral, -1}},
+            fmt::format("facet {} of {} {}", cells.local_facet, element::name(cells.shape), mesh::name(cells.map)));
+      }
+      facet_stages_.push_back({facets, first});
+    }
+  }
+
+  // --- data
+  // -----------------------------------------------------------------------------------------------------------
+  void fill_data(Piece& piece) {
+    const auto& mesh = *system_.mesh;
+    const auto& cells = piece.cells;
+    piece.num_active = Integers(device_, active_counts(cells));
+    if (cells.map == mesh::MapKind::isoparametric)
+      piece.nodes = Reals(device_, geometry_nodes(mesh, cells));
+    else
+      piece.map = Reals(device_, map_coefficients(mesh, cells));
+    piece.cell_coefficients = Reals(device_, coefficients_.values(cells));
+    const auto lanes = static_cast<std::size_t>(cells.lanes);
+    const auto batches = static_cast<std::size_t>(cells.num_batches);
+    const auto& program = piece.built.program;
+    const auto points = static_cast<std::size_t>(program.num_points);
+    piece.stored_point =
+        Reals(device_, batches * points * lanes * static_cast<std::size_t>(piece.built.stored_point_slots));
+    piece.stored_cell = Reals(device_, batches * lanes * static_cast<std::size_t>(piece.built.stored_cell_slots));
+    piece.integral = Reals(device_, form_.rank == 0 ? batches * lanes : 0);
+    piece.points = to_array<double>(device_, program.points);
+    piece.weights = to_array<double>(device_, program.weights);
+    if (cells.local_facet >= 0)
+      piece.reference_normal = to_array<double>(device_, element::reference_normal(cells.shape, cells.local_facet));
+    piece.field_offsets = Integers(device_, offsets(program));
+    piece.matrices = dense_tables(program);
+  }
+  base::AlignedVector<std::int32_t> offsets(const kernel::TensorProgram& program) const {
+    base::AlignedVector<std::int32_t> result;
+    const auto append = [&](const kernel::FieldUse& use, const std::vector<kernel::FieldUse>& all,
+                            const std::vector<std::size_t>& fields) {
+      for (std::size_t i = 0; i < all.size(); ++i)
+        if (all[i].kind == use.kind && all[i].index == use.index)
+          result.push_back(static_cast<std::int32_t>(system_.offset(fields[i])));
+    };
+    for (const auto& use : program.inputs) append(use, inputs_, input_fields_);
+    for (const auto& use : program.outputs) append(use, outputs_, output_fields_);
+    if (result.empty()) result.push_back(0);
+    return result;
+  }
+  std::vector<Reals> dense_tables(const kernel::TensorProgram& program) const {
+    std::vector<Reals> result;
+    for (const auto& matrix : program.matrices)
+      result.push_back(matrix.is_data ? to_array<double>(device_, matrix.values) : Reals(device_, 1));
+    return result;
+  }
+
+  /// Executed and effective operations and compulsory bytes besides the vectors.
+  void count(Piece& piece) const {
+    auto& built = piece.built;
+    auto& counts = built.info.counts;
+    const double cells = static_cast<double>(built.info.num_cells),
+                 batches = static_cast<double>(built.info.num_batches);
+    counts.flops = schedule::count(built.loops).flops * batches * (built.loops.lanes == 1 ? piece.cells.lanes : 1);
+    counts.effective_flops = kernel::count_flops(built.program) * cells;
+    const double lanes = static_cast<double>(piece.cells.lanes);
+    double bytes = 8 * batches * lanes *
+                   (built.stored_cell_slots + static_cast<double>(built.info.num_points) * built.stored_point_slots);
+    std::set<std::pair<int, int>> read;
+    for (const auto& argument : built.loops.arguments()) {
+      if (argument.role == Role::map) bytes += 8 * static_cast<double>(piece.map.size());
+      if (argument.role == Role::nodes) bytes += 8 * static_cast<double>(piece.nodes.size());
+      if (argument.role == Role::cell_coefficients) bytes += 8 * static_cast<double>(piece.cell_coefficients.size());
+      if (argument.role == Role::run_starts)
+        bytes += 4 * static_cast<double>(piece.spaces[static_cast<std::size_t>(argument.index)]->run_starts.size());
+    }
+    counts.global_bytes_read = bytes;
+  }
+
+  // --- compilation
+  // ----------------------------------------------------------------------------------------------------
+  void compile() {
+    std::vector<std::string> sources;
+    for (const auto& piece : pieces_) {
+      sources.push_back(piece->built.info.source);
+      if (!piece->built.setup_source.empty()) sources.push_back(piece->built.setup_source);
+    }
+    device::CompileOptions compile_options;
+    if (options_.plan) compile_options.compiler = options_.plan->compiler;
+    const auto programs = device::compile_all(*device_, sources, compile_options);
+    std::size_t next = 0;
+    for (auto& piece : pieces_) {
+      piece->main.program = programs[next++];
+      piece->main.kernel = piece->main.program->kernel(piece->built.loops.name);
+      piece->main.arguments = piece->built.loops.arguments();
+      if (!piece->built.setup_source.empty()) setup(*piece, programs[next++]);
+    }
+  }
+
+  /// Computes what the cut stores.
+  void setup(Piece& piece, const std::shared_ptr<const device::Program>& program) {
+    const auto kernel = program->kernel(piece.built.setup_loops.name);
+    const auto matrices = dense_tables(piece.built.setup_program);
+    std::vector<Buffer*> buffers;
+    for (const auto& argument : piece.built.setup_loops.arguments())
+      buffers.push_back(buffer(piece, argument, matrices, nullptr, nullptr, nullptr, overwrite_));
+    const device::Task task{kernel.get(), buffers, 0, piece.cells.num_batches};
+    // one range per thread: batches write disjoint data
+    std::vector<device::Task> tasks;
+    const std::int64_t parts = std::max(1, device_->num_threads());
+    for (std::int64_t p = 0; p < parts; ++p) {
+      device::Task part = task;
+      part.begin = task.end * p / parts;
+      part.end = task.end * (p + 1) / parts;
+      tasks.push_back(part);
+    }
+    device_->run(tasks)->wait();
+  }
+
+  // --- running
+  // --------------------------------------------------------------------------------------------------------
+  Buffer* buffer(Piece& piece, const schedule::Buffer& argument, const std::vector<Reals>& matrices,
+                 const Vector* trial, const Vector* fields, Vector* y, const Integers& mode) const {
+    const auto index = static_cast<std::size_t>(argument.index);
+    const auto real = [&](Reals& array) { return argument.is_written ? array.device_write() : array.device_read(); };
+    switch (argument.role) {
+    case Role::mode:
+      return mode.device_read();
+    case Role::parameters:
+      return parameters_.device_read();
+    case Role::input_vector:
+      return vector(index == 0 ? trial : fields).device_read();
+    case Role::output_vector:
+      return y->device_write();
+    case Role::field_offsets:
+      return piece.field_offsets.device_read();
+    case Role::run_starts:
+      return piece.spaces[index]->run_starts.device_read();
+    case Role::run_permutations:
+      return piece.spaces[index]->run_permutations.device_read();
+    case Role::permutations:
+      return piece.spaces[index]->permutations.device_read();
+    case Role::interior_starts:
+      return piece.spaces[index]->interior_starts.device_read();
+    case Role::interior_strides:
+      return piece.spaces[index]->interior_strides.device_read();
+    case Role::first_touch:
+      return piece.spaces[index]->first_touch.device_read();
+    case Role::is_regular:
+      return piece.spaces[index]->is_regular.device_read();
+    case Role::num_active:
+      return piece.num_active.device_read();
+    case Role::map:
+      return piece.map.device_read();
+    case Role::nodes:
+      return piece.nodes.device_read();
+    case Role::cell_coefficients:
+      return piece.cell_coefficients.device_read();
+    case Role::stored_point:
+      return real(piece.stored_point);
+    case Role::stored_cell:
+      return real(piece.stored_cell);
+    case Role::reference_normal:
+      return piece.reference_normal.device_read();
+    case Role::points:
+      return piece.points.device_read();
+    case Role::weights:
+      return piece.weights.device_read();
+    case Role::matrix:
+      return matrices.at(index).device_read();
+    case Role::integral:
+      return real(piece.integral);
+    case Role::none:
+      break;
+    }
+    throw base::InternalError("kernel argument " + argument.name + " has no role");
+  }
+  static const Vector& vector(const Vector* given) {
+    if (given == nullptr) throw base::InputError("the form needs values of its fields: none were given");
+    return *given;
+  }
+
+  void bind(Piece& piece, const Vector* trial, const Vector* fields, Vector* y, const Integers& mode) const {
+    piece.main.buffers.clear();
+    for (const auto& argument : piece.main.arguments)
+      piece.main.buffers.push_back(buffer(piece, argument, piece.matrices, trial, fields, y, mode));
+  }
+  void run_stages(const std::vector<std::vector<mesh::Chunk>>& stages, std::size_t first_piece) const {
+    std::vector<device::Task> tasks;
+    for (const auto& stage : stages) {
+      tasks.clear();
+      for (const auto& chunk : stage) {
+        const auto& piece = *pieces_[first_piece + static_cast<std::size_t>(chunk.block)];
+        tasks.push_back({piece.main.kernel.get(), piece.main.buffers, chunk.batch_begin, chunk.batch_end});
+      }
+      device_->run(tasks)->wait();
+    }
+  }
+  void run_cells(const Vector* trial, const Vector* fields, Vector* y, bool adds) {
+    if (cell_stages_ == nullptr) return;
+    for (std::size_t p = 0; p < num_cell_pieces_; ++p) bind(*pieces_[p], trial, fields, y, adds ? add_ : overwrite_);
+    run_stages(*cell_stages_, 0);
+  }
+  void run_facets(const Vector* trial, const Vector* fields, Vector* y) {
+    for (const auto& [facets, first] : facet_stages_) {
+      for (std::size_t p = 0; p < facets->blocks.size(); ++p) bind(*pieces_[first + p], trial, fields, y, add_);
+      run_stages(facets->stages, first);
+    }
+  }
+  /// True when the cell kernels store every entry of the output vector.
+  bool cells_cover_outputs() const {
+    if (num_cell_pieces_ == 0) return false;
+    for (std::size_t p = 0; p < num_cell_pieces_; ++p) {
+      std::set<std::size_t> covered;
+      for (const auto& use : pieces_[p]->built.program.outputs)
+        covered.insert(output_fields_[static_cast<std::size_t>(use.index)]);
+      if (covered.size() < system_.spaces.size()) return false;
+    }
+    return true;
+  }
+
+  form::LoweredForm form_;
+  System system_;
+  Purpose purpose_;
+  KernelOptions options_;
+  std::shared_ptr<device::Device> device_;
+  CellCoefficients coefficients_;
+  Reals parameters_;
+  Integers overwrite_, add_;
+  Reals dummy_;
+  std::vector<kernel::FieldUse> inputs_, outputs_;
+  std::vector<std::size_t> input_fields_, output_fields_; ///< position in the system
+  std::size_t num_trial_inputs_ = 0;
+  std::vector<std::unique_ptr<Piece>> pieces_;
+  std::size_t num_cell_pieces_ = 0;
+  const std::vector<std::vector<mesh::Chunk>>* cell_stages_ = nullptr;
+  std::vector<std::pair<std::shared_ptr<mesh::FacetBatches>, std::size_t>> facet_stages_; ///< and first piece
+  std::vector<std::shared_ptr<const void>> kept_;
+  int current_block_ = 0;
+  const mesh::FacetBlock* current_facets_ = nullptr;
+  std::vector<KernelInfo> info_;
+};
+
+FormKernels::FormKernels(const form::LoweredForm& form, const System& system, Purpose purpose,
+                         const KernelOptions& options)
+    : implementation_(std::make_unique<Implementation>(form, system, purpose, options)) {}
+FormKernels::~FormKernels() = default;
+FormKernels::FormKernels(FormKernels&&) noexcept = default;
+FormKernels& FormKernels::operator=(FormKernels&&) noexcept = default;
+
+void FormKernels::run(const Vector* trial, const Vector* fields, Vector& y, bool adds) const {
+  implementation_->run(trial, fields, y, adds);
+}
+double FormKernels::integral(const Vector* fields) const { return implementation_->integral(fields); }
+const std::vector<KernelInfo>& FormKernels::info() const { return implementation_->info(); }
+machine::Counts FormKernels::counts() const { return implementation_->counts(); }
+const std::shared_ptr<device::Device>& FormKernels::device() const { return implementation_->device(); }
+
+} // namespace rafter::op

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rafter/device/array.hpp>
+#include <rafter/machine/roofline.hpp>
+#include <rafter/operator/domain.hpp>
+#include <rafter/schedule/mapping.hpp>
+
+/// Compiled kernels of a form on a mesh: gather, kernel, scatter over all blocks.
+namespace rafter::op {
+
+using device::Vector;
+
+/// Which quadrature rule a form gets; everything absent: exact for the estimated degree of the integrand on affine
+/// cells.
+struct QuadratureOptions {
+  element::QuadratureKind kind = element::QuadratureKind::gauss;
+  std::optional<int> points; ///< per direction
+  std::optional<int> degree; ///< integrated exactly
+  int max_degree = -1;       ///< cap of estimated degrees; -1: form::default_degree_cap
+};
+
+struct KernelOptions {
+  std::shared_ptr<device::Device> device; ///< null: a host device with all cores
+  QuadratureOptions quadrature;
+  std::optional<schedule::Plan> plan; ///< used for every cell kernel instead of the planner's choice
+  kernel::Balance balance;            ///< what choices are made with
+};
+
+/// The mesh and the unknowns of a (mixed) problem: field f occupies entries offset(f) .. offset(f) + num_local - 1 of
+/// the system's vectors.
+struct System {
+  std::shared_ptr<const mesh::Mesh> mesh;
+  std::shared_ptr<const mesh::CellBatches> batches;
+  std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
+  std::int64_t offset(std::size_t field) const;
+  std::int64_t size() const { return offset(spaces.size()); }
+  /// Position of a space among `spaces`; throws InputError when it is none of them.
+  std::size_t index_of(const form::FieldSpace& space) const;
+};
+/// System of spaces over one mesh; throws InputError when their meshes or batches differ.
+System make_system(std::vector<std::shared_ptr<const space::FunctionSpace>> spaces);
+
+/// One generated kernel on one block, with what was decided and what it costs.
+struct KernelInfo {
+  std::string name; ///< "cell hexahedron affine", "facet 2 of prism isoparametric"
+  schedule::Plan plan;
+  std::vector<kernel::Choice> candidates; ///< recipes considered, best first
+  std::string source;                     ///< generated text
+  std::string tensor_program, loop_program;
+  int num_points = 0;
+  std::string quadrature; ///< one line: rule and why
+  std::int64_t num_cells = 0, num_batches = 0;
+  machine::Counts counts; ///< of all batches, one run
+};
+
+enum class Purpose : std::uint8_t {
+  action,  ///< bilinear form: y = A x; linear form: the vector; functional: the number
+  diagonal ///< of a bilinear form
+};
+
+/// Kernels of all integrals of a form, compiled and bound to a mesh. Immutable after construction but for its work
+/// arrays.
+class FormKernels {
+public:
+  FormKernels(const form::LoweredForm& form, const System& system, Purpose purpose, const KernelOptions& options);
+  ~FormKernels();
+  FormKernels(FormKernels&&) noexcept;
+  FormKernels& operator=(FormKernels&&) noexcept;
+
+  /// y = F(x; fields), or y += F when `adds`. `trial`: system vector or null; `fields`: one system vector that holds
+  /// all coefficient fields (each at its space's offset) or null.
+  void run(const Vector* trial, const Vector* fields, Vector& y, bool adds) const;
+  /// Value of a functional.
+  double integral(const Vector* fields) const;
+
+  const std::vector<KernelInfo>& info() const;
+  /// Totals of one run: executed and effective flops, compulsory bytes (vectors once, data per cell once).
+  machine::Counts counts() const;
+  const std::shared_ptr<device::Device>& device() const;
+
+private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+} // namespace rafter::op

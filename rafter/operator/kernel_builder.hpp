@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <rafter/operator/form_kernels.hpp>
+
+/// The way of one kernel from integrals to source text.
+namespace rafter::op {
+
+/// The rule for integrals on cells of a shape (or facets), with a line that says why.
+struct RuleChoice {
+  element::Quadrature rule;
+  std::string explanation;
+};
+RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPart> parts, int max_field_degree,
+                       int geometry_degree, const QuadratureOptions& options);
+
+/// What one kernel is made of: integrals on cells of one kind, and the fields that they use.
+struct KernelRequest {
+  std::vector<kernel::IntegralPart> parts;
+  element::Shape shape = element::Shape::hexahedron; ///< of the cell
+  mesh::MapKind map = mesh::MapKind::affine;
+  int local_facet = -1;
+  std::shared_ptr<const element::Element> geometry;
+  std::vector<kernel::FieldUse> inputs, outputs;
+  std::vector<const space::ElementLayout*> spaces;
+  std::vector<int> input_spaces, output_spaces, input_vectors;
+  element::Quadrature rule;
+  Purpose purpose = Purpose::action;
+  int lanes = 8;
+};
+
+/// A kernel ready to compile; `setup` computes the stored data (empty source: nothing is stored).
+struct BuiltKernel {
+  KernelInfo info;
+  kernel::TensorProgram program, setup_program;
+  schedule::LoopProgram loops, setup_loops;
+  std::string setup_source;
+  int stored_point_slots = 0, stored_cell_slots = 0;
+};
+BuiltKernel build_kernel(const KernelRequest& request, const KernelOptions& options);
+
+} // namespace rafter::op

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tensor programs mean what the form says: interpreted, they agree with the long way on random cells.
+#include <gtest/gtest.h>
+
+#include <rafter/form/lowering.hpp>
+#include <rafter/form/parser.hpp>
+#include <rafter/kernel/cut.hpp>
+#include <rafter/kernel/tensor_program.hpp>
+
+#include "../support/cell_reference.hpp"
+
+namespace {
+
+using namespace rafter;
+using element::Shape;
+using kernel::Contraction;
+using kernel::Recipe;
+using mesh::MapKind;
+
+struct FormCase {
+  const char* name;
+  const char* text;
+  bool is_vector;
+};
+const std::vector<FormCase> forms{
+    {"mass", "u*v*dx", false},
+    {"laplace", "inner(grad(u), grad(v))*dx", false},
+    {"helmholtz", "(exp(x[0])*inner(grad(u), grad(v)) + (1 + x[0]*x[0])*kappa*u*v)*dx", false},
+    {"convection", "(0.1*inner(grad(u), grad(v)) + (1 + x[0])*u.dx(0)*v + kappa*u*v)*dx", false},
+    {"elasticity", "inner(kappa*div(u)*Identity(len(u)) + 2*sym(grad(u)), sym(grad(v)))*dx", true},
+    {"component", "u[0]*v[0]*dx", true},
+};
+
+std::shared_ptr<form::FieldSpace> space_of(Shape shape, int degree, bool is_vector) {
+  auto space = std::make_shared<form::FieldSpace>();
+  space->degree = degree;
+  space->gdim = element::dimension(shape);
+  space->components = is_vector ? space->gdim : 0;
+  return space;
+}
+
+std::string with_dimension(std::string text, int dim) {
+  const auto at = text.find("len(u)");
+  return at == std::string::npos ? text : text.replace(at, 6, std::to_string(dim));
+}
+
+form::LoweredForm lower(const std::string& text, const std::shared_ptr<form::FieldSpace>& space) {
+  form::Scope scope(space->gdim);
+  const std::shared_ptr<const form::FieldSpace> constant_space = space;
+  scope.add_arguments({&constant_space, 1});
+  scope.add("kappa", form::constant("kappa", 0.7));
+  return form::lower(form::parse_form(with_dimension(text, space->gdim), scope));
+}
+
+std::vector<double> random_values(std::size_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<double> values(n);
+  for (double& value : values) value = uniform(random);
+  return values;
+}
+
+void expect_close(const std::vector<double>& found, const std::vector<double>& expected, double tolerance) {
+  ASSERT_EQ(found.size(), expected.size());
+  double scale = 0;
+  for (const double value : expected) scale = std::max(scale, std::fabs(value));
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], tolerance * scale) << "entry " << i;
+}
+
+struct Setup {
+  test::TestCell cell;
+  form::LoweredForm form;
+  std::shared_ptr<const element::Element> element;
+  int components = 1;
+  kernel::ProgramInput input;
+  kernel::CellData data;
+  test::CellValues values;
+};
+
+Setup make_setup(const FormCase& form_case, Shape shape, int degree, MapKind map, Contraction contraction,
+                 element::QuadratureKind kind = element::QuadratureKind::gauss) {
+  Setup s;
+  const auto space = space_of(shape, degree, form_case.is_vector);
+  s.form = lower(form_case.text, space);
+  s.cell = test::random_cell(shape, map, map == MapKind::isoparametric ? 2 : 1, 17U + static_cast<unsigned>(degree));
+  s.element = element::make_element(element::Family::lagrange, shape, degree);
+  s.components = space->num_components();
+  s.values.parameters.assign(s.form.parameters.size(), 0.7);
+  s.values.u = random_values(static_cast<std::size_t>(s.components * s.element->num_dofs()), 5);
+  s.input.quadrature = element::is_tensor(shape) ? element::make_quadrature_with_points(shape, degree + 1, kind)
+                                                 : element::make_quadrature(shape, 2 * degree);
+  kernel::FieldUse use{kernel::AtomKind::reference_trial, 0, s.components, s.element};
+  s.input.inputs = {use};
+  use.kind = kernel::AtomKind::reference_test;
+  s.input.outputs = {use};
+  s.input.geometry = s.cell.geometry;
+  s.input.options.contraction = contraction;
+  s.data.parameters = s.values.parameters;
+  s.data.inputs = {s.values.u};
+  s.data.nodes = s.cell.nodes;
+  if (map != MapKind::isoparametric) s.data.map = test::map_data(s.cell);
+  return s;
+}
+
+/// Bound on rounding: the basis at degree p and the chains of sums lose a few digits more than one operation does.
+double tolerance(int degree) { return 1e-13 * (degree + 1) * (degree + 1); }
+
+class TensorProgram : public ::testing::TestWithParam<Shape> {};
+
+TEST_P(TensorProgram, agrees_with_the_form_for_every_contraction_map_and_recipe) {
+  const Shape shape = GetParam();
+  for (const auto& form_case : forms)
+    for (const int degree : {1, 2, 3})
+      for (const auto map : {MapKind::affine, MapKind::multilinear, MapKind::isoparametric}) {
+        if (map == MapKind::multilinear && (!element::is_tensor(shape) || shape == Shape::interval)) continue;
+        for (const auto contraction : {Contraction::dense, Contraction::per_derivative, Contraction::collocated}) {
+          if (contraction != Contraction::dense && !element::is_tensor(shape)) continue;
+          auto s = make_setup(form_case, shape, degree, map, contraction);
+          const auto expected =
+              test::reference_action(s.form.integrals[0], s.cell, *s.element, s.components, s.input.quadrature.points,
+                                     s.input.quadrature.weights, -1, s.values);
+          const kernel::IntegralPart part{&s.form.integrals[0], -1};
+          const auto function = kernel::pull_back({&part, 1}, shape, map, false);
+          for (const auto& choice : kernel::recipes(function, s.input.quadrature.num_points(), {})) {
+            SCOPED_TRACE(std::string(form_case.name) + " degree " + std::to_string(degree) + " " +
+                         std::string(mesh::name(map)) + " " + std::string(kernel::name(contraction)) + " " +
+                         std::string(kernel::name(choice.recipe)));
+            if (!choice.functions.setup.outputs.empty()) {
+              auto setup_input = s.input;
+              setup_input.function = choice.functions.setup;
+              setup_input.inputs.clear();
+              setup_input.outputs.clear();
+              const auto stored = kernel::interpret(kernel::build_program(setup_input), s.data);
+              s.data.stored_point = stored.stored_point;
+              s.data.stored_cell = stored.stored_cell;
+            }
+            s.input.function = choice.functions.main;
+            const auto result = kernel::interpret(kernel::build_program(s.input), s.data);
+            expect_close(result.outputs[0], expected, tolerance(degree));
+          }
+        }
+      }
+}
+
+TEST_P(TensorProgram, collocates_on_gauss_lobatto_points) {
+  const Shape shape = GetParam();
+  if (!element::is_tensor(shape)) GTEST_SKIP() << "tensor shapes only";
+  for (const int degree : {1, 3}) {
+    auto s =
+        make_setup(forms[2], shape, degree, MapKind::affine, Contraction::collocated, element::QuadratureKind::gll);
+    const kernel::IntegralPart part{&s.form.integrals[0], -1};
+    s.input.function = kernel::pull_back({&part, 1}, shape, MapKind::affine, false);
+    const auto program = kernel::build_program(s.input);
+    for (const auto& step : program.steps) { // nothing but derivatives is left
+      if (step.kind != kernel::StepKind::contract) continue;
+      EXPECT_EQ(program.matrices[static_cast<std::size_t>(step.matrix)].rows, degree + 1);
+    }
+    const auto expected = test::reference_action(s.form.integrals[0], s.cell, *s.element, s.components,
+                                                 s.input.quadrature.points, s.input.quadrature.weights, -1, s.values);
+    expect_close(kernel::interpret(program, s.data).outputs[0], expected, tolerance(degree));
+  }
+}
+
+TEST_P(TensorProgram, diagonal_equals_the_action_on_unit_vectors) {
+  const Shape shape = GetParam();
+  for (const auto& form_case : {forms[2], forms[4]}) {
+    for (const auto map : {MapKind::affine, MapKind::isoparametric}) {
+      auto s = make_setup(form_case, shape, 2, map, Contraction::collocated);
+      const kernel::IntegralPart part{&s.form.integrals[0], -1};
+      const auto function = kernel::pull_back({&part, 1}, shape, map, false);
+      s.input.function = kernel::diagonal(function);
+      auto input = s.input;
+      input.inputs.clear();
+      const auto found = kernel::interpret(kernel::build_program(input), s.data).outputs[0];
+      std::vector<double> expected;
+      for (std::size_t i = 0; i < s.values.u.size(); ++i) {
+        std::fill(s.values.u.begin(), s.values.u.end(), 0.0);
+        s.values.u[i] = 1;
+        expected.push_back(test::reference_action(s.form.integrals[0], s.cell, *s.element, s.components,
+                                                  s.input.quadrature.points, s.input.quadrature.weights, -1,
+                                                  s.values)[i]);
+      }
+      SCOPED_TRACE(form_case.name);
+      expect_close(found, expected, tolerance(2));
+    }
+  }
+}
+
+TEST_P(TensorProgram, facet_integrals_see_area_and_normal) {
+  const Shape shape = GetParam();
+  const auto space = space_of(shape, 2, false);
+  const auto form = lower("(kappa*u*v + dot(n, grad(u))*v*x[0])*ds", space);
+  for (int facet = 0; facet < element::num_facets(shape); ++facet)
+    for (const auto map : {MapKind::affine, MapKind::isoparametric}) {
+      auto s = make_setup(forms[0], shape, 2, map, Contraction::collocated);
+      const auto facet_shape = element::facet_shape(shape, facet);
+      s.values.parameters = s.data.parameters = {0.7};
+      s.input.quadrature = element::make_quadrature(facet_shape, facet_shape == Shape::point ? 0 : 5);
+      s.input.local_facet = facet;
+      const auto normal = element::reference_normal(shape, facet);
+      s.data.reference_normal.assign(normal.begin(), normal.end());
+      const kernel::IntegralPart part{&form.integrals[0], -1};
+      s.input.function = kernel::pull_back({&part, 1}, shape, map, true);
+      const auto program = kernel::build_program(s.input);
+      const auto expected = test::reference_action(form.integrals[0], s.cell, *s.element, 1, program.points,
+                                                   program.weights, facet, s.values);
+      SCOPED_TRACE(facet);
+      expect_close(kernel::interpret(program, s.data).outputs[0], expected, tolerance(2));
+    }
+}
+
+TEST_P(TensorProgram, divergence_theorem_ties_facets_to_the_cell) {
+  // int_cell div F = sum over facets int F.n, with F polynomial: checks areas and normals independently of the
+  // reference
+  const Shape shape = GetParam();
+  const int dim = element::dimension(shape);
+  const auto space = space_of(shape, 1, false);
+  const std::vector<std::string> field{"x[0]*x[0]", "x[0]*x[1]", "x[2]*x[1]"};
+  const std::vector<std::string> divergence{"2*x[0]", "3*x[0]", "3*x[0] + x[1]"};
+  std::string flux = "(";
+  for (int a = 0; a < dim; ++a)
+    flux += (a > 0 ? " + " : "") + field[static_cast<std::size_t>(a)] + "*n[" + std::to_string(a) + "]";
+  const auto facet_form = lower(flux + ")*ds", space);
+  const auto cell_form = lower("(" + divergence[static_cast<std::size_t>(dim - 1)] + ")*dx", space);
+  for (const auto map : {MapKind::affine, MapKind::isoparametric}) {
+    auto s = make_setup(forms[0], shape, 1, map, Contraction::dense);
+    s.input.inputs.clear();
+    s.input.outputs.clear();
+    s.input.quadrature = element::make_quadrature(shape, 14);
+    const kernel::IntegralPart cell_part{&cell_form.integrals[0], -1};
+    s.input.function = kernel::pull_back({&cell_part, 1}, shape, map, false);
+    const double volume_integral = kernel::interpret(kernel::build_program(s.input), s.data).integral;
+    double facet_integral = 0;
+    for (int facet = 0; facet < element::num_facets(shape); ++facet) {
+      const auto facet_shape = element::facet_shape(shape, facet);
+      s.input.quadrature = element::make_quadrature(facet_shape, facet_shape == Shape::point ? 0 : 14);
+      s.input.local_facet = facet;
+      const auto normal = element::reference_normal(shape, facet);
+      s.data.reference_normal.assign(normal.begin(), normal.end());
+      const kernel::IntegralPart part{&facet_form.integrals[0], -1};
+      s.input.function = kernel::pull_back({&part, 1}, shape, map, true);
+      facet_integral += kernel::interpret(kernel::build_program(s.input), s.data).integral;
+    }
+    EXPECT_NEAR(volume_integral, facet_integral, 1e-11 * std::fabs(volume_integral)) << mesh::name(map);
+    s.input.local_facet = -1;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(every_shape, TensorProgram, ::testing::ValuesIn(element::all_cell_shapes),
+                         [](const auto& shape) { return std::string(element::name(shape.param)); });
+
+} // namespace
