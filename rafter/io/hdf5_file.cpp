@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/io/hdf5_file.hpp>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <hdf5.h>
+#include <map>
+#include <unistd.h>
+#include <utility>
+
+#include <rafter/base/error.hpp>
+
+namespace rafter::io {
+namespace {
+
+/// An HDF5 identifier and the function that closes it.
+class Handle {
+public:
+  Handle() = default;
+  Handle(hid_t id, herr_t (*closer)(hid_t)) : id_(id), closer_(closer) {}
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), closer_(other.closer_) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(id_, other.id_);
+    std::swap(closer_, other.closer_);
+    return *this;
+  }
+  ~Handle() { close(); }
+  hid_t get() const { return id_; }
+  bool close() {
+    const hid_t id = std::exchange(id_, -1);
+    return id < 0 || closer_(id) >= 0;
+  }
+
+private:
+  hid_t id_ = -1;
+  herr_t (*closer_)(hid_t) = nullptr;
+};
+
+/// HDF5 prints its error stack unless told otherwise; the caller's setting comes back at the end.
+class QuietErrors {
+public:
+  QuietErrors() {
+    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  }
+  ~QuietErrors() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+  QuietErrors(const QuietErrors&) = delete;
+  QuietErrors& operator=(const QuietErrors&) = delete;
+
+private:
+  H5E_auto2_t function_ = nullptr;
+  void* data_ = nullptr;
+};
+
+template <class T> hid_t memory_type();
+template <> hid_t memory_type<double>() { return H5T_NATIVE_DOUBLE; }
+template <> hid_t memory_type<std::int64_t>() { return H5T_NATIVE_INT64; }
+template <> hid_t memory_type<std::int32_t>() { return H5T_NATIVE_INT32; }
+template <> hid_t memory_type<std::uint8_t>() { return H5T_NATIVE_UINT8; }
+
+/// The innermost description on HDF5's error stack: where the system's own message is.
+std::string hdf5_reason() {
+  std::string text;
+  H5Ewalk2(
+      H5E_DEFAULT, H5E_WALK_UPWARD,
+      [](unsigned depth, const H5E_error2_t* entry, void* data) -> herr_t {
+        if (depth == 0 && entry->desc) *static_cast<std::string*>(data) = entry->desc;
+        return 0;
+      },
+      &text);
+  return text.substr(0, text.find(", buf ="));
+}
+
+} // namespace
+
+class Hdf5Writer::State {
+public:
+  explicit State(std::string path) : path_(std::move(path)), temporary_(fmt::format("{}.tmp-{}", path_, ::getpid())) {
+    require_folder();
+    file_ = checked(H5Fcreate(temporary_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+  }
+
+  ~State() {
+    datasets_.clear();
+    file_.close();
+    if (!is_committed_) ::unlink(temporary_.c_str());
+  }
+
+  [[noreturn]] void fail(const std::string& reason) const {
+    throw base::EnvironmentError(fmt::format("{}: cannot be written: {}", path_, reason));
+  }
+  Handle checked(hid_t id, herr_t (*closer)(hid_t)) const {
+    require(id >= 0);
+    return {id, closer};
+  }
+  void require(bool is_good) const {
+    if (!is_good) fail(hdf5_reason());
+  }
+  hid_t file() const { return file_.get(); }
+
+  struct Dataset {
+    Handle handle;
+    hsize_t columns = 0, next_row = 0;
+  };
+  Dataset& dataset(const std::string& name) {
+    const auto found = datasets_.find(name);
+    if (found == datasets_.end()) throw base::InternalError("no dataset " + name);
+    return found->second;
+  }
+  void add(const std::string& name, Dataset dataset) { datasets_.emplace(name, std::move(dataset)); }
+
+  void commit() {
+    datasets_.clear();
+    require(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) >= 0);
+    require(file_.close());
+    const int descriptor = ::open(temporary_.c_str(), O_RDONLY);
+    const bool is_on_disk = descriptor >= 0 && ::fsync(descriptor) == 0;
+    const int error = errno;
+    if (descriptor >= 0) ::close(descriptor);
+    if (!is_on_disk) fail(std::strerror(error));
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(std::strerror(errno));
+    is_committed_ = true;
+  }
+
+private:
+  /// HDF5's own words for these are long and unclear.
+  void require_folder() const {
+    namespace fs = std::filesystem;
+    const fs::path folder = fs::path(path_).parent_path().empty() ? fs::path(".") : fs::path(path_).parent_path();
+    std::error_code error;
+    if (!fs::is_directory(folder, error)) fail(fmt::format("there is no folder {}", folder.string()));
+    if (fs::is_directory(path_, error)) fail("it is a folder");
+    if (::access(folder.c_str(), W_OK) != 0) fail(fmt::format("folder {}: {}", folder.string(), std::strerror(errno)));
+  }
+
+  QuietErrors quiet_;
+  std::string path_, temporary_;
+  Handle file_;
+  std::map<std::string, Dataset> datasets_;
+  bool is_committed_ = false;
+};
+
+Hdf5Writer::Hdf5Writer(std::string path) : state_(std::make_unique<State>(std::move(path))) {}
+Hdf5Writer::~Hdf5Writer() = default;
+
+void Hdf5Writer::make_group(const std::string& name) {
+  // Groups remember the order of their members, which readers show.
+  const Handle properties = state_->checked(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+  state_->require(H5Pset_link_creation_order(properties.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0);
+  state_->checked(H5Gcreate2(state_->file(), name.c_str(), H5P_DEFAULT, properties.get(), H5P_DEFAULT), H5Gclose);
+}
+
+void Hdf5Writer::write_attribute(const std::string& group, const std::string& name, const std::string& text) {
+  const Handle type = state_->checked(H5Tcopy(H5T_C_S1), H5Tclose);
+  state_->require(H5Tset_size(type.get(), text.size()) >= 0 && H5Tset_strpad(type.get(), H5T_STR_NULLPAD) >= 0 &&
+                  H5Tset_cset(type.get(), H5T_CSET_ASCII) >= 0);
+  const Handle space = state_->checked(H5Screate(H5S_SCALAR), H5Sclose);
+  const Handle attribute = state_->checked(H5Acreate_by_name(state_->file(), group.c_str(), name.c_str(), type.get(),
+                                                             space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                                           H5Aclose);
+  state_->require(H5Awrite(attribute.get(), type.get(), text.data()) >= 0);
+}
+
+void Hdf5Writer::write_attribute(const std::string& group, const std::string& name,
+                                 std::span<const std::int64_t> values) {
+  const hsize_t size = values.size();
+  const Handle space = state_->checked(H5Screate_simple(1, &size, nullptr), H5Sclose);
+  const Handle attribute = state_->checked(H5Acreate_by_name(state_->file(), group.c_str(), name.c_str(), H5T_STD_I64LE,
+                                                             space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                                           H5Aclose);
+  state_->require(H5Awrite(attribute.get(), H5T_NATIVE_INT64, values.data()) >= 0);
+}
+
+void Hdf5Writer::write(const std::string& dataset, std::span<const std::int64_t> values) {
+  make_dataset<std::int64_t>(dataset, static_cast<std::int64_t>(values.size()), 0);
+  append(dataset, values);
+}
+
+template <class T> void Hdf5Writer::make_dataset(const std::string& dataset, std::int64_t rows, std::int64_t columns) {
+  const std::array<hsize_t, 2> extent{static_cast<hsize_t>(rows), static_cast<hsize_t>(columns)};
+  const Handle space = state_->checked(H5Screate_simple(columns == 0 ? 1 : 2, extent.data(), nullptr), H5Sclose);
+  state_->add(dataset, {.handle = state_->checked(H5Dcreate2(state_->file(), dataset.c_str(), memory_type<T>(),
+                                                             space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                                                  H5Dclose),
+                        .columns = extent[1]});
+}
+
+template <class T> void Hdf5Writer::append(const std::string& dataset, std::span<const T> values) {
+  if (values.empty()) return;
+  auto& target = state_->dataset(dataset);
+  const int rank = target.columns == 0 ? 1 : 2;
+  const hsize_t columns = target.columns == 0 ? 1 : target.columns;
+  const std::array<hsize_t, 2> start{target.next_row, 0}, count{values.size() / columns, columns};
+  const Handle file_space = state_->checked(H5Dget_space(target.handle.get()), H5Sclose);
+  const Handle memory_space = state_->checked(H5Screate_simple(rank, count.data(), nullptr), H5Sclose);
+  state_->require(H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) >=
+                  0);
+  state_->require(H5Dwrite(target.handle.get(), memory_type<T>(), memory_space.get(), file_space.get(), H5P_DEFAULT,
+                           values.data()) >= 0);
+  target.next_row += count[0];
+}
+
+void Hdf5Writer::commit() { state_->commit(); }
+
+template void Hdf5Writer::make_dataset<double>(const std::string&, std::int64_t, std::int64_t);
+template void Hdf5Writer::make_dataset<std::int64_t>(const std::string&, std::int64_t, std::int64_t);
+template void Hdf5Writer::make_dataset<std::int32_t>(const std::string&, std::int64_t, std::int64_t);
+template void Hdf5Writer::make_dataset<std::uint8_t>(const std::string&, std::int64_t, std::int64_t);
+template void Hdf5Writer::append<double>(const std::string&, std::span<const double>);
+template void Hdf5Writer::append<std::int64_t>(const std::string&, std::span<const std::int64_t>);
+template void Hdf5Writer::append<std::int32_t>(const std::string&, std::span<const std::int32_t>);
+template void Hdf5Writer::append<std::uint8_t>(const std::string&, std::span<const std::uint8_t>);
+
+} // namespace rafter::io

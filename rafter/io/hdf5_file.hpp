@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rafter::io {
+
+/// An HDF5 file being written under a temporary name beside its own; it gets its name in `commit`. Without that,
+/// nothing remains. Every failure is an EnvironmentError that names the path.
+class Hdf5Writer {
+public:
+  explicit Hdf5Writer(std::string path);
+  ~Hdf5Writer();
+  Hdf5Writer(const Hdf5Writer&) = delete;
+  Hdf5Writer& operator=(const Hdf5Writer&) = delete;
+
+  void make_group(const std::string& name);
+  void write_attribute(const std::string& group, const std::string& name,
+                       const std::string& text); ///< fixed-length ASCII
+  void write_attribute(const std::string& group, const std::string& name, std::span<const std::int64_t> values);
+
+  void write(const std::string& dataset, std::span<const std::int64_t> values);
+
+  /// A dataset of `rows` rows that is written piece by piece; columns 0: one dimension.
+  template <class T> void make_dataset(const std::string& dataset, std::int64_t rows, std::int64_t columns);
+  /// The next rows of a dataset made before, shape (row, column).
+  template <class T> void append(const std::string& dataset, std::span<const T> values);
+
+  /// Flushes, closes and renames.
+  void commit();
+
+private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace rafter::io
