@@ -200,6 +200,8 @@ NodeId ComponentEvaluator::matrix_function(const Expr& e, int flat) {
     return g.mul(g.constant(0.5), g.sub(here, (*this)(a, column * n + row)));
   case NodeKind::dev:
     return row == column ? g.sub(here, g.div(trace(), g.constant(n))) : here;
+  case NodeKind::cofac:
+    return cofactor(a, row, column);
   case NodeKind::inv:
     return g.mul(cofactor(a, column, row), g.div(g.constant(1), determinant(a)));
   default:

@@ -113,6 +113,8 @@ private:
       return quotient(e);
     case NodeKind::pow:
       return power(e);
+    case NodeKind::cofac:
+      return bounded(static_cast<long long>(of(e, 0).degree) * (e.operand(0).shape()[0] - 1), of(e, 0).is_exact);
     case NodeKind::det:
       return bounded(static_cast<long long>(of(e, 0).degree) * e.operand(0).shape()[0], of(e, 0).is_exact);
     case NodeKind::grad:

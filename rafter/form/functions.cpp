@@ -74,6 +74,7 @@ constexpr std::array functions{
     LanguageFunction{"tr", 1, 1, of_one<tr>},
     LanguageFunction{"det", 1, 1, of_one<det>},
     LanguageFunction{"inv", 1, 1, of_one<inv>},
+    LanguageFunction{"cofac", 1, 1, of_one<cofac>},
     LanguageFunction{"transpose", 1, 1, of_one<transpose>},
     LanguageFunction{"perp", 1, 1, of_one<perp>},
     LanguageFunction{"inner", 2, 2, of_two<inner>},
@@ -95,6 +96,7 @@ constexpr std::array functions{
     LanguageFunction{"acos", 1, 1, of_one<acos>},
     LanguageFunction{"atan", 1, 1, of_one<atan>},
     LanguageFunction{"atan2", 2, 2, of_two<atan2>},
+    LanguageFunction{"atan_2", 2, 2, of_two<atan2>}, // UFL's older name
     LanguageFunction{"sinh", 1, 1, of_one<sinh>},
     LanguageFunction{"cosh", 1, 1, of_one<cosh>},
     LanguageFunction{"tanh", 1, 1, of_one<tanh>},

@@ -191,6 +191,7 @@ Expr transpose(const Expr& a) {
 Expr tr(const Expr& a) { return unary(NodeKind::tr, a); }
 Expr det(const Expr& a) { return a.rank() == 0 ? a : unary(NodeKind::det, a); }
 Expr inv(const Expr& a) { return a.rank() == 0 ? 1.0 / a : unary(NodeKind::inv, a); }
+Expr cofac(const Expr& a) { return unary(NodeKind::cofac, a); }
 Expr dev(const Expr& a) { return unary(NodeKind::dev, a); }
 Expr sym(const Expr& a) { return unary(NodeKind::sym, a); }
 Expr skew(const Expr& a) { return unary(NodeKind::skew, a); }

@@ -56,9 +56,10 @@ Expr cross(const Expr& a, const Expr& b);
 Expr perp(const Expr& v); ///< (-v_1, v_0) of a vector in 2D
 Expr transpose(const Expr& a);
 Expr tr(const Expr& a);
-Expr det(const Expr& a); ///< up to 3 x 3
-Expr inv(const Expr& a); ///< up to 3 x 3; 1/a of a scalar
-Expr dev(const Expr& a); ///< a - tr(a)/n I
+Expr det(const Expr& a);   ///< up to 3 x 3
+Expr inv(const Expr& a);   ///< up to 3 x 3; 1/a of a scalar
+Expr cofac(const Expr& a); ///< det(a) transpose(inv(a)) without a division, up to 3 x 3
+Expr dev(const Expr& a);   ///< a - tr(a)/n I
 Expr sym(const Expr& a);
 Expr skew(const Expr& a);
 Expr elem_mult(const Expr& a, const Expr& b); ///< component by component

@@ -32,6 +32,7 @@ constexpr std::array kind_table{
     NodeKindInfo{"tr", 1, linear},
     NodeKindInfo{"det", 1, nonlinear},
     NodeKindInfo{"inv", 1, nonlinear},
+    NodeKindInfo{"cofac", 1, nonlinear},
     NodeKindInfo{"dev", 1, linear},
     NodeKindInfo{"sym", 1, linear},
     NodeKindInfo{"skew", 1, linear},

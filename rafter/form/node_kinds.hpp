@@ -37,6 +37,7 @@ enum class NodeKind : std::uint8_t {
   tr,
   det,
   inv,
+  cofac,
   dev,
   sym,
   skew,

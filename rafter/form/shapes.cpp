@@ -210,6 +210,7 @@ std::vector<int> result_shape(const ExprNode& draft) {
     return square_matrix(draft, true, max_components);
   case NodeKind::det:
     return square_matrix(draft, true, 3);
+  case NodeKind::cofac:
   case NodeKind::inv:
     return square_matrix(draft, false, 3);
   case NodeKind::dev:

@@ -284,6 +284,8 @@ TEST(Lowering, TensorIdentitiesHold) {
       {2, "det(F.T*F) - det(F)**2"},
       {3, "det(F.T*F) - det(F)**2"},
       {3, "det(k*F) - det(k)*det(F)"},
+      {3, "inner(cofac(F) - det(F)*inv(F).T, k)"},
+      {2, "inner(cofac(F) - det(F)*inv(F).T, k)"},
       {3, "tr(dev(F))"},
       {2, "tr(dev(F))"},
       {3, "inner(sym(F) + skew(F) - F, k)"},

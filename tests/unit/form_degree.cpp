@@ -40,6 +40,7 @@ TEST(Degree, FollowsTheRules) {
       {"grad(x[0]**4)[0]", 3, 3, true},
       {"grad(c*x)[0, 0]", 0, 0, true},
       {"det(grad(w))", 2, 4, true},
+      {"cofac(grad(w))[0, 0]", 1, 2, true},
       {"inv(grad(w))[0, 0]", 3, 4, false},
       {"u/c", 3, 3, true},
       {"u/(1 + x[0])", 6, 6, false},

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include <rafter/form/lowering.hpp>
@@ -33,6 +36,23 @@ TEST(Language, NodesDoNotOutliveTheirHandles) {
     EXPECT_GT(space.use_count(), uses);
   }
   EXPECT_EQ(space.use_count(), uses);
+}
+
+TEST(Language, ThreadsShareOneTableOfNodes) {
+  const auto space = make_space(3, 3);
+  const auto build = [&space](std::vector<Form>& forms) {
+    const auto [u, v] = arguments(space);
+    for (int i = 0; i < 500; ++i) {
+      // most are made and dropped by all threads at once
+      const Form form = (inner(sym(grad(u)), grad(v)) + (i % 7) * inner(u, v)) * dx;
+      if (i % 100 == 0) forms.push_back(form);
+    }
+  };
+  std::array<std::vector<Form>, 4> forms;
+  std::vector<std::thread> threads;
+  for (auto& own : forms) threads.emplace_back(build, std::ref(own));
+  for (auto& thread : threads) thread.join();
+  for (const auto& own : forms) EXPECT_EQ(own, forms[0]);
 }
 
 TEST(Language, TextAndCppGiveTheSameForm) {
