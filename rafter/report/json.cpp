@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <nlohmann/json.hpp>
+
+#include <rafter/report/report.hpp>
+
+namespace rafter::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json operator_json(const OperatorReport& report) {
+  return {{"name", report.name},
+          {"plan", report.plan},
+          {"dofs_per_second", report.dofs_per_second},
+          {"gflops", report.gflops},
+          {"gbytes_per_second", report.gbytes_per_second},
+          {"bound_seconds", report.bound_seconds},
+          {"seconds", report.seconds},
+          {"share", report.share},
+          {"limited_by", report.limited_by}};
+}
+
+template <class T> Json object(const std::vector<std::pair<std::string, T>>& entries) {
+  Json result = Json::object();
+  for (const auto& [key, value] : entries) result[key] = value;
+  return result;
+}
+
+} // namespace
+
+std::string to_json(const SolveReport& report) {
+  Json json;
+  json["title"] = report.title;
+  json["version"] = report.version.empty() ? RAFTER_VERSION : report.version;
+  json["status"] = report.status;
+  if (!report.message.empty()) json["message"] = report.message;
+  json["dofs"] = report.dofs;
+  json["cells"] = object(report.cells);
+  json["iterations"] = report.iterations;
+  json["residual"] = report.residual;
+  json["errors"] = Json::object();
+  for (const auto& [field, errors] : report.errors) json["errors"][field] = {{"l2", errors.l2}, {"h1", errors.h1}};
+  json["functionals"] = object(report.functionals);
+  json["seconds"] = object(report.seconds);
+  json["operators"] = Json::array();
+  for (const auto& entry : report.operators) json["operators"].push_back(operator_json(entry));
+  json["machine"] = {{"name", report.machine.name},
+                     {"threads", report.machine.threads},
+                     {"gflops", report.machine.gflops},
+                     {"gbytes_per_second", report.machine.gbytes_per_second}};
+  // Titles come from files that may be damaged: bytes that are not UTF-8 are replaced, not refused.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+} // namespace rafter::report

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// What a solve tells its user: one object with the keys of `--json`, and the same as text.
+namespace rafter::report {
+
+/// How fast one operator ran, against the time-based roofline.
+struct OperatorReport {
+  std::string name;             ///< "apply", "right-hand side", ...
+  std::string plan;             ///< one line that replays it
+  double dofs_per_second = 0;   ///< unknowns of the operator over seconds
+  double gflops = 0;            ///< 1e9 floating-point operations per second
+  double gbytes_per_second = 0; ///< 1e9 bytes per second of compulsory traffic
+  double bound_seconds = 0;     ///< no execution on this machine is faster
+  double seconds = 0;           ///< of one application
+  double share = 0;             ///< bound_seconds / seconds
+  std::string limited_by;       ///< "compute" or "memory"
+};
+
+/// What is counted and measured of one application.
+struct OperatorMeasurement {
+  std::string name, plan;
+  std::int64_t dofs = 0;
+  double flops = 0, bytes = 0; ///< of one application
+  double seconds = 0;          ///< of one application
+  double compute_seconds = 0;  ///< flops at the machine's peak rates
+  double memory_seconds = 0;   ///< bytes at the machine's bandwidth
+};
+/// Rates are zero where no time was measured.
+OperatorReport make_operator_report(const OperatorMeasurement& measurement);
+
+struct FieldErrors {
+  double l2 = 0; ///< relative L2 error
+  double h1 = 0; ///< relative error of the gradient (H1 seminorm)
+};
+
+struct MachineReport {
+  std::string name; ///< processor
+  int threads = 1;
+  double gflops = 0;            ///< peak of double precision, all threads together
+  double gbytes_per_second = 0; ///< memory bandwidth, all threads together
+};
+
+/// Everything that `--json` writes; lists keep their order in the text.
+struct SolveReport {
+  std::string title;
+  std::string version; ///< empty: of this library
+  std::string status;  ///< "converged", "not converged", "failed check"
+  std::string message; ///< why not converged, which check failed; empty otherwise
+  std::int64_t dofs = 0;
+  std::vector<std::pair<std::string, std::int64_t>> cells; ///< per shape
+  int iterations = 0;
+  double residual = 0;                                     ///< relative
+  std::vector<std::pair<std::string, FieldErrors>> errors; ///< per field with an exact solution
+  std::vector<std::pair<std::string, double>> functionals;
+  std::vector<std::pair<std::string, double>> seconds; ///< per phase: mesh, spaces, kernels, setup, solve, output
+  std::vector<OperatorReport> operators;
+  MachineReport machine;
+};
+
+/// The object of `--json`; numbers that are not finite become null.
+std::string to_json(const SolveReport& report);
+
+/// The table at the end of `rafter solve`.
+std::string to_text(const SolveReport& report);
+
+/// Columns aligned by content, two blanks apart; numbers (columns named in `right`) to the right. rows: shape (row,
+/// column).
+std::string format_table(std::span<const std::string> headers, std::span<const std::vector<std::string>> rows,
+                         std::span<const std::size_t> right);
+
+/// Writes a file that appears under its name when complete. Throws EnvironmentError that names the path.
+void write_file(const std::string& path, const std::string& text);
+
+} // namespace rafter::report

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/report/report.hpp>
+
+using namespace rafter;
+using report::SolveReport;
+
+namespace {
+
+SolveReport example() {
+  SolveReport result;
+  result.title = "Beam";
+  result.status = "converged";
+  result.dofs = 12345;
+  result.cells = {{"hexahedron", 64}, {"prism", 8}};
+  result.iterations = 17;
+  result.residual = 3.5e-9;
+  result.errors = {{"u", {1e-9, 2e-7}}};
+  result.functionals = {{"energy", 0.125}};
+  result.seconds = {{"mesh", 0.1}, {"spaces", 0.2}, {"kernels", 0.3}, {"setup", 0.4}, {"solve", 1}, {"output", 0}};
+  result.operators = {report::make_operator_report({.name = "apply",
+                                                    .plan = "simd_cells lanes=8",
+                                                    .dofs = 1000,
+                                                    .flops = 4e6,
+                                                    .bytes = 1e6,
+                                                    .seconds = 1e-3,
+                                                    .compute_seconds = 2e-4,
+                                                    .memory_seconds = 5e-4})};
+  result.machine = {"CPU", 2, 100, 20};
+  return result;
+}
+
+TEST(Report, JsonHasEveryKeyOfTheInterface) {
+  const auto json = nlohmann::json::parse(report::to_json(example()));
+  EXPECT_EQ(json["title"], "Beam");
+  EXPECT_FALSE(json["version"].get<std::string>().empty());
+  EXPECT_EQ(json["status"], "converged");
+  EXPECT_EQ(json["dofs"], 12345);
+  EXPECT_EQ(json["cells"]["prism"], 8);
+  EXPECT_EQ(json["iterations"], 17);
+  EXPECT_EQ(json["residual"], 3.5e-9);
+  EXPECT_EQ(json["errors"]["u"]["l2"], 1e-9);
+  EXPECT_EQ(json["errors"]["u"]["h1"], 2e-7);
+  EXPECT_EQ(json["functionals"]["energy"], 0.125);
+  for (const char* phase : {"mesh", "spaces", "kernels", "setup", "solve", "output"})
+    EXPECT_TRUE(json["seconds"][phase].is_number()) << phase;
+  for (const char* key : {"name", "plan", "dofs_per_second", "gflops", "gbytes_per_second", "bound_seconds", "seconds",
+                          "share", "limited_by"})
+    EXPECT_TRUE(json["operators"][0].contains(key)) << key;
+  EXPECT_EQ(json["machine"]["threads"], 2);
+  EXPECT_FALSE(json.contains("message"));
+}
+
+TEST(Report, JsonOfAnEmptyReportKeepsItsObjects) {
+  const auto json = nlohmann::json::parse(report::to_json({}));
+  for (const char* key : {"cells", "errors", "functionals", "seconds", "machine"})
+    EXPECT_TRUE(json[key].is_object()) << key;
+  EXPECT_TRUE(json["operators"].is_array());
+}
+
+TEST(Report, JsonStaysValidForNumbersThatAreNotFiniteAndDamagedText) {
+  SolveReport damaged = example();
+  damaged.title = "\xff\"\n";
+  damaged.residual = std::numeric_limits<double>::quiet_NaN();
+  const auto json = nlohmann::json::parse(report::to_json(damaged));
+  EXPECT_TRUE(json["residual"].is_null());
+}
+
+TEST(Report, RatesFollowFromCountsAndTime) {
+  const auto entry = example().operators[0];
+  EXPECT_DOUBLE_EQ(entry.dofs_per_second, 1e6);
+  EXPECT_DOUBLE_EQ(entry.gflops, 4);
+  EXPECT_DOUBLE_EQ(entry.gbytes_per_second, 1);
+  EXPECT_DOUBLE_EQ(entry.bound_seconds, 5e-4);
+  EXPECT_DOUBLE_EQ(entry.share, 0.5);
+  EXPECT_EQ(entry.limited_by, "memory");
+  EXPECT_EQ(report::make_operator_report({.compute_seconds = 2, .memory_seconds = 1}).limited_by, "compute");
+  EXPECT_EQ(report::make_operator_report({.dofs = 5, .seconds = 0}).dofs_per_second, 0);
+}
+
+TEST(Report, TableAlignsItsColumns) {
+  const std::vector<std::string> headers{"a", "value"};
+  const std::vector<std::vector<std::string>> rows{{"long name", "1"}, {"\u00fc", "12345678"}};
+  EXPECT_EQ(report::format_table(headers, rows, std::vector<std::size_t>{1}), "a             value\n"
+                                                                              "long name         1\n"
+                                                                              "\u00fc          12345678\n");
+}
+
+TEST(Report, TextNamesWhatTheReaderLooksFor) {
+  auto result = example();
+  result.message = "stagnation: no progress";
+  const auto text = report::to_text(result);
+  for (const char* part : {"Beam", "12345 unknowns", "64 hexahedron", "17 iterations", "3.50e-09", "stagnation",
+                           "energy", "0.125", "solve", "apply", "50.0 %", "memory", "simd_cells", "relative L2 error"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST(Report, FilesAreCompleteOrAbsent) {
+  const auto folder = std::filesystem::temp_directory_path() / ("rafter_report_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  report::write_file((folder / "a.json").string(), "first");
+  report::write_file((folder / "a.json").string(), "second");
+  std::string text;
+  std::ifstream(folder / "a.json") >> text;
+  EXPECT_EQ(text, "second");
+  EXPECT_THROW(report::write_file((folder / "no/a.json").string(), "x"), base::EnvironmentError);
+  EXPECT_THROW(report::write_file("/dev/full/x", "x"), base::EnvironmentError);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()), 1);
+  std::filesystem::remove_all(folder);
+}
+
+} // namespace
