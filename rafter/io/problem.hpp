@@ -122,7 +122,7 @@ struct Problem {
   std::vector<Definition> definitions; ///< in the order of the file
   Forms forms;
   std::vector<Dirichlet> dirichlet;
-  solve::SolverOptions solver; ///< rtol defaults to 1e-8
+  solvers::SolverOptions solver; ///< rtol defaults to 1e-8
   std::vector<Functional> functionals;
   Check check;
   Output output;

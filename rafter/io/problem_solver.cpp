@@ -84,7 +84,7 @@ template <class Lookup> void require_known(const Value& value, std::string_view 
   }
 }
 
-void read_chebyshev(const TableReader& table, solve::ChebyshevParameters& parameters) {
+void read_chebyshev(const TableReader& table, solvers::ChebyshevParameters& parameters) {
   table.accept_only(std::vector<std::string>{"degree", "eigenvalue_ratio", "safety_factor", "estimate_iterations"});
   parameters.degree = table.integer("degree", 1, 50).value_or(parameters.degree);
   parameters.eigenvalue_ratio =
@@ -94,13 +94,13 @@ void read_chebyshev(const TableReader& table, solve::ChebyshevParameters& parame
       table.integer("estimate_iterations", 1, 1000).value_or(parameters.estimate_iterations);
 }
 
-solve::Side read_side(const TableReader& table) {
+solvers::Side read_side(const TableReader& table) {
   const Value* value = table.find("side");
-  if (!value) return solve::Side::right;
+  if (!value) return solvers::Side::right;
   static const std::vector<std::string> known{"right", "left"};
   const std::string text = read_string(*value, table.path("side"));
   if (text != known[0] && text != known[1]) refuse_name(*value, table.path("side"), known);
-  return text == "left" ? solve::Side::left : solve::Side::right;
+  return text == "left" ? solvers::Side::left : solvers::Side::right;
 }
 
 } // namespace
@@ -128,10 +128,10 @@ void read_solver(const TableReader& table, Problem& problem) {
                                              "side", "chebyshev"});
   auto& options = problem.solver;
   if (const Value* method = table.find("method"))
-    require_known(*method, table.path("method"), [](const std::string& name) { solve::find_method(name); });
+    require_known(*method, table.path("method"), [](const std::string& name) { solvers::find_method(name); });
   if (const Value* kind = table.find("preconditioner"))
     require_known(*kind, table.path("preconditioner"),
-                  [](const std::string& name) { solve::find_preconditioner(name); });
+                  [](const std::string& name) { solvers::find_preconditioner(name); });
   options.method = table.string("method").value_or(options.method);
   options.preconditioner = table.string("preconditioner").value_or(options.preconditioner);
   options.control.rtol = table.number("rtol", 0, 1, true).value_or(options.control.rtol);

@@ -10,7 +10,7 @@
 #include <rafter/solve/diagnosis.hpp>
 #include <rafter/solve/progress.hpp>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 namespace {
 
 class ConjugateGradients {
@@ -115,4 +115,4 @@ Result cg(const op::LinearOperator& A, const Vector& b, Vector& x, const Precond
   return ConjugateGradients(A, b, x, M, parameters).run();
 }
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

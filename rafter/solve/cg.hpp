@@ -3,7 +3,7 @@
 #include <rafter/solve/preconditioner.hpp>
 #include <rafter/solve/result.hpp>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 
 struct CgParameters {
   IterationControl control;
@@ -16,4 +16,4 @@ struct CgParameters {
 Result cg(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
           const CgParameters& parameters = {});
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

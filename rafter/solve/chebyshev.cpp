@@ -8,7 +8,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/solve/diagnosis.hpp>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 namespace {
 
 const ChebyshevParameters& checked(const ChebyshevParameters& parameters) {
@@ -171,4 +171,4 @@ void Chebyshev::iterate(Vector& x) const {
   }
 }
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

@@ -2,7 +2,7 @@
 #pragma once
 #include <rafter/solve/preconditioner.hpp>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 
 struct ChebyshevParameters {
   int degree = 4;               ///< of the error polynomial, 1 to 50: one application costs degree - 1 products with A
@@ -50,4 +50,4 @@ private:
   mutable Vector residual_, direction_, image_;
 };
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

@@ -7,7 +7,7 @@
 
 #include <rafter/base/error.hpp>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 
 std::optional<Result> prepare(const op::LinearOperator& A, const Vector& b, Vector& x, const VectorOps& ops,
                               Progress& progress, Vector& r, double& norm) {
@@ -64,4 +64,4 @@ void fill_random(Vector& x) {
   }
 }
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

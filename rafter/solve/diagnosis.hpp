@@ -9,7 +9,7 @@
 #include <rafter/solve/vector_ops.hpp>
 
 /// What the Krylov methods check alike.
-namespace rafter::solve {
+namespace rafter::solvers {
 
 inline constexpr std::string_view singular_advice = "; a problem with Neumann conditions alone fixes its solution only "
                                                     "up to a constant (elasticity: a rigid motion): add a "
@@ -30,4 +30,4 @@ std::string null_space_hint(const op::LinearOperator& A, const VectorOps& ops, c
 /// Reproducible numbers in [-1, 1], the same for any number of threads.
 void fill_random(Vector& x);
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

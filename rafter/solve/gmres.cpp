@@ -11,7 +11,7 @@
 #include <rafter/solve/diagnosis.hpp>
 #include <rafter/solve/hessenberg.hpp>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 namespace {
 
 class Gmres {
@@ -166,4 +166,4 @@ Result gmres(const op::LinearOperator& A, const Vector& b, Vector& x, const Prec
   return Gmres(A, b, x, M, parameters).run();
 }
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

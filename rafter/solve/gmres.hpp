@@ -3,7 +3,7 @@
 #include <rafter/solve/preconditioner.hpp>
 #include <rafter/solve/result.hpp>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 
 /// right: A M^-1 (M x) = b, residuals are those of the system itself; left: M^-1 A x = M^-1 b, residuals are
 /// preconditioned ones.
@@ -22,4 +22,4 @@ struct GmresParameters {
 Result gmres(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
              const GmresParameters& parameters = {});
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 
 void Hessenberg::append(std::span<const double> column) {
   const auto k = columns_.size();
@@ -42,4 +42,4 @@ std::vector<double> Hessenberg::solve() const {
   return y;
 }
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

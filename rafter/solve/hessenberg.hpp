@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 
 /// The least-squares problem min |beta e_1 - H y| of GMRES, kept triangular by Givens rotations as columns arrive.
 class Hessenberg {
@@ -23,4 +23,4 @@ private:
   std::vector<double> cosines_, sines_, rhs_;
 };
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

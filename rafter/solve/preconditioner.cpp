@@ -6,7 +6,7 @@
 
 #include <rafter/base/error.hpp>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 
 Vector inverse_diagonal(const op::LinearOperator& A) {
   Vector diagonal(A.device(), static_cast<std::size_t>(A.size()));
@@ -24,4 +24,4 @@ Vector inverse_diagonal(const op::LinearOperator& A) {
   return diagonal;
 }
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

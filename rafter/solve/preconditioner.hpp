@@ -3,7 +3,7 @@
 #include <rafter/operator/linear_operator.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 
 /// An approximate inverse. One application at a time: implementations keep work vectors.
 class Preconditioner {
@@ -37,4 +37,4 @@ private:
   Vector inverse_diagonal_;
 };
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

@@ -7,7 +7,7 @@
 
 #include <rafter/base/error.hpp>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 
 std::string_view name(Status status) {
   switch (status) {
@@ -129,4 +129,4 @@ Result Progress::failed(Failure failure, std::string message) {
   return finish(Status::failed);
 }
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

@@ -6,7 +6,7 @@
 
 #include <rafter/solve/result.hpp>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 
 /// Bookkeeping that the Krylov methods share: history, tolerance, and the failures that residual norms alone show.
 /// Throws InputError when the control is out of range.
@@ -42,4 +42,4 @@ private:
   Result result_;
 };
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

@@ -8,7 +8,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/solve/solver.hpp>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 namespace {
 
 using op::LinearOperator;
@@ -92,4 +92,4 @@ Result solve(const LinearOperator& A, const Vector& b, Vector& x, const SolverOp
   return result;
 }
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

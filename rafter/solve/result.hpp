@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 
 enum class Status { converged, not_converged, failed };
 std::string_view name(Status status); ///< "converged", "not converged", "failed"
@@ -48,4 +48,4 @@ struct Result {
   double seconds = 0;
 };
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

@@ -9,9 +9,9 @@
 #include <rafter/solve/chebyshev.hpp>
 #include <rafter/solve/gmres.hpp>
 
-/// Solvers by name: what the problem file and the faces use. To add one: its pair of files and one line in
-/// registry.cpp.
-namespace rafter::solve {
+/// Solvers by name: what the problem file and the faces use. (The namespace is `solvers` as users call
+/// `rafter::solve`.) To add one: its pair of files and one line in registry.cpp.
+namespace rafter::solvers {
 
 struct SolverOptions {
   std::string method = "cg";
@@ -45,4 +45,4 @@ std::shared_ptr<const Preconditioner> make_preconditioner(const op::LinearOperat
 /// Sets up the preconditioner and solves A x = b; `x` holds the initial guess. `seconds` includes the set-up.
 Result solve(const op::LinearOperator& A, const Vector& b, Vector& x, const SolverOptions& options = {});
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

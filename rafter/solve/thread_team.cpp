@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 
 ThreadTeam::ThreadTeam(int num_threads) {
   const auto num_workers = static_cast<std::size_t>(std::max(num_threads, 1) - 1);
@@ -48,4 +48,4 @@ void ThreadTeam::run(std::size_t count, const std::function<void(std::size_t, st
   for (std::uint32_t left; (left = num_pending_.load()) != 0;) num_pending_.wait(left);
 }
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

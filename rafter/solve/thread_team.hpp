@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 
 /// Threads that stay alive between the short loops of a solver. Which thread does what never shows in results: the
 /// loops work on fixed blocks and combine their results in block order.
@@ -35,4 +35,4 @@ private:
   std::vector<std::thread> workers_;
 };
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

@@ -7,7 +7,7 @@
 
 #include <rafter/base/error.hpp>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 namespace {
 
 constexpr std::size_t block_length = 4096;         ///< entries; 32 KiB, so that the operands of a block stay in cache
@@ -191,4 +191,4 @@ std::int64_t VectorOps::first_non_finite(const Vector& x) const {
   return found == in.end() ? -1 : found - in.begin();
 }
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

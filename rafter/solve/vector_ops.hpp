@@ -8,7 +8,7 @@
 #include <rafter/device/array.hpp>
 #include <rafter/solve/thread_team.hpp>
 
-namespace rafter::solve {
+namespace rafter::solvers {
 
 using device::Vector;
 
@@ -50,4 +50,4 @@ private:
   mutable std::vector<double> sums_; ///< shape (block, sum)
 };
 
-} // namespace rafter::solve
+} // namespace rafter::solvers

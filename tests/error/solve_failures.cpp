@@ -7,20 +7,20 @@
 
 using namespace rafter;
 using namespace rafter::test;
-using solve::Failure;
-using solve::Status;
+using solvers::Failure;
+using solvers::Status;
 
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-solve::Result solve_with(const op::LinearOperator& A, const device::Vector& b, const char* method,
-                         const char* preconditioner = "none", int max_iterations = 5000) {
+solvers::Result solve_with(const op::LinearOperator& A, const device::Vector& b, const char* method,
+                           const char* preconditioner = "none", int max_iterations = 5000) {
   device::Vector x(A.device(), b.size());
-  return solve::solve(A, b, x,
-                      {.method = method,
-                       .preconditioner = preconditioner,
-                       .control = {.rtol = 1e-10, .max_iterations = max_iterations}});
+  return solvers::solve(A, b, x,
+                        {.method = method,
+                         .preconditioner = preconditioner,
+                         .control = {.rtol = 1e-10, .max_iterations = max_iterations}});
 }
 
 template <class Error> std::string message_of(const std::function<void()>& action) {
@@ -54,7 +54,7 @@ private:
 };
 
 /// Scales by a factor; negative: an indefinite preconditioner.
-class ScalePreconditioner final : public solve::Preconditioner {
+class ScalePreconditioner final : public solvers::Preconditioner {
 public:
   explicit ScalePreconditioner(double factor) : factor_(factor) {}
   void apply(const device::Vector& r, device::Vector& z) const override {
@@ -100,8 +100,8 @@ TEST(SolveFailures, NonFinitePreconditionerIsNamed) {
   const auto A = laplacian(3);
   const ScalePreconditioner M(std::nan(""));
   auto x = A.vector();
-  EXPECT_EQ(solve::cg(A, A.vector({1, 2, 3}), x, M).failure, Failure::non_finite);
-  EXPECT_EQ(solve::gmres(A, A.vector({1, 2, 3}), x, M).failure, Failure::non_finite);
+  EXPECT_EQ(solvers::cg(A, A.vector({1, 2, 3}), x, M).failure, Failure::non_finite);
+  EXPECT_EQ(solvers::gmres(A, A.vector({1, 2, 3}), x, M).failure, Failure::non_finite);
 }
 
 TEST(SolveFailures, CgNamesAnIndefiniteOperator) {
@@ -121,8 +121,9 @@ TEST(SolveFailures, CgNamesANegativeOperator) {
 TEST(SolveFailures, CgNamesAnIndefinitePreconditioner) {
   const auto A = laplacian(3);
   auto x = A.vector();
-  EXPECT_EQ(solve::cg(A, A.vector({1, 2, 3}), x, ScalePreconditioner(-1)).failure, Failure::indefinite_preconditioner);
-  EXPECT_EQ(solve::cg(A, A.vector({1, 2, 3}), x, ScalePreconditioner(0)).failure, Failure::indefinite_preconditioner);
+  EXPECT_EQ(solvers::cg(A, A.vector({1, 2, 3}), x, ScalePreconditioner(-1)).failure,
+            Failure::indefinite_preconditioner);
+  EXPECT_EQ(solvers::cg(A, A.vector({1, 2, 3}), x, ScalePreconditioner(0)).failure, Failure::indefinite_preconditioner);
 }
 
 TEST(SolveFailures, CgNamesAZeroOperator) {
@@ -159,7 +160,7 @@ TEST(SolveFailures, RestartedGmresThatCannotProgressStagnates) {
   std::vector<double> b(n, 0.0);
   b[0] = 1;
   auto x = A.vector();
-  const auto stuck = solve::solve(A, A.vector(b), x, {.method = "gmres", .preconditioner = "none", .restart = 5});
+  const auto stuck = solvers::solve(A, A.vector(b), x, {.method = "gmres", .preconditioner = "none", .restart = 5});
   EXPECT_EQ(stuck.failure, Failure::stagnated) << stuck.message;
   EXPECT_TRUE(contains(stuck.message, "restart")) << stuck.message;
   EXPECT_EQ(solve_with(A, A.vector(b), "gmres").status, Status::converged);
@@ -169,7 +170,7 @@ TEST(SolveFailures, DivergenceIsNamed) {
   // Not symmetric, far from it: cg's residual explodes.
   const auto A = DenseMatrix(30, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : (i < j ? 1e5 : -1e5); });
   auto x = A.vector();
-  const auto result = solve::solve(A, A.vector(random_values(30, 4)), x, {.preconditioner = "none"});
+  const auto result = solvers::solve(A, A.vector(random_values(30, 4)), x, {.preconditioner = "none"});
   EXPECT_EQ(result.failure, Failure::diverged) << result.message;
 }
 
@@ -177,8 +178,8 @@ TEST(SolveFailures, ToleranceBelowPrecisionIsStagnationNotAnEndlessLoop) {
   const auto A = laplacian(60);
   for (const char* method : {"cg", "gmres"}) {
     auto x = A.vector();
-    const auto result = solve::solve(A, A.vector(random_values(60, 5)), x,
-                                     {.method = method, .control = {.rtol = 1e-18, .max_iterations = 100000}});
+    const auto result = solvers::solve(A, A.vector(random_values(60, 5)), x,
+                                       {.method = method, .control = {.rtol = 1e-18, .max_iterations = 100000}});
     EXPECT_EQ(result.failure, Failure::stagnated) << method << " " << result.message;
     EXPECT_LT(result.iterations, 5000);
     EXPECT_LT(result.relative_residual, 1e-10);
@@ -188,25 +189,25 @@ TEST(SolveFailures, ToleranceBelowPrecisionIsStagnationNotAnEndlessLoop) {
 TEST(SolveFailures, JacobiNamesTheRowWithoutInverse) {
   for (const double bad : {0.0, inf, std::nan(""), 1e-320}) {
     const auto A = diagonal_matrix({1, 2, bad, 4});
-    const auto text = message_of<base::SolverError>([&] { solve::Jacobi jacobi(A); });
+    const auto text = message_of<base::SolverError>([&] { solvers::Jacobi jacobi(A); });
     EXPECT_TRUE(contains(text, "row 2")) << text;
   }
 }
 
 TEST(SolveFailures, ChebyshevRefusesIndefiniteOperators) {
   const auto negative = diagonal_matrix({1, -2, 3});
-  EXPECT_TRUE(contains(message_of<base::SolverError>([&] { solve::Chebyshev chebyshev(negative); }), "row 1"));
+  EXPECT_TRUE(contains(message_of<base::SolverError>([&] { solvers::Chebyshev chebyshev(negative); }), "row 1"));
   const DenseMatrix indefinite(3, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : 2.0; }); // eigenvalues 5, -1
-  EXPECT_TRUE(contains(message_of<base::SolverError>([&] { solve::Chebyshev chebyshev(indefinite); }), "definite"));
+  EXPECT_TRUE(contains(message_of<base::SolverError>([&] { solvers::Chebyshev chebyshev(indefinite); }), "definite"));
 }
 
 TEST(SolveFailures, ParametersOutOfRangeAreInputErrors) {
   const auto A = laplacian(3);
   const auto b = A.vector({1, 2, 3});
-  const auto with = [&](const solve::SolverOptions& options) {
+  const auto with = [&](const solvers::SolverOptions& options) {
     return message_of<base::InputError>([&] {
       auto x = A.vector();
-      solve::solve(A, b, x, options);
+      solvers::solve(A, b, x, options);
     });
   };
   EXPECT_TRUE(contains(with({.control = {.rtol = -1}}), "rtol"));
@@ -219,19 +220,19 @@ TEST(SolveFailures, ParametersOutOfRangeAreInputErrors) {
 }
 
 TEST(SolveFailures, UnknownNamesSuggestTheNearest) {
-  EXPECT_TRUE(contains(message_of<base::InputError>([] { solve::find_method("gmers"); }), "did you mean 'gmres'"));
+  EXPECT_TRUE(contains(message_of<base::InputError>([] { solvers::find_method("gmers"); }), "did you mean 'gmres'"));
   EXPECT_TRUE(
-      contains(message_of<base::InputError>([] { solve::find_preconditioner("jacoby"); }), "did you mean 'jacobi'"));
+      contains(message_of<base::InputError>([] { solvers::find_preconditioner("jacoby"); }), "did you mean 'jacobi'"));
 }
 
 TEST(SolveFailures, NamesWithoutImplementationSayWhatExists) {
-  for (const auto& method : solve::methods()) {
+  for (const auto& method : solvers::methods()) {
     if (method.run) continue;
-    const auto text = message_of<base::InputError>([&] { solve::find_method(method.name); });
+    const auto text = message_of<base::InputError>([&] { solvers::find_method(method.name); });
     EXPECT_TRUE(contains(text, "not available in this version") && contains(text, "cg, gmres")) << text;
   }
   for (const char* name : {"multigrid", "amg"}) {
-    const auto text = message_of<base::InputError>([&] { solve::find_preconditioner(name); });
+    const auto text = message_of<base::InputError>([&] { solvers::find_preconditioner(name); });
     EXPECT_TRUE(contains(text, "not available in this version") && contains(text, "none, jacobi, chebyshev")) << text;
   }
 }

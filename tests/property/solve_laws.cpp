@@ -16,7 +16,7 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
-std::vector<double> apply(const solve::Preconditioner& M, const DenseMatrix& A, const std::vector<double>& r) {
+std::vector<double> apply(const solvers::Preconditioner& M, const DenseMatrix& A, const std::vector<double>& r) {
   auto z = A.vector();
   M.apply(A.vector(r), z);
   return values(z);
@@ -29,8 +29,8 @@ TEST(Cg, EndsAfterAsManyIterationsAsThereAreDistinctEigenvalues) {
     const auto A = diagonal_matrix(eigenvalues);
     auto x = A.vector();
     const auto result =
-        solve::solve(A, A.vector(random_values(45, 7)), x, {.preconditioner = "none", .control = {.rtol = 1e-12}});
-    EXPECT_EQ(result.status, solve::Status::converged);
+        solvers::solve(A, A.vector(random_values(45, 7)), x, {.preconditioner = "none", .control = {.rtol = 1e-12}});
+    EXPECT_EQ(result.status, solvers::Status::converged);
     EXPECT_EQ(result.iterations, static_cast<int>(distinct));
   }
 }
@@ -42,7 +42,7 @@ TEST(Cg, ErrorInTheEnergyNormFallsMonotonically) {
   double previous = std::numeric_limits<double>::infinity();
   for (int limit = 1; limit < 30; ++limit) {
     auto x = A.vector(), image = A.vector();
-    solve::solve(A, A.vector(b), x, {.control = {.rtol = 0, .max_iterations = limit}});
+    solvers::solve(A, A.vector(b), x, {.control = {.rtol = 0, .max_iterations = limit}});
     auto error = values(x);
     for (std::size_t i = 0; i < 40; ++i) error[i] -= exact[i];
     A.apply(A.vector(error), image);
@@ -56,9 +56,9 @@ TEST(Gmres, ResidualNeverGrows) {
   const auto A = convection(60, 10.0);
   auto x = A.vector();
   const auto result =
-      solve::solve(A, A.vector(random_values(60, 9)), x,
-                   {.method = "gmres", .preconditioner = "none", .control = {.rtol = 1e-10}, .restart = 7});
-  ASSERT_EQ(result.status, solve::Status::converged) << result.message;
+      solvers::solve(A, A.vector(random_values(60, 9)), x,
+                     {.method = "gmres", .preconditioner = "none", .control = {.rtol = 1e-10}, .restart = 7});
+  ASSERT_EQ(result.status, solvers::Status::converged) << result.message;
   for (std::size_t k = 1; k < result.history.size(); ++k)
     EXPECT_LE(result.history[k], result.history[k - 1] * (1 + 1e-12) + 1e-15);
 }
@@ -66,9 +66,9 @@ TEST(Gmres, ResidualNeverGrows) {
 TEST(Gmres, WithoutRestartEndsWithinTheSize) {
   const auto A = convection(25, 4.0);
   auto x = A.vector();
-  const auto result = solve::solve(A, A.vector(random_values(25, 10)), x,
-                                   {.method = "gmres", .preconditioner = "none", .control = {.rtol = 1e-11}});
-  EXPECT_EQ(result.status, solve::Status::converged);
+  const auto result = solvers::solve(A, A.vector(random_values(25, 10)), x,
+                                     {.method = "gmres", .preconditioner = "none", .control = {.rtol = 1e-11}});
+  EXPECT_EQ(result.status, solvers::Status::converged);
   EXPECT_LE(result.iterations, 25);
 }
 
@@ -77,7 +77,7 @@ TEST(Chebyshev, ReducesEveryEigenvectorWithinItsBound) {
   // Constant diagonal 2: the eigenvectors of D^-1 A are those of A, with eigenvalues 1 - cos(k pi / (n + 1)).
   const auto A = laplacian(n);
   for (const int degree : {1, 2, 3, 5, 8}) {
-    const solve::Chebyshev chebyshev(A, {.degree = degree, .upper = 2.0, .lower = 0.1});
+    const solvers::Chebyshev chebyshev(A, {.degree = degree, .upper = 2.0, .lower = 0.1});
     for (std::size_t k = 1; k <= n; ++k) {
       std::vector<double> mode(n);
       const double angle = static_cast<double>(k) * M_PI / (n + 1);
@@ -96,7 +96,7 @@ TEST(Chebyshev, ReducesEveryEigenvectorWithinItsBound) {
 
 TEST(Chebyshev, BoundIsAttainedAtTheEndsOfTheInterval) {
   const auto A = diagonal_matrix({1, 1});
-  const solve::Chebyshev chebyshev(A, {.degree = 3, .upper = 1.0, .lower = 0.2});
+  const solvers::Chebyshev chebyshev(A, {.degree = 3, .upper = 1.0, .lower = 0.2});
   auto x = A.vector({1, -2}); // D^-1 A = I: eigenvalue 1, the upper end
   chebyshev.smooth(A.vector(), x);
   EXPECT_NEAR(std::abs(values(x)[0]), chebyshev.reduction(), 1e-14);
@@ -104,7 +104,7 @@ TEST(Chebyshev, BoundIsAttainedAtTheEndsOfTheInterval) {
 
 TEST(Chebyshev, IsSymmetricPositiveDefinite) {
   const auto A = laplacian(24);
-  const solve::Chebyshev M(A, {.degree = 4});
+  const solvers::Chebyshev M(A, {.degree = 4});
   for (unsigned seed = 0; seed < 5; ++seed) {
     const auto a = random_values(24, seed), b = random_values(24, seed + 50);
     const double ab = dot(b, apply(M, A, a)), ba = dot(a, apply(M, A, b));
@@ -115,7 +115,7 @@ TEST(Chebyshev, IsSymmetricPositiveDefinite) {
 
 TEST(Chebyshev, ApplicationCostsDegreeMinusOneProducts) {
   const auto A = laplacian(24);
-  const solve::Chebyshev M(A, {.degree = 6});
+  const solvers::Chebyshev M(A, {.degree = 6});
   A.num_applies = 0;
   apply(M, A, random_values(24, 1));
   EXPECT_EQ(A.num_applies, 5);
@@ -124,9 +124,9 @@ TEST(Chebyshev, ApplicationCostsDegreeMinusOneProducts) {
 TEST(Chebyshev, EstimateBracketsTheSpectrumFromInside) {
   constexpr std::size_t n = 100;
   const auto A = laplacian(n);
-  const auto inverse = solve::inverse_diagonal(A);
+  const auto inverse = solvers::inverse_diagonal(A);
   const double exact = 1 - std::cos(n * M_PI / (n + 1)), smallest = 1 - std::cos(M_PI / (n + 1));
-  const auto estimate = solve::estimate_eigenvalues(A, inverse, 20);
+  const auto estimate = solvers::estimate_eigenvalues(A, inverse, 20);
   EXPECT_LE(estimate.largest, exact * (1 + 1e-12));
   EXPECT_GE(estimate.largest, exact / 1.1); // what the default safety factor covers
   EXPECT_GE(estimate.smallest, smallest * (1 - 1e-12));
@@ -134,7 +134,7 @@ TEST(Chebyshev, EstimateBracketsTheSpectrumFromInside) {
 
 TEST(Chebyshev, EstimateIsExactAfterAsManyStepsAsUnknowns) {
   const DenseMatrix A(3, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : 0.25; }); // eigenvalues 0.75, 1.5
-  const auto estimate = solve::estimate_eigenvalues(A, solve::inverse_diagonal(A), 10);
+  const auto estimate = solvers::estimate_eigenvalues(A, solvers::inverse_diagonal(A), 10);
   EXPECT_NEAR(estimate.smallest, 0.75, 1e-12);
   EXPECT_NEAR(estimate.largest, 1.5, 1e-12);
 }
@@ -145,11 +145,11 @@ TEST(Preconditioners, ReduceTheIterationsOnBadlyScaledSystems) {
   const DenseMatrix A(n, [&](std::size_t i, std::size_t j) { return scale(i) * laplacian(n)(i, j) * scale(j); });
   const auto iterations = [&](const char* preconditioner) {
     auto x = A.vector();
-    solve::SolverOptions options;
+    solvers::SolverOptions options;
     options.preconditioner = preconditioner;
     options.control.max_iterations = 20000;
-    const auto result = solve::solve(A, A.vector(random_values(n, 3)), x, options);
-    EXPECT_EQ(result.status, solve::Status::converged) << preconditioner;
+    const auto result = solvers::solve(A, A.vector(random_values(n, 3)), x, options);
+    EXPECT_EQ(result.status, solvers::Status::converged) << preconditioner;
     return result.iterations;
   };
   const int jacobi = iterations("jacobi"), chebyshev = iterations("chebyshev");

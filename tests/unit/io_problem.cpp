@@ -40,7 +40,7 @@ TEST(Problem, SolverKeysAreRead) {
   EXPECT_EQ(solver.control.atol, 1e-12);
   EXPECT_EQ(solver.control.max_iterations, 500);
   EXPECT_EQ(solver.restart, 30);
-  EXPECT_EQ(solver.side, solve::Side::left);
+  EXPECT_EQ(solver.side, solvers::Side::left);
   EXPECT_EQ(solver.chebyshev.degree, 5);
   EXPECT_EQ(solver.chebyshev.eigenvalue_ratio, 20);
   EXPECT_EQ(solver.chebyshev.safety_factor, 1.2);

@@ -6,12 +6,12 @@
 
 using namespace rafter;
 using namespace rafter::test;
-using solve::Status;
+using solvers::Status;
 
 namespace {
 
-solve::SolverOptions options(std::string method, std::string preconditioner, double rtol) {
-  solve::SolverOptions result;
+solvers::SolverOptions options(std::string method, std::string preconditioner, double rtol) {
+  solvers::SolverOptions result;
   result.method = std::move(method);
   result.preconditioner = std::move(preconditioner);
   result.control.rtol = rtol;
@@ -28,12 +28,12 @@ TEST(Solve, EveryImplementedPairAgreesWithTheDirectSolutionOnSpdMatrices) {
   const auto A = laplacian(40);
   const auto b = random_values(40, 1);
   const auto exact = direct_solution(A, b);
-  for (const auto& method : solve::methods()) {
-    for (const auto& kind : solve::preconditioners()) {
+  for (const auto& method : solvers::methods()) {
+    for (const auto& kind : solvers::preconditioners()) {
       if (!method.run || !kind.make) continue;
       auto x = A.vector();
       const auto result =
-          solve::solve(A, A.vector(b), x, options(std::string(method.name), std::string(kind.name), 1e-12));
+          solvers::solve(A, A.vector(b), x, options(std::string(method.name), std::string(kind.name), 1e-12));
       EXPECT_EQ(result.status, Status::converged) << method.name << " " << kind.name << " " << result.message;
       // |e| <= |A^-1| |r|, with the smallest eigenvalue 2 - 2 cos(pi / 41)
       EXPECT_LE(distance(values(x), exact), 1e-12 * distance(b, std::vector<double>(40, 0)) / 5.8e-3)
@@ -46,12 +46,12 @@ TEST(Gmres, AgreesWithTheDirectSolutionOnNonSymmetricMatrices) {
   const auto A = convection(50, 3.0);
   const auto b = random_values(50, 2);
   const auto exact = direct_solution(A, b);
-  for (const auto side : {solve::Side::left, solve::Side::right}) {
+  for (const auto side : {solvers::Side::left, solvers::Side::right}) {
     auto opts = options("gmres", "jacobi", 1e-11);
     opts.side = side;
     opts.restart = 20;
     auto x = A.vector();
-    const auto result = solve::solve(A, A.vector(b), x, opts);
+    const auto result = solvers::solve(A, A.vector(b), x, opts);
     EXPECT_EQ(result.status, Status::converged) << result.message;
     EXPECT_LE(distance(values(x), exact), 1e-8);
   }
@@ -61,7 +61,7 @@ TEST(Gmres, SolvesIndefiniteSystems) {
   const auto A = diagonal_matrix({-3, -1, 2, 5, 7});
   const std::vector<double> b{1, 2, 3, 4, 5};
   auto x = A.vector();
-  const auto result = solve::solve(A, A.vector(b), x, options("gmres", "none", 1e-12));
+  const auto result = solvers::solve(A, A.vector(b), x, options("gmres", "none", 1e-12));
   EXPECT_EQ(result.status, Status::converged) << result.message;
   EXPECT_LE(result.iterations, 5);
   EXPECT_LE(distance(values(x), direct_solution(A, b)), 1e-11);
@@ -70,7 +70,7 @@ TEST(Gmres, SolvesIndefiniteSystems) {
 TEST(Gmres, HappyBreakdownIsConvergence) {
   const auto A = diagonal_matrix({2, 3, 4});
   auto x = A.vector();
-  const auto result = solve::solve(A, A.vector({0, 6, 0}), x, options("gmres", "none", 0));
+  const auto result = solvers::solve(A, A.vector({0, 6, 0}), x, options("gmres", "none", 0));
   EXPECT_EQ(result.status, Status::converged) << result.message;
   EXPECT_EQ(values(x), (std::vector<double>{0, 2, 0}));
 }
@@ -81,7 +81,7 @@ TEST(Solve, RelativeResidualIsTheTrueOne) {
   const double b_norm = distance(b, std::vector<double>(30, 0));
   for (const char* method : {"cg", "gmres"}) {
     auto x = A.vector();
-    const auto result = solve::solve(A, A.vector(b), x, options(method, "jacobi", 1e-9));
+    const auto result = solvers::solve(A, A.vector(b), x, options(method, "jacobi", 1e-9));
     EXPECT_NEAR(result.relative_residual, true_residual(A, values(x), b) / b_norm, 1e-14);
     EXPECT_LE(result.relative_residual, 1e-9);
   }
@@ -94,7 +94,7 @@ TEST(Solve, HistoryStartsAtOneAndHasOneEntryPerIteration) {
     int calls = 0;
     opts.control.monitor = [&](int iteration, double) { return iteration == ++calls; };
     auto x = A.vector();
-    const auto result = solve::solve(A, A.vector(random_values(30, 4)), x, opts);
+    const auto result = solvers::solve(A, A.vector(random_values(30, 4)), x, opts);
     EXPECT_EQ(result.history.size(), static_cast<std::size_t>(result.iterations) + 1);
     EXPECT_EQ(calls, result.iterations);
     EXPECT_EQ(result.history.front(), 1);
@@ -106,7 +106,7 @@ TEST(Solve, ZeroRightHandSideGivesZeroAtOnce) {
   const auto A = laplacian(5);
   for (const char* method : {"cg", "gmres"}) {
     auto x = A.vector({1, 2, 3, 4, 5});
-    const auto result = solve::solve(A, A.vector(), x, options(method, "none", 1e-6));
+    const auto result = solvers::solve(A, A.vector(), x, options(method, "none", 1e-6));
     EXPECT_EQ(result.status, Status::converged);
     EXPECT_EQ(result.iterations, 0);
     EXPECT_EQ(result.relative_residual, 0);
@@ -121,7 +121,7 @@ TEST(Solve, AnExactInitialGuessNeedsNoIteration) {
   A.apply(A.vector(exact), b);
   for (const char* method : {"cg", "gmres"}) {
     auto x = A.vector(exact);
-    const auto result = solve::solve(A, b, x, options(method, "jacobi", 1e-10));
+    const auto result = solvers::solve(A, b, x, options(method, "jacobi", 1e-10));
     EXPECT_EQ(result.status, Status::converged);
     EXPECT_EQ(result.iterations, 0);
     EXPECT_EQ(values(x), exact);
@@ -134,7 +134,7 @@ TEST(Solve, AbsoluteToleranceEndsTheSolve) {
   auto opts = options("cg", "none", 0);
   opts.control.atol = 1e-3;
   auto x = A.vector();
-  EXPECT_EQ(solve::solve(A, A.vector(b), x, opts).status, Status::converged);
+  EXPECT_EQ(solvers::solve(A, A.vector(b), x, opts).status, Status::converged);
   EXPECT_LE(true_residual(A, values(x), b), 1e-3);
 }
 
@@ -145,7 +145,7 @@ TEST(Solve, IterationLimitGivesNotConverged) {
       auto opts = options(method, "none", 1e-10);
       opts.control.max_iterations = limit;
       auto x = A.vector();
-      const auto result = solve::solve(A, A.vector(random_values(60, 6)), x, opts);
+      const auto result = solvers::solve(A, A.vector(random_values(60, 6)), x, opts);
       EXPECT_EQ(result.status, Status::not_converged);
       EXPECT_EQ(result.iterations, limit);
       EXPECT_NE(result.message.find("max_iterations"), std::string::npos);
@@ -159,8 +159,8 @@ TEST(Solve, MonitorCanStop) {
     auto opts = options(method, "none", 1e-10);
     opts.control.monitor = [](int iteration, double) { return iteration < 3; };
     auto x = A.vector();
-    const auto result = solve::solve(A, A.vector(random_values(60, 6)), x, opts);
-    EXPECT_EQ(result.failure, solve::Failure::stopped);
+    const auto result = solvers::solve(A, A.vector(random_values(60, 6)), x, opts);
+    EXPECT_EQ(result.failure, solvers::Failure::stopped);
     EXPECT_EQ(result.iterations, 3);
   }
 }
@@ -170,7 +170,7 @@ TEST(Cg, ConsistentSingularSystemsConverge) {
   std::vector<double> b(20, 0.0);
   b[3] = 1, b[15] = -1;
   auto x = A.vector();
-  EXPECT_EQ(solve::solve(A, A.vector(b), x, options("cg", "jacobi", 1e-8)).status, Status::converged);
+  EXPECT_EQ(solvers::solve(A, A.vector(b), x, options("cg", "jacobi", 1e-8)).status, Status::converged);
   EXPECT_LE(true_residual(A, values(x), b), 1e-7);
 }
 
