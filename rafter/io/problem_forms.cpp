@@ -5,82 +5,11 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/form/functions.hpp>
 #include <rafter/io/problem_sections.hpp>
 
 namespace rafter::io {
 namespace {
-
-/// Names with a meaning in forms; `v` and `v_NAME` are checked by rule.
-const std::vector<std::string> reserved_names{"x",
-                                              "n",
-                                              "pi",
-                                              "dx",
-                                              "ds",
-                                              "dS",
-                                              "I",
-                                              "Identity",
-                                              "grad",
-                                              "div",
-                                              "curl",
-                                              "rot",
-                                              "sym",
-                                              "skew",
-                                              "dev",
-                                              "tr",
-                                              "det",
-                                              "inv",
-                                              "cofac",
-                                              "transpose",
-                                              "dot",
-                                              "inner",
-                                              "outer",
-                                              "cross",
-                                              "derivative",
-                                              "action",
-                                              "as_vector",
-                                              "as_matrix",
-                                              "conditional",
-                                              "lt",
-                                              "le",
-                                              "gt",
-                                              "ge",
-                                              "eq",
-                                              "ne",
-                                              "And",
-                                              "Or",
-                                              "Not",
-                                              "sqrt",
-                                              "exp",
-                                              "ln",
-                                              "log",
-                                              "sin",
-                                              "cos",
-                                              "tan",
-                                              "asin",
-                                              "acos",
-                                              "atan",
-                                              "atan2",
-                                              "atan_2",
-                                              "sinh",
-                                              "cosh",
-                                              "tanh",
-                                              "abs",
-                                              "sign",
-                                              "pow",
-                                              "min",
-                                              "max",
-                                              "min_value",
-                                              "max_value",
-                                              "exterior_facet",
-                                              "FacetNormal",
-                                              "SpatialCoordinate",
-                                              "nabla_grad",
-                                              "nabla_div",
-                                              "elem_mult",
-                                              "variable",
-                                              "diff",
-                                              "max_l2_error",
-                                              "max_h1_error"}; // the last two: keys beside the fields in [check]
 
 std::string normalised_tag(const Value::Key& key, const std::string& path) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -157,21 +86,25 @@ Expression read_form(const Value& value, const std::string& path) {
 }
 
 bool is_test_name(const std::string& name, const Problem& problem) {
-  if (name == "v") return true;
+  if (problem.fields.size() == 1 && name == "v") return true;
   return std::any_of(problem.fields.begin(), problem.fields.end(),
                      [&](const Field& field) { return name == "v_" + field.name; });
 }
 
 } // namespace
 
-void require_free_name(const std::string& name, const Location& location, std::string_view path,
-                       const Problem& problem) {
+void require_name(const std::string& name, const Location& location, std::string_view path, const Problem& problem) {
   if (!is_identifier(name))
     refuse(location, path,
            fmt::format("'{}' is not a name: accepted are letters, digits and _, not starting with a digit", name));
-  if (is_test_name(name, problem)) refuse(location, path, fmt::format("'{}' is the name of a test function", name));
-  if (std::find(reserved_names.begin(), reserved_names.end(), name) != reserved_names.end())
+  if (form::is_language_name(name))
     refuse(location, path, fmt::format("'{}' has a meaning of its own in forms; choose another name", name));
+  if (is_test_name(name, problem)) refuse(location, path, fmt::format("'{}' is the name of a test function", name));
+}
+
+void require_free_name(const std::string& name, const Location& location, std::string_view path,
+                       const Problem& problem) {
+  require_name(name, location, path, problem);
   const auto has_name = [&](const auto& entry) { return entry.name == name; };
   if (std::any_of(problem.fields.begin(), problem.fields.end(), has_name))
     refuse(location, path, fmt::format("'{}' is the name of a field already", name));

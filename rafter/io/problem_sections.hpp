@@ -26,8 +26,9 @@ TensorExpression read_tensor(const Value& value, std::string_view path);
 /// A tag as text: an integer, or a string that is not blank.
 std::string read_tag(const Value& value, std::string_view path);
 
-/// Throws InputError unless the name is an identifier that the form language leaves free and that no other section
-/// uses.
+/// Throws InputError unless the name is an identifier with no meaning in forms (language, test functions).
+void require_name(const std::string& name, const Location& location, std::string_view path, const Problem& problem);
+/// The same, and no field, coefficient or definition has it.
 void require_free_name(const std::string& name, const Location& location, std::string_view path,
                        const Problem& problem);
 

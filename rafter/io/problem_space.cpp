@@ -179,11 +179,15 @@ void read_numerics(const TableReader& table, Problem& problem) {
 void read_fields(const TableReader& table, Problem& problem) {
   for (std::size_t i = 0; i < table.value().keys.size(); ++i) {
     const auto& [name, location] = table.value().keys[i];
-    require_free_name(name, location, "fields." + name, problem);
     problem.fields.push_back(read_field(name, table.value().items[i], location));
   }
   if (problem.fields.empty())
     refuse(table.value().location, "fields", "no field; accepted is one or more tables [fields.NAME]");
+  for (const auto& field : problem.fields) {
+    require_name(field.name, field.location, "fields." + field.name, problem);
+    if (field.name == "max_l2_error" || field.name == "max_h1_error") // keys beside the fields in [check]
+      refuse(field.location, "fields." + field.name, "is the name of a key of [check]; choose another name");
+  }
 }
 
 void read_output(const TableReader& table, Problem& problem) {
