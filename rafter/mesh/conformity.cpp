@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <unordered_map>
+#include <numeric>
+#include <unordered_set>
 
 #include <fmt/format.h>
-#include <rafter/base/hash.hpp>
 #include <rafter/mesh/describe.hpp>
 
 namespace rafter::mesh {
@@ -79,43 +79,44 @@ void find_split_quadrilaterals(const Mesh& mesh, const std::vector<SurfaceFacet>
   }
 }
 
-/// Buckets of points on a uniform grid.
-class PointGrid {
+/// Points in a k-d tree: the middle of every range splits it along the axis of its level.
+class PointTree {
 public:
-  PointGrid(double spacing) : spacing_(spacing) {}
-  void add(const Point& p, std::size_t id) { buckets_[key(index(p))].push_back(id); }
-
-  /// Calls visit(id) for the points of all buckets that the box touches.
-  template <class Visit> void for_each_near(const Point& low, const Point& high, const Visit& visit) const {
-    const auto a = index(low), b = index(high);
-    for (auto i = a[0]; i <= b[0]; ++i)
-      for (auto j = a[1]; j <= b[1]; ++j)
-        for (auto k = a[2]; k <= b[2]; ++k)
-          if (const auto found = buckets_.find(key({i, j, k})); found != buckets_.end())
-            for (const auto id : found->second) visit(id);
+  explicit PointTree(std::vector<Point> points) : points_(std::move(points)), order_(points_.size()) {
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    build(0, order_.size(), 0);
   }
 
-  double num_buckets(const Point& low, const Point& high) const {
-    double count = 1;
-    for (std::size_t d = 0; d < 3; ++d) count *= std::floor((high[d] - low[d]) / spacing_) + 2;
-    return count;
+  /// Calls visit(index) for the points in the box.
+  template <class Visit> void for_each_in(const Point& low, const Point& high, const Visit& visit) const {
+    search(0, order_.size(), 0, low, high, visit);
   }
 
 private:
-  using Index = std::array<std::int64_t, 3>;
-  Index index(const Point& p) const {
-    Index i{};
-    for (std::size_t d = 0; d < 3; ++d)
-      i[d] = static_cast<std::int64_t>(std::clamp(std::floor(p[d] / spacing_), -1e15, 1e15));
-    return i;
+  void build(std::size_t begin, std::size_t end, std::size_t axis) {
+    if (end - begin < 2) return;
+    const std::size_t middle = begin + (end - begin) / 2;
+    const auto at = [this](std::size_t i) { return order_.begin() + static_cast<std::ptrdiff_t>(i); };
+    std::nth_element(at(begin), at(middle), at(end),
+                     [&](std::size_t a, std::size_t b) { return points_[a][axis] < points_[b][axis]; });
+    build(begin, middle, (axis + 1) % 3);
+    build(middle + 1, end, (axis + 1) % 3);
   }
-  static std::uint64_t key(const Index& i) {
-    std::uint64_t h = 0;
-    for (const auto n : i) h = base::combine(h, static_cast<std::uint64_t>(n));
-    return h;
+
+  template <class Visit>
+  void search(std::size_t begin, std::size_t end, std::size_t axis, const Point& low, const Point& high,
+              const Visit& visit) const {
+    if (begin == end) return;
+    const std::size_t middle = begin + (end - begin) / 2;
+    const auto& p = points_[order_[middle]];
+    if (low[axis] <= p[axis]) search(begin, middle, (axis + 1) % 3, low, high, visit);
+    if (std::ranges::all_of(std::array{0, 1, 2}, [&](auto d) { return low[d] <= p[d] && p[d] <= high[d]; }))
+      visit(order_[middle]);
+    if (p[axis] <= high[axis]) search(middle + 1, end, (axis + 1) % 3, low, high, visit);
   }
-  double spacing_;
-  std::unordered_map<std::uint64_t, std::vector<std::size_t>> buckets_;
+
+  std::vector<Point> points_;
+  std::vector<std::size_t> order_;
 };
 
 constexpr double relative_tolerance =
@@ -163,10 +164,30 @@ bool is_straight(const Mesh& mesh, const SurfaceFacet& facet, double diameter) {
   return true;
 }
 
+/// The vertices of the surface, each once.
+struct SurfaceVertices {
+  std::vector<std::int32_t> numbers;
+  std::vector<FacetRef> owners; ///< a facet that has the vertex
+  std::vector<Point> points;
+};
+
+SurfaceVertices surface_vertices(const std::vector<SurfaceFacet>& facets) {
+  SurfaceVertices result;
+  std::unordered_set<std::int32_t> seen;
+  for (const auto& facet : facets)
+    for (std::size_t i = 0; i < facet.vertices.size(); ++i) {
+      if (!seen.insert(facet.vertices[i]).second) continue;
+      result.numbers.push_back(facet.vertices[i]);
+      result.owners.push_back(facet.ref);
+      result.points.push_back(facet.corners[i]);
+    }
+  return result;
+}
+
 void find_hanging_vertices(const Mesh& mesh, const std::vector<SurfaceFacet>& facets, std::size_t limit,
                            std::vector<std::string>& lines) {
-  double sum = 0;
-  std::vector<Point> lows, highs;
+  const auto vertices = surface_vertices(facets);
+  const PointTree tree(vertices.points);
   for (const auto& facet : facets) {
     Point low = facet.corners[0], high = low;
     for (const auto& corner : facet.corners)
@@ -174,43 +195,20 @@ void find_hanging_vertices(const Mesh& mesh, const std::vector<SurfaceFacet>& fa
         low[d] = std::min(low[d], corner[d]);
         high[d] = std::max(high[d], corner[d]);
       }
-    lows.push_back(low);
-    highs.push_back(high);
-    sum += norm(high - low);
-  }
-  if (!(sum > 0)) return;
-  PointGrid grid(sum / static_cast<double>(facets.size()));
-  std::unordered_map<std::int32_t, std::size_t> vertices;  // each once, with a facet that has it
-  std::vector<std::pair<std::size_t, std::size_t>> owners; // facet, corner
-  for (std::size_t f = 0; f < facets.size(); ++f)
-    for (std::size_t i = 0; i < facets[f].vertices.size(); ++i)
-      if (vertices.emplace(facets[f].vertices[i], owners.size()).second) {
-        grid.add(facets[f].corners[i], owners.size());
-        owners.emplace_back(f, i);
-      }
-  for (std::size_t f = 0; f < facets.size() && lines.size() < limit; ++f) {
-    const auto& facet = facets[f];
-    const double diameter = norm(highs[f] - lows[f]);
-    Point low = lows[f], high = highs[f];
+    const double diameter = norm(high - low);
     for (std::size_t d = 0; d < 3; ++d) {
       low[d] -= relative_tolerance * diameter;
       high[d] += relative_tolerance * diameter;
     }
-    const auto check = [&](std::size_t id) {
-      const auto [owner, corner] = owners[id];
-      const auto& p = facets[owner].corners[corner];
-      if (lines.size() >= limit ||
-          std::ranges::find(facet.vertices, facets[owner].vertices[corner]) != facet.vertices.end())
+    tree.for_each_in(low, high, [&](std::size_t v) {
+      const auto& p = vertices.points[v];
+      if (lines.size() >= limit || std::ranges::find(facet.vertices, vertices.numbers[v]) != facet.vertices.end())
         return;
       if (!is_inside(facet, p, diameter) || !is_straight(mesh, facet, diameter)) return;
       lines.push_back(fmt::format(
-          "a vertex of {} at {} lies inside a facet of {}: they do not conform", describe(mesh, facets[owner].ref),
+          "a vertex of {} at {} lies inside a facet of {}: they do not conform", describe(mesh, vertices.owners[v]),
           describe_point(std::span(p).first(static_cast<std::size_t>(mesh.gdim))), describe(mesh, facet.ref)));
-    };
-    if (grid.num_buckets(low, high) <= static_cast<double>(owners.size()))
-      grid.for_each_near(low, high, check);
-    else // a facet much larger than the others
-      for (std::size_t id = 0; id < owners.size(); ++id) check(id);
+    });
   }
 }
 

@@ -32,8 +32,12 @@ Samples make_samples(const CellGroup& group) {
   const auto element = geometry_element(group);
   auto points = rule.points;
   auto weights = rule.weights;
+  const bool is_simplex = group.shape == element::Shape::interval || group.shape == element::Shape::triangle ||
+                          group.shape == element::Shape::tetrahedron;
+  const int num_nodes =
+      is_simplex && group.degree == 1 ? 0 : element->num_dofs(); // J is constant on straight simplices
   const auto nodes = element->nodes();
-  for (int n = 0; n < element->num_dofs(); ++n) {
+  for (int n = 0; n < num_nodes; ++n) {
     const auto x =
         nodes.subspan(static_cast<std::size_t>(n) * static_cast<std::size_t>(dim), static_cast<std::size_t>(dim));
     if (group.shape == element::Shape::pyramid && x[2] > 1 - 1e-12)

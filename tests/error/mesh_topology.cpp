@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/mesh/mesh.hpp>
+
+namespace {
+
+using namespace rafter;
+
+mesh::Mesh two_triangles() { return mesh::make_box({.cells = {1, 1}, .size = {1, 1}, .shape = "triangle"}); }
+
+void expect_error(const mesh::Mesh& mesh, const std::string& words) {
+  try {
+    mesh.topology();
+    ADD_FAILURE() << "no error; expected " << words;
+  } catch (const base::InputError& error) {
+    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+  }
+}
+
+/// A mesh as make_box gives it, but without the topology that it may have built.
+mesh::Mesh bare(const mesh::Mesh& from) {
+  mesh::Mesh mesh;
+  mesh.tdim = from.tdim;
+  mesh.gdim = from.gdim;
+  mesh.num_vertices = from.num_vertices;
+  mesh.points = from.points;
+  mesh.groups = from.groups;
+  mesh.tagged_facets = from.tagged_facets;
+  return mesh;
+}
+
+TEST(TopologyErrors, VerticesOutOfRange) {
+  auto mesh = bare(two_triangles());
+  mesh.groups[0].vertices[2] = 4;
+  expect_error(mesh, "vertex 4; the mesh has vertices 0 to 3");
+}
+
+TEST(TopologyErrors, RepeatedVertices) {
+  auto mesh = bare(two_triangles());
+  mesh.groups[0].vertices[2] = mesh.groups[0].vertices[1];
+  expect_error(mesh, "same vertex twice");
+}
+
+TEST(TopologyErrors, DuplicateCells) {
+  auto mesh = bare(two_triangles());
+  std::copy_n(mesh.groups[0].vertices.begin(), 3, mesh.groups[0].vertices.begin() + 3);
+  std::copy_n(mesh.groups[0].nodes.begin(), 3, mesh.groups[0].nodes.begin() + 3);
+  mesh.tagged_facets.clear();
+  expect_error(mesh, "duplicate cells");
+}
+
+TEST(TopologyErrors, TaggedFacetsWithoutACell) {
+  auto mesh = bare(two_triangles());
+  mesh.tagged_facets.push_back({.vertices = {0, 3, -1, -1}, .tag = 17});
+  mesh.tagged_facets.push_back({.vertices = {1, 2, -1, -1}, .tag = 18});
+  expect_error(mesh, "is not a facet of any cell"); // one of the two is the diagonal, the other is not
+  mesh.tagged_facets = {{.vertices = {0, 9, -1, -1}, .tag = 17}};
+  expect_error(mesh, "has vertex 9");
+  mesh.tagged_facets = {{.tag = 17}};
+  expect_error(mesh, "has no vertices");
+}
+
+TEST(TagErrors, NearestNameAndTheTagsThatExist) {
+  const auto mesh = two_triangles();
+  const auto message = [&](const std::string& tag, int dim) {
+    try {
+      mesh.tags_of(tag, dim);
+    } catch (const base::InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(mesh.tags_of("xmin", 1), std::vector{1});
+  EXPECT_EQ(mesh.tags_of("4", 1), std::vector{4});
+  EXPECT_EQ(mesh.tags_of("1", 2), std::vector{1});
+  EXPECT_NE(message("xmim", 1).find("did you mean 'xmin'"), std::string::npos) << message("xmim", 1);
+  EXPECT_NE(message("9", 1).find("tags 1, 2, 3, 4"), std::string::npos) << message("9", 1);
+  EXPECT_NE(message("xmin", 2).find("dimension 1"), std::string::npos) << message("xmin", 2);
+  EXPECT_NE(message("99999999999", 1).find("'99999999999'"), std::string::npos);
+}
+
+} // namespace

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Damaged files with a fixed seed: whatever happens to a file, reading it gives a mesh or an InputError, and takes no
+// memory that the file's size does not justify.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include <rafter/base/error.hpp>
+#include <rafter/mesh/readers.hpp>
+
+namespace {
+
+using namespace rafter;
+
+constexpr int rounds_per_file = 24;
+constexpr std::size_t max_bytes = 60000; // larger samples add time, not paths
+
+void read_damaged(const std::string& name, const std::string& bytes) {
+  try {
+    const auto mesh = name.ends_with(".msh") ? mesh::read_gmsh(name, bytes) : mesh::read_mfem(name, bytes);
+    mesh::check_validity(mesh);
+  } catch (const base::InputError& error) {
+    EXPECT_NE(std::string(error.what()), "");
+  }
+}
+
+std::string damaged(std::string bytes, std::mt19937& random) {
+  const auto pick = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
+  const auto kind = pick(5);
+  if (kind == 0) return bytes.substr(0, pick(bytes.size())); // truncated
+  if (kind == 1) {                                           // a part is missing
+    const auto at = pick(bytes.size());
+    return bytes.erase(at, pick(40) + 1);
+  }
+  if (kind == 2) { // a part is doubled
+    const auto at = pick(bytes.size());
+    return bytes.insert(at, bytes.substr(at, pick(40) + 1));
+  }
+  const auto flips = pick(8) + 1;
+  for (std::size_t i = 0; i < flips; ++i) {
+    auto& byte = bytes[pick(bytes.size())];
+    // Digits mostly become other digits, so that the damage gets past the tokens.
+    if (kind == 3 && byte >= '0' && byte <= '9')
+      byte = static_cast<char>('0' + pick(10));
+    else
+      byte = static_cast<char>(pick(256));
+  }
+  return bytes;
+}
+
+TEST(FuzzReaders, DamagedSamplesGiveAMeshOrAnInputError) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(RAFTER_SOURCE_DIR) + "/tests/data/meshes"))
+    if (entry.path().extension() == ".msh" || entry.path().extension() == ".mesh") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  ASSERT_GE(files.size(), 25U);
+  std::mt19937 random(20240229);
+  for (const auto& path : files) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    if (bytes.size() > max_bytes) continue;
+    SCOPED_TRACE(path.filename().string());
+    for (int round = 0; round < rounds_per_file; ++round)
+      ASSERT_NO_THROW(read_damaged(path.filename().string(), damaged(bytes, random)));
+  }
+}
+
+TEST(FuzzReaders, RandomBytesAfterAHeader) {
+  std::mt19937 random(7);
+  for (const std::string header :
+       {"$MeshFormat\n2.2 0 8\n$EndMeshFormat\n", "$MeshFormat\n4.1 1 8\n\x01\x00\x00\x00\n$EndMeshFormat\n$Entities\n",
+        "MFEM mesh v1.0\ndimension\n3\nelements\n", ""})
+    for (int round = 0; round < 50; ++round) {
+      std::string bytes = header;
+      for (int i = 0; i < 300; ++i) bytes += static_cast<char>(random() % 256);
+      ASSERT_NO_THROW(read_damaged("a.msh", bytes));
+      ASSERT_NO_THROW(read_damaged("a.mesh", bytes));
+    }
+}
+
+} // namespace

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+
+#include <rafter/base/error.hpp>
+#include <rafter/mesh/mesh.hpp>
+
+namespace {
+
+using namespace rafter;
+
+std::string sample(const std::string& name) { return std::string(RAFTER_SOURCE_DIR) + "/tests/data/meshes/" + name; }
+
+/// A folder of its own for each test.
+class WriteMesh : public testing::Test {
+protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() /
+              ("rafter-" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()) +
+               std::to_string(std::random_device{}()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::filesystem::path folder_;
+};
+
+/// Cells by (shape, degree, tag), facets by (number of vertices, 0, tag).
+std::map<std::array<int, 4>, int> census(const mesh::Mesh& mesh) {
+  std::map<std::array<int, 4>, int> counts;
+  for (const auto& group : mesh.groups)
+    for (const auto tag : group.tags) ++counts[{0, static_cast<int>(group.shape), group.degree, tag}];
+  for (const auto& facet : mesh.tagged_facets)
+    ++counts[{1, static_cast<int>(std::ranges::count(facet.vertices, -1)), 0, facet.tag}];
+  const auto& topology = mesh.topology();
+  for (const auto tag : topology.exterior_tags) ++counts[{2, 0, 0, tag}];
+  counts[{3, topology.num_edges, topology.num_faces, mesh.num_vertices}] = 1;
+  return counts;
+}
+
+void expect_equal(const mesh::Mesh& a, const mesh::Mesh& b, bool has_names) {
+  EXPECT_EQ(census(a), census(b));
+  if (has_names) {
+    EXPECT_EQ(a.tag_names, b.tag_names);
+  }
+  const auto report_a = mesh::check_validity(a), report_b = mesh::check_validity(b);
+  EXPECT_NEAR(report_a.volume, report_b.volume, 1e-13 * report_a.volume);
+  EXPECT_NEAR(report_a.worst_det_j, report_b.worst_det_j, 1e-10);
+  EXPECT_EQ(a.points.size(), b.points.size());
+}
+
+TEST_F(WriteMesh, GmshRoundTripKeepsSamples) {
+  for (const auto* file :
+       {"mixed-four-shapes.msh", "plate-with-hole-tet-order3.msh", "annulus-hex-order2.msh", "compass.msh",
+        "toroid-hex.mesh", "shear-prism-order3.msh", "shear-pyramid-order4.msh", "shear-star-mixed-h1-order4.mesh"}) {
+    SCOPED_TRACE(file);
+    const auto mesh = mesh::read_mesh(sample(file));
+    mesh::write_mesh(mesh, path("copy.msh"));
+    expect_equal(mesh, mesh::read_mesh(path("copy.msh")), true);
+  }
+}
+
+TEST_F(WriteMesh, GmshRoundTripKeepsCurvedBoxesOfEveryShape) {
+  for (const std::string shape :
+       {"interval", "triangle", "quadrilateral", "tetrahedron", "hexahedron", "prism", "pyramid"})
+    for (int degree = 1; degree <= 4; ++degree) {
+      SCOPED_TRACE(shape + std::to_string(degree));
+      const auto dim = static_cast<std::size_t>(element::dimension(element::shape_from_name(shape)));
+      auto mesh = mesh::make_box(
+          {.cells = std::vector<int>(dim, 2), .size = std::vector<double>(dim, 1), .shape = shape, .degree = degree});
+      for (std::size_t i = 0; i < mesh.points.size(); i += dim)
+        for (std::size_t d = 0; d < dim; ++d)
+          mesh.points[i + d] += 0.05 * std::sin(2 * mesh.points[i + (d + 1) % dim] + static_cast<double>(d));
+      mesh::write_mesh(mesh, path("box.msh"));
+      expect_equal(mesh, mesh::read_mesh(path("box.msh")), true);
+    }
+}
+
+TEST_F(WriteMesh, MfemRoundTripKeepsSamples) {
+  for (const auto* file :
+       {"mixed-four-shapes.msh", "beam-hex.mesh", "fichera-mixed.mesh", "star-mixed.mesh", "tinyzoo-3d.mesh"}) {
+    SCOPED_TRACE(file);
+    const auto mesh = mesh::read_mesh(sample(file));
+    mesh::write_mesh(mesh, path("copy.mesh"));
+    expect_equal(mesh, mesh::read_mesh(path("copy.mesh")), false);
+  }
+  const auto line = mesh::make_box({.cells = {3}, .size = {2}, .shape = "interval"});
+  mesh::write_mesh(line, path("line.mesh"));
+  expect_equal(line, mesh::read_mesh(path("line.mesh")), false);
+}
+
+TEST_F(WriteMesh, RefusesWhatTheFormatCannotHoldAndWritesNothing) {
+  const auto curved = mesh::read_mesh(sample("toroid-hex.mesh"));
+  EXPECT_THROW(mesh::write_mesh(curved, path("a.mesh")), base::InputError);
+  EXPECT_THROW(mesh::write_mesh(curved, path("a.stl")), base::InputError);
+  EXPECT_THROW(mesh::write_mesh(mesh::Mesh{}, path("a.msh")), base::InputError);
+  EXPECT_THROW(mesh::write_mesh(curved, path("no/such/folder/a.msh")), base::EnvironmentError);
+  const auto degree_5 = mesh::make_box({.cells = {1, 1}, .size = {1, 1}, .shape = "triangle", .degree = 5});
+  EXPECT_THROW(mesh::write_mesh(degree_5, path("a.msh")), base::InputError);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(WriteMesh, ReplacesAFileAndLeavesNothingBeside) {
+  std::ofstream(path("a.msh")) << "old";
+  mesh::write_mesh(mesh::read_mesh(sample("star.mesh")), path("a.msh"));
+  EXPECT_EQ(mesh::read_mesh(path("a.msh")).num_cells(), 20);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+} // namespace

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <rafter/element/orientation.hpp>
+#include <rafter/mesh/mesh.hpp>
+
+namespace {
+
+using namespace rafter;
+
+mesh::Mesh sample(const std::string& name) {
+  return mesh::read_mesh(std::string(RAFTER_SOURCE_DIR) + "/tests/data/meshes/" + name);
+}
+
+const char* const samples[] = {"beam-hex.mesh", "fichera-mixed.mesh", "mixed-four-shapes.msh",
+                               "escher.mesh",   "star-mixed.mesh",    "toroid-hex.mesh"};
+
+std::vector<std::int32_t> global_vertices(const mesh::CellGroup& group, std::int32_t cell, int dim, int entity) {
+  std::vector<std::int32_t> result;
+  for (const int v : element::entity_vertices(group.shape, dim, entity))
+    result.push_back(group.vertices[static_cast<std::size_t>(cell * element::num_vertices(group.shape) + v)]);
+  return result;
+}
+
+TEST(Topology, EntityNumbersStandForVertexSets) {
+  for (const auto* name : samples) {
+    SCOPED_TRACE(name);
+    const auto mesh = sample(name);
+    const auto& topology = mesh.topology();
+    for (int dim = 1; dim < mesh.tdim; ++dim) {
+      std::map<std::int32_t, std::set<std::int32_t>> vertices;
+      std::set<std::set<std::int32_t>> sets;
+      for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
+        const auto& group = mesh.groups[g];
+        const auto& numbers = dim == 1 ? topology.groups[g].edges : topology.groups[g].faces;
+        const int per_cell = element::num_entities(group.shape, dim);
+        ASSERT_EQ(numbers.size(), static_cast<std::size_t>(per_cell * group.num_cells()));
+        for (std::int32_t c = 0; c < group.num_cells(); ++c)
+          for (int e = 0; e < per_cell; ++e) {
+            const auto list = global_vertices(group, c, dim, e);
+            const std::set set(list.begin(), list.end());
+            const auto [found, is_new] = vertices.emplace(numbers[static_cast<std::size_t>(c * per_cell + e)], set);
+            EXPECT_EQ(found->second, set);
+            sets.insert(set);
+          }
+      }
+      EXPECT_EQ(vertices.size(), sets.size());
+      EXPECT_EQ(vertices.begin()->first, 0);
+      EXPECT_EQ(vertices.rbegin()->first, static_cast<int>(sets.size()) - 1);
+      EXPECT_EQ(static_cast<int>(sets.size()), dim == 1 ? topology.num_edges : topology.num_faces);
+    }
+  }
+}
+
+TEST(Topology, CellsAgreeOnTheCanonicalFrameOfWhatTheyShare) {
+  for (const auto* name : samples) {
+    SCOPED_TRACE(name);
+    const auto mesh = sample(name);
+    const auto& topology = mesh.topology();
+    for (int dim = 1; dim < mesh.tdim; ++dim) {
+      std::map<std::int32_t, std::vector<std::int32_t>> frames;
+      for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
+        const auto& group = mesh.groups[g];
+        const auto& numbers = dim == 1 ? topology.groups[g].edges : topology.groups[g].faces;
+        const auto& codes = dim == 1 ? topology.groups[g].edge_orientations : topology.groups[g].face_orientations;
+        const int per_cell = element::num_entities(group.shape, dim);
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+          const int e = static_cast<int>(i) % per_cell;
+          const auto list = global_vertices(group, static_cast<std::int32_t>(i) / per_cell, dim, e);
+          const auto permutation = element::vertex_permutation(element::entity_shape(group.shape, dim, e), codes[i]);
+          std::vector<std::int32_t> frame(list.size());
+          for (std::size_t k = 0; k < list.size(); ++k) frame[static_cast<std::size_t>(permutation[k])] = list[k];
+          EXPECT_EQ(frames.emplace(numbers[i], frame).first->second, frame);
+        }
+      }
+    }
+  }
+}
+
+TEST(Topology, ExteriorFacetsCloseTheSurface) {
+  // Every edge of the surface of a body belongs to an even number of its facets (two, but where parts touch).
+  for (const auto* name :
+       {"beam-hex.mesh", "fichera-mixed.mesh", "mixed-four-shapes.msh", "escher.mesh", "nested_cubes.msh"}) {
+    const auto mesh = sample(name);
+    std::map<std::set<std::int32_t>, int> edges;
+    for (const auto& ref : mesh.topology().exterior_facets) {
+      const auto& group = mesh.groups[static_cast<std::size_t>(ref.group)];
+      const auto shape = element::facet_shape(group.shape, ref.facet);
+      const auto vertices = global_vertices(group, ref.cell, 2, ref.facet);
+      for (int e = 0; e < element::num_entities(shape, 1); ++e) {
+        const auto local = element::entity_vertices(shape, 1, e);
+        ++edges[{vertices[static_cast<std::size_t>(local[0])], vertices[static_cast<std::size_t>(local[1])]}];
+      }
+    }
+    for (const auto& [edge, count] : edges) EXPECT_EQ(count % 2, 0) << name;
+    EXPECT_TRUE(std::ranges::is_sorted(mesh.topology().exterior_facets));
+  }
+}
+
+TEST(Topology, InOneDimensionFacetsAreVertices) {
+  const auto mesh = mesh::make_box({.cells = {4}, .size = {1}, .shape = "interval"});
+  const auto& topology = mesh.topology();
+  EXPECT_EQ(topology.exterior_facets, (std::vector<mesh::FacetRef>{{0, 0, 0}, {0, 3, 1}}));
+  EXPECT_EQ(topology.exterior_tags, (std::vector<std::int32_t>{1, 2}));
+  EXPECT_TRUE(topology.groups[0].edges.empty());
+}
+
+TEST(Topology, CopiesShareIt) {
+  const auto mesh = sample("beam-hex.mesh");
+  const auto& topology = mesh.topology();
+  const auto copy = mesh;
+  EXPECT_EQ(&copy.topology(), &topology);
+}
+
+} // namespace

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include <rafter/base/error.hpp>
+#include <rafter/mesh/mesh.hpp>
+
+namespace {
+
+using namespace rafter;
+
+mesh::Mesh sample(const std::string& name) {
+  return mesh::read_mesh(std::string(RAFTER_SOURCE_DIR) + "/tests/data/meshes/" + name);
+}
+
+/// Cells of one linear shape on points that are vertices.
+mesh::Mesh make_mesh(int dim, std::vector<double> points, element::Shape shape, std::vector<std::int32_t> vertices) {
+  mesh::Mesh mesh;
+  mesh.tdim = mesh.gdim = dim;
+  mesh.num_vertices = static_cast<std::int32_t>(points.size()) / dim;
+  mesh.points = std::move(points);
+  mesh::CellGroup group{.shape = shape, .degree = 1};
+  group.tags.assign(vertices.size() / static_cast<std::size_t>(element::num_vertices(shape)), 1);
+  group.nodes = group.vertices = std::move(vertices);
+  mesh.groups.push_back(std::move(group));
+  return mesh;
+}
+
+bool mentions(const mesh::ValidityReport& report, const std::string& words) {
+  for (const auto& line : report.problems)
+    if (line.find(words) != std::string::npos) return true;
+  return false;
+}
+
+TEST(Validity, AffineCellsScoreOne) {
+  for (const auto* shape : {"interval", "triangle", "quadrilateral", "tetrahedron", "hexahedron", "prism", "pyramid"}) {
+    const auto dim = static_cast<std::size_t>(element::dimension(element::shape_from_name(shape)));
+    const auto mesh =
+        mesh::make_box({.cells = std::vector<int>(dim, 2), .size = std::vector<double>(dim, 3), .shape = shape});
+    const auto report = mesh::check_validity(mesh);
+    EXPECT_NEAR(report.volume, std::pow(3, dim), 1e-12) << shape;
+    EXPECT_NEAR(report.worst_det_j, 1, 1e-12) << shape;
+    EXPECT_TRUE(report.problems.empty()) << shape;
+  }
+}
+
+TEST(Validity, WorstJacobianOfATaperedQuadrilateral) {
+  // Bases 2 and 1, height 1: det J / mean runs from 2/3 to 4/3.
+  const auto mesh = make_mesh(2, {0, 0, 2, 0, 0, 1, 1, 1}, element::Shape::quadrilateral, {0, 1, 2, 3});
+  const auto report = mesh::check_validity(mesh);
+  EXPECT_NEAR(report.volume, 1.5, 1e-14);
+  EXPECT_NEAR(report.worst_det_j, 2.0 / 3, 1e-14);
+}
+
+TEST(Validity, FindsInvertedCells) {
+  const auto mesh = make_mesh(2, {0, 0, 1, 0, 0, 1, 1, 1}, element::Shape::triangle, {0, 1, 2, 1, 2, 3});
+  const auto report = mesh::check_validity(mesh);
+  ASSERT_EQ(report.inverted_cells.size(), 1U);
+  EXPECT_EQ(report.inverted_cells[0].cell, 1);
+  EXPECT_EQ(report.worst_cell.cell, 1);
+  EXPECT_TRUE(mentions(report, "triangle 1"));
+  EXPECT_THROW(mesh::require_valid(mesh), base::InputError);
+}
+
+TEST(Validity, FindsPartlyInvertedAndFlatCells) {
+  // A dart: det J < 0 only near the reflex corner.
+  const auto dart = make_mesh(2, {0, 0, 1, 0, 0, 1, 0.2, 0.2}, element::Shape::quadrilateral, {0, 1, 2, 3});
+  EXPECT_EQ(mesh::check_validity(dart).inverted_cells.size(), 1U);
+  const auto flat = make_mesh(3, {0, 0, 0, 1, 0, 0, 0, 1, 0, 0.3, 0.3, 0}, element::Shape::tetrahedron, {0, 1, 2, 3});
+  EXPECT_EQ(mesh::check_validity(flat).inverted_cells.size(), 1U);
+  const auto thin =
+      make_mesh(3, {0, 0, 0, 1, 0, 0, 0, 1, 0, 0.3, 0.3, 1e-6}, element::Shape::tetrahedron, {0, 1, 2, 3});
+  EXPECT_TRUE(mesh::check_validity(thin).inverted_cells.empty());
+}
+
+TEST(Validity, FindsAQuadrilateralThatFacesTwoTriangles) {
+  // A cube and, on its side x = 1, two tetrahedra instead of a pyramid.
+  auto mesh = make_mesh(3, {0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 0, 1, 1, 1, 1, 1, 2, 0.5, 0.5},
+                        element::Shape::hexahedron, {0, 1, 2, 3, 4, 5, 6, 7});
+  mesh::CellGroup tets{.shape = element::Shape::tetrahedron, .degree = 1};
+  tets.vertices = tets.nodes = {1, 8, 3, 5, 3, 8, 7, 5};
+  tets.tags = {1, 1};
+  mesh.groups.push_back(tets);
+  const auto report = mesh::check_validity(mesh);
+  EXPECT_TRUE(report.inverted_cells.empty());
+  EXPECT_TRUE(mentions(report, "faces a quadrilateral facet of hexahedron 0"));
+}
+
+TEST(Validity, FindsHangingVertices) {
+  // One square beside two half as high.
+  const std::vector<double> points{0, 0, 1, 0, 0, 1, 1, 1, 1.5, 0, 1, 0.5, 1.5, 0.5, 1.5, 1};
+  const auto plane = make_mesh(2, points, element::Shape::quadrilateral, {0, 1, 2, 3, 1, 4, 5, 6, 5, 6, 3, 7});
+  const auto report = mesh::check_validity(plane);
+  EXPECT_EQ(report.problems.size(), 1U);
+  EXPECT_TRUE(mentions(report, "(1, 0.5) lies inside a facet of quadrilateral 0"));
+}
+
+TEST(Validity, FindsHangingVerticesOnFaces) {
+  // The face x = 1 of a unit cube is met by four quarters.
+  auto coarse = mesh::make_box({.cells = {1, 1, 1}, .size = {1, 1, 1}, .shape = "hexahedron"});
+  const auto fine = mesh::make_box({.cells = {2, 2, 2}, .size = {1, 1, 1}, .shape = "hexahedron"});
+  const auto shift = coarse.num_vertices;
+  for (std::size_t i = 0; i < fine.points.size(); ++i) coarse.points.push_back(fine.points[i] + (i % 3 == 0 ? 1 : 0));
+  for (const auto v : fine.groups[0].vertices) coarse.groups[0].vertices.push_back(v + shift);
+  coarse.groups[0].nodes = coarse.groups[0].vertices;
+  coarse.groups[0].tags.assign(9, 1);
+  coarse.num_vertices += fine.num_vertices;
+  mesh::Mesh mesh;
+  mesh.num_vertices = coarse.num_vertices;
+  mesh.points = coarse.points;
+  mesh.groups = coarse.groups;
+  EXPECT_TRUE(mesh::check_validity(mesh).inverted_cells.empty());
+  EXPECT_TRUE(mentions(mesh::check_validity(mesh), "(1, 0.5, 0.5) lies inside a facet of hexahedron 0"));
+}
+
+TEST(Validity, AcceptsCracksAndReentrantCorners) {
+  // Two squares that touch along a side whose vertices are doubled: a crack.
+  const std::vector<double> points{0, 0, 1, 0, 0, 1, 1, 1, 1, 0, 2, 0, 1, 1, 2, 1};
+  EXPECT_TRUE(mesh::check_validity(make_mesh(2, points, element::Shape::quadrilateral, {0, 1, 2, 3, 4, 5, 6, 7}))
+                  .problems.empty());
+  for (const auto* name : {"l-shape.mesh", "fichera-mixed.mesh", "escher.mesh"})
+    EXPECT_TRUE(mesh::check_validity(sample(name)).problems.empty());
+}
+
+TEST(Validity, RefusesWhatIsNotFinite) {
+  auto mesh = mesh::make_box({.cells = {2, 2}, .size = {1, 1}, .shape = "triangle"});
+  mesh.points[3] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(mesh::check_validity(mesh), base::InputError);
+  EXPECT_THROW(mesh::require_valid(mesh::Mesh{}), base::InputError);
+}
+
+} // namespace
