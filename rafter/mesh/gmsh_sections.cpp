@@ -102,7 +102,8 @@ void finish_nodes(Cursor& in, GmshData& data) {
   data.has_nodes = true;
 }
 
-void read_nodes_2(Cursor& in, GmshData& data) {
+/// $Nodes, or $ParametricNodes, where the dimension, the entity and the parameters on it follow the coordinates.
+void read_nodes_2(Cursor& in, GmshData& data, bool is_parametric) {
   const auto count = in.text_count("the number of nodes", data.is_binary ? 28 : 8);
   if (data.is_binary) in.line();
   in.set_binary(data.is_binary);
@@ -110,6 +111,11 @@ void read_nodes_2(Cursor& in, GmshData& data) {
   for (std::size_t i = 0; i < count; ++i) {
     data.rows.add(in.integer("the number of a node"));
     read_coordinates(in, data);
+    if (!is_parametric) continue;
+    const auto dim = in.integer("the dimension of the entity of a node");
+    in.integer("the entity of a node");
+    const int num_parameters = dim == 1 || dim == 2 ? static_cast<int>(dim) : 0;
+    for (int k = 0; k < num_parameters; ++k) in.number("a parameter of a node");
   }
   finish_nodes(in, data);
 }
@@ -175,6 +181,19 @@ void read_element_tags(Cursor& in, GmshElements& elements, std::size_t count) {
   elements.entities.push_back(static_cast<std::int32_t>(std::clamp<std::int64_t>(entity, INT32_MIN, INT32_MAX)));
 }
 
+/// Version 2 lists an element of several physical groups once for each of them, one after the other: the first counts.
+void drop_repetition(GmshElements& elements) {
+  const auto n = static_cast<std::size_t>(elements.type.num_nodes), count = elements.tags.size();
+  if (count < 2 || elements.tags[count - 1] == elements.tags[count - 2] ||
+      elements.entities[count - 1] != elements.entities[count - 2])
+    return;
+  const auto last = elements.nodes.end() - static_cast<std::ptrdiff_t>(n);
+  if (!std::equal(last, elements.nodes.end(), last - static_cast<std::ptrdiff_t>(n))) return;
+  elements.nodes.resize(elements.nodes.size() - n);
+  elements.tags.pop_back();
+  elements.entities.pop_back();
+}
+
 void read_elements_2(Cursor& in, GmshData& data) {
   const auto total = in.text_count("the number of elements", data.is_binary ? 8 : 6);
   if (data.is_binary) in.line();
@@ -185,6 +204,7 @@ void read_elements_2(Cursor& in, GmshData& data) {
       auto& elements = elements_of(in, data, in.integer("the type of an element"));
       read_element_tags(in, elements, in.checked_count(in.integer("the number of tags"), "the number of tags", 2));
       read_element_nodes(in, data, elements, number);
+      drop_repetition(elements);
       ++done;
       continue;
     }
@@ -197,6 +217,7 @@ void read_elements_2(Cursor& in, GmshData& data) {
       const auto number = in.integer("the number of an element");
       read_element_tags(in, elements, num_tags);
       read_element_nodes(in, data, elements, number);
+      drop_repetition(elements);
     }
   }
   data.has_elements = true;
@@ -242,7 +263,9 @@ bool read_section(Cursor& in, GmshData& data, std::string_view name) {
   } else if (name == "$Nodes" && !data.has_nodes) {
     if (is_4 && data.is_binary) in.line();
     in.set_binary(is_4 && data.is_binary);
-    is_4 ? read_nodes_4(in, data) : read_nodes_2(in, data);
+    is_4 ? read_nodes_4(in, data) : read_nodes_2(in, data, false);
+  } else if (!is_4 && name == "$ParametricNodes" && !data.has_nodes) {
+    read_nodes_2(in, data, true);
   } else if (name == "$Elements" && !data.has_elements) {
     if (is_4 && data.is_binary) in.line();
     in.set_binary(is_4 && data.is_binary);

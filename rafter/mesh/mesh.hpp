@@ -34,7 +34,7 @@ struct FacetRef {
 /// Cells on both sides of every facet, and the numbering of edges and faces. Local numbers, 32 bit.
 struct Topology {
   int tdim = 0;
-  std::int32_t num_vertices = 0, num_edges = 0, num_faces = 0;
+  std::int32_t num_vertices = 0, num_edges = 0, num_faces = 0; ///< no edges in 1D, no faces in 1D and 2D
   struct Group {
     std::vector<std::int32_t> edges;             ///< shape (cell, local edge); empty in 1D (the cell is its own edge)
     std::vector<std::int32_t> faces;             ///< shape (cell, local face); empty in 1D, 2D

@@ -110,6 +110,27 @@ Collection parse_collection(Cursor& in, std::string_view name, int dim) {
   return result;
 }
 
+/// Nodes of the degree that lie inside a cell.
+std::int64_t num_inner_points(Shape shape, std::int64_t degree) {
+  const auto n = degree - 1;
+  switch (shape) {
+  case Shape::interval:
+    return n;
+  case Shape::triangle:
+    return n * (n - 1) / 2;
+  case Shape::quadrilateral:
+    return n * n;
+  case Shape::tetrahedron:
+    return n * (n - 1) * (n - 2) / 6;
+  case Shape::hexahedron:
+    return n * n * n;
+  case Shape::prism:
+    return n * n * (n - 1) / 2;
+  default:
+    return 0; // pyramids have degree 1 here
+  }
+}
+
 /// The section "nodes": a grid function that gives the geometry.
 MfemDofs read_nodes(Cursor& in, const MfemCells& cells, int dim, std::int32_t num_vertices, Collection& collection,
                     RawMesh& raw) {
@@ -129,9 +150,10 @@ MfemDofs read_nodes(Cursor& in, const MfemCells& cells, int dim, std::int32_t nu
   const auto ordering = in.integer("the ordering");
   if (ordering != 0 && ordering != 1)
     in.fail(fmt::format("the ordering is {}; 0 (by nodes) and 1 (by components) exist", ordering));
-  // Every dof takes at least two bytes of text per component: refuse files that are too short before numbering the
-  // dofs.
-  in.checked_count(static_cast<std::int64_t>(cells.size()), "the number of nodes (at least one per cell)", 1);
+  // Refuse files that are too short before numbering anything: a high degree makes many dofs of few bytes.
+  std::int64_t num_inner = 0;
+  for (const auto shape : cells.shapes) num_inner += num_inner_points(shape, collection.degree);
+  in.checked_count(num_inner, "the number of nodes inside cells", 2 * static_cast<std::size_t>(dim));
   auto dofs = collection.is_continuous
                   ? mfem_h1_dofs(cells, dim, num_vertices, collection.degree, collection.spacing == Spacing::equispaced)
                   : mfem_l2_dofs(cells, collection.degree);

@@ -197,6 +197,7 @@ TEST(ReadErrors, MfemNodes) {
   expect_error(with_collection("H1_3D_P99"), {"degree 99"}, "bad.mesh");
   expect_error(with_collection("H1_3D_P0"), {"degree 0"}, "bad.mesh");
   expect_error(with_collection("H1_3D_P4"), {"truncated"}, "bad.mesh");
+  expect_error(with_collection("H1_3D_P12"), {"the number of nodes inside cells is 7986"}, "bad.mesh");
   expect_error(with_collection("H1_3D_P2"), {"after the mesh"}, "bad.mesh");
   expect_error(replaced(toroid, "VDim: 3", "VDim: 2"), {"2 components", "dimension 3"}, "bad.mesh");
   expect_error(replaced(toroid, "Ordering: 1", "Ordering: 2"), {"ordering is 2"}, "bad.mesh");

@@ -103,6 +103,24 @@ TEST(ReadGmsh, TakesThePhysicalGroupOfPartitionedEntities) {
   EXPECT_EQ(mesh::read_gmsh("m", text).groups[0].tags, std::vector{4});
 }
 
+TEST(ReadGmsh, CountsAnElementOfSeveralGroupsOnce) {
+  // As Gmsh writes version 2: once for each group; three groups here.
+  const auto mesh =
+      mesh::read_gmsh("m", file_2(square, "5\n1 1 2 6 1 1 2\n2 1 2 7 1 1 2\n3 3 2 4 1 1 2 3 4\n4 3 2 5 1 1 2 3 4\n"
+                                          "5 3 2 8 1 1 2 3 4\n"));
+  EXPECT_EQ(mesh.num_cells(), 1);
+  EXPECT_EQ(mesh.groups[0].tags, std::vector{4});
+  EXPECT_EQ(mesh.topology().exterior_tags.front() + mesh.topology().exterior_tags.back(), 6);
+}
+
+TEST(ReadGmsh, ReadsParametricNodesOfVersion2) {
+  const auto mesh =
+      mesh::read_gmsh("m", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$ParametricNodes\n4\n1 0 0 0 0 1\n2 1 0 0 1 1 0.5\n"
+                           "3 1 1 0 2 1 0.5 0.5\n4 0 1 0 3 1\n$EndParametricNodes\n$Elements\n1\n1 3 2 1 1 1 2 3 4\n"
+                           "$EndElements\n");
+  EXPECT_NEAR(mesh::check_validity(mesh).volume, 1, 1e-15);
+}
+
 TEST(ReadGmsh, SkipsWhatItDoesNotKnow) {
   const auto mesh =
       mesh::read_gmsh("m", "$Comments\nby hand $Nodes\n$EndComments\n" +
