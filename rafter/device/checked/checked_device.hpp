@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <rafter/device/device.hpp>
+#include <rafter/device/host/program_cache.hpp>
+#include <random>
+
+namespace rafter::device {
+
+/// A host device that behaves like one with memory of its own, for tests: buffers are separate from host memory, fresh
+/// memory is poisoned with NaNs, guard zones around every buffer are verified after every task, and tasks run one by
+/// one in an order shuffled with a fixed seed, so that what depends on the order or on stale copies shows.
+class CheckedDevice final : public Device {
+public:
+  explicit CheckedDevice(CacheDirectory directory = CacheDirectory()) : cache_(std::move(directory)) {}
+
+  std::string name() const override { return "checked"; }
+  int num_threads() const override { return 1; }
+  bool shares_host_memory() const override { return false; }
+  std::shared_ptr<Buffer> allocate(std::size_t bytes) override;
+  std::shared_ptr<Buffer> wrap(void* host, std::size_t bytes) override;
+  std::shared_ptr<const Program> compile(const std::string& source, const CompileOptions& options = {}) override;
+  /// Throws InternalError when a task wrote outside an argument (kernel, argument and side named).
+  std::shared_ptr<Event> run(std::span<const Task> tasks) override;
+
+private:
+  ProgramCache cache_;
+  std::mt19937_64 generator_{20240229};
+};
+
+} // namespace rafter::device

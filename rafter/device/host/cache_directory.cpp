@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/device/host/cache_directory.hpp>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace rafter::device {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder of this process alone, removed at its end.
+class PrivateTemporary {
+public:
+  PrivateTemporary() {
+    const char* parent = std::getenv("TMPDIR");
+    std::string name = std::string(parent != nullptr && *parent == '/' ? parent : "/tmp") + "/rafter-XXXXXX";
+    if (mkdtemp(name.data()) == nullptr)
+      throw base::EnvironmentError("cannot make a temporary folder '" + name + "': " + std::strerror(errno) +
+                                   "; set XDG_CACHE_HOME or TMPDIR to a folder that you can write");
+    path_ = name;
+  }
+  ~PrivateTemporary() {
+    std::error_code ignored;
+    // A forked child must not remove what its parent uses.
+    if (owner_ == getpid() && !is_kept) fs::remove_all(path_, ignored);
+  }
+  PrivateTemporary(const PrivateTemporary&) = delete;
+  PrivateTemporary& operator=(const PrivateTemporary&) = delete;
+  const fs::path& path() const { return path_; }
+  std::atomic<bool> is_kept = false;
+
+private:
+  fs::path path_;
+  pid_t owner_ = getpid();
+};
+
+PrivateTemporary& private_temporary() {
+  static PrivateTemporary instance;
+  return instance;
+}
+
+/// $XDG_CACHE_HOME/rafter or ~/.cache/rafter; "" without both. The specification ignores relative values.
+fs::path default_path() {
+  const auto absolute = [](const char* name) {
+    const char* value = std::getenv(name);
+    return fs::path(value != nullptr && *value == '/' ? value : "");
+  };
+  if (const fs::path cache = absolute("XDG_CACHE_HOME"); !cache.empty()) return cache / "rafter";
+  if (const fs::path home = absolute("HOME"); !home.empty()) return home / ".cache" / "rafter";
+  return {};
+}
+
+/// Makes the folder and missing ones above it, all for the user alone; "" or what failed.
+std::string make_private(const fs::path& path) {
+  if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return "";
+  if (errno == ENOENT && path.has_relative_path()) {
+    if (const std::string failure = make_private(path.parent_path()); !failure.empty()) return failure;
+    if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return "";
+  }
+  return "'" + path.string() + "' cannot be made: " + std::strerror(errno);
+}
+
+/// Why a folder may not be used, or "". Whoever can write it, or replace it through the folder above, could have us run
+/// his code.
+std::string objection(const fs::path& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0) return "'" + path.string() + "' cannot be read: " + std::strerror(errno);
+  if (!S_ISDIR(status.st_mode)) return "'" + path.string() + "' is not a folder";
+  if (status.st_uid != geteuid()) return "'" + path.string() + "' belongs to somebody else";
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return "others can write '" + path.string() + "' (chmod 700 makes it yours)";
+  if (stat(path.parent_path().c_str(), &status) != 0) return "the folder above '" + path.string() + "' cannot be read";
+  if ((status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0)
+    return "others can replace '" + path.string() + "', because anybody can write the folder above it";
+  if (access(path.c_str(), R_OK | W_OK | X_OK) != 0)
+    return "'" + path.string() + "' cannot be written: " + std::strerror(errno);
+  return "";
+}
+
+/// Closes a file descriptor with the scope.
+struct File {
+  ~File() {
+    if (descriptor >= 0) close(descriptor);
+  }
+  int descriptor;
+};
+
+bool write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = write(file, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+} // namespace
+
+CacheDirectory::CacheDirectory() : CacheDirectory(default_path()) {}
+
+CacheDirectory::CacheDirectory(const fs::path& wanted) {
+  if (wanted.empty()) {
+    degrade("neither XDG_CACHE_HOME nor HOME names a folder");
+    return;
+  }
+  std::string failure = make_private(wanted);
+  std::error_code error;
+  path_ = fs::canonical(wanted, error);
+  if (failure.empty()) failure = error ? "'" + wanted.string() + "': " + error.message() : objection(path_);
+  if (!failure.empty()) degrade(failure);
+}
+
+void CacheDirectory::degrade(const std::string& reason) {
+  if (is_temporary_) throw base::EnvironmentError("kernels cannot be kept in '" + path_.string() + "': " + reason);
+  path_ = private_temporary().path();
+  is_temporary_ = true;
+  base::warn_once("compiled kernels are kept for this run only, because " + reason);
+}
+
+void write_atomically(const fs::path& file, std::string_view bytes) {
+  std::string name = file.string() + ".XXXXXX";
+  const File temporary{mkostemp(name.data(), O_CLOEXEC)};
+  bool is_good =
+      temporary.descriptor >= 0 && write_all(temporary.descriptor, bytes) && fsync(temporary.descriptor) == 0;
+  is_good = is_good && rename(name.c_str(), file.c_str()) == 0;
+  if (is_good) return;
+  const std::string reason = std::strerror(errno);
+  if (temporary.descriptor >= 0) unlink(name.c_str());
+  throw base::EnvironmentError("cannot write '" + file.string() + "': " + reason);
+}
+
+std::string read_bytes(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(stream), {});
+  if (!stream.is_open() || stream.bad()) throw base::EnvironmentError("cannot read '" + file.string() + "'");
+  return bytes;
+}
+
+void keep_private_temporary() { private_temporary().is_kept = true; }
+
+} // namespace rafter::device

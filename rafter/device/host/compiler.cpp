@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/device/host/compiler.hpp>
+
+#include <map>
+#include <mutex>
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/device/host/process.hpp>
+
+namespace rafter::device {
+namespace {
+
+constexpr const char* advice =
+    "install one ('apt install gcc' on Debian and Ubuntu, 'dnf install gcc' on Fedora) or name "
+    "the path of yours";
+
+std::string default_path() {
+  for (const char* name : {"gcc", "clang", "cc"})
+    if (const std::string path = find_program(name); !path.empty()) return path;
+  throw base::EnvironmentError(std::string("kernels need a C compiler, and neither gcc nor clang is in PATH: ") +
+                               advice);
+}
+
+std::string path_of(const std::string& name) {
+  if (name.empty()) return default_path();
+  const std::string path = find_program(name);
+  if (path.empty())
+    throw base::EnvironmentError("the C compiler '" + name + "' cannot be found or executed: " + advice);
+  return path;
+}
+
+std::string version_of(const std::string& path) {
+  const ProcessResult result = run_process({path, "--version"});
+  if (!result.is_success())
+    throw base::EnvironmentError("the C compiler '" + path + "' does not work: '--version' failed: " + result.output);
+  return result.output.substr(0, result.output.find('\n'));
+}
+
+/// The beginning of a long text: errors come first, and what follows is mostly their echo.
+std::string first_lines(const std::string& text, std::size_t max_lines) {
+  std::vector<std::string> lines = base::split(text, '\n');
+  while (!lines.empty() && base::trimmed(lines.back()).empty()) lines.pop_back();
+  const std::size_t num_hidden = lines.size() > max_lines ? lines.size() - max_lines : 0;
+  lines.resize(lines.size() - num_hidden);
+  if (num_hidden > 0) lines.push_back("... (" + std::to_string(num_hidden) + " more lines)");
+  return base::join(lines, "\n");
+}
+
+} // namespace
+
+Compiler find_compiler(const std::string& name) {
+  static std::mutex mutex;
+  static std::map<std::string, std::string> versions;
+  const std::string path = path_of(name);
+  const std::scoped_lock lock(mutex);
+  const auto known = versions.find(path);
+  if (known != versions.end()) return {path, known->second};
+  return {path, versions[path] = version_of(path)};
+}
+
+std::vector<std::string> compiler_flags(const CompileOptions& options) {
+  std::vector<std::string> flags{"-x", "c", "-std=gnu11", "-O3", "-march=native"};
+#if defined(__x86_64__)
+  flags.push_back("-mprefer-vector-width=512");
+#endif
+  flags.insert(flags.end(), {"-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC", "-w"});
+  flags.insert(flags.end(), options.flags.begin(), options.flags.end());
+  return flags;
+}
+
+void compile_library(const Compiler& compiler, const Compilation& compilation) {
+  std::vector<std::string> command{compiler.path};
+  command.insert(command.end(), compilation.flags.begin(), compilation.flags.end());
+  command.insert(command.end(), {"-o", compilation.library.string(), compilation.source.string(), "-lm"});
+  const ProcessResult result = run_process(command);
+  if (result.is_success()) return;
+  std::error_code error;
+  std::filesystem::rename(compilation.source, compilation.kept_source, error);
+  const std::string how = result.signal != 0 ? "was killed by signal " + std::to_string(result.signal)
+                                             : "failed with exit code " + std::to_string(result.exit_code);
+  *(command.end() - 2) = compilation.kept_source.string(); // what the user can repeat
+  *(command.end() - 3) = "/dev/null";
+  throw base::EnvironmentError("the C compiler " + how + "\n  command: " + base::join(command, " ") +
+                               "\n  source kept: " + compilation.kept_source.string() + "\n" +
+                               first_lines(result.output, 20));
+}
+
+} // namespace rafter::device

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <filesystem>
+#include <rafter/device/device.hpp>
+#include <string>
+#include <vector>
+
+namespace rafter::device {
+
+struct Compiler {
+  std::string path;    ///< absolute
+  std::string version; ///< first line of what --version says
+};
+
+/// The C compiler of a name or path; "": gcc, else clang, else cc from PATH. Version looked up once per process and
+/// path. Throws EnvironmentError that says what to install when there is none.
+Compiler find_compiler(const std::string& name = "");
+
+/// Flags of every kernel; they and the options' flags are part of a program's name in the cache.
+std::vector<std::string> compiler_flags(const CompileOptions& options);
+
+/// Compiles a C file to a shared library. On failure moves the source to kept_source and throws EnvironmentError that
+/// shows the command, the first lines of the compiler's output and where the source is.
+struct Compilation {
+  std::vector<std::string> flags;
+  std::filesystem::path source, library, kept_source;
+};
+void compile_library(const Compiler& compiler, const Compilation& compilation);
+
+} // namespace rafter::device

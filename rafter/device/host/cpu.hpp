@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <string>
+#include <vector>
+
+namespace rafter::device {
+
+/// What the operating system says about the processor.
+struct Cpu {
+  std::string model, vendor;
+  std::vector<std::string> instruction_sets; ///< sorted: "avx2", "avx512f", ...
+};
+
+/// The processor of this machine, read once per process from /proc/cpuinfo.
+const Cpu& cpu();
+
+/// Reads the text of /proc/cpuinfo (first processor; x86 and ARM spellings of the keys).
+Cpu parse_cpu(const std::string& text);
+
+bool has_instruction_set(const Cpu& cpu, const std::string& name);
+
+/// Cores that this process may run on (its affinity mask), at least 1.
+int num_available_cores();
+
+} // namespace rafter::device

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/device/host/host_device.hpp>
+
+#include <array>
+#include <cstring>
+#include <rafter/base/aligned.hpp>
+#include <rafter/base/error.hpp>
+#include <rafter/device/host/cpu.hpp>
+
+namespace rafter::device {
+namespace {
+
+int checked_num_threads(int num_threads) {
+  if (num_threads < 0)
+    throw base::InputError("the number of threads is " + std::to_string(num_threads) +
+                           "; accepted: a positive number, or 0 for all cores");
+  return num_threads == 0 ? num_available_cores() : num_threads;
+}
+
+/// Host memory that belongs to the caller or, with owner, to the buffer.
+class HostBuffer final : public Buffer {
+public:
+  HostBuffer(void* memory, std::size_t bytes, std::shared_ptr<void> owner = nullptr)
+      : memory_(memory), bytes_(bytes), owner_(std::move(owner)) {}
+  std::size_t size_bytes() const override { return bytes_; }
+  void copy_from_host(const void* source, std::size_t bytes) override {
+    check_copy(bytes, bytes_);
+    if (bytes > 0) std::memmove(memory_, source, bytes);
+  }
+  void copy_to_host(void* destination, std::size_t bytes) const override {
+    check_copy(bytes, bytes_);
+    if (bytes > 0) std::memmove(destination, memory_, bytes);
+  }
+  void* handle() const override { return memory_; }
+
+private:
+  void* memory_;
+  std::size_t bytes_;
+  std::shared_ptr<void> owner_;
+};
+
+class Done final : public Event {
+public:
+  void wait() override {}
+};
+
+} // namespace
+
+void check_copy(std::size_t bytes, std::size_t buffer_bytes) {
+  if (bytes > buffer_bytes)
+    throw base::InternalError("copy of " + std::to_string(bytes) + " bytes in a buffer of " +
+                              std::to_string(buffer_bytes));
+}
+
+std::shared_ptr<Event> done() {
+  static const auto event = std::make_shared<Done>();
+  return event;
+}
+
+void run_task(const Task& task) {
+  const auto* kernel = dynamic_cast<const HostKernel*>(task.kernel);
+  if (kernel == nullptr) throw base::InternalError("a task without a kernel of the host");
+  constexpr std::size_t num_on_stack = 32;
+  std::array<void*, num_on_stack> few;
+  std::vector<void*> many(task.arguments.size() > num_on_stack ? task.arguments.size() : 0);
+  void** handles = many.empty() ? few.data() : many.data();
+  for (std::size_t i = 0; i < task.arguments.size(); ++i) handles[i] = task.arguments[i]->handle();
+  kernel->entry()(handles, task.begin, task.end);
+}
+
+HostDevice::HostDevice(int num_threads, CacheDirectory directory)
+    : cache_(std::move(directory)), pool_(checked_num_threads(num_threads)) {}
+
+std::shared_ptr<Buffer> HostDevice::allocate(std::size_t bytes) {
+  const std::shared_ptr<void> memory(base::allocate_aligned(bytes), base::free_aligned);
+  return std::make_shared<HostBuffer>(memory.get(), bytes, memory);
+}
+
+std::shared_ptr<Buffer> HostDevice::wrap(void* host, std::size_t bytes) {
+  return std::make_shared<HostBuffer>(host, bytes);
+}
+
+std::shared_ptr<const Program> HostDevice::compile(const std::string& source, const CompileOptions& options) {
+  return cache_.program(source, options);
+}
+
+std::shared_ptr<Event> HostDevice::run(std::span<const Task> tasks) {
+  pool_.run(static_cast<std::int64_t>(tasks.size()),
+            [tasks](std::int64_t i) { run_task(tasks[static_cast<std::size_t>(i)]); });
+  return done();
+}
+
+} // namespace rafter::device

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <rafter/device/device.hpp>
+#include <rafter/device/host/program_cache.hpp>
+#include <rafter/device/host/shared_library.hpp>
+#include <rafter/device/host/thread_pool.hpp>
+
+namespace rafter::device {
+
+/// The processor that runs this program: kernels are C, compiled by the system compiler, on threads that stay.
+class HostDevice final : public Device {
+public:
+  /// num_threads 0: all cores that the process may use. Throws InputError for negative numbers.
+  explicit HostDevice(int num_threads = 0, CacheDirectory directory = CacheDirectory());
+
+  std::string name() const override { return "host"; }
+  int num_threads() const override { return pool_.num_threads(); }
+  bool shares_host_memory() const override { return true; }
+  std::shared_ptr<Buffer> allocate(std::size_t bytes) override;
+  std::shared_ptr<Buffer> wrap(void* host, std::size_t bytes) override;
+  std::shared_ptr<const Program> compile(const std::string& source, const CompileOptions& options = {}) override;
+  std::shared_ptr<Event> run(std::span<const Task> tasks) override;
+
+private:
+  ProgramCache cache_;
+  ThreadPool pool_;
+};
+
+/// Runs one task on the calling thread. Throws InternalError for a kernel that no host-like device made.
+void run_task(const Task& task);
+
+/// The event of what is already done.
+std::shared_ptr<Event> done();
+
+/// Throws InternalError when a copy does not fit a buffer.
+void check_copy(std::size_t bytes, std::size_t buffer_bytes);
+
+} // namespace rafter::device

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <rafter/device/device.hpp>
+#include <rafter/device/host/cache_directory.hpp>
+#include <string>
+
+namespace rafter::device {
+
+struct Compiler;
+
+/// Compiled programs, in memory and on disk, named by everything that decides their bytes: source, flags, compiler and
+/// version, instruction sets of the processor, version of Rafter. A file on disk ends with a checksum and is rebuilt
+/// when that is wrong or the loader refuses the file. Safe for threads and for processes that share the folder: an
+/// equal program is compiled once per process, and whoever renames last leaves the same program.
+class ProgramCache {
+public:
+  explicit ProgramCache(CacheDirectory directory = CacheDirectory()) : directory_(std::move(directory)) {}
+
+  /// Throws EnvironmentError: no compiler, compilation failed (source kept and named), or nowhere to write.
+  std::shared_ptr<const Program> program(const std::string& source, const CompileOptions& options = {});
+
+  /// Path of the file of a program, whether it exists or not.
+  std::filesystem::path file_of(const std::string& source, const CompileOptions& options = {}) const;
+
+  std::filesystem::path directory() const;
+
+private:
+  /// A program that is there or being made by the thread that holds the lock.
+  struct Entry {
+    std::mutex mutex;
+    std::shared_ptr<const Program> program;
+  };
+  void degrade(const std::filesystem::path& from, const std::string& reason);
+  void keep_source(const std::filesystem::path& folder) const;
+  std::shared_ptr<const Program> load_or_build(const std::string& key, const Compiler& compiler,
+                                               const std::string& source, const CompileOptions& options);
+
+  mutable std::mutex mutex_;
+  CacheDirectory directory_;
+  std::map<std::string, std::shared_ptr<Entry>> entries_;
+};
+
+} // namespace rafter::device

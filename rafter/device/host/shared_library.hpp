@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <rafter/device/device.hpp>
+#include <string>
+
+namespace rafter::device {
+
+/// C signature of a host entry point.
+using EntryPoint = void (*)(void* const* arguments, std::int64_t begin, std::int64_t end);
+
+/// An entry point of a loaded library, which it keeps loaded.
+class HostKernel final : public Kernel {
+public:
+  HostKernel(std::string name, EntryPoint address, std::shared_ptr<void> library)
+      : name_(std::move(name)), entry_(address), library_(std::move(library)) {}
+  const std::string& name() const override { return name_; }
+  EntryPoint entry() const { return entry_; }
+
+private:
+  std::string name_;
+  EntryPoint entry_;
+  std::shared_ptr<void> library_;
+};
+
+/// A shared library in this process, its symbols invisible to others.
+class HostProgram final : public Program {
+public:
+  /// Throws EnvironmentError with the loader's words.
+  explicit HostProgram(const std::filesystem::path& library);
+  std::shared_ptr<const Kernel> kernel(const std::string& name) const override;
+
+private:
+  std::shared_ptr<void> library_;
+};
+
+} // namespace rafter::device
