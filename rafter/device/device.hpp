@@ -51,17 +51,18 @@ struct Task {
 };
 
 struct CompileOptions {
-  std::string language = "c";       ///< spelling table that produced the source
-  std::string compiler;             ///< "" = the device's default ("gcc", "clang", or a path)
-  std::vector<std::string> flags;   ///< appended to the defaults
+  std::string language = "c";     ///< spelling table that produced the source
+  std::string compiler;           ///< "" = the device's default ("gcc", "clang", or a path)
+  std::vector<std::string> flags; ///< appended to the defaults
 };
 
 class Device {
 public:
   virtual ~Device() = default;
-  virtual std::string name() const = 0;           ///< "host", "checked"
+  virtual std::string name() const = 0;                ///< "host", "checked"
+  virtual std::string language() const { return "c"; } ///< of the source that compile() takes
   virtual int num_threads() const = 0;
-  virtual bool shares_host_memory() const = 0;    ///< true: buffers may wrap host memory, copies are unnecessary
+  virtual bool shares_host_memory() const = 0; ///< true: buffers may wrap host memory, copies are unnecessary
   virtual std::shared_ptr<Buffer> allocate(std::size_t bytes) = 0;
   /// A buffer over host memory that outlives it (devices that share host memory); else InternalError.
   virtual std::shared_ptr<Buffer> wrap(void* host, std::size_t bytes) = 0;

@@ -328,4 +328,10 @@ std::string emit(const schedule::LoopProgram& program, const Spelling& spelling)
   return Emitter(program, spelling).run();
 }
 
+std::string emit(const schedule::LoopProgram& program, const std::string& language) {
+  if (language == "loops") return schedule::print(program);
+  if (language == c_spelling().name) return emit(program, c_spelling());
+  throw base::InternalError("no emitter for language '" + language + "'");
+}
+
 } // namespace rafter::emit

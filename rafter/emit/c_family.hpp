@@ -27,4 +27,8 @@ const Spelling& c_spelling();
 /// Source of the program; the same program gives the same text.
 std::string emit(const schedule::LoopProgram& program, const Spelling& spelling = c_spelling());
 
+/// Source in the language of a device: "c", or "loops", the text of the loop program itself (devices that interpret).
+/// Throws InternalError for unknown languages.
+std::string emit(const schedule::LoopProgram& program, const std::string& language);
+
 } // namespace rafter::emit

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -35,11 +36,16 @@ public:
 
   TensorProgram build() {
     complete_outputs();
-    evaluate_geometry();
     for (std::size_t f = 0; f < program_.inputs.size(); ++f) evaluate_input(static_cast<int>(f));
+    evaluate_geometry();
     make_output_arrays();
     program_.steps.push_back({.kind = StepKind::evaluate});
     for (std::size_t f = 0; f < program_.outputs.size(); ++f) integrate_output(static_cast<int>(f));
+    const std::size_t num_evaluated = program_.inputs.size() + (program_.geometry != nullptr ? 1 : 0);
+    if (program_.evaluations.size() != num_evaluated || program_.integrations.size() != program_.outputs.size()) {
+      program_.evaluations.clear();
+      program_.integrations.clear();
+    }
     program_.verify();
     return std::move(program_);
   }
@@ -106,13 +112,15 @@ private:
 
   /// Contracts axis 0, 1, ..; the last contraction may add to `target`. Identities are skipped.
   int chain(int source, const std::vector<ReferenceMatrix>& factors, const std::string& name, int target = -1,
-            bool accumulate = false) {
+            bool accumulate = false, std::array<int, 3>* used = nullptr) {
     for (int axis = 0; axis < program_.tdim; ++axis) {
       const auto& factor = factors[static_cast<std::size_t>(axis)];
       const bool is_last = axis + 1 == program_.tdim;
       if (is_identity(factor) && !(is_last && target >= 0)) continue;
-      source = contract(source, add_matrix(factor), position(axis), fmt::format("{}_{}", name, axis),
-                        is_last ? target : -1, is_last && accumulate);
+      const int matrix = add_matrix(factor);
+      if (used != nullptr) (*used)[static_cast<std::size_t>(axis)] = matrix;
+      source = contract(source, matrix, position(axis), fmt::format("{}_{}", name, axis), is_last ? target : -1,
+                        is_last && accumulate);
     }
     return source;
   }
@@ -187,13 +195,22 @@ private:
         result[slot] = {chain(dofs, factors(element, slot, false), fmt::format("{}_{}", name, slot.first + 1)), 0, 0};
       return result;
     }
-    const int values = chain(dofs, factors(element, BasisSlot{}, false), name);
+    CollocatedEvaluation stages;
+    stages.dofs = dofs;
+    stages.values = chain(dofs, factors(element, BasisSlot{}, false), name, -1, false, &stages.interpolation);
     const auto differentiation = with_symmetry(differentiation_matrix(points_1d_));
-    for (const auto& slot : wanted)
-      result[slot] = {slot.first < 0 ? values
-                                     : contract(values, add_matrix(differentiation), position(slot.first),
-                                                fmt::format("{}_d{}", name, slot.first)),
-                      0, 0};
+    for (const auto& slot : wanted) {
+      if (slot.first < 0) {
+        result[slot] = {stages.values, 0, 0};
+        continue;
+      }
+      stages.differentiation = add_matrix(differentiation);
+      const int array = contract(stages.values, stages.differentiation, position(slot.first),
+                                 fmt::format("{}_d{}", name, slot.first));
+      stages.derivatives[static_cast<std::size_t>(slot.first)] = array;
+      result[slot] = {array, 0, 0};
+    }
+    program_.evaluations.push_back(stages);
     return result;
   }
 
@@ -341,18 +358,24 @@ private:
         transposed.values[static_cast<std::size_t>(r * transposed.cols + k)] /=
             weights_1d_[static_cast<std::size_t>(r)];
     transposed = with_symmetry(std::move(transposed));
+    CollocatedIntegration stages;
     const auto value = places.find(BasisSlot{});
-    int total = value == places.end() ? -1 : value->second.array;
-    for (const auto& [slot, place] : places)
-      if (slot.first >= 0)
-        total = contract(place.array, add_matrix(transposed), position(slot.first), fmt::format("s{}", f), total,
-                         total >= 0);
-    const auto interpolation = table_1d(element, 0);
-    if (is_identity(interpolation)) {
-      program_.steps.push_back({.kind = StepKind::weigh, .target = total});
-      return total;
+    int total = stages.values = value == places.end() ? -1 : value->second.array;
+    for (const auto& [slot, place] : places) {
+      if (slot.first < 0) continue;
+      stages.differentiation = add_matrix(transposed);
+      stages.derivatives[static_cast<std::size_t>(slot.first)] = place.array;
+      total =
+          contract(place.array, stages.differentiation, position(slot.first), fmt::format("s{}", f), total, total >= 0);
     }
-    return chain(total, factors(element, BasisSlot{}, true), fmt::format("r{}", f));
+    const auto interpolation = table_1d(element, 0);
+    if (is_identity(interpolation))
+      program_.steps.push_back({.kind = StepKind::weigh, .target = total});
+    else
+      total =
+          chain(total, factors(element, BasisSlot{}, true), fmt::format("r{}", f), -1, false, &stages.interpolation);
+    program_.integrations.push_back(stages);
+    return total;
   }
 
   const ProgramInput& input_;

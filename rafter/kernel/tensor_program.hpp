@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -72,6 +73,23 @@ struct InputSlot {
   Slot slot;
 };
 
+/// How a field is evaluated in a tensor program with collocated derivatives: chains of steps that belong together, for
+/// mappings that fuse them. Indices of arrays and matrices, -1: absent.
+struct CollocatedEvaluation {
+  int dofs = -1;                                ///< array of dofs or geometry nodes
+  int values = -1;                              ///< array of values in the points (= dofs without interpolation)
+  std::array<int, 3> interpolation{-1, -1, -1}; ///< matrix per reference axis
+  std::array<int, 3> derivatives{-1, -1, -1};   ///< array per reference axis
+  int differentiation = -1;                     ///< matrix, the same for all axes
+};
+/// The transpose: result = B^T W (values + sum_a W^-1 D_a^T W derivatives_a).
+struct CollocatedIntegration {
+  int values = -1; ///< array, -1: no value is tested
+  std::array<int, 3> derivatives{-1, -1, -1};
+  std::array<int, 3> interpolation{-1, -1, -1}; ///< weighted transposed matrices; all -1: the sum is weighed
+  int differentiation = -1;
+};
+
 struct TensorProgram {
   bool is_tensor = false; ///< points form a tensor grid (last axis of arrays = reference axis 0)
   int tdim = 0;
@@ -87,6 +105,10 @@ struct TensorProgram {
   std::vector<TensorArray> arrays;
   std::vector<ReferenceMatrix> matrices;
   std::vector<Step> steps;
+  /// One per input field in order, then one for the geometry nodes if they are evaluated; one per output field. Empty
+  /// when some field is not evaluated by collocation.
+  std::vector<CollocatedEvaluation> evaluations;
+  std::vector<CollocatedIntegration> integrations;
 
   std::string to_string() const;
   /// Throws InternalError: indices in range, extents match, arrays written before they are read, all slots served.

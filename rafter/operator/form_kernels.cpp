@@ -83,6 +83,7 @@ public:
         device_(options.device != nullptr ? options.device : device::make_device("host")),
         coefficients_(*system.mesh, form), parameters_(device_, parameter_values(form)), overwrite_(device_, mode(0)),
         add_(device_, mode(1)), dummy_(device_, 1) {
+    options_.device = device_;
     collect_fields();
     make_cell_pieces();
     make_facet_pieces();
@@ -407,7 +408,7 @@ private:
     case Role::input_vector:
       return vector(index == 0 ? trial : fields).device_read();
     case Role::output_vector:
-      return y->device_write();
+      return output(y).device_write();
     case Role::field_offsets:
       return piece.field_offsets.device_read();
     case Role::run_starts:
@@ -450,6 +451,10 @@ private:
       break;
     }
     throw base::InternalError("kernel argument " + argument.name + " has no role");
+  }
+  static Vector& output(Vector* y) {
+    if (y == nullptr) throw base::InternalError("a functional writes no vector");
+    return *y;
   }
   static const Vector& vector(const Vector* given) {
     if (given == nullptr) throw base::InputError("the form needs values of its fields: none were given");

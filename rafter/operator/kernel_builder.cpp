@@ -142,7 +142,7 @@ BuiltKernel build_kernel(const KernelRequest& request, const KernelOptions& opti
   auto main = lower_function(choice.functions.main, request, info.plan);
   result.program = std::move(main.program);
   result.loops = std::move(main.loops);
-  info.source = emit::emit(result.loops);
+  info.source = emit::emit(result.loops, options.device->language());
   info.tensor_program = result.program.to_string();
   info.loop_program = schedule::print(result.loops);
   const auto& setup = choice.functions.setup;
@@ -153,7 +153,7 @@ BuiltKernel build_kernel(const KernelRequest& request, const KernelOptions& opti
     auto lowered = lower_function(setup, request, setup_plan);
     result.setup_program = std::move(lowered.program);
     result.setup_loops = std::move(lowered.loops);
-    result.setup_source = emit::emit(result.setup_loops);
+    result.setup_source = emit::emit(result.setup_loops, options.device->language());
   }
   return result;
 }

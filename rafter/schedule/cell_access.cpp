@@ -13,10 +13,9 @@ public:
   /// `touch`(to, vector index, work entry, active): moves one number.
   using Touch = std::function<void(Statements& to, NodePtr index, NodePtr entry, NodePtr active, bool is_interior)>;
 
-  FieldAccess(Context& context, int space, int offset_index, int components, Touch touch)
+  FieldAccess(Context& context, int space, int offset_index, int components, const Placement& placement, Touch touch)
       : context_(context), layout_(*context.input.spaces[static_cast<std::size_t>(space)]), space_(space),
-        components_(components), touch_(std::move(touch)) {
-    num_dofs_ = layout_.element->num_dofs();
+        components_(components), placement_(placement), touch_(std::move(touch)) {
     offset_ = iload(context_.global(Role::field_offsets, 0, Type::integer), integer(offset_index));
   }
 
@@ -45,11 +44,16 @@ public:
   }
 
 private:
+  std::vector<int> placed(const std::vector<int>& dofs) const {
+    std::vector<int> entries;
+    for (const int dof : dofs) entries.push_back(placement_.dof_entries[static_cast<std::size_t>(dof)]);
+    return entries;
+  }
   std::string buffer(Role role) { return context_.global(role, space_, Type::integer); }
 
   /// Shared entities, class by class of equal run lengths, so that the text does not grow with the degree.
   void runs(bool is_permuted, Statements& to) {
-    const std::string dofs = context_.integers("run_dofs", layout_.run_dofs);
+    const std::string dofs = context_.integers("run_dofs", placed(layout_.run_dofs));
     int first_dof = 0;
     for (int first = 0; first < layout_.num_runs;) {
       const int length = layout_.run_lengths[static_cast<std::size_t>(first)];
@@ -71,7 +75,8 @@ private:
       const bool may_be_partial = is_permuted && context_.is_simd;
       for (int c = 0; c < components_; ++c)
         touch_(per_dof, iadd(start, iadd(imul(position, integer(components_)), integer(c))),
-               iadd(integer(c * num_dofs_), dof), may_be_partial ? context_.num_active() : nullptr, false);
+               iadd(integer(c * placement_.component_stride), dof), may_be_partial ? context_.num_active() : nullptr,
+               false);
       per_run.push_back(loop(k, integer(length), block(per_dof)));
       to.push_back(loop(r, integer(last - first), block(per_run)));
       first_dof += (last - first) * length;
@@ -80,13 +85,13 @@ private:
   }
 
   template <class Index> void interior(Statements& to, NodePtr active, const Index& index) {
-    const std::string dofs = context_.integers("interior_dofs", layout_.interior_dofs);
+    const std::string dofs = context_.integers("interior_dofs", placed(layout_.interior_dofs));
     const std::string i = context_.fresh("i");
     Statements body;
     const NodePtr dof = context_.define_integer(body, "d", iload(dofs, variable(i)));
     for (int c = 0; c < components_; ++c) {
       const NodePtr number = iadd(imul(variable(i), integer(components_)), integer(c));
-      touch_(body, index(number), iadd(integer(c * num_dofs_), dof), active, true);
+      touch_(body, index(number), iadd(integer(c * placement_.component_stride), dof), active, true);
     }
     to.push_back(loop(i, integer(static_cast<std::int64_t>(layout_.interior_dofs.size())), block(body)));
   }
@@ -116,31 +121,39 @@ private:
 
   Context& context_;
   const space::ElementLayout& layout_;
-  int space_, components_, num_dofs_ = 0;
+  int space_, components_;
+  const Placement& placement_;
   NodePtr offset_;
   Touch touch_;
 };
 
 } // namespace
 
-void gather(Context& context, int field, const std::string& target, Statements& to) {
+Placement Placement::dense(int num_dofs) {
+  Placement placement;
+  placement.component_stride = num_dofs;
+  for (int i = 0; i < num_dofs; ++i) placement.dof_entries.push_back(i);
+  return placement;
+}
+
+void gather(Context& context, int field, const std::string& target, const Placement& placement, Statements& to) {
   const auto& use = context.program.inputs[static_cast<std::size_t>(field)];
   const std::string vector =
       context.global(Role::input_vector, context.input.input_vectors[static_cast<std::size_t>(field)]);
-  FieldAccess(context, context.input.input_spaces[static_cast<std::size_t>(field)], field, use.components,
+  FieldAccess(context, context.input.input_spaces[static_cast<std::size_t>(field)], field, use.components, placement,
               [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr&, bool) {
                 body.push_back(store(target, context.work_entry(entry), load(vector, index)));
               })
       .run(to);
 }
 
-void scatter(Context& context, int field, const std::string& source, Statements& to) {
+void scatter(Context& context, int field, const std::string& source, const Placement& placement, Statements& to) {
   const auto& use = context.program.outputs[static_cast<std::size_t>(field)];
   const int space = context.input.output_spaces[static_cast<std::size_t>(field)];
   const int offset_index = static_cast<int>(context.program.inputs.size()) + field;
   const std::string vector = context.global(Role::output_vector, 0, Type::real, true);
   const auto access = [&](bool stores_interior) {
-    return FieldAccess(context, space, offset_index, use.components,
+    return FieldAccess(context, space, offset_index, use.components, placement,
                        [&, stores_interior](Statements& body, const NodePtr& index, const NodePtr& entry,
                                             const NodePtr& active, bool is_interior) {
                          const NodePtr value = load(source, context.work_entry(entry));
@@ -169,16 +182,18 @@ void scatter(Context& context, int field, const std::string& source, Statements&
   to.push_back(branch(ieq(mode, integer(0)), block(overwriting), block(adding)));
 }
 
-void load_nodes(Context& context, const std::string& target, Statements& to) {
+void load_nodes(Context& context, const std::string& target, const Placement& placement, Statements& to) {
   const int nodes = context.program.geometry->num_dofs();
   const int dim = context.program.tdim;
   const std::string source = context.global(Role::nodes);
+  const std::string places = context.integers("node_places", placement.dof_entries);
   const std::string i = context.fresh("i");
   Statements body;
+  const NodePtr place = context.define_integer(body, "d", iload(places, variable(i)));
   for (int a = 0; a < dim; ++a) {
     const NodePtr entry =
         iadd(imul(iadd(imul(context.batch(), integer(nodes)), variable(i)), integer(dim)), integer(a));
-    body.push_back(store(target, context.work_entry(iadd(integer(a * nodes), variable(i))),
+    body.push_back(store(target, context.work_entry(iadd(integer(a * placement.component_stride), place)),
                          load(source, context.lane_entry(entry))));
   }
   to.push_back(loop(i, integer(nodes), block(body)));

@@ -39,7 +39,7 @@ private:
       text += "lane";
       return;
     case Kind::variable:
-      text += "$" + node->name;
+      text += (node->has_lane ? "@" : "$") + node->name;
       return;
     case Kind::reg:
       text += "%" + node->name;

@@ -50,6 +50,7 @@ private:
         } else if (child->kind == Kind::ilet) {
           expect_integer(child->operands[0], integers);
           require(integers.insert(child->name).second, "variable " + child->name + " is defined twice");
+          if (child->operands[0]->has_lane) lane_variables_.insert(child->name);
         } else
           statement(child, integers, reals);
       }

@@ -54,12 +54,19 @@ private:
 /// Work array of a tensor-program array.
 std::string array_name(const Context& context, int array);
 
-/// Loads the dofs of input field `field` into work buffer `target`, entry (component * num_dofs + dof).
-void gather(Context& context, int field, const std::string& target, Statements& to);
+/// Where cell dofs stand in a work array: entry component * component_stride + dof_entries[dof].
+struct Placement {
+  std::vector<int> dof_entries;
+  int component_stride = 0;
+  static Placement dense(int num_dofs);
+};
+
+/// Loads the dofs of input field `field` into work buffer `target`.
+void gather(Context& context, int field, const std::string& target, const Placement& placement, Statements& to);
 /// Adds work buffer `source` to the output vector; the first batch that touches an entry stores it (cells, mode 0).
-void scatter(Context& context, int field, const std::string& source, Statements& to);
-/// Geometry nodes of the batch into `target`, entry (axis * num_nodes + node).
-void load_nodes(Context& context, const std::string& target, Statements& to);
+void scatter(Context& context, int field, const std::string& source, const Placement& placement, Statements& to);
+/// Geometry nodes of the batch into `target`.
+void load_nodes(Context& context, const std::string& target, const Placement& placement, Statements& to);
 
 /// matrix times a line: one expression per row. Matrices with symmetry are applied by halves (even-odd decomposition;
 /// see Kopriva, Implementing Spectral Methods, 2009, 3.5.3) from Plan::even_odd columns on.

@@ -216,14 +216,18 @@ void lower_steps(Context& context, Statements& to) {
   const auto& program = context.program;
   for (std::size_t a = 0; a < program.arrays.size(); ++a)
     context.work(array_name(context, static_cast<int>(a)), program.arrays[a].size());
+  const auto placement = [&program](int array) {
+    const auto& a = program.arrays[static_cast<std::size_t>(array)];
+    return Placement::dense(a.size() / a.extents[0]);
+  };
   begin_integral(context, to);
   for (const auto& step : program.steps) {
     switch (step.kind) {
     case kernel::StepKind::gather:
-      gather(context, step.field, array_name(context, step.target), to);
+      gather(context, step.field, array_name(context, step.target), placement(step.target), to);
       break;
     case kernel::StepKind::load_nodes:
-      load_nodes(context, array_name(context, step.target), to);
+      load_nodes(context, array_name(context, step.target), placement(step.target), to);
       break;
     case kernel::StepKind::contract:
       contract(context, step, to);
@@ -232,7 +236,7 @@ void lower_steps(Context& context, Statements& to) {
       evaluate(context, to);
       break;
     case kernel::StepKind::scatter:
-      scatter(context, step.field, array_name(context, step.source), to);
+      scatter(context, step.field, array_name(context, step.source), placement(step.source), to);
       break;
     case kernel::StepKind::copy:
     case kernel::StepKind::weigh: {

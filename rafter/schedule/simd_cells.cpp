@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <rafter/schedule/lowering.hpp>
+#include <rafter/schedule/fused_cells.hpp>
 #include <rafter/schedule/simd_cells.hpp>
 
 namespace rafter::schedule {
@@ -9,7 +9,10 @@ bool accepts_simd_cells(const LoweringInput&, const Plan& plan) { return plan.la
 LoopProgram lower_simd_cells(const LoweringInput& input, const Plan& plan) {
   Context context(input, plan, true);
   Statements body;
-  lower_steps(context, body);
+  if (can_fuse(context.program))
+    lower_fused(context, body);
+  else
+    lower_steps(context, body);
   context.result.body = block(std::move(body));
   return std::move(context.result);
 }

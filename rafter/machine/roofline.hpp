@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <rafter/machine/machine.hpp>
+#include <string>
+
+namespace rafter::machine {
+
+/// What a computation costs, counted from its program.
+struct Counts {
+  double flops = 0;                ///< executed
+  double effective_flops = 0;      ///< of the algorithm alone, without recomputation and padding
+  double global_bytes_read = 0;    ///< compulsory: each input once
+  double global_bytes_written = 0; ///< compulsory: each output once
+  double local_bytes = 0;          ///< to and from the nearest memory while computing
+
+  Counts& operator+=(const Counts& other);
+  bool operator==(const Counts&) const = default;
+};
+
+/// The least time a machine needs.
+struct Bound {
+  double seconds = 0;
+  std::string limited_by; ///< "flops", "memory" or "local memory"; "" when there is nothing to do
+};
+
+/// Time-based roofline: max(flops / peak, global bytes / memory bandwidth, local bytes / bandwidth of the nearest
+/// level) on so many cores. Bandwidth from memory follows the mix of reads and writes between what was measured for
+/// reading (no writes), triad (one third) and copy (half). Throws InternalError when the record lacks a rate that the
+/// counts need.
+Bound bound(const Counts& counts, const Machine& machine, int cores);
+
+} // namespace rafter::machine

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/operator/operator.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/form/lowering.hpp>
+
+namespace rafter::op {
+
+namespace {
+
+std::shared_ptr<const space::FunctionSpace> as_function_space(const std::shared_ptr<const form::FieldSpace>& space) {
+  auto result = std::dynamic_pointer_cast<const space::FunctionSpace>(space);
+  if (result == nullptr)
+    throw base::InputError("field '" + space->name + "' has no mesh: use arguments of a FunctionSpace");
+  return result;
+}
+
+form::LoweredForm lower_of_rank(const form::Form& form, int rank, const char* what) {
+  auto lowered = form::lower(form);
+  if (lowered.rank != rank)
+    throw base::InputError(fmt::format("{} is expected, found a form of rank {} (0 functional, 1 linear, 2 bilinear)",
+                                       what, lowered.rank));
+  return lowered;
+}
+
+System system_of_lowered(const form::LoweredForm& form) {
+  std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
+  for (const auto* list : {&form.test_spaces, &form.trial_spaces, &form.fields})
+    for (const auto& space : *list) {
+      auto function_space = as_function_space(space);
+      if (std::find(spaces.begin(), spaces.end(), function_space) == spaces.end())
+        spaces.push_back(std::move(function_space));
+    }
+  return make_system(std::move(spaces));
+}
+
+class Timer {
+public:
+  explicit Timer(double& total) : total_(total), start_(std::chrono::steady_clock::now()) {}
+  ~Timer() { total_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+private:
+  double& total_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+} // namespace
+
+std::shared_ptr<device::Device> device_of(const OperatorOptions& options) {
+  return options.shared_device != nullptr ? options.shared_device
+                                          : device::make_device(options.device, options.threads);
+}
+
+KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<device::Device> device) {
+  KernelOptions result;
+  result.device = std::move(device);
+  result.quadrature = options.quadrature;
+  result.balance = options.balance;
+  if (!options.plan.empty()) result.plan = schedule::parse_plan(options.plan);
+  return result;
+}
+
+System system_of(const form::Form& form) { return system_of_lowered(form::lower(form)); }
+
+Operator::Operator(const form::Form& form, const OperatorOptions& options) : Operator(form, system_of(form), options) {}
+
+Operator::Operator(const form::Form& form, System system, const OperatorOptions& options)
+    : system_(std::move(system)), device_(device_of(options)), kernel_options_(kernel_options(options, device_)),
+      form_(lower_of_rank(form, 2, "a bilinear form")) {
+  make_constraints(options.dirichlet);
+  kernels_ = std::make_unique<FormKernels>(form_, system_, Purpose::action, kernel_options_);
+}
+
+void Operator::make_constraints(const std::vector<FieldCondition>& conditions) {
+  std::map<std::int32_t, double> values;
+  for (std::size_t f = 0; f < system_.spaces.size(); ++f) {
+    std::vector<space::DirichletCondition> of_field;
+    for (const auto& condition : conditions)
+      if (condition.space == system_.spaces[f]) of_field.push_back(condition.condition);
+    const auto constraints = space::make_constraints(*system_.spaces[f], of_field);
+    for (std::size_t i = 0; i < constraints.entries.size(); ++i)
+      values[constraints.entries[i] + static_cast<std::int32_t>(system_.offset(f))] = constraints.values[i];
+  }
+  for (const auto& condition : conditions) (void)system_.index_of(*condition.space);
+  for (const auto& [entry, value] : values) {
+    constraints_.entries.push_back(entry);
+    constraints_.values.push_back(value);
+  }
+}
+
+const Vector& Operator::projected(const Vector& x) const {
+  const auto values = x.host_read();
+  const bool is_free = std::all_of(constraints_.entries.begin(), constraints_.entries.end(),
+                                   [&](std::int32_t entry) { return values[static_cast<std::size_t>(entry)] == 0; });
+  if (is_free) return x;
+  if (work_.size() != x.size()) work_ = make_vector();
+  const auto copy = work_.host_overwrite();
+  std::copy(values.begin(), values.end(), copy.begin());
+  for (const auto entry : constraints_.entries) copy[static_cast<std::size_t>(entry)] = 0;
+  return work_;
+}
+
+void Operator::apply(const Vector& x, Vector& y) const {
+  const Timer timer(usage_.seconds);
+  ++usage_.applications;
+  if (constraints_.entries.empty()) {
+    kernels_->run(&x, nullptr, y, false);
+    return;
+  }
+  kernels_->run(&projected(x), nullptr, y, false);
+  const auto from = x.host_read();
+  const auto to = y.host_write();
+  for (const auto entry : constraints_.entries)
+    to[static_cast<std::size_t>(entry)] = from[static_cast<std::size_t>(entry)];
+}
+
+void Operator::apply_add(const Vector& x, Vector& y) const {
+  const Timer timer(usage_.seconds);
+  ++usage_.applications;
+  std::vector<double> constrained; // what the kernels add there does not count
+  for (const auto entry : constraints_.entries)
+    constrained.push_back(y.host_read()[static_cast<std::size_t>(entry)] +
+                          x.host_read()[static_cast<std::size_t>(entry)]);
+  kernels_->run(&projected(x), nullptr, y, true);
+  const auto to = y.host_write();
+  for (std::size_t i = 0; i < constrained.size(); ++i)
+    to[static_cast<std::size_t>(constraints_.entries[i])] = constrained[i];
+}
+
+void Operator::apply_free(const Vector& x, Vector& y) const { kernels_->run(&x, nullptr, y, false); }
+
+void Operator::diagonal(Vector& d) const {
+  if (diagonal_kernels_ == nullptr)
+    diagonal_kernels_ = std::make_unique<FormKernels>(form_, system_, Purpose::diagonal, kernel_options_);
+  diagonal_kernels_->run(nullptr, nullptr, d, false);
+  const auto values = d.host_write();
+  for (const auto entry : constraints_.entries) values[static_cast<std::size_t>(entry)] = 1;
+}
+
+void Operator::apply_boundary_values(Vector& b, Vector& x) const {
+  if (constraints_.entries.empty()) return;
+  Vector boundary = make_vector(), product = make_vector();
+  const auto values = boundary.host_overwrite();
+  std::fill(values.begin(), values.end(), 0.0);
+  for (std::size_t i = 0; i < constraints_.entries.size(); ++i)
+    values[static_cast<std::size_t>(constraints_.entries[i])] = constraints_.values[i];
+  apply_free(boundary, product);
+  const auto subtracted = product.host_read();
+  const auto right = b.host_write();
+  const auto guess = x.host_write();
+  for (std::size_t i = 0; i < right.size(); ++i) right[i] -= subtracted[i];
+  for (std::size_t i = 0; i < constraints_.entries.size(); ++i) {
+    const auto entry = static_cast<std::size_t>(constraints_.entries[i]);
+    right[entry] = guess[entry] = constraints_.values[i];
+  }
+}
+
+LinearForm::LinearForm(const form::Form& form, System system, const OperatorOptions& options)
+    : kernels_(std::make_unique<FormKernels>(lower_of_rank(form, 1, "a linear form"), system, Purpose::action,
+                                             kernel_options(options, device_of(options)))) {}
+
+void LinearForm::assemble(Vector& b) const { kernels_->run(nullptr, nullptr, b, false); }
+
+Functional::Functional(const form::Form& form, System system, const OperatorOptions& options)
+    : kernels_(std::make_unique<FormKernels>(lower_of_rank(form, 0, "a functional"), system, Purpose::action,
+                                             kernel_options(options, device_of(options)))) {}
+
+double Functional::operator()(const Vector& fields) const { return kernels_->integral(&fields); }
+
+} // namespace rafter::op

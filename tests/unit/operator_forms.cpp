@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Operators on meshes: gather, kernel and scatter together equal the sum of cell contributions computed the long way,
+// on every shape, for every mapping, compiled and interpreted.
+#include <gtest/gtest.h>
+
+#include <rafter/form/lowering.hpp>
+#include <rafter/form/parser.hpp>
+#include <rafter/operator/operator.hpp>
+
+#include "../support/cell_reference.hpp"
+#include "../support/interpreter_device.hpp"
+#include "../support/space_meshes.hpp"
+
+namespace {
+
+using namespace rafter;
+
+struct Problem {
+  std::shared_ptr<const mesh::Mesh> mesh;
+  std::shared_ptr<const space::FunctionSpace> space;
+  form::Form form;
+};
+
+Problem make_problem(mesh::Mesh mesh, int degree, int components, const std::string& text) {
+  Problem problem;
+  problem.mesh = std::make_shared<const mesh::Mesh>(std::move(mesh));
+  auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*problem.mesh));
+  problem.space = space::FunctionSpace::make(problem.mesh, batches, {.degree = degree, .components = components});
+  form::Scope scope(problem.mesh->gdim);
+  const std::shared_ptr<const form::FieldSpace> space = problem.space;
+  scope.add_arguments({&space, 1});
+  scope.add("kappa", form::constant("kappa", 0.7));
+  problem.form = form::parse_form(text, scope);
+  return problem;
+}
+
+void fill_random(device::Vector& vector, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  for (double& value : vector.host_overwrite()) value = uniform(random);
+}
+
+/// A x by cells, with the quadrature rules that the kernels report (degree) taken anew.
+std::vector<double> long_way(const Problem& problem, std::span<const double> x,
+                             const op::QuadratureOptions& quadrature) {
+  const auto lowered = form::lower(problem.form);
+  std::vector<double> y(static_cast<std::size_t>(problem.space->num_local()), 0.0);
+  const int components = problem.space->num_components();
+  for (std::int32_t g = 0; g < static_cast<std::int32_t>(problem.mesh->groups.size()); ++g) {
+    const auto& group = problem.mesh->groups[static_cast<std::size_t>(g)];
+    const auto element = problem.space->element(group.shape);
+    const auto rule = element::is_tensor(group.shape)
+                          ? element::make_quadrature_with_points(group.shape, *quadrature.points, quadrature.kind)
+                          : element::make_quadrature(group.shape, 2 * *quadrature.points - 1);
+    for (std::int32_t c = 0; c < group.num_cells(); ++c) {
+      test::TestCell cell{mesh::geometry_element(group), {}, mesh::MapKind::isoparametric};
+      const int nodes = cell.geometry->num_dofs();
+      for (int i = 0; i < nodes; ++i)
+        for (int a = 0; a < problem.mesh->gdim; ++a)
+          cell.nodes.push_back(problem.mesh->points[static_cast<std::size_t>(
+              group.nodes[static_cast<std::size_t>(c * nodes + i)] * problem.mesh->gdim + a)]);
+      std::vector<std::int32_t> entries(static_cast<std::size_t>(components * element->num_dofs()));
+      const auto at = problem.space->position(g, c);
+      problem.space->cell_dofs(at.block, at.batch, at.lane, entries);
+      test::CellValues values;
+      values.parameters.assign(lowered.parameters.size(), 0.7);
+      for (const auto entry : entries) values.u.push_back(x[static_cast<std::size_t>(entry)]);
+      const auto local = test::reference_action(lowered.integrals[0], cell, *element, components, rule.points,
+                                                rule.weights, -1, values);
+      for (std::size_t i = 0; i < entries.size(); ++i) y[static_cast<std::size_t>(entries[i])] += local[i];
+    }
+  }
+  return y;
+}
+
+void expect_close(std::span<const double> found, std::span<const double> expected, double tolerance) {
+  ASSERT_EQ(found.size(), expected.size());
+  double scale = 0, worst = 0;
+  for (const double value : expected) scale = std::max(scale, std::fabs(value));
+  for (std::size_t i = 0; i < found.size(); ++i) worst = std::max(worst, std::fabs(found[i] - expected[i]));
+  EXPECT_LE(worst, tolerance * scale);
+}
+
+const std::vector<std::string> plans{
+    "mapping=plain", "mapping=simd_cells", "mapping=simd_cells contraction=per-derivative",
+    "mapping=simd_cells even_odd=0 recipe=store", "mapping=simd_cells contraction=dense"};
+
+class OperatorOnShape : public ::testing::TestWithParam<std::string> {
+protected:
+  static std::string elasticity(int dim) {
+    return "inner(kappa*div(u)*Identity(" + std::to_string(dim) + ") + 2*sym(grad(u)), sym(grad(v)))*dx";
+  }
+  static void check(const Problem& problem, op::OperatorOptions options, double tolerance) {
+    const op::Operator A(problem.form, options);
+    auto x = A.make_vector(), y = A.make_vector();
+    fill_random(x, 3);
+    fill_random(y, 4); // whatever stood in y is overwritten
+    A.apply(x, y);
+    const auto expected = long_way(problem, x.host_read(), options.quadrature);
+    expect_close(y.host_read(), expected, tolerance);
+    A.apply_add(x, y);
+    std::vector<double> twice(expected);
+    for (double& value : twice) value *= 2;
+    expect_close(y.host_read(), twice, tolerance);
+  }
+};
+
+TEST_P(OperatorOnShape, compiled_kernels_equal_the_long_way) {
+  const std::string& shape = GetParam();
+  for (const int degree : {1, 2, 3})
+    for (const auto& plan : plans) {
+      SCOPED_TRACE(plan + " degree " + std::to_string(degree));
+      op::OperatorOptions options;
+      options.threads = 2;
+      options.plan = plan;
+      options.quadrature.points = degree + 2;
+      const double tolerance = 1e-13 * (degree + 1) * (degree + 1);
+      check(make_problem(test::box(shape), degree, 0, "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + kappa*u*v)*dx"),
+            options, tolerance);
+    }
+}
+
+TEST_P(OperatorOnShape, curved_and_turned_cells_with_vector_fields) {
+  const std::string& shape = GetParam();
+  const int dim = test::box_dimension(shape);
+  for (const int degree : {2, 3}) {
+    op::OperatorOptions options;
+    options.threads = 2;
+    options.quadrature.points = degree + 1;
+    check(make_problem(test::curved_box(shape, 2), degree, dim, elasticity(dim)), options, 1e-12);
+  }
+}
+
+TEST_P(OperatorOnShape, interpreted_programs_equal_the_long_way) {
+  const std::string& shape = GetParam();
+  const int dim = test::box_dimension(shape);
+  for (const auto& plan : {plans[0], plans[1]}) {
+    SCOPED_TRACE(plan);
+    op::OperatorOptions options;
+    options.shared_device = std::make_shared<test::InterpreterDevice>();
+    options.plan = plan;
+    options.quadrature.points = 3;
+    check(make_problem(test::box(shape), 2, dim, elasticity(dim)), options, 1e-12);
+  }
+}
+
+TEST_P(OperatorOnShape, checked_device_finds_no_stale_or_foreign_access) {
+  const std::string& shape = GetParam();
+  const int dim = test::box_dimension(shape);
+  op::OperatorOptions options;
+  options.device = "checked";
+  options.quadrature.points = 3;
+  check(make_problem(test::curved_box(shape, 2), 2, dim, elasticity(dim)), options, 1e-12);
+}
+
+INSTANTIATE_TEST_SUITE_P(every_shape, OperatorOnShape, ::testing::ValuesIn(test::box_shapes()),
+                         [](const auto& shape) { return shape.param; });
+
+} // namespace
