@@ -5,23 +5,21 @@
 
 namespace rafter::base {
 
-/// Memory aligned to 64 bytes (a cache line, a zmm register); allocations of 4 MiB and more are aligned to 2 MiB and ask
-/// the kernel for huge pages, worth 10-20 % for streaming kernels. Throws EnvironmentError when memory is exhausted.
+/// Memory aligned to 64 bytes (a cache line, a zmm register); allocations of 4 MiB and more are aligned to 2 MiB and
+/// ask the kernel for huge pages, worth 10-20 % for streaming kernels. Throws EnvironmentError when memory is
+/// exhausted.
 void* allocate_aligned(std::size_t bytes);
 void free_aligned(void* pointer) noexcept;
 
-template <class T>
-struct AlignedAllocator {
+template <class T> struct AlignedAllocator {
   using value_type = T;
   AlignedAllocator() = default;
-  template <class U>
-  AlignedAllocator(const AlignedAllocator<U>&) {}
+  template <class U> AlignedAllocator(const AlignedAllocator<U>&) {}
   T* allocate(std::size_t n) { return static_cast<T*>(allocate_aligned(n * sizeof(T))); }
   void deallocate(T* pointer, std::size_t) noexcept { free_aligned(pointer); }
   bool operator==(const AlignedAllocator&) const = default;
 };
 
-template <class T>
-using AlignedVector = std::vector<T, AlignedAllocator<T>>;
+template <class T> using AlignedVector = std::vector<T, AlignedAllocator<T>>;
 
 } // namespace rafter::base

@@ -5,7 +5,8 @@
 
 namespace rafter::base {
 
-/// Base of all exceptions thrown by Rafter. The library never prints and never exits; the command maps kinds to exit codes.
+/// Base of all exceptions thrown by Rafter. The library never prints and never exits; the command maps kinds to exit
+/// codes.
 class Error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;

@@ -32,7 +32,7 @@ private:
   std::int64_t owned_begin_, owned_end_, num_global_;
   std::vector<std::int64_t> ghosts_;
   std::vector<int> ghost_owners_;
-  std::vector<std::int64_t> sorted_ghosts_;      ///< for look-up
+  std::vector<std::int64_t> sorted_ghosts_; ///< for look-up
   std::vector<std::int64_t> sorted_positions_;
 };
 

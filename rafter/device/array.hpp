@@ -10,10 +10,9 @@
 namespace rafter::device {
 
 /// An array that lives on host and device. Access says what it is for: read (valid data wanted), write (valid data
-/// wanted, will be changed), overwrite (everything will be replaced); copies happen only when the side asked for is stale. On a
-/// device that shares host memory both sides are the same memory.
-template <class T>
-class Array {
+/// wanted, will be changed), overwrite (everything will be replaced); copies happen only when the side asked for is
+/// stale. On a device that shares host memory both sides are the same memory.
+template <class T> class Array {
 public:
   Array() = default;
   Array(std::shared_ptr<Device> device, std::size_t size) : Array(std::move(device), base::AlignedVector<T>(size)) {}

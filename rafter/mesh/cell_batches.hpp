@@ -7,7 +7,8 @@
 #include <rafter/mesh/mesh.hpp>
 
 /// The order in which kernels visit cells: blocks of equal cells, batches of `lanes` cells side by side in SIMD lanes,
-/// chunks of batches that one thread works on, and stages of chunks that share no vertex and so may run at the same time.
+/// chunks of batches that one thread works on, and stages of chunks that share no vertex and so may run at the same
+/// time.
 namespace rafter::mesh {
 
 /// affine: J constant on the cell; multilinear: given by the vertices of a tensor cell; isoparametric: everything else.
@@ -20,7 +21,8 @@ struct Block {
   element::Shape shape = element::Shape::hexahedron;
   MapKind map = MapKind::affine;
   std::int32_t num_cells = 0, num_batches = 0;
-  std::vector<std::int32_t> cells; ///< cell of the group, shape (batch, lane); lanes past num_cells repeat the last cell
+  std::vector<std::int32_t>
+      cells; ///< cell of the group, shape (batch, lane); lanes past num_cells repeat the last cell
 };
 
 struct Chunk {
@@ -39,12 +41,12 @@ struct CellBatches {
 
 struct BatchOptions {
   int lanes = 8;
-  int batches_per_chunk = 0; ///< 0: chosen from the number of batches, never from the number of threads
+  int batches_per_chunk = 0;       ///< 0: chosen from the number of batches, never from the number of threads
   double affine_tolerance = 1e-12; ///< of |second differences| relative to the cell size
 };
 
-/// Cells follow a Hilbert curve through their centroids, so that a batch is a compact cluster. The result depends on the mesh and
-/// the options alone: sums over cells are then the same for every number of threads.
+/// Cells follow a Hilbert curve through their centroids, so that a batch is a compact cluster. The result depends on
+/// the mesh and the options alone: sums over cells are then the same for every number of threads.
 CellBatches make_cell_batches(const Mesh& mesh, const BatchOptions& options = {});
 
 /// Exterior facets grouped like cells: one block per (group, local facet number, map kind of the cell).

@@ -16,12 +16,13 @@ namespace rafter::mesh {
 /// Cells of one shape and one geometry degree.
 struct CellGroup {
   element::Shape shape = element::Shape::hexahedron;
-  int degree = 1;                          ///< of the geometry: Lagrange element (GLL-warped) of this shape and degree
-  std::vector<std::int32_t> vertices;      ///< topological vertex numbers, shape (cell, vertex)
-  std::vector<std::int32_t> nodes;         ///< rows of Mesh::points, shape (cell, node), in the order of the Lagrange element
-  std::vector<std::int32_t> tags;          ///< shape (cell); 0 = untagged
-  std::vector<std::int32_t> parents;       ///< shape (cell): cell of the same mesh before refinement (see parent_group); empty: none
-  std::vector<std::int8_t> parent_groups;  ///< shape (cell): its group there
+  int degree = 1;                     ///< of the geometry: Lagrange element (GLL-warped) of this shape and degree
+  std::vector<std::int32_t> vertices; ///< topological vertex numbers, shape (cell, vertex)
+  std::vector<std::int32_t> nodes; ///< rows of Mesh::points, shape (cell, node), in the order of the Lagrange element
+  std::vector<std::int32_t> tags;  ///< shape (cell); 0 = untagged
+  std::vector<std::int32_t>
+      parents; ///< shape (cell): cell of the same mesh before refinement (see parent_group); empty: none
+  std::vector<std::int8_t> parent_groups; ///< shape (cell): its group there
   std::int32_t num_cells() const { return static_cast<std::int32_t>(tags.size()); }
 };
 
@@ -41,9 +42,9 @@ struct Topology {
     std::vector<std::uint8_t> edge_orientations; ///< element::orientation codes, shape (cell, local edge)
     std::vector<std::uint8_t> face_orientations; ///< shape (cell, local face)
   };
-  std::vector<Group> groups;                     ///< as Mesh::groups
-  std::vector<FacetRef> exterior_facets;         ///< facets with one cell, sorted
-  std::vector<std::int32_t> exterior_tags;       ///< tag of each exterior facet, 0 = untagged
+  std::vector<Group> groups;               ///< as Mesh::groups
+  std::vector<FacetRef> exterior_facets;   ///< facets with one cell, sorted
+  std::vector<std::int32_t> exterior_tags; ///< tag of each exterior facet, 0 = untagged
 };
 
 /// Tagged facets as the file gives them, by vertex numbers (padded with -1), matched to cells by `topology()`.
@@ -54,14 +55,14 @@ struct TaggedFacet {
 
 class Mesh {
 public:
-  int tdim = 3;                             ///< dimension of the cells
-  int gdim = 3;                             ///< dimension of the space; equal to tdim
-  std::int32_t num_vertices = 0;            ///< topological vertices
-  std::vector<double> points;               ///< geometry nodes, shape (node, gdim)
-  std::vector<CellGroup> groups;            ///< at most one per (shape, degree)
+  int tdim = 3;                  ///< dimension of the cells
+  int gdim = 3;                  ///< dimension of the space; equal to tdim
+  std::int32_t num_vertices = 0; ///< topological vertices
+  std::vector<double> points;    ///< geometry nodes, shape (node, gdim)
+  std::vector<CellGroup> groups; ///< at most one per (shape, degree)
   std::vector<TaggedFacet> tagged_facets;
   std::map<std::string, std::pair<int, std::int32_t>> tag_names; ///< physical group -> (dimension, tag)
-  std::string source;                       ///< file name, for messages
+  std::string source;                                            ///< file name, for messages
 
   std::int64_t num_cells() const;
   /// Facet and entity numbering, built on first use and shared by copies. Throws InputError for facets with more than
@@ -84,11 +85,11 @@ std::shared_ptr<const element::Element> geometry_element(const CellGroup& group)
 
 /// What `rafter mesh` prints and what readers refuse: computed from det J at the quadrature points and the vertices.
 struct ValidityReport {
-  double volume = 0;                            ///< sum of |cells|
-  double worst_det_j = 0;                       ///< smallest det J / (cell volume / reference volume): 1 for affine cells
-  FacetRef worst_cell;                          ///< where (facet unused)
-  std::vector<FacetRef> inverted_cells;         ///< det J <= 0 somewhere (facet unused)
-  std::vector<std::string> problems;            ///< non-conformities and inverted cells, one line each (at most 10)
+  double volume = 0;                    ///< sum of |cells|
+  double worst_det_j = 0;               ///< smallest det J / (cell volume / reference volume): 1 for affine cells
+  FacetRef worst_cell;                  ///< where (facet unused)
+  std::vector<FacetRef> inverted_cells; ///< det J <= 0 somewhere (facet unused)
+  std::vector<std::string> problems;    ///< non-conformities and inverted cells, one line each (at most 10)
 };
 ValidityReport check_validity(const Mesh& mesh);
 
@@ -101,11 +102,11 @@ Mesh read_mesh(const std::string& path);
 
 /// A box split into cells. Boundary facets are tagged 1..2*dim and named xmin, xmax, ymin, ymax, zmin, zmax; cells 1.
 struct BoxOptions {
-  std::vector<int> cells{8, 8, 8};          ///< per direction; its size is the dimension (1, 2, 3)
-  std::vector<double> size{1, 1, 1};        ///< edge lengths; the default is the unit box of any dimension
-  std::string shape = "hexahedron";         ///< a shape name, "mixed" (2D: quadrilaterals and triangles; 3D: prisms,
-                                            ///< hexahedra, pyramids and tetrahedra) or "" (the tensor shape)
-  int degree = 1;                           ///< of the geometry
+  std::vector<int> cells{8, 8, 8};   ///< per direction; its size is the dimension (1, 2, 3)
+  std::vector<double> size{1, 1, 1}; ///< edge lengths; the default is the unit box of any dimension
+  std::string shape = "hexahedron";  ///< a shape name, "mixed" (2D: quadrilaterals and triangles; 3D: prisms,
+                                     ///< hexahedra, pyramids and tetrahedra) or "" (the tensor shape)
+  int degree = 1;                    ///< of the geometry
 };
 Mesh make_box(const BoxOptions& options);
 
