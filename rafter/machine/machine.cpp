@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/machine/machine.hpp>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <rafter/base/error.hpp>
+
+namespace rafter::machine {
+
+using nlohmann::json;
+
+// Found by the JSON library through argument-dependent look-up.
+void to_json(json& object, const Rate& rate) { object = {{"one_core", rate.one_core}, {"all_cores", rate.all_cores}}; }
+void from_json(const json& object, Rate& rate) {
+  for (const auto& [key, value] : {std::pair{"one_core", &rate.one_core}, std::pair{"all_cores", &rate.all_cores}}) {
+    *value = object.at(key).get<double>();
+    if (!(*value >= 0)) throw base::InputError("machine record: '" + std::string(key) + "' is negative");
+  }
+}
+void to_json(json& object, const Peak& peak) {
+  object = {{"bits", peak.bits}, {"fma", peak.fma}, {"add", peak.add}, {"mul", peak.mul}};
+}
+void from_json(const json& object, Peak& peak) {
+  peak.bits = object.at("bits").get<int>();
+  peak.fma = object.at("fma").get<Rate>();
+  peak.add = object.at("add").get<Rate>();
+  peak.mul = object.at("mul").get<Rate>();
+}
+void to_json(json& object, const Level& level) {
+  object = {{"name", level.name},   {"bytes", level.bytes}, {"read", level.read},
+            {"triad", level.triad}, {"copy", level.copy},   {"streaming_copy", level.streaming_copy}};
+}
+void from_json(const json& object, Level& level) {
+  level.name = object.at("name").get<std::string>();
+  level.bytes = object.at("bytes").get<std::int64_t>();
+  level.read = object.at("read").get<Rate>();
+  level.triad = object.at("triad").get<Rate>();
+  level.copy = object.at("copy").get<Rate>();
+  level.streaming_copy = object.at("streaming_copy").get<Rate>();
+}
+
+std::string to_json(const Machine& machine) {
+  const json object{{"model", machine.model}, {"vendor", machine.vendor},
+                    {"cores", machine.cores}, {"instruction_sets", machine.instruction_sets},
+                    {"peaks", machine.peaks}, {"levels", machine.levels}};
+  return object.dump(2) + "\n";
+}
+
+Machine from_json(const std::string& text) {
+  Machine machine;
+  try {
+    const json object = json::parse(text);
+    machine.model = object.at("model").get<std::string>();
+    machine.vendor = object.at("vendor").get<std::string>();
+    machine.cores = object.at("cores").get<int>();
+    machine.instruction_sets = object.at("instruction_sets").get<std::vector<std::string>>();
+    machine.peaks = object.at("peaks").get<std::vector<Peak>>();
+    machine.levels = object.at("levels").get<std::vector<Level>>();
+  } catch (const json::exception& error) {
+    throw base::InputError(std::string("machine record: ") + error.what());
+  }
+  if (machine.cores < 1 || machine.peaks.empty() || machine.levels.empty())
+    throw base::InputError("machine record: at least one core, one peak and one level of memory are needed");
+  return machine;
+}
+
+double Machine::rate(const Rate& measured, int num_cores) const {
+  if (num_cores <= 1 || cores <= 1) return measured.one_core;
+  const double share = std::min(1.0, (num_cores - 1.0) / (cores - 1.0));
+  return measured.one_core + share * (measured.all_cores - measured.one_core);
+}
+
+double Machine::peak_flops(int num_cores) const {
+  double best = 0;
+  for (const auto& peak : peaks) best = std::max(best, rate(peak.fma, num_cores));
+  return best;
+}
+
+const Level& Machine::nearest_level() const {
+  if (levels.empty()) throw base::InternalError("a machine record without levels of memory");
+  return levels.front();
+}
+
+const Level& Machine::memory() const {
+  if (levels.empty()) throw base::InternalError("a machine record without levels of memory");
+  return levels.back();
+}
+
+} // namespace rafter::machine

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// What a machine can do: the ceilings that performance is measured against.
+namespace rafter::machine {
+
+/// Something per second, measured with one core and with all of them at once.
+struct Rate {
+  double one_core = 0, all_cores = 0;
+  bool operator==(const Rate&) const = default;
+};
+
+/// Floating-point operations per second in double precision with registers of one width.
+struct Peak {
+  int bits = 64;      ///< 64: scalar
+  Rate fma, add, mul; ///< flop/s; a fused multiply-add counts two
+  bool operator==(const Peak&) const = default;
+};
+
+/// A cache or the memory. Rates in bytes per second that the kernel's text reads and writes: what a cache line is read
+/// for before it is written does not count.
+struct Level {
+  std::string name;       ///< "L1", "L2", "L3", "memory"
+  std::int64_t bytes = 0; ///< of one such cache; of the memory: its size
+  Rate read;              ///< s += x
+  Rate triad;             ///< x = y + a z
+  Rate copy;              ///< x = y
+  Rate streaming_copy;    ///< x = y with stores that pass the caches by
+  bool operator==(const Level&) const = default;
+};
+
+struct Machine {
+  std::string model, vendor;
+  std::vector<std::string> instruction_sets; ///< as the operating system names them, sorted
+  int cores = 1;                             ///< that the process may use
+  std::vector<Peak> peaks;                   ///< narrowest first
+  std::vector<Level> levels;                 ///< nearest first, the last is the memory
+  bool operator==(const Machine&) const = default;
+
+  /// Largest rate of fused multiply-adds over all widths, flop/s.
+  double peak_flops(int num_cores) const;
+  /// Between one and all cores rates are interpolated, beyond all they stay.
+  double rate(const Rate& measured, int num_cores) const;
+  /// Nearest cache and memory; throw InternalError for an empty record.
+  const Level& nearest_level() const;
+  const Level& memory() const;
+};
+
+/// JSON text of a record and back. from_json throws InputError that says what is missing or wrong.
+std::string to_json(const Machine& machine);
+Machine from_json(const std::string& text);
+
+struct ProbeOptions {
+  int cores = 0;        ///< 0: all that the process may use
+  double seconds = 2.5; ///< roughly, without compiling
+  std::int64_t memory_bytes =
+      0; ///< of the block that is streamed from memory; 0: four times the last cache, within reason
+};
+
+/// Measures this machine with kernels compiled for it. Throws EnvironmentError without a compiler.
+Machine probe(const ProbeOptions& options = {});
+
+/// The record kept from an earlier probe of this processor with as many cores, else a new one, which is kept. A damaged
+/// record is measured again.
+Machine load_or_probe(const ProbeOptions& options = {});
+
+} // namespace rafter::machine

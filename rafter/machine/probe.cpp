@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/hash.hpp>
+#include <rafter/base/log.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/device/array.hpp>
+#include <rafter/device/compile_all.hpp>
+#include <rafter/device/host/cpu.hpp>
+#include <rafter/device/host/host_device.hpp>
+#include <rafter/machine/caches.hpp>
+#include <rafter/machine/machine.hpp>
+#include <rafter/machine/probe_kernels.hpp>
+
+namespace rafter::machine {
+namespace {
+
+using device::Vector;
+
+/// The compiler must leave the loops as they are written: scalar stays scalar.
+const device::CompileOptions as_written{.flags = {"-fno-tree-vectorize", "-fno-tree-slp-vectorize"}};
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Widths of registers that the processor has.
+std::vector<int> register_widths() {
+  std::vector<int> widths{64, 128};
+  if (device::has_instruction_set(device::cpu(), "avx")) widths.push_back(256);
+  if (device::has_instruction_set(device::cpu(), "avx512f")) widths.push_back(512);
+  return widths;
+}
+
+class Probe {
+public:
+  explicit Probe(const ProbeOptions& options)
+      : device_(std::make_shared<device::HostDevice>(options.cores)), cores_(device_->num_threads()),
+        widths_(register_widths()), sizes_(cache_sizes()), results_(device_, std::size_t(cores_) * result_stride),
+        block_bytes_(memory_block(options)) {
+    std::vector<std::string> sources{bandwidth_source()};
+    for (const int bits : widths_) sources.push_back(arithmetic_source(bits));
+    programs_ = device::compile_all(*device_, sources, as_written);
+    // Memory takes half of the time: its block is long, and a few passes are the least.
+    const double num_runs = (cores_ > 1 ? 2.0 : 1.0) * double(3 * widths_.size() + 4 * sizes_.size());
+    seconds_per_run_ = 0.5 * options.seconds / num_runs;
+    memory_seconds_per_run_ = 0.5 * options.seconds / (cores_ > 1 ? 8 : 4);
+  }
+
+  std::vector<Peak> peaks() {
+    std::vector<Peak> result;
+    for (std::size_t i = 0; i < widths_.size(); ++i)
+      result.push_back(
+          {.bits = widths_[i], .fma = flops(i, "fma", 2), .add = flops(i, "add", 1), .mul = flops(i, "mul", 1)});
+    return result;
+  }
+
+  std::vector<Level> levels() {
+    block_ = Vector(device_, base::AlignedVector<double>(block_bytes_ / sizeof(double), 1.0));
+    std::vector<Level> result;
+    for (std::size_t i = 0; i < sizes_.size(); ++i)
+      result.push_back(level(fmt::format("L{}", i + 1), sizes_[i], working_set(i), seconds_per_run_));
+    const std::int64_t per_core = static_cast<std::int64_t>(block_bytes_) / cores_;
+    result.push_back(level("memory", memory_size().total, per_core, memory_seconds_per_run_));
+    return result;
+  }
+
+  int cores() const { return cores_; }
+
+private:
+  std::size_t memory_block(const ProbeOptions& options) const {
+    constexpr std::int64_t most = std::int64_t(768) << 20;
+    const std::int64_t wanted = options.memory_bytes > 0 ? options.memory_bytes : std::min(most, 4 * sizes_.back());
+    const std::int64_t largest_set = cores_ * working_set(sizes_.size() - 1);
+    return static_cast<std::size_t>(std::max(std::min(wanted, memory_size().available / 4), largest_set));
+  }
+
+  /// Bytes per core that fit a cache but not the one before. Caches behind the second are shared.
+  std::int64_t working_set(std::size_t i) const {
+    if (i < 2) return sizes_[i] / 2;
+    return std::max(std::min(sizes_[i] / (2 * cores_), 8 * sizes_[i - 1]), 2 * sizes_[i - 1]);
+  }
+
+  Rate flops(std::size_t width, const std::string& operation, int flops_per_update) {
+    const int lanes = widths_[width] / 64;
+    const auto kernel = programs_[width + 1]->kernel(fmt::format("{}_{}", operation, widths_[width]));
+    // Values that stay finite and normal: x 1 + 0 for ever.
+    Vector parameters(device_, base::AlignedVector<double>{1.0, 0.0, 0.0});
+    const std::vector<device::Buffer*> arguments{parameters.device_write(), results_.device_write()};
+    const double work = double(num_chains) * chain_length * lanes * flops_per_update;
+    return both([&](int num_tasks) {
+      return best_rate(*kernel, arguments, parameters.host_write()[2], num_tasks, num_tasks * work, seconds_per_run_);
+    });
+  }
+
+  Level level(const std::string& name, std::int64_t bytes, std::int64_t bytes_per_core, double seconds) {
+    const auto measured = [&](const char* kernel) {
+      return bandwidth(kernel, name == "memory", bytes_per_core, seconds);
+    };
+    return {name, bytes, measured("read_block"), measured("triad"), measured("copy"), measured("streaming_copy")};
+  }
+
+  Rate bandwidth(const std::string& name, bool is_memory, std::int64_t bytes_per_core, double seconds) {
+    const auto kernel = programs_[0]->kernel(name);
+    Vector parameters(device_, 2);
+    const std::vector<device::Buffer*> arguments{block_.device_write(), parameters.device_write(),
+                                                 results_.device_write()};
+    return both([&](int num_tasks) {
+      // One core alone streams through the whole block: a share of it could fit a cache.
+      const std::int64_t bytes = is_memory && num_tasks == 1 ? static_cast<std::int64_t>(block_bytes_) : bytes_per_core;
+      const std::int64_t size = std::max<std::int64_t>(1, bytes / 8 / part_multiple) * part_multiple;
+      parameters.host_write()[0] = static_cast<double>(size);
+      const double work = 8.0 * static_cast<double>(size) * num_tasks;
+      return best_rate(*kernel, arguments, parameters.host_write()[1], num_tasks, work, seconds);
+    });
+  }
+
+  template <class Measure> Rate both(const Measure& measure) const {
+    const double one = measure(1);
+    return {one, cores_ > 1 ? measure(cores_) : one};
+  }
+
+  double run(const device::Kernel& kernel, std::span<device::Buffer* const> arguments, int num_tasks) {
+    std::vector<device::Task> tasks;
+    for (int i = 0; i < num_tasks; ++i) tasks.push_back({&kernel, arguments, i, i + 1});
+    const double start = seconds_now();
+    device_->run(tasks)->wait();
+    return seconds_now() - start;
+  }
+
+  /// Work per second of the best run: disturbances only slow down. Runs that last some milliseconds count, so that
+  /// clock and start of the threads do not; repeats grow whenever a run was shorter, since one disturbed run may have
+  /// seemed long enough.
+  double best_rate(const device::Kernel& kernel, std::span<device::Buffer* const> arguments, double& repeats,
+                   int num_tasks, double work, double seconds) {
+    const double shortest = std::min(2e-3, seconds / 4);
+    double best = 0, spent = 0;
+    int num_long = 0;
+    for (repeats = 1; spent < seconds || num_long < 2;) {
+      const double last = run(kernel, arguments, num_tasks);
+      spent += last;
+      best = std::max(best, repeats * work / last);
+      if (last >= shortest)
+        ++num_long;
+      else
+        repeats = std::ceil(repeats * std::clamp(1.2 * shortest / std::max(last, 1e-9), 2.0, 1000.0));
+    }
+    return best;
+  }
+
+  std::shared_ptr<device::HostDevice> device_;
+  int cores_;
+  std::vector<int> widths_;
+  std::vector<std::int64_t> sizes_;
+  Vector results_;
+  std::size_t block_bytes_;
+  Vector block_;
+  std::vector<std::shared_ptr<const device::Program>> programs_;
+  double seconds_per_run_ = 0, memory_seconds_per_run_ = 0;
+};
+
+std::filesystem::path record_file(const device::CacheDirectory& directory, int cores) {
+  const device::Cpu& cpu = device::cpu();
+  const std::vector<std::string> parts{RAFTER_VERSION, cpu.vendor, cpu.model, base::join(cpu.instruction_sets, " "),
+                                       std::to_string(cores)};
+  return directory.path() / ("machine-" + base::content_hash(base::join(parts, "\n")) + ".json");
+}
+
+} // namespace
+
+Machine probe(const ProbeOptions& options) {
+  Probe probe(options);
+  Machine machine;
+  machine.model = device::cpu().model;
+  machine.vendor = device::cpu().vendor;
+  machine.instruction_sets = device::cpu().instruction_sets;
+  machine.cores = probe.cores();
+  machine.peaks = probe.peaks();
+  machine.levels = probe.levels();
+  return machine;
+}
+
+Machine load_or_probe(const ProbeOptions& options) {
+  const int cores = options.cores > 0 ? options.cores : device::num_available_cores();
+  const device::CacheDirectory directory;
+  const std::filesystem::path file = record_file(directory, cores);
+  try {
+    Machine machine = from_json(device::read_bytes(file));
+    if (machine.cores == cores) return machine;
+  } catch (const base::Error&) {
+    // No record, or a damaged one: measured again below.
+  }
+  const Machine machine = probe(options);
+  try {
+    device::write_atomically(file, to_json(machine));
+  } catch (const base::EnvironmentError& error) {
+    base::warn_once(std::string("the machine record is not kept: ") + error.what());
+  }
+  return machine;
+}
+
+} // namespace rafter::machine

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/machine/probe_kernels.hpp>
+
+#include <fmt/format.h>
+
+namespace rafter::machine {
+namespace {
+
+/// update: "acc{0} = acc{0} * a + b" with the number of the accumulator in place of {0}.
+std::string chains(const char* update) {
+  std::string text;
+  for (int i = 0; i < num_chains; ++i) text += fmt::format(fmt::runtime(update), i);
+  return text;
+}
+
+std::string arithmetic_kernel(const char* name, int bits, const char* update) {
+  return fmt::format("void {name}_{bits}(void* const* arguments, int64_t begin, int64_t end) {{\n"
+                     "  const double* parameters = arguments[0];\n"
+                     "  const V a = parameters[0] + (V){{0}}, b = parameters[1] + (V){{0}};\n"
+                     "  const int64_t repeats = (int64_t)parameters[2];\n"
+                     "  V {declared};\n"
+                     "  for (int64_t r = 0; r < repeats; ++r) {{\n"
+                     "#pragma GCC unroll 1\n"
+                     "    for (int i = 0; i < {length}; ++i) {{ {updates} }}\n"
+                     "  }}\n"
+                     "  const V sum = {sum};\n"
+                     "  ((double*)arguments[1])[{stride} * begin] = *(const double*)&sum;\n"
+                     "}}\n",
+                     fmt::arg("name", name), fmt::arg("bits", bits),
+                     fmt::arg("declared",
+                              [] {
+                                std::string text;
+                                for (int i = 0; i < num_chains; ++i)
+                                  text += fmt::format("{}acc{} = a + {}.0", i > 0 ? ", " : "", i, i);
+                                return text;
+                              }()),
+                     fmt::arg("length", chain_length), fmt::arg("updates", chains(update)),
+                     fmt::arg("sum",
+                              [] {
+                                std::string text = "acc0";
+                                for (int i = 1; i < num_chains; ++i) text += fmt::format(" + acc{}", i);
+                                return text;
+                              }()),
+                     fmt::arg("stride", result_stride));
+}
+
+/// Eight registers per step; the empty assembly keeps the compiler from replacing the loop by a library call.
+constexpr const char* bandwidth_text = R"(
+#include <stdint.h>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+enum { lanes = 8 };
+#define STREAM(p, v) _mm512_stream_pd((double*)(p), (__m512d)(v))
+#elif defined(__AVX__)
+#include <immintrin.h>
+enum { lanes = 4 };
+#define STREAM(p, v) _mm256_stream_pd((double*)(p), (__m256d)(v))
+#elif defined(__SSE2__)
+#include <emmintrin.h>
+enum { lanes = 2 };
+#define STREAM(p, v) _mm_stream_pd((double*)(p), (__m128d)(v))
+#else
+enum { lanes = 2 };
+#define STREAM(p, v) (*(p) = (v))
+#endif
+typedef double V __attribute__((vector_size(lanes * 8), may_alias));
+#define EIGHT(f) f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7)
+
+struct Part { V* block; int64_t size, repeats; };
+static struct Part part(void* const* arguments, int64_t task) {
+  const double* parameters = arguments[1];
+  const int64_t size = (int64_t)parameters[0];
+  return (struct Part){(V*)((double*)arguments[0] + task * size), size / lanes, (int64_t)parameters[1]};
+}
+
+void read_block(void* const* arguments, int64_t begin, int64_t end) {
+  const struct Part p = part(arguments, begin);
+  V s0 = {0}, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
+  for (int64_t r = 0; r < p.repeats; ++r)
+    for (int64_t i = 0; i < p.size; i += 8) {
+      __asm__ volatile("" ::: "memory");
+#define STEP(k) s##k += p.block[i + k];
+      EIGHT(STEP)
+#undef STEP
+    }
+  const V sum = ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7));
+  ((double*)arguments[2])[RESULT_STRIDE * begin] = *(const double*)&sum;
+}
+
+#define WRITING_KERNEL(name, parts, STEP)                              \
+void name(void* const* arguments, int64_t begin, int64_t end) {        \
+  const struct Part p = part(arguments, begin);                        \
+  const int64_t n = p.size / parts;                                    \
+  V *x = p.block, *y = x + n, *z = y + n;                              \
+  const V a = 0.5 + (V){0};                                            \
+  for (int64_t r = 0; r < p.repeats; ++r)                              \
+    for (int64_t i = 0; i < n; i += 8) {                               \
+      __asm__ volatile("" ::: "memory");                               \
+      EIGHT(STEP)                                                      \
+    }                                                                  \
+  ((double*)arguments[2])[RESULT_STRIDE * begin] = *(const double*)x;  \
+}
+#define TRIAD(k) x[i + k] = y[i + k] + a * z[i + k];
+#define COPY(k) x[i + k] = y[i + k];
+#define STREAMING(k) STREAM(x + i + k, y[i + k]);
+WRITING_KERNEL(triad, 3, TRIAD)
+WRITING_KERNEL(copy, 2, COPY)
+WRITING_KERNEL(streaming_copy, 2, STREAMING)
+)";
+
+} // namespace
+
+std::string arithmetic_source(int bits) {
+  const std::string type = bits == 64 ? "typedef double V;\n"
+                                      : fmt::format("typedef double V __attribute__((vector_size({})));\n", bits / 8);
+  return "#include <stdint.h>\n" + type + arithmetic_kernel("fma", bits, "acc{0} = acc{0} * a + b; ") +
+         arithmetic_kernel("add", bits, "acc{0} = acc{0} + b; ") +
+         arithmetic_kernel("mul", bits, "acc{0} = acc{0} * a; ");
+}
+
+std::string bandwidth_source() { return fmt::format("#define RESULT_STRIDE {}\n", result_stride) + bandwidth_text; }
+
+} // namespace rafter::machine

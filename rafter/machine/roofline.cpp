@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/machine/roofline.hpp>
+
+#include <algorithm>
+#include <array>
+#include <rafter/base/error.hpp>
+
+namespace rafter::machine {
+namespace {
+
+double seconds_of(double amount, double per_second, const char* what) {
+  if (amount <= 0) return 0;
+  if (!(per_second > 0)) throw base::InternalError(std::string("the machine record has no rate of ") + what);
+  return amount / per_second;
+}
+
+/// Bytes per second for a mix with this share of writes: straight lines between the measured mixes.
+double memory_rate(const Machine& machine, int cores, double written_share) {
+  const Level& memory = machine.memory();
+  const double read = machine.rate(memory.read, cores);
+  const double copy = std::max(machine.rate(memory.copy, cores), machine.rate(memory.streaming_copy, cores));
+  // A triad with streaming stores was not measured, but it lies between reading and copying with them.
+  const double triad = std::max(machine.rate(memory.triad, cores), std::min(read, copy));
+  if (written_share >= 0.5) return copy;
+  const bool is_low = written_share < 1.0 / 3;
+  const double left = is_low ? 0 : 1.0 / 3, right = is_low ? 1.0 / 3 : 0.5;
+  const double t = (written_share - left) / (right - left);
+  return is_low ? (1 - t) * read + t * triad : (1 - t) * triad + t * copy;
+}
+
+} // namespace
+
+Counts& Counts::operator+=(const Counts& other) {
+  flops += other.flops;
+  effective_flops += other.effective_flops;
+  global_bytes_read += other.global_bytes_read;
+  global_bytes_written += other.global_bytes_written;
+  local_bytes += other.local_bytes;
+  return *this;
+}
+
+Bound bound(const Counts& counts, const Machine& machine, int cores) {
+  const double global = counts.global_bytes_read + counts.global_bytes_written;
+  const double share = global > 0 ? counts.global_bytes_written / global : 0;
+  const Level& nearest = machine.nearest_level();
+  const double local_rate = std::max(machine.rate(nearest.read, cores), machine.rate(nearest.triad, cores));
+  const std::array<Bound, 3> bounds{
+      Bound{seconds_of(counts.flops, machine.peak_flops(cores), "floating-point operations"), "flops"},
+      Bound{seconds_of(global, memory_rate(machine, cores, share), "bytes from memory"), "memory"},
+      Bound{seconds_of(counts.local_bytes, local_rate, "bytes from the nearest cache"), "local memory"}};
+  const auto largest = std::ranges::max_element(bounds, {}, &Bound::seconds);
+  return largest->seconds > 0 ? *largest : Bound{};
+}
+
+} // namespace rafter::machine

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/machine/roofline.hpp>
+
+namespace {
+
+using namespace rafter;
+
+std::string message(const std::string& text) {
+  try {
+    machine::from_json(text);
+  } catch (const base::InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+machine::Machine small() {
+  machine::Machine result;
+  result.peaks = {{64, {1, 1}, {1, 1}, {1, 1}}};
+  result.levels = {{"memory", 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}}};
+  return result;
+}
+
+TEST(MachineRecordErrors, EveryMissingKeyIsNamed) {
+  const std::string good = machine::to_json(small());
+  ASSERT_EQ(message(good), "accepted");
+  for (const std::string key :
+       {"model", "vendor", "cores", "instruction_sets", "peaks", "levels", "fma", "add", "mul", "bits", "name", "bytes",
+        "read", "triad", "copy", "streaming_copy", "one_core", "all_cores"}) {
+    std::string text = good;
+    text.replace(text.find("\"" + key + "\""), key.size() + 2, "\"other\"");
+    EXPECT_NE(message(text).find("'" + key + "'"), std::string::npos) << key << ": " << message(text);
+  }
+}
+
+TEST(MachineRecordErrors, TruncatedWrongAndEmptyRecordsAreRefused) {
+  const std::string good = machine::to_json(small());
+  for (std::size_t size = 0; size + 2 < good.size(); size += 7)
+    EXPECT_NE(message(good.substr(0, size)), "accepted") << size;
+  auto record = small();
+  record.peaks.clear();
+  EXPECT_NE(message(machine::to_json(record)).find("one peak"), std::string::npos);
+  record = small();
+  record.cores = 0;
+  EXPECT_NE(message(machine::to_json(record)).find("one core"), std::string::npos);
+  record = small();
+  record.levels[0].read.one_core = -1;
+  EXPECT_NE(message(machine::to_json(record)).find("negative"), std::string::npos);
+}
+
+TEST(MachineRecordErrors, MissingRatesAreOurFault) {
+  EXPECT_THROW(bound({.flops = 1}, machine::Machine{}, 1), base::InternalError);
+  auto record = small();
+  record.peaks[0].fma = {};
+  EXPECT_THROW(bound({.flops = 1}, record, 1), base::InternalError);
+  EXPECT_EQ(bound({.global_bytes_read = 1}, record, 1).seconds, 1);
+}
+
+} // namespace

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <rafter/base/error.hpp>
+#include <rafter/device/host/cpu.hpp>
+#include <rafter/machine/caches.hpp>
+#include <rafter/machine/roofline.hpp>
+
+#include "../support/device_folders.hpp"
+
+namespace {
+
+using namespace rafter;
+using machine::Counts;
+using machine::Machine;
+using machine::Rate;
+
+/// Round numbers: 100 Gflop/s and 10 GB/s per core of four.
+Machine made_up() {
+  Machine result;
+  result.model = "Made up \"X\"";
+  result.vendor = "Nobody";
+  result.instruction_sets = {"avx", "avx2"};
+  result.cores = 4;
+  result.peaks = {{64, {10e9, 40e9}, {5e9, 20e9}, {5e9, 20e9}}, {256, {100e9, 400e9}, {50e9, 200e9}, {50e9, 200e9}}};
+  result.levels = {{"L1", 32768, {200e9, 800e9}, {150e9, 600e9}, {100e9, 400e9}, {10e9, 40e9}},
+                   {"memory", 1LL << 34, {10e9, 25e9}, {9e9, 21e9}, {6e9, 14e9}, {8e9, 20e9}}};
+  return result;
+}
+
+TEST(MachineRoofline, LargestTimeIsTheBound) {
+  const Machine machine = made_up();
+  const auto flops = bound({.flops = 200e9, .global_bytes_read = 10e9, .local_bytes = 200e9}, machine, 1);
+  EXPECT_DOUBLE_EQ(flops.seconds, 2);
+  EXPECT_EQ(flops.limited_by, "flops");
+  const auto memory = bound({.flops = 200e9, .global_bytes_read = 30e9, .local_bytes = 200e9}, machine, 1);
+  EXPECT_DOUBLE_EQ(memory.seconds, 3);
+  EXPECT_EQ(memory.limited_by, "memory");
+  const auto local = bound({.flops = 200e9, .global_bytes_read = 30e9, .local_bytes = 800e9}, machine, 1);
+  EXPECT_DOUBLE_EQ(local.seconds, 4);
+  EXPECT_EQ(local.limited_by, "local memory");
+}
+
+TEST(MachineRoofline, NothingToDoTakesNoTime) {
+  const auto nothing = bound({}, made_up(), 1);
+  EXPECT_EQ(nothing.seconds, 0);
+  EXPECT_EQ(nothing.limited_by, "");
+}
+
+TEST(MachineRoofline, EffectiveFlopsDoNotEnter) {
+  EXPECT_EQ(bound({.flops = 1e9, .effective_flops = 9e9}, made_up(), 1).seconds, 0.01);
+}
+
+TEST(MachineRoofline, MemoryFollowsTheMixOfReadsAndWrites) {
+  const Machine machine = made_up();
+  const auto seconds = [&machine](double read, double written) {
+    return bound({.global_bytes_read = read, .global_bytes_written = written}, machine, 1).seconds;
+  };
+  EXPECT_DOUBLE_EQ(seconds(90e9, 0), 9);           // as read
+  EXPECT_DOUBLE_EQ(seconds(60e9, 30e9), 10);       // as triad
+  EXPECT_DOUBLE_EQ(seconds(40e9, 40e9), 10);       // as the better copy
+  EXPECT_DOUBLE_EQ(seconds(0, 80e9), 10);          // more writes than a copy: still as a copy
+  EXPECT_DOUBLE_EQ(seconds(75e9, 15e9), 90 / 9.5); // half way between read and triad
+}
+
+TEST(MachineRoofline, CoresInterpolateBetweenOneAndAll) {
+  const Machine machine = made_up();
+  EXPECT_DOUBLE_EQ(machine.peak_flops(1), 100e9);
+  EXPECT_DOUBLE_EQ(machine.peak_flops(2), 200e9);
+  EXPECT_DOUBLE_EQ(machine.peak_flops(4), 400e9);
+  EXPECT_DOUBLE_EQ(machine.peak_flops(9), 400e9);
+  EXPECT_DOUBLE_EQ(bound({.global_bytes_read = 25e9}, machine, 4).seconds, 1);
+}
+
+TEST(MachineRoofline, CountsAdd) {
+  Counts sum{1, 2, 3, 4, 5};
+  sum += {10, 20, 30, 40, 50};
+  EXPECT_EQ(sum, (Counts{11, 22, 33, 44, 55}));
+}
+
+TEST(MachineRecord, JsonRoundTripIsExact) {
+  Machine machine = made_up();
+  machine.peaks[0].fma.one_core = 1e10 / 3;
+  EXPECT_EQ(machine::from_json(machine::to_json(machine)), machine);
+}
+
+TEST(MachineRecord, SizesOfCachesAreRead) {
+  EXPECT_EQ(machine::parse_size("48K"), 49152);
+  EXPECT_EQ(machine::parse_size("2M"), 2097152);
+  EXPECT_EQ(machine::parse_size("512"), 512);
+  for (const char* wrong : {"", "K", "-1K", "3G", "3 K"}) EXPECT_EQ(machine::parse_size(wrong), 0) << wrong;
+  const auto sizes = machine::cache_sizes();
+  ASSERT_FALSE(sizes.empty());
+  EXPECT_TRUE(std::ranges::is_sorted(sizes));
+}
+
+TEST(MachineRecord, CpuTextOfIntelAndArmIsRead) {
+  const auto intel = device::parse_cpu("vendor_id\t: GenuineIntel\nmodel name\t: Xeon: 5\nflags\t\t: sse2 avx  avx2\n\n"
+                                       "model name\t: other\n");
+  EXPECT_EQ(intel.vendor, "GenuineIntel");
+  EXPECT_EQ(intel.model, "Xeon: 5");
+  EXPECT_EQ(intel.instruction_sets, (std::vector<std::string>{"avx", "avx2", "sse2"}));
+  EXPECT_TRUE(device::has_instruction_set(intel, "avx"));
+  EXPECT_FALSE(device::has_instruction_set(intel, "avx512f"));
+  const auto arm = device::parse_cpu("CPU implementer\t: 0x41\nFeatures\t: fp asimd sve\nCPU part\t: 0xd40\n");
+  EXPECT_EQ(arm.model, "0xd40");
+  EXPECT_TRUE(device::has_instruction_set(arm, "sve"));
+  EXPECT_TRUE(device::parse_cpu("").model.empty());
+}
+
+const machine::ProbeOptions quick{.cores = 2, .seconds = 0.2, .memory_bytes = 1 << 22};
+
+TEST(MachineProbe, MeasuresEveryRateOfThisMachine) {
+  const Machine machine = machine::probe(quick);
+  EXPECT_EQ(machine.cores, 2);
+  const auto expect_positive = [](const Rate& rate, const std::string& what) {
+    EXPECT_GT(rate.one_core, 0) << what;
+    EXPECT_GT(rate.all_cores, 0) << what;
+    EXPECT_LT(rate.all_cores, 1e15) << what; // a loop that the compiler removed would be faster
+    EXPECT_LT(rate.one_core, 1e13) << what;
+  };
+  ASSERT_GE(machine.peaks.size(), 2U);
+  for (const auto& peak : machine.peaks) {
+    expect_positive(peak.fma, "fma");
+    expect_positive(peak.add, "add");
+    expect_positive(peak.mul, "mul");
+  }
+  EXPECT_EQ(machine.peaks.front().bits, 64);
+  ASSERT_GE(machine.levels.size(), 2U);
+  for (const auto& level : machine.levels) {
+    EXPECT_GT(level.bytes, 0) << level.name;
+    for (const auto& rate : {level.read, level.triad, level.copy, level.streaming_copy})
+      expect_positive(rate, level.name);
+  }
+  EXPECT_EQ(machine.nearest_level().name, "L1");
+  EXPECT_EQ(machine.memory().name, "memory");
+}
+
+TEST(MachineProbe, RecordIsKeptAndMeasuredAgainWhenDamaged) {
+  const test::Folder folder;
+  const test::Environment cache("XDG_CACHE_HOME", folder.path().string());
+  const auto records = [&folder] {
+    std::vector<std::filesystem::path> result;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path() / "rafter"))
+      if (entry.path().extension() == ".json") result.push_back(entry.path());
+    return result;
+  };
+  const Machine first = machine::load_or_probe(quick);
+  ASSERT_EQ(records().size(), 1U);
+  EXPECT_EQ(machine::load_or_probe(quick), first); // two measurements would differ
+  std::ofstream(records()[0]) << "{\"model\": ";
+  const Machine again = machine::load_or_probe(quick);
+  EXPECT_EQ(again.model, first.model);
+  EXPECT_EQ(machine::load_or_probe(quick), again);
+}
+
+} // namespace
