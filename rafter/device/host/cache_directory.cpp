@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <mutex>
 #include <rafter/base/error.hpp>
 #include <rafter/base/log.hpp>
 #include <sys/stat.h>
@@ -32,11 +34,12 @@ public:
   ~PrivateTemporary() {
     std::error_code ignored;
     // A forked child must not remove what its parent uses.
-    if (owner_ == getpid() && !is_kept) fs::remove_all(path_, ignored);
+    if (is_mine() && !is_kept) fs::remove_all(path_, ignored);
   }
   PrivateTemporary(const PrivateTemporary&) = delete;
   PrivateTemporary& operator=(const PrivateTemporary&) = delete;
   const fs::path& path() const { return path_; }
+  bool is_mine() const { return owner_ == getpid(); }
   std::atomic<bool> is_kept = false;
 
 private:
@@ -44,9 +47,13 @@ private:
   pid_t owner_ = getpid();
 };
 
+/// The folder of this process; a forked child gets one of its own.
 PrivateTemporary& private_temporary() {
-  static PrivateTemporary instance;
-  return instance;
+  static std::mutex mutex;
+  static std::unique_ptr<PrivateTemporary> instance;
+  const std::scoped_lock lock(mutex);
+  if (!instance || !instance->is_mine()) instance = std::make_unique<PrivateTemporary>();
+  return *instance;
 }
 
 /// $XDG_CACHE_HOME/rafter or ~/.cache/rafter; "" without both. The specification ignores relative values.

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <rafter/base/error.hpp>
+#include <rafter/device/array.hpp>
+
+namespace {
+
+using namespace rafter;
+using device::Vector;
+
+const char* const source = R"(
+#include <stdint.h>
+void increment(void* const* a, int64_t begin, int64_t end) {
+  double* x = a[0];
+  for (int64_t i = begin; i < end; ++i) x[i] += 1;
+}
+void set(void* const* a, int64_t begin, int64_t end) {
+  double* x = a[0];
+  for (int64_t i = begin; i < end; ++i) x[i] = i;
+}
+void copy(void* const* a, int64_t begin, int64_t end) {
+  const double* x = a[0];
+  double* y = a[1];
+  for (int64_t i = begin; i < end; ++i) y[i] = x[i];
+}
+)";
+
+class Arrays : public testing::TestWithParam<const char*> {
+protected:
+  void run(const char* kernel_name, std::vector<device::Buffer*> arguments, std::int64_t size) const {
+    const auto kernel = program_->kernel(kernel_name);
+    const device::Task task{kernel.get(), arguments, 0, size};
+    device_->run({&task, 1})->wait();
+  }
+  std::shared_ptr<device::Device> device_ = device::make_device(GetParam(), 2);
+  std::shared_ptr<const device::Program> program_ = device_->compile(source);
+};
+
+TEST_P(Arrays, HostValuesReachKernelsAndComeBack) {
+  Vector x(device_, base::AlignedVector<double>{1, 2, 3});
+  for (int repeat = 1; repeat <= 3; ++repeat) {
+    run("increment", {x.device_write()}, 3);
+    EXPECT_EQ(x.host_read()[1], 2 + repeat);
+  }
+  x.host_write()[1] = 10;
+  run("increment", {x.device_write()}, 3);
+  EXPECT_EQ(x.host_read()[0], 5);
+  EXPECT_EQ(x.host_read()[1], 11);
+}
+
+TEST_P(Arrays, OverwriteNeedsNoOldValues) {
+  Vector x(device_, 5);
+  run("set", {x.device_overwrite()}, 5);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(x.host_read()[i], static_cast<double>(i));
+  for (auto& value : x.host_overwrite()) value = 7;
+  run("increment", {x.device_write()}, 5);
+  EXPECT_EQ(x.host_read()[4], 8);
+}
+
+TEST_P(Arrays, ReadingOnBothSidesKeepsBothValid) {
+  Vector x(device_, base::AlignedVector<double>{1, 2}), y(device_, 2);
+  run("copy", {x.device_read(), y.device_overwrite()}, 2);
+  EXPECT_EQ(x.host_read()[1], 2);
+  EXPECT_EQ(y.host_read()[1], 2);
+  run("copy", {y.device_read(), x.device_overwrite()}, 2);
+  EXPECT_EQ(x.host_read()[0], 1);
+}
+
+TEST_P(Arrays, MovedArraysKeepTheirValues) {
+  Vector x(device_, base::AlignedVector<double>{1, 2});
+  run("increment", {x.device_write()}, 2);
+  Vector y = std::move(x);
+  run("increment", {y.device_write()}, 2);
+  EXPECT_EQ(y.host_read()[0], 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Arrays, testing::Values("host", "checked"));
+
+TEST(CheckedDevice, SeparatesTheMemories) {
+  const auto device = device::make_device("checked");
+  Vector x(device, base::AlignedVector<double>{1, 2});
+  EXPECT_NE(x.device_read()->handle(), x.host_read().data());
+  x.host_write()[0] = 5;
+  EXPECT_EQ(static_cast<const double*>(x.device_read()->handle())[0], 5);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(x.device_read()->handle()) % 64, 0U);
+}
+
+TEST(CheckedDevice, FreshMemoryIsPoisoned) {
+  const auto device = device::make_device("checked");
+  for (const std::size_t bytes : {8U, 24U, 804U}) {
+    const auto buffer = device->allocate(bytes);
+    std::vector<float> single(bytes / 4);
+    buffer->copy_to_host(single.data(), bytes);
+    for (const float value : single) EXPECT_TRUE(std::isnan(value));
+    std::vector<double> values(bytes / 8);
+    buffer->copy_to_host(values.data(), values.size() * 8);
+    for (const double value : values) {
+      std::uint64_t bits;
+      std::memcpy(&bits, &value, 8);
+      EXPECT_TRUE(std::isnan(value));
+      EXPECT_EQ(bits & (1ULL << 51), 0U) << "quiet";
+    }
+  }
+  Vector x(device, 3);
+  x.device_overwrite(); // promised to be written, but is not
+  EXPECT_TRUE(std::isnan(x.host_read()[2]));
+}
+
+TEST(CheckedDevice, TasksRunInAShuffledButRepeatableOrder) {
+  const auto order = [] {
+    const auto device = device::make_device("checked");
+    const auto kernel = device
+                            ->compile("#include <stdint.h>\nvoid note(void* const* a, int64_t begin, int64_t end) {"
+                                      " double* x = a[0]; x[(int)++x[0]] = begin; }")
+                            ->kernel("note");
+    Vector x(device, base::AlignedVector<double>(51));
+    const std::vector<device::Buffer*> arguments{x.device_write()};
+    std::vector<device::Task> tasks;
+    for (int i = 0; i < 50; ++i) tasks.push_back({kernel.get(), arguments, i, i + 1});
+    device->run(tasks)->wait();
+    const auto values = x.host_read();
+    return std::vector<double>(values.begin() + 1, values.end());
+  };
+  const auto first = order();
+  EXPECT_EQ(order(), first);
+  EXPECT_FALSE(std::ranges::is_sorted(first));
+  auto sorted = first;
+  std::ranges::sort(sorted);
+  for (std::size_t i = 0; i < sorted.size(); ++i) EXPECT_EQ(sorted[i], static_cast<double>(i));
+}
+
+} // namespace

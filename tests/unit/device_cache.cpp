@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <functional>
+#include <rafter/base/error.hpp>
+#include <rafter/base/hash.hpp>
+#include <rafter/device/host/compiler.hpp>
+#include <rafter/device/host/host_device.hpp>
+#include <rafter/device/host/process.hpp>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "../support/device_folders.hpp"
+
+namespace {
+
+using namespace rafter;
+namespace fs = std::filesystem;
+using device::CacheDirectory;
+using device::ProgramCache;
+using test::Folder;
+
+std::string source_of(int value) {
+  return "#include <stdint.h>\nvoid set(void* const* a, int64_t b, int64_t e) { *(int*)a[0] = " +
+         std::to_string(value) + "; }";
+}
+
+/// What a program writes.
+int result_of(const device::Program& program) {
+  int value = 0;
+  void* arguments[] = {&value};
+  dynamic_cast<const device::HostKernel&>(*program.kernel("set")).entry()(arguments, 0, 1);
+  return value;
+}
+
+/// A compiler that notes every use of it but for questions about its version.
+class CountingCompiler {
+public:
+  CountingCompiler() {
+    std::ofstream(path()) << "#!/bin/sh\n[ \"$1\" = --version ] || echo used >> '" << folder_.path().string()
+                          << "/uses'\nexec " << device::find_program("gcc") << " \"$@\"\n";
+    fs::permissions(path(), fs::perms::owner_all);
+  }
+  device::CompileOptions options() const { return {.compiler = path().string()}; }
+  int uses() const {
+    std::ifstream file(folder_.path() / "uses");
+    int count = 0;
+    for (std::string line; std::getline(file, line);) ++count;
+    return count;
+  }
+
+private:
+  fs::path path() const { return folder_.path() / "counting-cc"; }
+  Folder folder_;
+};
+
+TEST(KernelCache, SecondProcessMemoryTakesTheFile) {
+  const Folder folder;
+  const CountingCompiler compiler;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    ProgramCache cache{CacheDirectory(folder.path())}; // forgets what the one before had in memory
+    EXPECT_EQ(result_of(*cache.program(source_of(5), compiler.options())), 5);
+  }
+  EXPECT_EQ(compiler.uses(), 1);
+}
+
+TEST(KernelCache, OneCacheGivesTheSameProgram) {
+  const Folder folder;
+  ProgramCache cache{CacheDirectory(folder.path())};
+  EXPECT_EQ(cache.program(source_of(1)), cache.program(source_of(1)));
+}
+
+TEST(KernelCache, NameDependsOnSourceFlagsAndCompiler) {
+  const Folder folder;
+  const CountingCompiler compiler;
+  const ProgramCache cache{CacheDirectory(folder.path())};
+  const std::vector<fs::path> files{
+      cache.file_of(source_of(1)), cache.file_of(source_of(2)), cache.file_of(source_of(1), {.flags = {"-DX"}}),
+      cache.file_of(source_of(1), {.flags = {"-DX", "-DY"}}), cache.file_of(source_of(1), compiler.options())};
+  for (std::size_t i = 0; i < files.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) EXPECT_NE(files[i], files[j]);
+  EXPECT_EQ(cache.file_of(source_of(1)), files[0]);
+}
+
+TEST(KernelCache, OnlyFinishedProgramsRemain) {
+  const Folder folder;
+  ProgramCache cache{CacheDirectory(folder.path())};
+  cache.program(source_of(1));
+  std::vector<fs::path> entries;
+  for (const auto& entry : fs::directory_iterator(folder.path())) entries.push_back(entry.path());
+  EXPECT_EQ(entries, std::vector{cache.file_of(source_of(1))});
+  struct stat status;
+  ASSERT_EQ(stat(entries[0].c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+}
+
+/// Each damage leaves a file that must not be used.
+class Damage : public testing::TestWithParam<std::function<std::string(std::string)>> {};
+
+TEST_P(Damage, IsNoticedAndRepaired) {
+  const Folder folder;
+  const CountingCompiler compiler;
+  const fs::path file = ProgramCache{CacheDirectory(folder.path())}.file_of(source_of(7), compiler.options());
+  ProgramCache{CacheDirectory(folder.path())}.program(source_of(7), compiler.options());
+  const std::string good = device::read_bytes(file);
+  const std::string bad = GetParam()(good);
+  ASSERT_NE(bad, good);
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bad;
+  ProgramCache cache{CacheDirectory(folder.path())};
+  EXPECT_EQ(result_of(*cache.program(source_of(7), compiler.options())), 7);
+  EXPECT_EQ(compiler.uses(), 2);
+}
+
+std::string flipped(std::string bytes, std::size_t position) {
+  bytes[position] = static_cast<char>(bytes[position] ^ 1);
+  return bytes;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Damage,
+                         testing::Values([](std::string) { return std::string(); },
+                                         [](std::string) { return std::string(5000, 'x'); },
+                                         [](std::string good) { return good.substr(0, good.size() / 2); },
+                                         [](std::string good) { return good.substr(0, good.size() - 1); },
+                                         [](std::string good) { return good + "x"; },
+                                         [](std::string good) { return flipped(good, good.size() / 2); },
+                                         [](std::string good) { return flipped(good, 0); },
+                                         [](std::string good) { return flipped(good, good.size() - 1); }));
+
+TEST(KernelCache, FileThatTheLoaderRefusesIsRebuilt) {
+  const Folder folder;
+  ProgramCache cache{CacheDirectory(folder.path())};
+  const std::string text = "not a library";
+  // A right checksum over wrong bytes, as an earlier fault could have left it.
+  std::ofstream(cache.file_of(source_of(3))) << text << "\nrafter checksum " << base::content_hash(text);
+  EXPECT_EQ(result_of(*cache.program(source_of(3))), 3);
+}
+
+TEST(KernelCache, ThreadsShareOneCompilation) {
+  const Folder folder;
+  const CountingCompiler compiler;
+  ProgramCache cache{CacheDirectory(folder.path())};
+  std::vector<int> results(8);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < results.size(); ++i)
+      threads.emplace_back([&cache, &results, &compiler, i] {
+        results[i] = result_of(*cache.program(source_of(static_cast<int>(i % 2)), compiler.options()));
+      });
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) EXPECT_EQ(results[i], static_cast<int>(i % 2));
+  EXPECT_EQ(compiler.uses(), 2);
+}
+
+TEST(KernelCache, ProcessesMayCompileTheSameAtOnce) {
+  const Folder folder;
+  std::vector<pid_t> children;
+  for (int child = 0; child < 4; ++child) {
+    const pid_t pid = fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) {
+      bool is_right = true;
+      try {
+        for (int value = 0; value < 3; ++value)
+          is_right =
+              is_right && result_of(*ProgramCache{CacheDirectory(folder.path())}.program(source_of(value))) == value;
+      } catch (...) {
+        is_right = false;
+      }
+      _exit(is_right ? 0 : 1);
+    }
+    children.push_back(pid);
+  }
+  for (const pid_t child : children) {
+    int status = 1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(folder.count(".so"), 3U);
+}
+
+TEST(KernelCache, FolderOfTheEnvironmentIsMadeForTheUserAlone) {
+  const Folder folder;
+  const test::Environment home("HOME", folder.path().string());
+  {
+    const test::Environment cache("XDG_CACHE_HOME", (folder.path() / "a" / "b").string());
+    EXPECT_EQ(CacheDirectory().path(), folder.path() / "a" / "b" / "rafter");
+  }
+  for (const auto& ignored :
+       {std::optional<std::string>(), std::optional<std::string>(""), std::optional<std::string>("relative")}) {
+    const test::Environment cache("XDG_CACHE_HOME", ignored);
+    const CacheDirectory directory;
+    EXPECT_EQ(directory.path(), folder.path() / ".cache" / "rafter");
+    EXPECT_FALSE(directory.is_private_temporary());
+    struct stat status;
+    ASSERT_EQ(stat(directory.path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0700U);
+  }
+}
+
+TEST(KernelCache, CompilersAreFoundInPathOnlyInAbsoluteFolders) {
+  const Folder folder;
+  const fs::path program = folder.path() / "gcc";
+  std::ofstream(program) << "#!/bin/sh\necho version one\necho more\n";
+  fs::permissions(program, fs::perms::owner_all);
+  const test::Environment path("PATH", "relative::" + folder.path().string());
+  EXPECT_EQ(device::find_program("gcc"), program.string());
+  EXPECT_EQ(device::find_compiler().path, program.string());
+  EXPECT_EQ(device::find_compiler().version, "version one");
+  EXPECT_EQ(device::find_program("clang"), "");
+}
+
+TEST(Processes, ResultsAreReported) {
+  const auto result = device::run_process({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(result.output, "out\nerr\n");
+  EXPECT_EQ(device::run_process({"/bin/sh", "-c", "kill -9 $$"}).signal, 9);
+  EXPECT_EQ(device::run_process({"/bin/echo", "a b", "$HOME;"}).output, "a b $HOME;\n");
+  EXPECT_EQ(device::run_process({"/bin/sh", "-c", "head -c 3000000 /dev/zero"}).output.size(), 1U << 20);
+}
+
+} // namespace
