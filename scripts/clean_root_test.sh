@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs README's two commands in a Debian 12 root that holds nothing but git: scripts/clean_root_test.sh [-k] [FOLDER] [-- COMMAND...]
+# The root is made in FOLDER (default: a new one under /tmp) and removed afterwards unless -k is given; with -k a root that is
+# already there is used again. COMMAND is run instead of the two. Needs root and debootstrap. Mirror, apt configuration,
+# certificates and proxies are those of the host, so that it works behind a local mirror. The committed state is tested.
+set -euo pipefail
+
+source=$(dirname "$(dirname "$(readlink -f "$0")")")
+keep=no
+if [ "${1:-}" = -k ]; then
+  keep=yes
+  shift
+fi
+if [ $# -gt 0 ] && [ "$1" != -- ]; then
+  target=$1
+  shift
+else
+  target=$(mktemp -d /tmp/rafter-root.XXXXXX)
+fi
+[ "${1:-}" != -- ] || shift
+
+[ "$(id -u)" -eq 0 ] || { echo "clean_root_test.sh: must be root (debootstrap, chroot)" >&2; exit 3; }
+command -v debootstrap >/dev/null || { echo "clean_root_test.sh: debootstrap is missing (apt-get install debootstrap)" >&2; exit 3; }
+
+cleanup() {
+  if mountpoint -q "$target/proc"; then umount "$target/proc"; fi
+  [ "$keep" = yes ] || rm -rf --one-file-system "$target"
+}
+trap cleanup EXIT
+
+# The host's first Debian archive, of either form of apt's sources.
+mirror() {
+  apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 2>/dev/null |
+    awk '$3 == "main" && $1 ~ /debian\/?$/ { print $1; exit }'
+}
+
+copy_from_host() {
+  local path
+  for path in "$@"; do
+    [ -e "$path" ] || continue
+    mkdir -p "$target$(dirname "$path")"
+    rm -rf "${target:?}$path"
+    cp -aL "$path" "$target$path"
+  done
+}
+
+step() {
+  local begin=$SECONDS
+  echo "== $1"
+  shift
+  "$@"
+  echo "== done in $((SECONDS - begin)) s"
+}
+
+in_root() {
+  local variables=(HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM="${TERM:-dumb}" LC_ALL=C.UTF-8) name
+  for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY; do
+    [ -z "${!name:-}" ] || variables+=("$name=${!name}")
+  done
+  chroot "$target" env -i "${variables[@]}" bash -ec "cd /root/rafter; $*"
+}
+
+make_root() {
+  local from
+  from=$(mirror)
+  [ -n "$from" ] || { echo "clean_root_test.sh: the host's apt knows no Debian archive (apt-get update?)" >&2; exit 3; }
+  debootstrap --variant=minbase --include=git,ca-certificates bookworm "$target" "$from" >"$target.log" 2>&1 ||
+    { tail -n 20 "$target.log" >&2; exit 3; }
+  rm -f "$target.log"
+}
+
+configure_root() {
+  copy_from_host /etc/resolv.conf /etc/hosts /etc/ssl/certs /usr/local/share/ca-certificates
+  rm -f "$target"/etc/apt/sources.list
+  printf 'deb %s bookworm main\n' "$(mirror)" >"$target/etc/apt/sources.list"
+  # Proxies, certificates, retries; not the host's hooks, which name programs that a bare root does not have.
+  apt-config dump 2>/dev/null | grep -E '^Acquire::(http|https|ForceIPv4|Retries|Check-)' >"$target/etc/apt/apt.conf.d/90host" || true
+  # /dev is the small static one of debootstrap: nothing of the host is within reach of the removal afterwards.
+  mountpoint -q "$target/proc" || mount -t proc proc "$target/proc"
+}
+
+if [ ! -x "$target/usr/bin/git" ]; then step "Debian 12 root in $target" make_root; fi
+configure_root
+rm -rf "$target/root/rafter"
+git clone -q "$source" "$target/root/rafter"
+if [ $# -gt 0 ]; then
+  step "$*" in_root "$*"
+else
+  step "./rafter.sh demo" in_root "./rafter.sh demo"
+  step "./rafter.sh test" in_root "./rafter.sh test"
+  step "./rafter.sh demo, nothing to install or build" in_root "./rafter.sh demo"
+fi
