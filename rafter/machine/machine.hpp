@@ -57,7 +57,8 @@ struct ProbeOptions {
   int cores = 0;        ///< 0: all that the process may use
   double seconds = 2.5; ///< roughly, without compiling
   std::int64_t memory_bytes =
-      0; ///< of the block that is streamed from memory; 0: four times the last cache, within reason
+      0;                 ///< of the block that is streamed from memory; 0: four times the last cache, within reason
+  bool is_fresh = false; ///< load_or_probe measures even when a record is kept, and replaces it
 };
 
 /// Measures this machine with kernels compiled for it. Throws EnvironmentError without a compiler.

@@ -188,8 +188,8 @@ Machine load_or_probe(const ProbeOptions& options) {
   const device::CacheDirectory directory;
   const std::filesystem::path file = record_file(directory, cores);
   try {
-    Machine machine = from_json(device::read_bytes(file));
-    if (machine.cores == cores) return machine;
+    if (!options.is_fresh)
+      if (Machine machine = from_json(device::read_bytes(file)); machine.cores == cores) return machine;
   } catch (const base::Error&) {
     // No record, or a damaged one: measured again below.
   }

@@ -153,6 +153,11 @@ TEST(MachineProbe, RecordIsKeptAndMeasuredAgainWhenDamaged) {
   const Machine again = machine::load_or_probe(quick);
   EXPECT_EQ(again.model, first.model);
   EXPECT_EQ(machine::load_or_probe(quick), again);
+  machine::ProbeOptions fresh = quick;
+  fresh.is_fresh = true;
+  const Machine replaced = machine::load_or_probe(fresh);
+  EXPECT_NE(replaced, again);
+  EXPECT_EQ(machine::load_or_probe(quick), replaced);
 }
 
 } // namespace
