@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+
+#include "commands.hpp"
+
+namespace rafter::app {
+namespace {
+
+/// A suite of benchmarks: one line here and one function, in a file of its own.
+struct Suite {
+  std::string_view name, description;
+  int (*run)(std::span<const std::string> arguments);
+};
+
+constexpr std::array<Suite, 0> suites{};
+
+std::vector<std::string> suite_names() {
+  std::vector<std::string> names;
+  for (const auto& suite : suites) names.emplace_back(suite.name);
+  return names;
+}
+
+} // namespace
+
+int run_bench(const BenchOptions& options) {
+  const auto names = suite_names();
+  if (names.empty()) throw base::InputError("rafter bench: not available in this version: there are no suites yet");
+  for (const auto& suite : suites)
+    if (suite.name == options.suite) return suite.run(options.arguments);
+  throw base::InputError(fmt::format("rafter bench: unknown suite '{}'{}; available: {}", options.suite,
+                                     base::suggestion(options.suite, names), base::join(names, ", ")));
+}
+
+} // namespace rafter::app

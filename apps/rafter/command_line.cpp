@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "command_line.hpp"
+
+#include <algorithm>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+
+namespace rafter::app {
+namespace {
+
+constexpr int max_threads = 4096;
+constexpr int max_refinements = 10;
+
+void add_problem_options(CLI::App& command, ProblemOptions& options) {
+  command.add_option("problem", options.file, "problem file (TOML)")->required()->type_name("FILE");
+  command.add_option("--set", options.overrides, "set a key of the problem file, as in fields.u.degree=3; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  command.add_option("--device", options.device, "where kernels run: host or checked")->capture_default_str();
+  command.add_option("--threads", options.threads, "threads; 0: all cores")
+      ->check(CLI::Range(0, max_threads))
+      ->capture_default_str()
+      ->type_name("N");
+  command.add_option("--plan", options.plan, "plan of the cell kernels, as `rafter kernel` prints it")
+      ->type_name("TEXT");
+}
+
+/// The parser and what it fills.
+class CommandLine {
+public:
+  CommandLine() {
+    app_.require_subcommand(1);
+    app_.set_version_flag("--version", "rafter " RAFTER_VERSION);
+    app_.set_help_flag("-h,--help", "print this help");
+    add_solve();
+    add_kernel();
+    add_mesh();
+    add_machine();
+    app_.add_subcommand("doctor", "what works on this machine, what is missing and how to get it")->callback([this] {
+      code_ = run_doctor();
+    });
+    add_bench();
+    add_tune();
+  }
+
+  int run(std::vector<std::string> arguments) {
+    require_known_command(arguments);
+    std::reverse(arguments.begin(), arguments.end()); // as CLI11 takes them
+    try {
+      app_.parse(std::move(arguments));
+    } catch (const CLI::Success& question) { // help and version
+      app_.exit(question);
+      return exit_done;
+    } catch (const CLI::ParseError& error) {
+      throw base::InputError(explained(error));
+    }
+    return code_;
+  }
+
+private:
+  void add_solve() {
+    auto* command = app_.add_subcommand("solve", "solve a problem");
+    add_problem_options(*command, solve_.problem);
+    command->add_option("--json", solve_.json, "write the report as JSON")->type_name("FILE");
+    command->callback([this] { code_ = run_solve(solve_); });
+  }
+  void add_kernel() {
+    auto* command = app_.add_subcommand("kernel", "what was chosen for a problem's kernels, why, and what it costs");
+    add_problem_options(*command, kernel_.problem);
+    command->add_flag("--source", kernel_.has_source, "print the generated text");
+    command->add_flag("--tensor-program", kernel_.has_tensor_program, "print the tensor programs");
+    command->add_flag("--loop-program", kernel_.has_loop_program, "print the loop programs");
+    command->callback([this] { code_ = run_kernel(kernel_); });
+  }
+  void add_mesh() {
+    auto* command = app_.add_subcommand("mesh", "what is in a mesh file; refine and convert it");
+    command->add_option("file", mesh_.file, "mesh (.msh, .mesh)")->required()->type_name("FILE");
+    command->add_option("--refine", mesh_.refine, "uniform refinements")
+        ->check(CLI::Range(0, max_refinements))
+        ->type_name("N");
+    command->add_option("--write", mesh_.output, "write the mesh (.msh, .mesh)")->type_name("FILE");
+    command->add_flag("--json", mesh_.is_json, "print JSON");
+    command->callback([this] { code_ = run_mesh(mesh_); });
+  }
+  void add_machine() {
+    auto* command = app_.add_subcommand("machine", "this machine's ceilings, measured");
+    command->add_flag("--json", machine_.is_json, "print JSON");
+    command->add_flag("--fresh", machine_.is_fresh, "measure again instead of using the remembered figures");
+    command->callback([this] { code_ = run_machine(machine_); });
+  }
+  void add_bench() {
+    auto* command = app_.add_subcommand("bench", "run a benchmark suite");
+    command->add_option("suite", bench_.suite, "name of the suite; none: list them");
+    command->prefix_command(); // the rest belongs to the suite
+    command->callback([this, command] {
+      bench_.arguments = command->remaining();
+      code_ = run_bench(bench_);
+    });
+  }
+  void add_tune() {
+    auto* command = app_.add_subcommand("tune", "measure plans for a problem's kernels and remember the best");
+    add_problem_options(*command, tune_);
+    command->callback([this] { code_ = run_tune(tune_); });
+  }
+
+  std::vector<std::string> command_names() const {
+    std::vector<std::string> names;
+    for (const auto* command : app_.get_subcommands({})) names.push_back(command->get_name());
+    return names;
+  }
+  void require_known_command(const std::vector<std::string>& arguments) const {
+    const auto names = command_names();
+    const auto accepted = fmt::format("accepted: {} (see rafter --help)", base::join(names, ", "));
+    if (arguments.empty()) throw base::InputError("no command given; " + accepted);
+    const auto& first = arguments[0];
+    if (first.starts_with("-") || std::find(names.begin(), names.end(), first) != names.end()) return;
+    throw base::InputError(fmt::format("unknown command '{}'{}; {}", first, base::suggestion(first, names), accepted));
+  }
+
+  /// CLI11's message, with the nearest option for one that is unknown and where to read more.
+  std::string explained(const CLI::ParseError& error) const {
+    std::string text = error.what();
+    std::string name = "rafter";
+    for (const auto* command : app_.get_subcommands()) {
+      name += " " + command->get_name();
+      std::vector<std::string> known;
+      for (const auto* option : command->get_options()) known.push_back(option->get_name());
+      for (const auto& word : command->remaining())
+        if (word.starts_with("-")) text += base::suggestion(word.substr(0, word.find('=')), known);
+    }
+    return fmt::format("{}: {} (see {} --help)", name, text, name);
+  }
+
+  CLI::App app_{"Rafter solves partial differential equations: a weak form and a mesh in, a solution out.", "rafter"};
+  int code_ = exit_done;
+  SolveOptions solve_;
+  KernelOptions kernel_;
+  MeshOptions mesh_;
+  MachineOptions machine_;
+  BenchOptions bench_;
+  ProblemOptions tune_;
+};
+
+} // namespace
+
+int run_command_line(const std::vector<std::string>& arguments) { return CommandLine().run(arguments); }
+
+} // namespace rafter::app

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "console.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace rafter::app {
+namespace {
+
+constexpr int bar_width = 30;
+constexpr std::chrono::milliseconds terminal_period{100}, line_period{5000};
+
+/// How far the residual has come on its way to rtol, 0 to 1, on a logarithmic scale.
+double fraction(double residual, double rtol) {
+  if (!(residual > 0) || !(rtol > 0) || rtol >= 1) return residual > 0 ? 0 : 1;
+  return std::clamp(std::log(residual) / std::log(rtol), 0.0, 1.0);
+}
+
+std::string bar(double share) {
+  const int filled = static_cast<int>(std::lround(share * bar_width));
+  std::string text;
+  for (int i = 0; i < bar_width; ++i) text += i < filled ? '#' : '.';
+  return text;
+}
+
+} // namespace
+
+Console::Console() : is_terminal_(::isatty(STDERR_FILENO) == 1), last_shown_(Clock::now()) {}
+
+void Console::show(const std::string& line) {
+  fmt::print(stderr, "\r\033[K{}", line);
+  std::fflush(stderr);
+  is_shown_ = true;
+}
+
+void Console::clear() {
+  if (!is_shown_) return;
+  fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+  is_shown_ = false;
+}
+
+void Console::event(const std::string& text) {
+  if (is_terminal_)
+    show(text);
+  else
+    fmt::print(stderr, "{}\n", text);
+}
+
+void Console::iteration(int number, double relative_residual, double rtol) {
+  const auto now = Clock::now();
+  if (now - last_shown_ < (is_terminal_ ? terminal_period : line_period)) return;
+  last_shown_ = now;
+  const auto text = fmt::format("iteration {}, relative residual {:.2e}", number, relative_residual);
+  if (is_terminal_)
+    show(fmt::format("solve [{}] {}", bar(fraction(relative_residual, rtol)), text));
+  else
+    fmt::print(stderr, "solve: {}\n", text);
+}
+
+} // namespace rafter::app

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <chrono>
+#include <string>
+
+namespace rafter::app {
+
+/// What a run says while it works, on standard error: on a terminal one line that is rewritten (a bar while a solver
+/// iterates), otherwise one line per event.
+class Console {
+public:
+  Console();
+  ~Console() { clear(); }
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
+
+  void event(const std::string& text);
+  /// Iteration of a solver that goes for the relative residual `rtol`.
+  void iteration(int number, double relative_residual, double rtol);
+  /// Removes the line of a terminal.
+  void clear();
+
+private:
+  using Clock = std::chrono::steady_clock;
+  void show(const std::string& line);
+  bool is_terminal_ = false, is_shown_ = false;
+  Clock::time_point last_shown_;
+};
+
+} // namespace rafter::app

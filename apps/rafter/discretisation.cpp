@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "discretisation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/mesh/limits.hpp>
+
+namespace rafter::app {
+namespace {
+
+/// Faces of one shape: inner ones have two cells, outer ones one.
+double count_faces(const mesh::Mesh& mesh, element::Shape face_shape) {
+  double sides = 0;
+  const auto count_side = [&](element::Shape cell, int facet, double times) {
+    if (element::facet_shape(cell, facet) == face_shape) sides += times;
+  };
+  for (const auto& group : mesh.groups)
+    for (int f = 0; f < element::num_facets(group.shape); ++f) count_side(group.shape, f, group.num_cells());
+  for (const auto& facet : mesh.topology().exterior_facets)
+    count_side(mesh.groups[static_cast<std::size_t>(facet.group)].shape, facet.facet, 1);
+  return sides / 2;
+}
+
+double interior_dofs(const io::Field& field, element::Shape shape) {
+  const auto element = element::make_element(field.family, shape, field.degree);
+  return static_cast<double>(element->entity_dofs(element::dimension(shape), 0).size());
+}
+
+/// Scalar unknowns of one component.
+double count_nodes(const io::Field& field, const mesh::Mesh& mesh) {
+  const auto& topology = mesh.topology();
+  double count = topology.num_vertices;
+  if (mesh.tdim > 1) count += topology.num_edges * interior_dofs(field, element::Shape::interval);
+  if (mesh.tdim > 2)
+    for (const auto shape : {element::Shape::triangle, element::Shape::quadrilateral})
+      count += count_faces(mesh, shape) * interior_dofs(field, shape);
+  for (const auto& group : mesh.groups) count += group.num_cells() * interior_dofs(field, group.shape);
+  return count;
+}
+
+/// Vectors of the length of the system that a solve keeps: solution, right-hand side, diagonal, boundary values and
+/// what the method needs.
+double num_vectors(const solvers::SolverOptions& options) {
+  constexpr double common = 6, conjugate_gradients = 4;
+  if (options.method != "gmres") return common + conjugate_gradients;
+  return common + std::min(options.restart, options.control.max_iterations) + 1;
+}
+
+} // namespace
+
+std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem) {
+  const auto& source = problem.mesh;
+  auto result = source.box ? mesh::make_box(*source.box) : mesh::read_mesh(source.file);
+  if (source.refine > 0) {
+    require_valid(result); // in terms of the cells of the file
+    result = result.refined(source.refine);
+  }
+  require_valid(result);
+  return std::make_shared<const mesh::Mesh>(std::move(result));
+}
+
+double count_unknowns(const io::Problem& problem, const mesh::Mesh& mesh) {
+  double count = 0;
+  for (const auto& field : problem.fields) count += field.num_components() * count_nodes(field, mesh);
+  return count;
+}
+
+double estimate_bytes(const io::Problem& problem, const mesh::Mesh& mesh, const mesh::CellBatches& batches) {
+  constexpr double real_bytes = sizeof(double), bytes_per_run = 8;
+  double bytes = real_bytes * num_vectors(problem.solver) * count_unknowns(problem, mesh);
+  const double points_per_direction = problem.max_degree() + 1;
+  for (const auto& block : batches.blocks) {
+    const int dim = element::dimension(block.shape);
+    double runs = 0;
+    for (int d = 0; d < dim; ++d) runs += element::num_entities(block.shape, d);
+    bytes += block.num_cells * runs * bytes_per_run * static_cast<double>(problem.fields.size());
+    // Metric terms at every point; half the points of a tensor rule on the other shapes, where rules are smaller.
+    const double points = std::pow(points_per_direction, dim) * (element::is_tensor(block.shape) ? 1.0 : 0.5);
+    if (block.map != mesh::MapKind::affine) bytes += block.num_cells * points * real_bytes * dim * (dim + 1) / 2;
+  }
+  return bytes;
+}
+
+op::System make_system(const io::Problem& problem, const std::shared_ptr<const mesh::Mesh>& mesh, int lanes) {
+  const auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh, {.lanes = lanes}));
+  const double needed = estimate_bytes(problem, *mesh, *batches), available = mesh::available_memory_bytes();
+  if (needed > available)
+    throw base::InputError(fmt::format("{}: the problem has {:.4g} unknowns on {} cells and needs about {:.1f} GB of "
+                                       "memory; this machine has {:.1f} GB: refine less or lower the degree",
+                                       problem.source, count_unknowns(problem, *mesh), mesh->num_cells(), 1e-9 * needed,
+                                       1e-9 * available));
+  std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
+  for (const auto& field : problem.fields)
+    spaces.push_back(space::FunctionSpace::make(
+        mesh, batches,
+        {.family = field.family, .degree = field.degree, .components = field.components, .name = field.name}));
+  return op::make_system(std::move(spaces));
+}
+
+std::vector<std::pair<std::string, std::int64_t>> cells_per_shape(const mesh::Mesh& mesh) {
+  std::vector<std::pair<std::string, std::int64_t>> counts;
+  for (const auto& group : mesh.groups) {
+    const std::string name(element::name(group.shape));
+    const auto found =
+        std::find_if(counts.begin(), counts.end(), [&](const auto& entry) { return entry.first == name; });
+    if (found != counts.end())
+      found->second += group.num_cells();
+    else
+      counts.emplace_back(name, group.num_cells());
+  }
+  return counts;
+}
+
+} // namespace rafter::app

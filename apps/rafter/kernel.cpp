@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+#include <rafter/machine/roofline.hpp>
+#include <rafter/report/report.hpp>
+#include <rafter/schedule/plan.hpp>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "measurement.hpp"
+#include "problem_solver.hpp"
+
+namespace rafter::app {
+namespace {
+
+std::string time_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", 1e3 * seconds);
+  return fmt::format("{:.3g} us", 1e6 * seconds);
+}
+
+std::string candidates_text(const op::KernelInfo& info) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& choice : info.candidates) {
+    const std::string name(kernel::name(choice.recipe));
+    rows.push_back({choice.recipe == info.plan.recipe ? name + " *" : name,
+                    time_text(choice.seconds_per_cell * static_cast<double>(info.num_cells)),
+                    fmt::format("{:g}", choice.cost.point_flops), fmt::format("{:g}", choice.cost.point_words),
+                    fmt::format("{:g}", choice.cost.cell_flops), fmt::format("{:g}", choice.cost.cell_words)});
+  }
+  return report::format_table(std::vector<std::string>{"recipe (* chosen)", "predicted, point stage", "flops/point",
+                                                       "words/point", "flops/cell", "words/cell"},
+                              rows, std::vector<std::size_t>{1, 2, 3, 4, 5});
+}
+
+void print_kernel(const op::KernelInfo& info, const KernelOptions& options) {
+  fmt::print("\n{}\n", info.name);
+  fmt::print("  cells: {} in {} batches\n", info.num_cells, info.num_batches);
+  fmt::print("  quadrature: {}\n", info.quadrature);
+  fmt::print("  plan: {}\n", schedule::to_string(info.plan));
+  fmt::print("  flops: {:.4g} per cell ({:.4g} of the algorithm alone)\n",
+             info.counts.flops / static_cast<double>(info.num_cells),
+             info.counts.effective_flops / static_cast<double>(info.num_cells));
+  if (!info.candidates.empty()) fmt::print("{}", candidates_text(info));
+  if (options.has_tensor_program) fmt::print("\ntensor program:\n{}\n", info.tensor_program);
+  if (options.has_loop_program) fmt::print("\nloop program:\n{}\n", info.loop_program);
+  if (options.has_source) fmt::print("\nsource:\n{}\n", info.source);
+}
+
+/// All kernels of one form, and what they cost together.
+void print_kernels(const op::FormKernels& kernels, const report::OperatorReport& report, std::int64_t dofs,
+                   const KernelOptions& options) {
+  const auto counts = kernels.counts();
+  const auto unknowns = static_cast<double>(dofs);
+  fmt::print("{}\n", report.name);
+  fmt::print("  {:.4g} flops and {:.4g} bytes per unknown\n", counts.flops / unknowns,
+             (counts.global_bytes_read + counts.global_bytes_written) / unknowns);
+  fmt::print(
+      "  roofline bound {} (limited by {}), measured {}: {:.1f} % of the roofline, {:.4g} MDoF/s, {:.3g} GFLOP/s, "
+      "{:.3g} GB/s\n",
+      time_text(report.bound_seconds), report.limited_by.empty() ? "nothing" : report.limited_by,
+      time_text(report.seconds), 100 * report.share, 1e-6 * report.dofs_per_second, report.gflops,
+      report.gbytes_per_second);
+  for (const auto& info : kernels.info()) print_kernel(info, options);
+}
+
+} // namespace
+
+int run_kernel(const KernelOptions& options) {
+  auto problem = io::read_problem(options.problem.file, options.problem.overrides);
+  problem.output.file.clear(); // nothing is solved
+  Phases phases;
+  const PreparedProblem prepared(
+      problem, {.device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan}, {},
+      phases);
+  const auto& A = prepared.operator_a();
+  print_kernels(A.kernels(), report_operator(A, prepared.machine()), A.size(), options);
+  if (const auto* L = prepared.linear_form()) {
+    fmt::print("\n");
+    print_kernels(L->kernels(), report_linear_form(*L, prepared.system(), prepared.machine()), A.size(), options);
+  }
+  return exit_done;
+}
+
+} // namespace rafter::app

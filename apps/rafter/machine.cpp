@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+#include <rafter/base/text.hpp>
+#include <rafter/machine/machine.hpp>
+#include <rafter/report/report.hpp>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+
+namespace rafter::app {
+namespace {
+
+std::string giga(double value) { return fmt::format("{:.1f}", 1e-9 * value); }
+
+std::string size_text(std::int64_t bytes) {
+  const auto size = static_cast<double>(bytes);
+  if (size >= 1024.0 * 1024 * 1024) return fmt::format("{:.3g} GiB", size / (1024.0 * 1024 * 1024));
+  if (size >= 1024.0 * 1024) return fmt::format("{:.3g} MiB", size / (1024.0 * 1024));
+  return fmt::format("{:.3g} KiB", size / 1024);
+}
+
+std::string peaks_text(const machine::Machine& machine) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& peak : machine.peaks)
+    rows.push_back({peak.bits == 64 ? "scalar" : fmt::format("{} bits", peak.bits), giga(peak.fma.one_core),
+                    giga(peak.fma.all_cores), giga(peak.add.all_cores), giga(peak.mul.all_cores)});
+  return report::format_table(
+      std::vector<std::string>{"GFLOP/s", "fma, one core", "fma, all cores", "add, all cores", "mul, all cores"}, rows,
+      std::vector<std::size_t>{1, 2, 3, 4});
+}
+
+std::string levels_text(const machine::Machine& machine) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& level : machine.levels)
+    rows.push_back({level.name, size_text(level.bytes), giga(level.read.one_core), giga(level.read.all_cores),
+                    giga(level.triad.one_core), giga(level.triad.all_cores), giga(level.copy.all_cores),
+                    giga(level.streaming_copy.all_cores)});
+  return report::format_table(std::vector<std::string>{"GB/s", "size", "read, one core", "read, all", "triad, one core",
+                                                       "triad, all", "copy, all", "streaming copy, all"},
+                              rows, std::vector<std::size_t>{1, 2, 3, 4, 5, 6, 7});
+}
+
+} // namespace
+
+int run_machine(const MachineOptions& options) {
+  const auto machine = options.is_fresh ? machine::probe() : machine::load_or_probe();
+  if (options.is_json) {
+    fmt::print("{}\n", base::trimmed(machine::to_json(machine)));
+    return exit_done;
+  }
+  fmt::print("{} ({}), {} cores\n", machine.model, machine.vendor, machine.cores);
+  fmt::print("instruction sets: {}\n\n", base::join(machine.instruction_sets, " "));
+  fmt::print("{}\n{}", peaks_text(machine), levels_text(machine));
+  return exit_done;
+}
+
+} // namespace rafter::app

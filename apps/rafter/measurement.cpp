@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "measurement.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include <rafter/base/text.hpp>
+#include <rafter/machine/roofline.hpp>
+#include <rafter/schedule/plan.hpp>
+
+namespace rafter::app {
+namespace {
+
+constexpr double timing_seconds = 0.15; ///< of a timing loop
+constexpr std::int64_t enough_applications = 10;
+
+} // namespace
+
+double median_seconds(const std::function<void()>& call, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::size_t fewest = 3, most = 1000;
+  std::vector<double> times;
+  const auto begin = Clock::now();
+  const auto elapsed = [&](Clock::time_point since) {
+    return std::chrono::duration<double>(Clock::now() - since).count();
+  };
+  while (times.size() < fewest || (times.size() < most && elapsed(begin) < seconds)) {
+    const auto start = Clock::now();
+    call();
+    times.push_back(elapsed(start));
+  }
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+std::string plans_text(const op::FormKernels& kernels) {
+  std::vector<std::string> plans;
+  for (const auto& info : kernels.info()) {
+    auto plan = schedule::to_string(info.plan);
+    if (std::find(plans.begin(), plans.end(), plan) == plans.end()) plans.push_back(std::move(plan));
+  }
+  return base::join(plans, "; ");
+}
+
+report::OperatorReport report_kernels(const std::string& name, const op::FormKernels& kernels, std::int64_t dofs,
+                                      double seconds, const machine::Machine& machine) {
+  const auto counts = kernels.counts();
+  const auto bound = machine::bound(counts, machine, kernels.device()->num_threads());
+  report::OperatorReport report{.name = name, .plan = plans_text(kernels)};
+  report.seconds = seconds;
+  report.bound_seconds = bound.seconds;
+  report.limited_by = bound.limited_by == "flops" ? "compute" : bound.limited_by;
+  if (!(seconds > 0)) return report;
+  report.dofs_per_second = static_cast<double>(dofs) / seconds;
+  report.gflops = 1e-9 * counts.flops / seconds;
+  report.gbytes_per_second = 1e-9 * (counts.global_bytes_read + counts.global_bytes_written) / seconds;
+  report.share = bound.seconds / seconds;
+  return report;
+}
+
+report::OperatorReport report_operator(const op::Operator& A, const machine::Machine& machine) {
+  const auto usage = A.usage();
+  double seconds = usage.seconds / static_cast<double>(std::max<std::int64_t>(usage.applications, 1));
+  if (usage.applications < enough_applications || usage.seconds < timing_seconds) {
+    const auto x = A.make_vector();
+    auto y = A.make_vector();
+    seconds = median_seconds([&] { A.apply(x, y); }, timing_seconds);
+  }
+  return report_kernels("apply", A.kernels(), A.size(), seconds, machine);
+}
+
+report::OperatorReport report_linear_form(const op::LinearForm& L, const op::System& system,
+                                          const machine::Machine& machine) {
+  op::Vector b(L.kernels().device(), static_cast<std::size_t>(system.size()));
+  const double seconds = median_seconds([&] { L.assemble(b); }, timing_seconds / 3);
+  return report_kernels("right-hand side", L.kernels(), system.size(), seconds, machine);
+}
+
+report::MachineReport report_machine(const machine::Machine& machine, int threads) {
+  return {.name = machine.model,
+          .threads = threads,
+          .gflops = 1e-9 * machine.peak_flops(threads),
+          .gbytes_per_second = 1e-9 * machine.rate(machine.memory().triad, threads)};
+}
+
+} // namespace rafter::app

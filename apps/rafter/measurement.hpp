@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <functional>
+#include <string>
+
+#include <rafter/machine/machine.hpp>
+#include <rafter/operator/operator.hpp>
+#include <rafter/report/report.hpp>
+
+/// How fast operators run, against the roofline of the machine.
+namespace rafter::app {
+
+/// Median of the seconds of one call: calls until `seconds` have passed, three at least.
+double median_seconds(const std::function<void()>& call, double seconds);
+
+/// The plans of the kernels, each once, in one line.
+std::string plans_text(const op::FormKernels& kernels);
+
+/// Report of something with these kernels on `dofs` unknowns that takes `seconds` per run.
+report::OperatorReport report_kernels(const std::string& name, const op::FormKernels& kernels, std::int64_t dofs,
+                                      double seconds, const machine::Machine& machine);
+
+/// Report of an operator: from its use in the solve, or timed now where that was too short to tell.
+report::OperatorReport report_operator(const op::Operator& A, const machine::Machine& machine);
+
+/// Report of a linear form, timed now.
+report::OperatorReport report_linear_form(const op::LinearForm& L, const op::System& system,
+                                          const machine::Machine& machine);
+
+report::MachineReport report_machine(const machine::Machine& machine, int threads);
+
+} // namespace rafter::app

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <rafter/mesh/describe.hpp>
+#include <rafter/mesh/mesh.hpp>
+#include <rafter/report/report.hpp>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+
+namespace rafter::app {
+namespace {
+
+struct TagCount {
+  std::int64_t count = 0;
+  std::vector<std::string> names;
+};
+using TagCounts = std::map<std::int32_t, TagCount>; ///< by tag; 0: untagged
+
+TagCounts count_tags(const mesh::Mesh& mesh, int dim) {
+  TagCounts result;
+  if (dim == mesh.tdim) {
+    for (const auto& group : mesh.groups)
+      for (const auto tag : group.tags) ++result[tag].count;
+  } else {
+    for (const auto tag : mesh.topology().exterior_tags) ++result[tag].count;
+  }
+  for (const auto& [name, place] : mesh.tag_names)
+    if (place.first == dim) result[place.second].names.push_back(name);
+  return result;
+}
+
+/// Everything that the command tells, found out once.
+struct Summary {
+  const mesh::Mesh& mesh;
+  mesh::ValidityReport validity;
+  std::vector<double> lower, upper; ///< of the geometry nodes, shape (gdim)
+  TagCounts cell_tags, facet_tags;
+
+  explicit Summary(const mesh::Mesh& of)
+      : mesh(of), validity(mesh::check_validity(of)), cell_tags(count_tags(of, of.tdim)),
+        facet_tags(count_tags(of, of.tdim - 1)) {
+    const auto dim = static_cast<std::size_t>(of.gdim);
+    lower.assign(of.points.begin(), of.points.begin() + of.gdim);
+    upper = lower;
+    for (std::size_t i = 0; i < of.points.size(); ++i) {
+      lower[i % dim] = std::min(lower[i % dim], of.points[i]);
+      upper[i % dim] = std::max(upper[i % dim], of.points[i]);
+    }
+  }
+};
+
+nlohmann::ordered_json tags_json(const TagCounts& tags) {
+  auto result = nlohmann::ordered_json::array();
+  for (const auto& [tag, entry] : tags)
+    result.push_back({{"tag", tag}, {"names", entry.names}, {"count", entry.count}});
+  return result;
+}
+
+void print_json(const Summary& summary) {
+  const auto& mesh = summary.mesh;
+  const auto& topology = mesh.topology();
+  nlohmann::ordered_json json;
+  json["source"] = mesh.source;
+  json["dimension"] = mesh.tdim;
+  json["cells"] = nlohmann::ordered_json::array();
+  for (const auto& group : mesh.groups)
+    json["cells"].push_back(
+        {{"shape", element::name(group.shape)}, {"degree", group.degree}, {"count", group.num_cells()}});
+  json["vertices"] = topology.num_vertices;
+  json["edges"] = topology.num_edges;
+  json["faces"] = topology.num_faces;
+  json["boundary_facets"] = topology.exterior_facets.size();
+  json["lower"] = summary.lower;
+  json["upper"] = summary.upper;
+  json["cell_tags"] = tags_json(summary.cell_tags);
+  json["facet_tags"] = tags_json(summary.facet_tags);
+  json["volume"] = summary.validity.volume;
+  json["worst_det_j"] = summary.validity.worst_det_j;
+  json["problems"] = summary.validity.problems;
+  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void print_tags(const char* what, const TagCounts& tags) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [tag, entry] : tags) {
+    std::string names;
+    for (const auto& name : entry.names) names += (names.empty() ? "" : ", ") + name;
+    rows.push_back({tag == 0 ? "none" : std::to_string(tag), names, std::to_string(entry.count)});
+  }
+  fmt::print("\n{}",
+             report::format_table(std::vector<std::string>{what, "name", "count"}, rows, std::vector<std::size_t>{2}));
+}
+
+void print_text(const Summary& summary) {
+  const auto& mesh = summary.mesh;
+  const auto& topology = mesh.topology();
+  fmt::print("{}: dimension {}\n\n", mesh.source, mesh.tdim);
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& group : mesh.groups)
+    rows.push_back(
+        {std::string(element::name(group.shape)), std::to_string(group.degree), std::to_string(group.num_cells())});
+  fmt::print("{}", report::format_table(std::vector<std::string>{"cells", "geometry degree", "count"}, rows,
+                                        std::vector<std::size_t>{1, 2}));
+  fmt::print("\n{} vertices, {} edges, {} faces, {} boundary facets\n", topology.num_vertices, topology.num_edges,
+             topology.num_faces, topology.exterior_facets.size());
+  fmt::print("from {} to {}\n", mesh::describe_point(summary.lower), mesh::describe_point(summary.upper));
+  print_tags("cell tag", summary.cell_tags);
+  print_tags("boundary tag", summary.facet_tags);
+  const auto& validity = summary.validity;
+  constexpr const char* sizes[] = {"", "length", "area", "volume"};
+  fmt::print("\n{} {:.12g}\n", sizes[mesh.tdim], validity.volume);
+  fmt::print("worst det J {:.4g} of its mean in the cell (1: affine), {}\n", validity.worst_det_j,
+             mesh::describe_cell(mesh, validity.worst_cell.group, validity.worst_cell.cell));
+  for (const auto& problem : validity.problems) fmt::print("problem: {}\n", problem);
+  if (validity.problems.empty()) fmt::print("no problems found\n");
+}
+
+} // namespace
+
+int run_mesh(const MeshOptions& options) {
+  auto mesh = mesh::read_mesh(options.file);
+  if (options.refine > 0) mesh = mesh.refined(options.refine);
+  const Summary summary(mesh);
+  options.is_json ? print_json(summary) : print_text(summary);
+  if (!options.output.empty()) {
+    mesh::write_mesh(mesh, options.output);
+    if (!options.is_json) fmt::print("written: {}\n", options.output);
+  }
+  return summary.validity.problems.empty() ? exit_done : exit_wrong_input;
+}
+
+} // namespace rafter::app

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <string>
+
+#include <rafter/io/problem.hpp>
+#include <rafter/operator/operator.hpp>
+
+#include "problem_forms.hpp"
+
+/// What can be known about a problem's operator before it is solved. All throw InputError that says what to change.
+namespace rafter::app {
+
+/// The operator must be finite: else names the coefficient and the point that are not.
+void require_finite(const op::Operator& A, const io::Problem& problem, const ProblemForms& forms);
+
+/// Constants of fields (and rotations of vector fields) that no condition fixes must not be in the null space: pure
+/// Neumann problems.
+void require_regular(const op::Operator& A, const io::Problem& problem);
+
+/// For method cg: <A u, v> = <u, A v> with random vectors.
+void require_symmetric(const op::Operator& A, const io::Problem& problem);
+
+/// The message of `require_finite` and for right-hand sides: which coefficient is not finite where, or "".
+std::string describe_non_finite(const io::Problem& problem, const ProblemForms& forms, const mesh::Mesh& mesh);
+
+} // namespace rafter::app

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "problem_forms.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/form/language.hpp>
+#include <rafter/form/lowering.hpp>
+#include <rafter/form/parser.hpp>
+#include <rafter/form/printer.hpp>
+#include <rafter/mesh/describe.hpp>
+
+#include "text_position.hpp"
+
+namespace rafter::app {
+namespace {
+
+std::string signature(const io::Definition& definition) {
+  return definition.is_function ? definition.name + "(" + base::join(definition.parameters, ", ") + ")"
+                                : definition.name;
+}
+
+/// The expression as a tensor of the shape with these components, row-major.
+form::Expr as_tensor(const std::vector<int>& shape, std::vector<form::Expr> components) {
+  if (shape.empty()) return components.at(0);
+  if (shape.size() == 1) return form::as_vector(std::move(components));
+  std::vector<std::vector<form::Expr>> rows;
+  const auto columns = static_cast<std::size_t>(shape[1]);
+  for (std::size_t i = 0; i < components.size(); i += columns)
+    rows.emplace_back(components.begin() + static_cast<std::ptrdiff_t>(i),
+                      components.begin() + static_cast<std::ptrdiff_t>(i + columns));
+  return form::as_matrix(rows);
+}
+
+[[noreturn]] void refuse(const io::Location& location, const std::string& key, const std::string& message) {
+  throw base::InputError(fmt::format("{}: {}: {}", location.text(), key, message));
+}
+
+/// The cell tags of a mesh, ascending.
+std::vector<std::int32_t> cell_tags(const mesh::Mesh& mesh) {
+  std::vector<std::int32_t> tags;
+  for (const auto& group : mesh.groups) tags.insert(tags.end(), group.tags.begin(), group.tags.end());
+  std::sort(tags.begin(), tags.end());
+  tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
+  return tags;
+}
+
+} // namespace
+
+ProblemForms::ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, Spaces spaces)
+    : problem_(problem), mesh_(mesh), spaces_(std::move(spaces)), point_scope_(mesh.gdim) {
+  for (const auto& definition : problem.definitions)
+    point_scope_.define(signature(definition), definition.expression.text);
+  add_coefficients();
+}
+
+void ProblemForms::add_coefficients() {
+  for (const auto& data : problem_.coefficients) {
+    if (data.is_by_tag) require_tags_of(data);
+    const auto value = coefficient(data);
+    coefficients_.emplace_back(&data, value);
+    if (!data.is_by_tag && !data.value.is_constant()) point_coefficients_.emplace_back(&data, value);
+    point_scope_.add(data.name, value);
+  }
+}
+
+form::Expr ProblemForms::coefficient(const io::Coefficient& data) const {
+  if (!data.is_by_tag && !data.value.is_constant()) return tensor(data.value, "coefficients." + data.name);
+  auto result = std::make_shared<form::CoefficientData>();
+  result->name = data.name;
+  result->shape = data.value.shape;
+  result->is_by_tag = data.is_by_tag;
+  if (data.is_by_tag)
+    for (const auto& [tag, value] : data.by_tag) result->by_tag.emplace_back(tag, value.values());
+  else
+    result->values = data.value.values();
+  return form::coefficient(std::move(result));
+}
+
+form::Expr ProblemForms::tensor(const io::TensorExpression& value, const std::string& key) const {
+  std::vector<form::Expr> components;
+  for (const auto& component : value.components) components.push_back(point_expression(component, key));
+  return as_tensor(value.shape, std::move(components));
+}
+
+void ProblemForms::require_tags_of(const io::Coefficient& data) const {
+  std::vector<std::int32_t> named;
+  for (const auto& [tag, value] : data.by_tag) try {
+      const auto numbers = mesh_.tags_of(tag, mesh_.tdim);
+      named.insert(named.end(), numbers.begin(), numbers.end());
+    } catch (const base::InputError& error) {
+      refuse(value.location, "coefficients." + data.name + ".by_tag", error.what());
+    }
+  std::vector<std::int32_t> missing;
+  for (const auto tag : cell_tags(mesh_))
+    if (std::find(named.begin(), named.end(), tag) == named.end()) missing.push_back(tag);
+  if (!missing.empty())
+    refuse(data.location, "coefficients." + data.name + ".by_tag",
+           fmt::format("no value for the cells with tag {}; accepted is one for every tag of the mesh's cells: {}",
+                       fmt::join(missing, ", "), fmt::join(cell_tags(mesh_), ", ")));
+}
+
+std::string ProblemForms::located_message(const io::Expression& text, const std::string& key,
+                                          std::string message) const {
+  io::Location place = text.location;
+  if (const auto position = take_position(message)) place = text.at(offset_of(text.text, *position));
+  // A definition's text has positions of its own.
+  for (std::size_t from = 0;;) {
+    constexpr std::string_view phrase = "in the definition of '";
+    const auto start = message.find(phrase, from);
+    if (start == std::string::npos) break;
+    const auto end = message.find("', ", start);
+    if (end == std::string::npos) break;
+    const auto name = message.substr(start + phrase.size(), end - start - phrase.size());
+    const auto found = std::find_if(problem_.definitions.begin(), problem_.definitions.end(),
+                                    [&](const auto& definition) { return definition.name == name; });
+    auto rest = message.substr(end + 3);
+    const auto position = take_position(rest);
+    from = end;
+    if (found == problem_.definitions.end() || !position) continue;
+    const auto inner = found->expression.at(offset_of(found->expression.text, *position));
+    message = fmt::format("{} ({}): {}", message.substr(0, end + 1), inner.text(), rest);
+  }
+  return fmt::format("{}: {}: {}", place.text(), key, message);
+}
+
+template <class Operation>
+auto ProblemForms::located(const io::Expression& text, const std::string& key, const Operation& operation) const {
+  try {
+    return operation();
+  } catch (const base::InputError& error) {
+    throw base::InputError(located_message(text, key, error.what()));
+  }
+}
+
+form::Expr ProblemForms::point_expression(const io::Expression& text, const std::string& key) const {
+  if (text.number) return {*text.number};
+  return located(text, key, [&] {
+    const auto result = form::parse_expression(text.text, point_scope_);
+    if (result.rank() != 0)
+      throw base::InputError(
+          fmt::format("a scalar is expected, found an expression of {}", form::shape_text(result.shape())));
+    return result;
+  });
+}
+
+form::Expr ProblemForms::field(std::size_t index) const { return form::field(spaces_[index], spaces_[index]->name); }
+
+space::PointFunction ProblemForms::point_function(std::span<const io::Expression> texts,
+                                                  std::span<const int> components, int num_components,
+                                                  const std::string& key) const {
+  struct Part {
+    std::size_t component;
+    form::PointEvaluator evaluator;
+    io::Expression text;
+  };
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto component = components.empty() ? i : static_cast<std::size_t>(components[i]);
+    const auto value = point_expression(texts[i], key);
+    parts.push_back({component, located(texts[i], key, [&] { return form::PointEvaluator(value); }), texts[i]});
+  }
+  return [parts = std::move(parts), num_components, key](std::span<const double> x, std::span<double> values) {
+    std::fill_n(values.begin(), num_components, 0.0);
+    for (const auto& part : parts) {
+      double& value = values[part.component];
+      part.evaluator(x, std::span(&value, 1));
+      if (!std::isfinite(value))
+        refuse(part.text.location, key,
+               fmt::format("'{}' is {} at x = {}", part.text.text, value, mesh::describe_point(x)));
+    }
+  };
+}
+
+form::Scope ProblemForms::with_everything(form::Scope scope) const {
+  for (const auto& [data, value] : coefficients_) scope.add(data->name, value);
+  for (const auto& definition : problem_.definitions) scope.define(signature(definition), definition.expression.text);
+  return scope;
+}
+
+form::Form ProblemForms::parse_form(const io::Expression& text, const std::string& key,
+                                    const form::Scope& scope) const {
+  auto form = located(text, key, [&] { return form::parse_form(text.text, scope); });
+  require_tags_of(form, text, key);
+  return form;
+}
+
+void ProblemForms::require_tags_of(const form::Form& form, const io::Expression& text, const std::string& key) const {
+  for (const auto& integral : form.integrals()) {
+    const int dim = integral.measure.kind == form::MeasureKind::cell ? mesh_.tdim : mesh_.tdim - 1;
+    for (const auto& tag : integral.measure.tags) located(text, key, [&] { return mesh_.tags_of(tag, dim); });
+  }
+}
+
+void ProblemForms::require_all_fields(const form::Form& form) const {
+  const auto lowered = located(problem_.forms.a, "forms.a", [&] { return form::lower(form); });
+  if (lowered.integrals.empty()) refuse(problem_.forms.a.location, "forms.a", "the form vanishes identically");
+  const auto has = [](const auto& spaces, const auto& space) {
+    return std::find(spaces.begin(), spaces.end(), space) != spaces.end();
+  };
+  for (std::size_t i = 0; i < spaces_.size(); ++i) {
+    if (!has(lowered.trial_spaces, spaces_[i]))
+      refuse(problem_.forms.a.location, "forms.a",
+             fmt::format("no term holds the unknown '{}': the problem does not determine it", spaces_[i]->name));
+    if (!has(lowered.test_spaces, spaces_[i]))
+      refuse(problem_.forms.a.location, "forms.a",
+             fmt::format("no term holds the test function '{}': there are fewer equations than unknowns",
+                         problem_.test_name(i)));
+  }
+}
+
+form::Form ProblemForms::bilinear() const {
+  form::Scope scope(mesh_.gdim);
+  scope.add_arguments(spaces_);
+  auto form = parse_form(problem_.forms.a, "forms.a", with_everything(std::move(scope)));
+  if (form.rank() != 2)
+    refuse(problem_.forms.a.location, "forms.a",
+           fmt::format("a bilinear form is expected: every term with an unknown and a test function; found a form of "
+                       "rank {} (0: neither, 1: a test function alone)",
+                       form.rank()));
+  require_all_fields(form);
+  return form;
+}
+
+std::optional<form::Form> ProblemForms::linear() const {
+  if (!problem_.forms.L) return std::nullopt;
+  form::Scope scope(mesh_.gdim);
+  scope.add_arguments(spaces_);
+  auto form = parse_form(*problem_.forms.L, "forms.L", with_everything(std::move(scope)));
+  const auto lowered = located(*problem_.forms.L, "forms.L", [&] { return form::lower(form); });
+  if (lowered.integrals.empty()) return std::nullopt;
+  if (form.rank() != 1)
+    refuse(problem_.forms.L->location, "forms.L",
+           fmt::format("a linear form is expected: every term with a test function and no unknown; found a form of "
+                       "rank {} (0: no test function, 2: unknown and test function)",
+                       form.rank()));
+  return form;
+}
+
+form::Form ProblemForms::functional(const io::Functional& functional) const {
+  form::Scope scope(mesh_.gdim);
+  for (const auto& space : spaces_) scope.add_field(space);
+  return parse_form(functional.form, "functionals." + functional.name, with_everything(std::move(scope)));
+}
+
+} // namespace rafter::app

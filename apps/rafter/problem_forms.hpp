@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rafter/form/form.hpp>
+#include <rafter/form/scope.hpp>
+#include <rafter/io/problem.hpp>
+#include <rafter/mesh/mesh.hpp>
+#include <rafter/space/function_space.hpp>
+
+/// From the texts of a problem file to forms and expressions. Errors name the place in the file.
+namespace rafter::app {
+
+class ProblemForms {
+public:
+  using Spaces = std::vector<std::shared_ptr<const form::FieldSpace>>;
+
+  /// `spaces` as Problem::fields. Throws InputError for coefficients that are wrong or name tags that the mesh lacks.
+  /// Problem and mesh must outlive the object.
+  ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, Spaces spaces);
+
+  /// forms.a. Throws InputError unless every term is bilinear and every field has a test and a trial function.
+  form::Form bilinear() const;
+  /// forms.L; nothing when it is absent or zero.
+  std::optional<form::Form> linear() const;
+  /// A functional of the fields.
+  form::Form functional(const io::Functional& functional) const;
+
+  /// Expression of x and constants, scalar.
+  form::Expr point_expression(const io::Expression& text, const std::string& key) const;
+  /// The known function of a field in functionals.
+  form::Expr field(std::size_t index) const;
+  /// Function of x that fills `components` (empty: all) of num_components values and sets the others to 0. Throws
+  /// InputError where a value is not finite.
+  space::PointFunction point_function(std::span<const io::Expression> texts, std::span<const int> components,
+                                      int num_components, const std::string& key) const;
+
+  /// The coefficients that are expressions in x, with their names.
+  const std::vector<std::pair<const io::Coefficient*, form::Expr>>& point_coefficients() const {
+    return point_coefficients_;
+  }
+
+private:
+  void add_coefficients();
+  form::Expr coefficient(const io::Coefficient& coefficient) const;
+  form::Expr tensor(const io::TensorExpression& value, const std::string& key) const;
+  void require_tags_of(const io::Coefficient& coefficient) const;
+  void require_tags_of(const form::Form& form, const io::Expression& text, const std::string& key) const;
+  void require_all_fields(const form::Form& form) const;
+  form::Scope with_everything(form::Scope scope) const;
+  form::Form parse_form(const io::Expression& text, const std::string& key, const form::Scope& scope) const;
+
+  /// Runs an operation on a text; InputErrors of it get the place in the file.
+  template <class Operation>
+  auto located(const io::Expression& text, const std::string& key, const Operation& operation) const;
+  std::string located_message(const io::Expression& text, const std::string& key, std::string message) const;
+
+  const io::Problem& problem_;
+  const mesh::Mesh& mesh_;
+  Spaces spaces_;
+  form::Scope point_scope_; ///< x, coefficients and definitions
+  std::vector<std::pair<const io::Coefficient*, form::Expr>> coefficients_, point_coefficients_;
+};
+
+} // namespace rafter::app

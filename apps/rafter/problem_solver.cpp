@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "problem_solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/io/vtkhdf.hpp>
+#include <rafter/schedule/plan.hpp>
+#include <rafter/solve/vector_ops.hpp>
+
+#include "discretisation.hpp"
+#include "interrupt.hpp"
+#include "measurement.hpp"
+#include "operator_checks.hpp"
+#include "postprocess.hpp"
+
+namespace rafter::app {
+namespace {
+
+op::QuadratureOptions quadrature_options(const io::Problem& problem) {
+  const auto& numerics = problem.numerics;
+  op::QuadratureOptions result{.kind = numerics.quadrature, .degree = numerics.degree};
+  if (numerics.points) result.points = numerics.points->points(problem.max_degree());
+  if (numerics.max_degree) result.max_degree = *numerics.max_degree;
+  return result;
+}
+
+/// What the planner weighs flops and bytes with.
+kernel::Balance balance_of(const machine::Machine& machine, int threads) {
+  return {.flops_per_second = machine.peak_flops(threads),
+          .bytes_per_second = machine.rate(machine.memory().triad, threads)};
+}
+
+/// Known to be impossible before hours of work: the folder of the output is missing or not writable.
+void require_writable(const io::Output& output) {
+  if (output.file.empty()) return;
+  namespace fs = std::filesystem;
+  const auto parent = fs::path(output.file).parent_path();
+  const auto folder = parent.empty() ? fs::path(".") : parent;
+  std::error_code error;
+  const char* problem = !fs::is_directory(folder, error)             ? "is no folder"
+                        : ::access(folder.c_str(), W_OK | X_OK) != 0 ? "is not writable"
+                        : fs::is_directory(output.file, error)       ? "holds a folder of that name"
+                                                                     : nullptr;
+  if (problem != nullptr)
+    throw base::InputError(fmt::format("{}: output.file: \"{}\" cannot be written: {} {}", output.location.text(),
+                                       output.file, folder.string(), problem));
+}
+
+/// The right-hand side and initial guess of the constrained system.
+struct RightHandSide {
+  op::Vector b, x;
+};
+
+RightHandSide make_right_hand_side(const PreparedProblem& prepared) {
+  const auto& A = prepared.operator_a();
+  const solvers::VectorOps ops(*A.device());
+  RightHandSide result{A.make_vector(), A.make_vector()};
+  ops.fill(0, result.x);
+  if (prepared.linear_form() != nullptr)
+    prepared.linear_form()->assemble(result.b);
+  else
+    ops.fill(0, result.b);
+  if (!std::isfinite(ops.norm(result.b))) {
+    const auto& problem = prepared.problem();
+    const auto found = describe_non_finite(problem, prepared.forms(), *prepared.system().mesh);
+    throw base::InputError(!found.empty() ? found
+                                          : problem.forms.L->location.text() +
+                                                ": forms.L: the right-hand side is not finite: check its expressions");
+  }
+  A.apply_boundary_values(result.b, result.x);
+  return result;
+}
+
+void write_output(const PreparedProblem& prepared, const op::Vector& values) {
+  const auto& system = prepared.system();
+  std::vector<io::OutputField> fields;
+  for (std::size_t f = 0; f < system.spaces.size(); ++f)
+    fields.push_back({prepared.problem().fields[f].name, system.spaces[f],
+                      values.host_read().subspan(static_cast<std::size_t>(system.offset(f)),
+                                                 static_cast<std::size_t>(system.spaces[f]->num_local()))});
+  io::write_vtkhdf(prepared.problem().output.file, *system.mesh, fields);
+}
+
+report::SolveReport start_report(const PreparedProblem& prepared) {
+  report::SolveReport result;
+  result.title = prepared.problem().title;
+  for (const auto& space : prepared.system().spaces) result.dofs += space->num_dofs();
+  result.cells = cells_per_shape(*prepared.system().mesh);
+  result.machine = report_machine(prepared.machine(), prepared.options().shared_device->num_threads());
+  return result;
+}
+
+solvers::Result run_solver(const PreparedProblem& prepared, const solvers::Preconditioner& preconditioner,
+                           RightHandSide& right, const RunEvents& events) {
+  auto options = prepared.problem().solver;
+  options.control.monitor = [&events](int iteration, double residual) {
+    return !is_interrupted() && (!events.iteration || events.iteration(iteration, residual));
+  };
+  return solvers::find_method(options.method).run(prepared.operator_a(), right.b, right.x, preconditioner, options);
+}
+
+void check_solution(const PreparedProblem& prepared, const op::Vector& values, report::SolveReport& report) {
+  const auto& problem = prepared.problem();
+  report.functionals = evaluate_functionals(problem, prepared.forms(), prepared.system(), prepared.options(), values);
+  report.errors = compute_errors(problem, prepared.forms(), prepared.system(), prepared.options(), values);
+  const auto failures = failed_checks(problem.check, report.errors);
+  if (failures.empty()) return;
+  report.status = "failed check";
+  report.message = base::join(failures, "; ");
+}
+
+/// Functionals, checks and the output file.
+void finish(const PreparedProblem& prepared, const op::Vector& values, Phases& phases, report::SolveReport& report) {
+  const auto& problem = prepared.problem();
+  if (!problem.functionals.empty() || !problem.check.exact.empty()) {
+    phases.start("check");
+    check_solution(prepared, values, report);
+  }
+  phases.start("output");
+  require_not_interrupted();
+  if (!problem.output.file.empty()) write_output(prepared, values);
+  phases.stop();
+}
+
+} // namespace
+
+void Phases::start(const std::string& name) {
+  stop();
+  seconds_.emplace_back(name, 0.0);
+  begin_ = Clock::now();
+  is_running_ = true;
+}
+
+void Phases::stop() {
+  if (is_running_) seconds_.back().second = std::chrono::duration<double>(Clock::now() - begin_).count();
+  is_running_ = false;
+}
+
+void PreparedProblem::tell(const std::string& text) const {
+  require_not_interrupted();
+  if (events_.event) events_.event(text);
+}
+
+PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& options, const RunEvents& events,
+                                 Phases& phases)
+    : problem_(problem), events_(events) {
+  require_writable(problem.output);
+  const auto plan = schedule::parse_plan(options.plan);
+  options_.device = options.device;
+  options_.threads = options.threads;
+  options_.plan = options.plan;
+  options_.shared_device = op::device_of(options_);
+  options_.quadrature = quadrature_options(problem);
+  machine_ = machine::load_or_probe();
+  options_.balance = balance_of(machine_, options_.shared_device->num_threads());
+
+  phases.start("mesh");
+  mesh_ = make_mesh(problem);
+  tell(fmt::format("mesh: {} cells", mesh_->num_cells()));
+
+  phases.start("spaces");
+  system_ = make_system(problem, mesh_, plan.lanes);
+  tell(fmt::format("spaces: {} unknowns", system_.size()));
+
+  phases.start("kernels");
+  forms_ = std::make_unique<ProblemForms>(problem, *mesh_,
+                                          ProblemForms::Spaces(system_.spaces.begin(), system_.spaces.end()));
+  const auto bilinear = forms_->bilinear();
+  const auto linear = forms_->linear();
+  make_conditions();
+  operator_ = std::make_unique<op::Operator>(bilinear, system_, options_);
+  if (linear) linear_form_ = std::make_unique<op::LinearForm>(*linear, system_, load_options());
+  tell(fmt::format("kernels: {} for the operator, {} for the right-hand side", operator_->kernels().info().size(),
+                   linear_form_ ? linear_form_->kernels().info().size() : 0));
+}
+
+op::OperatorOptions PreparedProblem::load_options() const {
+  auto result = options_;
+  result.plan.clear(); // the plan is meant for the operator
+  result.dirichlet.clear();
+  return result;
+}
+
+void PreparedProblem::make_conditions() {
+  for (std::size_t i = 0; i < problem_.dirichlet.size(); ++i) {
+    const auto& data = problem_.dirichlet[i];
+    const auto key = fmt::format("dirichlet[{}]", i);
+    space::DirichletCondition condition{.is_all = data.is_all, .components = data.components};
+    for (const auto& tag : data.tags) try {
+        const auto numbers = mesh_->tags_of(tag, mesh_->tdim - 1);
+        condition.tags.insert(condition.tags.end(), numbers.begin(), numbers.end());
+      } catch (const base::InputError& error) {
+        throw base::InputError(fmt::format("{}: {}.tags: {}", data.location.text(), key, error.what()));
+      }
+    condition.value = forms_->point_function(data.values, data.components, problem_.fields[data.field].num_components(),
+                                             key + ".value");
+    options_.dirichlet.push_back({system_.spaces[data.field], std::move(condition)});
+  }
+}
+
+namespace {
+
+/// The preconditioner and the right-hand side of a problem whose operator has passed all checks.
+struct Setup {
+  RightHandSide right;
+  std::shared_ptr<const solvers::Preconditioner> preconditioner;
+};
+
+Setup set_up(const PreparedProblem& prepared) {
+  const auto& A = prepared.operator_a();
+  const auto& problem = prepared.problem();
+  require_finite(A, problem, prepared.forms());
+  require_regular(A, problem);
+  require_symmetric(A, problem);
+  return {make_right_hand_side(prepared), solvers::make_preconditioner(A, problem.solver)};
+}
+
+void measure_operators(const PreparedProblem& prepared, report::SolveReport& report) {
+  report.operators.push_back(report_operator(prepared.operator_a(), prepared.machine()));
+  if (prepared.linear_form() != nullptr)
+    report.operators.push_back(report_linear_form(*prepared.linear_form(), prepared.system(), prepared.machine()));
+}
+
+} // namespace
+
+Solution solve_problem(const io::Problem& problem, const RunOptions& options, const RunEvents& events) {
+  Phases phases;
+  const PreparedProblem prepared(problem, options, events, phases);
+  phases.start("setup");
+  auto setup = set_up(prepared);
+  prepared.tell(fmt::format("setup: preconditioner {}", problem.solver.preconditioner));
+
+  phases.start("solve");
+  const auto result = run_solver(prepared, *setup.preconditioner, setup.right, events);
+  phases.stop();
+  if (result.failure == solvers::Failure::stopped) require_not_interrupted();
+  prepared.tell(fmt::format("solve: {} after {} iterations, relative residual {:.2e}", solvers::name(result.status),
+                            result.iterations, result.relative_residual));
+
+  Solution solution{prepared.system(), std::move(setup.right.x), start_report(prepared),
+                    result.status == solvers::Status::converged};
+  auto& report = solution.report;
+  report.status = solution.is_converged ? "converged" : "not converged";
+  report.message = result.message;
+  report.iterations = result.iterations;
+  report.residual = result.relative_residual;
+  if (solution.is_converged) finish(prepared, solution.values, phases, report);
+  report.seconds = phases.seconds();
+  measure_operators(prepared, report);
+  return solution;
+}
+
+} // namespace rafter::app

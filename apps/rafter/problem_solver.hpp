@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <rafter/io/problem.hpp>
+#include <rafter/machine/machine.hpp>
+#include <rafter/operator/operator.hpp>
+#include <rafter/report/report.hpp>
+
+#include "problem_forms.hpp"
+
+/// From a problem file's content to solved fields and a report.
+namespace rafter::app {
+
+/// Where and how a problem runs.
+struct RunOptions {
+  std::string device = "host"; ///< as --device
+  int threads = 0;             ///< 0: all cores
+  std::string plan;            ///< of the cell kernels; "": the planner chooses
+};
+
+/// What a run tells while it works; empty functions are not called.
+struct RunEvents {
+  std::function<void(const std::string&)> event; ///< something is done, one line
+  solvers::Monitor iteration;                    ///< false stops the solve
+};
+
+/// Wall-clock seconds per phase.
+class Phases {
+public:
+  /// Ends the phase that runs and starts another.
+  void start(const std::string& name);
+  void stop();
+  const std::vector<std::pair<std::string, double>>& seconds() const { return seconds_; }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  std::vector<std::pair<std::string, double>> seconds_;
+  Clock::time_point begin_;
+  bool is_running_ = false;
+};
+
+/// A problem with its operators, ready to be solved. Not movable: parts refer to each other.
+class PreparedProblem {
+public:
+  /// Throws InputError for everything that is wrong with the problem and can be known before it is solved, and
+  /// EnvironmentError where this machine lacks something. `problem` must outlive the object.
+  PreparedProblem(const io::Problem& problem, const RunOptions& options, const RunEvents& events, Phases& phases);
+  PreparedProblem(const PreparedProblem&) = delete;
+  PreparedProblem& operator=(const PreparedProblem&) = delete;
+
+  const io::Problem& problem() const { return problem_; }
+  const op::System& system() const { return system_; }
+  const ProblemForms& forms() const { return *forms_; }
+  const op::OperatorOptions& options() const { return options_; }
+  const machine::Machine& machine() const { return machine_; }
+  const op::Operator& operator_a() const { return *operator_; }
+  const op::LinearForm* linear_form() const { return linear_form_.get(); } ///< null: the right-hand side is zero
+
+  /// Tells an event; throws Interrupted when the user asked to stop.
+  void tell(const std::string& text) const;
+
+private:
+  void make_conditions();
+  op::OperatorOptions load_options() const;
+  const io::Problem& problem_;
+  RunEvents events_;
+  std::shared_ptr<const mesh::Mesh> mesh_;
+  machine::Machine machine_;
+  op::System system_;
+  std::unique_ptr<ProblemForms> forms_;
+  op::OperatorOptions options_;
+  std::unique_ptr<op::Operator> operator_;
+  std::unique_ptr<op::LinearForm> linear_form_;
+};
+
+/// Solved fields: field f of the system at entries system.offset(f) and following.
+struct Solution {
+  op::System system;
+  op::Vector values;
+  report::SolveReport report;
+  bool is_converged = false;
+};
+
+/// Solves a problem, evaluates functionals and checks, writes the output file (when converged), and measures the
+/// operators. Throws as PreparedProblem; a solve that fails is told in the report.
+Solution solve_problem(const io::Problem& problem, const RunOptions& options, const RunEvents& events = {});
+
+} // namespace rafter::app

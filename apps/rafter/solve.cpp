@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/report/report.hpp>
+
+#include "commands.hpp"
+#include "console.hpp"
+#include "exit_code.hpp"
+#include "problem_solver.hpp"
+
+namespace rafter::app {
+namespace {
+
+/// Known before any work: the report could not be written.
+void require_folder(const std::string& path) {
+  if (path.empty()) return;
+  const auto parent = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!parent.empty() && !std::filesystem::is_directory(parent, error))
+    throw base::InputError(fmt::format("--json {}: {} is no folder", path, parent.string()));
+  if (std::filesystem::is_directory(path, error))
+    throw base::InputError(fmt::format("--json {}: is a folder; accepted is a file", path));
+}
+
+/// Every process of an MPI run would solve the whole problem and write the same files.
+void require_one_process() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    const char* size = std::getenv(name);
+    if (size != nullptr && std::string_view(size) != "1")
+      throw base::EnvironmentError(fmt::format("started as {} processes, but this version runs in one process: leave "
+                                               "mpirun away and use --threads",
+                                               size));
+  }
+}
+
+} // namespace
+
+int run_solve(const SolveOptions& options) {
+  require_one_process();
+  require_folder(options.json);
+  const auto problem = io::read_problem(options.problem.file, options.problem.overrides);
+  Console console;
+  const RunEvents events{.event = [&console](const std::string& text) { console.event(text); },
+                         .iteration =
+                             [&](int number, double residual) {
+                               console.iteration(number, residual, problem.solver.control.rtol);
+                               return true;
+                             }};
+  const RunOptions run{
+      .device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan};
+  const auto solution = solve_problem(problem, run, events);
+  console.clear();
+  fmt::print("{}", report::to_text(solution.report));
+  if (solution.is_converged && !problem.output.file.empty()) fmt::print("\nwritten: {}\n", problem.output.file);
+  if (!options.json.empty()) report::write_file(options.json, report::to_json(solution.report));
+  return solution.report.status == "converged" ? exit_done : exit_not_solved;
+}
+
+} // namespace rafter::app

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <rafter/base/error.hpp>
+#include <rafter/form/form.hpp>
+#include <rafter/form/lowering.hpp>
+#include <rafter/form/parser.hpp>
+#include <rafter/io/vtkhdf.hpp>
+#include <rafter/mesh/cell_batches.hpp>
+#include <rafter/mesh/mesh.hpp>
+#include <rafter/operator/operator.hpp>
+#include <rafter/solve/solver.hpp>
+#include <rafter/space/function_space.hpp>
+
+/// The C++ face of Rafter: one header, one namespace.
+///
+///     auto mesh = read_mesh("beam-hex.mesh").refined(2);
+///     FunctionSpace V(mesh, {.family = Family::lagrange, .degree = 4, .components = 3});
+///     auto [u, v] = arguments(V);
+///     Operator A(inner(grad(u), grad(v)) * dx, {.dirichlet = {V.fixed({1}, {0, 0, 0})}});
+///     auto result = solve(A, b, {.preconditioner = "jacobi"});
+///
+/// The modules behind it (rafter::form, rafter::mesh, ...) stay within reach for more.
+namespace rafter {
+
+using base::EnvironmentError;
+using base::InputError;
+using base::SolverError;
+
+using mesh::BoxOptions;
+using mesh::make_box;
+using mesh::Mesh;
+using mesh::read_mesh;
+using mesh::write_mesh;
+
+using element::Family;
+using element::QuadratureKind;
+using element::Shape;
+
+// The form language; its operators are found by argument-dependent lookup
+using form::action;
+using form::adjoint;
+using form::arguments;
+using form::as_matrix;
+using form::as_tensor;
+using form::as_vector;
+using form::by_tag;
+using form::cofac;
+using form::conditional;
+using form::constant;
+using form::cross;
+using form::curl;
+using form::derivative;
+using form::det;
+using form::dev;
+using form::div;
+using form::dot;
+using form::ds;
+using form::dx;
+using form::Expr;
+using form::facet_normal;
+using form::Form;
+using form::grad;
+using form::identity;
+using form::inner;
+using form::inv;
+using form::outer;
+using form::skew;
+using form::spatial_coordinate;
+using form::sym;
+using form::tr;
+using form::transpose;
+
+using op::FieldCondition;
+using op::Functional;
+using op::LinearForm;
+using op::Operator;
+using op::OperatorOptions;
+using op::QuadratureOptions;
+using op::Vector;
+
+using space::PointFunction;
+
+/// A finite element space on a mesh: a cheap handle. Spaces made from one Mesh object (or copies of its topology) share
+/// the order in which kernels visit the cells, so that they may occur in one form.
+class FunctionSpace {
+public:
+  /// Throws InputError for meshes that are not valid and degrees out of range.
+  FunctionSpace(const Mesh& mesh, const space::SpaceOptions& options) : FunctionSpace(shared_mesh(mesh), options) {}
+  /// A further space (another field) on the mesh of a space.
+  FunctionSpace(const FunctionSpace& on, const space::SpaceOptions& options)
+      : FunctionSpace(std::pair(on.space_->mesh_ptr(), on.space_->batches_ptr()), options) {}
+
+  const std::shared_ptr<const space::FunctionSpace>& ptr() const { return space_; }
+  const space::FunctionSpace& operator*() const { return *space_; }
+  const space::FunctionSpace* operator->() const { return space_.get(); }
+  /// So that the form language takes it as it is.
+  operator std::shared_ptr<const form::FieldSpace>() const { return space_; }
+
+  /// Condition that fixes the field to constant values (one per component) on boundary facets with these tags.
+  FieldCondition fixed(std::vector<std::int32_t> tags, std::vector<double> values) const {
+    if (values.size() != static_cast<std::size_t>(space_->num_components()))
+      throw InputError("a condition on '" + space_->name + "' needs " + std::to_string(space_->num_components()) +
+                       " values, found " + std::to_string(values.size()));
+    return fixed(std::move(tags), [values = std::move(values)](std::span<const double>, std::span<double> at_point) {
+      std::copy(values.begin(), values.end(), at_point.begin());
+    });
+  }
+  /// The same with values that depend on the point.
+  FieldCondition fixed(std::vector<std::int32_t> tags, PointFunction value) const {
+    return {space_, {.tags = std::move(tags), .value = std::move(value)}};
+  }
+
+private:
+  using OnMesh = std::pair<std::shared_ptr<const Mesh>, std::shared_ptr<const mesh::CellBatches>>;
+  FunctionSpace(const OnMesh& on, const space::SpaceOptions& options)
+      : space_(space::FunctionSpace::make(on.first, on.second, options)) {}
+
+  /// Copies of a mesh share their topology, by which a mesh is known here.
+  static OnMesh shared_mesh(const Mesh& mesh) {
+    static thread_local std::map<const mesh::Topology*,
+                                 std::pair<std::weak_ptr<const Mesh>, std::weak_ptr<const mesh::CellBatches>>>
+        known;
+    const mesh::Topology* key = &mesh.topology();
+    std::erase_if(known, [](const auto& entry) { return entry.second.first.expired(); });
+    if (const auto found = known.find(key); found != known.end()) {
+      auto same = found->second.first.lock();
+      auto batches = found->second.second.lock();
+      if (same && batches && is_unchanged(*same, mesh)) return {std::move(same), std::move(batches)};
+    }
+    require_valid(mesh);
+    OnMesh result{std::make_shared<const Mesh>(mesh),
+                  std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(mesh))};
+    known[key] = {result.first, result.second};
+    return result;
+  }
+
+  /// Nobody moved points or set tags since the copy was made.
+  static bool is_unchanged(const Mesh& copy, const Mesh& mesh) {
+    return copy.points == mesh.points &&
+           std::equal(copy.groups.begin(), copy.groups.end(), mesh.groups.begin(), mesh.groups.end(),
+                      [](const auto& a, const auto& b) { return a.tags == b.tags; });
+  }
+
+  std::shared_ptr<const space::FunctionSpace> space_;
+};
+
+/// (trial, test)
+inline std::pair<Expr, Expr> arguments(const FunctionSpace& V) {
+  return form::arguments(std::shared_ptr<const form::FieldSpace>(V.ptr()));
+}
+
+/// Right-hand side of a linear form with the boundary values of an operator.
+inline Vector assemble(const Form& L, const Operator& A) {
+  Vector b = A.make_vector();
+  LinearForm(L, A.system(), {.shared_device = A.device()}).assemble(b);
+  return b;
+}
+
+struct SolveOptions {
+  std::string method = "cg";             ///< cg, gmres
+  std::string preconditioner = "jacobi"; ///< none, jacobi, chebyshev
+  double rtol = 1e-8;                    ///< of the residual's 2-norm
+  int max_iterations = 5000;
+  solvers::Monitor monitor; ///< called once per iteration; false stops
+};
+
+struct SolveResult {
+  Vector solution;
+  solvers::Result info; ///< status, iterations, history
+  bool is_converged() const { return info.status == solvers::Status::converged; }
+};
+
+/// Solves A x = b with the operator's Dirichlet conditions, starting from zero; `b` is the vector of the linear form
+/// (assemble), not yet changed for the conditions. Numerical failures are told in the result.
+inline SolveResult solve(const Operator& A, const Vector& b, const SolveOptions& options = {}) {
+  Vector right = A.make_vector(), x = A.make_vector();
+  const solvers::VectorOps ops(*A.device());
+  ops.copy(b, right);
+  ops.fill(0, x);
+  A.apply_boundary_values(right, x);
+  solvers::SolverOptions parameters{.method = options.method, .preconditioner = options.preconditioner};
+  parameters.control.rtol = options.rtol;
+  parameters.control.max_iterations = options.max_iterations;
+  parameters.control.monitor = options.monitor;
+  auto info = solvers::solve(A, right, x, parameters);
+  return {std::move(x), std::move(info)};
+}
+
+/// Writes the fields of a system's vector as VTK-HDF.
+inline void write_vtkhdf(const std::string& path, const Operator& A, const Vector& x) {
+  const auto& system = A.system();
+  std::vector<io::OutputField> fields;
+  for (std::size_t f = 0; f < system.spaces.size(); ++f)
+    fields.push_back({system.spaces[f]->name, system.spaces[f],
+                      x.host_read().subspan(static_cast<std::size_t>(system.offset(f)),
+                                            static_cast<std::size_t>(system.spaces[f]->num_local()))});
+  io::write_vtkhdf(path, *system.mesh, fields);
+}
+
+} // namespace rafter
