@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fails where an include runs against rafter/layers.txt, names an unknown module, or closes a circle of files.
+"""Fails where an include runs against rafter/layers.txt, names an unknown module or a relative path, or closes a circle of
+files.
 
 usage: check_layers.py [--self-test]
 """
@@ -10,6 +11,7 @@ import sys
 import tracked
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"](rafter/[^>"]+)[>"]', re.MULTILINE)
+SHORT_INCLUDE = re.compile(r'^\s*#\s*include\s*"(?!rafter/)([^"]+)"', re.MULTILINE)
 
 
 def module_of(path):
@@ -54,8 +56,11 @@ def check(root):
         if module is not None and module not in order:
             problems.append(f"{name}: module '{module}' is not in rafter/layers.txt")
             continue
+        line_of = lambda match: f"{name}:{text.count(chr(10), 0, match.start(1)) + 1}"
+        problems += [f'{line_of(match)}: "{match.group(1)}" is written <rafter/module/file.hpp> in the library'
+                     for match in SHORT_INCLUDE.finditer(text)]
         for match in INCLUDE.finditer(text):
-            where = f"{name}:{text.count(chr(10), 0, match.start(1)) + 1}"
+            where = line_of(match)
             target = module_of(match.group(1))
             if target is not None and target not in order:
                 problems.append(f"{where}: includes <{match.group(1)}> of unknown module '{target}'")
@@ -72,6 +77,7 @@ CASES = [
     ("umbrella", {**LAYERS, "rafter/rafter.hpp": "#include <rafter/mesh/b.hpp>\n", "rafter/mesh/b.hpp": ""}, None),
     ("wrong way", {**LAYERS, "rafter/base/a.hpp": "#include <rafter/mesh/b.hpp>\n"}, "a.hpp:1: base may not include"),
     ("quotes too", {**LAYERS, "rafter/base/a.hpp": '#include "rafter/mesh/b.hpp"\n'}, "base may not include"),
+    ("short path", {**LAYERS, "rafter/base/a.hpp": '#include "../mesh/b.hpp"\n'}, "a.hpp:1: \"../mesh/b.hpp\" is written"),
     ("unknown target", {**LAYERS, "rafter/mesh/a.cpp": "#include <rafter/mess/b.hpp>\n"}, "unknown module 'mess'"),
     ("unknown folder", {**LAYERS, "rafter/more/a.cpp": "\n"}, "not in rafter/layers.txt"),
     ("umbrella inside", {**LAYERS, "rafter/mesh/a.cpp": "#include <rafter/rafter.hpp>\n"}, "may not include"),
