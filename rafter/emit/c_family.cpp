@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/emit/c_family.hpp>
 
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -36,6 +37,7 @@ public:
     for (const auto& [name, helper] : helpers_) text += helper;
     for (const auto& buffer : program_.buffers)
       if (buffer.space == Space::constant) text += constant(buffer);
+    text += literal_table();
     text += spelling_.head(program_.name);
     int i = 0;
     for (const auto& buffer : program_.buffers) {
@@ -54,6 +56,23 @@ private:
     if (text.find("inf") != std::string::npos || text.find("nan") != std::string::npos)
       throw base::InternalError("emitter: a constant is not finite");
     return value < 0 ? "(" + text + ")" : text;
+  }
+  /// Long literals stand once in a table (compilers fold its entries): the entries of 1D matrices recur with every use.
+  std::string literal(double value) {
+    const std::string text = number(value);
+    if (text.size() <= 6) return text;
+    const bool is_negative = value < 0;
+    const auto [entry, is_new] = literal_numbers_.try_emplace(std::fabs(value), literals_.size());
+    if (is_new) literals_.push_back(std::fabs(value));
+    return fmt::format("{}K[{}]{}", is_negative ? "(-" : "", entry->second, is_negative ? ")" : "");
+  }
+  std::string literal_table() const {
+    if (literals_.empty()) return "";
+    Buffer table;
+    table.name = "K";
+    table.size = static_cast<std::int64_t>(literals_.size());
+    table.values = literals_;
+    return constant(table);
   }
   static std::string constant(const Buffer& buffer) {
     std::string text = fmt::format("static const {} {}[{}] = {{", buffer.type == Type::real ? "double" : "int",
@@ -80,7 +99,15 @@ private:
   }
 
   // --- integers -----------------------------------------------------------------------------------------------------
-  std::string integer(const NodePtr& node) { // without lanes: a long
+  /// C's binding strength of an infix operation; sums 1, products 2.
+  static int strength(Kind kind) { return kind == Kind::imul ? 2 : kind == Kind::ieq ? 0 : 1; }
+  static int strength(ScalarOp op) { return op == ScalarOp::add || op == ScalarOp::sub ? 1 : 2; }
+  static std::string enclosed(const std::string& text, int own, int needed) {
+    return own < needed ? "(" + text + ")" : text;
+  }
+
+  /// Without lanes: a long. `needed`: strength that the place asks for.
+  std::string integer(const NodePtr& node, int needed = 0) {
     switch (node->kind) {
     case Kind::integer:
       return std::to_string(node->integer);
@@ -93,7 +120,10 @@ private:
       return fmt::format("({0} < {1} ? {0} : {1})", a, b);
     }
     default:
-      return fmt::format("({} {} {})", integer(node->operands[0]), infix(node->kind), integer(node->operands[1]));
+      const int own = strength(node->kind);
+      const int right = node->kind == Kind::iadd || node->kind == Kind::imul ? own : own + 1; // integers associate
+      return enclosed(integer(node->operands[0], own) + infix(node->kind) + integer(node->operands[1], right), own,
+                      needed);
     }
   }
   static const char* infix(Kind kind) {
@@ -124,7 +154,9 @@ private:
       return fmt::format("vmin_i({}, {})", integer_vector(node->operands[0]), integer_vector(node->operands[1]));
     default: {
       const auto side = [this](const NodePtr& n) {
-        return n->has_lane ? integer_vector(n) : fmt::format("(int)({})", integer(n));
+        if (n->has_lane) return integer_vector(n);
+        if (n->kind == Kind::integer) return integer(n);
+        return n->kind == Kind::variable ? "(int)" + n->name : fmt::format("(int)({})", integer(n));
       };
       return fmt::format("({} {} {})", side(node->operands[0]), infix(node->kind), side(node->operands[1]));
     }
@@ -155,16 +187,16 @@ private:
     if (buffer->is_lane) return fmt::format("{}[{}]", name, y);
     return fmt::format("((const vec*){})[{}]", name, y);
   }
-  std::string real(const NodePtr& node) {
+  std::string real(const NodePtr& node, int needed = 0) {
     switch (node->kind) {
     case Kind::number:
-      return number(node->value);
+      return literal(node->value);
     case Kind::reg:
       return node->name;
     case Kind::load:
       return load(*node);
     case Kind::operation:
-      return operation(*node);
+      return operation(*node, needed);
     default:
       throw base::InternalError("emitter: not a real expression");
     }
@@ -182,15 +214,16 @@ private:
   std::string as_vector(const NodePtr& node) {
     return is_vector(node) ? real(node) : fmt::format("splat({})", real(node));
   }
-  std::string operation(const schedule::Node& node) {
+  std::string operation(const schedule::Node& node, int needed) {
     const auto& operands = node.operands;
-    if (node.op == ScalarOp::neg) return fmt::format("(-{})", real(operands[0]));
+    if (node.op == ScalarOp::neg) return fmt::format("(-{})", real(operands[0], 3));
     if (is_infix(node.op)) {
-      const char* sign = node.op == ScalarOp::add   ? "+"
-                         : node.op == ScalarOp::sub ? "-"
+      const char* sign = node.op == ScalarOp::add   ? " + "
+                         : node.op == ScalarOp::sub ? " - "
                          : node.op == ScalarOp::mul ? "*"
                                                     : "/";
-      return fmt::format("({} {} {})", real(operands[0]), sign, real(operands[1]));
+      const int own = strength(node.op); // reals do not associate: the tree's order is kept
+      return enclosed(real(operands[0], own) + sign + real(operands[1], own + 1), own, needed);
     }
     bool is_vectorial = false;
     for (const auto& operand : operands) is_vectorial = is_vectorial || is_vector(operand);
@@ -251,14 +284,14 @@ private:
     const std::string indent(static_cast<std::size_t>(depth), ' ');
     switch (node->kind) {
     case Kind::block:
-      for (const auto& child : node->operands) statement(child, depth, text);
+      for (std::size_t i = 0; i < node->operands.size();)
+        if (node->operands[i]->kind == Kind::let)
+          i = declarations(node->operands, i, indent, text);
+        else
+          statement(node->operands[i++], depth, text);
       break;
     case Kind::loop:
       loop(*node, depth, text);
-      break;
-    case Kind::let:
-      text += fmt::format("{}const {} {} = {};\n", indent, is_vector(node->operands[0]) ? "vec" : "double", node->name,
-                          real(node->operands[0]));
       break;
     case Kind::ilet:
       text += node->operands[0]->has_lane
@@ -267,9 +300,9 @@ private:
       break;
     case Kind::branch:
       text += fmt::format("{}if ({}) {{\n", indent, integer(node->operands[0]));
-      statement(node->operands[1], depth + 2, text);
+      statement(node->operands[1], depth + 1, text);
       text += indent + "} else {\n";
-      statement(node->operands[2], depth + 2, text);
+      statement(node->operands[2], depth + 1, text);
       text += indent + "}\n";
       break;
     case Kind::store:
@@ -280,17 +313,30 @@ private:
       throw base::InternalError("emitter: not a statement");
     }
   }
+  /// The lets of one type that follow each other as one declaration; the position after them.
+  std::size_t declarations(const std::vector<NodePtr>& statements, std::size_t i, const std::string& indent,
+                           std::string& text) {
+    const bool is_vectorial = is_vector(statements[i]->operands[0]);
+    text += indent + (is_vectorial ? "const vec " : "const double ");
+    for (bool is_first = true; i < statements.size() && statements[i]->kind == Kind::let &&
+                               is_vector(statements[i]->operands[0]) == is_vectorial;
+         ++i, is_first = false)
+      text += fmt::format("{}{} = {}", is_first ? "" : ",\n" + indent, statements[i]->name,
+                          real(statements[i]->operands[0]));
+    text += ";\n";
+    return i;
+  }
   void loop(const schedule::Node& node, int depth, std::string& text) {
     const std::string indent(static_cast<std::size_t>(depth), ' ');
     if (!node.is_unrolled) {
       text += fmt::format("{0}for (long {1} = 0; {1} < {2}; ++{1}) {{\n", indent, node.name, integer(node.operands[0]));
-      statement(node.operands[1], depth + 2, text);
+      statement(node.operands[1], depth + 1, text);
       text += indent + "}\n";
       return;
     }
     for (std::int64_t i = 0; i < node.operands[0]->integer; ++i) {
       text += fmt::format("{}{{ const long {} = {};\n", indent, node.name, i);
-      statement(node.operands[1], depth + 2, text);
+      statement(node.operands[1], depth + 1, text);
       text += indent + "}\n";
     }
   }
@@ -320,6 +366,8 @@ private:
   const Spelling& spelling_;
   std::set<std::string> vectors_;
   std::map<std::string, std::string> helpers_;
+  std::map<double, std::size_t> literal_numbers_;
+  std::vector<double> literals_;
 };
 
 } // namespace

@@ -19,18 +19,20 @@ public:
     offset_ = iload(context_.global(Role::field_offsets, 0, Type::integer), integer(offset_index));
   }
 
-  void run(Statements& to) {
-    if (layout_.num_runs > 0) {
-      if (!context_.is_simd || context_.input.is_facet)
-        runs(true, to);
-      else {
-        Statements regular, permuted;
-        runs(false, regular);
-        runs(true, permuted);
-        to.push_back(branch(iload(buffer(Role::is_regular), context_.batch()), block(regular), block(permuted)));
-      }
+  void runs(Statements& to) {
+    if (layout_.num_runs == 0) return;
+    if (!context_.is_simd || context_.input.is_facet) {
+      shared_runs(true, to);
+      return;
     }
-    if (layout_.interior_dofs.empty()) return;
+    Statements regular, permuted;
+    shared_runs(false, regular);
+    shared_runs(true, permuted);
+    to.push_back(branch(iload(buffer(Role::is_regular), context_.batch()), block(regular), block(permuted)));
+  }
+  bool has_interior() const { return !layout_.interior_dofs.empty(); }
+  void interior(Statements& to) {
+    if (!has_interior()) return;
     if (context_.input.is_facet)
       facet_interior(to);
     else if (!context_.is_simd)
@@ -52,7 +54,7 @@ private:
   std::string buffer(Role role) { return context_.global(role, space_, Type::integer); }
 
   /// Shared entities, class by class of equal run lengths, so that the text does not grow with the degree.
-  void runs(bool is_permuted, Statements& to) {
+  void shared_runs(bool is_permuted, Statements& to) {
     const std::string dofs = context_.integers("run_dofs", placed(layout_.run_dofs));
     int first_dof = 0;
     for (int first = 0; first < layout_.num_runs;) {
@@ -84,7 +86,7 @@ private:
     }
   }
 
-  template <class Index> void interior(Statements& to, NodePtr active, const Index& index) {
+  template <class Index> void each_interior(Statements& to, NodePtr active, const Index& index) {
     const std::string dofs = context_.integers("interior_dofs", placed(layout_.interior_dofs));
     const std::string i = context_.fresh("i");
     Statements body;
@@ -98,7 +100,7 @@ private:
   void full_interior(Statements& to) {
     const NodePtr start =
         context_.define_integer(to, "s", iadd(iload(buffer(Role::interior_starts), context_.batch()), offset_));
-    interior(to, nullptr, [&](const NodePtr& number) {
+    each_interior(to, nullptr, [&](const NodePtr& number) {
       return iadd(iadd(start, imul(number, integer(context_.plan.lanes))), context_.cell_lane());
     });
   }
@@ -108,15 +110,15 @@ private:
     const NodePtr active = context_.define_integer(to, "n", context_.num_active());
     // padded lanes read what the last active one reads
     const NodePtr cell = context_.define_integer(to, "l", imin(context_.cell_lane(), isub(active, integer(1))));
-    interior(to, context_.is_simd ? active : nullptr,
-             [&](const NodePtr& number) { return iadd(iadd(start, imul(number, active)), cell); });
+    each_interior(to, context_.is_simd ? active : nullptr,
+                  [&](const NodePtr& number) { return iadd(iadd(start, imul(number, active)), cell); });
   }
   void facet_interior(Statements& to) {
     const NodePtr entry = context_.lane_entry(context_.batch());
     const NodePtr start = context_.define_integer(to, "s", iadd(iload(buffer(Role::interior_starts), entry), offset_));
     const NodePtr stride = context_.define_integer(to, "t", iload(buffer(Role::interior_strides), entry));
-    interior(to, context_.is_simd ? context_.num_active() : nullptr,
-             [&](const NodePtr& number) { return iadd(start, imul(number, stride)); });
+    each_interior(to, context_.is_simd ? context_.num_active() : nullptr,
+                  [&](const NodePtr& number) { return iadd(start, imul(number, stride)); });
   }
 
   Context& context_;
@@ -136,15 +138,35 @@ Placement Placement::dense(int num_dofs) {
   return placement;
 }
 
+namespace {
+
+/// Zeroes the shared entries that this batch is the first to touch.
+Statements clear_first_touched(Context& context, int space, int offset_index, const std::string& vector) {
+  const std::string touch = context.global(Role::first_touch, space, Type::integer);
+  const auto bound = [&](int which) { return iload(touch, iadd(imul(context.batch(), integer(2)), integer(which))); };
+  const NodePtr offset = iload(context.global(Role::field_offsets, 0, Type::integer), integer(offset_index));
+  Statements clearing;
+  const NodePtr first = context.define_integer(clearing, "z", bound(0));
+  const std::string z = context.fresh("z");
+  clearing.push_back(loop(z, isub(bound(1), first), store(vector, iadd(iadd(first, variable(z)), offset), number(0))));
+  if (context.is_simd) return clearing;
+  // the loop over cells is outside: only its first turn clears
+  return {branch(ieq(context.cell_lane(), integer(0)), block(clearing), block({}))};
+}
+
+} // namespace
+
 void gather(Context& context, int field, const std::string& target, const Placement& placement, Statements& to) {
   const auto& use = context.program.inputs[static_cast<std::size_t>(field)];
   const std::string vector =
       context.global(Role::input_vector, context.input.input_vectors[static_cast<std::size_t>(field)]);
-  FieldAccess(context, context.input.input_spaces[static_cast<std::size_t>(field)], field, use.components, placement,
-              [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr&, bool) {
-                body.push_back(store(target, context.work_entry(entry), load(vector, index)));
-              })
-      .run(to);
+  FieldAccess access(context, context.input.input_spaces[static_cast<std::size_t>(field)], field, use.components,
+                     placement,
+                     [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr&, bool) {
+                       body.push_back(store(target, context.work_entry(entry), load(vector, index)));
+                     });
+  access.runs(to);
+  access.interior(to);
 }
 
 void scatter(Context& context, int field, const std::string& source, const Placement& placement, Statements& to) {
@@ -152,34 +174,29 @@ void scatter(Context& context, int field, const std::string& source, const Place
   const int space = context.input.output_spaces[static_cast<std::size_t>(field)];
   const int offset_index = static_cast<int>(context.program.inputs.size()) + field;
   const std::string vector = context.global(Role::output_vector, 0, Type::real, true);
-  const auto access = [&](bool stores_interior) {
-    return FieldAccess(context, space, offset_index, use.components, placement,
-                       [&, stores_interior](Statements& body, const NodePtr& index, const NodePtr& entry,
-                                            const NodePtr& active, bool is_interior) {
-                         const NodePtr value = load(source, context.work_entry(entry));
-                         body.push_back(is_interior && stores_interior ? store(vector, index, value, active)
-                                                                       : add(vector, index, value, active));
-                       });
+  bool stores_interior = false;
+  const auto touch = [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr& active,
+                         bool is_interior) {
+    const NodePtr value = load(source, context.work_entry(entry));
+    body.push_back(is_interior && stores_interior ? store(vector, index, value, active)
+                                                  : add(vector, index, value, active));
   };
+  FieldAccess access(context, space, offset_index, use.components, placement, touch);
   if (context.input.is_facet) {
-    access(false).run(to);
+    access.runs(to);
+    access.interior(to);
     return;
   }
-  const std::string touch = context.global(Role::first_touch, space, Type::integer);
-  const auto bound = [&](int which) { return iload(touch, iadd(imul(context.batch(), integer(2)), integer(which))); };
-  Statements overwriting, adding, clearing;
-  const NodePtr offset = iload(context.global(Role::field_offsets, 0, Type::integer), integer(offset_index));
-  const NodePtr first = context.define_integer(clearing, "z", bound(0));
-  const std::string z = context.fresh("z");
-  clearing.push_back(loop(z, isub(bound(1), first), store(vector, iadd(iadd(first, variable(z)), offset), number(0))));
-  if (context.is_simd)
-    overwriting = clearing;
-  else // the loop over cells is outside: only its first turn clears
-    overwriting.push_back(branch(ieq(context.cell_lane(), integer(0)), block(clearing), block({})));
-  access(true).run(overwriting);
-  access(false).run(adding);
-  const NodePtr mode = iload(context.global(Role::mode, 0, Type::integer), integer(0));
-  to.push_back(branch(ieq(mode, integer(0)), block(overwriting), block(adding)));
+  const NodePtr is_overwriting = ieq(iload(context.global(Role::mode, 0, Type::integer), integer(0)), integer(0));
+  to.push_back(branch(is_overwriting, block(clear_first_touched(context, space, offset_index, vector)), block({})));
+  access.runs(to);
+  if (!access.has_interior()) return;
+  Statements storing, adding;
+  stores_interior = true;
+  access.interior(storing);
+  stores_interior = false;
+  access.interior(adding);
+  to.push_back(branch(is_overwriting, block(storing), block(adding)));
 }
 
 void load_nodes(Context& context, const std::string& target, const Placement& placement, Statements& to) {

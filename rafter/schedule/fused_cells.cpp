@@ -229,10 +229,11 @@ private:
       for (std::size_t e = 0; e < inputs_.size(); ++e) middle_derivative(static_cast<int>(e), layers);
     }
     stage.at_axis(1, lines);
-    for (std::size_t e = 0; e < inputs_.size(); ++e) line_derivative(static_cast<int>(e), lines);
     stage.at_axis(0, in_line);
     stage.at_point(in_line);
-    lines.push_back(loop("q0", integer(q_), block(in_line), unrolls_points(in_line)));
+    is_unrolled_ = unrolls_points(in_line);
+    for (std::size_t e = 0; e < inputs_.size(); ++e) line_derivative(static_cast<int>(e), lines);
+    lines.push_back(loop("q0", integer(q_), block(in_line), is_unrolled_));
     for (std::size_t o = 0; o < outputs_.size(); ++o) line_transposed(static_cast<int>(o), lines);
     layers.push_back(for_each("q1", q_, lines));
     for (std::size_t o = 0; o < outputs_.size(); ++o) middle_transposed(static_cast<int>(o), layers);
@@ -253,27 +254,39 @@ private:
              iadd(imul(variable(c), integer(layer_)), variable(i)), q_, body);
     to.push_back(for_each(c, s.components, {for_each(i, q_, body)}));
   }
-  /// Written out per component: with literal places the line's buffer becomes registers.
+  /// For every component: written out beside an unrolled point function (with literal places the line's buffer becomes
+  /// registers), a loop beside a rolled one.
+  template <class Body> void per_component(int components, Statements& to, const Body& body) {
+    if (is_unrolled_ || components == 1) {
+      for (int c = 0; c < components; ++c) body(integer(c), to);
+      return;
+    }
+    const std::string c = context_.fresh("c");
+    Statements statements;
+    body(variable(c), statements);
+    to.push_back(for_each(c, components, statements));
+  }
   void line_derivative(int e, Statements& to) {
     const auto& s = inputs_[static_cast<std::size_t>(e)];
     if (s.line.empty()) return;
-    for (int c = 0; c < s.components; ++c)
-      map_line(matrix(evaluation(e).differentiation), s.values, line_base(integer(c)), 1, s.line, integer(c * q_), 1,
-               to);
+    per_component(s.components, to, [&](const NodePtr& c, Statements& body) {
+      map_line(matrix(evaluation(e).differentiation), s.values, line_base(c), 1, s.line, imul(c, integer(q_)), 1, body);
+    });
   }
   void line_transposed(int o, Statements& to) {
     const auto& s = outputs_[static_cast<std::size_t>(o)];
     if (s.line.empty()) return;
-    for (int c = 0; c < s.components; ++c) {
-      const auto line = load_line(s.line, integer(c * q_), q_, 1, to);
-      auto result = apply_to_line(context_, matrix(integration(o).differentiation), line, to);
+    per_component(s.components, to, [&](const NodePtr& c, Statements& body) {
+      const NodePtr base = imul(c, integer(q_));
+      const auto line = load_line(s.line, base, q_, 1, body);
+      auto result = apply_to_line(context_, matrix(integration(o).differentiation), line, body);
       if (!s.line_value.empty())
-        for (int r = 0; r < q_; ++r)
-          result[static_cast<std::size_t>(r)] =
-              operation(form::ScalarOp::add,
-                        {result[static_cast<std::size_t>(r)], load(s.line_value, entry(integer(c * q_), r))});
-      store_line(s.values, line_base(integer(c)), 1, result, to);
-    }
+        for (int r = 0; r < q_; ++r) {
+          auto& value = result[static_cast<std::size_t>(r)];
+          value = operation(form::ScalarOp::add, {value, load(s.line_value, entry(base, r))});
+        }
+      store_line(s.values, line_base(c), 1, result, body);
+    });
   }
   /// Adds the transposed derivative along axis 1 of a layer; it stores where nothing was stored before.
   void middle_transposed(int o, Statements& to) {
@@ -392,6 +405,7 @@ private:
   Context& context_;
   const kernel::TensorProgram& program_;
   int dim_, q_, layer_, last_axis_, volume_ = 0;
+  bool is_unrolled_ = false;
   std::vector<FieldStages> inputs_, outputs_;
 };
 

@@ -87,7 +87,8 @@ private:
     const auto index = integer_value(node.operands[0]);
     const auto value = real_value(node.operands[1]);
     std::size_t count = node.operands[0]->has_lane ? lanes_ : 1;
-    if (node.operands.size() > 2) count = std::min(count, static_cast<std::size_t>(integer_value(node.operands[2])[0]));
+    if (node.operands.size() > 2)
+      count = std::min(count, static_cast<std::size_t>(std::max<std::int64_t>(0, integer_value(node.operands[2])[0])));
     for (std::size_t l = 0; l < count; ++l) {
       auto& target = cell(node.name, index[l]);
       target = node.kind == Kind::add ? target + value[l] : value[l];

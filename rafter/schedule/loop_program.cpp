@@ -163,7 +163,7 @@ private:
     case Kind::loop:
       statement(node->operands[1], node->operands[0]->kind == Kind::integer
                                        ? times * static_cast<double>(node->operands[0]->integer)
-                                       : 0.0);
+                                       : times);
       break;
     case Kind::branch:
       statement(node->operands[1], times);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
 #include <cctype>
+#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -17,6 +18,7 @@ constexpr std::array kind_names{"integer", "variable", "lane",   "iadd",  "isub"
                                 "for",     "let",      "ilet",   "store", "add",  "if"};
 static_assert(kind_names.size() == static_cast<std::size_t>(Kind::branch) + 1);
 constexpr std::array space_names{"global", "constant", "work"};
+constexpr std::array type_names{"real", "integer"};
 
 bool is_statement(Kind kind) { return kind >= Kind::block; }
 
@@ -72,7 +74,7 @@ private:
 std::string buffer_text(const Buffer& buffer) {
   std::string text =
       fmt::format("(buffer {} {} {} {}", buffer.name, space_names[static_cast<std::size_t>(buffer.space)],
-                  buffer.type == Type::real ? "real" : "integer", buffer.size);
+                  type_names[static_cast<std::size_t>(buffer.type)], buffer.size);
   if (buffer.is_written) text += " written";
   if (buffer.is_lane) text += " lane";
   if (buffer.role != Role::none) text += fmt::format(" role {} {}", name(buffer.role), buffer.index);
@@ -91,11 +93,12 @@ public:
     LoopProgram result;
     expect("(");
     expect("program");
-    result.name = token();
-    result.lanes = static_cast<int>(base::parse_integer(token()));
+    result.name = name_token();
+    result.lanes = int_token();
     while (peek(1) == "buffer") result.buffers.push_back(buffer());
     result.body = node();
     expect(")");
+    if (!is_at_end()) fail("text after the end of the program");
     return result;
   }
 
@@ -103,9 +106,12 @@ private:
   [[noreturn]] void fail(const std::string& what) const {
     throw base::InputError(fmt::format("loop program text, character {}: {}", position_, what));
   }
-  std::string token() {
+  bool is_at_end() {
     while (position_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[position_])) != 0) ++position_;
-    if (position_ >= text_.size()) fail("unexpected end");
+    return position_ >= text_.size();
+  }
+  std::string token() {
+    if (is_at_end()) fail("unexpected end");
     if (text_[position_] == '(' || text_[position_] == ')') return std::string(1, text_[position_++]);
     const std::size_t begin = position_;
     while (position_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[position_])) == 0 &&
@@ -125,6 +131,18 @@ private:
     if (found != wanted) fail(fmt::format("'{}' where '{}' is expected", found, wanted));
   }
 
+  std::string name_token() {
+    std::string found = token();
+    if (found == "(" || found == ")") fail(fmt::format("'{}' where a name is expected", found));
+    return found;
+  }
+  int int_token() {
+    const auto value = base::parse_integer(token());
+    if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max())
+      fail(fmt::format("{} is out of range", value));
+    return static_cast<int>(value);
+  }
+
   template <std::size_t n>
   std::size_t index_of(const std::array<const char*, n>& names, const std::string& text) const {
     for (std::size_t i = 0; i < n; ++i)
@@ -132,13 +150,18 @@ private:
     fail("unknown word '" + text + "'");
   }
 
+  Role role(const std::string& wanted) const {
+    for (int r = 0; r <= static_cast<int>(Role::integral); ++r)
+      if (name(static_cast<Role>(r)) == wanted) return static_cast<Role>(r);
+    fail("unknown role '" + wanted + "'");
+  }
   Buffer buffer() {
     Buffer result;
     expect("(");
     expect("buffer");
-    result.name = token();
+    result.name = name_token();
     result.space = static_cast<Space>(index_of(space_names, token()));
-    result.type = token() == "real" ? Type::real : Type::integer;
+    result.type = static_cast<Type>(index_of(type_names, token()));
     result.size = base::parse_integer(token());
     for (std::string word = token(); word != ")"; word = token()) {
       if (word == "written")
@@ -146,10 +169,8 @@ private:
       else if (word == "lane")
         result.is_lane = true;
       else if (word == "role") {
-        const std::string wanted = token();
-        for (int r = 0; r <= static_cast<int>(Role::integral); ++r)
-          if (name(static_cast<Role>(r)) == wanted) result.role = static_cast<Role>(r);
-        result.index = static_cast<int>(base::parse_integer(token()));
+        result.role = role(token());
+        result.index = int_token();
       } else if (word == "values") {
         while (peek(0) != ")") result.values.push_back(base::parse_double(token()));
       } else
@@ -187,7 +208,7 @@ private:
     const bool has_name = result.kind == Kind::iload || result.kind == Kind::load || result.kind == Kind::loop ||
                           result.kind == Kind::let || result.kind == Kind::ilet || result.kind == Kind::store ||
                           result.kind == Kind::add;
-    if (has_name) result.name = token();
+    if (has_name) result.name = name_token();
     if (result.kind == Kind::loop && peek(0) == "unrolled") {
       token();
       result.is_unrolled = true;

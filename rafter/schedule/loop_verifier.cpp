@@ -27,7 +27,7 @@ public:
     std::set<std::string> names;
     for (const auto& buffer : program_.buffers) {
       require(names.insert(buffer.name).second, "buffer " + buffer.name + " is declared twice");
-      require(buffer.space == Space::global || buffer.size > 0, "buffer " + buffer.name + " has no size");
+      require(buffer.size > (buffer.space == Space::global ? -1 : 0), "buffer " + buffer.name + " has no size");
       require(buffer.space != Space::constant || static_cast<std::int64_t>(buffer.values.size()) == buffer.size,
               "constant buffer " + buffer.name + " needs one value per element");
       require(!buffer.is_lane || buffer.size % program_.lanes == 0,
@@ -39,28 +39,34 @@ public:
 private:
   using Names = std::set<std::string>;
 
-  /// Scopes are passed by value: what a block defines ends with it.
-  void statement(const NodePtr& node, Names integers, Names reals) {
+  /// A block works on its own copy of the names: what it defines ends with it.
+  void statements(const NodePtr& block, Names integers, Names reals) {
+    for (const auto& child : block->operands) {
+      if (child->kind == Kind::let) {
+        const bool is_vector = real(child->operands[0], integers, reals);
+        require(reals.insert(child->name).second, "register " + child->name + " is defined twice");
+        mark(lane_registers_, child->name, is_vector);
+      } else if (child->kind == Kind::ilet) {
+        expect_integer(child->operands[0], integers);
+        require(integers.insert(child->name).second, "variable " + child->name + " is defined twice");
+        mark(lane_variables_, child->name, child->operands[0]->has_lane);
+      } else
+        statement(child, integers, reals);
+    }
+  }
+  void statement(const NodePtr& node, const Names& integers, const Names& reals) {
     switch (node->kind) {
     case Kind::block:
-      for (const auto& child : node->operands) {
-        if (child->kind == Kind::let) {
-          real(child->operands[0], integers, reals);
-          require(reals.insert(child->name).second, "register " + child->name + " is defined twice");
-        } else if (child->kind == Kind::ilet) {
-          expect_integer(child->operands[0], integers);
-          require(integers.insert(child->name).second, "variable " + child->name + " is defined twice");
-          if (child->operands[0]->has_lane) lane_variables_.insert(child->name);
-        } else
-          statement(child, integers, reals);
-      }
+      statements(node, integers, reals);
       break;
     case Kind::loop: {
       expect_integer(node->operands[0], integers);
       require(!node->operands[0]->has_lane, "a loop count varies with the lane");
       require(!node->is_unrolled || node->operands[0]->kind == Kind::integer, "an unrolled loop needs a literal count");
-      require(integers.insert(node->name).second, "variable " + node->name + " is defined twice");
-      statement(node->operands[1], integers, reals);
+      Names inside = integers;
+      require(inside.insert(node->name).second, "variable " + node->name + " is defined twice");
+      mark(lane_variables_, node->name, false);
+      statement(node->operands[1], inside, reals);
       break;
     }
     case Kind::branch:
@@ -77,7 +83,10 @@ private:
       index(node->operands[0], target, integers);
       const bool is_vector = real(node->operands[1], integers, reals);
       require(!is_vector || node->operands[0]->has_lane, "lanes of a value collide in " + node->name);
-      if (node->operands.size() > 2) expect_integer(node->operands[2], integers);
+      if (node->operands.size() > 2) {
+        expect_integer(node->operands[2], integers);
+        require(!node->operands[2]->has_lane, "an active count varies with the lane");
+      }
       break;
     }
     default:
@@ -93,8 +102,8 @@ private:
   }
   void index(const NodePtr& node, const Buffer& target, const Names& integers) const {
     expect_integer(node, integers);
-    if (node->kind == Kind::integer && target.size > 0)
-      require(node->integer >= 0 && node->integer < target.size,
+    if (node->kind == Kind::integer)
+      require(node->integer >= 0 && (target.size == 0 || node->integer < target.size),
               fmt::format("index {} leaves {}", node->integer, target.name));
   }
   void expect_integer(const NodePtr& node, const Names& integers) const {
@@ -116,16 +125,28 @@ private:
     bool is_vector = false;
     if (node->kind == Kind::reg) {
       require(reals.contains(node->name), "unknown register " + node->name);
+      is_vector = lane_registers_.contains(node->name);
     } else if (node->kind == Kind::load) {
       index(node->operands[0], buffer(node->name, Type::real), integers);
       is_vector = node->operands[0]->has_lane;
-    } else
+    } else if (node->kind == Kind::operation) {
+      require(static_cast<int>(node->operands.size()) == form::info(node->op).arity && node->operands.size() > 0,
+              fmt::format("operation {} with {} operands", form::info(node->op).name, node->operands.size()));
       for (const auto& operand : node->operands) is_vector = real(operand, integers, reals) || is_vector;
+    }
     return is_vector;
   }
 
+  /// The latest definition counts: names may come again in later blocks, with or without lanes.
+  static void mark(Names& names, const std::string& name, bool is_member) {
+    if (is_member)
+      names.insert(name);
+    else
+      names.erase(name);
+  }
+
   const LoopProgram& program_;
-  Names lane_variables_;
+  Names lane_variables_, lane_registers_;
 };
 
 } // namespace

@@ -2,6 +2,8 @@
 #include <rafter/schedule/plan.hpp>
 
 #include <algorithm>
+#include <set>
+
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
@@ -70,12 +72,15 @@ std::string to_string(const Plan& plan) {
 
 Plan parse_plan(const std::string& text) {
   Plan plan;
+  std::set<std::string> given;
   for (const auto& word : base::split(std::string(base::trimmed(text)), ' ')) {
     if (word.empty()) continue;
     const auto equals = word.find('=');
     if (equals == std::string::npos)
       throw base::InputError("plan: '" + word + "' is not of the form key=value; keys: " + base::join(keys, ", "));
-    set(plan, word.substr(0, equals), word.substr(equals + 1));
+    const std::string key = word.substr(0, equals);
+    set(plan, key, word.substr(equals + 1));
+    if (!given.insert(key).second) throw base::InputError("plan: " + key + " is given twice");
   }
   return plan;
 }
