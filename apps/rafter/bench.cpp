@@ -29,10 +29,10 @@ std::vector<std::string> suite_names() {
 
 int run_bench(const BenchOptions& options) {
   const auto names = suite_names();
-  if (names.empty()) throw base::InputError("rafter bench: not available in this version: there are no suites yet");
+  if (names.empty()) throw base::InputError("bench: not available in this version: there are no suites yet");
   for (const auto& suite : suites)
     if (suite.name == options.suite) return suite.run(options.arguments);
-  throw base::InputError(fmt::format("rafter bench: unknown suite '{}'{}; available: {}", options.suite,
+  throw base::InputError(fmt::format("bench: unknown suite '{}'{}; available: {}", options.suite,
                                      base::suggestion(options.suite, names), base::join(names, ", ")));
 }
 

@@ -128,13 +128,14 @@ private:
     std::string text = error.what();
     std::string name = "rafter";
     for (const auto* command : app_.get_subcommands()) {
-      name += " " + command->get_name();
+      name = command->get_name();
       std::vector<std::string> known;
       for (const auto* option : command->get_options()) known.push_back(option->get_name());
       for (const auto& word : command->remaining())
         if (word.starts_with("-")) text += base::suggestion(word.substr(0, word.find('=')), known);
     }
-    return fmt::format("{}: {} (see {} --help)", name, text, name);
+    return name == "rafter" ? fmt::format("{} (see rafter --help)", text)
+                            : fmt::format("{}: {} (see rafter {} --help)", name, text, name);
   }
 
   CLI::App app_{"Rafter solves partial differential equations: a weak form and a mesh in, a solution out.", "rafter"};

@@ -53,6 +53,7 @@ void Console::event(const std::string& text) {
 
 void Console::iteration(int number, double relative_residual, double rtol) {
   const auto now = Clock::now();
+  if (number <= 1) last_shown_ = now; // short solves need no lines in between
   if (now - last_shown_ < (is_terminal_ ? terminal_period : line_period)) return;
   last_shown_ = now;
   const auto text = fmt::format("iteration {}, relative residual {:.2e}", number, relative_residual);

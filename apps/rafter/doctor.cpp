@@ -38,6 +38,15 @@ constexpr std::array optional_tools{
     Tool{"hipcc", "HIP devices: not used by this version", "install ROCm"},
 };
 
+/// The instruction sets that make a difference to kernels.
+std::string vector_sets() {
+  std::vector<std::string> sets;
+  for (const auto& set : device::cpu().instruction_sets)
+    for (const char* prefix : {"avx", "fma", "amx", "sve", "asimd", "neon"})
+      if (set.starts_with(prefix)) sets.push_back(set);
+  return base::join(sets, " ");
+}
+
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 /// The first line that the program says about its version with a digit in it; "" when it cannot be run.
@@ -91,8 +100,7 @@ int run_doctor() {
   rows.push_back(device_row("host", has_host));
   rows.push_back(device_row("checked", has_checked));
   for (const auto& tool : optional_tools) rows.push_back(tool_row(tool, is_found));
-  fmt::print("rafter {}\n{}: {}\n\n", RAFTER_VERSION, device::cpu().model,
-             base::join(device::cpu().instruction_sets, " "));
+  fmt::print("rafter {}\n{}: {}\n\n", RAFTER_VERSION, device::cpu().model, vector_sets());
   fmt::print("{}", report::format_table(Row{"what", "state", "for", "details"}, rows, {}));
   const bool is_ready = has_compiler && has_host;
   fmt::print("\n{}\n", is_ready ? "Ready: problems can be solved on this machine."

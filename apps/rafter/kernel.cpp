@@ -37,7 +37,7 @@ void print_kernel(const op::KernelInfo& info, const KernelOptions& options) {
   fmt::print("  cells: {} in {} batches\n", info.num_cells, info.num_batches);
   fmt::print("  quadrature: {}\n", info.quadrature);
   fmt::print("  plan: {}\n", schedule::to_string(info.plan));
-  fmt::print("  flops: {:.4g} per cell ({:.4g} of the algorithm alone)\n",
+  fmt::print("  flops: {:.4g} per cell executed, {:.4g} effective (the algorithm as written)\n",
              info.counts.flops / static_cast<double>(info.num_cells),
              info.counts.effective_flops / static_cast<double>(info.num_cells));
   if (!info.candidates.empty()) fmt::print("{}", candidates_text(info));

@@ -6,9 +6,8 @@
 namespace rafter::app {
 
 int run_tune(const ProblemOptions&) {
-  throw base::InputError(
-      "rafter tune: not available in this version; `rafter kernel` shows what the planner chose, and "
-      "--plan sets another plan");
+  throw base::InputError("tune: not available in this version; `rafter kernel` shows what the planner chose, and "
+                         "--plan sets another plan");
 }
 
 } // namespace rafter::app

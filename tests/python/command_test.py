@@ -1,0 +1,423 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command as its users see it: exit codes, messages and the JSON report.
+
+usage: command_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
+"""
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+RAFTER, SOURCE = "", ""
+DONE, NOT_SOLVED, WRONG_INPUT, ENVIRONMENT = 0, 1, 2, 3
+
+POISSON = """title = "Test"
+[mesh]
+box = { cells = [3, 3], shape = "quadrilateral" }
+[fields.u]
+degree = 2
+[coefficients]
+k = 2.0
+[forms]
+a = "k*inner(grad(u), grad(v))*dx"
+L = "2*k*v*dx"
+[[dirichlet]]
+tags = ["xmin", "xmax"]
+value = "x[0]*(1 - x[0])"
+[solver]
+rtol = 1.0e-11
+[check]
+u = "x[0]*(1 - x[0])"
+max_l2_error = 1.0e-9
+[functionals]
+mean = "u*dx"
+"""
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.directory.name, name)
+
+    def write(self, text, name="problem.toml"):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return name
+
+    def run_rafter(self, *arguments, timeout=120):
+        return subprocess.run([RAFTER, *arguments], cwd=self.directory.name, capture_output=True, text=True,
+                              timeout=timeout, check=False)
+
+    def assert_refused(self, result, *fragments, code=WRONG_INPUT):
+        """The code, one message with these fragments, and no file left that was not there."""
+        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        for fragment in fragments:
+            self.assertIn(fragment, result.stderr)
+        self.assertEqual(result.stdout, "")
+        left = [name for name in os.listdir(self.directory.name) if not name.endswith((".toml", ".mesh", ".msh"))]
+        self.assertEqual(left, [])
+
+    def refused(self, text, *fragments, arguments=(), code=WRONG_INPUT):
+        self.assert_refused(self.run_rafter("solve", self.write(text), *arguments), *fragments, code=code)
+
+    def changed(self, old, new):
+        self.assertIn(old, POISSON)
+        return POISSON.replace(old, new)
+
+
+class CommandLine(CommandTest):
+    def test_unknown_command_names_the_nearest(self):
+        self.assert_refused(self.run_rafter("slove"), "unknown command 'slove'", "did you mean 'solve'")
+
+    def test_no_command_lists_them(self):
+        self.assert_refused(self.run_rafter(), "no command", "solve", "doctor")
+
+    def test_unknown_option_names_the_nearest(self):
+        self.assert_refused(self.run_rafter("solve", "p.toml", "--jsn=x"), "--jsn", "did you mean '--json'")
+
+    def test_missing_argument(self):
+        self.assert_refused(self.run_rafter("solve"), "problem is required")
+
+    def test_threads_out_of_range(self):
+        self.assert_refused(self.run_rafter("solve", "p.toml", "--threads=-1"), "--threads")
+
+    def test_help_and_version_are_not_errors(self):
+        for arguments in (["--help"], ["--version"], ["solve", "--help"], ["kernel", "--help"], ["mesh", "--help"],
+                          ["machine", "--help"], ["doctor", "--help"], ["bench", "--help"], ["tune", "--help"]):
+            result = self.run_rafter(*arguments)
+            self.assertEqual(result.returncode, DONE, arguments)
+            self.assertEqual(result.stderr, "", arguments)
+            self.assertTrue(result.stdout, arguments)
+
+    def test_tune_says_that_it_is_not_there(self):
+        self.assert_refused(self.run_rafter("tune", "p.toml"), "not available in this version")
+
+    def test_unknown_device(self):
+        self.refused(POISSON, "hots", arguments=["--device", "hots"])
+
+    def test_wrong_plan(self):
+        self.refused(POISSON, "contraction", "dense", arguments=["--plan", "contraction=dens"])
+
+    def test_several_processes_are_refused(self):
+        result = subprocess.run([RAFTER, "solve", self.write(POISSON)], cwd=self.directory.name, capture_output=True,
+                                text=True, check=False, env={**os.environ, "OMPI_COMM_WORLD_SIZE": "4"})
+        self.assert_refused(result, "4 processes", code=ENVIRONMENT)
+
+
+class ProblemFile(CommandTest):
+    def test_missing_file(self):
+        self.assert_refused(self.run_rafter("solve", "nowhere.toml"), "nowhere.toml", "no such file")
+
+    def test_empty_file(self):
+        self.refused("", "problem.toml", "empty")
+
+    def test_binary_garbage(self):
+        with open(self.path("problem.toml"), "wb") as file:
+            file.write(bytes(range(256)) * 10)
+        self.assert_refused(self.run_rafter("solve", "problem.toml"), "problem.toml")
+
+    def test_unknown_key_names_the_nearest(self):
+        self.refused(self.changed("degree = 2", "degre = 2"), "problem.toml:5:1", "degre", "did you mean 'degree'")
+
+    def test_unknown_section(self):
+        self.refused(POISSON + "[solvr]\n", "solvr", "solver")
+
+    def test_degree_out_of_range(self):
+        self.refused(self.changed("degree = 2", "degree = 40"), "problem.toml:5:", "fields.u.degree", "40", "12")
+
+    def test_quadrature_out_of_range(self):
+        self.refused(POISSON + "[numerics]\npoints = 1000\n", "numerics.points")
+
+    def test_unknown_method(self):
+        self.refused(POISSON, "did you mean 'gmres'", arguments=["--set", "solver.method=gmers"])
+
+    def test_override_of_an_unknown_key(self):
+        self.refused(POISSON, "--set", arguments=["--set", "solver.rtoll=1e-3"])
+
+    def test_coefficient_that_is_not_finite(self):
+        self.refused(self.changed("k = 2.0", "k = inf"), "problem.toml:7:5", "coefficients.k", "finite")
+
+
+class Meshes(CommandTest):
+    def mesh_problem(self, name):
+        return self.changed('box = { cells = [3, 3], shape = "quadrilateral" }', f'file = "{name}"')
+
+    def test_missing_mesh(self):
+        self.refused(self.mesh_problem("none.msh"), "problem.toml:3:", "none.msh")
+
+    def test_garbage(self):
+        self.write("something else\n", "x.msh")
+        self.refused(self.mesh_problem("x.msh"), "x.msh")
+
+    def test_truncated(self):
+        with open(os.path.join(SOURCE, "examples/meshes/beam-hex.mesh"), encoding="utf-8") as file:
+            text = file.read()
+        self.write(text[:len(text) // 2], "x.mesh")
+        self.refused(self.mesh_problem("x.mesh"), "x.mesh")
+
+    def test_unknown_boundary_tag_names_the_nearest(self):
+        self.refused(self.changed('"xmin", "xmax"', '"xmin", "xmaxx"'), "problem.toml:11:1", "xmaxx", "'xmax'")
+
+    def test_unknown_tag_in_a_form(self):
+        self.refused(self.changed("2*k*v*dx", "2*k*v*ds(99)"), "problem.toml:10:", "forms.L", "99")
+
+    def test_missing_value_by_tag(self):
+        self.refused(self.changed("k = 2.0", "k = { by_tag = { 7 = 1.0 } }"), "problem.toml:7:", "coefficients.k", "7")
+
+    def test_by_tag_without_a_cell_tag_of_the_mesh(self):
+        text = POISSON.replace('box = { cells = [3, 3], shape = "quadrilateral" }',
+                               'file = "%s/examples/meshes/mixed-four-shapes.msh"' % SOURCE)
+        self.refused(text.replace("k = 2.0", "k = { by_tag = { hexes = 1.0, core = 1.0 } }"),
+                     "problem.toml:7:1", "coefficients.k", "no value for the cells with tag 3")
+
+    def test_too_many_cells_are_refused_before_they_are_made(self):
+        begin = time.monotonic()
+        self.refused(self.changed("cells = [3, 3]", "cells = [300000, 300000]"), "cells")
+        self.refused(self.changed("cells = [3, 3]", "cells = [40000, 40000]"), "memory")
+        self.assertLess(time.monotonic() - begin, 20)
+
+    def test_too_many_unknowns_are_refused_before_they_are_allocated(self):
+        text = POISSON.replace('[3, 3], shape = "quadrilateral"', '[90, 90, 90]').replace("degree = 2", "degree = 12")
+        self.refused(text.replace("[fields.u]", "[fields.u]\ncomponents = 9").replace("k*inner(grad(u), grad(v))*dx",
+                     "inner(u, v)*dx").replace('L = "2*k*v*dx"', "").replace('value = "x[0]*(1 - x[0])"',
+                     "value = [0,0,0,0,0,0,0,0,0]").split("[check]")[0], "memory", "GB", "unknowns")
+
+
+class Forms(CommandTest):
+    def refused_form(self, form, *fragments):
+        self.refused(self.changed("k*inner(grad(u), grad(v))*dx", form), *fragments)
+
+    def test_shape_error_has_its_place(self):
+        self.refused_form("k*inner(grad(u), v)*dx", "problem.toml:9:8", "forms.a", "grad(u)", "shape (2)")
+
+    def test_syntax_error_has_its_place(self):
+        self.refused_form("k*inner(grad(u), grad(v)*dx", "problem.toml:9:", "forms.a", "')'")
+
+    def test_unknown_name_has_its_place_and_the_nearest(self):
+        self.refused_form("kk*inner(grad(u), grad(v))*dx", "problem.toml:9:6", "'kk'", "did you mean 'k'")
+
+    def test_error_in_a_definition_has_the_definitions_place(self):
+        text = self.changed("k*inner(grad(u), grad(v))*dx", "inner(flux, grad(v))*dx")
+        self.refused(text + '[definitions]\nflux = "k*grad(w)"\n', "problem.toml:9:12", "problem.toml:23:16", "'w'")
+
+    def test_form_that_is_not_linear(self):
+        self.refused_form("u*inner(grad(u), grad(v))*dx", "problem.toml:9:", "linear", "u")
+
+    def test_form_without_unknown(self):
+        self.refused_form("k*v*dx", "forms.a", "bilinear")
+
+    def test_unknown_in_the_linear_form(self):
+        self.refused(self.changed("2*k*v*dx", "2*k*u*v*dx"), "forms.L", "linear form")
+
+    def test_coordinate_that_the_mesh_lacks(self):
+        self.refused(self.changed('value = "x[0]*(1 - x[0])"', 'value = "x[2]"'), "problem.toml:13:", "dirichlet[0]")
+
+    def test_boundary_value_that_is_not_finite(self):
+        self.refused(self.changed('value = "x[0]*(1 - x[0])"', 'value = "1/x[0]"'), "problem.toml:13:", "'1/x[0]'",
+                     "inf", "x = (0")
+
+    def test_expression_that_is_not_finite_names_coefficient_and_point(self):
+        self.refused(self.changed("k = 2.0", 'k = "sqrt(x[0] - 0.5)"'), "problem.toml:7:", "coefficients.k", "nan",
+                     "x = (")
+
+    def test_functional_with_test_function(self):
+        self.refused(self.changed('mean = "u*dx"', 'mean = "u*v*dx"'), "functionals.mean", "'v'")
+
+    def test_field_that_no_term_determines(self):
+        text = POISSON.replace("[coefficients]", "[fields.w]\n[coefficients]").replace("grad(v)", "grad(v_u)")
+        self.refused(text.replace("2*k*v*dx", "2*k*v_u*dx").replace("tags =", 'field = "u"\ntags ='),
+                     "no term holds the unknown 'w'")
+
+
+class Solving(CommandTest):
+    def without_condition(self):
+        return re.sub(r"\[\[dirichlet\]\]\n.*\n.*\n", "", POISSON)
+
+    def test_pure_neumann_problem_is_singular(self):
+        self.refused(self.without_condition(), "singular", "constants of u", "Neumann")
+
+    def test_free_elastic_body_is_singular(self):
+        text = self.without_condition().replace("degree = 2", "degree = 2\ncomponents = 2").split("[check]")[0]
+        text = text.replace("k*inner(grad(u), grad(v))*dx", "inner(sym(grad(u)), sym(grad(v)))*dx")
+        self.refused(text.replace('L = "2*k*v*dx"', ""), "singular", "component 1 of u", "rotations of u")
+
+    def test_coupled_fields_that_share_a_constant_are_singular(self):
+        text = self.without_condition().replace("[coefficients]", "[fields.w]\n[coefficients]").split("[check]")[0]
+        text = text.replace("k*inner(grad(u), grad(v))*dx",
+                            "(inner(grad(u), grad(v_u)) + inner(grad(w), grad(v_w)) + (u - w)*(v_u - v_w))*dx")
+        self.refused(text.replace("2*k*v*dx", "v_u*dx"), "singular")
+
+    def test_reaction_term_makes_the_neumann_problem_regular(self):
+        text = self.without_condition().replace("k*inner(grad(u), grad(v))*dx",
+                                                "(inner(grad(u), grad(v)) + 1.0e-6*u*v)*dx").split("[check]")[0]
+        result = self.run_rafter("solve", self.write(text))
+        self.assertEqual(result.returncode, DONE, result.stderr)
+
+    def test_cg_refuses_an_operator_that_is_not_symmetric(self):
+        text = self.changed("k*inner(grad(u), grad(v))*dx", "(inner(grad(u), grad(v)) + 0.01*u.dx(0)*v)*dx")
+        self.refused(text, "not symmetric", 'method = "gmres"')
+
+    def test_too_few_iterations(self):
+        result = self.run_rafter("solve", self.write(POISSON), "--set", "solver.max_iterations=2", "--json", "r.json",
+                                 "--set", "output.file=u.vtkhdf")
+        self.assertEqual(result.returncode, NOT_SOLVED)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual(report["status"], "not converged")
+        self.assertEqual(report["iterations"], 2)
+        self.assertFalse(os.path.exists(self.path("u.vtkhdf")))
+
+    def test_indefinite_operator(self):
+        result = self.run_rafter("solve", self.write(self.changed("k = 2.0", "k = -2.0")), "--set",
+                                 "solver.preconditioner=none")
+        self.assertEqual(result.returncode, NOT_SOLVED)
+        self.assertIn("definite", result.stdout)
+
+    def test_failed_check(self):
+        text = self.changed('[check]\nu = "x[0]*(1 - x[0])"', '[check]\nu = "x[0]"')
+        result = self.run_rafter("solve", self.write(text), "--json", "r.json")
+        self.assertEqual(result.returncode, NOT_SOLVED)
+        self.assertIn("failed check", result.stdout)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["status"], "failed check")
+
+    def test_interrupt_stops_cleanly(self):
+        text = self.changed("cells = [3, 3]", "cells = [200, 200]").replace("rtol = 1.0e-11", "rtol = 1.0e-14\n"
+                            "max_iterations = 100000000\npreconditioner = \"none\"").replace("degree = 2", "degree = 8")
+        process = subprocess.Popen([RAFTER, "solve", self.write(text), "--set", "output.file=u.vtkhdf", "--json",
+                                    "r.json"], cwd=self.directory.name, stderr=subprocess.PIPE, text=True,
+                                   stdout=subprocess.DEVNULL)
+        for line in process.stderr:
+            if line.startswith("setup"):
+                break
+        process.send_signal(signal.SIGINT)
+        rest = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, NOT_SOLVED, rest)
+        self.assertIn("stopped by a signal", rest)
+        self.assertEqual(sorted(os.listdir(self.directory.name)), ["problem.toml"])
+
+
+class Outputs(CommandTest):
+    def test_folder_of_the_output_is_missing(self):
+        self.refused(POISSON, "nowhere", "output.file", arguments=["--set", "output.file=nowhere/u.vtkhdf"])
+
+    def test_folder_of_the_report_is_missing(self):
+        self.refused(POISSON, "nowhere", arguments=["--json", "nowhere/r.json"])
+
+    def test_output_is_a_folder(self):
+        os.mkdir(self.path("folder.vtkhdf"))
+        result = self.run_rafter("solve", self.write(POISSON), "--set", "output.file=folder.vtkhdf")
+        self.assertEqual(result.returncode, WRONG_INPUT)
+        self.assertIn("folder.vtkhdf", result.stderr)
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
+    def test_folder_is_read_only(self):
+        os.mkdir(self.path("locked"))
+        os.chmod(self.path("locked"), stat.S_IRUSR | stat.S_IXUSR)
+        self.addCleanup(os.chmod, self.path("locked"), stat.S_IRWXU)
+        result = self.run_rafter("solve", self.write(POISSON), "--set", "output.file=locked/u.vtkhdf")
+        self.assertEqual(result.returncode, WRONG_INPUT)
+        self.assertIn("locked", result.stderr)
+
+    def test_full_disk_is_the_environment(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            result = subprocess.run([RAFTER, "doctor"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(result.returncode, ENVIRONMENT)
+
+    def test_json_has_exactly_the_keys_of_the_interface(self):
+        result = self.run_rafter("solve", self.write(POISSON), "--json", "r.json", "--set", "output.file=u.vtkhdf")
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual(set(report), {"title", "version", "status", "dofs", "cells", "iterations", "residual",
+                                       "errors", "functionals", "seconds", "operators", "machine"})
+        self.assertEqual(report["title"], "Test")
+        self.assertEqual(report["status"], "converged")
+        self.assertEqual(report["dofs"], 49)
+        self.assertEqual(report["cells"], {"quadrilateral": 9})
+        self.assertLess(report["errors"]["u"]["l2"], 1e-9)
+        self.assertAlmostEqual(report["functionals"]["mean"], 1 / 6, places=10)
+        self.assertLessEqual({"mesh", "spaces", "kernels", "setup", "solve", "output"}, set(report["seconds"]))
+        self.assertEqual([entry["name"] for entry in report["operators"]], ["apply", "right-hand side"])
+        for entry in report["operators"]:
+            self.assertEqual(set(entry), {"name", "plan", "dofs_per_second", "gflops", "gbytes_per_second",
+                                          "bound_seconds", "seconds", "share", "limited_by"})
+            self.assertGreater(entry["seconds"], 0)
+            self.assertGreater(entry["bound_seconds"], 0)
+        self.assertTrue(os.path.exists(self.path("u.vtkhdf")))
+
+    def test_a_plan_from_the_report_replays(self):
+        text = self.write(POISSON)
+        self.assertEqual(self.run_rafter("solve", text, "--json", "r.json").returncode, DONE)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            plan = json.load(file)["operators"][0]["plan"]
+        self.assertEqual(self.run_rafter("solve", text, "--json", "s.json", "--plan", plan).returncode, DONE)
+        with open(self.path("s.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["operators"][0]["plan"], plan)
+
+    def test_results_do_not_depend_on_the_number_of_threads(self):
+        text, values = self.write(POISSON), []
+        for threads in ("1", "2"):
+            self.assertEqual(self.run_rafter("solve", text, "--threads", threads, "--json", "r.json").returncode, DONE)
+            with open(self.path("r.json"), encoding="utf-8") as file:
+                report = json.load(file)
+            values.append((report["iterations"], report["residual"]))
+        self.assertEqual(values[0], values[1])
+
+
+class OtherCommands(CommandTest):
+    def test_kernel_explains_and_shows_the_source(self):
+        result = self.run_rafter("kernel", self.write(POISSON), "--source", "--tensor-program", "--loop-program")
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        for fragment in ("apply", "right-hand side", "quadrature:", "plan: contraction=", "recipe", "roofline bound",
+                         "flops and", "tensor program:", "loop program:", "source:"):
+            self.assertIn(fragment, result.stdout)
+
+    def test_mesh_tells_what_is_in_a_file(self):
+        result = self.run_rafter("mesh", os.path.join(SOURCE, "examples/meshes/mixed-four-shapes.msh"), "--json")
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        report = json.loads(result.stdout)
+        self.assertEqual({entry["shape"]: entry["count"] for entry in report["cells"]},
+                         {"hexahedron": 6, "pyramid": 26, "tetrahedron": 20, "prism": 12})
+        self.assertAlmostEqual(report["volume"], 18)
+        self.assertEqual(report["problems"], [])
+        self.assertIn("zmax", [name for entry in report["facet_tags"] for name in entry["names"]])
+
+    def test_mesh_refines_and_converts(self):
+        mesh = os.path.join(SOURCE, "examples/meshes/beam-hex.mesh")
+        self.assertEqual(self.run_rafter("mesh", mesh, "--refine", "1", "--write", "fine.msh").returncode, DONE)
+        report = json.loads(self.run_rafter("mesh", "fine.msh", "--json").stdout)
+        self.assertEqual(report["cells"], [{"shape": "hexahedron", "degree": 1, "count": 64}])
+        self.assertAlmostEqual(report["volume"], 8)
+
+    def test_mesh_refuses_what_it_cannot_write(self):
+        mesh = os.path.join(SOURCE, "examples/meshes/beam-hex.mesh")
+        self.assertEqual(self.run_rafter("mesh", mesh, "--write", "x.stl").returncode, WRONG_INPUT)
+        self.assertEqual(self.run_rafter("mesh", "nowhere.msh").returncode, WRONG_INPUT)
+
+    def test_machine_prints_json(self):
+        result = self.run_rafter("machine", "--json")
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        self.assertIsInstance(json.loads(result.stdout), dict)
+
+    def test_doctor_finds_a_compiler_and_the_host(self):
+        result = self.run_rafter("doctor")
+        self.assertEqual(result.returncode, DONE, result.stdout)
+        self.assertIn("Ready", result.stdout)
+
+
+if __name__ == "__main__":
+    RAFTER, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
