@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include <rafter/base/error.hpp>
+#include <rafter/kernel/sum_of_products.hpp>
 
 namespace rafter::kernel {
 
@@ -245,7 +246,7 @@ PointFunction merged(const PointFunction& function) {
   for (auto& output : result.outputs) {
     NodeId value = graph.constant(0);
     for (const auto& [atom, coefficient] : trial_coefficients(graph, output.node))
-      value = graph.add(value, graph.mul(coefficient, graph.atom(atom)));
+      value = graph.add(value, graph.mul(sum_of_products(graph, coefficient, function.graph.size()), graph.atom(atom)));
     output.node = value;
   }
   return result;

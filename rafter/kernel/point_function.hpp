@@ -61,7 +61,8 @@ PointFunction pull_back(std::span<const IntegralPart> parts, element::Shape shap
 std::vector<int> map_modes(mesh::MapKind map, int tdim);
 
 /// The same point function written with one coefficient per (test slot, trial slot) pair, all of them independent of
-/// the trial function: "merged" factors. Throws InternalError when it is not linear in the trial function.
+/// the trial function: "merged" factors; equal ones, as of symmetric forms, are one node. Throws InternalError when it
+/// is not linear in the trial function.
 PointFunction merged(const PointFunction& function);
 
 /// Coefficients of equal test and trial basis functions: what the diagonal of a bilinear form needs.

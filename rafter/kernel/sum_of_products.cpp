@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/kernel/sum_of_products.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+
+namespace rafter::kernel {
+
+namespace {
+
+using form::NodeId;
+using form::ScalarGraph;
+using form::ScalarOp;
+
+using Factors = std::vector<NodeId>;     ///< ascending, repeated for powers
+using Terms = std::map<Factors, double>; ///< product of factors -> its number
+
+constexpr std::size_t max_terms = 64;
+
+Factors merged_factors(const Factors& a, const Factors& b) {
+  Factors result;
+  std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(result));
+  return result;
+}
+
+Terms added(Terms a, const Terms& b, double sign) {
+  for (const auto& [factors, number] : b) a[factors] += sign * number;
+  std::erase_if(a, [](const auto& term) { return term.second == 0; });
+  return a;
+}
+
+Terms multiplied(const Terms& a, const Terms& b) {
+  Terms result;
+  for (const auto& [factors_a, number_a] : a)
+    for (const auto& [factors_b, number_b] : b) result[merged_factors(factors_a, factors_b)] += number_a * number_b;
+  std::erase_if(result, [](const auto& term) { return term.second == 0; });
+  return result;
+}
+
+class Expander {
+public:
+  Expander(ScalarGraph& graph, NodeId first_new) : graph_(graph), first_new_(first_new) {}
+
+  const Terms& terms(NodeId id) {
+    const auto known = memo_.find(id);
+    if (known != memo_.end()) return known->second;
+    Terms result = expanded(id);
+    if (result.size() > max_terms) result = whole(id);
+    return memo_[id] = std::move(result);
+  }
+
+private:
+  static Terms whole(NodeId id) { return {{{id}, 1.0}}; }
+
+  Terms expanded(NodeId id) {
+    const auto node = graph_[id];
+    const auto [a, b, c] = node.operands;
+    switch (node.op) {
+    case ScalarOp::constant:
+      return node.value == 0 ? Terms{} : Terms{{{}, node.value}};
+    case ScalarOp::neg:
+      return added({}, terms(a), -1);
+    case ScalarOp::mul:
+      if (terms(a).size() * terms(b).size() > max_terms) return whole(id);
+      return multiplied(terms(a), terms(b));
+    case ScalarOp::add:
+      return id < first_new_ ? whole(id) : added(terms(a), terms(b), 1);
+    case ScalarOp::sub: {
+      if (id < first_new_) return whole(id);
+      const NodeId opposite = graph_.sub(b, a); // a sign change of an old difference turns it round
+      return opposite < first_new_ ? Terms{{{opposite}, -1.0}} : added(terms(a), terms(b), -1);
+    }
+    default:
+      return whole(id);
+    }
+  }
+
+  ScalarGraph& graph_;
+  NodeId first_new_;
+  std::map<NodeId, Terms> memo_;
+};
+
+NodeId product(ScalarGraph& graph, const Factors& factors) {
+  NodeId result = graph.constant(1);
+  for (const NodeId factor : factors) result = graph.mul(result, factor);
+  return result;
+}
+
+Factors common_factors(const Terms& terms) {
+  Factors common = terms.begin()->first;
+  for (const auto& [factors, number] : terms) {
+    Factors both;
+    std::set_intersection(common.begin(), common.end(), factors.begin(), factors.end(), std::back_inserter(both));
+    common = std::move(both);
+  }
+  return common;
+}
+
+/// The number of the first term when all agree but for signs, else 1.
+double common_number(const Terms& terms) {
+  const double first = terms.begin()->second;
+  const bool all = std::all_of(terms.begin(), terms.end(),
+                               [first](const auto& term) { return std::fabs(term.second) == std::fabs(first); });
+  return all ? first : 1;
+}
+
+} // namespace
+
+NodeId sum_of_products(ScalarGraph& graph, NodeId node, NodeId first_new) {
+  const Terms terms = Expander(graph, first_new).terms(node);
+  if (terms.empty()) return graph.constant(0);
+  const Factors common = common_factors(terms);
+  const double number = common_number(terms);
+  NodeId sum = graph.constant(0);
+  for (const auto& [factors, coefficient] : terms) {
+    Factors rest;
+    std::set_difference(factors.begin(), factors.end(), common.begin(), common.end(), std::back_inserter(rest));
+    sum = graph.add(sum, graph.mul(graph.constant(coefficient / number), product(graph, rest)));
+  }
+  return graph.mul(sum, graph.mul(graph.constant(number), product(graph, common)));
+}
+
+} // namespace rafter::kernel

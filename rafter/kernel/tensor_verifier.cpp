@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/kernel/tensor_program.hpp>
+
+namespace rafter::kernel {
+
+namespace {
+
+void require(bool condition, const std::string& what) {
+  if (!condition) throw base::InternalError("tensor program: " + what);
+}
+
+/// Goes through the steps in order and keeps which arrays have been written.
+class Verifier {
+public:
+  explicit Verifier(const TensorProgram& program) : program_(program), is_written_(program.arrays.size(), 0) {}
+
+  void run() {
+    const auto& extents = program_.point_extents;
+    require(std::accumulate(extents.begin(), extents.end(), 1, std::multiplies<>()) == program_.num_points,
+            "point extents do not match the number of points");
+    require(static_cast<int>(program_.weights.size()) == program_.num_points, "one weight per point is needed");
+    require(program_.output_slots.size() == program_.function.outputs.size(), "one slot per output is needed");
+    for (const auto& step : program_.steps) {
+      check(step);
+      if (step.accumulate) read(step.target);
+      if (step.target >= 0) write(step.target);
+    }
+    check_atoms();
+  }
+
+private:
+  const TensorArray& array(int i) const {
+    require(i >= 0 && i < static_cast<int>(program_.arrays.size()), fmt::format("array {} does not exist", i));
+    return program_.arrays[static_cast<std::size_t>(i)];
+  }
+  void read(int i) const {
+    const auto& a = array(i);
+    require(is_written_[static_cast<std::size_t>(i)] != 0, "array " + a.name + " is read before it is written");
+  }
+  void write(int i) {
+    (void)array(i);
+    is_written_[static_cast<std::size_t>(i)] = 1;
+  }
+  void check_dofs(int i, int components, const element::Element& element) const {
+    require(array(i).size() == components * element.num_dofs(), "the dofs do not fit " + array(i).name);
+  }
+  static const FieldUse& use_of(const std::vector<FieldUse>& uses, int field, const std::string& what) {
+    require(field >= 0 && field < static_cast<int>(uses.size()), what + " an unknown field");
+    return uses[static_cast<std::size_t>(field)];
+  }
+  void check_slot(const Slot& slot) const {
+    const auto& a = array(slot.array);
+    require(slot.component >= 0 && slot.component < a.extents[0], "component out of range in " + a.name);
+    const int row = a.size() / a.extents[0];
+    require(slot.offset >= 0 && slot.offset + program_.num_points <= row, "points out of range in " + a.name);
+  }
+
+  void check(const Step& step) {
+    switch (step.kind) {
+    case StepKind::gather: {
+      const auto& use = use_of(program_.inputs, step.field, "gather of");
+      check_dofs(step.target, use.components, *use.element);
+      break;
+    }
+    case StepKind::load_nodes:
+      require(program_.geometry != nullptr, "geometry nodes without an element");
+      check_dofs(step.target, program_.tdim, *program_.geometry);
+      break;
+    case StepKind::contract:
+      check_contraction(step);
+      break;
+    case StepKind::copy:
+      read(step.source);
+      require(array(step.source).extents == array(step.target).extents, "copy between different extents");
+      break;
+    case StepKind::evaluate:
+      check_evaluation();
+      break;
+    case StepKind::weigh:
+      read(step.target);
+      break;
+    case StepKind::scatter: {
+      const auto& use = use_of(program_.outputs, step.field, "scatter to");
+      read(step.source);
+      check_dofs(step.source, use.components, *use.element);
+      break;
+    }
+    }
+  }
+  void check_contraction(const Step& step) const {
+    read(step.source);
+    require(step.matrix >= 0 && step.matrix < static_cast<int>(program_.matrices.size()), "unknown matrix");
+    const auto& matrix = program_.matrices[static_cast<std::size_t>(step.matrix)];
+    require(static_cast<int>(matrix.values.size()) == matrix.rows * matrix.cols,
+            "matrix " + matrix.name + " needs one value per entry");
+    const auto& source = array(step.source);
+    require(step.axis > 0 && step.axis < static_cast<int>(source.extents.size()), "axis out of range");
+    auto extents = source.extents;
+    auto& contracted = extents[static_cast<std::size_t>(step.axis)];
+    require(contracted == matrix.cols, "matrix does not fit " + source.name);
+    contracted = matrix.rows;
+    require(extents == array(step.target).extents, "matrix does not fit " + array(step.target).name);
+  }
+  void check_evaluation() {
+    for (const auto& input : program_.input_slots) {
+      check_slot(input.slot);
+      read(input.slot.array);
+    }
+    for (const auto& slot : program_.output_slots) {
+      if (slot.array < 0) continue;
+      check_slot(slot);
+      write(slot.array);
+    }
+  }
+  /// Atoms whose values stand in arrays need an input slot.
+  void check_atoms() const {
+    const auto& graph = program_.function.graph;
+    for (const NodeId id : graph.reachable(program_.function.roots())) {
+      const auto& node = graph[id];
+      if (node.op != form::ScalarOp::atom) continue;
+      const auto kind = node.atom.kind;
+      const bool is_array = kind == AtomKind::reference_field || kind == AtomKind::reference_trial ||
+                            kind == AtomKind::jacobian || kind == AtomKind::coordinate;
+      require(!is_array || std::any_of(program_.input_slots.begin(), program_.input_slots.end(),
+                                       [&](const InputSlot& input) { return input.atom == node.atom; }),
+              "no array serves " + form::to_string(node.atom));
+    }
+  }
+
+  const TensorProgram& program_;
+  std::vector<char> is_written_;
+};
+
+} // namespace
+
+void TensorProgram::verify() const { Verifier(*this).run(); }
+
+} // namespace rafter::kernel

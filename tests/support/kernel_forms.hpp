@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <string>
+
+#include <rafter/form/lowering.hpp>
+#include <rafter/form/parser.hpp>
+#include <rafter/kernel/cut.hpp>
+#include <rafter/kernel/tensor_program.hpp>
+
+/// Point functions and tensor programs of forms on one cell, without a mesh.
+namespace rafter::test {
+
+/// The forms of the papers as text, in `dim` dimensions; kappa is a constant.
+inline std::string mass() { return "u*v*dx"; }
+inline std::string laplace() { return "inner(grad(u), grad(v))*dx"; }
+inline std::string helmholtz() { return "(inner(grad(u), grad(v)) + kappa*u*v)*dx"; }
+inline std::string variable_helmholtz() { return "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[0])*kappa*u*v)*dx"; }
+inline std::string elasticity(int dim) {
+  return "inner(kappa*div(u)*Identity(" + std::to_string(dim) + ") + 2*sym(grad(u)), sym(grad(v)))*dx";
+}
+
+/// A bilinear form in u and v (of `components` components, 0: scalars) on cells of a shape.
+inline form::LoweredForm lowered(const std::string& text, element::Shape shape, int degree, int components = 0) {
+  auto space = std::make_shared<form::FieldSpace>();
+  space->degree = degree;
+  space->gdim = element::dimension(shape);
+  space->components = components;
+  form::Scope scope(space->gdim);
+  const std::shared_ptr<const form::FieldSpace> constant_space = space;
+  scope.add_arguments({&constant_space, 1});
+  scope.add("kappa", form::constant("kappa", 0.7));
+  return form::lower(form::parse_form(text, scope));
+}
+
+inline kernel::PointFunction point_function(const std::string& text, element::Shape shape, mesh::MapKind map,
+                                            int components = 0) {
+  const auto form = lowered(text, shape, 1, components);
+  const kernel::IntegralPart part{&form.integrals[0], -1};
+  return kernel::pull_back({&part, 1}, shape, map, false);
+}
+
+/// The tensor program of a point function of one unknown with `points` points per direction (other shapes than tensor
+/// ones: a rule that is exact to 2 points - 1).
+inline kernel::TensorProgram tensor_program(const kernel::PointFunction& function, int degree, int points,
+                                            kernel::Contraction contraction, int components = 1,
+                                            element::QuadratureKind kind = element::QuadratureKind::gauss) {
+  kernel::ProgramInput input;
+  input.function = function;
+  input.quadrature = element::is_tensor(function.shape)
+                         ? element::make_quadrature_with_points(function.shape, points, kind)
+                         : element::make_quadrature(function.shape, 2 * points - 1);
+  const auto element = element::make_element(element::Family::lagrange, function.shape, degree);
+  bool has_trial = false;
+  for (const auto id : function.graph.reachable(function.roots()))
+    has_trial = has_trial || (function.graph[id].op == form::ScalarOp::atom &&
+                              function.graph[id].atom.kind == kernel::AtomKind::reference_trial);
+  if (has_trial) input.inputs = {{kernel::AtomKind::reference_trial, 0, components, element}};
+  input.outputs = {{kernel::AtomKind::reference_test, 0, components, element}};
+  input.geometry = element::make_element(element::Family::lagrange, function.shape,
+                                         function.map == mesh::MapKind::isoparametric ? 2 : 1);
+  input.options.contraction = contraction;
+  return kernel::build_program(input);
+}
+
+/// The choice of a recipe for a function.
+inline kernel::Choice choice_of(const kernel::PointFunction& function, kernel::Recipe recipe) {
+  for (auto& choice : kernel::recipes(function, 64, {}))
+    if (choice.recipe == recipe) return choice;
+  throw std::logic_error("the recipe is not among the choices");
+}
+
+} // namespace rafter::test

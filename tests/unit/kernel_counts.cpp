@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Operation counts of tensor programs against closed formulas. A contraction of a line of n numbers to m costs m (2n -
+// 1), and m 2n when it adds to what is there. N points per direction.
+#include <gtest/gtest.h>
+
+#include <tests/support/kernel_forms.hpp>
+
+namespace rafter::kernel {
+namespace {
+
+using element::QuadratureKind;
+using element::Shape;
+using mesh::MapKind;
+
+double power(double x, int n) { return n == 0 ? 1 : x * power(x, n - 1); }
+
+TensorProgram stored(const std::string& text, Shape shape, int degree, int points, Contraction contraction,
+                     int components = 0, QuadratureKind kind = QuadratureKind::gauss) {
+  const auto function = test::point_function(text, shape, MapKind::affine, components);
+  return test::tensor_program(test::choice_of(function, Recipe::store_merged).functions.main, degree, points,
+                              contraction, std::max(1, components), kind);
+}
+
+TEST(Flops, CollocatedLaplaceIsTwelveNToTheFourth) {
+  // forward: 3 N^3 (2N - 1); backward: N^3 (2N - 1) and twice 2 N^4; factors 15 N^3; weights N^3.
+  // (Paper 1 writes 12 N^4 + 15 N^3 with the weights in the factors and 2N operations per point of a contraction.)
+  for (int degree = 1; degree <= 8; ++degree) {
+    const double N = degree + 1;
+    const auto program =
+        stored(test::laplace(), Shape::hexahedron, degree, degree + 1, Contraction::collocated, 0, QuadratureKind::gll);
+    EXPECT_EQ(count_flops(program), 12 * power(N, 4) + 12 * power(N, 3)) << degree;
+    const auto vector =
+        stored(test::laplace(), Shape::hexahedron, degree, degree + 1, Contraction::collocated, 3, QuadratureKind::gll);
+    EXPECT_EQ(count_flops(vector), 3 * count_flops(program)) << degree;
+  }
+}
+
+TEST(Flops, CollocatedHelmholtzAddsTheMassTerm) {
+  // the tested value is there already, so all three transposed derivatives add (N^3 more), and one product
+  for (int degree = 1; degree <= 8; ++degree) {
+    const double N = degree + 1;
+    const auto program = stored(test::helmholtz(), Shape::hexahedron, degree, degree + 1, Contraction::collocated, 0,
+                                QuadratureKind::gll);
+    EXPECT_EQ(count_flops(program), 12 * power(N, 4) + 14 * power(N, 3)) << degree;
+  }
+}
+
+TEST(Flops, CollocatedLaplaceInTwoDimensions) {
+  for (int degree = 1; degree <= 8; ++degree) {
+    const double N = degree + 1; // 2 + 2 contractions, one of them adding; 2 x 2 symmetric: 6; weights
+    const auto program = stored(test::laplace(), Shape::quadrilateral, degree, degree + 1, Contraction::collocated, 0,
+                                QuadratureKind::gll);
+    EXPECT_EQ(count_flops(program), 8 * power(N, 3) - 3 * power(N, 2) + 7 * power(N, 2)) << degree;
+  }
+}
+
+TEST(Flops, MassIsInterpolationAndBack) {
+  for (int degree = 1; degree <= 8; ++degree) {
+    const double n = degree + 1, q = degree + 2;
+    const double forward = (q * n * n + q * q * n + q * q * q) * (2 * n - 1);
+    const double backward = (n * q * q + n * n * q + n * n * n) * (2 * q - 1);
+    const auto program = stored(test::mass(), Shape::hexahedron, degree, degree + 2, Contraction::collocated);
+    EXPECT_EQ(count_flops(program), forward + q * q * q + backward) << degree;
+  }
+}
+
+TEST(Flops, CollocatedGaussAddsTheInterpolationBothWays) {
+  for (int degree = 1; degree <= 8; ++degree) {
+    const double n = degree + 1, q = degree + 2;
+    const double interpolation =
+        (q * n * n + q * q * n + q * q * q) * (2 * n - 1) + (n * q * q + n * n * q + n * n * n) * (2 * q - 1);
+    // as above without weights: they are in the transposed interpolation
+    const auto program = stored(test::laplace(), Shape::hexahedron, degree, degree + 2, Contraction::collocated);
+    EXPECT_EQ(count_flops(program), interpolation + 12 * power(q, 4) + 11 * power(q, 3)) << degree;
+  }
+}
+
+TEST(Flops, DenseProgramsAreTwoMatrixProducts) {
+  for (const Shape shape : {Shape::triangle, Shape::tetrahedron, Shape::prism, Shape::pyramid})
+    for (int degree = 1; degree <= 4; ++degree) {
+      const auto program = stored(test::mass(), shape, degree, degree + 1, Contraction::dense);
+      const double dofs = element::make_element(element::Family::lagrange, shape, degree)->num_dofs();
+      const double points = program.num_points;
+      EXPECT_EQ(count_flops(program), points * (2 * dofs - 1) + points + dofs * (2 * points - 1));
+    }
+}
+
+TEST(Flops, OneChainPerDerivativeCostsMoreThanCollocationFromDegreeTwoOn) {
+  for (int degree = 2; degree <= 8; ++degree) {
+    const auto chains = stored(test::laplace(), Shape::hexahedron, degree, degree + 2, Contraction::per_derivative);
+    const auto collocated = stored(test::laplace(), Shape::hexahedron, degree, degree + 2, Contraction::collocated);
+    EXPECT_GT(count_flops(chains), count_flops(collocated)) << degree;
+  }
+}
+
+TEST(Flops, WhatDependsOnTheCellCountsOnce) {
+  // recomputed affine factors: the same per-point work whatever the map costs per cell
+  const auto function = test::point_function(test::laplace(), Shape::hexahedron, MapKind::affine);
+  const auto merged_function = test::choice_of(function, Recipe::recompute_merged);
+  const auto at = [&](int points) {
+    return count_flops(test::tensor_program(merged_function.functions.main, 1, points, Contraction::collocated)) -
+           count_flops(stored(test::laplace(), Shape::hexahedron, 1, points, Contraction::collocated));
+  };
+  EXPECT_GT(at(2), 0);
+  EXPECT_EQ(at(2), at(5));
+  EXPECT_EQ(at(2), merged_function.cost.cell_flops);
+}
+
+} // namespace
+} // namespace rafter::kernel

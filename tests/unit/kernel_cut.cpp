@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Store or recompute: a cut changes when things are computed, never what; and what is stored is what the published
+// recipes store.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+
+#include <tests/support/kernel_forms.hpp>
+
+namespace rafter::kernel {
+namespace {
+
+using element::Shape;
+using mesh::MapKind;
+
+/// The same random value for the same atom, whatever the graph.
+class AtomValues {
+public:
+  explicit AtomValues(unsigned seed) : random_(seed) {}
+  double operator()(const Atom& atom) {
+    const auto [entry, is_new] = values_.try_emplace(atom, 0.0);
+    if (is_new) entry->second = std::uniform_real_distribution<double>(0.5, 1.5)(random_);
+    return entry->second;
+  }
+  double& of(const Atom& atom) { return values_[atom]; }
+
+private:
+  std::mt19937 random_;
+  std::map<Atom, double> values_;
+};
+
+std::vector<double> values(const PointFunction& function, AtomValues& atoms) {
+  return function.graph.evaluate(function.roots(), [&](const Atom& atom) { return atoms(atom); });
+}
+
+std::vector<double> values_after_setup(const CutFunction& functions, AtomValues& atoms) {
+  const auto stored = values(functions.setup, atoms);
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    const auto& output = functions.setup.outputs[i];
+    const auto kind = output.kind == OutputKind::stored_cell ? AtomKind::stored_cell : AtomKind::stored_point;
+    atoms.of({kind, output.component, 0, 0}) = stored[i];
+  }
+  return values(functions.main, atoms);
+}
+
+std::set<AtomKind> atom_kinds(const PointFunction& function) {
+  std::set<AtomKind> kinds;
+  for (const auto id : function.graph.reachable(function.roots()))
+    if (function.graph[id].op == form::ScalarOp::atom) kinds.insert(function.graph[id].atom.kind);
+  return kinds;
+}
+
+int count(const PointFunction& setup, OutputKind kind) {
+  return static_cast<int>(
+      std::count_if(setup.outputs.begin(), setup.outputs.end(), [&](const Output& o) { return o.kind == kind; }));
+}
+
+std::vector<std::pair<std::string, int>> forms(int dim) { // text and components
+  return {{test::mass(), 0},
+          {test::laplace(), 0},
+          {test::variable_helmholtz(), 0},
+          {"(inner(grad(u), grad(v)) + (1 + x[0])*u.dx(0)*v)*dx", 0},
+          {test::elasticity(dim), dim}};
+}
+
+class Cuts : public ::testing::TestWithParam<Shape> {};
+
+TEST_P(Cuts, MainAfterSetupEqualsTheUncutFunction) {
+  const Shape shape = GetParam();
+  const int dim = element::dimension(shape);
+  for (const auto& [text, components] : forms(dim))
+    for (const auto map : {MapKind::affine, MapKind::multilinear, MapKind::isoparametric}) {
+      SCOPED_TRACE(text + " " + std::string(mesh::name(map)));
+      const auto function = test::point_function(text, shape, map, components);
+      AtomValues atoms(1);
+      // the same operations on the same numbers: bit for bit
+      EXPECT_EQ(values_after_setup(apply_cut(function, full_cut(function)), atoms), values(function, atoms));
+      EXPECT_EQ(values_after_setup(apply_cut(function, Cut{}), atoms), values(function, atoms));
+    }
+}
+
+TEST_P(Cuts, EveryRecipeHasTheSameValues) {
+  const Shape shape = GetParam();
+  const int dim = element::dimension(shape);
+  for (const auto& [text, components] : forms(dim))
+    for (const auto map : {MapKind::affine, MapKind::multilinear, MapKind::isoparametric}) {
+      const auto function = test::point_function(text, shape, map, components);
+      AtomValues atoms(2);
+      const auto expected = values(function, atoms);
+      std::set<Recipe> seen;
+      for (const auto& choice : recipes(function, 27, {})) {
+        SCOPED_TRACE(text + " " + std::string(mesh::name(map)) + " " + std::string(name(choice.recipe)));
+        EXPECT_TRUE(seen.insert(choice.recipe).second) << "offered twice";
+        const auto found = values_after_setup(choice.functions, atoms);
+        ASSERT_EQ(found.size(), expected.size());
+        // merging reorders sums of products of a 3 x 3 inverse: a few dozen roundings of terms near 1, divided by the
+        // determinant
+        for (std::size_t i = 0; i < found.size(); ++i)
+          EXPECT_NEAR(found[i], expected[i], 1e-11 * (1 + std::fabs(expected[i])));
+      }
+      EXPECT_GE(seen.size(), 3U);
+    }
+}
+
+TEST_P(Cuts, StoredMainsHoldNothingThatASetupCouldHaveDone) {
+  const Shape shape = GetParam();
+  const int dim = element::dimension(shape);
+  for (const auto& [text, components] : forms(dim))
+    for (const auto map : {MapKind::affine, MapKind::multilinear, MapKind::isoparametric}) {
+      const auto function = test::point_function(text, shape, map, components);
+      const auto kinds = atom_kinds(test::choice_of(function, Recipe::store_merged).functions.main);
+      SCOPED_TRACE(text);
+      for (const auto kind : kinds)
+        EXPECT_TRUE(kind == AtomKind::reference_trial || kind == AtomKind::stored_point ||
+                    kind == AtomKind::stored_cell || kind == AtomKind::parameter)
+            << static_cast<int>(kind);
+    }
+}
+
+TEST_P(Cuts, OnAffineCellsWithConstantCoefficientsOnlyFieldsVaryFromPointToPoint) {
+  const Shape shape = GetParam();
+  const int dim = element::dimension(shape);
+  const std::vector<std::pair<std::string, int>> constant{
+      {test::mass(), 0}, {test::laplace(), 0}, {test::helmholtz(), 0}, {test::elasticity(dim), dim}};
+  for (const auto& [text, components] : constant)
+    for (const auto& choice : recipes(test::point_function(text, shape, MapKind::affine, components), 27, {})) {
+      SCOPED_TRACE(text + " " + std::string(name(choice.recipe)));
+      const auto& main = choice.functions.main;
+      const auto kinds = atom_kinds(main);
+      EXPECT_FALSE(kinds.contains(AtomKind::stored_point));
+      EXPECT_FALSE(kinds.contains(AtomKind::reference_coordinate));
+      EXPECT_EQ(count(choice.functions.setup, OutputKind::stored_point), 0);
+      const auto deps = dependencies(main);
+      for (const auto id : main.graph.reachable(main.roots())) {
+        const unsigned set = deps[static_cast<std::size_t>(id)];
+        EXPECT_TRUE((set & on_field) != 0 || set <= on_cell) << main.graph.to_string(id);
+      }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(every_shape, Cuts, ::testing::ValuesIn(element::all_cell_shapes),
+                         [](const auto& shape) { return std::string(element::name(shape.param)); });
+
+/// (per cell, per point) slots of the full cut of the merged function.
+std::pair<int, int> slots(const std::string& text, Shape shape, MapKind map, int components = 0) {
+  const auto choice = test::choice_of(test::point_function(text, shape, map, components), Recipe::store_merged);
+  const auto& setup = choice.functions.setup;
+  return {count(setup, OutputKind::stored_cell), count(setup, OutputKind::stored_point)};
+}
+
+using Slots = std::pair<int, int>;
+
+TEST(StoredSlots, LaplaceStoresTheSymmetricTensorOfItsFactors) {
+  for (const Shape shape : {Shape::hexahedron, Shape::tetrahedron, Shape::prism, Shape::pyramid}) {
+    EXPECT_EQ(slots(test::laplace(), shape, MapKind::affine), Slots(6, 0));
+    EXPECT_EQ(slots(test::laplace(), shape, MapKind::isoparametric), Slots(0, 6));
+  }
+  for (const Shape shape : {Shape::quadrilateral, Shape::triangle}) {
+    EXPECT_EQ(slots(test::laplace(), shape, MapKind::affine), Slots(3, 0));
+    EXPECT_EQ(slots(test::laplace(), shape, MapKind::isoparametric), Slots(0, 3));
+  }
+  EXPECT_EQ(slots(test::laplace(), Shape::hexahedron, MapKind::multilinear), Slots(0, 6));
+  EXPECT_EQ(slots(test::laplace(), Shape::interval, MapKind::affine), Slots(1, 0));
+}
+
+TEST(StoredSlots, HelmholtzStoresOneMore) {
+  EXPECT_EQ(slots(test::helmholtz(), Shape::hexahedron, MapKind::affine), Slots(7, 0));
+  EXPECT_EQ(slots(test::helmholtz(), Shape::hexahedron, MapKind::isoparametric), Slots(0, 7));
+  EXPECT_EQ(slots(test::variable_helmholtz(), Shape::hexahedron, MapKind::isoparametric), Slots(0, 7));
+  EXPECT_EQ(slots(test::variable_helmholtz(), Shape::hexahedron, MapKind::affine), Slots(0, 7));
+  EXPECT_EQ(slots(test::helmholtz(), Shape::quadrilateral, MapKind::affine), Slots(4, 0));
+}
+
+TEST(StoredSlots, MassStoresOneNumber) {
+  for (const Shape shape : element::all_cell_shapes) {
+    EXPECT_EQ(slots(test::mass(), shape, MapKind::affine), Slots(1, 0));
+    EXPECT_EQ(slots(test::mass(), shape, MapKind::isoparametric), Slots(0, 1));
+  }
+}
+
+TEST(StoredSlots, ComponentsOfAVectorLaplaceShareTheirFactors) {
+  EXPECT_EQ(slots(test::laplace(), Shape::hexahedron, MapKind::affine, 3), Slots(6, 0));
+  EXPECT_EQ(slots(test::laplace(), Shape::hexahedron, MapKind::isoparametric, 3), Slots(0, 6));
+}
+
+TEST(StoredSlots, FunctionsWithoutFieldsAreRecomputed) {
+  const auto function = test::point_function("exp(x[0])*v*dx", Shape::hexahedron, MapKind::multilinear);
+  const auto choices = recipes(function, 27, {});
+  ASSERT_EQ(choices.size(), 1U);
+  EXPECT_EQ(choices[0].recipe, Recipe::recompute);
+  EXPECT_TRUE(choices[0].functions.setup.outputs.empty());
+}
+
+TEST(Ranking, FollowsTheBalanceOfTheMachine) {
+  const auto function = test::point_function(test::laplace(), Shape::hexahedron, MapKind::multilinear);
+  const auto best = [&](const Balance& balance) { return recipes(function, 125, balance).front().recipe; };
+  const auto stores = [](Recipe recipe) { return recipe == Recipe::store || recipe == Recipe::store_merged; };
+  EXPECT_TRUE(stores(best({.flops_per_second = 1e9, .bytes_per_second = 1e12})));
+  EXPECT_FALSE(stores(best({.flops_per_second = 1e13, .bytes_per_second = 1e9})));
+}
+
+TEST(Cost, CountsOfTheMergedLaplaceAreThoseOfThePaper) {
+  const auto choice = test::choice_of(test::point_function(test::laplace(), Shape::hexahedron, MapKind::isoparametric),
+                                      Recipe::store_merged);
+  EXPECT_EQ(choice.cost.point_flops, 15); // symmetric 3 x 3 matrix times vector
+  EXPECT_EQ(choice.cost.point_words, 6);
+  EXPECT_EQ(choice.cost.cell_words, 0);
+  const auto affine =
+      test::choice_of(test::point_function(test::laplace(), Shape::hexahedron, MapKind::affine), Recipe::store_merged);
+  EXPECT_EQ(affine.cost.point_words, 0);
+  EXPECT_EQ(affine.cost.cell_words, 6);
+  const auto trilinear = test::choice_of(test::point_function(test::laplace(), Shape::hexahedron, MapKind::multilinear),
+                                         Recipe::recompute);
+  EXPECT_EQ(trilinear.cost.cell_words, 21); // the constant modes of the 24 vertex coordinates drop out
+}
+
+} // namespace
+} // namespace rafter::kernel

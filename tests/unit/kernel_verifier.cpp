@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The verifier of tensor programs: every class of malformed program is refused, with a message that names it.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include <rafter/base/error.hpp>
+#include <tests/support/kernel_forms.hpp>
+
+namespace rafter::kernel {
+namespace {
+
+using element::Shape;
+using mesh::MapKind;
+
+TensorProgram good_program() {
+  return test::tensor_program(test::point_function(test::helmholtz(), Shape::hexahedron, MapKind::isoparametric), 2, 4,
+                              Contraction::collocated);
+}
+
+std::string complaint(const TensorProgram& program) {
+  try {
+    program.verify();
+  } catch (const base::InternalError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::size_t first(const TensorProgram& program, StepKind kind) {
+  for (std::size_t i = 0; i < program.steps.size(); ++i)
+    if (program.steps[i].kind == kind) return i;
+  throw std::logic_error("no such step");
+}
+
+struct Case {
+  const char* name;
+  const char* message;
+  std::function<void(TensorProgram&)> spoil;
+};
+
+void erase(TensorProgram& p, StepKind kind) {
+  p.steps.erase(p.steps.begin() + static_cast<std::ptrdiff_t>(first(p, kind)));
+}
+Step& step(TensorProgram& p, StepKind kind) { return p.steps[first(p, kind)]; }
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> list{
+      {"gather_left_out", "is read before it is written", [](auto& p) { erase(p, StepKind::gather); }},
+      {"nodes_left_out", "is read before it is written", [](auto& p) { erase(p, StepKind::load_nodes); }},
+      {"evaluation_left_out", "is read before it is written", [](auto& p) { erase(p, StepKind::evaluate); }},
+      {"gather_of_a_field_too_many", "gather of an unknown field",
+       [](auto& p) { step(p, StepKind::gather).field = 1; }},
+      {"gather_of_field_minus_one", "gather of an unknown field",
+       [](auto& p) { step(p, StepKind::gather).field = -1; }},
+      {"gather_into_nothing", "array -1 does not exist", [](auto& p) { step(p, StepKind::gather).target = -1; }},
+      {"gather_into_points", "the dofs do not fit",
+       [](auto& p) { step(p, StepKind::gather).target = p.evaluations[0].values; }},
+      {"nodes_without_element", "geometry nodes without an element", [](auto& p) { p.geometry = nullptr; }},
+      {"scatter_to_an_unknown_field", "scatter to an unknown field",
+       [](auto& p) { step(p, StepKind::scatter).field = 7; }},
+      {"scatter_of_an_unknown_array", "array 99 does not exist",
+       [](auto& p) { step(p, StepKind::scatter).source = 99; }},
+      {"scatter_of_points", "the dofs do not fit",
+       [](auto& p) { step(p, StepKind::scatter).source = p.evaluations[0].values; }},
+      {"unknown_matrix", "unknown matrix", [](auto& p) { step(p, StepKind::contract).matrix = 50; }},
+      {"no_matrix", "unknown matrix", [](auto& p) { step(p, StepKind::contract).matrix = -1; }},
+      {"contraction_of_components", "axis out of range", [](auto& p) { step(p, StepKind::contract).axis = 0; }},
+      {"axis_too_large", "axis out of range", [](auto& p) { step(p, StepKind::contract).axis = 4; }},
+      {"contraction_of_nothing", "array -1 does not exist", [](auto& p) { step(p, StepKind::contract).source = -1; }},
+      {"matrix_of_other_columns", "does not fit",
+       [](auto& p) {
+         auto& matrix = p.matrices[static_cast<std::size_t>(step(p, StepKind::contract).matrix)];
+         matrix.cols += 1;
+         matrix.values.resize(static_cast<std::size_t>(matrix.rows * matrix.cols));
+       }},
+      {"matrix_of_other_rows", "does not fit",
+       [](auto& p) {
+         auto& matrix = p.matrices[static_cast<std::size_t>(step(p, StepKind::contract).matrix)];
+         matrix.rows += 1;
+         matrix.values.resize(static_cast<std::size_t>(matrix.rows * matrix.cols));
+       }},
+      {"matrix_without_values", "needs one value per entry", [](auto& p) { p.matrices[0].values.pop_back(); }},
+      {"sum_into_an_unwritten_array", "is read before it is written",
+       [](auto& p) { step(p, StepKind::contract).accumulate = true; }},
+      {"copy_between_extents", "copy between different extents",
+       [](auto& p) {
+         p.steps.insert(p.steps.begin() + static_cast<std::ptrdiff_t>(first(p, StepKind::gather)) + 1,
+                        Step{.kind = StepKind::copy,
+                             .source = step(p, StepKind::gather).target,
+                             .target = p.evaluations[0].values});
+       }},
+      {"weights_missing", "one weight per point", [](auto& p) { p.weights.pop_back(); }},
+      {"points_and_extents", "point extents do not match", [](auto& p) { p.point_extents[0] += 1; }},
+      {"output_without_slot", "one slot per output", [](auto& p) { p.output_slots.pop_back(); }},
+      {"input_slot_of_no_array", "array 99 does not exist", [](auto& p) { p.input_slots[0].slot.array = 99; }},
+      {"component_too_large", "component out of range", [](auto& p) { p.input_slots[0].slot.component = 5; }},
+      {"component_negative", "component out of range", [](auto& p) { p.output_slots[0].component = -1; }},
+      {"points_behind_the_end", "points out of range", [](auto& p) { p.output_slots[0].offset = 1; }},
+      {"atom_without_array", "no array serves", [](auto& p) { p.input_slots.pop_back(); }},
+  };
+  return list;
+}
+
+class Spoilt : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(Spoilt, ProgramIsRefusedWithTheReason) {
+  auto program = good_program();
+  ASSERT_EQ(complaint(program), "");
+  const auto& spoilt = cases()[GetParam()];
+  spoilt.spoil(program);
+  const std::string found = complaint(program);
+  EXPECT_NE(found.find(spoilt.message), std::string::npos) << "found: '" << found << "'";
+}
+
+INSTANTIATE_TEST_SUITE_P(one_by_one, Spoilt, ::testing::Range(std::size_t{0}, cases().size()),
+                         [](const auto& spoilt) { return std::string(cases()[spoilt.param].name); });
+
+TEST(Merged, FunctionsThatAreNotLinearInTheTrialFunctionAreAFault) {
+  auto function = test::point_function(test::mass(), Shape::triangle, MapKind::affine);
+  auto& output = function.outputs[0];
+  output.node = function.graph.mul(output.node, output.node);
+  EXPECT_THROW(merged(function), base::InternalError);
+  EXPECT_THROW(diagonal(function), base::InternalError);
+}
+
+TEST(Text, NamesEveryStepAndArray) {
+  const auto program = good_program();
+  const std::string text = program.to_string();
+  for (const char* word : {"gather", "load_nodes", "contract", "evaluate", "scatter"})
+    EXPECT_NE(text.find(word), std::string::npos) << word;
+  for (const auto& array : program.arrays) EXPECT_NE(text.find("array " + array.name), std::string::npos);
+}
+
+} // namespace
+} // namespace rafter::kernel

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The written semantics of loop programs, statement by statement, against results worked out by hand; and operation
+// counts of tiny programs.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include <rafter/base/error.hpp>
+#include <rafter/schedule/loop_program.hpp>
+
+#include <tests/support/loop_texts.hpp>
+
+namespace rafter::schedule {
+namespace {
+
+using Reals = std::vector<double>;
+using Integers = std::vector<std::int32_t>;
+
+/// Runs statements on batches 0 .. num_batches-1; the output vector, which starts as 0 0 0 ...
+Reals run(const std::string& statements, Reals u = {}, Integers s = {}, std::int64_t num_batches = 1) {
+  const auto program = read(test::loop_text(statements));
+  verify(program);
+  Reals x(12, 0.0);
+  const Argument arguments[] = {{x, {}}, {u, {}}, {{}, s}};
+  interpret(program, arguments, 0, num_batches);
+  while (!x.empty() && x.back() == 0) x.pop_back();
+  return x;
+}
+
+TEST(Meaning, AddsOfLanesThatMeetComeInAscendingOrder) {
+  // any other order of these four sums to something else than 1
+  EXPECT_EQ(run("(add x (iload s lane) (load u lane))", {1e16, 1, -1e16, 1}, {2, 2, 2, 2}), (Reals{0, 0, 1}));
+}
+
+TEST(Meaning, StoresOfLanesThatMeetLeaveTheLast) {
+  EXPECT_EQ(run("(store x (iload s lane) (load u lane))", {5, 6, 7, 8}, {0, 1, 0, 1}), (Reals{7, 8}));
+}
+
+TEST(Meaning, LanesFromTheActiveCountOnWriteNothing) {
+  const std::string text = "(store x (iadd (imul $batch 4) lane) (number 7) (iload s $batch))";
+  EXPECT_EQ(run(text, {}, {2}), (Reals{7, 7}));
+  EXPECT_EQ(run(text, {}, {0}), Reals{});
+  EXPECT_EQ(run(text, {}, {-3}), Reals{});
+  EXPECT_EQ(run(text, {}, {9}), (Reals{7, 7, 7, 7}));
+  EXPECT_EQ(run(text, {}, {1, 3}, 2), (Reals{7, 0, 0, 0, 7, 7, 7}));
+  EXPECT_EQ(run("(add x lane (number 2) 3) (add x lane (number 1) 1)"), (Reals{3, 2, 2}));
+}
+
+TEST(Meaning, BranchTakesTheFirstAlternativeUnlessTheConditionIsZero) {
+  const std::string text = "(if (iload s 0) (block (store x 0 (number 1))) (block (store x 0 (number 2))))";
+  EXPECT_EQ(run(text, {}, {1}), Reals{1});
+  EXPECT_EQ(run(text, {}, {-5}), Reals{1});
+  EXPECT_EQ(run(text, {}, {0}), Reals{2});
+}
+
+TEST(Meaning, LoopsCountFromZeroAndMayBeEmpty) {
+  const std::string text = "(for i (iload s 0) (block (store x $i (load u $i))))";
+  EXPECT_EQ(run(text, {4, 5, 6}, {3}), (Reals{4, 5, 6}));
+  EXPECT_EQ(run(text, {}, {0}), Reals{});
+  EXPECT_EQ(run(text, {}, {-2}), Reals{});
+}
+
+TEST(Meaning, NestedAndUnrolledLoopsVisitRowsInOrder) {
+  const std::string body = "(block (add x (iadd (imul $i 3) $j) (load c $j)))))";
+  const Reals expected{1, 2, 3, 1, 2, 3};
+  EXPECT_EQ(run("(for i 2 (block (for j 3 " + body + ")"), expected);
+  EXPECT_EQ(run("(for i unrolled 2 (block (for j unrolled 3 " + body + ")"), expected);
+}
+
+TEST(Meaning, RegistersHoldOneValuePerLaneAndAreNewInEachTurn) {
+  EXPECT_EQ(run("(for i 2 (block (let a (mul (load u lane) (load c $i))) (add x lane %a)))", {1, 2, 3, 4}),
+            (Reals{3, 6, 9, 12}));
+}
+
+TEST(Meaning, WorkArraysKeepWhatWasStored) {
+  EXPECT_EQ(
+      run("(store w (iadd 4 lane) (load u lane)) (for i 4 (block (store x $i (load w (isub 7 $i)))))", {1, 2, 3, 4}),
+      (Reals{4, 3, 2, 1}));
+}
+
+TEST(Meaning, IntegersAreComputedLaneByLane) {
+  EXPECT_EQ(run("(store x (imin (imul 2 lane) 5) (load u lane))", {1, 2, 3, 4}), (Reals{1, 0, 2, 0, 3, 4}));
+  EXPECT_EQ(run("(ilet d (isub 3 lane)) (store x @d (load u lane))", {1, 2, 3, 4}), (Reals{4, 3, 2, 1}));
+  EXPECT_EQ(run("(if (ieq (iload s 1) 4) (block (store x 0 (number 1))) (block))", {}, {0, 4}), Reals{1});
+  EXPECT_EQ(run("(store x (iload ci (ieq (iload s lane) 9)) (load u lane))", {1, 2, 3, 4}, {9, 0, 0, 0}),
+            (Reals{4, 1}));
+}
+
+TEST(Meaning, SelectionDoesNotSeeTheBranchNotTaken) {
+  EXPECT_EQ(
+      run("(store x lane (select (lt (load u lane) (number 0)) (number 1) (sqrt (load u lane))))", {-1, 4, -9, 16}),
+      (Reals{1, 2, 1, 4}));
+}
+
+TEST(Meaning, ComparisonsAndLogicGiveOneOrZero) {
+  EXPECT_EQ(run("(store x 0 (and (le (number 2) (number 2)) (not (ne (number 1) (number 1)))))"
+                "(store x 1 (add (or (number 0) (number 0)) (eq (number 3) (number 3))))"),
+            (Reals{1, 1}));
+}
+
+TEST(Meaning, AccessOutsideABufferIsAnErrorNotACrash) {
+  EXPECT_THROW(run("(store x 12 (number 1))"), base::InternalError);
+  EXPECT_THROW(run("(store x (isub $batch 1) (number 1))"), base::InternalError);
+  EXPECT_THROW(run("(store x 0 (load u (iload s 0)))", {1}, {1}), base::InternalError);
+  EXPECT_THROW(run("(store x (iload s 5) (number 1))", {}, {1}), base::InternalError);
+}
+
+TEST(Meaning, MissingArgumentsAreAnError) {
+  EXPECT_THROW(interpret(read(test::loop_text("")), {}, 0, 1), base::InternalError);
+}
+
+// --- counts ----------------------------------------------------------------------------------------------------------
+
+Counts counted(const std::string& statements) {
+  const auto program = read(test::loop_text(statements));
+  verify(program);
+  return count(program);
+}
+
+TEST(Counts, OperationsOnLanesCountForEveryLane) {
+  EXPECT_EQ(counted("(let a (load u lane)) (let b (mul %a %a))").flops, 4);
+  EXPECT_EQ(counted("(let a (load u 0)) (let b (mul %a %a))").flops, 1);
+  EXPECT_EQ(counted("(let a (load u 0)) (let b (mul %a (load u lane))) (let c1 (add %b %a))").flops, 8);
+}
+
+TEST(Counts, AddsCountOneMoreAndSignChangesNothing) {
+  EXPECT_EQ(counted("(add x lane (mul (load u lane) (load u lane)))").flops, 8);
+  EXPECT_EQ(counted("(store x lane (neg (load u lane)))").flops, 0);
+  EXPECT_EQ(counted("(store x 0 (div (number 1) (sqrt (number 2))))").flops, 2);
+}
+
+TEST(Counts, LoopsMultiplyTheirBodies) {
+  const std::string body = "(block (add w lane (mul (load u lane) (load c $j)))))))";
+  EXPECT_EQ(counted("(for i 5 (block (for j 3 " + body).flops, 5 * 3 * 8);
+  EXPECT_EQ(counted("(for i unrolled 5 (block (for j 3 " + body).flops, 5 * 3 * 8);
+}
+
+TEST(Counts, RunTimeLoopsCountOnceAndBranchesTheirFirstAlternative) {
+  EXPECT_EQ(counted("(for i (iload s 0) (block (add x $i (number 1))))").flops, 1);
+  EXPECT_EQ(counted("(if (iload s 0) (block (add x 0 (number 1))) (block (add x lane (number 1))))").flops, 1);
+}
+
+TEST(Counts, BytesAreThoseOfGlobalBuffers) {
+  const auto counts = counted("(let a (load u lane)) (store w lane %a) (let b (load w lane)) (let d (load c 1))"
+                              "(for i 3 (block (store x (iadd (imul $i 4) lane) %b) (add x $i %d)))");
+  EXPECT_EQ(counts.loads_bytes, 8 * (4 + 3)); // u by lanes; what the scalar adds read
+  EXPECT_EQ(counts.stores_bytes, 8 * (3 * 4 + 3));
+}
+
+} // namespace
+} // namespace rafter::schedule

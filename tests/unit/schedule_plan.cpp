@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A plan is a value: it prints as one line and is parsed back; mistakes are refused with what is accepted.
+#include <gtest/gtest.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/plan.hpp>
+
+namespace rafter::schedule {
+namespace {
+
+using kernel::Contraction;
+using kernel::Recipe;
+
+std::string refusal(const std::string& text) {
+  try {
+    (void)parse_plan(text);
+  } catch (const base::InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void expect_refused(const std::string& text, const std::vector<std::string>& parts) {
+  const std::string message = refusal(text);
+  for (const auto& part : parts) EXPECT_NE(message.find(part), std::string::npos) << text << ": '" << message << "'";
+}
+
+TEST(Plan, EveryPlanIsParsedBackFromItsText) {
+  int count = 0;
+  for (const auto contraction : {Contraction::dense, Contraction::per_derivative, Contraction::collocated})
+    for (const auto recipe : {Recipe::recompute, Recipe::recompute_merged, Recipe::store, Recipe::store_merged})
+      for (const auto& mapping : mapping_names())
+        for (const int lanes : {1, 2, 4, 8, 16})
+          for (const int even_odd : {0, 4, 64})
+            for (const char* compiler : {"", "gcc", "/usr/bin/clang-14"}) {
+              const Plan plan{contraction, recipe, mapping, lanes, even_odd, compiler};
+              const std::string text = to_string(plan);
+              EXPECT_EQ(parse_plan(text), plan) << text;
+              EXPECT_EQ(text.find('\n'), std::string::npos);
+              ++count;
+            }
+  EXPECT_EQ(count, 3 * 4 * 5 * 3 * 3 * static_cast<int>(mappings().size()));
+}
+
+TEST(Plan, RecipeNamesAreRead) {
+  for (const auto recipe : {Recipe::recompute, Recipe::recompute_merged, Recipe::store, Recipe::store_merged})
+    EXPECT_EQ(kernel::recipe_from_name(kernel::name(recipe)), recipe);
+  EXPECT_FALSE(kernel::recipe_from_name("remember"));
+}
+
+TEST(Plan, AbsentKeysKeepTheirDefault) {
+  EXPECT_EQ(parse_plan(""), Plan{});
+  EXPECT_EQ(parse_plan("  \n"), Plan{});
+  Plan plan;
+  plan.lanes = 4;
+  EXPECT_EQ(parse_plan("lanes=4"), plan);
+  plan.mapping = "plain";
+  EXPECT_EQ(parse_plan("  mapping=plain   lanes=4 "), plan);
+}
+
+TEST(Plan, MisspeltNamesAreRefusedWithTheNearest) {
+  expect_refused("reciep=store", {"unknown key 'reciep'", "did you mean 'recipe'?", "contraction, recipe"});
+  expect_refused("recipe=stor", {"unknown recipe 'stor'", "did you mean 'store'?", "store-merged"});
+  expect_refused("contraction=colocated", {"unknown contraction 'colocated'", "did you mean 'collocated'?"});
+  expect_refused("mapping=simd_cell", {"unknown mapping 'simd_cell'", "did you mean 'simd_cells'?", "plain"});
+}
+
+TEST(Plan, ValuesOutOfRangeAreRefusedWithTheRange) {
+  expect_refused("lanes=0", {"lanes = 0", "1 to 16"});
+  expect_refused("lanes=32", {"lanes = 32", "1 to 16"});
+  expect_refused("lanes=3", {"power of two", "3"});
+  expect_refused("even_odd=-1", {"even_odd = -1", "0 to 64"});
+  expect_refused("even_odd=99999999999999999999", {"99999999999999999999"});
+  expect_refused("lanes=eight", {"'eight' is not an integer"});
+  expect_refused("lanes=", {"not an integer"});
+  expect_refused("lanes=4.0", {"'4.0' is not an integer"});
+}
+
+TEST(Plan, WordsWithoutAnEqualsSignAreRefused) {
+  expect_refused("simd_cells", {"'simd_cells' is not of the form key=value", "mapping"});
+  expect_refused("lanes = 4", {"'lanes' is not of the form key=value"});
+}
+
+TEST(Plan, AKeyGivenTwiceIsRefused) { expect_refused("lanes=4 recipe=store lanes=8", {"lanes", "twice"}); }
+
+} // namespace
+} // namespace rafter::schedule

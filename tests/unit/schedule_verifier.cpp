@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The verifier of loop programs: every class of malformed program is refused, with a message that names it.
+#include <gtest/gtest.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/schedule/loop_program.hpp>
+
+#include <tests/support/loop_texts.hpp>
+
+namespace rafter::schedule {
+namespace {
+
+/// What the verifier says; "" when it accepts.
+std::string complaint(const LoopProgram& program) {
+  try {
+    verify(program);
+  } catch (const base::InternalError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+struct Case {
+  const char* name;
+  const char* statements;
+  const char* message; ///< "": accepted
+};
+
+void PrintTo(const Case& c, std::ostream* out) { *out << c.statements; }
+
+class Verifier : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Verifier, SaysWhatIsWrong) {
+  const std::string found = complaint(read(test::loop_text(GetParam().statements)));
+  if (std::string(GetParam().message).empty())
+    EXPECT_EQ(found, "");
+  else
+    EXPECT_NE(found.find(GetParam().message), std::string::npos) << "found: '" << found << "'";
+}
+
+const Case accepted[] = {
+    {"nothing", "", ""},
+    {"scalars", "(let a (load u 3)) (store x 0 (mul %a (load c 2)))", ""},
+    {"lanes", "(let a (load u lane)) (store w (iadd 4 lane) %a) (add x (iload s lane) (load w (iadd 4 lane)) 3)", ""},
+    {"loops", "(for i 3 (block (for j unrolled 2 (block (store x (iadd $i $j) (load c $i))))))", ""},
+    {"branches", "(if (ieq (iload s $batch) 4) (block (store x 0 (number 1))) (block))", ""},
+    {"lane_variables", "(ilet d (iadd lane 4)) (store x @d (number 1))", ""},
+    {"names_again_in_another_block",
+     "(for i 2 (block (ilet d lane) (let a (load u @d)))) (for i 2 (block (ilet d 3) (let a (load u $d)) (store x 0 "
+     "%a)))",
+     ""},
+};
+const Case unknown_names[] = {
+    {"buffer_stored", "(store nope 0 (number 1))", "unknown buffer nope"},
+    {"buffer_loaded", "(store x 0 (load nope 0))", "unknown buffer nope"},
+    {"buffer_of_integers", "(store x (iload nope 0) (number 1))", "unknown buffer nope"},
+    {"register", "(store x 0 %a)", "unknown register a"},
+    {"register_within_operation", "(store x 0 (add (number 1) (neg %a)))", "unknown register a"},
+    {"register_after_its_block", "(for i 2 (block (let a (number 1)))) (store x 0 %a)", "unknown register a"},
+    {"register_of_the_other_branch", "(if 1 (block (let a (number 1))) (block (store x 0 %a)))", "unknown register a"},
+    {"variable", "(store x $i (number 1))", "unknown variable i"},
+    {"variable_after_its_loop", "(for i 2 (block)) (store x $i (number 1))", "unknown variable i"},
+    {"variable_in_a_count", "(for i $n (block))", "unknown variable n"},
+};
+const Case double_definitions[] = {
+    {"register_twice", "(let a (number 1)) (let a (number 2))", "register a is defined twice"},
+    {"register_in_an_inner_block", "(let a (number 1)) (for i 2 (block (let a (number 2))))",
+     "register a is defined twice"},
+    {"variable_twice", "(ilet d 1) (ilet d 2)", "variable d is defined twice"},
+    {"loop_in_its_own_loop", "(for i 2 (block (for i 2 (block))))", "variable i is defined twice"},
+    {"batch", "(ilet batch 1)", "variable batch is defined twice"},
+};
+const Case lane_misuse[] = {
+    {"lanes_collide", "(store x 0 (load u lane))", "lanes of a value collide in x"},
+    {"lanes_collide_in_a_sum", "(add x 0 (mul (number 2) (load u (iload s lane))))", "lanes of a value collide"},
+    {"lanes_collide_through_a_register", "(let a (load u lane)) (let b (neg %a)) (store x 0 %b)",
+     "lanes of a value collide"},
+    {"count_per_lane", "(for i (iload s lane) (block))", "a loop count varies with the lane"},
+    {"condition_per_lane", "(if lane (block) (block))", "a condition varies with the lane"},
+    {"active_per_lane", "(store x lane (number 1) lane)", "an active count varies with the lane"},
+    {"variable_marked_scalar", "(ilet d lane) (store x $d (number 1))", "marked wrongly for lanes"},
+    {"variable_marked_vector", "(ilet d 1) (store x @d (number 1))", "marked wrongly for lanes"},
+    {"loop_variable_marked_vector", "(for i 2 (block (store x @i (number 1))))", "marked wrongly for lanes"},
+};
+const Case wrong_access[] = {
+    {"input_written", "(store u 0 (number 1))", "read-only buffer u"},
+    {"input_added_to", "(add u 0 (number 1))", "read-only buffer u"},
+    {"constant_written", "(store c 0 (number 1))", "read-only buffer c"},
+    {"integers_written", "(store s 0 (number 1))", "another type"},
+    {"integers_loaded_as_reals", "(store x 0 (load s 0))", "another type"},
+    {"reals_loaded_as_integers", "(store x (iload u 0) (number 1))", "another type"},
+    {"constant_index_too_large", "(store x 0 (load c 3))", "index 3 leaves c"},
+    {"constant_index_negative", "(store x -1 (number 1))", "index -1 leaves x"},
+    {"integer_index_too_large", "(store x (iload ci 2) (number 1))", "index 2 leaves ci"},
+    {"work_index_too_large", "(store w 8 (number 1))", "index 8 leaves w"},
+};
+const Case wrong_kinds[] = {
+    {"unrolled_without_literal", "(for i unrolled (iload s 0) (block))", "an unrolled loop needs a literal count"},
+    {"expression_as_statement", "(number 1)", "an expression stands where a statement is expected"},
+    {"expression_as_loop_body", "(for i 2 3)", "an expression stands where a statement is expected"},
+    {"real_as_index", "(store x (number 1) (number 1))", "an integer expression is expected"},
+    {"integer_as_value", "(store x 0 3)", "a real expression is expected"},
+    {"integer_as_operand", "(let a (neg 3))", "a real expression is expected"},
+    {"statement_as_value", "(let a (block))", "a real expression is expected"},
+    {"statement_as_condition", "(if (block) (block) (block))", "an integer expression is expected"},
+};
+
+std::string case_name(const ::testing::TestParamInfo<Case>& info) { return info.param.name; }
+INSTANTIATE_TEST_SUITE_P(accepts, Verifier, ::testing::ValuesIn(accepted), case_name);
+INSTANTIATE_TEST_SUITE_P(unknown, Verifier, ::testing::ValuesIn(unknown_names), case_name);
+INSTANTIATE_TEST_SUITE_P(twice, Verifier, ::testing::ValuesIn(double_definitions), case_name);
+INSTANTIATE_TEST_SUITE_P(lanes, Verifier, ::testing::ValuesIn(lane_misuse), case_name);
+INSTANTIATE_TEST_SUITE_P(access, Verifier, ::testing::ValuesIn(wrong_access), case_name);
+INSTANTIATE_TEST_SUITE_P(kinds, Verifier, ::testing::ValuesIn(wrong_kinds), case_name);
+
+struct HeadCase {
+  const char* text;
+  const char* message;
+};
+
+TEST(ProgramHead, MistakesAreRefused) {
+  const HeadCase cases[] = {
+      {"(program k 0 (block))", "lanes out of range"},
+      {"(program k 65 (block))", "lanes out of range"},
+      {"(program k 1 3)", "the body is a block"},
+      {"(program k 1 (store x 0 (number 1)))", "the body is a block"},
+      {"(program k 1 (buffer w work real 0) (block))", "buffer w has no size"},
+      {"(program k 1 (buffer u global real -1) (block))", "buffer u has no size"},
+      {"(program k 1 (buffer u global real 0) (buffer u global real 0) (block))", "buffer u is declared twice"},
+      {"(program k 1 (buffer c constant real 3 values 1 2) (block))", "constant buffer c needs one value per element"},
+      {"(program k 4 (buffer w work real 6 lane) (block))", "lane buffer w has a broken size"},
+  };
+  for (const auto& [text, message] : cases) {
+    const std::string found = complaint(read(text));
+    EXPECT_NE(found.find(message), std::string::npos) << text << " found: '" << found << "'";
+  }
+}
+
+TEST(ProgramHead, MissingBodyIsRefused) { EXPECT_NE(complaint(LoopProgram{}), ""); }
+
+TEST(Operations, NeedTheirNumberOfOperands) {
+  LoopProgram program = read(test::loop_text(""));
+  program.body = block({let("a", operation(form::ScalarOp::add, {number(1)}))});
+  EXPECT_NE(complaint(program).find("operation add with 1 operands"), std::string::npos) << complaint(program);
+  program.body = block({let("a", operation(form::ScalarOp::atom, {}))});
+  EXPECT_NE(complaint(program), "");
+}
+
+} // namespace
+} // namespace rafter::schedule
