@@ -40,10 +40,16 @@ private:
   herr_t (*closer_)(hid_t) = nullptr;
 };
 
+/// A file whose last writes failed (full disk) cannot be closed, and the clean-up that HDF5 runs at exit then follows a
+/// null pointer. This library closes its files itself, so that clean-up is not needed. Works before the first call of
+/// HDF5 only.
+void leave_out_exit_handler() { [[maybe_unused]] static const herr_t done = H5dont_atexit(); }
+
 /// HDF5 prints its error stack unless told otherwise; the caller's setting comes back at the end.
 class QuietErrors {
 public:
   QuietErrors() {
+    leave_out_exit_handler();
     H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }
@@ -114,6 +120,7 @@ public:
   void add(const std::string& name, Dataset dataset) { datasets_.emplace(name, std::move(dataset)); }
 
   void commit() {
+    for (auto& [name, dataset] : datasets_) require(dataset.handle.close());
     datasets_.clear();
     require(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) >= 0);
     require(file_.close());

@@ -35,6 +35,19 @@ protected:
     }
     return "written";
   }
+  /// A limit on the size of files stands for the full disk: writes beyond it fail.
+  static std::string message_on_full_disk(const std::string& path, rlim_t bytes) {
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit former{};
+    ::getrlimit(RLIMIT_FSIZE, &former);
+    const rlimit small{bytes, former.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    const auto message =
+        message_of(path, mesh::make_box({.cells = {20, 20}, .size = {1, 1}, .shape = "quadrilateral"}));
+    ::setrlimit(RLIMIT_FSIZE, &former);
+    std::signal(SIGXFSZ, handler);
+    return message;
+  }
   std::size_t num_files() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
@@ -64,21 +77,23 @@ TEST_F(OutputFailures, FolderWithoutPermissionIsNamed) {
 
 TEST_F(OutputFailures, FullDiskIsAnErrorAndLeavesTheFormerFile) {
   std::ofstream(path("x.vtkhdf")) << "former";
-  // A limit on the size of files stands for the full disk: writes beyond it fail.
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit former{};
-  ::getrlimit(RLIMIT_FSIZE, &former);
-  const rlimit small{20000, former.rlim_max};
-  ::setrlimit(RLIMIT_FSIZE, &small);
-  const auto message =
-      message_of(path("x.vtkhdf"), mesh::make_box({.cells = {20, 20}, .size = {1, 1}, .shape = "quadrilateral"}));
-  ::setrlimit(RLIMIT_FSIZE, &former);
-  std::signal(SIGXFSZ, handler);
-  EXPECT_TRUE(contains(message, path("x.vtkhdf")) && contains(message, "too large")) << message;
+  for (const rlim_t bytes : {0, 50, 500, 2000, 8000, 20000, 40000}) {
+    const auto message = message_on_full_disk(path("x.vtkhdf"), bytes);
+    EXPECT_TRUE(contains(message, path("x.vtkhdf")) && contains(message, "too large")) << bytes << ": " << message;
+  }
   std::string text;
   std::ifstream(path("x.vtkhdf")) >> text;
   EXPECT_EQ(text, "former");
   EXPECT_EQ(num_files(), 1u);
+}
+
+TEST_F(OutputFailures, ProgramEndsAsItWantsAfterAFullDisk) {
+  EXPECT_EXIT(
+      {
+        message_on_full_disk(path("x.vtkhdf"), 20000);
+        std::exit(3);
+      },
+      testing::ExitedWithCode(3), "");
 }
 
 TEST_F(OutputFailures, NothingRemainsWithoutCommit) {
