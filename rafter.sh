@@ -5,7 +5,15 @@ set -euo pipefail
 
 root=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 build=$root/build
-jobs=${RAFTER_JOBS:-$(nproc)}
+
+# All processors, as far as the memory goes: a compiler may take 1 GB.
+default_jobs() {
+  local memory processors
+  memory=$(awk '/^MemAvailable:/ { print int($2 / 1048576) }' /proc/meminfo)
+  processors=$(nproc)
+  echo $((memory < 1 ? 1 : memory < processors ? memory : processors))
+}
+jobs=${RAFTER_JOBS:-$(default_jobs)}
 
 usage() {
   cat <<'TEXT'
@@ -17,7 +25,7 @@ usage: ./rafter.sh COMMAND [ARGUMENTS]
   bench [ARGS]         build and run `rafter bench ARGS`
   help                 this text (also --help)
 
-Environment: RAFTER_JOBS (parallel jobs, default: all processors), RAFTER_INSTALL=0 (never install packages).
+Environment: RAFTER_JOBS (parallel jobs; default: by processors and memory), RAFTER_INSTALL=0 (never install packages).
 Packages are those of scripts/packages.txt; installing them needs root or sudo. Everything else stays in build/.
 TEXT
 }
@@ -67,7 +75,8 @@ install_missing() {
   local log
   log=$(mktemp)
   # shellcheck disable=SC2086 # one argument per package
-  if ! { as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update &&
+  # An update may fail for an archive that nothing here comes from.
+  if ! { as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update || true
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o Dpkg::Use-Pty=0 install --no-install-recommends $missing; } >"$log" 2>&1; then
     tail -n 15 "$log" >&2
     rm -f "$log"
@@ -90,11 +99,27 @@ configure() {
   fi
 }
 
-# Builds the given targets; says nothing when everything is up to date.
-compile() {
-  if ninja -C "$build" -n "$@" 2>/dev/null | grep -q "no work to do"; then return 0; fi
-  ninja -C "$build" -j "$jobs" "$@" || fail "the build failed"
+# Ninja's lines without those it prints when there is nothing to do; on a terminal the progress stays on one line.
+progress() {
+  local line open=no
+  while IFS= read -r line; do
+    case $line in
+    "ninja: Entering directory"* | "ninja: no work to do." | *"Re-checking globbed directories"*) continue ;;
+    esac
+    if [ -t 1 ] && [[ $line =~ ^\[[0-9]+/[0-9]+\] ]]; then
+      printf '\r\033[K%s' "${line:0:79}"
+      open=yes
+      continue
+    fi
+    if [ $open = yes ]; then printf '\n'; fi
+    open=no
+    printf '%s\n' "$line"
+  done
+  if [ $open = yes ]; then printf '\n'; fi
 }
+
+# Builds the given targets; says nothing when everything is up to date.
+compile() { ninja -C "$build" -j "$jobs" "$@" | progress || fail "the build failed"; }
 
 build_command() {
   install_missing build
