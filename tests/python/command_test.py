@@ -183,7 +183,7 @@ class Meshes(CommandTest):
     def test_too_many_cells_are_refused_before_they_are_made(self):
         begin = time.monotonic()
         self.refused(self.changed("cells = [3, 3]", "cells = [300000, 300000]"), "cells")
-        self.refused(self.changed("cells = [3, 3]", "cells = [40000, 40000]"), "memory")
+        self.refused(self.changed("cells = [3, 3]", "cells = [40000, 40000]"), "1.6e+09 cells", "at most")
         self.assertLess(time.monotonic() - begin, 20)
 
     def test_too_many_unknowns_are_refused_before_they_are_allocated(self):
@@ -201,14 +201,14 @@ class Forms(CommandTest):
         self.refused_form("k*inner(grad(u), v)*dx", "problem.toml:9:8", "forms.a", "grad(u)", "shape (2)")
 
     def test_syntax_error_has_its_place(self):
-        self.refused_form("k*inner(grad(u), grad(v)*dx", "problem.toml:9:", "forms.a", "')'")
+        self.refused_form("k*inner(grad(u), grad(v))*dx)", "problem.toml:9:34", "forms.a", "unexpected ')'")
 
     def test_unknown_name_has_its_place_and_the_nearest(self):
         self.refused_form("kk*inner(grad(u), grad(v))*dx", "problem.toml:9:6", "'kk'", "did you mean 'k'")
 
     def test_error_in_a_definition_has_the_definitions_place(self):
         text = self.changed("k*inner(grad(u), grad(v))*dx", "inner(flux, grad(v))*dx")
-        self.refused(text + '[definitions]\nflux = "k*grad(w)"\n', "problem.toml:9:12", "problem.toml:23:16", "'w'")
+        self.refused(text + '[definitions]\nflux = "k*grad(w)"\n', "problem.toml:9:12", "problem.toml:22:16", "'w'")
 
     def test_form_that_is_not_linear(self):
         self.refused_form("u*inner(grad(u), grad(v))*dx", "problem.toml:9:", "linear", "u")
@@ -259,7 +259,7 @@ class Solving(CommandTest):
 
     def test_reaction_term_makes_the_neumann_problem_regular(self):
         text = self.without_condition().replace("k*inner(grad(u), grad(v))*dx",
-                                                "(inner(grad(u), grad(v)) + 1.0e-6*u*v)*dx").split("[check]")[0]
+                                                "(inner(grad(u), grad(v)) + 1.0e-4*u*v)*dx").replace("1.0e-11", "1.0e-6").split("[check]")[0]
         result = self.run_rafter("solve", self.write(text))
         self.assertEqual(result.returncode, DONE, result.stderr)
 

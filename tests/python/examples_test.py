@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every example problem solves within the errors that it allows, and its functionals obey the laws they must.
+
+usage: examples_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
+"""
+import glob
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+RAFTER, SOURCE = "", ""
+
+
+def solve(name, *arguments):
+    """The report of an example, and its exit code."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(SOURCE, "examples", name)
+        result = subprocess.run([RAFTER, "solve", path, "--json", "r.json", *arguments], cwd=directory, timeout=280,
+                                capture_output=True, text=True, check=False)
+        if not os.path.exists(os.path.join(directory, "r.json")):
+            raise AssertionError(f"{name}: {result.returncode}: {result.stderr}")
+        with open(os.path.join(directory, "r.json"), encoding="utf-8") as file:
+            return json.load(file), result.returncode
+
+
+class Examples(unittest.TestCase):
+    def test_every_example_with_an_exact_solution_meets_its_bounds(self):
+        names = []
+        for path in sorted(glob.glob(os.path.join(SOURCE, "examples", "*.toml"))):
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            name = os.path.basename(path)
+            self.assertTrue("[check]" in text or "[functionals]" in text, name)
+            if "[check]" not in text:
+                continue
+            names.append(name)
+            with self.subTest(name):
+                self.assertIn("max_l2_error", text)
+                report, code = solve(name)
+                self.assertEqual(code, 0, report)
+                self.assertEqual(report["status"], "converged")
+        self.assertGreater(len(names), 10)
+
+    def test_one_file_serves_every_shape(self):
+        for shape in ("hexahedron", "tetrahedron", "prism", "pyramid", "mixed"):
+            with self.subTest(shape):
+                report, code = solve("poisson.toml", "--set", f"mesh.box.shape={shape}", "--set",
+                                     "check.max_l2_error=2e-6", "--set", "check.max_h1_error=5e-5")
+                self.assertEqual(code, 0, report["errors"])
+                self.assertEqual(shape == "mixed", len(report["cells"]) == 4)
+
+    def test_stored_energy_is_half_the_work_of_the_load(self):
+        """Clapeyron's theorem, which holds for the discrete solution, too."""
+        for name in ("beam.toml", "plate.toml"):
+            with self.subTest(name):
+                functionals = solve(name, "--set", "solver.rtol=1e-9")[0]["functionals"]
+                self.assertGreater(functionals["energy"], 0)
+                self.assertAlmostEqual(functionals["energy"] / functionals["work"], 1, places=8)
+
+    def test_energy_of_the_beam_grows_to_its_limit(self):
+        """Richer nested spaces store more energy under a given load, and the steps become smaller."""
+        energies = [solve("beam.toml", "--set", "mesh.refine=1", "--set", f"fields.u.degree={degree}", "--set",
+                          "solver.rtol=1e-9")[0]["functionals"]["energy"] for degree in (1, 2, 4)]
+        self.assertLess(energies[0], energies[1])
+        self.assertLess(energies[1], energies[2])
+        self.assertLess(energies[2] - energies[1], 0.5 * (energies[1] - energies[0]))
+
+    def test_area_of_the_hole(self):
+        """A hole of radius 0.4 through a plate of thickness 0.5, on edges of degree 2: within 0.1 %."""
+        area = solve("plate.toml")[0]["functionals"]["hole_area"]
+        self.assertAlmostEqual(area / (2 * math.pi * 0.4 * 0.5), 1, places=3)
+
+
+if __name__ == "__main__":
+    RAFTER, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
