@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Complexity of generated kernels: operations and bytes grow with the degree as theory says, text hardly grows.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include <rafter/schedule/loop_program.hpp>
+#include <tests/support/operator_problems.hpp>
+#include <tests/support/text_device.hpp>
+
+namespace rafter::test {
+namespace {
+
+constexpr int max_degree = 8;
+
+struct FormCase {
+  std::string name, text;
+  int num_slots = 1; ///< values and derivatives per component
+  bool is_vector = false;
+};
+const std::vector<FormCase>& cases() {
+  static const std::vector<FormCase> list{{"mass", "u*v*dx"},
+                                          {"laplace", "inner(grad(u), grad(v))*dx", 3},
+                                          {"helmholtz", helmholtz_form(), 4},
+                                          {"elasticity", elasticity_form(3), 3, true}};
+  return list;
+}
+
+/// The only kernel of a form on one cell of a shape, with the rule of p+1 points per direction.
+op::KernelInfo kernel_of(const FormCase& form, const std::string& shape, int degree, const std::string& plan = "",
+                         int geometry_degree = 1) {
+  mesh::Mesh mesh = geometry_degree == 1 ? box(shape, 1) : curved_box(shape, geometry_degree);
+  Problem problem(std::move(mesh), degree, form.is_vector ? 3 : 0);
+  problem.with("kappa", 0.7);
+  op::OperatorOptions options{.shared_device = std::make_shared<TextDevice>(), .plan = plan};
+  options.quadrature.points = degree + 1;
+  const op::Operator A(problem.form(form.text), options);
+  EXPECT_EQ(A.kernels().info().size(), 1U);
+  return A.kernels().info().front();
+}
+
+/// Slope of log(values) over log(p + 1) by least squares, over degrees first .. max_degree.
+double slope(const std::vector<double>& values, int first) {
+  double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double x = std::log(first + static_cast<double>(i) + 1), y = std::log(values[i]);
+    n += 1, sx += x, sy += y, sxx += x * x, sxy += x * y;
+  }
+  return (n * sxy - sx * sy) / (n * sxx - sx * sx);
+}
+
+template <class Measure>
+double slope_of(const FormCase& form, const std::string& shape, const std::string& plan, const Measure& measure,
+                int geometry_degree = 1) {
+  std::vector<double> values;
+  for (int degree = 3; degree <= max_degree; ++degree)
+    values.push_back(measure(kernel_of(form, shape, degree, plan, geometry_degree)));
+  return slope(values, 3);
+}
+
+double effective_flops(const op::KernelInfo& info) {
+  return info.counts.effective_flops / static_cast<double>(info.num_cells);
+}
+double executed_flops(const op::KernelInfo& info) {
+  return schedule::count(schedule::read(info.loop_program)).flops / 8; // lanes of a batch
+}
+
+/// A line of N = p + 1 numbers to N costs N (2N - 1): slope 4 and, because of the -1, up to 0.1 more at these degrees.
+constexpr double slack = 0.1;
+
+TEST(Operations, SumFactorisedHexahedraNeedOrderPPerDof) {
+  for (const auto& form : cases()) {
+    for (const char* contraction : {"collocated", "per-derivative"}) {
+      const std::string plan = std::string("contraction=") + contraction;
+      const double effective = slope_of(form, "hexahedron", plan, effective_flops);
+      const double executed = slope_of(form, "hexahedron", plan, executed_flops);
+      EXPECT_LE(effective, 4 + slack) << form.name << " " << plan;
+      EXPECT_LE(executed, 4 + slack) << form.name << " " << plan;
+      EXPECT_GE(effective, 3.0) << form.name << " " << plan; // every dof takes part
+      RecordProperty(form.name + "_" + contraction, std::to_string(effective));
+    }
+    const double curved = slope_of(form, "hexahedron", "", effective_flops, 2);
+    EXPECT_LE(curved, 4 + slack) << form.name;
+  }
+}
+
+TEST(Operations, SumFactorisedQuadrilateralsNeedOrderPPerDof) {
+  for (const auto& form : cases()) {
+    if (form.is_vector) continue;
+    EXPECT_LE(slope_of(form, "quadrilateral", "", effective_flops), 3 + slack) << form.name;
+    EXPECT_LE(slope_of(form, "quadrilateral", "", executed_flops), 3 + slack) << form.name;
+  }
+}
+
+TEST(Operations, DenseContractionsNeedDofsTimesPoints) {
+  for (const auto& form : cases())
+    for (const std::string shape : {"tetrahedron", "hexahedron"}) {
+      const auto element_shape = element::shape_from_name(shape);
+      std::vector<double> flops;
+      for (int degree = 3; degree <= 6; ++degree) {
+        const auto info = kernel_of(form, shape, degree, "contraction=dense");
+        const double components = form.is_vector ? 3 : 1;
+        const double dofs = element::make_element(element::Family::lagrange, element_shape, degree)->num_dofs();
+        const double contractions = 4 * form.num_slots * components * dofs * info.num_points; // there and back
+        flops.push_back(effective_flops(info));
+        EXPECT_LE(flops.back(), contractions + 60 * components * info.num_points) << form.name << " " << degree;
+        EXPECT_GE(flops.back(), 0.9 * contractions) << form.name << " " << degree;
+      }
+      if (shape == "hexahedron") {
+        EXPECT_NEAR(slope(flops, 3), 6, slack) << form.name;
+      }
+    }
+}
+
+TEST(Operations, ExecutedOnesAreAtMostTheCountedOnes) {
+  // even-odd halves contractions; nothing else may add work
+  for (const auto& form : cases())
+    for (const int degree : {1, 2, 4, 8}) {
+      const auto info = kernel_of(form, "hexahedron", degree);
+      // scatter's additions to shared dofs are not in the algorithm's count
+      const double dofs = std::pow(degree + 1, 3) * (form.is_vector ? 3 : 1);
+      EXPECT_LE(executed_flops(info), effective_flops(info) + dofs) << form.name << " degree " << degree;
+      const auto plain = kernel_of(form, "hexahedron", degree, "even_odd=0");
+      EXPECT_LE(executed_flops(info), executed_flops(plain)) << form.name << " degree " << degree;
+    }
+}
+
+TEST(Operations, EvenOddSavesAQuarterAtHighDegree) {
+  for (const auto& form : cases()) {
+    const auto with = kernel_of(form, "hexahedron", max_degree);
+    const auto without = kernel_of(form, "hexahedron", max_degree, "even_odd=0");
+    EXPECT_LE(executed_flops(with), 0.75 * executed_flops(without)) << form.name;
+  }
+}
+
+TEST(Operations, ThePlainMappingCountsTheSameWork) {
+  for (const auto& form : cases()) {
+    const auto plain = kernel_of(form, "hexahedron", 3, "mapping=plain");
+    EXPECT_EQ(plain.plan.mapping, "plain");
+    EXPECT_GT(plain.counts.flops, 0);
+    const auto simd = kernel_of(form, "hexahedron", 3, "mapping=simd_cells even_odd=4");
+    EXPECT_NEAR(plain.counts.effective_flops, simd.counts.effective_flops, 0);
+    // one count is of one cell of a batch, the other of eight lanes: the same sums in another order
+    EXPECT_NEAR(plain.counts.flops, simd.counts.flops, 0.35 * simd.counts.flops);
+  }
+}
+
+TEST(Traffic, BytesPerCellAreThoseOfVectorsAndStoredFactors) {
+  for (int degree = 1; degree <= max_degree; ++degree) {
+    const auto affine = schedule::count(schedule::read(kernel_of(cases()[1], "hexahedron", degree).loop_program));
+    const double dofs = std::pow(degree + 1, 3), interior = std::pow(degree - 1, 3);
+    // each dof once, eight lanes; the loop that clears what the batch touches first counts once, one number
+    EXPECT_EQ(affine.stores_bytes, 64 * dofs + 8) << degree;
+    // reads: the input once; what shared dofs are added to; factors: six numbers or fewer per cell, or the map
+    const double vectors = 64 * (dofs + dofs - interior);
+    EXPECT_GE(affine.loads_bytes, vectors) << degree;
+    EXPECT_LE(affine.loads_bytes, vectors + 64 * 12) << degree;
+    const auto curved = schedule::count(
+        schedule::read(kernel_of(cases()[1], "hexahedron", degree, "recipe=store-merged", 2).loop_program));
+    EXPECT_EQ(curved.loads_bytes, vectors + 64 * 6 * dofs) << degree; // six factors per point
+  }
+}
+
+// --- text ------------------------------------------------------------------------------------------------------------
+
+std::size_t num_nodes(const schedule::NodePtr& node, std::set<const schedule::Node*>& seen) {
+  if (!seen.insert(node.get()).second) return 0;
+  std::size_t sum = 1;
+  for (const auto& operand : node->operands) sum += num_nodes(operand, seen);
+  return sum;
+}
+std::size_t num_nodes(const op::KernelInfo& info) {
+  std::set<const schedule::Node*> seen;
+  return num_nodes(schedule::read(info.loop_program).body, seen);
+}
+
+TEST(Text, StaysUnderFiftyKilobytesAtEveryDegree) {
+  for (const auto& form : cases())
+    for (const char* shape : {"hexahedron", "tetrahedron"})
+      for (int degree = 1; degree <= max_degree; ++degree) {
+        const std::size_t size = kernel_of(form, shape, degree).source.size();
+        EXPECT_LT(size, 50'000U) << form.name << " " << shape << " degree " << degree;
+        RecordProperty(form.name + "_" + shape + "_p" + std::to_string(degree) + "_bytes", std::to_string(size));
+      }
+}
+
+TEST(Text, HardlyGrowsWithTheDegree) {
+  for (const auto& form : cases())
+    for (const char* shape : {"hexahedron", "tetrahedron"}) {
+      const auto low = kernel_of(form, shape, 2), high = kernel_of(form, shape, max_degree);
+      EXPECT_LT(high.source.size(), 4 * low.source.size()) << form.name << " " << shape;
+      EXPECT_LT(num_nodes(high), 4 * num_nodes(low)) << form.name << " " << shape;
+      RecordProperty(form.name + "_" + shape + "_growth",
+                     std::to_string(static_cast<double>(high.source.size()) / static_cast<double>(low.source.size())));
+    }
+}
+
+TEST(Text, NodesStayFew) {
+  for (const auto& form : cases())
+    for (const char* shape : {"hexahedron", "tetrahedron"})
+      for (int degree = 1; degree <= max_degree; ++degree)
+        EXPECT_LT(num_nodes(kernel_of(form, shape, degree)), 10'000U) << form.name << " " << shape << " " << degree;
+}
+
+TEST(Text, IsTheSameForTheSameProblem) {
+  for (const char* shape : {"hexahedron", "tetrahedron"})
+    EXPECT_EQ(kernel_of(cases()[3], shape, 2).source, kernel_of(cases()[3], shape, 2).source);
+}
+
+TEST(Text, DoesNotDependOnTheMesh) {
+  const auto source = [](mesh::Mesh mesh) {
+    Problem problem(std::move(mesh), 3);
+    const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"), {.shared_device = std::make_shared<TextDevice>()});
+    return A.kernels().info().front().source;
+  };
+  EXPECT_EQ(source(box("hexahedron", 1)), source(scrambled(box("hexahedron", 3), 4)));
+}
+
+} // namespace
+} // namespace rafter::test
