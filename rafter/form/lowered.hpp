@@ -71,6 +71,7 @@ struct LoweredForm {
   int rank = 0;                           ///< 0 functional, 1 linear form, 2 bilinear form
   std::vector<LoweredIntegral> integrals; ///< one per measure, in order of first appearance
   std::vector<CoefficientComponent> parameters, cell_coefficients;
+  /// In order of first appearance; trial spaces that are test spaces, too, in the order of those.
   std::vector<std::shared_ptr<const FieldSpace>> fields, test_spaces, trial_spaces;
   std::vector<std::string> field_names; ///< names of the coefficient fields
   std::string signature;                ///< content hash: equal for equal forms whatever the values of constants

@@ -116,6 +116,14 @@ private:
   std::string text_;
 };
 
+/// Brings the trial spaces into the order of the test spaces, whichever term comes first in the text: diagonals pair
+/// them by number.
+void align(std::vector<std::shared_ptr<const FieldSpace>>& trial,
+           const std::vector<std::shared_ptr<const FieldSpace>>& test) {
+  const auto rank = [&](const auto& space) { return std::find(test.begin(), test.end(), space) - test.begin(); };
+  std::stable_sort(trial.begin(), trial.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+}
+
 } // namespace
 
 LoweredForm lower(const Form& form) {
@@ -124,6 +132,7 @@ LoweredForm lower(const Form& form) {
   AtomTables tables;
   std::unordered_map<const ExprNode*, char> is_seen;
   for (const auto& integral : form.integrals()) register_spaces(integral.integrand, tables, is_seen);
+  align(tables.trial_spaces, tables.test_spaces);
   for (const auto& integral : form.integrals()) {
     LoweredIntegral lowered = lower_integral(integral, result.rank, tables);
     if (!vanishes(lowered)) result.integrals.push_back(std::move(lowered));

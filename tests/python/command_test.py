@@ -257,6 +257,14 @@ class Solving(CommandTest):
                             "(inner(grad(u), grad(v_u)) + inner(grad(w), grad(v_w)) + (u - w)*(v_u - v_w))*dx")
         self.refused(text.replace("2*k*v*dx", "v_u*dx"), "singular")
 
+    def test_fields_may_appear_in_any_order(self):
+        text = self.without_condition().replace("[coefficients]", "[fields.w]\n[coefficients]").split("[check]")[0]
+        text = text.replace("2*k*v*dx", "v_u*dx").replace(
+            "k*inner(grad(u), grad(v))*dx",
+            "(w*v_u + inner(grad(u), grad(v_u)) + 2*u*v_u + inner(grad(w), grad(v_w)) + 2*w*v_w + u*v_w)*dx")
+        result = self.run_rafter("solve", self.write(text))
+        self.assertEqual(result.returncode, DONE, result.stderr)
+
     def test_reaction_term_makes_the_neumann_problem_regular(self):
         text = self.without_condition().replace("k*inner(grad(u), grad(v))*dx",
                                                 "(inner(grad(u), grad(v)) + 1.0e-4*u*v)*dx").replace("1.0e-11", "1.0e-6").split("[check]")[0]
