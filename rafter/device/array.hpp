@@ -35,12 +35,13 @@ public:
   }
   std::span<T> host_write() {
     to_host();
-    is_device_valid_ = is_shared();
+    leave_device();
     return host_;
   }
   std::span<T> host_overwrite() {
+    leave_host(); // what is there will be replaced, so nobody may use it
     is_host_valid_ = true;
-    is_device_valid_ = is_shared();
+    leave_device();
     return host_;
   }
   Buffer* device_read() const {
@@ -49,23 +50,34 @@ public:
   }
   Buffer* device_write() {
     to_device();
-    is_host_valid_ = is_shared();
+    leave_host();
     return buffer_.get();
   }
   Buffer* device_overwrite() {
+    leave_device();
     is_device_valid_ = true;
-    is_host_valid_ = is_shared();
+    leave_host();
     return buffer_.get();
   }
 
 private:
-  bool is_shared() const { return device_->shares_host_memory(); }
+  bool is_shared() const { return !device_ || device_->shares_host_memory(); }
+  std::size_t size_bytes() const { return host_.size() * sizeof(T); }
+  /// The side is about to become stale, unless both are the same.
+  void leave_host() {
+    is_host_valid_ = is_shared();
+    if (!is_host_valid_) device_->poison(host_.data(), size_bytes());
+  }
+  void leave_device() {
+    is_device_valid_ = is_shared();
+    if (!is_device_valid_) device_->poison(buffer_->handle(), size_bytes());
+  }
   void to_host() const {
-    if (!is_host_valid_) buffer_->copy_to_host(host_.data(), host_.size() * sizeof(T));
+    if (!is_host_valid_) buffer_->copy_to_host(host_.data(), size_bytes());
     is_host_valid_ = true;
   }
   void to_device() const {
-    if (!is_device_valid_ && !is_shared()) buffer_->copy_from_host(host_.data(), host_.size() * sizeof(T));
+    if (!is_device_valid_ && !is_shared()) buffer_->copy_from_host(host_.data(), size_bytes());
     is_device_valid_ = true;
   }
   std::shared_ptr<Device> device_;

@@ -70,6 +70,9 @@ public:
   virtual std::shared_ptr<const Program> compile(const std::string& source, const CompileOptions& options = {}) = 0;
   /// Runs tasks that may run at the same time (they write disjoint data), in any order on any thread.
   virtual std::shared_ptr<Event> run(std::span<const Task> tasks) = 0;
+  /// Told that the values in memory of either side mean nothing any more. Devices that look for faults fill it so that
+  /// a use shows; others do nothing.
+  virtual void poison(void* /*memory*/, std::size_t /*bytes*/) const {}
 };
 
 /// Device from its name as --device gives it: "host", "checked". num_threads 0: all cores that the process may use.

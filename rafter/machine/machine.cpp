@@ -40,9 +40,15 @@ void from_json(const json& object, Level& level) {
 }
 
 std::string to_json(const Machine& machine) {
-  const json object{{"model", machine.model}, {"vendor", machine.vendor},
-                    {"cores", machine.cores}, {"instruction_sets", machine.instruction_sets},
-                    {"peaks", machine.peaks}, {"levels", machine.levels}};
+  const json object{{"model", machine.model},
+                    {"vendor", machine.vendor},
+                    {"cores", machine.cores},
+                    {"instruction_sets", machine.instruction_sets},
+                    {"peaks", machine.peaks},
+                    {"levels", machine.levels},
+                    {"measured_at", machine.measured_at},
+                    {"measured_with", machine.measured_with},
+                    {"streamed_bytes", machine.streamed_bytes}};
   return object.dump(2) + "\n";
 }
 
@@ -56,6 +62,9 @@ Machine from_json(const std::string& text) {
     machine.instruction_sets = object.at("instruction_sets").get<std::vector<std::string>>();
     machine.peaks = object.at("peaks").get<std::vector<Peak>>();
     machine.levels = object.at("levels").get<std::vector<Level>>();
+    machine.measured_at = object.at("measured_at").get<std::string>();
+    machine.measured_with = object.at("measured_with").get<std::string>();
+    machine.streamed_bytes = object.at("streamed_bytes").get<std::int64_t>();
   } catch (const json::exception& error) {
     throw base::InputError(std::string("machine record: ") + error.what());
   }

@@ -38,6 +38,9 @@ struct Machine {
   int cores = 1;                             ///< that the process may use
   std::vector<Peak> peaks;                   ///< narrowest first
   std::vector<Level> levels;                 ///< nearest first, the last is the memory
+  std::string measured_at;                   ///< UTC, "2024-02-29T12:00:00Z"
+  std::string measured_with;                 ///< versions of Rafter and of the compiler
+  std::int64_t streamed_bytes = 0;           ///< block that stood for the memory; caches near that size flatter it
   bool operator==(const Machine&) const = default;
 
   /// Largest rate of fused multiply-adds over all widths, flop/s.
@@ -54,11 +57,11 @@ std::string to_json(const Machine& machine);
 Machine from_json(const std::string& text);
 
 struct ProbeOptions {
-  int cores = 0;        ///< 0: all that the process may use
-  double seconds = 2.5; ///< roughly, without compiling
-  std::int64_t memory_bytes =
-      0;                 ///< of the block that is streamed from memory; 0: four times the last cache, within reason
-  bool is_fresh = false; ///< load_or_probe measures even when a record is kept, and replaces it
+  int cores = 0;                 ///< 0: all that the process may use
+  double seconds = 2.5;          ///< roughly, without compiling
+  std::int64_t memory_bytes = 0; ///< of the block that is streamed from memory; 0: three times the last cache, but at
+                                 ///< most 1 GiB and an eighth of what is free
+  bool is_fresh = false;         ///< load_or_probe measures even when a record is kept, and replaces it
 };
 
 /// Measures this machine with kernels compiled for it. Throws EnvironmentError without a compiler.

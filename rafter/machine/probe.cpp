@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/hash.hpp>
@@ -9,6 +10,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/device/array.hpp>
 #include <rafter/device/compile_all.hpp>
+#include <rafter/device/host/compiler.hpp>
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/device/host/host_device.hpp>
 #include <rafter/machine/caches.hpp>
@@ -69,13 +71,14 @@ public:
   }
 
   int cores() const { return cores_; }
+  std::size_t block_bytes() const { return block_bytes_; }
 
 private:
   std::size_t memory_block(const ProbeOptions& options) const {
-    constexpr std::int64_t most = std::int64_t(768) << 20;
-    const std::int64_t wanted = options.memory_bytes > 0 ? options.memory_bytes : std::min(most, 4 * sizes_.back());
+    constexpr std::int64_t most = std::int64_t(1) << 30;
+    const std::int64_t wanted = options.memory_bytes > 0 ? options.memory_bytes : std::min(most, 3 * sizes_.back());
     const std::int64_t largest_set = cores_ * working_set(sizes_.size() - 1);
-    return static_cast<std::size_t>(std::max(std::min(wanted, memory_size().available / 4), largest_set));
+    return static_cast<std::size_t>(std::max(std::min(wanted, memory_size().available / 8), largest_set));
   }
 
   /// Bytes per core that fit a cache but not the one before. Caches behind the second are shared.
@@ -120,7 +123,8 @@ private:
 
   template <class Measure> Rate both(const Measure& measure) const {
     const double one = measure(1);
-    return {one, cores_ > 1 ? measure(cores_) : one};
+    // All cores can do what one can; less was measured only because others used the machine.
+    return {one, cores_ > 1 ? std::max(one, measure(cores_)) : one};
   }
 
   double run(const device::Kernel& kernel, std::span<device::Buffer* const> arguments, int num_tasks) {
@@ -180,6 +184,10 @@ Machine probe(const ProbeOptions& options) {
   machine.cores = probe.cores();
   machine.peaks = probe.peaks();
   machine.levels = probe.levels();
+  machine.measured_at = fmt::format(
+      "{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  machine.measured_with = std::string("rafter " RAFTER_VERSION ", ") + device::find_compiler().version;
+  machine.streamed_bytes = static_cast<std::int64_t>(probe.block_bytes());
   return machine;
 }
 

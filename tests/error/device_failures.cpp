@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <fstream>
 #include <rafter/base/error.hpp>
 #include <rafter/device/array.hpp>
@@ -52,8 +53,10 @@ TEST(DeviceNames, DevicesThatAreNotBuiltAreNamed) {
     expect_mentions(message<base::EnvironmentError>([name] { device::make_device(name); }), {name, "available: host"});
 }
 
-TEST(DeviceNames, NegativeThreadsAreRefused) {
-  expect_mentions(message<base::InputError>([] { device::make_device("host", -2); }), {"-2", "0 for all"});
+TEST(DeviceNames, ImpossibleNumbersOfThreadsAreRefused) {
+  for (const int number : {-2, 5000})
+    expect_mentions(message<base::InputError>([number] { device::make_device("host", number); }),
+                    {std::to_string(number), "1 to 4096", "0 for all"});
 }
 
 TEST(Compiling, FailureShowsCommandOutputAndKeptSource) {
@@ -68,6 +71,13 @@ TEST(Compiling, FailureShowsCommandOutputAndKeptSource) {
   EXPECT_EQ(folder.count(".so"), 0U);
   EXPECT_NE(message<base::EnvironmentError>([&] { cache.program(source); }),
             "nothing thrown"); // not remembered as done
+}
+
+TEST(Compiling, FailureShowsACommandThatAShellUnderstands) {
+  const Folder folder;
+  ProgramCache cache{CacheDirectory(folder.path() / "it's here; $HOME")};
+  const std::string text = message<base::EnvironmentError>([&] { cache.program("wrong"); });
+  expect_mentions(text, {"'" + folder.path().string() + "/it'\\''s here; $HOME/"});
 }
 
 TEST(Compiling, LongOutputIsCut) {
@@ -105,6 +115,20 @@ TEST(Compiling, BrokenCompilersAreReported) {
   expect_mentions(failure(script("without-version", "echo broken; exit 1\n")), {"does not work", "broken"});
   expect_mentions(failure(script("killed", "[ \"$1\" = --version ] || kill -11 $$\n")), {"signal 11"});
   EXPECT_NE(failure(script("silent", "exit 0\n")), "nothing thrown"); // says success, writes nothing
+}
+
+TEST(Compiling, WorksInFoldersWithBlanks) {
+  const Folder folder;
+  ProgramCache cache{CacheDirectory(folder.path() / "a b 'c' $d")};
+  EXPECT_NE(cache.program(good_source)->kernel("f"), nullptr);
+}
+
+TEST(Compiling, WorksWhenTheProgramIgnoresItsChildren) {
+  const Folder folder;
+  const auto previous = std::signal(SIGCHLD, SIG_IGN);
+  ProgramCache cache{CacheDirectory(folder.path())};
+  EXPECT_NE(cache.program(good_source)->kernel("f"), nullptr);
+  std::signal(SIGCHLD, previous);
 }
 
 TEST(Compiling, OfManyTheFirstFailureIsThrown) {

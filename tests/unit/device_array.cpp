@@ -110,6 +110,45 @@ TEST(CheckedDevice, FreshMemoryIsPoisoned) {
   EXPECT_TRUE(std::isnan(x.host_read()[2]));
 }
 
+TEST(CheckedDevice, TheStaleSideIsPoisoned) {
+  const auto device = device::make_device("checked");
+  Vector x(device, base::AlignedVector<double>{1, 2, 3});
+  const auto kept = x.host_read(); // a view held for too long
+  auto* const memory = static_cast<const double*>(x.device_write()->handle());
+  for (const double value : kept) EXPECT_TRUE(std::isnan(value));
+  EXPECT_EQ(memory[2], 3);
+  x.host_write()[0] = 5;
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(memory[i]));
+  EXPECT_EQ(kept[2], 3);
+}
+
+TEST(CheckedDevice, OverwriteLeavesNothingOfTheOldValues) {
+  const auto device = device::make_device("checked");
+  Vector x(device, base::AlignedVector<double>{1, 2});
+  for (const double value : x.host_overwrite()) EXPECT_TRUE(std::isnan(value));
+  x.host_overwrite()[0] = 1; // forgets the other entry
+  EXPECT_TRUE(std::isnan(static_cast<const double*>(x.device_read()->handle())[1]));
+  x.device_overwrite();
+  EXPECT_TRUE(std::isnan(x.host_read()[0]));
+}
+
+TEST(HostArrays, AccessNeverTouchesTheValues) {
+  Vector x(device::make_device("host", 1), base::AlignedVector<double>{1, 2});
+  x.device_overwrite();
+  x.host_overwrite();
+  x.device_write();
+  x.host_write();
+  EXPECT_EQ(x.host_read()[1], 2);
+}
+
+TEST(EmptyArrays, HaveNothingOnEitherSide) {
+  Vector x;
+  EXPECT_TRUE(x.host_read().empty());
+  EXPECT_TRUE(x.host_write().empty());
+  EXPECT_TRUE(x.host_overwrite().empty());
+  EXPECT_EQ(x.device_write(), nullptr);
+}
+
 TEST(CheckedDevice, TasksRunInAShuffledButRepeatableOrder) {
   const auto order = [] {
     const auto device = device::make_device("checked");

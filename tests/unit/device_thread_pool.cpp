@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <rafter/device/device.hpp>
 #include <rafter/device/host/thread_pool.hpp>
-#include <set>
 #include <stdexcept>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace {
 
@@ -73,7 +75,65 @@ TEST_P(Pools, CallersFromSeveralThreadsTakeTurns) {
   EXPECT_EQ(count, 3 * 20 * 13);
 }
 
+TEST_P(Pools, PartsOfALoopCoverItOnceInWholeCacheLines) {
+  ThreadPool pool(GetParam());
+  for (const std::int64_t count : {0, 1, 7, 8, 9, 63, 64, 65, 1000}) {
+    std::vector<int> visits(static_cast<std::size_t>(count));
+    std::atomic<int> num_parts = 0;
+    pool.parallel_for(count, [&](std::int64_t begin, std::int64_t end) {
+      EXPECT_EQ(begin % 8, 0);
+      EXPECT_LT(begin, end);
+      ++num_parts;
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) ++visits[i];
+    });
+    for (const int visit : visits) EXPECT_EQ(visit, 1);
+    EXPECT_LE(num_parts, GetParam());
+  }
+}
+
+/// The threads of a process do not exist in its forked child.
+TEST_P(Pools, ForkedChildCompletesItsRuns) {
+  ThreadPool pool(GetParam());
+  pool.run(10, [](std::int64_t) {});
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    int count = 0; // plain: one thread is left
+    pool.run(100, [&count](std::int64_t) { ++count; });
+    _exit(count == 100 ? 0 : 1);
+  }
+  int status = 1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, Pools, testing::Values(1, 2, 3, 8));
+
+TEST(ThreadPoolWork, OfASlowThreadIsDoneByOthers) {
+  ThreadPool pool(2);
+  std::atomic<int> num_done = 0;
+  // Index 0 begins the first share and waits for all the rest, of which some are in the same share.
+  pool.run(20, [&num_done](std::int64_t i) {
+    if (i == 0)
+      for (int seen = num_done; seen < 19; seen = num_done) num_done.wait(seen);
+    else {
+      ++num_done;
+      num_done.notify_all();
+    }
+  });
+  EXPECT_EQ(num_done, 19);
+}
+
+TEST(ThreadPoolWork, OnOtherDevicesStaysOnTheCaller) {
+  for (const char* name : {"host", "checked"}) {
+    const auto device = rafter::device::make_device(name, 3);
+    std::vector<int> visits(100);
+    rafter::device::parallel_for(*device, 100, [&visits](std::int64_t begin, std::int64_t end) {
+      for (auto i = begin; i < end; ++i) ++visits[static_cast<std::size_t>(i)];
+    });
+    for (const int visit : visits) EXPECT_EQ(visit, 1);
+  }
+}
 
 TEST(ThreadPoolWork, IsSharedBetweenThreads) {
   ThreadPool pool(2);

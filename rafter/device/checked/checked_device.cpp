@@ -13,7 +13,8 @@ namespace {
 
 /// Longer than the widest store of a whole batch column; a multiple of 64, so that buffers stay aligned.
 constexpr std::size_t guard_bytes = 1024;
-constexpr std::uint64_t poison = 0x7ff4dead7ff4deadULL; ///< signalling NaN as a double, NaN as two floats, no index
+constexpr std::uint64_t poison_pattern =
+    0x7ff4dead7ff4deadULL; ///< signalling NaN as a double, NaN as two floats, no index
 constexpr std::uint64_t guard = 0x7ff4face7ff4faceULL;
 
 void fill(std::byte* memory, std::size_t bytes, std::uint64_t pattern) {
@@ -32,7 +33,7 @@ class CheckedBuffer final : public Buffer {
 public:
   explicit CheckedBuffer(std::size_t bytes) : bytes_(bytes), memory_(bytes + 2 * guard_bytes) {
     fill(memory_.data(), guard_bytes, guard);
-    fill(begin(), bytes_, poison);
+    fill(begin(), bytes_, poison_pattern);
     fill(begin() + bytes_, guard_bytes, guard);
   }
   std::size_t size_bytes() const override { return bytes_; }
@@ -90,6 +91,10 @@ std::shared_ptr<Event> CheckedDevice::run(std::span<const Task> tasks) {
     check_guards(tasks[i]);
   }
   return done();
+}
+
+void CheckedDevice::poison(void* memory, std::size_t bytes) const {
+  fill(static_cast<std::byte*>(memory), bytes, poison_pattern);
 }
 
 } // namespace rafter::device

@@ -7,8 +7,9 @@
 namespace rafter::device {
 
 /// A host device that behaves like one with memory of its own, for tests: buffers are separate from host memory, fresh
-/// memory is poisoned with NaNs, guard zones around every buffer are verified after every task, and tasks run one by
-/// one in an order shuffled with a fixed seed, so that what depends on the order or on stale copies shows.
+/// memory and the stale side of an array are poisoned with NaNs, guard zones around every buffer are verified after
+/// every task, and tasks run one by one in an order shuffled with a fixed seed, so that what depends on the order or on
+/// stale copies shows.
 class CheckedDevice final : public Device {
 public:
   explicit CheckedDevice(CacheDirectory directory = CacheDirectory()) : cache_(std::move(directory)) {}
@@ -21,6 +22,7 @@ public:
   std::shared_ptr<const Program> compile(const std::string& source, const CompileOptions& options = {}) override;
   /// Throws InternalError when a task wrote outside an argument (kernel, argument and side named).
   std::shared_ptr<Event> run(std::span<const Task> tasks) override;
+  void poison(void* memory, std::size_t bytes) const override;
 
 private:
   ProgramCache cache_;

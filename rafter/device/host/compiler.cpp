@@ -36,6 +36,18 @@ std::string version_of(const std::string& path) {
   return result.output.substr(0, result.output.find('\n'));
 }
 
+/// A command as a person can paste it into a shell.
+std::string quoted(const std::vector<std::string>& command) {
+  constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
+  std::vector<std::string> words;
+  for (const auto& word : command) {
+    std::string text = "'";
+    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    words.push_back(word.empty() || word.find_first_not_of(plain) != std::string::npos ? text + "'" : word);
+  }
+  return base::join(words, " ");
+}
+
 /// The beginning of a long text: errors come first, and what follows is mostly their echo.
 std::string first_lines(const std::string& text, std::size_t max_lines) {
   std::vector<std::string> lines = base::split(text, '\n');
@@ -80,9 +92,8 @@ void compile_library(const Compiler& compiler, const Compilation& compilation) {
                                              : "failed with exit code " + std::to_string(result.exit_code);
   *(command.end() - 2) = compilation.kept_source.string(); // what the user can repeat
   *(command.end() - 3) = "/dev/null";
-  throw base::EnvironmentError("the C compiler " + how + "\n  command: " + base::join(command, " ") +
-                               "\n  source kept: " + compilation.kept_source.string() + "\n" +
-                               first_lines(result.output, 20));
+  throw base::EnvironmentError("the C compiler " + how + "\n  command: " + quoted(command) + "\n  source kept: " +
+                               compilation.kept_source.string() + "\n" + first_lines(result.output, 20));
 }
 
 } // namespace rafter::device

@@ -11,9 +11,10 @@ namespace rafter::device {
 namespace {
 
 int checked_num_threads(int num_threads) {
-  if (num_threads < 0)
-    throw base::InputError("the number of threads is " + std::to_string(num_threads) +
-                           "; accepted: a positive number, or 0 for all cores");
+  constexpr int most = 4096;
+  if (num_threads < 0 || num_threads > most)
+    throw base::InputError("the number of threads is " + std::to_string(num_threads) + "; accepted: 1 to " +
+                           std::to_string(most) + ", or 0 for all cores");
   return num_threads == 0 ? num_available_cores() : num_threads;
 }
 
@@ -88,6 +89,13 @@ std::shared_ptr<Event> HostDevice::run(std::span<const Task> tasks) {
   pool_.run(static_cast<std::int64_t>(tasks.size()),
             [tasks](std::int64_t i) { run_task(tasks[static_cast<std::size_t>(i)]); });
   return done();
+}
+
+void parallel_for(Device& device, std::int64_t count, const std::function<void(std::int64_t, std::int64_t)>& body) {
+  if (auto* host = dynamic_cast<HostDevice*>(&device); host != nullptr)
+    host->pool().parallel_for(count, body);
+  else if (count > 0)
+    body(0, count);
 }
 
 } // namespace rafter::device

@@ -10,7 +10,7 @@ namespace rafter::device {
 /// The processor that runs this program: kernels are C, compiled by the system compiler, on threads that stay.
 class HostDevice final : public Device {
 public:
-  /// num_threads 0: all cores that the process may use. Throws InputError for negative numbers.
+  /// num_threads 0: all cores that the process may use. Throws InputError for negative and absurd numbers.
   explicit HostDevice(int num_threads = 0, CacheDirectory directory = CacheDirectory());
 
   std::string name() const override { return "host"; }
@@ -20,6 +20,7 @@ public:
   std::shared_ptr<Buffer> wrap(void* host, std::size_t bytes) override;
   std::shared_ptr<const Program> compile(const std::string& source, const CompileOptions& options = {}) override;
   std::shared_ptr<Event> run(std::span<const Task> tasks) override;
+  ThreadPool& pool() { return pool_; }
 
 private:
   ProgramCache cache_;

@@ -90,8 +90,10 @@ ProcessResult run_process(const std::vector<std::string>& arguments) {
   ProcessResult result;
   result.output = read_all(pipe.ends[0]);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0)
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno == ECHILD) break; // the program ignores SIGCHLD; whether there is a result shows all the same
     if (errno != EINTR) throw base::EnvironmentError("cannot wait for '" + arguments[0] + "': " + std::strerror(errno));
+  }
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   return result;
