@@ -36,6 +36,9 @@ form::Expr as_tensor(const std::vector<int>& shape, std::vector<form::Expr> comp
   return form::as_matrix(rows);
 }
 
+/// An expression in x, not numbers.
+bool is_expression(const io::Coefficient& data) { return !data.is_by_tag && !data.value.is_constant(); }
+
 [[noreturn]] void refuse(const io::Location& location, const std::string& key, const std::string& message) {
   throw base::InputError(fmt::format("{}: {}: {}", location.text(), key, message));
 }
@@ -59,17 +62,23 @@ ProblemForms::ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, S
 }
 
 void ProblemForms::add_coefficients() {
-  for (const auto& data : problem_.coefficients) {
-    if (data.is_by_tag) require_tags_of(data);
-    const auto value = coefficient(data);
-    coefficients_.emplace_back(&data, value);
-    if (!data.is_by_tag && !data.value.is_constant()) point_coefficients_.emplace_back(&data, value);
-    point_scope_.add(data.name, value);
-  }
+  const auto add = [this](const io::Coefficient& data) -> const form::Expr& {
+    coefficients_.emplace_back(&data, coefficient(data));
+    point_scope_.add(data.name, coefficients_.back().second);
+    return coefficients_.back().second;
+  };
+  // Expressions may use numbers wherever they are in the file, and expressions before them.
+  for (const auto& data : problem_.coefficients)
+    if (!is_expression(data)) {
+      if (data.is_by_tag) require_tags_of(data);
+      add(data);
+    }
+  for (const auto& data : problem_.coefficients)
+    if (is_expression(data)) point_coefficients_.emplace_back(&data, add(data));
 }
 
 form::Expr ProblemForms::coefficient(const io::Coefficient& data) const {
-  if (!data.is_by_tag && !data.value.is_constant()) return tensor(data.value, "coefficients." + data.name);
+  if (is_expression(data)) return tensor(data.value, "coefficients." + data.name);
   auto result = std::make_shared<form::CoefficientData>();
   result->name = data.name;
   result->shape = data.value.shape;

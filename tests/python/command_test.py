@@ -239,6 +239,18 @@ class Forms(CommandTest):
                      "no term holds the unknown 'w'")
 
 
+class Coefficients(CommandTest):
+    def test_expressions_may_use_numbers_that_come_later(self):
+        result = self.run_rafter("solve", self.write(self.changed("k = 2.0", 'k = "2*half"\nhalf = 1.0')))
+        self.assertEqual(result.returncode, DONE, result.stderr)
+
+    def test_vectors_and_matrices_enter_forms(self):
+        text = self.changed("k = 2.0", 'k = 2.0\nD = [["2", 0.0], [0.0, 2.0]]\nb = { by_tag = { 1 = [2.0, 4.0] } }')
+        text = text.replace("k*inner(grad(u), grad(v))*dx", "inner(dot(D, grad(u)), grad(v))*dx")
+        result = self.run_rafter("solve", self.write(text.replace("2*k*v*dx", "b[1]*v*dx")))
+        self.assertEqual(result.returncode, DONE, result.stderr)
+
+
 class Solving(CommandTest):
     def without_condition(self):
         return re.sub(r"\[\[dirichlet\]\]\n.*\n.*\n", "", POISSON)
