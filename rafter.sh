@@ -22,6 +22,7 @@ usage: ./rafter.sh COMMAND [ARGUMENTS]
   demo                 install what is missing, build, solve the two-material beam; writes beam.vtkhdf and beam.json here
   test [--all] [ARGS]  install what is missing, build everything, run the tests; --all adds the exhaustive ones; ARGS go to ctest
   build                install what is missing and build the command, build/rafter
+  setup                install what is missing for all of these, nothing more
   bench [ARGS]         build and run `rafter bench ARGS`
   help                 this text (also --help)
 
@@ -152,6 +153,7 @@ case $command in
 demo) demo "$@" ;;
 test) run_tests "$@" ;;
 build) build_command ;;
+setup) install_missing build test ;;
 bench)
   build_command
   exec "$build/rafter" bench "$@"
@@ -160,7 +162,7 @@ help | --help | -h) usage ;;
 *)
   usage >&2
   printf '\n' >&2
-  printf "rafter.sh: unknown command '%s'; accepted: demo, test, build, bench, help\n" "$command" >&2
+  printf "rafter.sh: unknown command '%s'; accepted: demo, test, build, setup, bench, help\n" "$command" >&2
   exit 2
   ;;
 esac
