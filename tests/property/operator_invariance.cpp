@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Results do not depend on how they are computed: threads and runs bit for bit; numbering of vertices and cells, lanes,
+// plans and quadrature within rounding.
+#include <gtest/gtest.h>
+
+#include <tests/support/interpreter_device.hpp>
+#include <tests/support/operator_problems.hpp>
+
+namespace rafter::test {
+namespace {
+
+mesh::Mesh larger_box(const std::string& shape) {
+  return box(shape, shape == "interval" ? 400 : box_dimension(shape) == 2 ? 14 : 5);
+}
+
+class Invariance : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Invariance, ResultsAreTheSameBitsForEveryNumberOfThreadsAndEveryRun) {
+  Problem problem(scrambled(larger_box(GetParam()), 3), 2);
+  problem.with("kappa", 0.7);
+  std::vector<double> expected, expected_sum;
+  for (const int threads : {1, 2, 3, 2}) {
+    const op::Operator A(problem.form(std::string(helmholtz_form()) + " + kappa*u*v*ds(1)"), {.threads = threads});
+    const Vector x = random_vector(A, 4);
+    for (int run = 0; run < 2; ++run) {
+      const auto y = values_of(applied(A, x));
+      if (expected.empty()) expected = y;
+      EXPECT_EQ(y, expected) << threads << " threads, run " << run;
+    }
+    const op::Functional energy(problem.functional("(inner(grad(u), grad(u)) + exp(u))*dx"), problem.system(),
+                                {.threads = threads});
+    expected_sum.push_back(energy(x));
+    expected_sum.push_back(energy(x));
+  }
+  for (const double value : expected_sum) EXPECT_EQ(value, expected_sum.front());
+}
+
+/// u^T A u and a functional of an interpolated polynomial.
+std::vector<double> numbers_of(mesh::Mesh mesh, int degree, int lanes) {
+  Problem problem(std::move(mesh), degree, 0, lanes);
+  problem.with("kappa", 0.7);
+  const op::OperatorOptions options{.shared_device = std::make_shared<InterpreterDevice>(),
+                                    .quadrature = {.degree = 2 * degree + 1}};
+  const op::Operator A(problem.form("((1 + x[0])*inner(grad(u), grad(v)) + kappa*u*v)*dx + x[0]*u*v*ds((1, 2))"),
+                       options);
+  const Vector u = problem.interpolated(
+      A.make_vector(), [degree](std::span<const double> x, std::size_t) { return polynomial(x, degree); });
+  Vector b = A.make_vector();
+  op::LinearForm(problem.form("(1 + x[0])*v*dx"), problem.system(), options).assemble(b);
+  return {dot(u, applied(A, u)), dot(u, b),
+          op::Functional(problem.functional("u*u*x[0]*dx"), problem.system(), options)(u)};
+}
+
+void expect_same_numbers(const std::vector<double>& found, const std::vector<double>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12 * std::fabs(expected[i]));
+}
+
+TEST_P(Invariance, RenumberedVerticesAndTurnedCellsGiveTheSameEnergies) {
+  for (const int geometry_degree : {1, 2}) {
+    const auto mesh = curved_box(GetParam(), geometry_degree);
+    const auto expected = numbers_of(mesh, 2, 8);
+    expect_same_numbers(numbers_of(scrambled(mesh, 1), 2, 8), expected);
+  }
+}
+
+TEST_P(Invariance, RenumberedVerticesAndTurnedCellsGiveTheSameEnergiesAtDegreeThree) {
+  const auto mesh = box(GetParam());
+  expect_same_numbers(numbers_of(scrambled(mesh, 7), 3, 8), numbers_of(mesh, 3, 8));
+}
+
+TEST_P(Invariance, BatchesOfFewerCellsGiveTheSameEnergies) {
+  const auto mesh = scrambled(box(GetParam()), 7);
+  const auto expected = numbers_of(mesh, 2, 8);
+  expect_same_numbers(numbers_of(mesh, 2, 4), expected);
+  if (box_dimension(GetParam()) < 3) expect_same_numbers(numbers_of(mesh, 2, 1), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(every_shape, Invariance, ::testing::ValuesIn(box_shapes()),
+                         [](const auto& shape) { return shape.param; });
+
+/// Compiled kernels against the interpreter on the same random vector.
+void expect_compiled_equals_interpreted(const std::string& shape, int degree, int components, const std::string& text,
+                                        op::OperatorOptions options) {
+  SCOPED_TRACE(shape + " degree " + std::to_string(degree) + " " + options.plan);
+  Problem problem(curved_box(shape, 1), degree, components);
+  problem.with("kappa", 0.7);
+  options.threads = 2;
+  const op::Operator compiled(problem.form(text), options);
+  options.shared_device = std::make_shared<InterpreterDevice>();
+  const op::Operator interpreted(problem.form(text), options);
+  const Vector x = random_vector(compiled, 3), same = random_vector(interpreted, 3);
+  const auto expected = values_of(applied(interpreted, same));
+  // the compiler may fuse multiplications and additions, the mapping is the same
+  EXPECT_LE(distance(applied(compiled, x).host_read(), expected),
+            1e-14 * (degree + 1) * (degree + 1) * largest(expected));
+}
+
+TEST(Plans, CompiledKernelsEqualTheirMeaningAtHigherDegrees) {
+  for (const int degree : {4, 5, 6})
+    expect_compiled_equals_interpreted("quadrilateral", degree, 0, helmholtz_form(), {});
+  expect_compiled_equals_interpreted("hexahedron", 4, 0, helmholtz_form(), {});
+  expect_compiled_equals_interpreted("hexahedron", 5, 0, helmholtz_form(), {.plan = "recipe=recompute"});
+  expect_compiled_equals_interpreted("tetrahedron", 4, 0, helmholtz_form(), {});
+  expect_compiled_equals_interpreted("triangle", 6, 2, elasticity_form(2), {});
+  expect_compiled_equals_interpreted("prism", 4, 0, helmholtz_form(), {});
+}
+
+TEST(Plans, EveryRecipeAndContractionGivesTheSameResult) {
+  for (const int geometry_degree : {1, 2}) {
+    Problem problem(curved_box("hexahedron", geometry_degree), 2);
+    problem.with("kappa", 0.7);
+    const auto device = std::make_shared<InterpreterDevice>();
+    std::vector<double> expected;
+    for (const char* recipe : {"recompute", "recompute-merged", "store", "store-merged"})
+      for (const char* contraction : {"dense", "per-derivative", "collocated"}) {
+        const std::string plan = std::string("recipe=") + recipe + " contraction=" + contraction;
+        const op::Operator A(problem.form(helmholtz_form()), {.shared_device = device, .plan = plan});
+        const auto y = values_of(applied(A, random_vector(A, 3)));
+        if (expected.empty()) expected = y;
+        EXPECT_LE(distance(y, expected), 1e-13 * largest(expected)) << plan;
+        EXPECT_EQ(kernel::name(A.kernels().info()[0].plan.contraction), contraction);
+      }
+  }
+}
+
+TEST(Plans, TheReportedPlanReplaysTheKernel) {
+  Problem problem(box("hexahedron"), 2);
+  problem.with("kappa", 0.7);
+  const op::OperatorOptions chosen{.shared_device = std::make_shared<InterpreterDevice>()};
+  const op::Operator A(problem.form(helmholtz_form()), chosen);
+  auto replayed = chosen;
+  replayed.plan = schedule::to_string(A.kernels().info()[0].plan);
+  const op::Operator B(problem.form(helmholtz_form()), replayed);
+  EXPECT_EQ(A.kernels().info()[0].source, B.kernels().info()[0].source);
+}
+
+TEST(Quadrature, GaussLobattoPointsIntegrateWhatTheyAreExactFor) {
+  // n GLL points are exact to degree 2n - 3: the mass matrix of degree p needs p + 2
+  for (const char* shape : {"interval", "quadrilateral", "hexahedron"}) {
+    Problem problem(box(shape), 2);
+    const auto gll = [&](int points) {
+      const op::Operator M(problem.form("u*v*dx"),
+                           {.threads = 1, .quadrature = {.kind = element::QuadratureKind::gll, .points = points}});
+      return values_of(applied(M, random_vector(M, 3)));
+    };
+    const op::Operator exact(problem.form("u*v*dx"), {.threads = 1});
+    const auto expected = values_of(applied(exact, random_vector(exact, 3)));
+    EXPECT_LE(distance(gll(4), expected), 1e-14 * largest(expected)) << shape;
+    EXPECT_GT(distance(gll(3), expected), 1e-3 * largest(expected)) << shape;
+  }
+}
+
+TEST(Quadrature, GaussLobattoPointsInTheNodesLumpTheMassMatrix) {
+  for (const char* shape : {"interval", "quadrilateral", "hexahedron"}) {
+    Problem problem(box(shape), 3);
+    const op::Operator M(problem.form("u*v*dx"),
+                         {.threads = 1, .quadrature = {.kind = element::QuadratureKind::gll, .points = 4}});
+    const Vector one = problem.interpolated(M.make_vector(), [](auto, auto) { return 1.0; });
+    const auto lumped = values_of(applied(M, one));
+    const Vector x = random_vector(M, 3);
+    const auto y = values_of(applied(M, x));
+    for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], lumped[i] * x.host_read()[i], 1e-15);
+    for (const double weight : lumped) EXPECT_GT(weight, 0);
+  }
+}
+
+TEST(Quadrature, TheRuleAndItsReasonAreReported) {
+  Problem problem(box("hexahedron"), 2);
+  problem.with("kappa", 0.7);
+  const auto info = [&](op::QuadratureOptions quadrature) {
+    return op::Operator(problem.form(helmholtz_form()),
+                        {.shared_device = std::make_shared<InterpreterDevice>(), .quadrature = quadrature})
+        .kernels()
+        .info()[0];
+  };
+  EXPECT_EQ(info({}).num_points, 27); // degree 4: three Gauss points per direction
+  EXPECT_EQ(info({.points = 5}).num_points, 125);
+  EXPECT_EQ(info({.degree = 7}).num_points, 64);
+  EXPECT_NE(info({.points = 5}).quadrature.find("as asked"), std::string::npos);
+  EXPECT_NE(info({.kind = element::QuadratureKind::gll, .points = 4}).quadrature.find("Lobatto"), std::string::npos);
+  EXPECT_NE(info({}).quadrature.find("degree 4"), std::string::npos) << info({}).quadrature;
+}
+
+} // namespace
+} // namespace rafter::test
