@@ -120,7 +120,8 @@ private:
     case NodeKind::grad:
     case NodeKind::divergence:
     case NodeKind::curl:
-      return bounded(of(e, 0).degree - (is_simplex ? 1 : 0), of(e, 0).is_exact);
+      // The derivative of a guessed function is no smoother than the function.
+      return bounded(of(e, 0).degree - (is_simplex && of(e, 0).is_exact ? 1 : 0), of(e, 0).is_exact);
     case NodeKind::derivative:
       return gateaux(e);
     case NodeKind::conditional:
@@ -165,9 +166,15 @@ QuadratureChoice choose_quadrature_degree(const LoweredIntegral& integral, int c
             fmt::format("degree {} asked for in the form (estimated {})", integral.measure.degree, integral.degree)};
   if (cap < 0) cap = default_degree_cap(integral);
   const char* kind = integral.is_degree_exact ? "exact for affine cells" : "a guess: not polynomial";
-  if (integral.degree <= cap)
-    return {integral.degree, false, fmt::format("degree {} estimated ({})", integral.degree, kind)};
-  return {cap, true, fmt::format("degree {} estimated ({}), capped at {}", integral.degree, kind, cap)};
+  int degree = integral.degree;
+  auto explanation = fmt::format("degree {} estimated ({})", degree, kind);
+  const int least = integral.is_degree_exact ? 0 : 2 * integral.max_field_degree;
+  if (degree < least) {
+    degree = least;
+    explanation += fmt::format(", raised to {}: twice the degree of the fields", least);
+  }
+  if (degree <= cap) return {degree, false, explanation};
+  return {cap, true, fmt::format("{}, capped at {}", explanation, cap)};
 }
 
 } // namespace rafter::form

@@ -13,8 +13,8 @@ struct DegreeEstimate {
 };
 
 /// Fields and arguments have their degree, x has degree 1, constants 0; products add; powers multiply; a derivative
-/// lowers by one where every cell is a simplex; a quotient or elementary function of something not constant adds 2 and
-/// is a guess.
+/// lowers by one where every cell is a simplex and the degree is no guess; a quotient or elementary function of
+/// something not constant adds 2 and is a guess.
 DegreeEstimate estimate_degree(const Expr& e);
 
 /// Highest degree of the fields and arguments in an expression.
@@ -32,6 +32,9 @@ struct QuadratureChoice {
 int default_degree_cap(const LoweredIntegral& integral);
 
 /// The degree that the author of the form asked for, else the estimated one up to the cap; cap < 0: default_degree_cap.
+/// A guess is at least 2 m for m = LoweredIntegral::max_field_degree: a load that is no polynomial is then integrated
+/// as if it were one of the fields' degree, and the error of the rule does not spoil the order of convergence (Ciarlet,
+/// The Finite Element Method for Elliptic Problems, section 4.1).
 QuadratureChoice choose_quadrature_degree(const LoweredIntegral& integral, int cap = -1);
 
 } // namespace rafter::form

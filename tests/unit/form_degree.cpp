@@ -46,6 +46,7 @@ TEST(Degree, FollowsTheRules) {
       {"u/(1 + x[0])", 6, 6, false},
       {"sin(x[0])", 3, 3, false},
       {"sin(c)", 0, 0, true},
+      {"div(grad(sin(x[0])))", 3, 3, false},
       {"r**2", 6, 6, true},
       {"r**0.5", 5, 5, false},
       {"r**-1", 5, 5, false},
@@ -82,6 +83,16 @@ TEST(Degree, QuadratureIsCappedAndSaysSo) {
   EXPECT_EQ(choice("exp(r*r)*u*v*dx", 20).degree, 14);
   EXPECT_EQ(choice("exp(x[0]**20)*dx").degree, 12);
   EXPECT_EQ(choice("u*v*dx", 0).degree, 0);
+}
+
+TEST(Degree, AGuessIsAtLeastTwiceTheDegreeOfTheFields) {
+  EXPECT_EQ(choice("sqrt(x[0])*div(w)*dx").explanation, "degree 5 estimated (a guess: not polynomial)");
+  EXPECT_EQ(choice("abs(x[0])*v*dx").degree, 6);
+  EXPECT_EQ(choice("abs(x[0])*v*dx").explanation,
+            "degree 4 estimated (a guess: not polynomial), raised to 6: twice the degree of the fields");
+  EXPECT_EQ(choice("abs(x[0])*v*dx", 5).degree, 5);
+  EXPECT_TRUE(choice("abs(x[0])*v*dx", 5).is_capped);
+  EXPECT_EQ(choice("x[0]*v*dx").degree, 4);
 }
 
 TEST(Degree, TheAuthorOfAFormDecides) {
