@@ -17,7 +17,7 @@
 namespace rafter::element {
 namespace {
 
-constexpr std::string_view lagrange_name = "lagrange";
+constexpr std::string_view lagrange_name = "Lagrange";
 
 /// table(d, q, i) = sum over j of coefficients(i, j) * functions(d, q, j), the coefficients row-major.
 Table combined(const Table& functions, std::span<const double> coefficients) {

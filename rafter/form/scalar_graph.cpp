@@ -182,13 +182,28 @@ NodeId ScalarGraph::multiply_constants(NodeId a, NodeId b) {
   return c * d == 1 ? make(ScalarOp::mul, other_factor(a, of_a), other_factor(b, of_b)) : -1;
 }
 
+namespace {
+
+/// Value of an operation on constants. Throws InputError where there is none: the user wrote 1/0 or sqrt(-1).
+double folded(ScalarOp op, double a, double b, double c) {
+  const double value = rafter::form::apply(op, a, b, c);
+  if (std::isfinite(value)) return value;
+  const int arity = info(op).arity;
+  throw base::InputError(arity == 1 ? fmt::format("the constant {}({}) is not a finite number", info(op).name, a)
+                         : arity == 2
+                             ? fmt::format("the constant {}({}, {}) is not a finite number", info(op).name, a, b)
+                             : fmt::format("a conditional of constants is not a finite number"));
+}
+
+} // namespace
+
 NodeId ScalarGraph::make(ScalarOp op, NodeId a, NodeId b, NodeId c) {
   const int arity = info(op).arity;
   const auto is_const = [this](NodeId id) { return id >= 0 && (*this)[id].op == ScalarOp::constant; };
   const auto is_neg = [this](NodeId id) { return (*this)[id].op == ScalarOp::neg; };
   if (is_const(a) && (arity < 2 || is_const(b)) && (arity < 3 || is_const(c)))
-    return constant(rafter::form::apply(op, (*this)[a].value, arity > 1 ? (*this)[b].value : 0.0,
-                                        arity > 2 ? (*this)[c].value : 0.0));
+    return constant(
+        folded(op, (*this)[a].value, arity > 1 ? (*this)[b].value : 0.0, arity > 2 ? (*this)[c].value : 0.0));
   switch (op) {
   case ScalarOp::add:
     if (is_constant(a, 0)) return b;

@@ -68,7 +68,7 @@ std::string read_shape(const TableReader& box, std::size_t dim) {
   std::vector<std::string> accepted;
   for (const auto candidate : element::all_cell_shapes)
     if (element::dimension(candidate) == static_cast<int>(dim)) accepted.emplace_back(element::name(candidate));
-  if (dim == 3) accepted.emplace_back("mixed");
+  if (dim > 1) accepted.emplace_back("mixed");
   if (std::find(accepted.begin(), accepted.end(), *shape) == accepted.end())
     refuse(box.find("shape")->location, box.path("shape"),
            fmt::format("\"{}\" is not a shape of dimension {}{}; accepted: {}", *shape, dim,

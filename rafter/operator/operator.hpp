@@ -42,7 +42,7 @@ class Operator final : public LinearOperator {
 public:
   /// The system is that of the form's spaces. Throws InputError for forms that are not bilinear.
   Operator(const form::Form& form, const OperatorOptions& options = {});
-  Operator(const form::Form& form, System system, const OperatorOptions& options = {});
+  Operator(const form::Form& form, System system, const OperatorOptions& options);
 
   std::int64_t size() const override { return system_.size(); }
   std::shared_ptr<device::Device> device() const override { return device_; }

@@ -85,6 +85,13 @@ const std::vector<std::string> plans{
     "mapping=plain", "mapping=simd_cells", "mapping=simd_cells contraction=per-derivative",
     "mapping=simd_cells even_odd=0 recipe=store", "mapping=simd_cells contraction=dense"};
 
+TEST(OperatorPlans, name_every_mapping_of_the_registry) {
+  for (const auto& name : schedule::mapping_names())
+    EXPECT_TRUE(std::any_of(plans.begin(), plans.end(), [&](const std::string& plan) {
+      return schedule::parse_plan(plan).mapping == name;
+    })) << name;
+}
+
 class OperatorOnShape : public ::testing::TestWithParam<std::string> {
 protected:
   static std::string elasticity(int dim) {
