@@ -252,13 +252,16 @@ PointFunction merged(const PointFunction& function) {
   return result;
 }
 
-PointFunction diagonal(const PointFunction& function) {
+PointFunction diagonal(const PointFunction& function, std::span<const int> trial_of_test) {
+  const auto trial_of = [trial_of_test](int field) {
+    return trial_of_test.empty() ? field : trial_of_test[static_cast<std::size_t>(field)];
+  };
   PointFunction result = function;
   auto& graph = result.graph;
   OutputTable outputs(graph);
   for (const auto& output : function.outputs)
     for (const auto& [atom, coefficient] : trial_coefficients(graph, output.node))
-      if (atom.a == output.field && atom.b == output.component)
+      if (atom.a == trial_of(output.field) && atom.b == output.component)
         outputs.add({OutputKind::test_pair, output.field, output.component, std::min(output.derivative, atom.c),
                      std::max(output.derivative, atom.c), coefficient});
   result.outputs = outputs.take();

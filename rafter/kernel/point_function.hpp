@@ -65,8 +65,9 @@ std::vector<int> map_modes(mesh::MapKind map, int tdim);
 /// is not linear in the trial function.
 PointFunction merged(const PointFunction& function);
 
-/// Coefficients of equal test and trial basis functions: what the diagonal of a bilinear form needs.
-PointFunction diagonal(const PointFunction& function);
+/// Coefficients of equal test and trial basis functions: what the diagonal of a bilinear form needs. `trial_of_test`:
+/// number of the trial function on the space of each test function, -1 for none; empty: the same numbers.
+PointFunction diagonal(const PointFunction& function, std::span<const int> trial_of_test = {});
 
 /// What a node's value varies with; bits of one set.
 enum Dependency : unsigned {

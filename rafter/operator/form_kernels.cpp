@@ -76,6 +76,11 @@ System make_system(std::vector<std::shared_ptr<const space::FunctionSpace>> spac
   return system;
 }
 
+void check_size(const System& system, const Vector& vector, const char* what) {
+  if (static_cast<std::int64_t>(vector.size()) != system.size())
+    throw base::InputError(fmt::format("{} has {} entries, the system has {}", what, vector.size(), system.size()));
+}
+
 class FormKernels::Implementation {
 public:
   Implementation(const form::LoweredForm& form, const System& system, Purpose purpose, const KernelOptions& options)
@@ -92,6 +97,9 @@ public:
   }
 
   void run(const Vector* trial, const Vector* fields, Vector& y, bool adds) {
+    check_size(system_, y, "the output vector");
+    check_inputs(trial, fields);
+    if (&y == trial || &y == fields) throw base::InputError("input and output are the same vector");
     const bool is_covered = cells_cover_outputs();
     if (!adds && !is_covered) {
       const auto values = y.host_overwrite();
@@ -103,6 +111,7 @@ public:
   }
 
   double integral(const Vector* fields) {
+    check_inputs(nullptr, fields);
     for (auto& piece : pieces_) {
       const auto totals = piece->integral.host_overwrite();
       std::fill(totals.begin(), totals.end(), 0.0);
@@ -133,6 +142,10 @@ public:
   }
 
 private:
+  void check_inputs(const Vector* trial, const Vector* fields) const {
+    if (trial != nullptr) check_size(system_, *trial, "the input vector");
+    if (fields != nullptr && !form_.fields.empty()) check_size(system_, *fields, "the vector of the fields");
+  }
   base::AlignedVector<std::int32_t> mode(int adds) const { return {adds, coefficients_.count()}; }
 
   // --- fields
@@ -154,13 +167,15 @@ private:
     num_trial_inputs_ = inputs_.size();
     add_all(form_.fields, kernel::AtomKind::reference_field, input_fields_, inputs_);
     add_all(form_.test_spaces, kernel::AtomKind::reference_test, output_fields_, outputs_);
-    if (purpose_ == Purpose::diagonal) check_diagonal();
   }
-  /// The diagonal pairs test and trial functions by their number in the form: both lists must name the same spaces.
-  void check_diagonal() const {
-    for (std::size_t i = 0; i < std::min(form_.trial_spaces.size(), form_.test_spaces.size()); ++i)
-      if (form_.trial_spaces[i] != form_.test_spaces[i])
-        throw base::InputError("the diagonal needs test and trial functions in the same order of fields");
+  /// Test and trial functions are numbered as they appear in the form: the diagonal pairs those of one space.
+  std::vector<int> trial_of_output() const {
+    std::vector<int> result;
+    for (const auto& test : form_.test_spaces) {
+      const auto found = std::find(form_.trial_spaces.begin(), form_.trial_spaces.end(), test);
+      result.push_back(found == form_.trial_spaces.end() ? -1 : static_cast<int>(found - form_.trial_spaces.begin()));
+    }
+    return result;
   }
 
   // --- requests
@@ -177,6 +192,7 @@ private:
     };
     request.inputs = inputs_;
     request.outputs = outputs_;
+    request.trial_of_output = trial_of_output();
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       request.inputs[i].element = system_.spaces[input_fields_[i]]->element(request.shape);
       request.input_spaces.push_back(space_number(input_fields_[i]));

@@ -46,6 +46,8 @@ struct System {
 };
 /// System of spaces over one mesh; throws InputError when their meshes or batches differ.
 System make_system(std::vector<std::shared_ptr<const space::FunctionSpace>> spaces);
+/// Throws InputError when a vector does not have the system's size; `what` names it.
+void check_size(const System& system, const Vector& vector, const char* what);
 
 /// One generated kernel on one block, with what was decided and what it costs.
 struct KernelInfo {
@@ -75,7 +77,8 @@ public:
   FormKernels& operator=(FormKernels&&) noexcept;
 
   /// y = F(x; fields), or y += F when `adds`. `trial`: system vector or null; `fields`: one system vector that holds
-  /// all coefficient fields (each at its space's offset) or null.
+  /// all coefficient fields (each at its space's offset) or null. Throws InputError for vectors of another size and
+  /// when y is an input.
   void run(const Vector* trial, const Vector* fields, Vector& y, bool adds) const;
   /// Value of a functional.
   double integral(const Vector* fields) const;

@@ -127,7 +127,7 @@ RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPar
 BuiltKernel build_kernel(const KernelRequest& request, const KernelOptions& options) {
   const bool is_facet = request.local_facet >= 0;
   auto function = kernel::pull_back(request.parts, request.shape, request.map, is_facet);
-  if (request.purpose == Purpose::diagonal) function = kernel::diagonal(function);
+  if (request.purpose == Purpose::diagonal) function = kernel::diagonal(function, request.trial_of_output);
 
   BuiltKernel result;
   auto& info = result.info;

@@ -23,6 +23,7 @@ struct KernelRequest {
   std::vector<kernel::FieldUse> inputs, outputs;
   std::vector<const space::ElementLayout*> spaces;
   std::vector<int> input_spaces, output_spaces, input_vectors;
+  std::vector<int> trial_of_output; ///< diagonals: trial function on the space of each output, -1: none
   element::Quadrature rule;
   Purpose purpose = Purpose::action;
   int lanes = 8;

@@ -96,6 +96,7 @@ void Operator::make_constraints(const std::vector<FieldCondition>& conditions) {
 }
 
 const Vector& Operator::projected(const Vector& x) const {
+  check_size(system_, x, "the input vector");
   const auto values = x.host_read();
   const bool is_free = std::all_of(constraints_.entries.begin(), constraints_.entries.end(),
                                    [&](std::int32_t entry) { return values[static_cast<std::size_t>(entry)] == 0; });
@@ -114,6 +115,7 @@ void Operator::apply(const Vector& x, Vector& y) const {
     kernels_->run(&x, nullptr, y, false);
     return;
   }
+  if (&x == &y) throw base::InputError("input and output are the same vector");
   kernels_->run(&projected(x), nullptr, y, false);
   const auto from = x.host_read();
   const auto to = y.host_write();
@@ -124,6 +126,9 @@ void Operator::apply(const Vector& x, Vector& y) const {
 void Operator::apply_add(const Vector& x, Vector& y) const {
   const Timer timer(usage_.seconds);
   ++usage_.applications;
+  check_size(system_, x, "the input vector");
+  check_size(system_, y, "the output vector");
+  if (&x == &y) throw base::InputError("input and output are the same vector");
   std::vector<double> constrained; // what the kernels add there does not count
   for (const auto entry : constraints_.entries)
     constrained.push_back(y.host_read()[static_cast<std::size_t>(entry)] +
@@ -145,6 +150,8 @@ void Operator::diagonal(Vector& d) const {
 }
 
 void Operator::apply_boundary_values(Vector& b, Vector& x) const {
+  check_size(system_, b, "the right-hand side");
+  check_size(system_, x, "the initial guess");
   if (constraints_.entries.empty()) return;
   Vector boundary = make_vector(), product = make_vector();
   const auto values = boundary.host_overwrite();
