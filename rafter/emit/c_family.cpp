@@ -99,7 +99,8 @@ private:
   }
 
   // --- integers -----------------------------------------------------------------------------------------------------
-  /// C's binding strength of an infix operation; sums 1, products 2.
+  /// C's binding strength of an infix operation: equality 0, sums 1, products 2; what stands beside < needs 1, behind a
+  /// cast 3.
   static int strength(Kind kind) { return kind == Kind::imul ? 2 : kind == Kind::ieq ? 0 : 1; }
   static int strength(ScalarOp op) { return op == ScalarOp::add || op == ScalarOp::sub ? 1 : 2; }
   static std::string enclosed(const std::string& text, int own, int needed) {
@@ -116,7 +117,7 @@ private:
     case Kind::iload:
       return fmt::format("(long){}[{}]", node->name, integer(node->operands[0]));
     case Kind::imin: {
-      const std::string a = integer(node->operands[0]), b = integer(node->operands[1]);
+      const std::string a = integer(node->operands[0], 1), b = integer(node->operands[1], 1);
       return fmt::format("({0} < {1} ? {0} : {1})", a, b);
     }
     default:
@@ -158,7 +159,9 @@ private:
         if (n->kind == Kind::integer) return integer(n);
         return n->kind == Kind::variable ? "(int)" + n->name : fmt::format("(int)({})", integer(n));
       };
-      return fmt::format("({} {} {})", side(node->operands[0]), infix(node->kind), side(node->operands[1]));
+      // vectors compare to -1
+      return fmt::format("{}({} {} {})", node->kind == Kind::ieq ? "-" : "", side(node->operands[0]), infix(node->kind),
+                         side(node->operands[1]));
     }
     }
   }
@@ -177,7 +180,7 @@ private:
   /// x when the index is x + lane.
   std::optional<std::string> contiguous(const NodePtr& index) {
     if (index->kind == Kind::iadd && index->operands[1]->kind == Kind::lane && !index->operands[0]->has_lane)
-      return integer(index->operands[0]);
+      return integer(index->operands[0], 1);
     return std::nullopt;
   }
 
@@ -329,7 +332,8 @@ private:
   void loop(const schedule::Node& node, int depth, std::string& text) {
     const std::string indent(static_cast<std::size_t>(depth), ' ');
     if (!node.is_unrolled) {
-      text += fmt::format("{0}for (long {1} = 0; {1} < {2}; ++{1}) {{\n", indent, node.name, integer(node.operands[0]));
+      text +=
+          fmt::format("{0}for (long {1} = 0; {1} < {2}; ++{1}) {{\n", indent, node.name, integer(node.operands[0], 1));
       statement(node.operands[1], depth + 1, text);
       text += indent + "}\n";
       return;
@@ -359,7 +363,7 @@ private:
     }
     return fmt::format(
         "{{ const vec v_ = {}; const ivec i_ = {}; for (int l_ = 0; l_ < {}; ++l_) {}[i_[l_]] {} v_[l_]; }}\n", value,
-        integer_vector(index), is_partial ? "(int)" + integer(node.operands[2]) : "LANES", node.name, sign);
+        integer_vector(index), is_partial ? "(int)" + integer(node.operands[2], 3) : "LANES", node.name, sign);
   }
 
   const schedule::LoopProgram& program_;

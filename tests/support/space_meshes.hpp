@@ -39,8 +39,8 @@ inline mesh::Mesh box(const std::string& shape, int n = 0, int geometry_degree =
 }
 
 /// The box with its geometry nodes moved by a smooth map.
-inline mesh::Mesh curved_box(const std::string& shape, int geometry_degree) {
-  mesh::Mesh mesh = box(shape, 0, geometry_degree);
+inline mesh::Mesh curved_box(const std::string& shape, int geometry_degree, int n = 0) {
+  mesh::Mesh mesh = box(shape, n, geometry_degree);
   mesh.source += " (curved, degree " + std::to_string(geometry_degree) + ")";
   const auto dim = static_cast<std::size_t>(mesh.gdim);
   for (std::size_t i = 0; i < mesh.points.size(); i += dim) {

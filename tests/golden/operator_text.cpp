@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Generated text as it stands in this folder, so that a change of the generator shows what it changes.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <tests/support/operator_problems.hpp>
+#include <tests/support/text_device.hpp>
+
+namespace rafter::test {
+namespace {
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// Compares with tests/golden/<name>; what is found otherwise is left in the folder of the test run, and the message
+/// says how to accept it.
+void expect_golden(const std::string& name, const std::string& found) {
+  const auto stored = std::filesystem::path(RAFTER_SOURCE_DIR) / "tests" / "golden" / name;
+  if (content(stored) == found) return;
+  const auto left = std::filesystem::current_path() / name;
+  std::ofstream(left) << found;
+  ADD_FAILURE() << "the text of " << name << " changed:\n  diff " << stored.string() << " " << left.string()
+                << "\nto accept it:\n  cp " << left.string() << " " << stored.string();
+}
+
+std::string with_head(const std::string& what, const std::string& comment, const std::string& text) {
+  return comment + " SPDX-License-Identifier: BSD-3-Clause\n" + comment + " Generated: " + what + ".\n" + text +
+         (text.ends_with('\n') ? "" : "\n");
+}
+
+op::KernelInfo mass_on_squares() {
+  Problem problem(box("quadrilateral"), 1);
+  op::OperatorOptions options{.shared_device = std::make_shared<TextDevice>(),
+                              .plan = "contraction=collocated recipe=store-merged mapping=simd_cells"};
+  const op::Operator M(problem.form("u*v*dx"), options);
+  return M.kernels().info().front();
+}
+
+TEST(Golden, CTextOfTheMassMatrixOnSquares) {
+  expect_golden("mass_p1_quadrilateral.c",
+                with_head("mass matrix of degree 1 on affine quadrilaterals, C", "//", mass_on_squares().source));
+}
+
+TEST(Golden, LoopProgramOfTheMassMatrixOnSquares) {
+  expect_golden(
+      "mass_p1_quadrilateral.loops",
+      with_head("mass matrix of degree 1 on affine quadrilaterals, loop program", ";", mass_on_squares().loop_program));
+}
+
+TEST(Golden, TensorProgramOfTheMassMatrixOnSquares) {
+  expect_golden("mass_p1_quadrilateral.tensors",
+                with_head("mass matrix of degree 1 on affine quadrilaterals, tensor program", ";",
+                          mass_on_squares().tensor_program));
+}
+
+} // namespace
+} // namespace rafter::test

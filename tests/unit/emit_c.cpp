@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// C text means what the interpreter says: small programs with every kind of node, compiled and interpreted.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include <rafter/base/error.hpp>
+#include <rafter/device/array.hpp>
+#include <rafter/emit/c_family.hpp>
+#include <tests/support/loop_texts.hpp>
+
+namespace rafter::emit {
+namespace {
+
+using schedule::LoopProgram;
+
+struct Data {
+  base::AlignedVector<double> x = base::AlignedVector<double>(64, 0.25), u;
+  base::AlignedVector<std::int32_t> s{3, 1, 2, 0, 7, 5, 6, 4, 2, 1, 3, 8, 0, 0, 0, 0};
+  Data() {
+    for (int i = 0; i < 64; ++i) u.push_back(std::sin(1.0 + 3 * i));
+  }
+};
+
+base::AlignedVector<double> interpreted(const LoopProgram& program, std::int64_t num_batches) {
+  Data data;
+  const schedule::Argument arguments[] = {{data.x, {}}, {data.u, {}}, {{}, data.s}};
+  schedule::interpret(program, arguments, 0, num_batches);
+  return data.x;
+}
+
+base::AlignedVector<double> compiled(const LoopProgram& program, std::int64_t num_batches) {
+  const auto device = device::make_device("host", 1);
+  Data data;
+  device::Array<double> x(device, data.x), u(device, data.u);
+  device::Array<std::int32_t> s(device, data.s);
+  const auto kernel = device->compile(emit(program))->kernel(program.name);
+  const std::vector<device::Buffer*> arguments{x.device_write(), u.device_read(), s.device_read()};
+  const device::Task task{kernel.get(), arguments, 0, num_batches};
+  device->run({&task, 1})->wait();
+  return {x.host_read().begin(), x.host_read().end()};
+}
+
+void expect_same(const std::string& statements, std::int64_t num_batches = 1, double tolerance = 0) {
+  SCOPED_TRACE(statements.substr(0, 400));
+  const auto program = schedule::read(test::loop_text(statements));
+  schedule::verify(program);
+  const auto expected = interpreted(program, num_batches), found = compiled(program, num_batches);
+  ASSERT_EQ(found.size(), expected.size());
+  bool is_changed = false;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] != expected[i]) { // both may be infinite
+      EXPECT_NEAR(found[i], expected[i], tolerance * std::fabs(expected[i])) << "x[" << i << "]";
+    }
+    is_changed = is_changed || expected[i] != Data().x[i];
+  }
+  EXPECT_TRUE(is_changed) << "the program writes something";
+}
+
+/// x[4 i + lane] = operation i of u, scalars and vectors.
+std::string every_operation(const std::string& a, const std::string& b, const std::string& place) {
+  std::string text;
+  int i = 0;
+  for (int o = static_cast<int>(form::ScalarOp::add); o <= static_cast<int>(form::ScalarOp::select); ++o) {
+    const auto& info = form::info(static_cast<form::ScalarOp>(o));
+    std::string call = std::string("(") + info.name + " " + a;
+    if (info.arity > 1) call += " " + b;
+    if (info.arity > 2) call += " " + a;
+    text += "(add x " + (place.empty() ? std::to_string(i) : "(iadd " + std::to_string(4 * (i % 12)) + " lane)") +
+            " (min (number 5) (max (number -5) " + call + "))))";
+    ++i;
+  }
+  return text;
+}
+
+TEST(CText, EveryOperationOnLanes) {
+  // elementary functions of the C library and of the interpreter are the same
+  expect_same("(let a (mul (number 0.9) (load u lane))) (let b (abs (load u (iadd 8 lane))))" +
+                  every_operation("%b", "%a", "lane"),
+              1, 1e-15);
+}
+
+TEST(CText, EveryOperationOnScalars) {
+  expect_same("(let a (mul (number 0.9) (load u 3))) (let b (abs (load u 8)))" + every_operation("%b", "%a", ""), 1,
+              1e-15);
+}
+
+TEST(CText, ScatteredAddsAndPartialStores) {
+  expect_same("(add x (iload s lane) (load u lane)) (add x (iload s (iadd 12 lane)) (load u lane))"
+              "(store x (iadd 20 lane) (load u (iload s lane)) 3)"
+              "(add x (iadd 24 (iload s (iadd 4 lane))) (load u lane) (iload s 2))"
+              "(store x (iadd (imul 7 4) lane) (number 2))"
+              "(ilet d (imin (imul 2 lane) (iload s 0))) (add x (iadd 40 @d) (load u @d))");
+}
+
+TEST(CText, LoopsBranchesAndBatches) {
+  expect_same("(for i (iload s $batch) (block (let a (load u (iadd (imul $batch 4) $i)))"
+              " (if (ieq (iload s $i) 2) (block (add x $i %a)) (block (add x (iadd 8 $i) (neg %a))))))"
+              "(for i unrolled 3 (block (for j 2 (block (add x (iadd 16 (iadd (imul $i 2) $j)) (mul (load c $i) (load "
+              "u $j)))))))"
+              "(store x (iadd 32 (iload ci (imin $batch 1))) (number -1e-3))",
+              3);
+}
+
+TEST(CText, WorkArraysAsVectorsAndAsNumbers) {
+  expect_same("(for i 2 (block (store w (iadd (imul $i 4) lane) (mul (load c $i) (load u lane)))))"
+              "(for i 8 (block (store x $i (load w $i))))"
+              "(store w 5 (number 3)) (store x (iadd 8 lane) (load w (iadd 4 lane)))"
+              "(add w lane (load w (iadd 4 lane))) (store x (iadd 12 lane) (load w (iload s lane)))");
+}
+
+/// Random expressions as text, so that the emitted ones need their parentheses in the right places.
+class Expressions {
+public:
+  explicit Expressions(unsigned seed) : random_(seed) {}
+
+  std::string real(int depth, bool has_lane) {
+    if (depth == 0) {
+      const int i = below(8);
+      if (i < 2) return i == 0 ? "(number 0.75)" : "(number -1.5)";
+      const std::string index = std::to_string(8 * i);
+      return "(add (number 2.5) (load u " + (has_lane && below(2) == 0 ? "(iadd " + index + " lane)" : index) + "))";
+    }
+    const char* binary[] = {"add", "sub", "mul", "div", "min", "max"};
+    const int i = below(8);
+    if (i == 6) return "(neg " + real(depth - 1, has_lane) + ")";
+    if (i == 7)
+      return "(select (lt " + real(depth - 1, has_lane) + " " + real(depth - 1, has_lane) + ") " +
+             real(depth - 1, has_lane) + " " + real(depth - 1, has_lane) + ")";
+    return std::string("(") + binary[i] + " " + real(depth - 1, has_lane) + " " + real(depth - 1, has_lane) + ")";
+  }
+
+  /// With values from -(2^(2^depth)) to 2^(2^depth).
+  std::string integer(int depth, bool has_lane) {
+    if (depth == 0) {
+      const int i = below(5);
+      if (i == 4 && has_lane) return "lane";
+      return i < 3 ? std::to_string(i) : "(iload ci " + std::string(below(2) == 0 ? "0" : "1") + ")";
+    }
+    const char* binary[] = {"iadd", "isub", "imul", "imin", "ieq"};
+    return std::string("(") + binary[below(5)] + " " + integer(depth - 1, has_lane) + " " +
+           integer(depth - 1, has_lane) + ")";
+  }
+
+private:
+  int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+  std::mt19937 random_;
+};
+
+TEST(CText, NestedExpressionsKeepTheirOrder) {
+  Expressions random(5);
+  std::string text;
+  for (int i = 0; i < 32; ++i) text += "(store x " + std::to_string(i) + " " + random.real(4, false) + ")";
+  for (int i = 8; i < 16; ++i)
+    text += "(store x (iadd " + std::to_string(4 * i) + " lane) " + random.real(4, true) + ")";
+  // one multiplication and addition may be fused; sums of a few numbers near 2 that may cancel
+  expect_same(text, 1, 1e-9);
+}
+
+TEST(CText, NestedIntegersKeepTheirOrder) {
+  Expressions random(6);
+  std::string text;
+  for (int i = 0; i < 60; ++i) {
+    // the number of turns of a loop tells the value
+    const std::string turn = "t" + std::to_string(i);
+    text += "(for " + turn + " (iadd 300 " + random.integer(3, false) + ") (block (add x " + std::to_string(i) +
+            " (number 1))))";
+  }
+  text += "(add x (iadd (ieq (iload ci 1) 1) lane) (load u lane)) (add x lane (number 0.5) (ieq (iload ci 1) 1))"
+          "(for e (ieq (iload ci 1) 1) (block (add x 3 (number 1))))";
+  for (int i = 0; i < 20; ++i) // products of four numbers up to 3, pulled into the array
+    text += "(add x (iadd 20 (imin 20 " + random.integer(2, true) + ")) (number 0.5))";
+  expect_same(text);
+}
+
+TEST(CText, IsTheSameForTheSameProgram) {
+  const auto program = schedule::read(test::loop_text("(store x lane (exp (load u lane)))"));
+  EXPECT_EQ(emit(program), emit(program));
+  EXPECT_EQ(emit(program), emit(program, "c"));
+}
+
+TEST(CText, NumbersKeepAllTheirDigits) {
+  const auto program =
+      schedule::read(test::loop_text("(store x 0 (number 0.1)) (store x 1 (number 1e-300))"
+                                     "(store x 2 (number -2)) (store x 3 (number 123456789012345.67))"));
+  const auto values = compiled(program, 1);
+  EXPECT_EQ(values[0], 0.1);
+  EXPECT_EQ(values[1], 1e-300);
+  EXPECT_EQ(values[2], -2);
+  EXPECT_EQ(values[3], 123456789012345.67);
+}
+
+TEST(CText, ConstantsThatAreNotFiniteAreAFault) {
+  for (const char* number : {"inf", "nan", "-inf"})
+    EXPECT_THROW(emit(schedule::read(test::loop_text(std::string("(store x 0 (number ") + number + "))"))),
+                 base::InternalError);
+}
+
+TEST(Languages, UnknownOnesAreAFault) {
+  const auto program = schedule::read(test::loop_text(""));
+  EXPECT_THROW(emit(program, "fortran"), base::InternalError);
+  EXPECT_EQ(emit(program, "loops"), schedule::print(program));
+}
+
+} // namespace
+} // namespace rafter::emit
