@@ -4,103 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <tests/support/interpreter_device.hpp>
-#include <tests/support/operator_problems.hpp>
+#include <tests/support/operator_laws.hpp>
 
 namespace rafter::test {
 namespace {
-
-/// Rounding of sums over the points of a cell, relative to the size of A: a few digits more than one operation for the
-/// basis functions at degree p.
-double tolerance(int degree) { return 1e-13 * (degree + 1) * (degree + 1); }
-
-double zero(std::span<const double>, std::size_t) { return 0; }
-
-/// |A x| <= operator_scale |x| roughly, from random vectors.
-double operator_scale(const op::Operator& A) {
-  const Vector x = random_vector(A, 8);
-  return norm(applied(A, x)) / norm(x);
-}
-
-void expect_symmetric(const op::Operator& A, double bound) {
-  const Vector x = random_vector(A, 1), y = random_vector(A, 2);
-  const Vector Ax = applied(A, x), Ay = applied(A, y);
-  EXPECT_NEAR(dot(Ax, y), dot(x, Ay), bound * norm(Ax) * norm(y));
-}
-
-void expect_semi_definite(const op::Operator& A, double bound) {
-  for (unsigned seed = 3; seed < 6; ++seed) {
-    const Vector x = random_vector(A, seed);
-    EXPECT_GE(dot(x, applied(A, x)), -bound * operator_scale(A) * dot(x, x));
-  }
-}
-
-void expect_in_null_space(const op::Operator& A, const Vector& x, double bound) {
-  EXPECT_LE(largest(applied(A, x).host_read()), bound * operator_scale(A) * largest(x.host_read()));
-}
-
-/// diagonal(A)_i = e_i^T A e_i.
-void expect_diagonal(const op::Operator& A, int number, double bound) {
-  Vector d = A.make_vector();
-  A.diagonal(d);
-  std::mt19937 random(6);
-  for (int n = 0; n < number; ++n) {
-    const std::size_t i = random() % d.size();
-    Vector e = A.make_vector();
-    std::ranges::fill(e.host_overwrite(), 0.0);
-    e.host_write()[i] = 1;
-    EXPECT_NEAR(d.host_read()[i], applied(A, e).host_read()[i], bound * largest(d.host_read())) << "entry " << i;
-  }
-}
-
-void check_scalar(mesh::Mesh mesh, int degree, op::OperatorOptions options) {
-  Problem problem(std::move(mesh), degree);
-  SCOPED_TRACE(problem.mesh().source + " degree " + std::to_string(degree));
-  const double bound = tolerance(degree);
-  const op::Operator laplace(problem.with("kappa", 0.0).form(helmholtz_form()), options);
-  expect_symmetric(laplace, bound);
-  expect_semi_definite(laplace, bound);
-  const Vector one = problem.interpolated(laplace.make_vector(), [](auto, auto) { return 1.0; });
-  expect_in_null_space(laplace, one, bound);
-  options.dirichlet = {dirichlet(problem.space(), zero, {1})};
-  const op::Operator fixed(problem.form(helmholtz_form()), options);
-  EXPECT_GT(fixed.constraints().entries.size(), 0U);
-  expect_symmetric(fixed, bound);
-  const Vector x = random_vector(fixed, 4);
-  EXPECT_GT(dot(x, applied(fixed, x)), 0);
-  expect_diagonal(fixed, 6, bound);
-}
-
-/// e_c; x_a e_b - x_b e_a.
-std::vector<Vector> rigid_body_modes(const Problem& problem, const op::Operator& A) {
-  const auto dim = static_cast<std::size_t>(problem.dim());
-  std::vector<Vector> modes;
-  for (std::size_t a = 0; a < dim; ++a) {
-    modes.push_back(problem.interpolated(A.make_vector(), [a](auto, std::size_t c) { return c == a ? 1.0 : 0.0; }));
-    for (std::size_t b = a + 1; b < dim; ++b)
-      modes.push_back(problem.interpolated(A.make_vector(), [a, b](std::span<const double> x, std::size_t c) {
-        return c == b ? x[a] : c == a ? -x[b] : 0.0;
-      }));
-  }
-  return modes;
-}
-
-void check_elasticity(mesh::Mesh mesh, int degree, op::OperatorOptions options, bool checks_diagonal) {
-  const int dim = mesh.gdim;
-  Problem problem(std::move(mesh), degree, dim);
-  SCOPED_TRACE(problem.mesh().source + " elasticity, degree " + std::to_string(degree));
-  const double bound = tolerance(degree);
-  const op::Operator A(problem.with("kappa", 1.3).form(elasticity_form(dim)), options);
-  expect_symmetric(A, bound);
-  expect_semi_definite(A, bound);
-  const auto modes = rigid_body_modes(problem, A);
-  EXPECT_EQ(static_cast<int>(modes.size()), dim * (dim + 1) / 2);
-  for (const auto& mode : modes) expect_in_null_space(A, mode, bound);
-  // what is no rigid body motion costs energy
-  const Vector stretch =
-      problem.interpolated(A.make_vector(), [](std::span<const double> x, std::size_t c) { return x[c]; });
-  EXPECT_GT(dot(stretch, applied(A, stretch)), 0.1);
-  if (checks_diagonal) expect_diagonal(A, 4, bound);
-}
 
 class Algebra : public ::testing::TestWithParam<std::string> {
 protected:
@@ -110,14 +17,14 @@ protected:
 };
 
 TEST_P(Algebra, HelmholtzOnStraightCells) {
-  for (const int degree : {1, 2, 3}) check_scalar(scrambled(box(shape()), 5), degree, compiled_);
+  for (const int degree : {1, 2, 3}) check_helmholtz_laws(scrambled(box(shape()), 5), degree, compiled_);
 }
-TEST_P(Algebra, HelmholtzOnCurvedCells) { check_scalar(curved_box(shape(), 2), 2, compiled_); }
-TEST_P(Algebra, HelmholtzOnDistortedCells) { check_scalar(curved_box(shape(), 1), 1, compiled_); }
-TEST_P(Algebra, ElasticityOnStraightCells) { check_elasticity(box(shape()), 2, compiled_, false); }
-TEST_P(Algebra, ElasticityOnCurvedCells) { check_elasticity(curved_box(shape(), 1), 1, interpreted_, true); }
+TEST_P(Algebra, HelmholtzOnCurvedCells) { check_helmholtz_laws(curved_box(shape(), 2), 2, compiled_); }
+TEST_P(Algebra, HelmholtzOnDistortedCells) { check_helmholtz_laws(curved_box(shape(), 1), 1, compiled_); }
+TEST_P(Algebra, ElasticityOnStraightCells) { check_elasticity_laws(box(shape()), 2, compiled_, false); }
+TEST_P(Algebra, ElasticityOnCurvedCells) { check_elasticity_laws(curved_box(shape(), 1), 1, interpreted_, true); }
 TEST_P(Algebra, ElasticityOfQuadraticCells) {
-  check_elasticity(scrambled(curved_box(shape(), 2), 5), 2, compiled_, false);
+  check_elasticity_laws(scrambled(curved_box(shape(), 2), 5), 2, compiled_, false);
 }
 
 INSTANTIATE_TEST_SUITE_P(every_shape, Algebra, ::testing::ValuesIn(box_shapes()),

@@ -6,65 +6,10 @@
 #include <fmt/format.h>
 
 #include <rafter/solve/cg.hpp>
-#include <tests/support/operator_problems.hpp>
+#include <tests/support/operator_laws.hpp>
 
 namespace rafter::test {
 namespace {
-
-/// s = c0 + sum_d c_d x_d; the polynomial is s^p.
-struct Power {
-  int degree = 1;
-  int dim = 3;
-  static double coefficient(std::size_t d) { return 0.5 - 0.3 * static_cast<double>(d); }
-  double base(std::span<const double> x) const {
-    double s = 0.3;
-    for (std::size_t d = 0; d < x.size(); ++d) s += coefficient(d) * x[d];
-    return s;
-  }
-  double operator()(std::span<const double> x, std::size_t) const { return std::pow(base(x), degree); }
-  double gradient_squared() const {
-    double sum = 0;
-    for (int d = 0; d < dim; ++d)
-      sum += coefficient(static_cast<std::size_t>(d)) * coefficient(static_cast<std::size_t>(d));
-    return sum;
-  }
-  std::string base_text() const {
-    std::string text = "0.3";
-    for (int d = 0; d < dim; ++d) text += fmt::format(" + {}*x[{}]", coefficient(static_cast<std::size_t>(d)), d);
-    return text;
-  }
-  /// -laplace(s^p) + kappa s^p, as a polynomial in s whose coefficients are constants: one kernel for all degrees.
-  Problem& set_source(Problem& problem, double kappa) const {
-    std::vector<double> a(4, 0.0);
-    a[static_cast<std::size_t>(degree)] = kappa;
-    if (degree >= 2) a[static_cast<std::size_t>(degree - 2)] -= degree * (degree - 1) * gradient_squared();
-    for (std::size_t i = 0; i < a.size(); ++i) problem.with(fmt::format("a{}", i), a[i]);
-    return problem;
-  }
-  std::string source_text() const {
-    const std::string s = "(" + base_text() + ")";
-    return "(a0 + " + s + "*(a1 + " + s + "*(a2 + " + s + "*a3)))*v*dx";
-  }
-};
-
-/// Error of the solution of -laplace(u) + kappa u = f with boundary values, relative to the largest nodal value.
-double solution_error(Problem& problem, const Power& exact, double kappa, int max_points_degree = -1) {
-  exact.set_source(problem.with("kappa", kappa), kappa);
-  op::OperatorOptions options{.threads = 2, .dirichlet = {dirichlet(problem.space(), exact)}};
-  if (max_points_degree > 0) options.quadrature.degree = max_points_degree;
-  const op::Operator A(problem.form(helmholtz_form()), options);
-  Vector b = A.make_vector(), x = A.make_vector();
-  op::LinearForm(problem.form(exact.source_text()), problem.system(), options).assemble(b);
-  std::ranges::fill(x.host_overwrite(), 0.0);
-  A.apply_boundary_values(b, x);
-  const auto result = solvers::cg(A, b, x, solvers::Identity(*A.device()), {.control = {.rtol = 1e-13}});
-  EXPECT_EQ(result.status, solvers::Status::converged) << result.message;
-  const auto expected = problem.interpolated(x, exact);
-  return distance(x.host_read(), expected.host_read()) / largest(expected.host_read());
-}
-
-/// cg stops at 1e-13; the condition number of these small matrices stays below 1e3.
-constexpr double tolerance = 1e-10;
 
 class Patch : public ::testing::TestWithParam<std::string> {};
 
@@ -72,18 +17,18 @@ TEST_P(Patch, PolynomialsOfTheDegreeOnStraightCells) {
   for (const int degree : {1, 2, 3})
     for (const double kappa : {0.0, 2.0}) {
       Problem problem(scrambled(box(GetParam(), degree == 1 ? 4 : 0), 9), degree);
-      EXPECT_LE(solution_error(problem, {degree, problem.dim()}, kappa), tolerance) << "degree " << degree;
+      EXPECT_LE(solution_error(problem, {degree, problem.dim()}, kappa), patch_tolerance) << "degree " << degree;
     }
 }
 
 TEST_P(Patch, LinearFunctionsOnDistortedCells) {
   Problem problem(curved_box(GetParam(), 1), 1);
-  EXPECT_LE(solution_error(problem, {1, problem.dim()}, 0.0), tolerance);
+  EXPECT_LE(solution_error(problem, {1, problem.dim()}, 0.0), patch_tolerance);
 }
 
 TEST_P(Patch, LinearFunctionsOnCurvedCellsOfTheSameDegree) {
   Problem problem(curved_box(GetParam(), 2), 2);
-  EXPECT_LE(solution_error(problem, {1, problem.dim()}, 0.0, 8), tolerance);
+  EXPECT_LE(solution_error(problem, {1, problem.dim()}, 0.0, 8), patch_tolerance);
 }
 
 TEST_P(Patch, AnotherPolynomialIsNotASolution) { // the test above can fail
@@ -111,7 +56,7 @@ TEST_P(Patch, ConstantStressOnDistortedCells) {
   const auto result = solvers::cg(A, b, x, solvers::Identity(*A.device()), {.control = {.rtol = 1e-13}});
   EXPECT_EQ(result.status, solvers::Status::converged) << result.message;
   const auto expected = problem.interpolated(x, exact);
-  EXPECT_LE(distance(x.host_read(), expected.host_read()), tolerance * largest(expected.host_read()));
+  EXPECT_LE(distance(x.host_read(), expected.host_read()), patch_tolerance * largest(expected.host_read()));
 }
 
 INSTANTIATE_TEST_SUITE_P(every_shape, Patch, ::testing::ValuesIn(box_shapes()),
