@@ -43,13 +43,24 @@ public:
     for (const auto& buffer : program_.buffers) {
       if (buffer.space == Space::global) text += spelling_.argument(buffer, i++);
       if (buffer.space == Space::work)
-        text += fmt::format("  {} {}[{}];\n", buffer.is_lane ? "vec" : "double", buffer.name,
+        text += fmt::format("  {}{} {}[{}];\n", is_large(buffer) ? spelling_.large_work : "",
+                            buffer.is_lane ? "vec" : "double", buffer.name,
                             buffer.is_lane ? buffer.size / program_.lanes : buffer.size);
     }
     return text + body;
   }
 
 private:
+  /// Stacks have 8 MiB on most systems, threads of other programs often less: of more than 1 MiB the large arrays
+  /// leave.
+  bool is_large(const Buffer& work) const {
+    constexpr std::int64_t stack_doubles = 1 << 17, large_doubles = 1 << 13;
+    std::int64_t doubles = 0;
+    for (const auto& buffer : program_.buffers)
+      if (buffer.space == Space::work) doubles += buffer.size;
+    return doubles > stack_doubles && work.size > large_doubles;
+  }
+
   static std::string number(double value) {
     std::string text = fmt::format("{}", value);
     if (text.find_first_of(".e") == std::string::npos) text += ".0";

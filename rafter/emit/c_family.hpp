@@ -19,6 +19,8 @@ struct Spelling {
   std::function<std::string(const schedule::Buffer& buffer, int i)> argument;
   /// Elementary function on one double ("sqrt" -> "__builtin_sqrt").
   std::function<std::string(form::ScalarOp op)> function;
+  /// Before the declaration of a work array that a stack does not hold: memory of the thread.
+  std::string large_work;
 };
 
 /// C with the vector extensions of GCC and Clang, no headers.

@@ -51,7 +51,7 @@ std::string function(form::ScalarOp op) {
 } // namespace
 
 const Spelling& c_spelling() {
-  static const Spelling spelling{"c", prelude, head, argument, function};
+  static const Spelling spelling{"c", prelude, head, argument, function, "static __thread "};
   return spelling;
 }
 

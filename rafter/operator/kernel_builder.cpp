@@ -50,6 +50,19 @@ struct Lowered {
   schedule::LoopProgram loops;
 };
 
+/// Work arrays of every thread: beyond any use. Throws InputError.
+void require_work_fits(const schedule::LoopProgram& loops, const element::Quadrature& rule) {
+  constexpr double limit_bytes = 64.0 * (1 << 20);
+  double bytes = 0;
+  for (const auto& buffer : loops.buffers)
+    if (buffer.space == schedule::Space::work) bytes += static_cast<double>(buffer.size) * sizeof(double);
+  if (bytes > limit_bytes)
+    throw base::InputError(fmt::format("a kernel with {} quadrature points per cell would need {:.3g} MiB of working "
+                                       "memory per thread, accepted are {:.3g} MiB: use a lower quadrature degree or "
+                                       "fewer points",
+                                       rule.num_points(), bytes / (1 << 20), limit_bytes / (1 << 20)));
+}
+
 Lowered lower_function(const kernel::PointFunction& function, const KernelRequest& request, schedule::Plan& plan) {
   kernel::ProgramInput input;
   input.function = function;
@@ -75,6 +88,7 @@ Lowered lower_function(const kernel::PointFunction& function, const KernelReques
   result.program = kernel::build_program(input);
   lowering.program = &result.program;
   result.loops = schedule::lower(lowering, plan);
+  require_work_fits(result.loops, request.rule);
   return result;
 }
 
