@@ -121,7 +121,7 @@ MeasureSum MeasureSum::restricted(std::vector<Tag> tags) const {
 }
 
 MeasureSum MeasureSum::with_degree(int degree) const {
-  constexpr int max_degree = 100;
+  constexpr int max_degree = 60; // element::max_quadrature_degree: no rule of a cell goes further
   if (degree < 0 || degree > max_degree)
     throw base::InputError(fmt::format("quadrature degree {} is out of range (0 to {})", degree, max_degree));
   MeasureSum result = *this;

@@ -175,7 +175,7 @@ TEST(FormErrors, FormsMustBeLinearScalarAndMeasured) {
           {"q*dx(r)", {"a tag must be a whole number, not 'r'"}},
           {"q*dx('')", {"is not a tag"}},
           {"q*dx(degree=-1)", {"out of range"}},
-          {"q*dx(degree=101)", {"out of range (0 to 100)"}},
+          {"q*dx(degree=61)", {"out of range (0 to 60)"}},
           {"q*dx(deg=1)", {"takes tags and degree=, not 'deg='"}},
           {"derivative(p*q*dx, r)", {"bilinear form needs a direction"}},
           {"derivative(r*q*dx, q)", {"'q' is not a coefficient field"}},
