@@ -45,12 +45,9 @@ namespace {
   throw base::InputError(fmt::format("--set {}: {}", assignment, why));
 }
 
-bool is_bare_word(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_./-+").find(c) != std::string_view::npos;
-  });
-}
+/// Lists, tables and quoted strings begin so: what begins so and is not TOML is a slip, all else is text without
+/// quotes.
+bool begins_as_toml(std::string_view text) { return std::string_view("[{\"'").find(text[0]) != std::string_view::npos; }
 
 struct Assignment {
   Value change;  ///< tables with one key each, then the value
@@ -74,8 +71,12 @@ Assignment parse_assignment(std::string_view assignment) {
   try {
     return {parse_toml(key + " = " + value, source), depth};
   } catch (const base::InputError& error) {
-    if (!is_bare_word(value)) refuse(assignment, fmt::format("'{}' is not a TOML value ({})", value, error.what()));
-    return {parse_toml(key + " = \"" + value + "\"", source), depth};
+    if (begins_as_toml(value)) refuse(assignment, fmt::format("'{}' is not a TOML value ({})", value, error.what()));
+    Value change = parse_toml(key + " = ''", source);
+    Value* leaf = &change;
+    for (int i = 0; i < depth; ++i) leaf = &leaf->items[0];
+    leaf->text = value;
+    return {std::move(change), depth};
   }
 }
 

@@ -39,8 +39,8 @@ struct Value {
 Value parse_toml(std::string_view text, const std::string& source);
 
 /// Sets one value as `--set` gives it: "solver.rtol=1e-8". Numbers select items of lists ("dirichlet.0.value=1"). The
-/// right side is a TOML value; a bare word (letters, digits and _ . / - +, no blank) that is not one is taken as a
-/// string. Throws InputError.
+/// right side is a TOML value; text that is none and does not begin as a list, a table or a quoted string does is taken
+/// as a string ("forms.L=x[0]*v*dx"). Throws InputError.
 void apply_override(Value& table, std::string_view assignment);
 
 } // namespace rafter::io

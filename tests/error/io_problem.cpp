@@ -180,7 +180,7 @@ TEST(ProblemErrors, OverridesThatAreNoAssignmentsAreRefused) {
   EXPECT_TRUE(contains(message_of(small_problem, {"=5"}), "no key"));
   EXPECT_TRUE(contains(message_of(small_problem, {"solver.rtol="}), "no value"));
   EXPECT_TRUE(contains(message_of(small_problem, {"solver..rtol=5"}), "--set"));
-  EXPECT_TRUE(contains(message_of(small_problem, {"title=a b"}), "not a TOML value"));
+  EXPECT_TRUE(contains(message_of(small_problem, {"title=[a b"}), "not a TOML value"));
   EXPECT_TRUE(contains(message_of(small_problem, {"title=1\n[x]"}), "more than one line"));
 }
 

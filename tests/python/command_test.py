@@ -114,6 +114,13 @@ class CommandLine(CommandTest):
         self.assert_refused(result, "4 processes", code=ENVIRONMENT)
 
 
+class LargeKernels(CommandTest):
+    def test_work_arrays_that_a_stack_does_not_hold(self):
+        text = self.changed('cells = [3, 3], shape = "quadrilateral"', 'cells = [1, 1, 1], shape = "pyramid"')
+        result = self.run_rafter("solve", self.write(text + "[numerics]\ndegree = 60\n"), timeout=300)
+        self.assertEqual(result.returncode, DONE, result.stderr)
+
+
 class ProblemFile(CommandTest):
     def test_missing_file(self):
         self.assert_refused(self.run_rafter("solve", "nowhere.toml"), "nowhere.toml", "no such file")
@@ -137,6 +144,9 @@ class ProblemFile(CommandTest):
 
     def test_quadrature_out_of_range(self):
         self.refused(POISSON + "[numerics]\npoints = 1000\n", "numerics.points")
+
+    def test_override_without_quotes(self):
+        self.refused(POISSON, "--set", "unknown function 'coss'", arguments=["--set", "forms.L=coss(x[0])*v*dx"])
 
     def test_unknown_method(self):
         self.refused(POISSON, "did you mean 'gmres'", arguments=["--set", "solver.method=gmers"])
