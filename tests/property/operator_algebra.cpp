@@ -17,9 +17,12 @@ protected:
 };
 
 TEST_P(Algebra, HelmholtzOnStraightCells) {
-  for (const int degree : {1, 2, 3}) check_helmholtz_laws(scrambled(box(shape()), 5), degree, compiled_);
+  for (const int degree : {1, 2, 3}) check_helmholtz_laws(scrambled(box(shape()), 5), degree, compiled_, degree == 2);
 }
-TEST_P(Algebra, HelmholtzOnCurvedCells) { check_helmholtz_laws(curved_box(shape(), 2), 2, compiled_); }
+TEST_P(Algebra, HelmholtzOnCurvedCells) {
+  compiled_.quadrature.degree = 8; // the kernels of the patch test
+  check_helmholtz_laws(curved_box(shape(), 2), 2, compiled_);
+}
 TEST_P(Algebra, HelmholtzOnDistortedCells) { check_helmholtz_laws(curved_box(shape(), 1), 1, compiled_); }
 TEST_P(Algebra, ElasticityOnStraightCells) { check_elasticity_laws(box(shape()), 2, compiled_, false); }
 TEST_P(Algebra, ElasticityOnCurvedCells) { check_elasticity_laws(curved_box(shape(), 1), 1, interpreted_, true); }

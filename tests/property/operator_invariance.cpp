@@ -97,13 +97,10 @@ void expect_compiled_equals_interpreted(const std::string& shape, int degree, in
 }
 
 TEST(Plans, CompiledKernelsEqualTheirMeaningAtHigherDegrees) {
-  for (const int degree : {4, 5, 6})
-    expect_compiled_equals_interpreted("quadrilateral", degree, 0, helmholtz_form(), {});
-  expect_compiled_equals_interpreted("hexahedron", 4, 0, helmholtz_form(), {});
-  expect_compiled_equals_interpreted("hexahedron", 5, 0, helmholtz_form(), {.plan = "recipe=recompute"});
+  for (const int degree : {4, 6}) expect_compiled_equals_interpreted("quadrilateral", degree, 0, helmholtz_form(), {});
+  expect_compiled_equals_interpreted("hexahedron", 4, 0, helmholtz_form(), {.plan = "recipe=recompute"});
   expect_compiled_equals_interpreted("tetrahedron", 4, 0, helmholtz_form(), {});
-  expect_compiled_equals_interpreted("triangle", 6, 2, elasticity_form(2), {});
-  expect_compiled_equals_interpreted("prism", 4, 0, helmholtz_form(), {});
+  expect_compiled_equals_interpreted("triangle", 5, 2, elasticity_form(2), {});
 }
 
 TEST(Plans, EveryRecipeAndContractionGivesTheSameResult) {
@@ -137,14 +134,16 @@ TEST(Plans, TheReportedPlanReplaysTheKernel) {
 
 TEST(Quadrature, GaussLobattoPointsIntegrateWhatTheyAreExactFor) {
   // n GLL points are exact to degree 2n - 3: the mass matrix of degree p needs p + 2
+  const auto device = std::make_shared<InterpreterDevice>();
   for (const char* shape : {"interval", "quadrilateral", "hexahedron"}) {
     Problem problem(box(shape), 2);
     const auto gll = [&](int points) {
-      const op::Operator M(problem.form("u*v*dx"),
-                           {.threads = 1, .quadrature = {.kind = element::QuadratureKind::gll, .points = points}});
+      const op::Operator M(
+          problem.form("u*v*dx"),
+          {.shared_device = device, .quadrature = {.kind = element::QuadratureKind::gll, .points = points}});
       return values_of(applied(M, random_vector(M, 3)));
     };
-    const op::Operator exact(problem.form("u*v*dx"), {.threads = 1});
+    const op::Operator exact(problem.form("u*v*dx"), {.shared_device = device});
     const auto expected = values_of(applied(exact, random_vector(exact, 3)));
     EXPECT_LE(distance(gll(4), expected), 1e-14 * largest(expected)) << shape;
     EXPECT_GT(distance(gll(3), expected), 1e-3 * largest(expected)) << shape;
@@ -152,10 +151,11 @@ TEST(Quadrature, GaussLobattoPointsIntegrateWhatTheyAreExactFor) {
 }
 
 TEST(Quadrature, GaussLobattoPointsInTheNodesLumpTheMassMatrix) {
+  const auto device = std::make_shared<InterpreterDevice>();
   for (const char* shape : {"interval", "quadrilateral", "hexahedron"}) {
     Problem problem(box(shape), 3);
     const op::Operator M(problem.form("u*v*dx"),
-                         {.threads = 1, .quadrature = {.kind = element::QuadratureKind::gll, .points = 4}});
+                         {.shared_device = device, .quadrature = {.kind = element::QuadratureKind::gll, .points = 4}});
     const Vector one = problem.interpolated(M.make_vector(), [](auto, auto) { return 1.0; });
     const auto lumped = values_of(applied(M, one));
     const Vector x = random_vector(M, 3);
