@@ -49,10 +49,29 @@ double num_vectors(const solvers::SolverOptions& options) {
   return common + std::min(options.restart, options.control.max_iterations) + 1;
 }
 
+[[noreturn]] void refuse_size(const io::Problem& problem, double unknowns, double cells, double needed) {
+  throw base::InputError(fmt::format("{}: the problem has {:.4g} unknowns on {:.0f} cells and needs about {:.1f} GB of "
+                                     "memory; this machine has {:.1f} GB: refine less or lower the degree",
+                                     problem.source, unknowns, cells, 1e-9 * needed,
+                                     1e-9 * mesh::available_memory_bytes()));
+}
+
+/// Boxes tell how many unknowns come, at least, before there is a mesh: degree^dim per cell of the box and component.
+void require_box_fits(const io::Problem& problem) {
+  const auto dim = static_cast<double>(problem.mesh.box->cells.size());
+  double cells = std::pow(2.0, dim * problem.mesh.refine);
+  for (const int n : problem.mesh.box->cells) cells *= n;
+  double unknowns = 0;
+  for (const auto& field : problem.fields) unknowns += field.num_components() * std::pow(field.degree, dim) * cells;
+  const double needed = sizeof(double) * num_vectors(problem.solver) * unknowns;
+  if (needed > mesh::available_memory_bytes()) refuse_size(problem, unknowns, cells, needed);
+}
+
 } // namespace
 
 std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem) {
   const auto& source = problem.mesh;
+  if (source.box) require_box_fits(problem);
   auto result = source.box ? mesh::make_box(*source.box) : mesh::read_mesh(source.file);
   if (source.refine > 0) {
     require_valid(result); // in terms of the cells of the file
@@ -86,12 +105,9 @@ double estimate_bytes(const io::Problem& problem, const mesh::Mesh& mesh, const 
 
 op::System make_system(const io::Problem& problem, const std::shared_ptr<const mesh::Mesh>& mesh, int lanes) {
   const auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh, {.lanes = lanes}));
-  const double needed = estimate_bytes(problem, *mesh, *batches), available = mesh::available_memory_bytes();
-  if (needed > available)
-    throw base::InputError(fmt::format("{}: the problem has {:.4g} unknowns on {} cells and needs about {:.1f} GB of "
-                                       "memory; this machine has {:.1f} GB: refine less or lower the degree",
-                                       problem.source, count_unknowns(problem, *mesh), mesh->num_cells(), 1e-9 * needed,
-                                       1e-9 * available));
+  const double needed = estimate_bytes(problem, *mesh, *batches);
+  if (needed > mesh::available_memory_bytes())
+    refuse_size(problem, count_unknowns(problem, *mesh), static_cast<double>(mesh->num_cells()), needed);
   std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
   for (const auto& field : problem.fields)
     spaces.push_back(space::FunctionSpace::make(

@@ -252,11 +252,9 @@ private:
     request.purpose = purpose_;
     request.lanes = cells.lanes;
     set_fields(request, *piece);
-    int max_degree = 0;
-    for (const auto& part : parts) max_degree = std::max(max_degree, part.integral->max_field_degree);
     const auto integration_shape =
         cells.local_facet >= 0 ? element::facet_shape(cells.shape, cells.local_facet) : cells.shape;
-    auto rule = choose_rule(integration_shape, parts, max_degree, geometry_degree(cells), options_.quadrature);
+    auto rule = choose_rule(integration_shape, parts, cells.map, geometry_degree(cells), options_.quadrature);
     request.rule = std::move(rule.rule);
     piece->built = build_kernel(request, options_);
     auto& info = piece->built.info;

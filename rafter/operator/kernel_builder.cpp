@@ -104,9 +104,21 @@ int count_slots(const kernel::PointFunction& setup, kernel::OutputKind kind) {
                                         [kind](const kernel::Output& output) { return output.kind == kind; }));
 }
 
+/// What the map of the cells adds to the degree of an integrand. Linear forms and functionals: the degree of det J (per
+/// direction on tensor cells), so that polynomial loads on straight cells are integrated exactly. Bilinear forms: what
+/// curved edges add; the degrees p+1 points leave over serve multilinear cells, as is usual.
+int map_degree(element::Shape shape, std::span<const kernel::IntegralPart> parts, mesh::MapKind map,
+               int geometry_degree) {
+  if (map == mesh::MapKind::affine) return 0;
+  if (parts.front().integral->rank == 2) return 2 * (geometry_degree - 1);
+  const int dim = element::dimension(shape);
+  const bool is_simplex = shape == element::Shape::triangle || shape == element::Shape::tetrahedron;
+  return is_simplex ? dim * (geometry_degree - 1) : dim * geometry_degree - 1;
+}
+
 } // namespace
 
-RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPart> parts, int max_field_degree,
+RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPart> parts, mesh::MapKind map,
                        int geometry_degree, const QuadratureOptions& options) {
   const bool is_gauss = options.kind == element::QuadratureKind::gauss || !element::is_tensor(shape);
   const auto kind = is_gauss ? element::QuadratureKind::gauss : options.kind;
@@ -125,13 +137,11 @@ RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPar
         why = choice.explanation;
       }
     }
-    if (geometry_degree > 1) {
-      degree += 2 * (geometry_degree - 1);
-      why += fmt::format("; + {} for curved cells of degree {}", 2 * (geometry_degree - 1), geometry_degree);
-    }
+    const int extra = map_degree(shape, parts, map, geometry_degree);
+    degree += extra;
+    if (extra > 0) why += fmt::format("; + {} for {} cells", extra, mesh::name(map));
     degree = std::min(degree, element::max_quadrature_degree);
   }
-  (void)max_field_degree;
   const auto rule = element::is_tensor(shape)
                         ? element::make_quadrature_with_points(shape, points_for(degree, kind), kind)
                         : element::make_quadrature(shape, degree, kind);

@@ -10,7 +10,7 @@ struct RuleChoice {
   element::Quadrature rule;
   std::string explanation;
 };
-RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPart> parts, int max_field_degree,
+RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPart> parts, mesh::MapKind map,
                        int geometry_degree, const QuadratureOptions& options);
 
 /// What one kernel is made of: integrals on cells of one kind, and the fields that they use.
