@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every example problem solves within the errors that it allows, and its functionals obey the laws they must.
+"""Laws that the example problems obey when they are varied. (That each is solved within its bounds: problem_test.py.)
 
 usage: examples_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
-import glob
 import json
 import math
 import os
@@ -29,23 +28,6 @@ def solve(name, *arguments):
 
 
 class Examples(unittest.TestCase):
-    def test_every_example_with_an_exact_solution_meets_its_bounds(self):
-        names = []
-        for path in sorted(glob.glob(os.path.join(SOURCE, "examples", "*.toml"))):
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
-            name = os.path.basename(path)
-            self.assertTrue("[check]" in text or "[functionals]" in text, name)
-            if "[check]" not in text:
-                continue
-            names.append(name)
-            with self.subTest(name):
-                self.assertIn("max_l2_error", text)
-                report, code = solve(name)
-                self.assertEqual(code, 0, report)
-                self.assertEqual(report["status"], "converged")
-        self.assertGreater(len(names), 10)
-
     def test_one_file_serves_every_shape(self):
         for shape in ("hexahedron", "tetrahedron", "prism", "pyramid", "mixed"):
             with self.subTest(shape):
