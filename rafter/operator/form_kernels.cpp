@@ -87,7 +87,7 @@ public:
       : form_(form), system_(system), purpose_(purpose), options_(options),
         device_(options.device != nullptr ? options.device : device::make_device("host")),
         coefficients_(*system.mesh, form), parameters_(device_, parameter_values(form)), overwrite_(device_, mode(0)),
-        add_(device_, mode(1)), dummy_(device_, 1) {
+        add_(device_, mode(1)) {
     options_.device = device_;
     collect_fields();
     make_cell_pieces();
@@ -522,7 +522,6 @@ private:
   CellCoefficients coefficients_;
   Reals parameters_;
   Integers overwrite_, add_;
-  Reals dummy_;
   std::vector<kernel::FieldUse> inputs_, outputs_;
   std::vector<std::size_t> input_fields_, output_fields_; ///< position in the system
   std::size_t num_trial_inputs_ = 0;
