@@ -130,16 +130,15 @@ RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPar
   int degree = options.degree.value_or(0);
   std::string why = "as asked";
   if (!options.degree) {
+    const int of_map = map_degree(shape, parts, map, geometry_degree);
     for (const auto& part : parts) {
       const auto choice = form::choose_quadrature_degree(*part.integral, options.max_degree);
-      if (choice.degree >= degree) {
-        degree = choice.degree;
-        why = choice.explanation;
-      }
+      const int extra = part.integral->measure.degree >= 0 ? 0 : of_map; // the author's degree is taken as it is
+      if (choice.degree + extra < degree) continue;
+      degree = choice.degree + extra;
+      why = choice.explanation;
+      if (extra > 0) why += fmt::format("; + {} for {} cells", extra, mesh::name(map));
     }
-    const int extra = map_degree(shape, parts, map, geometry_degree);
-    degree += extra;
-    if (extra > 0) why += fmt::format("; + {} for {} cells", extra, mesh::name(map));
     degree = std::min(degree, element::max_quadrature_degree);
   }
   const auto rule = element::is_tensor(shape)
