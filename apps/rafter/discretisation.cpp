@@ -50,7 +50,7 @@ double num_vectors(const solvers::SolverOptions& options) {
 }
 
 [[noreturn]] void refuse_size(const io::Problem& problem, double unknowns, double cells, double needed) {
-  throw base::InputError(fmt::format("{}: the problem has {:.4g} unknowns on {:.0f} cells and needs about {:.1f} GB of "
+  throw base::InputError(fmt::format("{}: the problem has {:.4g} unknowns on {:.4g} cells and needs about {:.1f} GB of "
                                      "memory; this machine has {:.1f} GB: refine less or lower the degree",
                                      problem.source, unknowns, cells, 1e-9 * needed,
                                      1e-9 * mesh::available_memory_bytes()));
