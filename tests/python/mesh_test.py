@@ -29,8 +29,6 @@ rtol = 1.0e-9
 [functionals]
 energy = "inner(grad(u), grad(u))*dx"
 work = "u*dx"
-volume = "1.0*dx"
-boundary = "1.0*ds"
 """
 
 
@@ -48,7 +46,7 @@ def main():
         with open(os.path.join(directory, "report.json"), encoding="utf-8") as file:
             report = json.load(file)
     values = report["functionals"]
-    if not min(values["energy"], values["volume"], values["boundary"]) > 0:
+    if not values["energy"] > 0:
         sys.exit(f"FAILED: {values}")
     if not abs(values["energy"] - values["work"]) <= 1e-8 * values["energy"]:
         sys.exit(f"FAILED: energy {values['energy']!r} is not the work {values['work']!r}")
