@@ -2,6 +2,7 @@
 #include <rafter/form/parser.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numbers>
 #include <optional>
@@ -16,6 +17,14 @@
 namespace rafter::form {
 
 namespace {
+
+/// Those of the names that are v_<field>.
+std::vector<std::string> test_function_names(std::span<const std::string> names) {
+  std::vector<std::string> found;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(found),
+               [](const std::string& name) { return name.starts_with("v_"); });
+  return found;
+}
 
 constexpr int max_nesting = 150;
 constexpr std::size_t max_tokens = 500'000; // over all texts that one call reads
@@ -301,10 +310,13 @@ Value Parser::named(const Token& name) {
   const bool is_known = value != nullptr || name.text == "x" || name.text == "n" || name.text == "pi";
   if (!is_known) {
     auto candidates = session_.scope.names();
+    const auto tests = test_function_names(candidates);
     for (const auto& [parameter, unused] : locals_) candidates.push_back(parameter);
     for (auto& known : language_names()) candidates.push_back(std::move(known));
-    fail_at(name.position, fmt::format("unknown {} '{}'{}", is_call ? "function" : "name", name.text,
-                                       base::suggestion(name.text, candidates)));
+    const auto hint = name.text == "v" && tests.size() > 1
+                          ? fmt::format(" (the test functions of several fields are {})", base::join(tests, ", "))
+                          : base::suggestion(name.text, candidates);
+    fail_at(name.position, fmt::format("unknown {} '{}'{}", is_call ? "function" : "name", name.text, hint));
   }
   if (is_call) fail_at(name.position, fmt::format("'{}' is not a function (is a '*' missing?)", name.text));
   return located(name.position, [&]() -> Expr {

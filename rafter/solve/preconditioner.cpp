@@ -17,7 +17,8 @@ Vector inverse_diagonal(const op::LinearOperator& A) {
     if (!std::isfinite(inverse) || !std::isfinite(entries[i]))
       throw base::SolverError(
           fmt::format("preconditioner: the diagonal entry of row {} is {}, which has no inverse: an "
-                      "unknown that no term of the form involves, or a coefficient that is zero or not finite",
+                      "unknown that no term of the form involves, a coefficient that is zero or not finite, or fewer "
+                      "quadrature points than the degree needs",
                       i, entries[i]));
     entries[i] = inverse;
   }

@@ -275,5 +275,13 @@ TEST(FormErrors, HostileTextsEndInErrorsNotInCrashes) {
   EXPECT_EQ(lower(parse_form("a59*q*dx", doubling)).integrals[0].degree, 1000); // a bound, not an overflow
 }
 
+TEST(FormErrors, VOfSeveralFieldsNamesTheirTestFunctions) {
+  const std::vector<std::shared_ptr<const FieldSpace>> spaces{test::make_space("p", 0, 2, 1, true),
+                                                              test::make_space("q", 0, 2, 2, true)};
+  Scope scope(2);
+  scope.add_arguments(spaces);
+  expect_messages({{"p*v*dx", {"unknown name 'v'", "the test functions of several fields are v_p, v_q"}}}, scope, true);
+}
+
 } // namespace
 } // namespace rafter::form
