@@ -10,12 +10,11 @@
 /// What can be known about a problem's operator before it is solved. All throw InputError that says what to change.
 namespace rafter::app {
 
+/// Random entries in [-1, 1], zero where conditions fix the unknowns.
+op::Vector random_vector(const op::Operator& A, unsigned seed);
+
 /// The operator must be finite: else names the coefficient and the point that are not.
 void require_finite(const op::Operator& A, const io::Problem& problem, const ProblemForms& forms);
-
-/// Constants of fields (and rotations of vector fields) that no condition fixes must not be in the null space: pure
-/// Neumann problems.
-void require_regular(const op::Operator& A, const io::Problem& problem);
 
 /// For method cg: <A u, v> = <u, A v> with random vectors.
 void require_symmetric(const op::Operator& A, const io::Problem& problem);

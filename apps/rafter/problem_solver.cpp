@@ -18,6 +18,7 @@
 #include "measurement.hpp"
 #include "operator_checks.hpp"
 #include "postprocess.hpp"
+#include "singularity.hpp"
 
 namespace rafter::app {
 namespace {
@@ -218,6 +219,7 @@ Setup set_up(const PreparedProblem& prepared) {
   require_finite(A, problem, prepared.forms());
   require_regular(A, problem);
   require_symmetric(A, problem);
+  require_diagonal(A, problem);
   return {make_right_hand_side(prepared), solvers::make_preconditioner(A, problem.solver)};
 }
 

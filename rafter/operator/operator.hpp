@@ -57,6 +57,7 @@ public:
 
   Vector make_vector() const { return Vector(device_, static_cast<std::size_t>(size())); }
   const System& system() const { return system_; }
+  const form::LoweredForm& form() const { return form_; }
   const space::Constraints& constraints() const { return constraints_; }
   std::int64_t num_free() const { return size() - static_cast<std::int64_t>(constraints_.entries.size()); }
   const FormKernels& kernels() const { return *kernels_; }

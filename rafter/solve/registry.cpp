@@ -43,8 +43,8 @@ constexpr std::array method_table{
 
 constexpr std::array preconditioner_table{
     PreconditionerKind{"none", "identity", make_identity},
-    PreconditionerKind{"jacobi", "inverse diagonal", make_jacobi},
-    PreconditionerKind{"chebyshev", "Chebyshev polynomial of the Jacobi-scaled operator", make_chebyshev},
+    PreconditionerKind{"jacobi", "inverse diagonal", make_jacobi, true},
+    PreconditionerKind{"chebyshev", "Chebyshev polynomial of the Jacobi-scaled operator", make_chebyshev, true},
     PreconditionerKind{"multigrid", "geometric and polynomial multigrid", nullptr},
     PreconditionerKind{"amg", "algebraic multigrid", nullptr},
 };

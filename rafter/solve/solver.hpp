@@ -30,6 +30,7 @@ struct Method {
 struct PreconditionerKind {
   std::string_view name, description;
   std::shared_ptr<const Preconditioner> (*make)(const op::LinearOperator&, const SolverOptions&);
+  bool needs_diagonal = false; ///< asks the operator for its diagonal, which must have no zeros
 };
 std::span<const Method> methods();
 std::span<const PreconditionerKind> preconditioners();

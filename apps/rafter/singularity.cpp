@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "singularity.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/mesh/describe.hpp>
+
+#include "operator_checks.hpp"
+#include "unknowns.hpp"
+
+namespace rafter::app {
+namespace {
+
+using op::Vector;
+
+/// What the checks share: the operator's free entries, their places, the piece of each.
+struct Subject {
+  const op::Operator& A;
+  const io::Problem& problem;
+  Reach reach;
+  mesh::Pieces pieces;
+  Unknowns unknowns;
+  std::vector<std::uint8_t> is_free; ///< shape (entry)
+
+  Subject(const op::Operator& op, const io::Problem& from)
+      : A(op), problem(from), reach(reach_of(op.form(), op.system())),
+        pieces(mesh::connected_pieces(*op.system().mesh, reach.any)), unknowns(make_unknowns(op.system(), pieces)),
+        is_free(unknowns.size(), 1) {
+    for (const auto entry : A.constraints().entries) is_free[static_cast<std::size_t>(entry)] = 0;
+  }
+};
+
+std::string tags_text(const mesh::Mesh& mesh, const std::set<std::int32_t>& tags) {
+  std::vector<std::string> names;
+  for (const auto tag : tags) {
+    std::string name = std::to_string(tag);
+    for (const auto& [text, entity] : mesh.tag_names)
+      if (entity == std::pair(mesh.tdim, tag)) name += " (" + text + ")";
+    names.push_back(std::move(name));
+  }
+  return (names.size() == 1 ? "tag " : "tags ") + base::join(names, ", ");
+}
+
+// --- rows
+
+/// Cells whose interiors no cell integral tests with a field, by their tags; "" when there are none.
+std::string describe_left_out(const mesh::Mesh& mesh, const mesh::CellMask& covered) {
+  std::set<std::int32_t> tags;
+  std::int64_t count = 0;
+  for (std::size_t g = 0; g < covered.size(); ++g)
+    for (std::size_t cell = 0; cell < covered[g].size(); ++cell)
+      if (covered[g][cell] == 0) {
+        tags.insert(mesh.groups[g].tags[cell]);
+        ++count;
+      }
+  if (count == 0) return {};
+  return fmt::format("; no dx of it reaches {} of {} cells, those with {}", count, mesh.num_cells(),
+                     tags_text(mesh, tags));
+}
+
+/// Largest entries that count as rounding. Where cell integrals reach, what is empty is exactly zero, whatever the
+/// coefficients of the neighbours. Elsewhere functions that vanish on a facet are integrated over it: rounding beside
+/// the cell's other entries.
+std::vector<double> noise_of(const Subject& subject, std::span<const double> image) {
+  constexpr double relative_noise = 1e-12;
+  std::vector<double> noise(image.size(), 0.0);
+  std::vector<std::uint8_t> is_covered(image.size(), 0);
+  for (std::size_t f = 0; f < subject.problem.fields.size(); ++f) {
+    const auto& covered = subject.reach.by_cells[f];
+    for_cells(subject.A.system(), f, [&](std::size_t g, std::size_t cell, std::span<const std::int32_t> entries) {
+      double largest = 0;
+      for (const auto entry : entries) largest = std::max(largest, std::abs(image[static_cast<std::size_t>(entry)]));
+      for (const auto entry : entries) {
+        const auto i = static_cast<std::size_t>(entry);
+        if (covered[g][cell] != 0) is_covered[i] = 1;
+        noise[i] = std::max(noise[i], relative_noise * largest);
+      }
+    });
+  }
+  for (std::size_t i = 0; i < noise.size(); ++i)
+    if (is_covered[i] != 0) noise[i] = 0;
+  return noise;
+}
+
+/// Rows that map a random vector to zero.
+void require_rows(const Subject& subject) {
+  Vector image = subject.A.make_vector();
+  subject.A.apply(random_vector(subject.A, 1), image);
+  const auto values = image.host_read();
+  const auto noise = noise_of(subject, values);
+  std::size_t first = values.size(), count = 0;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (subject.is_free[i] != 0 && std::abs(values[i]) <= noise[i]) {
+      first = std::min(first, i);
+      ++count;
+    }
+  if (count == 0) return;
+  const std::size_t field = subject.unknowns.field_of(first);
+  throw base::InputError(fmt::format(
+      "{}: forms.a: the problem is singular: {} of {} unknowns have an empty row, the first in {}{}; every unknown "
+      "that "
+      "[[dirichlet]] does not fix needs a term with its test function '{}' (with coefficients that are not zero, and "
+      "enough quadrature points)",
+      subject.problem.forms.a.location.text(), count, values.size(), describe(subject.unknowns, subject.problem, first),
+      describe_left_out(*subject.A.system().mesh, subject.reach.by_cells[field]), subject.problem.test_name(field)));
+}
+
+// --- null vectors
+
+/// Functions that differential operators may map to zero: constants of a component, or rotations in the plane of two.
+struct Mode {
+  std::string name;
+  std::size_t field = 0;
+  int component = 0;
+  int other = -1; ///< rotation from this component; -1: constants
+};
+
+std::vector<Mode> modes_of(const io::Problem& problem, int gdim) {
+  std::vector<Mode> modes;
+  for (std::size_t f = 0; f < problem.fields.size(); ++f) {
+    const auto& field = problem.fields[f];
+    for (int c = 0; c < field.num_components(); ++c)
+      modes.push_back({field.components == 0 ? "constants of " + field.name
+                                             : fmt::format("constants of component {} of {}", c, field.name),
+                       f, c});
+    if (field.components != gdim) continue;
+    for (int i = 0; i < gdim; ++i)
+      for (int j = 0; j < i; ++j) modes.push_back({"rotations of " + field.name, f, i, j});
+  }
+  return modes;
+}
+
+/// Numbers of one kind per piece.
+using PerPiece = std::vector<double>;
+
+/// Means of the coordinates of a field's nodes, shape (piece, axis).
+std::vector<double> centres(const Subject& subject, std::size_t field) {
+  const auto& unknowns = subject.unknowns;
+  const auto dim = static_cast<std::size_t>(unknowns.gdim);
+  const auto num_pieces = static_cast<std::size_t>(subject.pieces.count);
+  std::vector<double> sums(num_pieces * dim, 0.0);
+  PerPiece counts(num_pieces, 0.0);
+  const auto begin = static_cast<std::size_t>(unknowns.field_offsets[field]),
+             end = static_cast<std::size_t>(unknowns.field_offsets[field + 1]);
+  for (std::size_t i = begin; i < end; ++i) {
+    if (unknowns.piece[i] < 0) continue;
+    const auto piece = static_cast<std::size_t>(unknowns.piece[i]);
+    counts[piece] += 1;
+    for (std::size_t a = 0; a < dim; ++a) sums[piece * dim + a] += unknowns.point(i)[a];
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] /= std::max(counts[i / dim], 1.0);
+  return sums;
+}
+
+/// The mode on all pieces at once, rotations about the centre of each, fixed entries included.
+Vector mode_vector(const Subject& subject, const Mode& mode) {
+  const auto& unknowns = subject.unknowns;
+  Vector result = subject.A.make_vector();
+  const auto entries = result.host_overwrite();
+  std::fill(entries.begin(), entries.end(), 0.0);
+  const auto centre = mode.other < 0 ? std::vector<double>() : centres(subject, mode.field);
+  const auto begin = static_cast<std::size_t>(unknowns.field_offsets[mode.field]),
+             end = static_cast<std::size_t>(unknowns.field_offsets[mode.field + 1]);
+  for (std::size_t i = begin; i < end; ++i) {
+    const int component = unknowns.component[i];
+    if (unknowns.piece[i] < 0) continue;
+    const auto from_centre = [&](int axis) {
+      const auto a = static_cast<std::size_t>(axis), dim = static_cast<std::size_t>(unknowns.gdim);
+      return unknowns.point(i)[a] - centre[static_cast<std::size_t>(unknowns.piece[i]) * dim + a];
+    };
+    if (component == mode.component) entries[i] = mode.other < 0 ? 1.0 : from_centre(mode.other);
+    if (component == mode.other) entries[i] = -from_centre(mode.component);
+  }
+  return result;
+}
+
+PerPiece norms(const Subject& subject, std::span<const double> values, bool only_free) {
+  PerPiece squares(static_cast<std::size_t>(subject.pieces.count), 0.0);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (subject.unknowns.piece[i] >= 0 && (!only_free || subject.is_free[i] != 0))
+      squares[static_cast<std::size_t>(subject.unknowns.piece[i])] += values[i] * values[i];
+  for (double& square : squares) square = std::sqrt(square);
+  return squares;
+}
+
+/// How much the operator enlarges random vectors of one field, per piece: what images are compared with.
+PerPiece magnitudes(const Subject& subject, std::size_t field) {
+  Vector probe = random_vector(subject.A, 1), image = subject.A.make_vector();
+  const auto entries = probe.host_write();
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if (subject.unknowns.field_of(i) != field) entries[i] = 0;
+  subject.A.apply(probe, image);
+  const auto of_probe = norms(subject, probe.host_read(), true);
+  auto result = norms(subject, image.host_read(), true);
+  for (std::size_t p = 0; p < result.size(); ++p) result[p] /= of_probe[p] > 0 ? of_probe[p] : 1;
+  return result;
+}
+
+/// Entries sorted by piece; those of piece p are begins[p] .. begins[p + 1] - 1 of `order`.
+struct EntriesByPiece {
+  std::vector<std::size_t> begins, order;
+};
+EntriesByPiece sort_by_piece(const Subject& subject) {
+  EntriesByPiece result;
+  result.begins.assign(static_cast<std::size_t>(subject.pieces.count) + 1, 0);
+  for (const auto piece : subject.unknowns.piece)
+    if (piece >= 0) ++result.begins[static_cast<std::size_t>(piece) + 1];
+  for (std::size_t p = 1; p < result.begins.size(); ++p) result.begins[p] += result.begins[p - 1];
+  auto next = result.begins;
+  result.order.resize(result.begins.back());
+  for (std::size_t i = 0; i < subject.unknowns.size(); ++i)
+    if (const auto piece = subject.unknowns.piece[i]; piece >= 0)
+      result.order[next[static_cast<std::size_t>(piece)]++] = i;
+  return result;
+}
+
+/// What a mode becomes, in the order of the pieces: A v on free entries in units of the operator's magnitude, v on the
+/// fixed ones, for |v| = 1 on each piece. A combination of modes is free and in the null space where the same
+/// combination of images is zero.
+struct Image {
+  std::vector<double> values;
+  std::vector<std::uint8_t> exists; ///< shape (piece): the mode is not zero there
+};
+Image image_of(const Subject& subject, const Mode& mode, const PerPiece& magnitude, const EntriesByPiece& entries) {
+  const Vector v = mode_vector(subject, mode);
+  Vector product = subject.A.make_vector();
+  subject.A.apply(v, product);
+  const auto values = product.host_read();
+  const auto norm = norms(subject, v.host_read(), false);
+  Image result;
+  for (const double n : norm) result.exists.push_back(n > 0 ? 1 : 0);
+  for (const auto entry : entries.order) {
+    const auto piece = static_cast<std::size_t>(subject.unknowns.piece[entry]);
+    const double scale = subject.is_free[entry] != 0 && magnitude[piece] > 0 ? magnitude[piece] : 1;
+    result.values.push_back(norm[piece] > 0 ? values[entry] / (scale * norm[piece]) : 0);
+  }
+  return result;
+}
+
+double dot(std::span<const double> x, std::span<const double> y) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+/// Positions of the vectors that depend linearly on the others to rounding, by Gram-Schmidt with pivoting; the vectors
+/// are overwritten.
+std::vector<std::size_t> dependent(std::vector<std::span<double>> vectors, double tolerance) {
+  std::vector<std::size_t> left(vectors.size());
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;
+  while (!left.empty()) {
+    const auto pivot = std::max_element(left.begin(), left.end(), [&](std::size_t i, std::size_t j) {
+      return dot(vectors[i], vectors[i]) < dot(vectors[j], vectors[j]);
+    });
+    const auto direction = vectors[*pivot];
+    const double square = dot(direction, direction);
+    if (std::sqrt(square) <= tolerance) return left;
+    left.erase(pivot);
+    for (const auto i : left) {
+      const double factor = dot(vectors[i], direction) / square;
+      for (std::size_t k = 0; k < direction.size(); ++k) vectors[i][k] -= factor * direction[k];
+    }
+  }
+  return {};
+}
+
+/// " on the piece of 8 cells with tag 2 between (2, 0) and (3, 1)"; "" for the only piece.
+std::string describe_piece(const Subject& subject, std::int32_t piece) {
+  if (subject.pieces.count == 1) return {};
+  const auto& mesh = *subject.A.system().mesh;
+  std::set<std::int32_t> tags;
+  std::int64_t count = 0;
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g)
+    for (std::size_t cell = 0; cell < subject.pieces.of_cell[g].size(); ++cell)
+      if (subject.pieces.of_cell[g][cell] == piece) {
+        tags.insert(mesh.groups[g].tags[cell]);
+        ++count;
+      }
+  const auto dim = static_cast<std::size_t>(mesh.gdim);
+  std::vector<double> low(dim, std::numeric_limits<double>::max()), high(dim, std::numeric_limits<double>::lowest());
+  for (std::size_t i = 0; i < subject.unknowns.size(); ++i)
+    if (subject.unknowns.piece[i] == piece)
+      for (std::size_t a = 0; a < dim; ++a) {
+        low[a] = std::min(low[a], subject.unknowns.point(i)[a]);
+        high[a] = std::max(high[a], subject.unknowns.point(i)[a]);
+      }
+  return fmt::format(" on the piece of {} cells with {} between {} and {}, which shares no vertex with the rest of the "
+                     "{} cells",
+                     count, tags_text(mesh, tags), mesh::describe_point(low), mesh::describe_point(high),
+                     mesh.num_cells());
+}
+
+void require_no_null_vectors(const Subject& subject) {
+  constexpr double relative_noise = 2e-13; // of images that cancel; rounding makes about 1e-15
+  const auto modes = modes_of(subject.problem, subject.unknowns.gdim);
+  const auto entries = sort_by_piece(subject);
+  std::vector<PerPiece> magnitude;
+  for (std::size_t f = 0; f < subject.problem.fields.size(); ++f) magnitude.push_back(magnitudes(subject, f));
+  std::vector<Image> images;
+  for (const auto& mode : modes) images.push_back(image_of(subject, mode, magnitude[mode.field], entries));
+
+  std::int32_t first = -1, count = 0;
+  std::vector<std::string> names; // on the first singular piece
+  for (std::int32_t p = 0; p < subject.pieces.count; ++p) {
+    const auto piece = static_cast<std::size_t>(p);
+    std::vector<std::span<double>> vectors;
+    std::vector<std::string> of_vectors;
+    for (std::size_t m = 0; m < modes.size(); ++m) {
+      if (images[m].exists[piece] == 0) continue;
+      vectors.push_back(std::span(images[m].values)
+                            .subspan(entries.begins[piece], entries.begins[piece + 1] - entries.begins[piece]));
+      of_vectors.push_back(modes[m].name);
+    }
+    const auto found = dependent(vectors, relative_noise);
+    if (found.empty() || ++count > 1) continue;
+    first = p;
+    for (const auto i : found) names.push_back(of_vectors[i]);
+  }
+  if (count == 0) return;
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  const auto more = count == 1 ? "" : fmt::format(" (and on {} more pieces)", count - 1);
+  throw base::InputError(fmt::format("{}: the problem is singular: forms.a does not see {}, and no condition fixes "
+                                     "{}{}{} (a pure Neumann problem); fix "
+                                     "values with [[dirichlet]], or add a term without derivatives to forms.a",
+                                     subject.problem.source, base::join(names, ", "),
+                                     names.size() == 1 ? "them" : "any of them", describe_piece(subject, first), more));
+}
+
+} // namespace
+
+void require_regular(const op::Operator& A, const io::Problem& problem) {
+  const Subject subject(A, problem);
+  require_rows(subject);
+  require_no_null_vectors(subject);
+}
+
+void require_diagonal(const op::Operator& A, const io::Problem& problem) {
+  if (!solvers::find_preconditioner(problem.solver.preconditioner).needs_diagonal) return;
+  Vector diagonal = A.make_vector();
+  A.diagonal(diagonal);
+  const auto values = diagonal.host_read();
+  const auto found = std::find_if(values.begin(), values.end(),
+                                  [](double value) { return !std::isfinite(value) || !std::isfinite(1 / value); });
+  if (found == values.end()) return;
+  const Subject subject(A, problem);
+  throw base::InputError(fmt::format(
+      "{}: preconditioner {} divides by the diagonal of the operator, whose entry is {} for {}: use preconditioner = "
+      "\"none\" if forms.a couples this field to others only (a saddle point problem); otherwise a coefficient is not "
+      "finite, or quadrature has fewer points than the degree needs",
+      problem.forms.a.location.text(), problem.solver.preconditioner, *found,
+      describe(subject.unknowns, problem, static_cast<std::size_t>(found - values.begin()))));
+}
+
+} // namespace rafter::app

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <rafter/io/problem.hpp>
+#include <rafter/operator/operator.hpp>
+
+/// Singular operators that can be told before a solve. All throw InputError that names field and place.
+namespace rafter::app {
+
+/// Every free unknown needs an equation (a row of the operator that is not empty), and on every connected piece of the
+/// mesh no combination of constants (and rotations of vector fields) that the conditions leave free may be in the null
+/// space: pure Neumann problems, bodies that nothing holds. Costs one application of the operator per field and
+/// function, however many pieces there are.
+void require_regular(const op::Operator& A, const io::Problem& problem);
+
+/// Preconditioners that divide by the diagonal need one without zeros.
+void require_diagonal(const op::Operator& A, const io::Problem& problem);
+
+} // namespace rafter::app

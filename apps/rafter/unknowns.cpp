@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "unknowns.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <rafter/mesh/describe.hpp>
+
+namespace rafter::app {
+namespace {
+
+bool has_tag(std::span<const std::int32_t> tags, std::int32_t tag) {
+  return tags.empty() || std::binary_search(tags.begin(), tags.end(), tag);
+}
+
+void add_cells(const mesh::Mesh& mesh, std::span<const std::int32_t> tags, mesh::CellMask& mask) {
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g)
+    for (std::size_t cell = 0; cell < mask[g].size(); ++cell)
+      if (has_tag(tags, mesh.groups[g].tags[cell])) mask[g][cell] = 1;
+}
+
+void add_cells_of_facets(const mesh::Mesh& mesh, std::span<const std::int32_t> tags, mesh::CellMask& mask) {
+  const auto& topology = mesh.topology();
+  for (std::size_t i = 0; i < topology.exterior_facets.size(); ++i) {
+    const auto& facet = topology.exterior_facets[i];
+    if (has_tag(tags, topology.exterior_tags[i]))
+      mask[static_cast<std::size_t>(facet.group)][static_cast<std::size_t>(facet.cell)] = 1;
+  }
+}
+
+} // namespace
+
+std::size_t Unknowns::field_of(std::size_t entry) const {
+  const auto after = std::upper_bound(field_offsets.begin(), field_offsets.end(), static_cast<std::int32_t>(entry));
+  return static_cast<std::size_t>(after - field_offsets.begin()) - 1;
+}
+
+std::span<const double> Unknowns::point(std::size_t entry) const {
+  const auto dim = static_cast<std::size_t>(gdim);
+  return std::span(points).subspan(entry * dim, dim);
+}
+
+Unknowns make_unknowns(const op::System& system, const mesh::Pieces& pieces) {
+  const auto size = static_cast<std::size_t>(system.size());
+  const auto dim = static_cast<std::size_t>(system.mesh->gdim);
+  Unknowns result{.gdim = system.mesh->gdim,
+                  .component = std::vector<std::int8_t>(size),
+                  .piece = std::vector<std::int32_t>(size, -1),
+                  .points = std::vector<double>(size * dim),
+                  .field_offsets = {}};
+  for (std::size_t f = 0; f < system.spaces.size(); ++f) {
+    result.field_offsets.push_back(static_cast<std::int32_t>(system.offset(f)));
+    const auto& space = *system.spaces[f];
+    for_cells(system, f, [&](std::size_t g, std::size_t cell, std::span<const std::int32_t> entries) {
+      const auto nodes = space.cell_node_points(static_cast<std::int32_t>(g), static_cast<std::int32_t>(cell));
+      const std::size_t num_dofs = nodes.size() / dim;
+      for (std::size_t i = 0; i < entries.size(); ++i) {
+        const auto entry = static_cast<std::size_t>(entries[i]);
+        if (const auto piece = pieces.of_cell[g][cell]; piece >= 0) result.piece[entry] = piece;
+        result.component[entry] = static_cast<std::int8_t>(i / num_dofs);
+        std::copy_n(nodes.begin() + static_cast<std::ptrdiff_t>(i % num_dofs * dim), dim,
+                    result.points.begin() + static_cast<std::ptrdiff_t>(entry * dim));
+      }
+    });
+  }
+  result.field_offsets.push_back(static_cast<std::int32_t>(size));
+  return result;
+}
+
+std::string describe(const Unknowns& unknowns, const io::Problem& problem, std::size_t entry) {
+  const auto& field = problem.fields[unknowns.field_of(entry)];
+  const auto component = field.components == 0 ? "" : fmt::format(", component {}", unknowns.component[entry]);
+  return fmt::format("field '{}'{}, at {}", field.name, component, mesh::describe_point(unknowns.point(entry)));
+}
+
+Reach reach_of(const form::LoweredForm& form, const op::System& system) {
+  const auto& mesh = *system.mesh;
+  Reach result{.by_cells = std::vector<mesh::CellMask>(system.spaces.size(), mesh::make_cell_mask(mesh, false)),
+               .any = mesh::make_cell_mask(mesh, false)};
+  for (const auto& integral : form.integrals) {
+    const auto tags = op::measure_tags(mesh, integral.measure);
+    if (integral.measure.kind == form::MeasureKind::exterior_facet) {
+      add_cells_of_facets(mesh, tags, result.any);
+      continue;
+    }
+    add_cells(mesh, tags, result.any);
+    for (const auto& term : integral.test_terms)
+      add_cells(mesh, tags, result.by_cells[system.index_of(*form.test_spaces[static_cast<std::size_t>(term.field)])]);
+  }
+  return result;
+}
+
+} // namespace rafter::app
