@@ -69,9 +69,12 @@ int run_kernel(const KernelOptions& options) {
   auto problem = io::read_problem(options.problem.file, options.problem.overrides);
   problem.output.file.clear(); // nothing is solved
   Phases phases;
-  const PreparedProblem prepared(
-      problem, {.device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan}, {},
-      phases);
+  const PreparedProblem prepared(problem,
+                                 {.device = options.problem.device,
+                                  .threads = options.problem.threads,
+                                  .plan = options.problem.plan,
+                                  .solves = false},
+                                 {}, phases);
   const auto& A = prepared.operator_a();
   print_kernels(A.kernels(), report_operator(A, prepared.machine()), A.size(), options);
   if (const auto* L = prepared.linear_form()) {

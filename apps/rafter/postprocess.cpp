@@ -11,28 +11,6 @@
 namespace rafter::app {
 namespace {
 
-/// Functionals of the solved fields.
-class Evaluation {
-public:
-  Evaluation(const op::System& system, op::OperatorOptions options, const op::Vector& solution)
-      : system_(system), solution_(solution), options_(std::move(options)) {
-    options_.plan.clear(); // it belongs to the operator
-    options_.dirichlet.clear();
-  }
-
-  double operator()(const form::Form& form) const { return op::Functional(form, system_, options_)(solution_); }
-
-  /// sqrt of the integral of |e|^2.
-  double norm(const form::Expr& e, int degree) const {
-    return std::sqrt((*this)(form::inner(e, e) * form::dx.with_degree(degree)));
-  }
-
-private:
-  const op::System& system_;
-  const op::Vector& solution_;
-  op::OperatorOptions options_;
-};
-
 /// The exact solution of a field, of the field's shape.
 form::Expr exact_solution(const io::Field& field, const std::vector<io::Expression>& texts, const ProblemForms& forms) {
   std::vector<form::Expr> components;
@@ -44,27 +22,56 @@ double relative(double error, double norm) { return norm > 0 ? error / norm : er
 
 } // namespace
 
-std::vector<std::pair<std::string, report::FieldErrors>>
-compute_errors(const io::Problem& problem, const ProblemForms& forms, const op::System& system,
-               const op::OperatorOptions& options, const op::Vector& solution) {
+Postprocess::Postprocess(const io::Problem& problem, const ProblemForms& forms, const op::System& system,
+                         const op::OperatorOptions& options)
+    : problem_(problem) {
   auto own_options = options;
+  own_options.plan.clear(); // it belongs to the operator
+  for (const auto& functional : problem.functionals)
+    functionals_.push_back(op::build(forms.functional(functional), 0, system, own_options));
   own_options.quadrature = {}; // finer than what the problem was solved with
-  const Evaluation evaluate(system, own_options, solution);
   const int gdim = system.mesh->gdim;
-  std::vector<std::pair<std::string, report::FieldErrors>> errors;
   for (const auto& [index, texts] : problem.check.exact) {
     const auto& field = problem.fields[index];
     const auto exact = exact_solution(field, texts, forms);
     const auto found = forms.field(index);
-    const int degree = std::min(2 * field.degree + 6, element::max_quadrature_degree);
     const auto exact_gradient = form::grad(exact, gdim);
-    errors.emplace_back(
-        field.name,
-        report::FieldErrors{.l2 = relative(evaluate.norm(found - exact, degree), evaluate.norm(exact, degree)),
-                            .h1 = relative(evaluate.norm(form::grad(found) - exact_gradient, degree),
-                                           evaluate.norm(exact_gradient, degree))});
+    const auto square = [&](const form::Expr& e) {
+      const int degree = std::min(2 * field.degree + 6, element::max_quadrature_degree);
+      return op::build(form::inner(e, e) * form::dx.with_degree(degree), 0, system, own_options);
+    };
+    norms_.push_back({field.name, square(found - exact), square(exact), square(form::grad(found) - exact_gradient),
+                      square(exact_gradient)});
   }
-  return errors;
+}
+
+std::vector<std::shared_ptr<op::BuiltForm>> Postprocess::kernels() const {
+  auto result = functionals_;
+  for (const auto& norms : norms_)
+    result.insert(result.end(), {norms.l2_error, norms.l2_exact, norms.h1_error, norms.h1_exact});
+  return result;
+}
+
+std::vector<std::pair<std::string, report::FieldErrors>> Postprocess::errors(const op::Vector& solution) const {
+  const auto norm = [&solution](const Kernels& square) { return std::sqrt(op::Functional(square)(solution)); };
+  std::vector<std::pair<std::string, report::FieldErrors>> result;
+  for (const auto& norms : norms_)
+    result.emplace_back(norms.field, report::FieldErrors{.l2 = relative(norm(norms.l2_error), norm(norms.l2_exact)),
+                                                         .h1 = relative(norm(norms.h1_error), norm(norms.h1_exact))});
+  return result;
+}
+
+std::vector<std::pair<std::string, double>> Postprocess::functionals(const op::Vector& solution) const {
+  std::vector<std::pair<std::string, double>> values;
+  for (std::size_t i = 0; i < functionals_.size(); ++i) {
+    const auto& functional = problem_.functionals[i];
+    values.emplace_back(functional.name, op::Functional(functionals_[i])(solution));
+    if (!std::isfinite(values.back().second))
+      throw base::InputError(fmt::format("{}: functionals.{}: its value is {}: check for divisions by zero, roots and "
+                                         "logarithms",
+                                         functional.form.location.text(), functional.name, values.back().second));
+  }
+  return values;
 }
 
 std::vector<std::string> failed_checks(const io::Check& check,
@@ -80,22 +87,6 @@ std::vector<std::string> failed_checks(const io::Check& check,
     compare(field, "H1", error.h1, check.max_h1_error);
   }
   return failures;
-}
-
-std::vector<std::pair<std::string, double>> evaluate_functionals(const io::Problem& problem, const ProblemForms& forms,
-                                                                 const op::System& system,
-                                                                 const op::OperatorOptions& options,
-                                                                 const op::Vector& solution) {
-  const Evaluation evaluate(system, options, solution);
-  std::vector<std::pair<std::string, double>> values;
-  for (const auto& functional : problem.functionals) {
-    values.emplace_back(functional.name, evaluate(forms.functional(functional)));
-    if (!std::isfinite(values.back().second))
-      throw base::InputError(fmt::format("{}: functionals.{}: its value is {}: check for divisions by zero, roots and "
-                                         "logarithms",
-                                         functional.form.location.text(), functional.name, values.back().second));
-  }
-  return values;
 }
 
 } // namespace rafter::app

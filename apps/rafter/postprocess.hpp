@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,20 +14,37 @@
 /// What is computed from solved fields.
 namespace rafter::app {
 
-/// Relative L2 and H1-seminorm errors of every field with an exact solution, by quadrature of a degree well above that
-/// of the fields. Absolute where the exact solution (or its gradient) is zero.
-std::vector<std::pair<std::string, report::FieldErrors>>
-compute_errors(const io::Problem& problem, const ProblemForms& forms, const op::System& system,
-               const op::OperatorOptions& options, const op::Vector& solution);
+/// Functionals and errors of a problem: their kernels are built with those of the operator and compiled together with
+/// them, their data exist only while they are evaluated.
+class Postprocess {
+public:
+  /// Throws InputError for functionals that are none. The problem must outlive the object.
+  Postprocess(const io::Problem& problem, const ProblemForms& forms, const op::System& system,
+              const op::OperatorOptions& options);
+
+  /// What must be compiled before the calls below.
+  std::vector<std::shared_ptr<op::BuiltForm>> kernels() const;
+
+  /// Relative L2 and H1-seminorm errors of every field with an exact solution, by quadrature of a degree well above
+  /// that of the fields. Absolute where the exact solution (or its gradient) is zero.
+  std::vector<std::pair<std::string, report::FieldErrors>> errors(const op::Vector& solution) const;
+
+  /// Values of the functionals in the order of the file. Throws InputError where one is not finite.
+  std::vector<std::pair<std::string, double>> functionals(const op::Vector& solution) const;
+
+private:
+  using Kernels = std::shared_ptr<op::BuiltForm>;
+  struct FieldNorms {
+    std::string field;
+    Kernels l2_error, l2_exact, h1_error, h1_exact; ///< squares of the norms
+  };
+  const io::Problem& problem_;
+  std::vector<FieldNorms> norms_;
+  std::vector<Kernels> functionals_; ///< as in the problem
+};
 
 /// Which errors exceed what the problem allows, as sentences.
 std::vector<std::string> failed_checks(const io::Check& check,
                                        const std::vector<std::pair<std::string, report::FieldErrors>>& errors);
-
-/// Values of the functionals in the order of the file. Throws InputError where one is not finite.
-std::vector<std::pair<std::string, double>> evaluate_functionals(const io::Problem& problem, const ProblemForms& forms,
-                                                                 const op::System& system,
-                                                                 const op::OperatorOptions& options,
-                                                                 const op::Vector& solution);
 
 } // namespace rafter::app

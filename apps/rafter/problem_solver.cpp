@@ -17,7 +17,6 @@
 #include "interrupt.hpp"
 #include "measurement.hpp"
 #include "operator_checks.hpp"
-#include "postprocess.hpp"
 #include "singularity.hpp"
 
 namespace rafter::app {
@@ -108,8 +107,8 @@ solvers::Result run_solver(const PreparedProblem& prepared, const solvers::Preco
 
 void check_solution(const PreparedProblem& prepared, const op::Vector& values, report::SolveReport& report) {
   const auto& problem = prepared.problem();
-  report.functionals = evaluate_functionals(problem, prepared.forms(), prepared.system(), prepared.options(), values);
-  report.errors = compute_errors(problem, prepared.forms(), prepared.system(), prepared.options(), values);
+  report.functionals = prepared.postprocess().functionals(values);
+  report.errors = prepared.postprocess().errors(values);
   const auto failures = failed_checks(problem.check, report.errors);
   if (failures.empty()) return;
   report.status = "failed check";
@@ -172,20 +171,36 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
   phases.start("kernels");
   forms_ = std::make_unique<ProblemForms>(problem, *mesh_,
                                           ProblemForms::Spaces(system_.spaces.begin(), system_.spaces.end()));
-  const auto bilinear = forms_->bilinear();
-  const auto linear = forms_->linear();
-  make_conditions();
-  operator_ = std::make_unique<op::Operator>(bilinear, system_, options_);
-  if (linear) linear_form_ = std::make_unique<op::LinearForm>(*linear, system_, load_options());
+  make_operators(options.solves);
   tell(fmt::format("kernels: {} for the operator, {} for the right-hand side", operator_->kernels().info().size(),
                    linear_form_ ? linear_form_->kernels().info().size() : 0));
 }
 
-op::OperatorOptions PreparedProblem::load_options() const {
-  auto result = options_;
-  result.plan.clear(); // the plan is meant for the operator
-  result.dirichlet.clear();
-  return result;
+/// All kernels of the problem are built, then compiled at the same time, then bound to their data.
+void PreparedProblem::make_operators(bool solves) {
+  const auto bilinear = forms_->bilinear();
+  const auto linear = forms_->linear();
+  make_conditions();
+  auto constraints = op::make_constraints(system_, options_.dirichlet);
+  std::vector<std::shared_ptr<op::BuiltForm>> kernels;
+  const auto keep = [&kernels](std::shared_ptr<op::BuiltForm> built) {
+    kernels.push_back(built);
+    return built;
+  };
+  const auto action = keep(op::build(bilinear, 2, system_, options_));
+  std::shared_ptr<op::BuiltForm> diagonal, load;
+  if (solves && solvers::find_preconditioner(problem_.solver.preconditioner).needs_diagonal)
+    diagonal = keep(op::build(bilinear, 2, system_, options_, op::Purpose::diagonal));
+  auto load_options = options_;
+  load_options.plan.clear(); // it is meant for the operator
+  if (linear) load = keep(op::build(*linear, 1, system_, load_options));
+  if (solves) {
+    postprocess_ = std::make_unique<Postprocess>(problem_, *forms_, system_, options_);
+    for (const auto& built : postprocess_->kernels()) kernels.push_back(built);
+  }
+  op::compile(kernels);
+  operator_ = std::make_unique<op::Operator>(action, std::move(constraints), diagonal);
+  if (load) linear_form_ = std::make_unique<op::LinearForm>(load);
 }
 
 void PreparedProblem::make_conditions() {

@@ -12,7 +12,7 @@
 #include <rafter/operator/operator.hpp>
 #include <rafter/report/report.hpp>
 
-#include "problem_forms.hpp"
+#include "postprocess.hpp"
 
 /// From a problem file's content to solved fields and a report.
 namespace rafter::app {
@@ -22,6 +22,7 @@ struct RunOptions {
   std::string device = "host"; ///< as --device
   int threads = 0;             ///< 0: all cores
   std::string plan;            ///< of the cell kernels; "": the planner chooses
+  bool solves = true;          ///< false: the kernels that only a solve needs are left out
 };
 
 /// What a run tells while it works; empty functions are not called.
@@ -61,13 +62,14 @@ public:
   const machine::Machine& machine() const { return machine_; }
   const op::Operator& operator_a() const { return *operator_; }
   const op::LinearForm* linear_form() const { return linear_form_.get(); } ///< null: the right-hand side is zero
+  const Postprocess& postprocess() const { return *postprocess_; }         ///< of problems that are solved
 
   /// Tells an event; throws Interrupted when the user asked to stop.
   void tell(const std::string& text) const;
 
 private:
   void make_conditions();
-  op::OperatorOptions load_options() const;
+  void make_operators(bool solves);
   const io::Problem& problem_;
   RunEvents events_;
   std::shared_ptr<const mesh::Mesh> mesh_;
@@ -77,6 +79,7 @@ private:
   op::OperatorOptions options_;
   std::unique_ptr<op::Operator> operator_;
   std::unique_ptr<op::LinearForm> linear_form_;
+  std::unique_ptr<Postprocess> postprocess_;
 };
 
 /// Solved fields: field f of the system at entries system.offset(f) and following.

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <rafter/device/host/cpu.hpp>
 #include <thread>
 
@@ -16,9 +18,9 @@ struct Outcome {
   std::exception_ptr failure;
 };
 
-Outcome compile_one(Device& device, const std::string& source, const CompileOptions& options) {
+Outcome compile_one(Device& device, const CompileJob& job) {
   try {
-    return {device.compile(source, options), nullptr};
+    return {device.compile(job.source, job.options), nullptr};
   } catch (...) {
     return {nullptr, std::current_exception()};
   }
@@ -26,22 +28,26 @@ Outcome compile_one(Device& device, const std::string& source, const CompileOpti
 
 } // namespace
 
-std::vector<std::shared_ptr<const Program>> compile_all(Device& device, std::span<const std::string> sources,
-                                                        const CompileOptions& options) {
-  std::map<std::string, std::size_t> numbers; // source -> number of the distinct source
-  std::vector<const std::string*> distinct;
-  std::vector<std::size_t> number_of(sources.size());
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const auto [place, is_new] = numbers.try_emplace(sources[i], distinct.size());
-    if (is_new) distinct.push_back(&sources[i]);
+std::vector<std::shared_ptr<const Program>> compile_all(Device& device, std::span<const CompileJob> jobs) {
+  std::map<std::pair<std::string, CompileOptions>, std::size_t> numbers; // job -> number of the distinct job
+  std::vector<const CompileJob*> distinct;
+  std::vector<std::size_t> number_of(jobs.size());
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const auto [place, is_new] = numbers.try_emplace({jobs[i].source, jobs[i].options}, distinct.size());
+    if (is_new) distinct.push_back(&jobs[i]);
     number_of[i] = place->second;
   }
 
+  // Longest first: none is left to run alone at the end.
+  std::vector<std::size_t> order(distinct.size());
+  std::iota(order.begin(), order.end(), std::size_t(0));
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return distinct[i]->source.size(); });
+
   std::vector<Outcome> outcomes(distinct.size());
   std::atomic<std::size_t> next = 0;
-  const auto work = [&device, &options, &distinct, &outcomes, &next] {
+  const auto work = [&device, &distinct, &order, &outcomes, &next] {
     for (std::size_t i = next++; i < distinct.size(); i = next++)
-      outcomes[i] = compile_one(device, *distinct[i], options);
+      outcomes[order[i]] = compile_one(device, *distinct[order[i]]);
   };
   {
     std::vector<std::jthread> helpers;
@@ -56,6 +62,13 @@ std::vector<std::shared_ptr<const Program>> compile_all(Device& device, std::spa
     programs.push_back(outcomes[number].program);
   }
   return programs;
+}
+
+std::vector<std::shared_ptr<const Program>> compile_all(Device& device, std::span<const std::string> sources,
+                                                        const CompileOptions& options) {
+  std::vector<CompileJob> jobs;
+  for (const auto& source : sources) jobs.push_back({source, options});
+  return compile_all(device, jobs);
 }
 
 } // namespace rafter::device

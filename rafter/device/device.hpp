@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -54,6 +55,7 @@ struct CompileOptions {
   std::string language = "c";     ///< spelling table that produced the source
   std::string compiler;           ///< "" = the device's default ("gcc", "clang", or a path)
   std::vector<std::string> flags; ///< appended to the defaults
+  auto operator<=>(const CompileOptions&) const = default;
 };
 
 class Device {

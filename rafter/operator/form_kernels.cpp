@@ -6,8 +6,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
-#include <rafter/device/compile_all.hpp>
-#include <rafter/operator/kernel_builder.hpp>
+#include <rafter/operator/form_builder.hpp>
 
 namespace rafter::op {
 
@@ -20,24 +19,20 @@ using schedule::Role;
 using Integers = Array<std::int32_t>;
 using Reals = Array<double>;
 
-/// A kernel with its arguments on one block.
-struct Binding {
-  std::shared_ptr<const device::Program> program;
-  std::shared_ptr<const device::Kernel> kernel;
-  std::vector<schedule::Buffer> arguments;
-  std::vector<Buffer*> buffers; ///< resolved before each run where vectors change
-};
-
 /// Index tables of one space on one block, as kernels take them.
 struct SpaceTables {
   Integers run_starts, run_permutations, permutations, interior_starts, interior_strides, first_touch, is_regular;
 };
 
-/// All that belongs to one block of cells or facets.
+/// A kernel with its data on one block of cells or facets.
 struct Piece {
-  BuiltKernel built;
-  Binding main;
-  BatchedCells cells;
+  explicit Piece(const BuiltPiece& from) : built(from), cells(from.cells), info(from.kernel.info) {}
+  const BuiltPiece& built;
+  const BatchedCells& cells;
+  KernelInfo info;
+  std::shared_ptr<const device::Kernel> kernel;
+  std::vector<schedule::Buffer> arguments;
+  std::vector<Buffer*> buffers; ///< resolved before each run: vectors change
   std::vector<std::unique_ptr<SpaceTables>> spaces;
   std::vector<Reals> matrices;
   Reals map, nodes, cell_coefficients, stored_point, stored_cell, reference_normal, points, weights, integral;
@@ -83,17 +78,11 @@ void check_size(const System& system, const Vector& vector, const char* what) {
 
 class FormKernels::Implementation {
 public:
-  Implementation(const form::LoweredForm& form, const System& system, Purpose purpose, const KernelOptions& options)
-      : form_(form), system_(system), purpose_(purpose), options_(options),
-        device_(options.device != nullptr ? options.device : device::make_device("host")),
-        coefficients_(*system.mesh, form), parameters_(device_, parameter_values(form)), overwrite_(device_, mode(0)),
-        add_(device_, mode(1)) {
-    options_.device = device_;
-    collect_fields();
-    make_cell_pieces();
-    make_facet_pieces();
-    compile();
-    for (auto& piece : pieces_) info_.push_back(piece->built.info);
+  explicit Implementation(std::shared_ptr<const BuiltForm> built)
+      : built_(std::move(built)), form_(built_->form), system_(built_->system), device_(built_->options.device),
+        parameters_(device_, parameter_values(form_)), overwrite_(device_, mode(0)), add_(device_, mode(1)) {
+    if (!built_->is_compiled) throw base::InternalError("kernels are compiled before they are bound to data");
+    for (const auto& piece : built_->pieces) add_piece(piece);
   }
 
   void run(const Vector* trial, const Vector* fields, Vector& y, bool adds) {
@@ -135,7 +124,8 @@ public:
       total.global_bytes_read += i.counts.global_bytes_read;
     }
     const double vector_bytes = 8.0 * static_cast<double>(system_.size());
-    const double num_inputs = (form_.rank == 2 && purpose_ == Purpose::action ? 1 : 0) + (form_.fields.empty() ? 0 : 1);
+    const double num_inputs =
+        (form_.rank == 2 && built_->purpose == Purpose::action ? 1 : 0) + (form_.fields.empty() ? 0 : 1);
     total.global_bytes_read += num_inputs * vector_bytes;
     if (form_.rank > 0) total.global_bytes_written += vector_bytes;
     return total;
@@ -146,79 +136,35 @@ private:
     if (trial != nullptr) check_size(system_, *trial, "the input vector");
     if (fields != nullptr && !form_.fields.empty()) check_size(system_, *fields, "the vector of the fields");
   }
-  base::AlignedVector<std::int32_t> mode(int adds) const { return {adds, coefficients_.count()}; }
+  base::AlignedVector<std::int32_t> mode(int adds) const { return {adds, built_->coefficients.count()}; }
 
-  // --- fields
-  // ---------------------------------------------------------------------------------------------------------
-  void collect_fields() {
-    const auto add_all = [this](const auto& spaces, kernel::AtomKind kind, std::vector<std::size_t>& systems,
-                                std::vector<kernel::FieldUse>& uses) {
-      for (std::size_t i = 0; i < spaces.size(); ++i) {
-        systems.push_back(system_.index_of(*spaces[i]));
-        kernel::FieldUse use;
-        use.kind = kind;
-        use.index = static_cast<int>(i);
-        use.components = spaces[i]->num_components();
-        uses.push_back(use);
-      }
-    };
-    if (purpose_ == Purpose::action)
-      add_all(form_.trial_spaces, kernel::AtomKind::reference_trial, input_fields_, inputs_);
-    num_trial_inputs_ = inputs_.size();
-    add_all(form_.fields, kernel::AtomKind::reference_field, input_fields_, inputs_);
-    add_all(form_.test_spaces, kernel::AtomKind::reference_test, output_fields_, outputs_);
-  }
-  /// Test and trial functions are numbered as they appear in the form: the diagonal pairs those of one space.
-  std::vector<int> trial_of_output() const {
-    std::vector<int> result;
-    for (const auto& test : form_.test_spaces) {
-      const auto found = std::find(form_.trial_spaces.begin(), form_.trial_spaces.end(), test);
-      result.push_back(found == form_.trial_spaces.end() ? -1 : static_cast<int>(found - form_.trial_spaces.begin()));
-    }
-    return result;
+  // --- data
+  // -----------------------------------------------------------------------------------------------------------
+  void add_piece(const BuiltPiece& built) {
+    auto piece = std::make_unique<Piece>(built);
+    for (std::size_t i = 0; i < built.fields.size(); ++i) piece->spaces.push_back(make_tables(built, i));
+    fill_data(*piece);
+    count(*piece);
+    piece->kernel = built.program->kernel(built.kernel.loops.name);
+    piece->arguments = built.kernel.loops.arguments();
+    if (built.setup_program != nullptr) setup(*piece);
+    info_.push_back(piece->info);
+    pieces_.push_back(std::move(piece));
   }
 
-  // --- requests
-  // -------------------------------------------------------------------------------------------------------
-  void set_fields(KernelRequest& request, Piece& piece) {
-    std::vector<std::size_t> distinct;
-    const auto space_number = [&](std::size_t field) {
-      const auto found = std::find(distinct.begin(), distinct.end(), field);
-      if (found != distinct.end()) return static_cast<int>(found - distinct.begin());
-      distinct.push_back(field);
-      const auto& space = *system_.spaces[field];
-      piece.spaces.push_back(make_tables(space, piece.cells, request));
-      return static_cast<int>(distinct.size()) - 1;
-    };
-    request.inputs = inputs_;
-    request.outputs = outputs_;
-    request.trial_of_output = trial_of_output();
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      request.inputs[i].element = system_.spaces[input_fields_[i]]->element(request.shape);
-      request.input_spaces.push_back(space_number(input_fields_[i]));
-      request.input_vectors.push_back(i < num_trial_inputs_ ? 0 : 1);
-    }
-    for (std::size_t i = 0; i < outputs_.size(); ++i) {
-      request.outputs[i].element = system_.spaces[output_fields_[i]]->element(request.shape);
-      request.output_spaces.push_back(space_number(output_fields_[i]));
-    }
-  }
-
-  std::unique_ptr<SpaceTables> make_tables(const space::FunctionSpace& space, const BatchedCells& cells,
-                                           KernelRequest& request) {
+  /// Tables of the i-th field of a piece.
+  std::unique_ptr<SpaceTables> make_tables(const BuiltPiece& piece, std::size_t i) const {
     auto tables = std::make_unique<SpaceTables>();
-    if (cells.local_facet >= 0) {
-      auto dofs = std::make_shared<space::FunctionSpace::FacetDofs>(space.facet_dofs(*current_facets_, cells.lanes));
-      tables->run_starts = to_array<std::int32_t>(device_, dofs->run_starts);
-      tables->run_permutations = to_array<std::int32_t>(device_, dofs->run_permutations);
-      tables->permutations = to_array<std::int32_t>(device_, dofs->layout.permutations);
-      tables->interior_starts = to_array<std::int32_t>(device_, dofs->interior_starts);
-      tables->interior_strides = to_array<std::int32_t>(device_, dofs->interior_strides);
-      request.spaces.push_back(&dofs->layout);
-      kept_.push_back(dofs);
+    if (piece.block < 0) {
+      const auto& dofs = *piece.facet_dofs[i];
+      tables->run_starts = to_array<std::int32_t>(device_, dofs.run_starts);
+      tables->run_permutations = to_array<std::int32_t>(device_, dofs.run_permutations);
+      tables->permutations = to_array<std::int32_t>(device_, dofs.layout.permutations);
+      tables->interior_starts = to_array<std::int32_t>(device_, dofs.interior_starts);
+      tables->interior_strides = to_array<std::int32_t>(device_, dofs.interior_strides);
       return tables;
     }
-    const auto& dofs = space.block(current_block_);
+    const auto& dofs = system_.spaces[piece.fields[i]]->block(piece.block);
     tables->run_starts = to_array<std::int32_t>(device_, dofs.run_starts);
     tables->run_permutations = to_array<std::int32_t>(device_, dofs.run_permutations);
     tables->permutations = to_array<std::int32_t>(device_, dofs.layout.permutations);
@@ -229,79 +175,9 @@ private:
       for (std::size_t b = 0; b < dofs.interior_starts.size(); ++b) shared[2 * b + 1] = dofs.interior_starts[b];
     tables->first_touch = Integers(device_, std::move(shared));
     tables->is_regular = to_array<std::int32_t>(device_, dofs.is_regular);
-    request.spaces.push_back(&dofs.layout);
     return tables;
   }
 
-  int geometry_degree(const BatchedCells& cells) const {
-    return cells.map == mesh::MapKind::isoparametric
-               ? system_.mesh->groups[static_cast<std::size_t>(cells.group)].degree
-               : 1;
-  }
-
-  /// Builds the kernel of these integrals on these cells; its compilation comes later, all at once.
-  void add_piece(const BatchedCells& cells, const std::vector<kernel::IntegralPart>& parts, const std::string& name) {
-    auto piece = std::make_unique<Piece>();
-    piece->cells = cells;
-    KernelRequest request;
-    request.parts = parts;
-    request.shape = cells.shape;
-    request.map = cells.map;
-    request.local_facet = cells.local_facet;
-    request.geometry = mesh::geometry_element(system_.mesh->groups[static_cast<std::size_t>(cells.group)]);
-    request.purpose = purpose_;
-    request.lanes = cells.lanes;
-    set_fields(request, *piece);
-    const auto integration_shape =
-        cells.local_facet >= 0 ? element::facet_shape(cells.shape, cells.local_facet) : cells.shape;
-    auto rule = choose_rule(integration_shape, parts, cells.map, geometry_degree(cells), options_.quadrature);
-    request.rule = std::move(rule.rule);
-    piece->built = build_kernel(request, options_);
-    auto& info = piece->built.info;
-    info.name = name;
-    info.quadrature = rule.explanation;
-    info.num_cells = cells.num_items;
-    info.num_batches = cells.num_batches;
-    fill_data(*piece);
-    count(*piece);
-    pieces_.push_back(std::move(piece));
-  }
-
-  void make_cell_pieces() {
-    std::vector<kernel::IntegralPart> parts;
-    for (std::size_t i = 0; i < form_.integrals.size(); ++i)
-      if (form_.integrals[i].measure.kind == form::MeasureKind::cell)
-        parts.push_back({&form_.integrals[i], coefficients_.indicator(i)});
-    if (parts.empty()) return;
-    const auto& batches = *system_.batches;
-    for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
-      current_block_ = static_cast<int>(b);
-      const auto cells = batched(batches.blocks[b], batches.lanes);
-      add_piece(cells, parts, fmt::format("cell {} {}", element::name(cells.shape), mesh::name(cells.map)));
-    }
-    cell_stages_ = &batches.stages;
-    num_cell_pieces_ = pieces_.size();
-  }
-
-  void make_facet_pieces() {
-    for (const auto& integral : form_.integrals) {
-      if (integral.measure.kind != form::MeasureKind::exterior_facet) continue;
-      auto facets = std::make_shared<mesh::FacetBatches>(mesh::make_facet_batches(
-          *system_.mesh, measure_tags(*system_.mesh, integral.measure), {.lanes = system_.batches->lanes}));
-      const std::size_t first = pieces_.size();
-      for (const auto& block : facets->blocks) {
-        current_facets_ = &block;
-        const auto cells = batched(block, facets->lanes);
-        add_piece(
-            cells, {{&integral, -1}},
-            fmt::format("facet {} of {} {}", cells.local_facet, element::name(cells.shape), mesh::name(cells.map)));
-      }
-      facet_stages_.push_back({facets, first});
-    }
-  }
-
-  // --- data
-  // -----------------------------------------------------------------------------------------------------------
   void fill_data(Piece& piece) {
     const auto& mesh = *system_.mesh;
     const auto& cells = piece.cells;
@@ -310,14 +186,15 @@ private:
       piece.nodes = Reals(device_, geometry_nodes(mesh, cells));
     else
       piece.map = Reals(device_, map_coefficients(mesh, cells));
-    piece.cell_coefficients = Reals(device_, coefficients_.values(cells));
+    piece.cell_coefficients = Reals(device_, built_->coefficients.values(cells));
     const auto lanes = static_cast<std::size_t>(cells.lanes);
     const auto batches = static_cast<std::size_t>(cells.num_batches);
-    const auto& program = piece.built.program;
+    const auto& program = piece.built.kernel.program;
     const auto points = static_cast<std::size_t>(program.num_points);
     piece.stored_point =
-        Reals(device_, batches * points * lanes * static_cast<std::size_t>(piece.built.stored_point_slots));
-    piece.stored_cell = Reals(device_, batches * lanes * static_cast<std::size_t>(piece.built.stored_cell_slots));
+        Reals(device_, batches * points * lanes * static_cast<std::size_t>(piece.built.kernel.stored_point_slots));
+    piece.stored_cell =
+        Reals(device_, batches * lanes * static_cast<std::size_t>(piece.built.kernel.stored_cell_slots));
     piece.integral = Reals(device_, form_.rank == 0 ? batches * lanes : 0);
     piece.points = to_array<double>(device_, program.points);
     piece.weights = to_array<double>(device_, program.weights);
@@ -334,8 +211,8 @@ private:
         if (all[i].kind == use.kind && all[i].index == use.index)
           result.push_back(static_cast<std::int32_t>(system_.offset(fields[i])));
     };
-    for (const auto& use : program.inputs) append(use, inputs_, input_fields_);
-    for (const auto& use : program.outputs) append(use, outputs_, output_fields_);
+    for (const auto& use : program.inputs) append(use, built_->inputs, built_->input_fields);
+    for (const auto& use : program.outputs) append(use, built_->outputs, built_->output_fields);
     if (result.empty()) result.push_back(0);
     return result;
   }
@@ -347,11 +224,11 @@ private:
   }
 
   /// Executed and effective operations and compulsory bytes besides the vectors.
-  void count(Piece& piece) const {
-    auto& built = piece.built;
-    auto& counts = built.info.counts;
-    const double cells = static_cast<double>(built.info.num_cells),
-                 batches = static_cast<double>(built.info.num_batches);
+  static void count(Piece& piece) {
+    const auto& built = piece.built.kernel;
+    auto& counts = piece.info.counts;
+    const double cells = static_cast<double>(piece.info.num_cells),
+                 batches = static_cast<double>(piece.info.num_batches);
     counts.flops = schedule::count(built.loops).flops * batches * (built.loops.lanes == 1 ? piece.cells.lanes : 1);
     counts.effective_flops = kernel::count_flops(built.program) * cells;
     const double lanes = static_cast<double>(piece.cells.lanes);
@@ -368,32 +245,12 @@ private:
     counts.global_bytes_read = bytes;
   }
 
-  // --- compilation
-  // ----------------------------------------------------------------------------------------------------
-  void compile() {
-    std::vector<std::string> sources;
-    for (const auto& piece : pieces_) {
-      sources.push_back(piece->built.info.source);
-      if (!piece->built.setup_source.empty()) sources.push_back(piece->built.setup_source);
-    }
-    device::CompileOptions compile_options;
-    if (options_.plan) compile_options.compiler = options_.plan->compiler;
-    const auto programs = device::compile_all(*device_, sources, compile_options);
-    std::size_t next = 0;
-    for (auto& piece : pieces_) {
-      piece->main.program = programs[next++];
-      piece->main.kernel = piece->main.program->kernel(piece->built.loops.name);
-      piece->main.arguments = piece->built.loops.arguments();
-      if (!piece->built.setup_source.empty()) setup(*piece, programs[next++]);
-    }
-  }
-
   /// Computes what the cut stores.
-  void setup(Piece& piece, const std::shared_ptr<const device::Program>& program) {
-    const auto kernel = program->kernel(piece.built.setup_loops.name);
-    const auto matrices = dense_tables(piece.built.setup_program);
+  void setup(Piece& piece) {
+    const auto kernel = piece.built.setup_program->kernel(piece.built.kernel.setup_loops.name);
+    const auto matrices = dense_tables(piece.built.kernel.setup_program);
     std::vector<Buffer*> buffers;
-    for (const auto& argument : piece.built.setup_loops.arguments())
+    for (const auto& argument : piece.built.kernel.setup_loops.arguments())
       buffers.push_back(buffer(piece, argument, matrices, nullptr, nullptr, nullptr, overwrite_));
     const device::Task task{kernel.get(), buffers, 0, piece.cells.num_batches};
     // one range per thread: batches write disjoint data
@@ -476,9 +333,9 @@ private:
   }
 
   void bind(Piece& piece, const Vector* trial, const Vector* fields, Vector* y, const Integers& mode) const {
-    piece.main.buffers.clear();
-    for (const auto& argument : piece.main.arguments)
-      piece.main.buffers.push_back(buffer(piece, argument, piece.matrices, trial, fields, y, mode));
+    piece.buffers.clear();
+    for (const auto& argument : piece.arguments)
+      piece.buffers.push_back(buffer(piece, argument, piece.matrices, trial, fields, y, mode));
   }
   void run_stages(const std::vector<std::vector<mesh::Chunk>>& stages, std::size_t first_piece) const {
     std::vector<device::Task> tasks;
@@ -486,58 +343,47 @@ private:
       tasks.clear();
       for (const auto& chunk : stage) {
         const auto& piece = *pieces_[first_piece + static_cast<std::size_t>(chunk.block)];
-        tasks.push_back({piece.main.kernel.get(), piece.main.buffers, chunk.batch_begin, chunk.batch_end});
+        tasks.push_back({piece.kernel.get(), piece.buffers, chunk.batch_begin, chunk.batch_end});
       }
       device_->run(tasks)->wait();
     }
   }
   void run_cells(const Vector* trial, const Vector* fields, Vector* y, bool adds) {
-    if (cell_stages_ == nullptr) return;
-    for (std::size_t p = 0; p < num_cell_pieces_; ++p) bind(*pieces_[p], trial, fields, y, adds ? add_ : overwrite_);
-    run_stages(*cell_stages_, 0);
+    if (built_->num_cell_pieces == 0) return;
+    for (std::size_t p = 0; p < built_->num_cell_pieces; ++p)
+      bind(*pieces_[p], trial, fields, y, adds ? add_ : overwrite_);
+    run_stages(system_.batches->stages, 0);
   }
   void run_facets(const Vector* trial, const Vector* fields, Vector* y) {
-    for (const auto& [facets, first] : facet_stages_) {
+    for (const auto& [facets, first] : built_->facet_stages) {
       for (std::size_t p = 0; p < facets->blocks.size(); ++p) bind(*pieces_[first + p], trial, fields, y, add_);
       run_stages(facets->stages, first);
     }
   }
   /// True when the cell kernels store every entry of the output vector.
   bool cells_cover_outputs() const {
-    if (num_cell_pieces_ == 0) return false;
-    for (std::size_t p = 0; p < num_cell_pieces_; ++p) {
+    if (built_->num_cell_pieces == 0) return false;
+    for (std::size_t p = 0; p < built_->num_cell_pieces; ++p) {
       std::set<std::size_t> covered;
-      for (const auto& use : pieces_[p]->built.program.outputs)
-        covered.insert(output_fields_[static_cast<std::size_t>(use.index)]);
+      for (const auto& use : pieces_[p]->built.kernel.program.outputs)
+        covered.insert(built_->output_fields[static_cast<std::size_t>(use.index)]);
       if (covered.size() < system_.spaces.size()) return false;
     }
     return true;
   }
 
-  form::LoweredForm form_;
-  System system_;
-  Purpose purpose_;
-  KernelOptions options_;
+  std::shared_ptr<const BuiltForm> built_;
+  const form::LoweredForm& form_;
+  const System& system_;
   std::shared_ptr<device::Device> device_;
-  CellCoefficients coefficients_;
   Reals parameters_;
   Integers overwrite_, add_;
-  std::vector<kernel::FieldUse> inputs_, outputs_;
-  std::vector<std::size_t> input_fields_, output_fields_; ///< position in the system
-  std::size_t num_trial_inputs_ = 0;
-  std::vector<std::unique_ptr<Piece>> pieces_;
-  std::size_t num_cell_pieces_ = 0;
-  const std::vector<std::vector<mesh::Chunk>>* cell_stages_ = nullptr;
-  std::vector<std::pair<std::shared_ptr<mesh::FacetBatches>, std::size_t>> facet_stages_; ///< and first piece
-  std::vector<std::shared_ptr<const void>> kept_;
-  int current_block_ = 0;
-  const mesh::FacetBlock* current_facets_ = nullptr;
+  std::vector<std::unique_ptr<Piece>> pieces_; ///< as built_->pieces
   std::vector<KernelInfo> info_;
 };
 
-FormKernels::FormKernels(const form::LoweredForm& form, const System& system, Purpose purpose,
-                         const KernelOptions& options)
-    : implementation_(std::make_unique<Implementation>(form, system, purpose, options)) {}
+FormKernels::FormKernels(std::shared_ptr<const BuiltForm> built)
+    : implementation_(std::make_unique<Implementation>(std::move(built))) {}
 FormKernels::~FormKernels() = default;
 FormKernels::FormKernels(FormKernels&&) noexcept = default;
 FormKernels& FormKernels::operator=(FormKernels&&) noexcept = default;

@@ -67,11 +67,14 @@ enum class Purpose : std::uint8_t {
   diagonal ///< of a bilinear form
 };
 
-/// Kernels of all integrals of a form, compiled and bound to a mesh. Immutable after construction but for its work
+struct BuiltForm;
+
+/// Kernels of all integrals of a form, bound to the data of a mesh. Immutable after construction but for its work
 /// arrays.
 class FormKernels {
 public:
-  FormKernels(const form::LoweredForm& form, const System& system, Purpose purpose, const KernelOptions& options);
+  /// Of a form whose kernels are compiled, else InternalError.
+  explicit FormKernels(std::shared_ptr<const BuiltForm> built);
   ~FormKernels();
   FormKernels(FormKernels&&) noexcept;
   FormKernels& operator=(FormKernels&&) noexcept;

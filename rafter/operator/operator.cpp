@@ -2,6 +2,7 @@
 #include <rafter/operator/operator.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
 
@@ -39,6 +40,11 @@ System system_of_lowered(const form::LoweredForm& form) {
   return make_system(std::move(spaces));
 }
 
+std::shared_ptr<const BuiltForm> compiled(std::shared_ptr<BuiltForm> built) {
+  compile(std::span(&built, 1));
+  return built;
+}
+
 class Timer {
 public:
   explicit Timer(double& total) : total_(total), start_(std::chrono::steady_clock::now()) {}
@@ -71,32 +77,42 @@ System system_of(const form::Form& form) { return system_of_lowered(form::lower(
 
 Operator::Operator(const form::Form& form, const OperatorOptions& options) : Operator(form, system_of(form), options) {}
 
-Operator::Operator(const form::Form& form, System system, const OperatorOptions& options)
-    : system_(std::move(system)), device_(device_of(options)), kernel_options_(kernel_options(options, device_)),
-      form_(lower_of_rank(form, 2, "a bilinear form")) {
-  make_constraints(options.dirichlet);
-  kernels_ = std::make_unique<FormKernels>(form_, system_, Purpose::action, kernel_options_);
-}
-
-void Operator::make_constraints(const std::vector<FieldCondition>& conditions) {
+space::Constraints make_constraints(const System& system, const std::vector<FieldCondition>& conditions) {
   std::map<std::int32_t, double> values;
-  for (std::size_t f = 0; f < system_.spaces.size(); ++f) {
+  for (std::size_t f = 0; f < system.spaces.size(); ++f) {
     std::vector<space::DirichletCondition> of_field;
     for (const auto& condition : conditions)
-      if (condition.space == system_.spaces[f]) of_field.push_back(condition.condition);
-    const auto constraints = space::make_constraints(*system_.spaces[f], of_field);
+      if (condition.space == system.spaces[f]) of_field.push_back(condition.condition);
+    const auto constraints = space::make_constraints(*system.spaces[f], of_field);
     for (std::size_t i = 0; i < constraints.entries.size(); ++i)
-      values[constraints.entries[i] + static_cast<std::int32_t>(system_.offset(f))] = constraints.values[i];
+      values[constraints.entries[i] + static_cast<std::int32_t>(system.offset(f))] = constraints.values[i];
   }
-  for (const auto& condition : conditions) (void)system_.index_of(*condition.space);
+  for (const auto& condition : conditions) (void)system.index_of(*condition.space);
+  space::Constraints result;
   for (const auto& [entry, value] : values) {
-    constraints_.entries.push_back(entry);
-    constraints_.values.push_back(value);
+    result.entries.push_back(entry);
+    result.values.push_back(value);
   }
+  return result;
 }
 
+std::shared_ptr<BuiltForm> build(const form::Form& form, int rank, const System& system, const OperatorOptions& options,
+                                 Purpose purpose) {
+  constexpr std::array names{"a functional", "a linear form", "a bilinear form"};
+  return build_form(lower_of_rank(form, rank, names.at(static_cast<std::size_t>(rank))), system, purpose,
+                    kernel_options(options, device_of(options)));
+}
+
+Operator::Operator(const form::Form& form, const System& system, const OperatorOptions& options)
+    : Operator(compiled(build(form, 2, system, options)), make_constraints(system, options.dirichlet)) {}
+
+Operator::Operator(std::shared_ptr<const BuiltForm> action, space::Constraints constraints,
+                   std::shared_ptr<const BuiltForm> diagonal)
+    : built_(std::move(action)), built_diagonal_(std::move(diagonal)), kernels_(built_),
+      constraints_(std::move(constraints)) {}
+
 const Vector& Operator::projected(const Vector& x) const {
-  check_size(system_, x, "the input vector");
+  check_size(system(), x, "the input vector");
   const auto values = x.host_read();
   const bool is_free = std::all_of(constraints_.entries.begin(), constraints_.entries.end(),
                                    [&](std::int32_t entry) { return values[static_cast<std::size_t>(entry)] == 0; });
@@ -112,11 +128,11 @@ void Operator::apply(const Vector& x, Vector& y) const {
   const Timer timer(usage_.seconds);
   ++usage_.applications;
   if (constraints_.entries.empty()) {
-    kernels_->run(&x, nullptr, y, false);
+    kernels_.run(&x, nullptr, y, false);
     return;
   }
   if (&x == &y) throw base::InputError("input and output are the same vector");
-  kernels_->run(&projected(x), nullptr, y, false);
+  kernels_.run(&projected(x), nullptr, y, false);
   const auto from = x.host_read();
   const auto to = y.host_write();
   for (const auto entry : constraints_.entries)
@@ -126,32 +142,35 @@ void Operator::apply(const Vector& x, Vector& y) const {
 void Operator::apply_add(const Vector& x, Vector& y) const {
   const Timer timer(usage_.seconds);
   ++usage_.applications;
-  check_size(system_, x, "the input vector");
-  check_size(system_, y, "the output vector");
+  check_size(system(), x, "the input vector");
+  check_size(system(), y, "the output vector");
   if (&x == &y) throw base::InputError("input and output are the same vector");
   std::vector<double> constrained; // what the kernels add there does not count
   for (const auto entry : constraints_.entries)
     constrained.push_back(y.host_read()[static_cast<std::size_t>(entry)] +
                           x.host_read()[static_cast<std::size_t>(entry)]);
-  kernels_->run(&projected(x), nullptr, y, true);
+  kernels_.run(&projected(x), nullptr, y, true);
   const auto to = y.host_write();
   for (std::size_t i = 0; i < constrained.size(); ++i)
     to[static_cast<std::size_t>(constraints_.entries[i])] = constrained[i];
 }
 
-void Operator::apply_free(const Vector& x, Vector& y) const { kernels_->run(&x, nullptr, y, false); }
+void Operator::apply_free(const Vector& x, Vector& y) const { kernels_.run(&x, nullptr, y, false); }
 
 void Operator::diagonal(Vector& d) const {
-  if (diagonal_kernels_ == nullptr)
-    diagonal_kernels_ = std::make_unique<FormKernels>(form_, system_, Purpose::diagonal, kernel_options_);
+  if (diagonal_kernels_ == nullptr) {
+    if (built_diagonal_ == nullptr)
+      built_diagonal_ = compiled(build_form(form(), system(), Purpose::diagonal, built_->options));
+    diagonal_kernels_ = std::make_unique<FormKernels>(built_diagonal_);
+  }
   diagonal_kernels_->run(nullptr, nullptr, d, false);
   const auto values = d.host_write();
   for (const auto entry : constraints_.entries) values[static_cast<std::size_t>(entry)] = 1;
 }
 
 void Operator::apply_boundary_values(Vector& b, Vector& x) const {
-  check_size(system_, b, "the right-hand side");
-  check_size(system_, x, "the initial guess");
+  check_size(system(), b, "the right-hand side");
+  check_size(system(), x, "the initial guess");
   if (constraints_.entries.empty()) return;
   Vector boundary = make_vector(), product = make_vector();
   const auto values = boundary.host_overwrite();
@@ -169,16 +188,18 @@ void Operator::apply_boundary_values(Vector& b, Vector& x) const {
   }
 }
 
-LinearForm::LinearForm(const form::Form& form, System system, const OperatorOptions& options)
-    : kernels_(std::make_unique<FormKernels>(lower_of_rank(form, 1, "a linear form"), system, Purpose::action,
-                                             kernel_options(options, device_of(options)))) {}
+LinearForm::LinearForm(const form::Form& form, const System& system, const OperatorOptions& options)
+    : LinearForm(compiled(build(form, 1, system, options))) {}
 
-void LinearForm::assemble(Vector& b) const { kernels_->run(nullptr, nullptr, b, false); }
+LinearForm::LinearForm(std::shared_ptr<const BuiltForm> built) : kernels_(std::move(built)) {}
 
-Functional::Functional(const form::Form& form, System system, const OperatorOptions& options)
-    : kernels_(std::make_unique<FormKernels>(lower_of_rank(form, 0, "a functional"), system, Purpose::action,
-                                             kernel_options(options, device_of(options)))) {}
+void LinearForm::assemble(Vector& b) const { kernels_.run(nullptr, nullptr, b, false); }
 
-double Functional::operator()(const Vector& fields) const { return kernels_->integral(&fields); }
+Functional::Functional(const form::Form& form, const System& system, const OperatorOptions& options)
+    : Functional(compiled(build(form, 0, system, options))) {}
+
+Functional::Functional(std::shared_ptr<const BuiltForm> built) : kernels_(std::move(built)) {}
+
+double Functional::operator()(const Vector& fields) const { return kernels_.integral(&fields); }
 
 } // namespace rafter::op

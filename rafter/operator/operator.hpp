@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <rafter/form/form.hpp>
-#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/linear_operator.hpp>
 
 /// Operators, right-hand sides and functionals of forms.
@@ -33,6 +33,14 @@ struct OperatorOptions {
 std::shared_ptr<device::Device> device_of(const OperatorOptions& options);
 KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<device::Device> device);
 
+/// The conditions as entries of the system's vectors and their values. Throws InputError as space::make_constraints.
+space::Constraints make_constraints(const System& system, const std::vector<FieldCondition>& conditions);
+
+/// The kernels of a form of this rank as text, for the constructors below: those of many forms are compiled at once by
+/// compile(). Throws InputError for forms of another rank and what build_form() refuses.
+std::shared_ptr<BuiltForm> build(const form::Form& form, int rank, const System& system, const OperatorOptions& options,
+                                 Purpose purpose = Purpose::action);
+
 /// The function spaces of a form's arguments (fields for functionals), in order of appearance, as a system.
 System system_of(const form::Form& form);
 
@@ -42,10 +50,13 @@ class Operator final : public LinearOperator {
 public:
   /// The system is that of the form's spaces. Throws InputError for forms that are not bilinear.
   Operator(const form::Form& form, const OperatorOptions& options = {});
-  Operator(const form::Form& form, System system, const OperatorOptions& options);
+  Operator(const form::Form& form, const System& system, const OperatorOptions& options);
+  /// Of compiled kernels; without those of the diagonal they are made when it is asked for.
+  Operator(std::shared_ptr<const BuiltForm> action, space::Constraints constraints,
+           std::shared_ptr<const BuiltForm> diagonal = nullptr);
 
-  std::int64_t size() const override { return system_.size(); }
-  std::shared_ptr<device::Device> device() const override { return device_; }
+  std::int64_t size() const override { return system().size(); }
+  std::shared_ptr<device::Device> device() const override { return built_->options.device; }
   void apply(const Vector& x, Vector& y) const override; ///< y = (P A P + I - P) x
   void apply_add(const Vector& x, Vector& y) const;      ///< y += (P A P + I - P) x
   void apply_free(const Vector& x, Vector& y) const;     ///< y = A x, conditions ignored
@@ -55,12 +66,12 @@ public:
   /// boundary values; and writes g into the constrained entries of the initial guess.
   void apply_boundary_values(Vector& b, Vector& x) const;
 
-  Vector make_vector() const { return Vector(device_, static_cast<std::size_t>(size())); }
-  const System& system() const { return system_; }
-  const form::LoweredForm& form() const { return form_; }
+  Vector make_vector() const { return Vector(device(), static_cast<std::size_t>(size())); }
+  const System& system() const { return built_->system; }
+  const form::LoweredForm& form() const { return built_->form; }
   const space::Constraints& constraints() const { return constraints_; }
   std::int64_t num_free() const { return size() - static_cast<std::int64_t>(constraints_.entries.size()); }
-  const FormKernels& kernels() const { return *kernels_; }
+  const FormKernels& kernels() const { return kernels_; }
 
   /// Applications so far and the time they took (kernels and boundary conditions).
   struct Usage {
@@ -70,16 +81,13 @@ public:
   Usage usage() const { return usage_; }
 
 private:
-  void make_constraints(const std::vector<FieldCondition>& conditions);
   /// x itself when its constrained entries are 0, else a copy where they are.
   const Vector& projected(const Vector& x) const;
 
-  System system_;
-  std::shared_ptr<device::Device> device_;
-  KernelOptions kernel_options_;
-  form::LoweredForm form_;
+  std::shared_ptr<const BuiltForm> built_;
+  mutable std::shared_ptr<const BuiltForm> built_diagonal_;
+  FormKernels kernels_;
   space::Constraints constraints_;
-  std::unique_ptr<FormKernels> kernels_;
   mutable std::unique_ptr<FormKernels> diagonal_kernels_; ///< made on first use
   mutable Vector work_;
   mutable Usage usage_;
@@ -88,22 +96,24 @@ private:
 /// A linear form: assembles its vector.
 class LinearForm {
 public:
-  LinearForm(const form::Form& form, System system, const OperatorOptions& options = {});
-  void assemble(Vector& b) const; ///< b_i = L(phi_i)
-  const FormKernels& kernels() const { return *kernels_; }
+  LinearForm(const form::Form& form, const System& system, const OperatorOptions& options = {});
+  explicit LinearForm(std::shared_ptr<const BuiltForm> built); ///< of compiled kernels
+  void assemble(Vector& b) const;                              ///< b_i = L(phi_i)
+  const FormKernels& kernels() const { return kernels_; }
 
 private:
-  std::unique_ptr<FormKernels> kernels_;
+  FormKernels kernels_;
 };
 
 /// A functional of the fields of a system.
 class Functional {
 public:
-  Functional(const form::Form& form, System system, const OperatorOptions& options = {});
+  Functional(const form::Form& form, const System& system, const OperatorOptions& options = {});
+  explicit Functional(std::shared_ptr<const BuiltForm> built); ///< of compiled kernels
   double operator()(const Vector& fields) const;
 
 private:
-  std::unique_ptr<FormKernels> kernels_;
+  FormKernels kernels_;
 };
 
 } // namespace rafter::op

@@ -3,11 +3,16 @@
 // on every shape, for every mapping, compiled and interpreted.
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include <rafter/base/error.hpp>
+#include <rafter/device/host/host_device.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/operator/operator.hpp>
 
 #include "../support/cell_reference.hpp"
+#include "../support/device_folders.hpp"
 #include "../support/interpreter_device.hpp"
 #include "../support/space_meshes.hpp"
 
@@ -158,6 +163,39 @@ TEST_P(OperatorOnShape, checked_device_finds_no_stale_or_foreign_access) {
   options.device = "checked";
   options.quadrature.points = 3;
   check(make_problem(test::curved_box(shape, 2), 2, dim, elasticity(dim)), options, 1e-12);
+}
+
+TEST(CompiledTogether, FormsShareOneCompilationAndEqualKernels) {
+  const test::Folder folder;
+  op::OperatorOptions options;
+  options.shared_device = std::make_shared<device::HostDevice>(2, device::CacheDirectory(folder.path()));
+  const auto problem = make_problem(test::box("quadrilateral"), 2, 0, "kappa*u*v*dx + u*v*ds(1)");
+  const auto system = op::make_system({problem.space});
+  const std::vector<std::shared_ptr<op::BuiltForm>> built{
+      op::build(problem.form, 2, system, options), op::build(problem.form, 2, system, options),
+      op::build(problem.form, 2, system, options, op::Purpose::diagonal)};
+  EXPECT_EQ(folder.count(".so"), 0U);
+  EXPECT_THROW(op::FormKernels{built[0]}, base::InternalError);
+  op::compile(built);
+  std::set<const device::Program*> programs;
+  for (const auto& form : built)
+    for (const auto& piece : form->pieces) {
+      programs.insert(piece.program.get());
+      if (piece.setup_program != nullptr) programs.insert(piece.setup_program.get());
+    }
+  EXPECT_EQ(folder.count(".so"), programs.size());
+  EXPECT_EQ(built[0]->pieces[0].program, built[1]->pieces[0].program);
+
+  const op::Operator together(built[0], {}, built[2]), alone(problem.form, system, options);
+  device::Vector x = alone.make_vector(), y = alone.make_vector(), expected = alone.make_vector();
+  fill_random(x, 1);
+  alone.apply(x, expected);
+  together.apply(x, y);
+  EXPECT_TRUE(std::ranges::equal(y.host_read(), expected.host_read()));
+  alone.diagonal(expected);
+  together.diagonal(y);
+  EXPECT_TRUE(std::ranges::equal(y.host_read(), expected.host_read()));
+  EXPECT_EQ(folder.count(".so"), programs.size()); // nothing new was compiled
 }
 
 INSTANTIATE_TEST_SUITE_P(every_shape, OperatorOnShape, ::testing::ValuesIn(test::box_shapes()),

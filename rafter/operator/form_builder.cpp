@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/operator/form_builder.hpp>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/device/compile_all.hpp>
+
+namespace rafter::op {
+namespace {
+
+/// Fills a BuiltForm piece by piece.
+class Builder {
+public:
+  explicit Builder(BuiltForm& built) : built_(built), form_(built.form), system_(built.system) {
+    collect_fields();
+    make_cell_pieces();
+    make_facet_pieces();
+  }
+
+private:
+  void collect_fields() {
+    const auto add_all = [this](const auto& spaces, kernel::AtomKind kind, std::vector<std::size_t>& fields,
+                                std::vector<kernel::FieldUse>& uses) {
+      for (std::size_t i = 0; i < spaces.size(); ++i) {
+        fields.push_back(system_.index_of(*spaces[i]));
+        kernel::FieldUse use;
+        use.kind = kind;
+        use.index = static_cast<int>(i);
+        use.components = spaces[i]->num_components();
+        uses.push_back(use);
+      }
+    };
+    if (built_.purpose == Purpose::action)
+      add_all(form_.trial_spaces, kernel::AtomKind::reference_trial, built_.input_fields, built_.inputs);
+    num_trial_inputs_ = built_.inputs.size();
+    add_all(form_.fields, kernel::AtomKind::reference_field, built_.input_fields, built_.inputs);
+    add_all(form_.test_spaces, kernel::AtomKind::reference_test, built_.output_fields, built_.outputs);
+  }
+
+  /// Test and trial functions are numbered as they appear in the form: the diagonal pairs those of one space.
+  std::vector<int> trial_of_output() const {
+    std::vector<int> result;
+    for (const auto& test : form_.test_spaces) {
+      const auto found = std::find(form_.trial_spaces.begin(), form_.trial_spaces.end(), test);
+      result.push_back(found == form_.trial_spaces.end() ? -1 : static_cast<int>(found - form_.trial_spaces.begin()));
+    }
+    return result;
+  }
+
+  /// Number of a field among those whose tables the piece takes; new ones are added with their layout.
+  int table_number(std::size_t field, KernelRequest& request, BuiltPiece& piece, const mesh::FacetBlock* facets) const {
+    const auto found = std::find(piece.fields.begin(), piece.fields.end(), field);
+    if (found != piece.fields.end()) return static_cast<int>(found - piece.fields.begin());
+    piece.fields.push_back(field);
+    const auto& space = *system_.spaces[field];
+    if (facets != nullptr) {
+      auto dofs = std::make_shared<const space::FunctionSpace::FacetDofs>(space.facet_dofs(*facets, piece.cells.lanes));
+      request.spaces.push_back(&dofs->layout);
+      piece.facet_dofs.push_back(std::move(dofs));
+    } else
+      request.spaces.push_back(&space.block(piece.block).layout);
+    return static_cast<int>(piece.fields.size()) - 1;
+  }
+
+  void set_fields(KernelRequest& request, BuiltPiece& piece, const mesh::FacetBlock* facets) const {
+    request.inputs = built_.inputs;
+    request.outputs = built_.outputs;
+    request.trial_of_output = trial_of_output();
+    for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+      const std::size_t field = built_.input_fields[i];
+      request.inputs[i].element = system_.spaces[field]->element(request.shape);
+      request.input_spaces.push_back(table_number(field, request, piece, facets));
+      request.input_vectors.push_back(i < num_trial_inputs_ ? 0 : 1);
+    }
+    for (std::size_t i = 0; i < request.outputs.size(); ++i) {
+      const std::size_t field = built_.output_fields[i];
+      request.outputs[i].element = system_.spaces[field]->element(request.shape);
+      request.output_spaces.push_back(table_number(field, request, piece, facets));
+    }
+  }
+
+  int geometry_degree(const BatchedCells& cells) const {
+    return cells.map == mesh::MapKind::isoparametric
+               ? system_.mesh->groups[static_cast<std::size_t>(cells.group)].degree
+               : 1;
+  }
+
+  /// The kernel of these integrals on the cells of the piece; `facets`: their block, null for cells.
+  void add_piece(BuiltPiece piece, const std::vector<kernel::IntegralPart>& parts, const std::string& name,
+                 const mesh::FacetBlock* facets) {
+    const auto& cells = piece.cells;
+    KernelRequest request;
+    request.parts = parts;
+    request.shape = cells.shape;
+    request.map = cells.map;
+    request.local_facet = cells.local_facet;
+    request.geometry = mesh::geometry_element(system_.mesh->groups[static_cast<std::size_t>(cells.group)]);
+    request.purpose = built_.purpose;
+    request.lanes = cells.lanes;
+    set_fields(request, piece, facets);
+    const auto integration_shape =
+        cells.local_facet >= 0 ? element::facet_shape(cells.shape, cells.local_facet) : cells.shape;
+    auto rule = choose_rule(integration_shape, parts, cells.map, geometry_degree(cells), built_.options.quadrature);
+    request.rule = std::move(rule.rule);
+    piece.kernel = build_kernel(request, built_.options);
+    auto& info = piece.kernel.info;
+    info.name = name;
+    info.quadrature = rule.explanation;
+    info.num_cells = cells.num_items;
+    info.num_batches = cells.num_batches;
+    built_.pieces.push_back(std::move(piece));
+  }
+
+  void make_cell_pieces() {
+    std::vector<kernel::IntegralPart> parts;
+    for (std::size_t i = 0; i < form_.integrals.size(); ++i)
+      if (form_.integrals[i].measure.kind == form::MeasureKind::cell)
+        parts.push_back({&form_.integrals[i], built_.coefficients.indicator(i)});
+    if (parts.empty()) return;
+    const auto& batches = *system_.batches;
+    for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
+      BuiltPiece piece;
+      piece.cells = batched(batches.blocks[b], batches.lanes);
+      piece.block = static_cast<int>(b);
+      const auto name = fmt::format("cell {} {}", element::name(piece.cells.shape), mesh::name(piece.cells.map));
+      add_piece(std::move(piece), parts, name, nullptr);
+    }
+    built_.num_cell_pieces = built_.pieces.size();
+  }
+
+  void make_facet_pieces() {
+    for (const auto& integral : form_.integrals) {
+      if (integral.measure.kind != form::MeasureKind::exterior_facet) continue;
+      const auto facets = std::make_shared<const mesh::FacetBatches>(mesh::make_facet_batches(
+          *system_.mesh, measure_tags(*system_.mesh, integral.measure), {.lanes = system_.batches->lanes}));
+      built_.facet_stages.push_back({facets, built_.pieces.size()});
+      for (const auto& block : facets->blocks) {
+        BuiltPiece piece;
+        piece.cells = batched(block, facets->lanes);
+        const auto name = fmt::format("facet {} of {} {}", piece.cells.local_facet, element::name(piece.cells.shape),
+                                      mesh::name(piece.cells.map));
+        add_piece(std::move(piece), {{&integral, -1}}, name, &block);
+      }
+    }
+  }
+
+  BuiltForm& built_;
+  const form::LoweredForm& form_;
+  const System& system_;
+  std::size_t num_trial_inputs_ = 0;
+};
+
+} // namespace
+
+std::shared_ptr<BuiltForm> build_form(const form::LoweredForm& form, const System& system, Purpose purpose,
+                                      const KernelOptions& options) {
+  auto built = std::make_shared<BuiltForm>(BuiltForm{.form = form,
+                                                     .system = system,
+                                                     .purpose = purpose,
+                                                     .options = options,
+                                                     .coefficients = CellCoefficients(*system.mesh, form),
+                                                     .inputs = {},
+                                                     .outputs = {},
+                                                     .input_fields = {},
+                                                     .output_fields = {},
+                                                     .pieces = {},
+                                                     .facet_stages = {}});
+  if (built->options.device == nullptr) built->options.device = device::make_device("host");
+  const Builder builder(*built);
+  return built;
+}
+
+void compile(std::span<const std::shared_ptr<BuiltForm>> forms) {
+  struct Target {
+    std::shared_ptr<const device::Program>* program;
+    device::Device* device;
+  };
+  std::vector<device::CompileJob> jobs;
+  std::vector<Target> targets;
+  for (const auto& form : forms) {
+    if (form->is_compiled) continue;
+    device::CompileOptions options;
+    if (form->options.plan) options.compiler = form->options.plan->compiler;
+    const auto add = [&](const std::string& source, std::shared_ptr<const device::Program>& program) {
+      if (source.empty() || program != nullptr) return;
+      jobs.push_back({source, options});
+      targets.push_back({&program, form->options.device.get()});
+    };
+    for (auto& piece : form->pieces) {
+      add(piece.kernel.info.source, piece.program);
+      add(piece.kernel.setup_source, piece.setup_program);
+    }
+  }
+  for (const auto& target : targets)
+    if (target.device != targets.front().device)
+      throw base::InternalError("kernels of different devices are compiled in turn, not together");
+  if (!jobs.empty()) {
+    const auto programs = device::compile_all(*targets.front().device, jobs);
+    for (std::size_t i = 0; i < targets.size(); ++i) *targets[i].program = programs[i];
+  }
+  for (const auto& form : forms) form->is_compiled = true;
+}
+
+} // namespace rafter::op

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <rafter/operator/kernel_builder.hpp>
+
+/// The kernels of a form before they are bound to data: built as text one after the other, then compiled, those of many
+/// forms at once.
+namespace rafter::op {
+
+/// The kernel of one block of cells or facets.
+struct BuiltPiece {
+  BatchedCells cells;
+  int block = -1; ///< of the system's batches; -1: facets
+  BuiltKernel kernel;
+  std::vector<std::size_t> fields; ///< of the system, whose index tables the kernel takes, in its order
+  std::vector<std::shared_ptr<const space::FunctionSpace::FacetDofs>> facet_dofs; ///< facets: shape (field of `fields`)
+  std::shared_ptr<const device::Program> program, setup_program;                  ///< null before compile()
+};
+
+/// The facets of one integral: its pieces are first_piece and following, one per block.
+struct FacetStages {
+  std::shared_ptr<const mesh::FacetBatches> facets;
+  std::size_t first_piece = 0;
+};
+
+/// All kernels of a form. Holds no data per cell but the lists of facets: FormKernels brings those.
+struct BuiltForm {
+  form::LoweredForm form;
+  System system;
+  Purpose purpose = Purpose::action;
+  KernelOptions options; ///< `device` is set
+  CellCoefficients coefficients;
+  std::vector<kernel::FieldUse> inputs, outputs;        ///< trial functions, then coefficient fields; test functions
+  std::vector<std::size_t> input_fields, output_fields; ///< their positions in the system
+  std::vector<BuiltPiece> pieces;                       ///< cells first
+  std::size_t num_cell_pieces = 0;
+  std::vector<FacetStages> facet_stages;
+  bool is_compiled = false;
+};
+
+/// Throws InputError for forms that the system or its mesh does not fit.
+std::shared_ptr<BuiltForm> build_form(const form::LoweredForm& form, const System& system, Purpose purpose,
+                                      const KernelOptions& options);
+
+/// Compiles what is not compiled yet, all kernels of all forms at the same time; the forms share one device. Throws as
+/// device::compile_all.
+void compile(std::span<const std::shared_ptr<BuiltForm>> forms);
+
+} // namespace rafter::op
