@@ -182,7 +182,7 @@ struct SolveResult {
 /// (assemble), not yet changed for the conditions. Numerical failures are told in the result.
 inline SolveResult solve(const Operator& A, const Vector& b, const SolveOptions& options = {}) {
   Vector right = A.make_vector(), x = A.make_vector();
-  const solvers::VectorOps ops(*A.device());
+  const solvers::VectorOps ops(A.device());
   ops.copy(b, right);
   ops.fill(0, x);
   A.apply_boundary_values(right, x);

@@ -74,7 +74,7 @@ std::string describe_non_finite(const io::Problem& problem, const ProblemForms& 
 }
 
 void require_finite(const op::Operator& A, const io::Problem& problem, const ProblemForms& forms) {
-  const solvers::VectorOps ops(*A.device());
+  const solvers::VectorOps ops(A.device());
   const op::Vector v = random_vector(A, 1);
   op::Vector image = A.make_vector();
   A.apply(v, image);
@@ -89,7 +89,7 @@ void require_finite(const op::Operator& A, const io::Problem& problem, const Pro
 
 void require_symmetric(const op::Operator& A, const io::Problem& problem) {
   if (problem.solver.method != "cg") return;
-  const solvers::VectorOps ops(*A.device());
+  const solvers::VectorOps ops(A.device());
   const op::Vector u = random_vector(A, 1), v = random_vector(A, 2);
   op::Vector Au = A.make_vector(), Av = A.make_vector();
   A.apply(u, Au);

@@ -59,7 +59,7 @@ struct RightHandSide {
 
 RightHandSide make_right_hand_side(const PreparedProblem& prepared) {
   const auto& A = prepared.operator_a();
-  const solvers::VectorOps ops(*A.device());
+  const solvers::VectorOps ops(A.device());
   RightHandSide result{A.make_vector(), A.make_vector()};
   ops.fill(0, result.x);
   if (prepared.linear_form() != nullptr)

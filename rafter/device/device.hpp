@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -72,6 +73,11 @@ public:
   virtual std::shared_ptr<const Program> compile(const std::string& source, const CompileOptions& options = {}) = 0;
   /// Runs tasks that may run at the same time (they write disjoint data), in any order on any thread.
   virtual std::shared_ptr<Event> run(std::span<const Task> tasks) = 0;
+  /// Calls body(i) once for every i in [0, count) on the device's threads of the host, in any order, and returns when
+  /// all are done: loops over vectors. Devices without such threads call it on the caller's.
+  virtual void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body) {
+    for (std::int64_t i = 0; i < count; ++i) body(i);
+  }
   /// Told that the values in memory of either side mean nothing any more. Devices that look for faults fill it so that
   /// a use shows; others do nothing.
   virtual void poison(void* /*memory*/, std::size_t /*bytes*/) const {}

@@ -17,7 +17,7 @@ class ConjugateGradients {
 public:
   ConjugateGradients(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
                      const CgParameters& parameters)
-      : A_(A), b_(b), x_(x), M_(M), ops_(*A.device()), progress_(parameters.control, A.size()),
+      : A_(A), b_(b), x_(x), M_(M), ops_(A.device()), progress_(parameters.control, A.size()),
         max_iterations_(parameters.control.max_iterations), r_(A.device(), b.size()), z_(A.device(), b.size()),
         p_(A.device(), b.size()), q_(A.device(), b.size()) {}
 

@@ -15,7 +15,7 @@ public:
 /// z = r.
 class Identity final : public Preconditioner {
 public:
-  explicit Identity(const device::Device& device) : ops_(device) {}
+  explicit Identity(std::shared_ptr<device::Device> device) : ops_(std::move(device)) {}
   void apply(const Vector& r, Vector& z) const override { ops_.copy(r, z); }
 
 private:
@@ -29,7 +29,7 @@ Vector inverse_diagonal(const op::LinearOperator& A);
 class Jacobi final : public Preconditioner {
 public:
   /// Throws as inverse_diagonal.
-  explicit Jacobi(const op::LinearOperator& A) : ops_(*A.device()), inverse_diagonal_(inverse_diagonal(A)) {}
+  explicit Jacobi(const op::LinearOperator& A) : ops_(A.device()), inverse_diagonal_(inverse_diagonal(A)) {}
   void apply(const Vector& r, Vector& z) const override { ops_.multiply(inverse_diagonal_, r, z); }
 
 private:

@@ -24,7 +24,7 @@ Result run_gmres(const LinearOperator& A, const Vector& b, Vector& x, const Prec
 }
 
 std::shared_ptr<const Preconditioner> make_identity(const LinearOperator& A, const SolverOptions&) {
-  return std::make_shared<Identity>(*A.device());
+  return std::make_shared<Identity>(A.device());
 }
 
 std::shared_ptr<const Preconditioner> make_jacobi(const LinearOperator& A, const SolverOptions&) {

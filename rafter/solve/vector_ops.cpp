@@ -31,20 +31,18 @@ double block_dot(const double* x, const double* y, std::size_t n) {
 
 } // namespace
 
-VectorOps::VectorOps(const device::Device& device) : team_(std::make_shared<ThreadTeam>(device.num_threads())) {}
-
 void VectorOps::for_blocks(std::size_t size, std::size_t num_sums, const Range& range) const {
   const std::size_t num_blocks = (size + block_length - 1) / block_length;
   sums_.assign(num_blocks * num_sums, 0.0);
-  const auto part = [&](std::size_t first, std::size_t last) {
-    for (std::size_t block = first; block < last; ++block)
-      range(block * block_length, std::min(size, (block + 1) * block_length),
-            std::span(sums_).subspan(block * num_sums, num_sums));
+  const auto run_block = [&](std::size_t block) {
+    range(block * block_length, std::min(size, (block + 1) * block_length),
+          std::span(sums_).subspan(block * num_sums, num_sums));
   };
-  if (size < min_threaded_length)
-    part(0, num_blocks);
+  if (size >= min_threaded_length)
+    device_->parallel_for(static_cast<std::int64_t>(num_blocks),
+                          [&](std::int64_t block) { run_block(static_cast<std::size_t>(block)); });
   else
-    team_->run(num_blocks, part);
+    for (std::size_t block = 0; block < num_blocks; ++block) run_block(block);
 }
 
 std::span<const double> VectorOps::reduce(std::size_t size, std::size_t num_sums, const Range& range) const {

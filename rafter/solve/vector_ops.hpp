@@ -6,18 +6,17 @@
 #include <vector>
 
 #include <rafter/device/array.hpp>
-#include <rafter/solve/thread_team.hpp>
 
 namespace rafter::solvers {
 
 using device::Vector;
 
-/// Operations on local vectors with as many threads as the device has. Sums go over blocks of fixed length and add the
+/// Operations on local vectors on the threads of a device. Sums go over blocks of fixed length and add the
 /// block sums pairwise, so every result is bit-identical for any number of threads. All vectors of a call have one size
 /// (else InternalError) and are distinct unless said otherwise.
 class VectorOps {
 public:
-  explicit VectorOps(const device::Device& device);
+  explicit VectorOps(std::shared_ptr<device::Device> device) : device_(std::move(device)) {}
 
   void fill(double value, Vector& x) const;                         ///< x = value
   void copy(const Vector& x, Vector& y) const;                      ///< y = x
@@ -46,7 +45,7 @@ private:
   using Range = std::function<void(std::size_t begin, std::size_t end, std::span<double> sums)>;
   void for_blocks(std::size_t size, std::size_t num_sums, const Range& range) const;
   std::span<const double> reduce(std::size_t size, std::size_t num_sums, const Range& range) const;
-  std::shared_ptr<ThreadTeam> team_;
+  std::shared_ptr<device::Device> device_;
   mutable std::vector<double> sums_; ///< shape (block, sum)
 };
 

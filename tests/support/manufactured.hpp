@@ -123,7 +123,7 @@ private:
         std::string("inner(load(exact), v)*dx") + (is_natural ? " + inner(boundary(exact), v)*ds" : ""), scope_);
     auto b = A.make_vector();
     solution_ = std::make_unique<op::Vector>(A.make_vector());
-    solvers::VectorOps(*A.device()).fill(0, *solution_);
+    solvers::VectorOps(A.device()).fill(0, *solution_);
     op::LinearForm(load, A.system(), {.shared_device = A.device()}).assemble(b);
     A.apply_boundary_values(b, *solution_);
     solvers::SolverOptions solver;

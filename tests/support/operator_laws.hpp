@@ -157,7 +157,7 @@ inline double solution_error(Problem& problem, const Power& exact, double kappa,
     op::LinearForm(problem.form(exact.source_text()), problem.system(), options).assemble(b);
   std::ranges::fill(x.host_overwrite(), 0.0);
   A.apply_boundary_values(b, x);
-  const auto result = solvers::cg(A, b, x, solvers::Identity(*A.device()), {.control = {.rtol = 1e-13}});
+  const auto result = solvers::cg(A, b, x, solvers::Identity(A.device()), {.control = {.rtol = 1e-13}});
   EXPECT_EQ(result.status, solvers::Status::converged) << result.message;
   const auto expected = problem.interpolated(x, exact);
   return distance(x.host_read(), expected.host_read()) / largest(expected.host_read());

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -14,7 +15,7 @@ namespace {
 constexpr std::size_t length = 150'007;
 
 TEST(VectorOps, AgreeWithTheirDefinition) {
-  const solvers::VectorOps ops(*memory_device());
+  const solvers::VectorOps ops(memory_device());
   const std::vector<double> a{1, 2, 3}, b{4, -5, 6};
   auto x = make_vector(a), y = make_vector(b), d = make_vector({2, 3, 4});
   EXPECT_EQ(ops.dot(x, y), 12);
@@ -38,7 +39,7 @@ TEST(VectorOps, AgreeWithTheirDefinition) {
 }
 
 TEST(VectorOps, AdvanceIsTwoUpdatesAndTheSquaredNorm) {
-  const solvers::VectorOps ops(*memory_device());
+  const solvers::VectorOps ops(memory_device());
   const auto p = make_vector({1, 2}), q = make_vector({3, 4});
   auto x = make_vector({10, 20}), r = make_vector({7, 8});
   EXPECT_EQ(ops.advance(2, p, q, x, r), 1);
@@ -47,7 +48,7 @@ TEST(VectorOps, AdvanceIsTwoUpdatesAndTheSquaredNorm) {
 }
 
 TEST(VectorOps, MultiDotAndMultiAxpyAreSeveralOfTheSingleOnes) {
-  const solvers::VectorOps ops(*memory_device());
+  const solvers::VectorOps ops(memory_device());
   std::vector<device::Vector> basis;
   for (unsigned j = 0; j < 3; ++j) basis.push_back(make_vector(random_values(length, j)));
   auto w = make_vector(random_values(length, 9)), expected = make_vector(random_values(length, 9));
@@ -61,11 +62,11 @@ TEST(VectorOps, MultiDotAndMultiAxpyAreSeveralOfTheSingleOnes) {
 
 TEST(VectorOps, ResultsAreBitIdenticalForAnyNumberOfThreads) {
   const auto x = make_vector(random_values(length, 1)), y = make_vector(random_values(length, 2));
-  const solvers::VectorOps one(*memory_device(1));
+  const solvers::VectorOps one(memory_device(1));
   auto r1 = make_vector(random_values(length, 3)), s1 = make_vector(random_values(length, 4));
   const double advanced = one.advance(0.3, x, y, r1, s1);
   for (const int num_threads : {2, 3, 7}) {
-    const solvers::VectorOps many(*memory_device(num_threads));
+    const solvers::VectorOps many(device::make_device("host", num_threads));
     auto r = make_vector(random_values(length, 3)), s = make_vector(random_values(length, 4));
     EXPECT_EQ(many.advance(0.3, x, y, r, s), advanced);
     EXPECT_EQ(values(r), values(r1));
@@ -74,28 +75,41 @@ TEST(VectorOps, ResultsAreBitIdenticalForAnyNumberOfThreads) {
   }
 }
 
+TEST(VectorOps, RunOnTheThreadsOfTheirDevice) {
+  const auto count_threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+  };
+  const auto device = device::make_device("host", 3);
+  const auto before = count_threads();
+  const solvers::VectorOps ops(device);
+  const auto x = make_vector(random_values(length, 1));
+  const double squares = ops.dot(x, x);
+  EXPECT_EQ(count_threads(), before);
+  EXPECT_GT(squares, 0);
+}
+
 TEST(VectorOps, SumsAreAccurate) {
-  const solvers::VectorOps ops(*memory_device());
+  const solvers::VectorOps ops(memory_device());
   auto ones = make_vector(std::vector<double>(length, 0.1));
   const double exact = static_cast<double>(length) * (0.1 * 0.1);
   EXPECT_NEAR(ops.dot(ones, ones), exact, 64 * std::numeric_limits<double>::epsilon() * exact);
 }
 
 TEST(VectorOps, EmptyVectorsHaveZeroSums) {
-  const solvers::VectorOps ops(*memory_device());
+  const solvers::VectorOps ops(memory_device());
   auto x = make_vector({});
   EXPECT_EQ(ops.norm(x), 0);
   EXPECT_EQ(ops.first_non_finite(x), -1);
 }
 
 TEST(VectorOps, SizesThatDifferAreAnInternalError) {
-  const solvers::VectorOps ops(*memory_device());
+  const solvers::VectorOps ops(memory_device());
   const auto x = make_vector({1, 2}), y = make_vector({1, 2, 3});
   EXPECT_THROW(ops.dot(x, y), base::InternalError);
 }
 
 TEST(VectorOps, FirstNonFiniteEntryIsFound) {
-  const solvers::VectorOps ops(*memory_device());
+  const solvers::VectorOps ops(memory_device());
   EXPECT_EQ(ops.first_non_finite(make_vector({1, 2, std::numeric_limits<double>::infinity(), NAN})), 2);
 }
 

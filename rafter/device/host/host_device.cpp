@@ -91,11 +91,8 @@ std::shared_ptr<Event> HostDevice::run(std::span<const Task> tasks) {
   return done();
 }
 
-void parallel_for(Device& device, std::int64_t count, const std::function<void(std::int64_t, std::int64_t)>& body) {
-  if (auto* host = dynamic_cast<HostDevice*>(&device); host != nullptr)
-    host->pool().parallel_for(count, body);
-  else if (count > 0)
-    body(0, count);
+void HostDevice::parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body) {
+  pool_.run(count, body);
 }
 
 } // namespace rafter::device

@@ -20,7 +20,7 @@ public:
   std::shared_ptr<Buffer> wrap(void* host, std::size_t bytes) override;
   std::shared_ptr<const Program> compile(const std::string& source, const CompileOptions& options = {}) override;
   std::shared_ptr<Event> run(std::span<const Task> tasks) override;
-  ThreadPool& pool() { return pool_; }
+  void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body) override;
 
 private:
   ProgramCache cache_;

@@ -123,13 +123,4 @@ void ThreadPool::run(std::int64_t count, const std::function<void(std::int64_t)>
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-void ThreadPool::parallel_for(std::int64_t count, const std::function<void(std::int64_t, std::int64_t)>& body) {
-  constexpr std::int64_t lanes = 8; // a cache line of doubles: no two threads write the same one
-  const std::int64_t parts = num_threads();
-  const std::int64_t length = (count + parts * lanes - 1) / (parts * lanes) * lanes;
-  if (count <= 0) return;
-  run((count + length - 1) / length,
-      [&body, length, count](std::int64_t part) { body(part * length, std::min(count, (part + 1) * length)); });
-}
-
 } // namespace rafter::device

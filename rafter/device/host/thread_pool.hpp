@@ -30,10 +30,6 @@ public:
   /// from several threads take turns; a call from inside a body runs on the thread that makes it.
   void run(std::int64_t count, const std::function<void(std::int64_t)>& body);
 
-  /// Calls body(begin, end) for contiguous parts of [0, count), one per thread and all but the last a multiple of
-  /// eight, for loops over vectors. Sums over parts depend on the number of threads: add up fixed blocks instead.
-  void parallel_for(std::int64_t count, const std::function<void(std::int64_t, std::int64_t)>& body);
-
 private:
   /// Indices of one thread; others take from them when theirs are done.
   struct alignas(64) Share {
@@ -58,10 +54,5 @@ private:
   alignas(64) std::atomic<std::uint32_t> state_ = 0;      ///< open bit, and how many workers are inside the run
   std::atomic<bool> is_ending_ = false;
 };
-
-class Device;
-
-/// ThreadPool::parallel_for on the threads of a host device; on any other device one part on the calling thread.
-void parallel_for(Device& device, std::int64_t count, const std::function<void(std::int64_t, std::int64_t)>& body);
 
 } // namespace rafter::device
