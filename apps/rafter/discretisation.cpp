@@ -56,15 +56,67 @@ double num_vectors(const solvers::SolverOptions& options) {
                                      1e-9 * mesh::available_memory_bytes()));
 }
 
-/// Boxes tell how many unknowns come, at least, before there is a mesh: degree^dim per cell of the box and component.
-void require_box_fits(const io::Problem& problem) {
-  const auto dim = static_cast<double>(problem.mesh.box->cells.size());
-  double cells = std::pow(2.0, dim * problem.mesh.refine);
-  for (const int n : problem.mesh.box->cells) cells *= n;
+/// Index tables and stored metric terms of `num_cells` cells of one kind.
+double table_bytes(const io::Problem& problem, element::Shape shape, mesh::MapKind map, double num_cells) {
+  constexpr double real_bytes = sizeof(double), bytes_per_run = 8;
+  const int dim = element::dimension(shape);
+  double runs = 0;
+  for (int d = 0; d < dim; ++d) runs += element::num_entities(shape, d);
+  double bytes = num_cells * runs * bytes_per_run * static_cast<double>(problem.fields.size());
+  if (map == mesh::MapKind::affine) return bytes;
+  // Metric terms at every point; half the points of a tensor rule on the other shapes, where rules are smaller.
+  const double points = std::pow(problem.max_degree() + 1, dim) * (element::is_tensor(shape) ? 1.0 : 0.5);
+  return bytes + num_cells * points * real_bytes * dim * (dim + 1) / 2;
+}
+
+/// Part of a cube that a shape takes in its lattice: a cell of degree p brings about p^dim times this many nodes.
+double part_of_cube(element::Shape shape) {
+  switch (shape) {
+  case element::Shape::triangle:
+  case element::Shape::prism:
+    return 1.0 / 2;
+  case element::Shape::pyramid:
+    return 1.0 / 3;
+  case element::Shape::tetrahedron:
+    return 1.0 / 6;
+  default:
+    return 1;
+  }
+}
+
+/// Refuses a problem before its mesh is made, from a sample of its cells: the mesh will have `factor` times as many of
+/// each kind. Boundaries do not count, so that large meshes are estimated from below by little.
+void require_fits(const io::Problem& problem, const mesh::Mesh& sample, double factor) {
+  double cells = 0, cubes = 0, bytes = 0;
+  std::vector<mesh::PlannedCells> planned;
+  for (const auto& block : mesh::make_cell_batches(sample).blocks) {
+    const double count = factor * block.num_cells;
+    cells += count;
+    cubes += count * part_of_cube(block.shape);
+    bytes += table_bytes(problem, block.shape, block.map, count);
+    planned.push_back({block.shape, sample.groups[static_cast<std::size_t>(block.group)].degree, count});
+  }
   double unknowns = 0;
-  for (const auto& field : problem.fields) unknowns += field.num_components() * std::pow(field.degree, dim) * cells;
-  const double needed = sizeof(double) * num_vectors(problem.solver) * unknowns;
-  if (needed > mesh::available_memory_bytes()) refuse_size(problem, unknowns, cells, needed);
+  for (const auto& field : problem.fields)
+    unknowns += field.num_components() * std::pow(field.degree, sample.tdim) * cubes;
+  bytes += sizeof(double) * num_vectors(problem.solver) * unknowns;
+  bytes = std::max(bytes, mesh::estimate_mesh_bytes(cubes, planned)); // while there are no vectors yet
+  if (bytes > mesh::available_memory_bytes()) refuse_size(problem, unknowns, cells, bytes);
+}
+
+/// How many times more cells a mesh has after its refinement.
+double refinement_factor(const io::Problem& problem, int dim) { return std::ldexp(1.0, dim * problem.mesh.refine); }
+
+/// The corner of the box stands for all of it.
+void require_box_fits(const io::Problem& problem) {
+  constexpr int sample_cells = 4; // per direction; a mixed box has as many layers
+  auto sample = *problem.mesh.box;
+  double factor = refinement_factor(problem, static_cast<int>(sample.cells.size()));
+  for (int& n : sample.cells) {
+    factor *= static_cast<double>(n) / std::min(n, sample_cells);
+    n = std::min(n, sample_cells);
+  }
+  require_fits(problem, mesh::make_box(sample), factor);
 }
 
 } // namespace
@@ -75,6 +127,7 @@ std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem) {
   auto result = source.box ? mesh::make_box(*source.box) : mesh::read_mesh(source.file);
   if (source.refine > 0) {
     require_valid(result); // in terms of the cells of the file
+    if (!source.box) require_fits(problem, result, refinement_factor(problem, result.tdim));
     result = result.refined(source.refine);
   }
   require_valid(result);
@@ -88,18 +141,8 @@ double count_unknowns(const io::Problem& problem, const mesh::Mesh& mesh) {
 }
 
 double estimate_bytes(const io::Problem& problem, const mesh::Mesh& mesh, const mesh::CellBatches& batches) {
-  constexpr double real_bytes = sizeof(double), bytes_per_run = 8;
-  double bytes = real_bytes * num_vectors(problem.solver) * count_unknowns(problem, mesh);
-  const double points_per_direction = problem.max_degree() + 1;
-  for (const auto& block : batches.blocks) {
-    const int dim = element::dimension(block.shape);
-    double runs = 0;
-    for (int d = 0; d < dim; ++d) runs += element::num_entities(block.shape, d);
-    bytes += block.num_cells * runs * bytes_per_run * static_cast<double>(problem.fields.size());
-    // Metric terms at every point; half the points of a tensor rule on the other shapes, where rules are smaller.
-    const double points = std::pow(points_per_direction, dim) * (element::is_tensor(block.shape) ? 1.0 : 0.5);
-    if (block.map != mesh::MapKind::affine) bytes += block.num_cells * points * real_bytes * dim * (dim + 1) / 2;
-  }
+  double bytes = sizeof(double) * num_vectors(problem.solver) * count_unknowns(problem, mesh);
+  for (const auto& block : batches.blocks) bytes += table_bytes(problem, block.shape, block.map, block.num_cells);
   return bytes;
 }
 

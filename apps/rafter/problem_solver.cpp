@@ -157,9 +157,6 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
   options_.plan = options.plan;
   options_.shared_device = op::device_of(options_);
   options_.quadrature = quadrature_options(problem);
-  machine_ = machine::load_or_probe();
-  options_.balance = balance_of(machine_, options_.shared_device->num_threads());
-
   phases.start("mesh");
   mesh_ = make_mesh(problem);
   tell(fmt::format("mesh: {} cells", mesh_->num_cells()));
@@ -167,6 +164,10 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
   phases.start("spaces");
   system_ = make_system(problem, mesh_, plan.lanes);
   tell(fmt::format("spaces: {} unknowns", system_.size()));
+
+  phases.stop();
+  machine_ = machine::load_or_probe(); // takes seconds the first time: after all that may be refused
+  options_.balance = balance_of(machine_, options_.shared_device->num_threads());
 
   phases.start("kernels");
   forms_ = std::make_unique<ProblemForms>(problem, *mesh_,

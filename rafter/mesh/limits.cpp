@@ -65,12 +65,17 @@ double available_memory_bytes() {
   return bytes;
 }
 
+double estimate_mesh_bytes(double num_vertices, std::span<const PlannedCells> cells) {
+  double bytes = 24 * num_vertices;
+  for (const auto& planned : cells) bytes += planned.count * bytes_per_cell(planned);
+  return bytes;
+}
+
 void require_mesh_fits(const std::string& what, double num_vertices, std::span<const PlannedCells> cells) {
   constexpr double limit = std::numeric_limits<std::int32_t>::max();
-  double bytes = 24 * num_vertices, count = 0, entities = num_vertices, nodes = num_vertices;
+  double count = 0, entities = num_vertices, nodes = num_vertices;
   for (const auto& planned : cells) {
     count += planned.count;
-    bytes += planned.count * bytes_per_cell(planned);
     if (planned.degree > 1) nodes += planned.count * num_nodes(planned.shape, planned.degree);
     const int dim = element::dimension(planned.shape);
     if (dim > 1) entities = std::max(entities, planned.count * element::num_facets(planned.shape));
@@ -79,6 +84,7 @@ void require_mesh_fits(const std::string& what, double num_vertices, std::span<c
     throw base::InputError(fmt::format("{} would have {:.4g} cells, {:.4g} vertices and {:.4g} geometry nodes; local "
                                        "numbers have 32 bits: at most {:.4g} cells, cell facets and nodes",
                                        what, count, num_vertices, nodes, limit));
+  const double bytes = estimate_mesh_bytes(num_vertices, cells);
   const double memory = available_memory_bytes();
   if (bytes > memory)
     throw base::InputError(

@@ -7,6 +7,7 @@ usage: command_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 import json
 import os
 import re
+import resource
 import signal
 import stat
 import subprocess
@@ -112,6 +113,38 @@ class CommandLine(CommandTest):
         result = subprocess.run([RAFTER, "solve", self.write(POISSON)], cwd=self.directory.name, capture_output=True,
                                 text=True, check=False, env={**os.environ, "OMPI_COMM_WORLD_SIZE": "4"})
         self.assert_refused(result, "4 processes", code=ENVIRONMENT)
+
+
+class LargeProblems(CommandTest):
+    """Refused from an estimate: with little address space to allocate in, they fail in no other way."""
+
+    def refused_in_little_memory(self, text, *arguments):
+        limit = 1 << 30
+        result = subprocess.run([RAFTER, "solve", self.write(text), "--threads", "1", *arguments], cwd=self.directory.name, capture_output=True,
+                                text=True, timeout=60, check=False,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assert_refused(result)
+        return result.stderr
+
+    def test_box_with_many_cells_and_a_high_degree(self):
+        text = self.changed('cells = [3, 3], shape = "quadrilateral"', "cells = [1000, 1000, 1000]")
+        message = self.refused_in_little_memory(text, "--set", "fields.u.degree=12")
+        self.assertIn("1.728e+12 unknowns on 1e+09 cells", message)
+        self.assertIn("GB of memory", message)
+
+    def test_box_refined_beyond_32_bits(self):
+        self.assertIn("2147483647", self.refused_in_little_memory(POISSON.replace("cells = [3, 3]", "cells = [100, 100]"), "--set", "mesh.refine=10"))
+        text = self.changed('cells = [3, 3], shape = "quadrilateral"', "cells = [4000, 4000, 4000]")
+        self.assertIn("6.4e+10 cells", self.refused_in_little_memory(text))
+
+    def test_mesh_file_that_is_refined_too_often(self):
+        text = self.changed('box = { cells = [3, 3], shape = "quadrilateral" }',
+                            f'file = "{os.path.join(SOURCE, "examples/meshes/beam-hex.mesh")}"\nrefine = 8')
+        message = self.refused_in_little_memory(text, "--set", "fields.u.degree=12")
+        self.assertIn("2.319e+11 unknowns on 1.342e+08 cells", message)
+
+    def test_refinements_out_of_range(self):
+        self.assertIn("from 0 to 10", self.refused_in_little_memory(POISSON, "--set", "mesh.refine=30"))
 
 
 class LargeKernels(CommandTest):
