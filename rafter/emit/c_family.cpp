@@ -176,6 +176,26 @@ private:
     }
     }
   }
+  /// Lane `l_` of an integer vector, from its definition: entries of index tables are loaded one by one, which is
+  /// cheaper than taking a vector apart.
+  std::string integer_of_lane(const NodePtr& node) {
+    if (!node->has_lane) return integer(node, 3);
+    switch (node->kind) {
+    case Kind::lane:
+      return "l_";
+    case Kind::variable:
+      return integer_of_lane(integer_definitions_.at(node->name));
+    case Kind::iload:
+      return fmt::format("(long){}[{}]", node->name, integer_of_lane(node->operands[0]));
+    case Kind::imin: {
+      const std::string a = integer_of_lane(node->operands[0]), b = integer_of_lane(node->operands[1]);
+      return fmt::format("({0} < {1} ? {0} : {1})", a, b);
+    }
+    default:
+      return fmt::format("({} {} {})", integer_of_lane(node->operands[0]), infix(node->kind),
+                         integer_of_lane(node->operands[1]));
+    }
+  }
   /// y when the index is y * lanes + lane.
   std::optional<std::string> whole(const NodePtr& index) {
     if (index->kind == Kind::lane) return "0";
@@ -308,6 +328,7 @@ private:
       loop(*node, depth, text);
       break;
     case Kind::ilet:
+      if (node->operands[0]->has_lane) integer_definitions_[node->name] = node->operands[0];
       text += node->operands[0]->has_lane
                   ? fmt::format("{}const ivec {} = {};\n", indent, node->name, integer_vector(node->operands[0]))
                   : fmt::format("{}const long {} = {};\n", indent, node->name, integer(node->operands[0]));
@@ -372,14 +393,14 @@ private:
       if (const auto x = contiguous(index))
         return fmt::format("*(uvec*)({} + {}) {} {};\n", node.name, *x, sign, value);
     }
-    return fmt::format(
-        "{{ const vec v_ = {}; const ivec i_ = {}; for (int l_ = 0; l_ < {}; ++l_) {}[i_[l_]] {} v_[l_]; }}\n", value,
-        integer_vector(index), is_partial ? "(int)" + integer(node.operands[2], 3) : "LANES", node.name, sign);
+    return fmt::format("{{ const vec v_ = {}; for (long l_ = 0; l_ < {}; ++l_) {}[{}] {} v_[l_]; }}\n", value,
+                       is_partial ? integer(node.operands[2], 3) : "LANES", node.name, integer_of_lane(index), sign);
   }
 
   const schedule::LoopProgram& program_;
   const Spelling& spelling_;
   std::set<std::string> vectors_;
+  std::map<std::string, NodePtr> integer_definitions_; ///< of variables with a value per lane
   std::map<std::string, std::string> helpers_;
   std::map<double, std::size_t> literal_numbers_;
   std::vector<double> literals_;

@@ -36,7 +36,7 @@ struct Piece {
   std::vector<std::unique_ptr<SpaceTables>> spaces;
   std::vector<Reals> matrices;
   Reals map, nodes, cell_coefficients, stored_point, stored_cell, reference_normal, points, weights, integral;
-  Integers num_active, field_offsets;
+  Integers num_active;
 };
 
 template <class T, class Source>
@@ -152,28 +152,34 @@ private:
     pieces_.push_back(std::move(piece));
   }
 
-  /// Tables of the i-th field of a piece.
+  /// Tables of the i-th field of a piece as numbers of the system: every start is moved by the field's offset.
   std::unique_ptr<SpaceTables> make_tables(const BuiltPiece& piece, std::size_t i) const {
+    const auto offset = static_cast<std::int32_t>(system_.offset(piece.fields[i]));
+    const auto moved = [&](const auto& starts) {
+      base::AlignedVector<std::int32_t> result(starts.begin(), starts.end());
+      for (auto& start : result) start += offset;
+      return Integers(device_, std::move(result));
+    };
     auto tables = std::make_unique<SpaceTables>();
     if (piece.block < 0) {
       const auto& dofs = *piece.facet_dofs[i];
-      tables->run_starts = to_array<std::int32_t>(device_, dofs.run_starts);
+      tables->run_starts = moved(dofs.run_starts);
       tables->run_permutations = to_array<std::int32_t>(device_, dofs.run_permutations);
       tables->permutations = to_array<std::int32_t>(device_, dofs.layout.permutations);
-      tables->interior_starts = to_array<std::int32_t>(device_, dofs.interior_starts);
+      tables->interior_starts = moved(dofs.interior_starts);
       tables->interior_strides = to_array<std::int32_t>(device_, dofs.interior_strides);
       return tables;
     }
     const auto& dofs = system_.spaces[piece.fields[i]]->block(piece.block);
-    tables->run_starts = to_array<std::int32_t>(device_, dofs.run_starts);
+    tables->run_starts = moved(dofs.run_starts);
     tables->run_permutations = to_array<std::int32_t>(device_, dofs.run_permutations);
     tables->permutations = to_array<std::int32_t>(device_, dofs.layout.permutations);
-    tables->interior_starts = to_array<std::int32_t>(device_, dofs.interior_starts);
+    tables->interior_starts = moved(dofs.interior_starts);
     // what is added to later: the touched range without the interior run, which is stored
     base::AlignedVector<std::int32_t> shared(dofs.first_touch.begin(), dofs.first_touch.end());
     if (!dofs.layout.interior_dofs.empty())
       for (std::size_t b = 0; b < dofs.interior_starts.size(); ++b) shared[2 * b + 1] = dofs.interior_starts[b];
-    tables->first_touch = Integers(device_, std::move(shared));
+    tables->first_touch = moved(shared);
     tables->is_regular = to_array<std::int32_t>(device_, dofs.is_regular);
     return tables;
   }
@@ -200,21 +206,7 @@ private:
     piece.weights = to_array<double>(device_, program.weights);
     if (cells.local_facet >= 0)
       piece.reference_normal = to_array<double>(device_, element::reference_normal(cells.shape, cells.local_facet));
-    piece.field_offsets = Integers(device_, offsets(program));
     piece.matrices = dense_tables(program);
-  }
-  base::AlignedVector<std::int32_t> offsets(const kernel::TensorProgram& program) const {
-    base::AlignedVector<std::int32_t> result;
-    const auto append = [&](const kernel::FieldUse& use, const std::vector<kernel::FieldUse>& all,
-                            const std::vector<std::size_t>& fields) {
-      for (std::size_t i = 0; i < all.size(); ++i)
-        if (all[i].kind == use.kind && all[i].index == use.index)
-          result.push_back(static_cast<std::int32_t>(system_.offset(fields[i])));
-    };
-    for (const auto& use : program.inputs) append(use, built_->inputs, built_->input_fields);
-    for (const auto& use : program.outputs) append(use, built_->outputs, built_->output_fields);
-    if (result.empty()) result.push_back(0);
-    return result;
   }
   std::vector<Reals> dense_tables(const kernel::TensorProgram& program) const {
     std::vector<Reals> result;
@@ -280,8 +272,6 @@ private:
       return vector(index == 0 ? trial : fields).device_read();
     case Role::output_vector:
       return output(y).device_write();
-    case Role::field_offsets:
-      return piece.field_offsets.device_read();
     case Role::run_starts:
       return piece.spaces[index]->run_starts.device_read();
     case Role::run_permutations:

@@ -13,11 +13,9 @@ public:
   /// `touch`(to, vector index, work entry, active): moves one number.
   using Touch = std::function<void(Statements& to, NodePtr index, NodePtr entry, NodePtr active, bool is_interior)>;
 
-  FieldAccess(Context& context, int space, int offset_index, int components, const Placement& placement, Touch touch)
+  FieldAccess(Context& context, int space, int components, const Placement& placement, Touch touch)
       : context_(context), layout_(*context.input.spaces[static_cast<std::size_t>(space)]), space_(space),
-        components_(components), placement_(placement), touch_(std::move(touch)) {
-    offset_ = iload(context_.global(Role::field_offsets, 0, Type::integer), integer(offset_index));
-  }
+        components_(components), placement_(placement), touch_(std::move(touch)) {}
 
   void runs(Statements& to) {
     if (layout_.num_runs == 0) return;
@@ -65,8 +63,7 @@ private:
       Statements per_run, per_dof;
       const NodePtr entry = context_.lane_entry(
           iadd(imul(context_.batch(), integer(layout_.num_runs)), iadd(integer(first), variable(r))));
-      const NodePtr start =
-          context_.define_integer(per_run, "s", iadd(iload(buffer(Role::run_starts), entry), offset_));
+      const NodePtr start = context_.define_integer(per_run, "s", iload(buffer(Role::run_starts), entry));
       NodePtr position = variable(k);
       if (is_permuted) {
         const NodePtr table = context_.define_integer(per_run, "m", iload(buffer(Role::run_permutations), entry));
@@ -98,15 +95,13 @@ private:
     to.push_back(loop(i, integer(static_cast<std::int64_t>(layout_.interior_dofs.size())), block(body)));
   }
   void full_interior(Statements& to) {
-    const NodePtr start =
-        context_.define_integer(to, "s", iadd(iload(buffer(Role::interior_starts), context_.batch()), offset_));
+    const NodePtr start = context_.define_integer(to, "s", iload(buffer(Role::interior_starts), context_.batch()));
     each_interior(to, nullptr, [&](const NodePtr& number) {
       return iadd(iadd(start, imul(number, integer(context_.plan.lanes))), context_.cell_lane());
     });
   }
   void partial_interior(Statements& to) {
-    const NodePtr start =
-        context_.define_integer(to, "s", iadd(iload(buffer(Role::interior_starts), context_.batch()), offset_));
+    const NodePtr start = context_.define_integer(to, "s", iload(buffer(Role::interior_starts), context_.batch()));
     const NodePtr active = context_.define_integer(to, "n", context_.num_active());
     // padded lanes read what the last active one reads
     const NodePtr cell = context_.define_integer(to, "l", imin(context_.cell_lane(), isub(active, integer(1))));
@@ -115,7 +110,7 @@ private:
   }
   void facet_interior(Statements& to) {
     const NodePtr entry = context_.lane_entry(context_.batch());
-    const NodePtr start = context_.define_integer(to, "s", iadd(iload(buffer(Role::interior_starts), entry), offset_));
+    const NodePtr start = context_.define_integer(to, "s", iload(buffer(Role::interior_starts), entry));
     const NodePtr stride = context_.define_integer(to, "t", iload(buffer(Role::interior_strides), entry));
     each_interior(to, context_.is_simd ? context_.num_active() : nullptr,
                   [&](const NodePtr& number) { return iadd(start, imul(number, stride)); });
@@ -125,7 +120,6 @@ private:
   const space::ElementLayout& layout_;
   int space_, components_;
   const Placement& placement_;
-  NodePtr offset_;
   Touch touch_;
 };
 
@@ -141,14 +135,13 @@ Placement Placement::dense(int num_dofs) {
 namespace {
 
 /// Zeroes the shared entries that this batch is the first to touch.
-Statements clear_first_touched(Context& context, int space, int offset_index, const std::string& vector) {
+Statements clear_first_touched(Context& context, int space, const std::string& vector) {
   const std::string touch = context.global(Role::first_touch, space, Type::integer);
   const auto bound = [&](int which) { return iload(touch, iadd(imul(context.batch(), integer(2)), integer(which))); };
-  const NodePtr offset = iload(context.global(Role::field_offsets, 0, Type::integer), integer(offset_index));
   Statements clearing;
   const NodePtr first = context.define_integer(clearing, "z", bound(0));
   const std::string z = context.fresh("z");
-  clearing.push_back(loop(z, isub(bound(1), first), store(vector, iadd(iadd(first, variable(z)), offset), number(0))));
+  clearing.push_back(loop(z, isub(bound(1), first), store(vector, iadd(first, variable(z)), number(0))));
   if (context.is_simd) return clearing;
   // the loop over cells is outside: only its first turn clears
   return {branch(ieq(context.cell_lane(), integer(0)), block(clearing), block({}))};
@@ -160,8 +153,7 @@ void gather(Context& context, int field, const std::string& target, const Placem
   const auto& use = context.program.inputs[static_cast<std::size_t>(field)];
   const std::string vector =
       context.global(Role::input_vector, context.input.input_vectors[static_cast<std::size_t>(field)]);
-  FieldAccess access(context, context.input.input_spaces[static_cast<std::size_t>(field)], field, use.components,
-                     placement,
+  FieldAccess access(context, context.input.input_spaces[static_cast<std::size_t>(field)], use.components, placement,
                      [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr&, bool) {
                        body.push_back(store(target, context.work_entry(entry), load(vector, index)));
                      });
@@ -172,7 +164,6 @@ void gather(Context& context, int field, const std::string& target, const Placem
 void scatter(Context& context, int field, const std::string& source, const Placement& placement, Statements& to) {
   const auto& use = context.program.outputs[static_cast<std::size_t>(field)];
   const int space = context.input.output_spaces[static_cast<std::size_t>(field)];
-  const int offset_index = static_cast<int>(context.program.inputs.size()) + field;
   const std::string vector = context.global(Role::output_vector, 0, Type::real, true);
   bool stores_interior = false;
   const auto touch = [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr& active,
@@ -181,14 +172,14 @@ void scatter(Context& context, int field, const std::string& source, const Place
     body.push_back(is_interior && stores_interior ? store(vector, index, value, active)
                                                   : add(vector, index, value, active));
   };
-  FieldAccess access(context, space, offset_index, use.components, placement, touch);
+  FieldAccess access(context, space, use.components, placement, touch);
   if (context.input.is_facet) {
     access.runs(to);
     access.interior(to);
     return;
   }
   const NodePtr is_overwriting = ieq(iload(context.global(Role::mode, 0, Type::integer), integer(0)), integer(0));
-  to.push_back(branch(is_overwriting, block(clear_first_touched(context, space, offset_index, vector)), block({})));
+  to.push_back(branch(is_overwriting, block(clear_first_touched(context, space, vector)), block({})));
   access.runs(to);
   if (!access.has_interior()) return;
   Statements storing, adding;

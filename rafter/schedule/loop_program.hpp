@@ -90,7 +90,6 @@ enum class Role : std::uint8_t {
   parameters,
   input_vector,
   output_vector,
-  field_offsets,
   run_starts,
   run_permutations,
   permutations,

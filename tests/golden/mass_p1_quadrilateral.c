@@ -24,20 +24,19 @@ void kernel(void* const* arguments, long begin, long end)
   vec u0_dofs[4];
   vec u0_partial[4];
   const double* restrict input_vector_0 = arguments[0];
-  const int* restrict field_offsets_0 = arguments[1];
-  const int* restrict run_starts_0 = arguments[2];
-  const int* restrict run_permutations_0 = arguments[3];
-  const int* restrict permutations_0 = arguments[4];
-  const int* restrict num_active_0 = arguments[5];
-  const int* restrict is_regular_0 = arguments[6];
-  const double* restrict stored_cell_0 = arguments[7];
-  double* restrict output_vector_0 = arguments[8];
-  const int* restrict mode_0 = arguments[9];
-  const int* restrict first_touch_0 = arguments[10];
+  const int* restrict run_starts_0 = arguments[1];
+  const int* restrict run_permutations_0 = arguments[2];
+  const int* restrict permutations_0 = arguments[3];
+  const int* restrict num_active_0 = arguments[4];
+  const int* restrict is_regular_0 = arguments[5];
+  const double* restrict stored_cell_0 = arguments[6];
+  double* restrict output_vector_0 = arguments[7];
+  const int* restrict mode_0 = arguments[8];
+  const int* restrict first_touch_0 = arguments[9];
   for (long batch = begin; batch < end; ++batch) {
   if ((long)is_regular_0[batch]) {
    for (long r1 = 0; r1 < 4; ++r1) {
-    const ivec s3 = (((const ivec*)run_starts_0)[batch*4+r1] + (int)((long)field_offsets_0[0]));
+    const ivec s3 = ((const ivec*)run_starts_0)[batch*4+r1];
     for (long k2 = 0; k2 < 1; ++k2) {
      const long d4 = (long)run_dofs0[r1+k2];
      u0_dofs[d4] = gather(input_vector_0, (s3 + (int)k2));
@@ -45,7 +44,7 @@ void kernel(void* const* arguments, long begin, long end)
    }
   } else {
    for (long r5 = 0; r5 < 4; ++r5) {
-    const ivec s7 = (((const ivec*)run_starts_0)[batch*4+r5] + (int)((long)field_offsets_0[0]));
+    const ivec s7 = ((const ivec*)run_starts_0)[batch*4+r5];
     const ivec m8 = ((const ivec*)run_permutations_0)[batch*4+r5];
     for (long k6 = 0; k6 < 1; ++k6) {
      const ivec p9 = gather_i(permutations_0, (m8 + (int)k6));
@@ -100,26 +99,26 @@ void kernel(void* const* arguments, long begin, long end)
   if ((long)mode_0[0]==0) {
    const long z30 = (long)first_touch_0[batch*2];
    for (long z31 = 0; z31 < (long)first_touch_0[batch*2+1]-z30; ++z31) {
-    output_vector_0[z30+z31+(long)field_offsets_0[1]] = 0.0;
+    output_vector_0[z30+z31] = 0.0;
    }
   } else {
   }
   if ((long)is_regular_0[batch]) {
    for (long r32 = 0; r32 < 4; ++r32) {
-    const ivec s34 = (((const ivec*)run_starts_0)[batch*4+r32] + (int)((long)field_offsets_0[1]));
+    const ivec s34 = ((const ivec*)run_starts_0)[batch*4+r32];
     for (long k33 = 0; k33 < 1; ++k33) {
      const long d35 = (long)run_dofs0[r32+k33];
-     { const vec v_ = u0_dofs[d35]; const ivec i_ = (s34 + (int)k33); for (int l_ = 0; l_ < LANES; ++l_) output_vector_0[i_[l_]] += v_[l_]; }
+     { const vec v_ = u0_dofs[d35]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)run_starts_0[(((batch*4+r32)*8) + l_)] + k33)] += v_[l_]; }
     }
    }
   } else {
    for (long r36 = 0; r36 < 4; ++r36) {
-    const ivec s38 = (((const ivec*)run_starts_0)[batch*4+r36] + (int)((long)field_offsets_0[1]));
+    const ivec s38 = ((const ivec*)run_starts_0)[batch*4+r36];
     const ivec m39 = ((const ivec*)run_permutations_0)[batch*4+r36];
     for (long k37 = 0; k37 < 1; ++k37) {
      const ivec p40 = gather_i(permutations_0, (m39 + (int)k37));
      const long d41 = (long)run_dofs0[r36+k37];
-     { const vec v_ = u0_dofs[d41]; const ivec i_ = (s38 + p40); for (int l_ = 0; l_ < (int)(long)num_active_0[batch]; ++l_) output_vector_0[i_[l_]] += v_[l_]; }
+     { const vec v_ = u0_dofs[d41]; for (long l_ = 0; l_ < (long)num_active_0[batch]; ++l_) output_vector_0[((long)run_starts_0[(((batch*4+r36)*8) + l_)] + (long)permutations_0[((long)run_permutations_0[(((batch*4+r36)*8) + l_)] + k37)])] += v_[l_]; }
     }
    }
   }
