@@ -43,12 +43,15 @@ std::string levels_text(const machine::Machine& machine) {
 } // namespace
 
 int run_machine(const MachineOptions& options) {
-  const auto machine = options.is_fresh ? machine::probe() : machine::load_or_probe();
+  const auto machine = machine::load_or_probe({.is_fresh = options.is_fresh});
   if (options.is_json) {
     fmt::print("{}\n", base::trimmed(machine::to_json(machine)));
     return exit_done;
   }
   fmt::print("{} ({}), {} cores\n", machine.model, machine.vendor, machine.cores);
+  fmt::print("measured {}, {} (typical runs reached {:.0f} % of the best, threads ran {:.0f} % of the time)\n",
+             machine.measured_at, machine.is_quiet() ? "quiet" : "BUSY: figures may be too low",
+             100 * machine.steadiness, 100 * machine.cpu_share);
   fmt::print("instruction sets: {}\n\n", base::join(machine.instruction_sets, " "));
   fmt::print("{}\n{}", peaks_text(machine), levels_text(machine));
   return exit_done;

@@ -48,7 +48,9 @@ std::string to_json(const Machine& machine) {
                     {"levels", machine.levels},
                     {"measured_at", machine.measured_at},
                     {"measured_with", machine.measured_with},
-                    {"streamed_bytes", machine.streamed_bytes}};
+                    {"streamed_bytes", machine.streamed_bytes},
+                    {"steadiness", machine.steadiness},
+                    {"cpu_share", machine.cpu_share}};
   return object.dump(2) + "\n";
 }
 
@@ -65,6 +67,8 @@ Machine from_json(const std::string& text) {
     machine.measured_at = object.at("measured_at").get<std::string>();
     machine.measured_with = object.at("measured_with").get<std::string>();
     machine.streamed_bytes = object.at("streamed_bytes").get<std::int64_t>();
+    machine.steadiness = object.at("steadiness").get<double>();
+    machine.cpu_share = object.at("cpu_share").get<double>();
   } catch (const json::exception& error) {
     throw base::InputError(std::string("machine record: ") + error.what());
   }

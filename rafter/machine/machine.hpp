@@ -41,7 +41,14 @@ struct Machine {
   std::string measured_at;                   ///< UTC, "2024-02-29T12:00:00Z"
   std::string measured_with;                 ///< versions of Rafter and of the compiler
   std::int64_t streamed_bytes = 0;           ///< block that stood for the memory; caches near that size flatter it
+  /// How little the measurement was disturbed by others, 1: not at all. Rate of the middle run over that of the best,
+  /// median over all figures; and time on the processor over time that passed on the cores in use.
+  double steadiness = 1, cpu_share = 1;
   bool operator==(const Machine&) const = default;
+
+  /// The measurement had the machine to itself: both shares reach `least`.
+  bool is_quiet(double least = quiet_share) const { return steadiness >= least && cpu_share >= least; }
+  static constexpr double quiet_share = 0.8;
 
   /// Largest rate of fused multiply-adds over all widths, flop/s.
   double peak_flops(int num_cores) const;
@@ -62,13 +69,16 @@ struct ProbeOptions {
   std::int64_t memory_bytes = 0; ///< of the block that is streamed from memory; 0: three times the last cache, but at
                                  ///< most 1 GiB and an eighth of what is free
   bool is_fresh = false;         ///< load_or_probe measures even when a record is kept, and replaces it
+  double least_quiet = Machine::quiet_share; ///< of a measurement that is kept
+  double busy_record_seconds = 600;          ///< how long a measurement below that serves the next runs
 };
 
 /// Measures this machine with kernels compiled for it. Throws EnvironmentError without a compiler.
 Machine probe(const ProbeOptions& options = {});
 
 /// The record kept from an earlier probe of this processor with as many cores, else a new one, which is kept. A damaged
-/// record is measured again.
+/// record is measured again. A measurement on a busy machine gives a warning; it serves for some minutes only, so that
+/// the next runs need not wait for another one as busy, and never replaces one on a quiet machine.
 Machine load_or_probe(const ProbeOptions& options = {});
 
 } // namespace rafter::machine

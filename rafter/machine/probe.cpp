@@ -2,8 +2,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
+#include <filesystem>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <limits>
+#include <optional>
 #include <rafter/base/error.hpp>
 #include <rafter/base/hash.hpp>
 #include <rafter/base/log.hpp>
@@ -24,6 +28,19 @@ using device::Vector;
 
 /// The compiler must leave the loops as they are written: scalar stays scalar.
 const device::CompileOptions as_written{.flags = {"-fno-tree-vectorize", "-fno-tree-slp-vectorize"}};
+
+/// Time that all threads of this process spent on processors.
+double cpu_seconds_now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -71,6 +88,8 @@ public:
   }
 
   int cores() const { return cores_; }
+  double steadiness() const { return median(steadiness_); }
+  double cpu_share() const { return std::min(1.0, cpu_seconds_ / core_seconds_); }
   std::size_t block_bytes() const { return block_bytes_; }
 
 private:
@@ -142,16 +161,20 @@ private:
                    int num_tasks, double work, double seconds) {
     const double shortest = std::min(2e-3, seconds / 4);
     double best = 0, spent = 0;
-    int num_long = 0;
-    for (repeats = 1; spent < seconds || num_long < 2;) {
+    std::vector<double> rates; // of runs that are long enough
+    for (repeats = 1; spent < seconds || rates.size() < 2;) {
+      const double cpu_start = cpu_seconds_now();
       const double last = run(kernel, arguments, num_tasks);
       spent += last;
       best = std::max(best, repeats * work / last);
-      if (last >= shortest)
-        ++num_long;
-      else
+      if (last >= shortest) {
+        rates.push_back(repeats * work / last);
+        cpu_seconds_ += std::min(cpu_seconds_now() - cpu_start, num_tasks * last); // idle threads may spin
+        core_seconds_ += num_tasks * last;
+      } else
         repeats = std::ceil(repeats * std::clamp(1.2 * shortest / std::max(last, 1e-9), 2.0, 1000.0));
     }
+    steadiness_.push_back(median(rates) / best);
     return best;
   }
 
@@ -164,6 +187,8 @@ private:
   Vector block_;
   std::vector<std::shared_ptr<const device::Program>> programs_;
   double seconds_per_run_ = 0, memory_seconds_per_run_ = 0;
+  std::vector<double> steadiness_; ///< of every figure
+  double cpu_seconds_ = 0, core_seconds_ = 0;
 };
 
 std::filesystem::path record_file(const device::CacheDirectory& directory, int cores) {
@@ -171,6 +196,23 @@ std::filesystem::path record_file(const device::CacheDirectory& directory, int c
   const std::vector<std::string> parts{RAFTER_VERSION, cpu.vendor, cpu.model, base::join(cpu.instruction_sets, " "),
                                        std::to_string(cores)};
   return directory.path() / ("machine-" + base::content_hash(base::join(parts, "\n")) + ".json");
+}
+
+/// The record in a file; nothing when there is none, or a damaged one, or one of another number of cores.
+std::optional<Machine> read_record(const std::filesystem::path& file, int cores) {
+  try {
+    if (Machine machine = from_json(device::read_bytes(file)); machine.cores == cores) return machine;
+  } catch (const base::Error&) {
+    // Measured again.
+  }
+  return std::nullopt;
+}
+
+double age_seconds(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto written = std::filesystem::last_write_time(file, error);
+  if (error) return std::numeric_limits<double>::max();
+  return std::chrono::duration<double>(std::filesystem::file_time_type::clock::now() - written).count();
 }
 
 } // namespace
@@ -188,6 +230,8 @@ Machine probe(const ProbeOptions& options) {
       "{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
   machine.measured_with = std::string("rafter " RAFTER_VERSION ", ") + device::find_compiler().version;
   machine.streamed_bytes = static_cast<std::int64_t>(probe.block_bytes());
+  machine.steadiness = probe.steadiness();
+  machine.cpu_share = probe.cpu_share();
   return machine;
 }
 
@@ -195,13 +239,20 @@ Machine load_or_probe(const ProbeOptions& options) {
   const int cores = options.cores > 0 ? options.cores : device::num_available_cores();
   const device::CacheDirectory directory;
   const std::filesystem::path file = record_file(directory, cores);
-  try {
-    if (!options.is_fresh)
-      if (Machine machine = from_json(device::read_bytes(file)); machine.cores == cores) return machine;
-  } catch (const base::Error&) {
-    // No record, or a damaged one: measured again below.
-  }
+  const auto kept = read_record(file, cores);
+  const bool is_kept_quiet = kept && kept->is_quiet(options.least_quiet);
+  if (kept && !options.is_fresh && (is_kept_quiet || age_seconds(file) < options.busy_record_seconds)) return *kept;
+
   const Machine machine = probe(options);
+  const bool is_quiet = machine.is_quiet(options.least_quiet);
+  if (!is_quiet)
+    base::warn_once(fmt::format("this machine was busy while its ceilings were measured (typical runs reached {:.0f} % "
+                                "of the best ones, threads "
+                                "ran {:.0f} % of the time): they may be too low, and shares of them too high; they are "
+                                "measured again after {:.0f} "
+                                "minutes, or by `rafter machine --fresh`",
+                                100 * machine.steadiness, 100 * machine.cpu_share, options.busy_record_seconds / 60));
+  if (!is_quiet && is_kept_quiet) return machine;
   try {
     device::write_atomically(file, to_json(machine));
   } catch (const base::EnvironmentError& error) {

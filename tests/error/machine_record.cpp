@@ -27,12 +27,29 @@ machine::Machine small() {
 TEST(MachineRecordErrors, EveryMissingKeyIsNamed) {
   const std::string good = machine::to_json(small());
   ASSERT_EQ(message(good), "accepted");
-  for (const std::string key : {"model",         "vendor",    "cores",       "instruction_sets",
-                                "peaks",         "levels",    "fma",         "add",
-                                "mul",           "bits",      "name",        "bytes",
-                                "read",          "triad",     "copy",        "streaming_copy",
-                                "one_core",      "all_cores", "measured_at", "measured_with",
-                                "streamed_bytes"}) {
+  for (const std::string key : {"model",
+                                "vendor",
+                                "cores",
+                                "instruction_sets",
+                                "peaks",
+                                "levels",
+                                "fma",
+                                "add",
+                                "mul",
+                                "bits",
+                                "name",
+                                "bytes",
+                                "read",
+                                "triad",
+                                "copy",
+                                "streaming_copy",
+                                "one_core",
+                                "all_cores",
+                                "measured_at",
+                                "measured_with",
+                                "streamed_bytes",
+                                "steadiness",
+                                "cpu_share"}) {
     std::string text = good;
     text.replace(text.find("\"" + key + "\""), key.size() + 2, "\"other\"");
     EXPECT_NE(message(text).find("'" + key + "'"), std::string::npos) << key << ": " << message(text);

@@ -86,6 +86,8 @@ TEST(MachineRecord, JsonRoundTripIsExact) {
   machine.measured_at = "2024-02-29T12:00:00Z";
   machine.measured_with = "rafter, \"cc\"";
   machine.streamed_bytes = 1LL << 40;
+  machine.steadiness = 1.0 / 3;
+  machine.cpu_share = 0.7;
   EXPECT_EQ(machine::from_json(machine::to_json(machine)), machine);
 }
 
@@ -113,7 +115,8 @@ TEST(MachineRecord, CpuTextOfIntelAndArmIsRead) {
   EXPECT_TRUE(device::parse_cpu("").model.empty());
 }
 
-const machine::ProbeOptions quick{.cores = 2, .seconds = 0.2, .memory_bytes = 1 << 22};
+/// Kept whatever else runs on the machine of the tests.
+const machine::ProbeOptions quick{.cores = 2, .seconds = 0.2, .memory_bytes = 1 << 22, .least_quiet = 0};
 
 TEST(MachineProbe, MeasuresEveryRateOfThisMachine) {
   const Machine machine = machine::probe(quick);
@@ -140,6 +143,10 @@ TEST(MachineProbe, MeasuresEveryRateOfThisMachine) {
   EXPECT_EQ(machine.nearest_level().name, "L1");
   EXPECT_EQ(machine.memory().name, "memory");
   EXPECT_GE(machine.streamed_bytes, quick.memory_bytes);
+  for (const double share : {machine.steadiness, machine.cpu_share}) {
+    EXPECT_GT(share, 0);
+    EXPECT_LE(share, 1);
+  }
   EXPECT_EQ(machine.measured_at.size(), std::string("2024-02-29T12:00:00Z").size());
   EXPECT_NE(machine.measured_with.find(device::find_compiler().version), std::string::npos);
 }
@@ -165,6 +172,51 @@ TEST(MachineProbe, RecordIsKeptAndMeasuredAgainWhenDamaged) {
   const Machine replaced = machine::load_or_probe(fresh);
   EXPECT_NE(replaced, again);
   EXPECT_EQ(machine::load_or_probe(quick), replaced);
+}
+
+TEST(MachineRecord, IsQuietWhenBothSharesAreHigh) {
+  Machine machine = made_up();
+  EXPECT_TRUE(machine.is_quiet());
+  machine.steadiness = 0.5;
+  EXPECT_FALSE(machine.is_quiet());
+  machine.steadiness = 1;
+  machine.cpu_share = 0.5;
+  EXPECT_FALSE(machine.is_quiet());
+}
+
+TEST(MachineProbe, BusyMeasurementsServeForAWhileAndReplaceNoQuietOne) {
+  const test::Folder folder;
+  const test::Environment cache("XDG_CACHE_HOME", folder.path().string());
+  const test::Warnings warnings;
+  machine::ProbeOptions busy = quick;
+  busy.least_quiet = 2; // no measurement reaches it
+  const Machine first = machine::load_or_probe(busy);
+  ASSERT_EQ(warnings.texts.size(), 1U);
+  EXPECT_NE(warnings.texts[0].find("busy"), std::string::npos);
+  EXPECT_EQ(machine::load_or_probe(busy), first);
+  busy.busy_record_seconds = 0;
+  EXPECT_NE(machine::load_or_probe(busy), first); // two measurements differ
+
+  machine::ProbeOptions fresh = quick;
+  fresh.is_fresh = true;
+  Machine quiet = machine::load_or_probe(fresh);
+  EXPECT_EQ(machine::load_or_probe(quick), quiet);
+}
+
+TEST(MachineProbe, AQuietRecordOutlivesABusyMeasurement) {
+  const test::Folder folder;
+  const test::Environment cache("XDG_CACHE_HOME", folder.path().string());
+  machine::ProbeOptions options = quick;
+  Machine kept = machine::load_or_probe(options);
+  kept.steadiness = kept.cpu_share = 3; // above the limit below, which no measurement reaches
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path() / "rafter"))
+    if (entry.path().extension() == ".json") std::ofstream(entry.path()) << machine::to_json(kept);
+  options.least_quiet = 2;
+  EXPECT_EQ(machine::load_or_probe(options), kept);
+  options.is_fresh = true;
+  EXPECT_NE(machine::load_or_probe(options), kept);
+  options.is_fresh = false;
+  EXPECT_EQ(machine::load_or_probe(options), kept);
 }
 
 } // namespace
