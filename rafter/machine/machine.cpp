@@ -2,6 +2,9 @@
 #include <rafter/machine/machine.hpp>
 
 #include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <rafter/base/error.hpp>
 
@@ -9,19 +12,34 @@ namespace rafter::machine {
 
 using nlohmann::json;
 
+namespace {
+
+/// Whole number from 0 to the largest of the type: the JSON library would round and wrap others silently.
+template <class Integer> Integer whole_number(const json& object, const char* key) {
+  const json& value = object.at(key);
+  constexpr auto most = std::numeric_limits<Integer>::max();
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most))
+    return value.get<Integer>();
+  throw base::InputError(fmt::format("machine record: '{}' is {}; accepted is a whole number from 0 to {}", key,
+                                     value.is_number() ? value.dump() : value.type_name(), most));
+}
+
+} // namespace
+
 // Found by the JSON library through argument-dependent look-up.
 void to_json(json& object, const Rate& rate) { object = {{"one_core", rate.one_core}, {"all_cores", rate.all_cores}}; }
 void from_json(const json& object, Rate& rate) {
   for (const auto& [key, value] : {std::pair{"one_core", &rate.one_core}, std::pair{"all_cores", &rate.all_cores}}) {
     *value = object.at(key).get<double>();
-    if (!(*value >= 0)) throw base::InputError("machine record: '" + std::string(key) + "' is negative");
+    if (!(*value > 0)) // what was measured is positive, and times are divided by it
+      throw base::InputError(fmt::format("machine record: '{}' is {}; accepted is a positive number", key, *value));
   }
 }
 void to_json(json& object, const Peak& peak) {
   object = {{"bits", peak.bits}, {"fma", peak.fma}, {"add", peak.add}, {"mul", peak.mul}};
 }
 void from_json(const json& object, Peak& peak) {
-  peak.bits = object.at("bits").get<int>();
+  peak.bits = whole_number<int>(object, "bits");
   peak.fma = object.at("fma").get<Rate>();
   peak.add = object.at("add").get<Rate>();
   peak.mul = object.at("mul").get<Rate>();
@@ -32,7 +50,7 @@ void to_json(json& object, const Level& level) {
 }
 void from_json(const json& object, Level& level) {
   level.name = object.at("name").get<std::string>();
-  level.bytes = object.at("bytes").get<std::int64_t>();
+  level.bytes = whole_number<std::int64_t>(object, "bytes");
   level.read = object.at("read").get<Rate>();
   level.triad = object.at("triad").get<Rate>();
   level.copy = object.at("copy").get<Rate>();
@@ -60,13 +78,13 @@ Machine from_json(const std::string& text) {
     const json object = json::parse(text);
     machine.model = object.at("model").get<std::string>();
     machine.vendor = object.at("vendor").get<std::string>();
-    machine.cores = object.at("cores").get<int>();
+    machine.cores = whole_number<int>(object, "cores");
     machine.instruction_sets = object.at("instruction_sets").get<std::vector<std::string>>();
     machine.peaks = object.at("peaks").get<std::vector<Peak>>();
     machine.levels = object.at("levels").get<std::vector<Level>>();
     machine.measured_at = object.at("measured_at").get<std::string>();
     machine.measured_with = object.at("measured_with").get<std::string>();
-    machine.streamed_bytes = object.at("streamed_bytes").get<std::int64_t>();
+    machine.streamed_bytes = whole_number<std::int64_t>(object, "streamed_bytes");
     machine.steadiness = object.at("steadiness").get<double>();
     machine.cpu_share = object.at("cpu_share").get<double>();
   } catch (const json::exception& error) {

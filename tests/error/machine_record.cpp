@@ -66,9 +66,24 @@ TEST(MachineRecordErrors, TruncatedWrongAndEmptyRecordsAreRefused) {
   record = small();
   record.cores = 0;
   EXPECT_NE(message(machine::to_json(record)).find("one core"), std::string::npos);
-  record = small();
-  record.levels[0].read.one_core = -1;
-  EXPECT_NE(message(machine::to_json(record)).find("negative"), std::string::npos);
+  for (const double rate : {-1.0, 0.0}) {
+    record = small();
+    record.levels[0].read.one_core = rate;
+    EXPECT_NE(message(machine::to_json(record)).find("'one_core' is"), std::string::npos);
+  }
+}
+
+TEST(MachineRecordErrors, NumbersThatAreNotWholeOrDoNotFitAreRefused) {
+  const std::string good = machine::to_json(small());
+  for (const std::string key : {"cores", "bits", "bytes", "streamed_bytes"})
+    for (const std::string value :
+         {"-1", "2.5", "1e300", "9223372036854775808", "18446744073709551616", "\"2\"", "null"}) {
+      std::string text = good;
+      const auto begin = text.find("\"" + key + "\": ") + key.size() + 4;
+      text.replace(begin, text.find_first_of(",\n", begin) - begin, value);
+      EXPECT_NE(message(text).find("'" + key + "' is "), std::string::npos) << key << ": " << message(text);
+      EXPECT_NE(message(text).find("accepted is a whole number"), std::string::npos) << message(text);
+    }
 }
 
 TEST(MachineRecordErrors, MissingRatesAreOurFault) {
