@@ -37,6 +37,13 @@ int number_in(const std::string& key, const std::string& text, int least, int mo
   return static_cast<int>(value);
 }
 
+/// A control character would break the one line that a plan is, and a zero end the name early.
+const std::string& compiler_name(const std::string& value) {
+  if (std::any_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+    throw base::InputError("plan: compiler holds a control character; accepted is the name or path of a C compiler");
+  return value;
+}
+
 void set(Plan& plan, const std::string& key, const std::string& value) {
   using kernel::Contraction;
   using kernel::Recipe;
@@ -57,7 +64,7 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
   } else if (key == "even_odd")
     plan.even_odd = number_in(key, value, 0, 64);
   else if (key == "compiler")
-    plan.compiler = value == "default" ? "" : value;
+    plan.compiler = value == "default" ? "" : compiler_name(value);
   else
     refuse("key", key, keys);
 }

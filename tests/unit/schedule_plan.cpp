@@ -82,6 +82,11 @@ TEST(Plan, WordsWithoutAnEqualsSignAreRefused) {
   expect_refused("lanes = 4", {"'lanes' is not of the form key=value"});
 }
 
+TEST(Plan, CompilersWithControlCharactersAreRefused) {
+  for (const char c : {'\0', '\n', '\t', '\x7f'})
+    expect_refused("compiler=gc" + std::string(1, c) + "c", {"compiler", "control character"});
+}
+
 TEST(Plan, AKeyGivenTwiceIsRefused) { expect_refused("lanes=4 recipe=store lanes=8", {"lanes", "twice"}); }
 
 } // namespace
