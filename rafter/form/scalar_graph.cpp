@@ -307,7 +307,7 @@ bool ScalarGraph::linear_coefficients(NodeId root, const std::function<bool(cons
     if (offending != nullptr) *offending = id;
     return false;
   };
-  const auto scaled = [this](const std::map<Atom, NodeId>& terms, const std::function<NodeId(NodeId)>& scale) {
+  const auto scaled = [](const std::map<Atom, NodeId>& terms, const std::function<NodeId(NodeId)>& scale) {
     std::map<Atom, NodeId> result;
     for (const auto& [atom, coefficient] : terms) result[atom] = scale(coefficient);
     return result;

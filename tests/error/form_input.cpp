@@ -30,15 +30,16 @@ struct Case {
 };
 
 void expect_messages(const std::vector<Case>& cases, const Scope& scope, bool is_form) {
-  for (const auto& [text, parts] : cases) {
+  for (const auto& test : cases) {
     const std::string message = message_of([&] {
       if (is_form)
-        parse_form(text, scope);
+        parse_form(test.text, scope);
       else
-        parse_expression(text, scope);
+        parse_expression(test.text, scope);
     });
-    for (const auto& part : parts)
-      EXPECT_NE(message.find(part), std::string::npos) << text << "\n  gives: " << message << "\n  lacks: " << part;
+    for (const auto& part : test.parts)
+      EXPECT_NE(message.find(part), std::string::npos)
+          << test.text << "\n  gives: " << message << "\n  lacks: " << part;
   }
 }
 

@@ -183,7 +183,7 @@ TEST(Quadrature, SymmetricRulesAreInvariantUnderVertexPermutations) {
         auto swapped = x;
         swapped[0] = first;
         auto shifted = x;
-        std::ranges::rotate(shifted, shifted.end() - 1);
+        std::rotate(shifted.begin(), shifted.end() - 1, shifted.end());
         shifted[0] = first;
         EXPECT_TRUE(has_point(swapped, rule.weights[q])) << name(shape) << " degree " << degree;
         EXPECT_TRUE(has_point(shifted, rule.weights[q])) << name(shape) << " degree " << degree;
