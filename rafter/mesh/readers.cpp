@@ -54,8 +54,9 @@ std::string_view first_line(std::string_view bytes) {
 
 } // namespace
 
-Mesh read_mesh(const std::string& path) {
-  const auto bytes = read_bytes(path);
+Mesh read_mesh(const std::string& path) { return parse_mesh(path, read_bytes(path)); }
+
+Mesh parse_mesh(const std::string& path, std::string_view bytes) {
   const auto line = first_line(bytes);
   if (line.empty()) throw base::InputError(fmt::format("{}: the file is empty", path));
   for (const auto& format : formats)

@@ -9,6 +9,9 @@
 /// allocates memory from a number in the file before comparing it with the size of the file.
 namespace rafter::mesh {
 
+/// read_mesh from memory: the format that the first line names; the mesh is valid.
+Mesh parse_mesh(const std::string& path, std::string_view bytes);
+
 /// Gmsh .msh 2.0-2.2 and 4.1, text and binary (https://gmsh.info/doc/texinfo/gmsh.html, "Gmsh file formats").
 Mesh read_gmsh(const std::string& path, std::string_view bytes);
 

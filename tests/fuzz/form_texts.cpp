@@ -65,24 +65,5 @@ TEST(Fuzz, MutatedFormsParseOrAreRefused) {
   EXPECT_GT(accepted, 60); // the mutations reach past the parser
 }
 
-TEST(Fuzz, RandomBytesAndTokensAreRefusedOrParse) {
-  Generator generator(7);
-  const Scope scope = test::make_scope(2);
-  const std::vector<std::string> pieces{
-      "(",           ")",         "[",     "]",   ",",  "+",        "-",    "*",     "/",   "**",  "<",
-      "=",           ".",         ":",     "T",   "dx", "ds",       "grad", "inner", "u",   "v",   "w",
-      "p",           "q",         "r",     "x",   "n",  "pi",       "1",    "0",     "2.5", "'a'", "derivative",
-      "conditional", "as_vector", "sigma", "svk", "F",  "Identity", "det",  "inv",   "\n",  "#",   "\xff"};
-  for (int i = 0; i < 4000; ++i) {
-    std::string bytes, tokens;
-    for (std::size_t n = below(generator, 40); n > 0; --n) {
-      bytes += static_cast<char>(below(generator, 256));
-      tokens += pieces[below(generator, pieces.size())];
-    }
-    survives(bytes, scope);
-    survives(tokens, scope);
-  }
-}
-
 } // namespace
 } // namespace rafter::form

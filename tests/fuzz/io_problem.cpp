@@ -102,16 +102,6 @@ TEST(ProblemFuzz, OnlyInputErrorsEscapeFromMutatedFiles) {
   EXPECT_LT(num_refused, 4000); // and some stay valid
 }
 
-TEST(ProblemFuzz, OnlyInputErrorsEscapeFromMutatedOverrides) {
-  Mutator mutate(7);
-  const std::vector<std::string> seeds{"solver.rtol=1e-3", "dirichlet.0.value=[1, 2, 3]",
-                                       "coefficients.k={by_tag={1=2}}", "fields.u.degree=2"};
-  for (int i = 0; i < 2000; ++i) {
-    const std::vector<std::string> set{mutate(seeds[static_cast<std::size_t>(i) % seeds.size()])};
-    is_refused([&] { io::parse_problem(beam_problem, "fuzz.toml", "", set); });
-  }
-}
-
 TEST(ProblemFuzz, EveryPrefixIsReadOrRefused) {
   for (std::size_t length = 0; length < beam_problem.size(); ++length)
     is_refused([&] { io::parse_problem(beam_problem.substr(0, length), "fuzz.toml"); });

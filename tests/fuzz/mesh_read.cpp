@@ -68,17 +68,4 @@ TEST(FuzzReaders, DamagedSamplesGiveAMeshOrAnInputError) {
   }
 }
 
-TEST(FuzzReaders, RandomBytesAfterAHeader) {
-  std::mt19937 random(7);
-  for (const std::string header :
-       {"$MeshFormat\n2.2 0 8\n$EndMeshFormat\n", "$MeshFormat\n4.1 1 8\n\x01\x00\x00\x00\n$EndMeshFormat\n$Entities\n",
-        "MFEM mesh v1.0\ndimension\n3\nelements\n", ""})
-    for (int round = 0; round < 50; ++round) {
-      std::string bytes = header;
-      for (int i = 0; i < 300; ++i) bytes += static_cast<char>(random() % 256);
-      ASSERT_NO_THROW(read_damaged("a.msh", bytes));
-      ASSERT_NO_THROW(read_damaged("a.mesh", bytes));
-    }
-}
-
 } // namespace

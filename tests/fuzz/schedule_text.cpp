@@ -133,24 +133,6 @@ TEST(Fuzz, MutatedProgramsAreReadOrRefused) {
   for (const int number : outcomes) EXPECT_GT(number, 20); // the mutations reach every stage
 }
 
-TEST(Fuzz, RandomWordsAreReadOrRefused) {
-  Generator generator(11);
-  for (int i = 0; i < 4000; ++i) {
-    std::string text;
-    for (std::size_t n = below(generator, 25); n > 0; --n) text += words()[below(generator, words().size())] + " ";
-    (void)outcome(below(generator, 2) == 0 ? text : test::loop_text(text));
-  }
-}
-
-TEST(Fuzz, RandomBytesAreRefused) {
-  Generator generator(12);
-  for (int i = 0; i < 2000; ++i) {
-    std::string text;
-    for (std::size_t n = below(generator, 60); n > 0; --n) text += static_cast<char>(below(generator, 256));
-    EXPECT_EQ(outcome(text), Outcome::refused_by_reader);
-  }
-}
-
 TEST(Fuzz, DeepNestingIsRefused) {
   std::string text = "(program k 1 ";
   for (int i = 0; i < 100000; ++i) text += "(block ";

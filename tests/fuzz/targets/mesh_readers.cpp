@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bytes -> mesh -> text -> the same mesh. Every format of the registry is reached by its first line.
+#include <rafter/mesh/readers.hpp>
+#include <rafter/mesh/writers.hpp>
+
+#include "target.hpp"
+
+namespace {
+
+using namespace rafter;
+
+/// A valid mesh that the format holds is read back with as many cells.
+void check_written(const mesh::Mesh& found, std::string (*write)(const mesh::Mesh&)) {
+  std::string text;
+  if (!fuzz::refusal([&] { text = write(found); }).empty()) return;
+  fuzz::require(mesh::parse_mesh("written", text).num_cells() == found.num_cells(), "writing keeps the cells");
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  mesh::Mesh found;
+  if (!fuzz::refusal([&] { found = mesh::parse_mesh("fuzzed", fuzz::as_text(data, size)); }).empty()) return 0;
+  // Duplicate cells and facets of three cells are found here.
+  if (!fuzz::refusal([&] { found.topology(); }).empty()) return 0;
+  check_written(found, mesh::gmsh_text);
+  check_written(found, mesh::mfem_text);
+  return 0;
+}

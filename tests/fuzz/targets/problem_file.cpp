@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Text -> problem -> its forms, conditions and functions on the smallest mesh of its kind. Nothing is solved and no
+// mesh is read. Lines that begin with "#--set " are also overrides.
+#include <array>
+#include <map>
+
+#include <rafter/base/text.hpp>
+#include <rafter/form/lowering.hpp>
+#include <rafter/io/problem.hpp>
+
+#include "rafter/problem_forms.hpp"
+#include "target.hpp"
+
+namespace {
+
+using namespace rafter;
+
+std::vector<std::string> overrides_in(std::string_view text) {
+  constexpr std::string_view mark = "#--set ";
+  std::vector<std::string> found;
+  for (const auto& line : base::split(text, '\n'))
+    if (line.starts_with(mark)) found.push_back(line.substr(mark.size()));
+  return found;
+}
+
+/// One cell per direction; of files, which are not read: a cube.
+const mesh::Mesh& smallest_mesh(const io::MeshSource& source) {
+  static std::map<std::pair<std::string, std::size_t>, mesh::Mesh> meshes;
+  const auto options = source.box.value_or(mesh::BoxOptions{});
+  const auto dim = options.cells.size();
+  const auto [entry, is_new] = meshes.try_emplace({options.shape, dim});
+  if (is_new) entry->second = mesh::make_box({.cells = std::vector<int>(dim, 1), .shape = options.shape});
+  return entry->second;
+}
+
+app::ProblemForms::Spaces spaces_of(const io::Problem& problem, int gdim) {
+  app::ProblemForms::Spaces spaces;
+  for (const auto& field : problem.fields) {
+    form::FieldSpace space;
+    space.name = field.name;
+    space.degree = field.degree;
+    space.components = field.components;
+    space.gdim = gdim;
+    spaces.push_back(std::make_shared<const form::FieldSpace>(space));
+  }
+  return spaces;
+}
+
+void use(const io::Problem& problem) {
+  const auto& mesh = smallest_mesh(problem.mesh);
+  const app::ProblemForms forms(problem, mesh, spaces_of(problem, mesh.gdim));
+  fuzz::refusal([&] { forms.bilinear(); });
+  fuzz::refusal([&] { forms.linear(); });
+  for (const auto& functional : problem.functionals) fuzz::refusal([&] { form::lower(forms.functional(functional)); });
+  const std::array x{0.25, 0.5, 0.75};
+  for (const auto& condition : problem.dirichlet)
+    fuzz::refusal([&] {
+      const int num_components = problem.fields.at(condition.field).num_components();
+      const auto value = forms.point_function(condition.values, condition.components, num_components, "value");
+      std::vector<double> values(static_cast<std::size_t>(num_components));
+      value(std::span(x).first(static_cast<std::size_t>(mesh.gdim)), values);
+    });
+  for (const auto& [field, exact] : problem.check.exact)
+    for (const auto& text : exact) fuzz::refusal([&] { forms.point_expression(text, "check"); });
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto text = fuzz::as_text(data, size);
+  fuzz::refusal([&] { use(io::parse_problem(text, "fuzzed.toml", "/nonexistent", overrides_in(text))); });
+  return 0;
+}
