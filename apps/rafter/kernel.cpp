@@ -25,11 +25,12 @@ std::string candidates_text(const op::KernelInfo& info) {
     rows.push_back({choice.recipe == info.plan.recipe ? name + " *" : name,
                     time_text(choice.seconds_per_cell * static_cast<double>(info.num_cells)),
                     fmt::format("{:g}", choice.cost.point_flops), fmt::format("{:g}", choice.cost.point_words),
-                    fmt::format("{:g}", choice.cost.cell_flops), fmt::format("{:g}", choice.cost.cell_words)});
+                    fmt::format("{:g}", choice.cost.cell_flops), fmt::format("{:g}", choice.cost.geometry_flops),
+                    fmt::format("{:g}", choice.cost.cell_words)});
   }
-  return report::format_table(std::vector<std::string>{"recipe (* chosen)", "predicted, point stage", "flops/point",
-                                                       "words/point", "flops/cell", "words/cell"},
-                              rows, std::vector<std::size_t>{1, 2, 3, 4, 5});
+  return report::format_table(std::vector<std::string>{"recipe (* chosen)", "predicted", "flops/point", "words/point",
+                                                       "flops/cell", "map flops/cell", "words/cell"},
+                              rows, std::vector<std::size_t>{1, 2, 3, 4, 5, 6});
 }
 
 void print_kernel(const op::KernelInfo& info, const KernelOptions& options) {

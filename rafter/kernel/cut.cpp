@@ -109,7 +109,31 @@ PointCost cost(const PointFunction& function) {
   return result;
 }
 
-std::vector<Choice> recipes(const PointFunction& function, int num_points, const Balance& balance) {
+void CurvedMap::add_cost(const PointFunction& function, PointCost& cost) const {
+  PointFunction map; // as the function without all but the atoms of the map
+  map.shape = function.shape;
+  map.map = function.map;
+  map.is_facet = function.is_facet;
+  NodeId sum = -1;
+  for (const NodeId id : function.graph.reachable(function.roots())) {
+    const auto& node = function.graph[id];
+    if (node.op != ScalarOp::atom || (node.atom.kind != AtomKind::jacobian && node.atom.kind != AtomKind::coordinate))
+      continue;
+    const NodeId atom = map.graph.atom(node.atom);
+    sum = sum < 0 ? atom : map.graph.add(sum, atom);
+  }
+  if (sum < 0 || function.map != mesh::MapKind::isoparametric) return;
+  map.outputs.push_back({.kind = OutputKind::integral, .node = sum});
+  auto alone = input;
+  alone.function = std::move(map);
+  alone.inputs.clear();
+  alone.outputs.clear();
+  cost.geometry_flops = count_contraction_flops(build_program(alone));
+  cost.cell_words += input.geometry->num_dofs() * function.tdim();
+}
+
+std::vector<Choice> recipes(const PointFunction& function, int num_points, const Balance& balance,
+                            const CurvedMap* curved) {
   const auto deps = dependencies(function);
   bool has_field = false;
   bool has_trial = false;
@@ -124,7 +148,9 @@ std::vector<Choice> recipes(const PointFunction& function, int num_points, const
     choice.recipe = recipe;
     choice.functions = apply_cut(written, stores ? full_cut(written) : Cut{});
     choice.cost = cost(choice.functions.main);
-    const double flops = choice.cost.cell_flops + num_points * choice.cost.point_flops;
+    if (curved != nullptr) curved->add_cost(choice.functions.main, choice.cost);
+    const double flops =
+        choice.cost.cell_flops + choice.cost.geometry_flops / contraction_share + num_points * choice.cost.point_flops;
     const double bytes = 8 * (choice.cost.cell_words + num_points * choice.cost.point_words);
     // Without overlap guarantees the sum ranks better than the maximum alone: the smaller part counts a tenth.
     const double compute = flops / balance.flops_per_second;
@@ -132,19 +158,15 @@ std::vector<Choice> recipes(const PointFunction& function, int num_points, const
     choice.seconds_per_cell = std::max(compute, memory) + 0.1 * std::min(compute, memory);
     result.push_back(std::move(choice));
   };
-  const bool is_curved = function.map == mesh::MapKind::isoparametric;
-  if (!is_curved || !has_field) add(Recipe::recompute, function, false);
+  add(Recipe::recompute, function, false);
   if (has_field) add(Recipe::store, function, true);
   if (has_trial) {
     const PointFunction merged_function = merged(function);
-    if (!is_curved) add(Recipe::recompute_merged, merged_function, false);
+    if (function.map != mesh::MapKind::isoparametric) add(Recipe::recompute_merged, merged_function, false);
     add(Recipe::store_merged, merged_function, true);
   }
   std::stable_sort(result.begin(), result.end(),
                    [](const Choice& a, const Choice& b) { return a.seconds_per_cell < b.seconds_per_cell; });
-  // Recomputing a curved map costs contractions of all its nodes, which the point function does not show: it ranks
-  // last.
-  if (is_curved && has_field) add(Recipe::recompute, function, false);
   return result;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <rafter/kernel/point_function.hpp>
+#include <rafter/kernel/tensor_program.hpp>
 
 /// Store or recompute: which u-independent nodes of a point function are computed once at set-up.
 namespace rafter::kernel {
@@ -27,18 +27,31 @@ Cut full_cut(const PointFunction& function);
 
 /// Cost of a point function per cell, in the units of the time-based roofline.
 struct PointCost {
-  double point_flops = 0; ///< per point
-  double cell_flops = 0;  ///< per cell (hoisted)
-  double point_words = 0; ///< stored words read per point
-  double cell_words = 0;  ///< words read per cell
+  double point_flops = 0;    ///< per point
+  double cell_flops = 0;     ///< per cell (hoisted)
+  double point_words = 0;    ///< stored words read per point
+  double cell_words = 0;     ///< words read per cell
+  double geometry_flops = 0; ///< per cell: the nodes of a curved map contracted to all points
 };
 PointCost cost(const PointFunction& function);
+
+/// What an isoparametric map adds to the cost of the functions that use it: how `input` (but for its function and
+/// fields) evaluates it.
+struct CurvedMap {
+  ProgramInput input;
+  /// Sets geometry_flops and adds the words of the nodes where `function` reads the map.
+  void add_cost(const PointFunction& function, PointCost& cost) const;
+};
 
 /// Machine balance that choices are made with; the planner passes measured figures.
 struct Balance {
   double flops_per_second = 40e9;
   double bytes_per_second = 15e9;
 };
+
+/// Share of the peak that contractions of few entries reach (measured 0.2 to 0.4, with even-odd splitting): what keeps
+/// predictions from preferring them to data that are read at the full bandwidth.
+inline constexpr double contraction_share = 0.3;
 
 /// How a point function is written and cut.
 enum class Recipe : std::uint8_t {
@@ -54,11 +67,13 @@ struct Choice {
   Recipe recipe = Recipe::recompute;
   CutFunction functions;       ///< setup has no outputs when nothing is stored
   PointCost cost;              ///< of functions.main
-  double seconds_per_cell = 0; ///< roofline bound of the point stage alone
+  double seconds_per_cell = 0; ///< roofline bound of the point stage and the map alone
 };
 
-/// All recipes that make sense for the function, cheapest first. `num_points` per cell. Functions without a trial
-/// function are evaluated once and recomputed.
-std::vector<Choice> recipes(const PointFunction& function, int num_points, const Balance& balance);
+/// All recipes that make sense for the function, cheapest first. `num_points` per cell; `curved`: for isoparametric
+/// maps, whose evaluation counts as free without it. Functions without a trial function are evaluated once and
+/// recomputed.
+std::vector<Choice> recipes(const PointFunction& function, int num_points, const Balance& balance,
+                            const CurvedMap* curved = nullptr);
 
 } // namespace rafter::kernel

@@ -50,14 +50,21 @@ std::string TensorProgram::to_string() const {
   return text;
 }
 
-double count_flops(const TensorProgram& program) {
+double count_contraction_flops(const TensorProgram& program) {
   double flops = 0;
   for (const auto& step : program.steps) {
-    if (step.kind == StepKind::contract) {
-      const auto& matrix = program.matrices[static_cast<std::size_t>(step.matrix)];
-      const double lines = program.arrays[static_cast<std::size_t>(step.source)].size() / matrix.cols;
-      flops += lines * matrix.rows * (2.0 * matrix.cols - (step.accumulate ? 0 : 1));
-    } else if (step.kind == StepKind::weigh || (step.kind == StepKind::copy && step.accumulate)) {
+    if (step.kind != StepKind::contract) continue;
+    const auto& matrix = program.matrices[static_cast<std::size_t>(step.matrix)];
+    const double lines = program.arrays[static_cast<std::size_t>(step.source)].size() / matrix.cols;
+    flops += lines * matrix.rows * (2.0 * matrix.cols - (step.accumulate ? 0 : 1));
+  }
+  return flops;
+}
+
+double count_flops(const TensorProgram& program) {
+  double flops = count_contraction_flops(program);
+  for (const auto& step : program.steps) {
+    if (step.kind == StepKind::weigh || (step.kind == StepKind::copy && step.accumulate)) {
       flops += program.arrays[static_cast<std::size_t>(step.target)].size();
     } else if (step.kind == StepKind::evaluate) {
       const auto deps = dependencies(program.function);

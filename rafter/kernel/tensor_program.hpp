@@ -140,6 +140,8 @@ TensorProgram build_program(const ProgramInput& input);
 /// Exact operation count of one cell: additions, multiplications and divisions each 1 (so FMA = 2), loop-invariant
 /// point-function nodes at the level where they are computed.
 double count_flops(const TensorProgram& program);
+/// Those of its contractions alone.
+double count_contraction_flops(const TensorProgram& program);
 
 /// The meaning of a program, one cell at a time.
 struct CellData {

@@ -155,12 +155,19 @@ BuiltKernel build_kernel(const KernelRequest& request, const KernelOptions& opti
   BuiltKernel result;
   auto& info = result.info;
   info.num_points = request.rule.num_points();
-  info.candidates = kernel::recipes(function, info.num_points, options.balance);
+  info.plan = options.plan && !is_facet ? *options.plan : schedule::Plan();
+  if (is_facet || !element::is_tensor(request.shape)) info.plan.contraction = kernel::Contraction::dense;
+  const kernel::CurvedMap curved{{.function = {},
+                                  .quadrature = request.rule,
+                                  .local_facet = request.local_facet,
+                                  .inputs = {},
+                                  .outputs = {},
+                                  .geometry = request.geometry,
+                                  .options = {.contraction = info.plan.contraction}}};
+  info.candidates = kernel::recipes(function, info.num_points, options.balance, &curved);
   const auto& choice = choose(info.candidates, is_facet ? std::nullopt : options.plan);
-  if (options.plan && !is_facet) info.plan = *options.plan;
   info.plan.recipe = choice.recipe;
   info.plan.lanes = request.lanes;
-  if (is_facet || !element::is_tensor(request.shape)) info.plan.contraction = kernel::Contraction::dense;
 
   auto main = lower_function(choice.functions.main, request, info.plan);
   result.program = std::move(main.program);

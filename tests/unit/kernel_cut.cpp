@@ -216,5 +216,62 @@ TEST(Cost, CountsOfTheMergedLaplaceAreThoseOfThePaper) {
   EXPECT_EQ(trilinear.cost.cell_words, 21); // the constant modes of the 24 vertex coordinates drop out
 }
 
+/// How a map of degree 2 is evaluated with `points` Gauss points per direction.
+CurvedMap quadratic_map(Shape shape, int points) {
+  CurvedMap map;
+  map.input.quadrature = element::is_tensor(shape) ? element::make_quadrature_with_points(shape, points)
+                                                   : element::make_quadrature(shape, 2 * points - 1);
+  map.input.geometry = element::make_element(element::Family::lagrange, shape, 2);
+  map.input.options.contraction = element::is_tensor(shape) ? Contraction::collocated : Contraction::dense;
+  return map;
+}
+
+Choice choice_on(const CurvedMap& map, const PointFunction& function, Recipe recipe) {
+  for (auto& choice : recipes(function, map.input.quadrature.num_points(), {}, &map))
+    if (choice.recipe == recipe) return choice;
+  throw std::logic_error("the recipe is not among the choices");
+}
+
+TEST(Cost, CurvedMapsCostTheirContractionsWhereTheyAreRecomputed) {
+  const auto laplace = test::point_function(test::laplace(), Shape::hexahedron, MapKind::isoparametric);
+  for (const int q : {3, 4, 6}) {
+    const auto map = quadratic_map(Shape::hexahedron, q);
+    const double n = 3, lines = n * n + n * q + q * q; // along x, y, z, of every component of x
+    const double values = 3 * lines * q * (2 * n - 1);
+    const double derivatives = 9 * q * q * q * (2 * q - 1); // collocated: three axes of three components
+    const auto recomputed = choice_on(map, laplace, Recipe::recompute);
+    EXPECT_EQ(recomputed.cost.geometry_flops, values + derivatives) << q;
+    EXPECT_EQ(recomputed.cost.cell_words, 27 * 3);
+    EXPECT_EQ(choice_on(map, laplace, Recipe::store).cost.geometry_flops, 0);
+    EXPECT_EQ(choice_on(map, laplace, Recipe::store).cost.cell_words, 0);
+  }
+}
+
+TEST(Cost, CurvedMapsOfSimplicesAreDenseProducts) {
+  const auto map = quadratic_map(Shape::tetrahedron, 3);
+  const double points = map.input.quadrature.num_points(), nodes = 10;
+  const auto laplace = test::point_function(test::laplace(), Shape::tetrahedron, MapKind::isoparametric);
+  const auto recomputed = choice_on(map, laplace, Recipe::recompute);
+  EXPECT_EQ(recomputed.cost.geometry_flops, 9 * points * (2 * nodes - 1));
+  // the coordinates as well where the form reads them
+  const auto load = test::point_function("x[0]*inner(grad(u), grad(v))*dx", Shape::tetrahedron, MapKind::isoparametric);
+  EXPECT_EQ(choice_on(map, load, Recipe::recompute).cost.geometry_flops, 12 * points * (2 * nodes - 1));
+}
+
+TEST(Ranking, CountsTheEvaluationOfCurvedMaps) {
+  const auto map = quadratic_map(Shape::hexahedron, 4);
+  const auto laplace = test::point_function(test::laplace(), Shape::hexahedron, MapKind::isoparametric);
+  const auto seconds = [&](const CurvedMap* curved) {
+    for (const auto& choice : recipes(laplace, 64, {.flops_per_second = 1e9, .bytes_per_second = 1e15}, curved))
+      if (choice.recipe == Recipe::recompute) return choice.seconds_per_cell;
+    return 0.0;
+  };
+  const double flops = choice_on(map, laplace, Recipe::recompute).cost.geometry_flops;
+  EXPECT_NEAR(seconds(&map) - seconds(nullptr), 1e-9 * flops / contraction_share, 1e-12 * flops);
+  const auto best = [&](const Balance& balance) { return recipes(laplace, 64, balance, &map).front().recipe; };
+  EXPECT_NE(best({.flops_per_second = 1e9, .bytes_per_second = 1e12}), Recipe::recompute);
+  EXPECT_EQ(best({.flops_per_second = 1e13, .bytes_per_second = 1e9}), Recipe::recompute);
+}
+
 } // namespace
 } // namespace rafter::kernel
