@@ -139,10 +139,6 @@ CellResult interpret(const TensorProgram& program, const CellData& data) {
       contract(program.arrays[source], arrays[source], program.matrices[static_cast<std::size_t>(step.matrix)],
                step.axis, step.accumulate, arrays[target]);
       break;
-    case StepKind::copy:
-      for (std::size_t i = 0; i < arrays[target].size(); ++i)
-        arrays[target][i] = arrays[source][i] + (step.accumulate ? arrays[target][i] : 0);
-      break;
     case StepKind::evaluate: {
       Evaluation evaluation(program, data, arrays, result);
       for (int q = 0; q < program.num_points; ++q) evaluation.at_point(q);

@@ -13,7 +13,7 @@ namespace rafter::kernel {
 namespace {
 
 constexpr std::array contraction_names{"dense", "per-derivative", "collocated"};
-constexpr std::array step_names{"gather", "load_nodes", "contract", "copy", "evaluate", "weigh", "scatter"};
+constexpr std::array step_names{"gather", "load_nodes", "contract", "evaluate", "weigh", "scatter"};
 
 } // namespace
 
@@ -64,7 +64,7 @@ double count_contraction_flops(const TensorProgram& program) {
 double count_flops(const TensorProgram& program) {
   double flops = count_contraction_flops(program);
   for (const auto& step : program.steps) {
-    if (step.kind == StepKind::weigh || (step.kind == StepKind::copy && step.accumulate)) {
+    if (step.kind == StepKind::weigh) {
       flops += program.arrays[static_cast<std::size_t>(step.target)].size();
     } else if (step.kind == StepKind::evaluate) {
       const auto deps = dependencies(program.function);

@@ -42,7 +42,6 @@ enum class StepKind : std::uint8_t {
   gather,     ///< target = cell dofs of input `field`, shape (component, dof...)
   load_nodes, ///< target = geometry nodes of the cell, shape (axis, node...)
   contract,   ///< target(.., r, ..) (+)= sum_k matrix(r, k) source(.., k, ..) along `axis`
-  copy,       ///< target (+)= source
   evaluate,   ///< the point function: input slots -> output slots, at every point
   weigh,      ///< target(c, point) *= quadrature weight of the point
   scatter     ///< cell dofs of output `field` += source

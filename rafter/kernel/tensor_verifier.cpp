@@ -75,10 +75,6 @@ private:
     case StepKind::contract:
       check_contraction(step);
       break;
-    case StepKind::copy:
-      read(step.source);
-      require(array(step.source).extents == array(step.target).extents, "copy between different extents");
-      break;
     case StepKind::evaluate:
       check_evaluation();
       break;

@@ -238,21 +238,16 @@ void lower_steps(Context& context, Statements& to) {
     case kernel::StepKind::scatter:
       scatter(context, step.field, array_name(context, step.source), placement(step.source), to);
       break;
-    case kernel::StepKind::copy:
     case kernel::StepKind::weigh: {
       const auto& array = program.arrays[static_cast<std::size_t>(step.target)];
       const std::string target = array_name(context, step.target);
       const std::string i = context.fresh("i"), c = context.fresh("c");
       const int points = array.size() / array.extents[0];
       const NodePtr entry = context.work_entry(iadd(imul(variable(c), integer(points)), variable(i)));
-      NodePtr statement;
-      if (step.kind == kernel::StepKind::copy) {
-        const NodePtr value = load(array_name(context, step.source), entry);
-        statement = step.accumulate ? add(target, entry, value) : store(target, entry, value);
-      } else
-        statement = store(target, entry,
-                          operation(form::ScalarOp::mul, {load(context.reals("weights", program.weights), variable(i)),
-                                                          load(target, entry)}));
+      const auto statement =
+          store(target, entry,
+                operation(form::ScalarOp::mul,
+                          {load(context.reals("weights", program.weights), variable(i)), load(target, entry)}));
       to.push_back(loop(c, integer(array.extents[0]), loop(i, integer(points), statement)));
       break;
     }

@@ -83,13 +83,6 @@ const std::vector<Case>& cases() {
       {"matrix_without_values", "needs one value per entry", [](auto& p) { p.matrices[0].values.pop_back(); }},
       {"sum_into_an_unwritten_array", "is read before it is written",
        [](auto& p) { step(p, StepKind::contract).accumulate = true; }},
-      {"copy_between_extents", "copy between different extents",
-       [](auto& p) {
-         p.steps.insert(p.steps.begin() + static_cast<std::ptrdiff_t>(first(p, StepKind::gather)) + 1,
-                        Step{.kind = StepKind::copy,
-                             .source = step(p, StepKind::gather).target,
-                             .target = p.evaluations[0].values});
-       }},
       {"weights_missing", "one weight per point", [](auto& p) { p.weights.pop_back(); }},
       {"points_and_extents", "point extents do not match", [](auto& p) { p.point_extents[0] += 1; }},
       {"output_without_slot", "one slot per output", [](auto& p) { p.output_slots.pop_back(); }},
