@@ -27,7 +27,12 @@ void add_problem_options(CLI::App& command, ProblemOptions& options) {
       ->check(CLI::Range(0, max_threads))
       ->capture_default_str()
       ->type_name("N");
-  command.add_option("--plan", options.plan, "plan of the cell kernels, as `rafter kernel` prints it")
+}
+
+void add_plan_option(CLI::App& command, ProblemOptions& options) {
+  command
+      .add_option("--plan", options.plan,
+                  "plan of the cell kernels, as `rafter kernel` prints it, or \"predicted\": ignore what was measured")
       ->type_name("TEXT");
 }
 
@@ -67,12 +72,14 @@ private:
   void add_solve() {
     auto* command = app_.add_subcommand("solve", "solve a problem");
     add_problem_options(*command, solve_.problem);
+    add_plan_option(*command, solve_.problem);
     command->add_option("--json", solve_.json, "write the report as JSON")->type_name("FILE");
     command->callback([this] { code_ = run_solve(solve_); });
   }
   void add_kernel() {
     auto* command = app_.add_subcommand("kernel", "what was chosen for a problem's kernels, why, and what it costs");
     add_problem_options(*command, kernel_.problem);
+    add_plan_option(*command, kernel_.problem);
     command->add_flag("--source", kernel_.has_source, "print the generated text");
     command->add_flag("--tensor-program", kernel_.has_tensor_program, "print the tensor programs");
     command->add_flag("--loop-program", kernel_.has_loop_program, "print the loop programs");
@@ -105,7 +112,11 @@ private:
   }
   void add_tune() {
     auto* command = app_.add_subcommand("tune", "measure plans for a problem's kernels and remember the best");
-    add_problem_options(*command, tune_);
+    add_problem_options(*command, tune_.problem);
+    command->add_flag("--fresh", tune_.is_fresh, "measure again what is remembered");
+    command->add_flag("--all", tune_.is_exhaustive, "measure every candidate");
+    command->add_option("--record", tune_.record, "measure every candidate and write the sweep as JSON")
+        ->type_name("FILE");
     command->callback([this] { code_ = run_tune(tune_); });
   }
 
@@ -145,7 +156,7 @@ private:
   MeshOptions mesh_;
   MachineOptions machine_;
   BenchOptions bench_;
-  ProblemOptions tune_;
+  TuneOptions tune_;
 };
 
 } // namespace

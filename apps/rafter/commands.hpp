@@ -51,6 +51,12 @@ struct BenchOptions {
 };
 int run_bench(const BenchOptions& options);
 
-int run_tune(const ProblemOptions& options);
+struct TuneOptions {
+  ProblemOptions problem;
+  bool is_fresh = false;      ///< times what is remembered, too
+  bool is_exhaustive = false; ///< times every candidate
+  std::string record;         ///< path of the sweep as JSON; "": none
+};
+int run_tune(const TuneOptions& options);
 
 } // namespace rafter::app

@@ -1,47 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 #include <rafter/machine/roofline.hpp>
-#include <rafter/report/report.hpp>
 #include <rafter/schedule/plan.hpp>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "measurement.hpp"
+#include "plan_table.hpp"
 #include "problem_solver.hpp"
 
 namespace rafter::app {
 namespace {
 
-std::string time_text(double seconds) {
-  if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
-  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", 1e3 * seconds);
-  return fmt::format("{:.3g} us", 1e6 * seconds);
-}
-
-std::string candidates_text(const op::KernelInfo& info) {
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& choice : info.candidates) {
-    const std::string name(kernel::name(choice.recipe));
-    rows.push_back({choice.recipe == info.plan.recipe ? name + " *" : name,
-                    time_text(choice.seconds_per_cell * static_cast<double>(info.num_cells)),
-                    fmt::format("{:g}", choice.cost.point_flops), fmt::format("{:g}", choice.cost.point_words),
-                    fmt::format("{:g}", choice.cost.cell_flops), fmt::format("{:g}", choice.cost.geometry_flops),
-                    fmt::format("{:g}", choice.cost.cell_words)});
-  }
-  return report::format_table(std::vector<std::string>{"recipe (* chosen)", "predicted", "flops/point", "words/point",
-                                                       "flops/cell", "map flops/cell", "words/cell"},
-                              rows, std::vector<std::size_t>{1, 2, 3, 4, 5, 6});
-}
-
 void print_kernel(const op::KernelInfo& info, const KernelOptions& options) {
   fmt::print("\n{}\n", info.name);
   fmt::print("  cells: {} in {} batches\n", info.num_cells, info.num_batches);
   fmt::print("  quadrature: {}\n", info.quadrature);
-  fmt::print("  plan: {}\n", schedule::to_string(info.plan));
+  fmt::print("  plan: {} ({})\n", schedule::to_string(info.plan), tune::name(info.decision.origin));
   fmt::print("  flops: {:.4g} per cell executed, {:.4g} effective (the algorithm as written)\n",
              info.counts.flops / static_cast<double>(info.num_cells),
              info.counts.effective_flops / static_cast<double>(info.num_cells));
-  if (!info.candidates.empty()) fmt::print("{}", candidates_text(info));
+  if (!info.decision.candidates.empty()) fmt::print("{}", plan_table(info));
   if (options.has_tensor_program) fmt::print("\ntensor program:\n{}\n", info.tensor_program);
   if (options.has_loop_program) fmt::print("\nloop program:\n{}\n", info.loop_program);
   if (options.has_source) fmt::print("\nsource:\n{}\n", info.source);
@@ -74,6 +53,7 @@ int run_kernel(const KernelOptions& options) {
                                  {.device = options.problem.device,
                                   .threads = options.problem.threads,
                                   .plan = options.problem.plan,
+                                  .weighs_all_plans = true,
                                   .solves = false},
                                  {}, phases);
   const auto& A = prepared.operator_a();

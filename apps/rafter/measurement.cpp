@@ -14,20 +14,6 @@ namespace {
 constexpr double timing_seconds = 0.15; ///< of a timing loop
 constexpr std::int64_t enough_applications = 10;
 
-/// The machine as a problem that moves `bytes` per application sees it: data that fit into a cache stay there, and the
-/// memory does not bound. Nearer caches belong to one core each; the last is one for all.
-machine::Machine resident_machine(const machine::Machine& machine, double bytes, int cores) {
-  auto result = machine;
-  for (std::size_t i = 0; i + 1 < machine.levels.size(); ++i) {
-    const bool is_last_cache = i + 2 == machine.levels.size();
-    const double capacity = static_cast<double>(machine.levels[i].bytes) * (is_last_cache ? 1 : cores);
-    if (bytes > capacity) continue;
-    result.levels.resize(i + 1);
-    break;
-  }
-  return result;
-}
-
 } // namespace
 
 double median_seconds(const std::function<void()>& call, double seconds) {
@@ -62,7 +48,7 @@ report::OperatorReport report_kernels(const std::string& name, const op::FormKer
   const auto counts = kernels.counts();
   const double bytes = counts.global_bytes_read + counts.global_bytes_written;
   const int cores = kernels.device()->num_threads();
-  const auto bound = machine::bound(counts, resident_machine(machine, bytes, cores), cores);
+  const auto bound = machine::bound(counts, machine::resident(machine, bytes, cores), cores);
   report::OperatorReport report{.name = name, .plan = plans_text(kernels)};
   report.seconds = seconds;
   report.bound_seconds = bound.seconds;

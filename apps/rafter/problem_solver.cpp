@@ -12,6 +12,8 @@
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/solve/vector_ops.hpp>
+#include <rafter/tune/planner.hpp>
+#include <rafter/tune/store.hpp>
 
 #include "discretisation.hpp"
 #include "interrupt.hpp"
@@ -30,10 +32,13 @@ op::QuadratureOptions quadrature_options(const io::Problem& problem) {
   return result;
 }
 
-/// What the planner weighs flops and bytes with.
-kernel::Balance balance_of(const machine::Machine& machine, int threads) {
-  return {.flops_per_second = machine.peak_flops(threads),
-          .bytes_per_second = machine.rate(machine.memory().triad, threads)};
+/// The word in place of a plan that makes the planner ignore what was measured.
+constexpr const char* predicted_plan = "predicted";
+
+std::shared_ptr<const tune::Planner> make_planner(const machine::Machine& machine, const RunOptions& options) {
+  tune::PlannerOptions result{.machine = machine, .weighs_all = options.weighs_all_plans};
+  if (options.plan != predicted_plan) result.store = std::make_shared<tune::Store>();
+  return std::make_shared<const tune::Planner>(std::move(result));
 }
 
 /// Known to be impossible before hours of work: the folder of the output is missing or not writable.
@@ -151,12 +156,13 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
                                  Phases& phases)
     : problem_(problem), events_(events) {
   require_writable(problem.output);
-  const auto plan = schedule::parse_plan(options.plan);
+  if (options.plan != predicted_plan) options_.plan = options.plan;
+  const auto plan = schedule::parse_plan(options_.plan);
   options_.device = options.device;
   options_.threads = options.threads;
-  options_.plan = options.plan;
   options_.shared_device = op::device_of(options_);
   options_.quadrature = quadrature_options(problem);
+
   phases.start("mesh");
   mesh_ = make_mesh(problem);
   tell(fmt::format("mesh: {} cells", mesh_->num_cells()));
@@ -167,7 +173,7 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
 
   phases.stop();
   machine_ = machine::load_or_probe(); // takes seconds the first time: after all that may be refused
-  options_.balance = balance_of(machine_, options_.shared_device->num_threads());
+  options_.planner = make_planner(machine_, options);
 
   phases.start("kernels");
   forms_ = std::make_unique<ProblemForms>(problem, *mesh_,

@@ -21,8 +21,9 @@ namespace rafter::app {
 struct RunOptions {
   std::string device = "host"; ///< as --device
   int threads = 0;             ///< 0: all cores
-  std::string plan;            ///< of the cell kernels; "": the planner chooses
-  bool solves = true;          ///< false: the kernels that only a solve needs are left out
+  std::string plan; ///< of the cell kernels; "": the planner chooses; "predicted": it ignores what was measured
+  bool weighs_all_plans = false; ///< the planner predicts every candidate
+  bool solves = true;            ///< false: the kernels that only a solve needs are left out
 };
 
 /// What a run tells while it works; empty functions are not called.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdlib>
-#include <filesystem>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -9,21 +8,11 @@
 #include "commands.hpp"
 #include "console.hpp"
 #include "exit_code.hpp"
+#include "output_path.hpp"
 #include "problem_solver.hpp"
 
 namespace rafter::app {
 namespace {
-
-/// Known before any work: the report could not be written.
-void require_folder(const std::string& path) {
-  if (path.empty()) return;
-  const auto parent = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!parent.empty() && !std::filesystem::is_directory(parent, error))
-    throw base::InputError(fmt::format("--json {}: {} is no folder", path, parent.string()));
-  if (std::filesystem::is_directory(path, error))
-    throw base::InputError(fmt::format("--json {}: is a folder; accepted is a file", path));
-}
 
 /// Every process of an MPI run would solve the whole problem and write the same files.
 void require_one_process() {
@@ -40,7 +29,7 @@ void require_one_process() {
 
 int run_solve(const SolveOptions& options) {
   require_one_process();
-  require_folder(options.json);
+  require_folder("--json", options.json);
   const auto problem = io::read_problem(options.problem.file, options.problem.overrides);
   Console console;
   const RunEvents events{.event = [&console](const std::string& text) { console.event(text); },

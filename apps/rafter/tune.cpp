@@ -1,13 +1,98 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/form/lowering.hpp>
+#include <rafter/operator/tuning.hpp>
+#include <rafter/report/report.hpp>
+#include <rafter/tune/store.hpp>
 
 #include "commands.hpp"
+#include "console.hpp"
+#include "exit_code.hpp"
+#include "interrupt.hpp"
+#include "output_path.hpp"
+#include "plan_table.hpp"
+#include "problem_solver.hpp"
 
 namespace rafter::app {
+namespace {
 
-int run_tune(const ProblemOptions&) {
-  throw base::InputError("tune: not available in this version; `rafter kernel` shows what the planner chose, and "
-                         "--plan sets another plan");
+using Json = nlohmann::ordered_json;
+
+void print_kernel(const op::TunedKernel& tuned) {
+  const auto& info = tuned.info;
+  fmt::print("{}\n  cells: {} in {} batches\n", info.name, info.num_cells, info.num_batches);
+  if (tuned.num_timed > 0)
+    fmt::print("  timed: {} of {} plans\n", tuned.num_timed, info.decision.candidates.size());
+  else
+    fmt::print("  remembered: nothing was timed (--fresh measures again)\n");
+  fmt::print("  plan: {}\n{}\n", schedule::to_string(info.plan), plan_table(info));
+}
+
+Json features_json(const tune::Features& features) {
+  Json result = Json::array();
+  for (const auto& feature : tune::feature_names) result.push_back(features.*feature.value);
+  return result;
+}
+
+Json feature_names_json() {
+  Json result = Json::array();
+  for (const auto& feature : tune::feature_names) result.push_back(feature.name);
+  return result;
+}
+
+/// Four digits tell all that a timing knows.
+double rounded(double seconds) { return base::parse_double(fmt::format("{:.4g}", seconds)); }
+
+/// A sweep as scripts/fit_cost_model.py and the tests of the search read it.
+Json kernel_json(const op::TunedKernel& tuned) {
+  const auto& info = tuned.info;
+  Json candidates = Json::array();
+  for (const auto& c : info.decision.candidates)
+    candidates.push_back({{"plan", schedule::to_string(c.plan)},
+                          {"seconds", rounded(c.measured_seconds.value_or(0))},
+                          {"predicted", rounded(c.predicted_seconds)},
+                          {"bound", rounded(c.bound_seconds)},
+                          {"features", features_json(c.features)}});
+  return {{"kernel", info.name},       {"cells", info.num_cells},  {"batches", info.num_batches},
+          {"points", info.num_points}, {"lanes", info.plan.lanes}, {"candidates", candidates}};
+}
+
+} // namespace
+
+int run_tune(const TuneOptions& options) {
+  require_folder("--record", options.record);
+  auto problem = io::read_problem(options.problem.file, options.problem.overrides);
+  problem.output.file.clear(); // nothing is solved
+  Phases phases;
+  const PreparedProblem prepared(
+      problem,
+      {.device = options.problem.device, .threads = options.problem.threads, .weighs_all_plans = true, .solves = false},
+      {}, phases);
+  Console console;
+  op::TuningOptions tuning;
+  tuning.search.is_exhaustive = options.is_exhaustive || !options.record.empty();
+  tuning.is_fresh = options.is_fresh || tuning.search.is_exhaustive;
+  tuning.event = [&console](const std::string& text) {
+    require_not_interrupted();
+    console.event(text);
+  };
+  const auto tuned = op::tune_kernels(form::lower(prepared.forms().bilinear()), prepared.system(),
+                                      op::kernel_options(prepared.options(), prepared.options().shared_device), tuning);
+  console.clear();
+  for (const auto& kernel : tuned) print_kernel(kernel);
+  if (options.record.empty()) return exit_done;
+  Json kernels = Json::array();
+  for (const auto& kernel : tuned) kernels.push_back(kernel_json(kernel));
+  const Json record{{"title", problem.title},
+                    {"threads", prepared.options().shared_device->num_threads()},
+                    {"machine", Json::parse(machine::to_json(prepared.machine()))},
+                    {"feature_names", feature_names_json()},
+                    {"kernels", kernels}};
+  report::write_file(options.record, record.dump() + "\n");
+  return exit_done;
 }
 
 } // namespace rafter::app

@@ -65,6 +65,8 @@ public:
   virtual std::string name() const = 0;                ///< "host", "checked"
   virtual std::string language() const { return "c"; } ///< of the source that compile() takes
   virtual int num_threads() const = 0;
+  /// Compilers that CompileOptions::compiler may name and that are there, "default" first.
+  virtual std::vector<std::string> compilers() const { return {"default"}; }
   virtual bool shares_host_memory() const = 0; ///< true: buffers may wrap host memory, copies are unnecessary
   virtual std::shared_ptr<Buffer> allocate(std::size_t bytes) = 0;
   /// A buffer over host memory that outlives it (devices that share host memory); else InternalError.

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/kernel/sum_of_products.hpp>
 
@@ -298,6 +299,31 @@ std::vector<unsigned> dependencies(const PointFunction& function) {
       if (operand >= 0) set |= result[static_cast<std::size_t>(operand)];
   }
   return result;
+}
+
+std::string to_string(const PointFunction& function) {
+  std::string text = fmt::format("{} {}{}\n", element::name(function.shape), mesh::name(function.map),
+                                 function.is_facet ? " facet" : "");
+  std::map<NodeId, std::size_t> numbers;
+  for (const NodeId id : function.graph.reachable(function.roots())) {
+    const auto& node = function.graph[id];
+    text += fmt::format("{} =", numbers.size());
+    if (node.op == ScalarOp::constant)
+      text += fmt::format(" {}", node.value);
+    else if (node.op == ScalarOp::atom)
+      text += ' ' + form::to_string(node.atom);
+    else {
+      text += std::string(" ") + form::info(node.op).name;
+      for (const NodeId operand : node.operands)
+        if (operand >= 0) text += fmt::format(" {}", numbers.at(operand));
+    }
+    numbers.emplace(id, numbers.size());
+    text += '\n';
+  }
+  for (const auto& output : function.outputs)
+    text += fmt::format("output {} field {} component {} derivative {} {}: {}\n", static_cast<int>(output.kind),
+                        output.field, output.component, output.derivative, output.derivative2, numbers.at(output.node));
+  return text;
 }
 
 } // namespace rafter::kernel

@@ -46,6 +46,9 @@ struct PointFunction {
   std::vector<NodeId> roots() const;
 };
 
+/// Canonical text: the nodes that outputs reach, numbered in order, one per line; equal texts compute the same.
+std::string to_string(const PointFunction& function);
+
 /// One integral of a form on a kind of cells; indicator >= 0: it counts only where this cell coefficient is not 0.
 struct IntegralPart {
   const form::LoweredIntegral* integral = nullptr;

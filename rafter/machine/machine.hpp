@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,10 @@ struct ProbeOptions {
 
 /// Measures this machine with kernels compiled for it. Throws EnvironmentError without a compiler.
 Machine probe(const ProbeOptions& options = {});
+
+/// The record kept from an earlier probe of this processor with as many cores (0: all that the process may use);
+/// nothing when there is none or a damaged one.
+std::optional<Machine> load(int cores = 0);
 
 /// The record kept from an earlier probe of this processor with as many cores, else a new one, which is kept. A damaged
 /// record is measured again. A measurement on a busy machine gives a warning; it serves for some minutes only, so that

@@ -235,6 +235,11 @@ Machine probe(const ProbeOptions& options) {
   return machine;
 }
 
+std::optional<Machine> load(int cores) {
+  if (cores <= 0) cores = device::num_available_cores();
+  return read_record(record_file(device::CacheDirectory(), cores), cores);
+}
+
 Machine load_or_probe(const ProbeOptions& options) {
   const int cores = options.cores > 0 ? options.cores : device::num_available_cores();
   const device::CacheDirectory directory;

@@ -52,4 +52,16 @@ Bound bound(const Counts& counts, const Machine& machine, int cores) {
   return largest->seconds > 0 ? *largest : Bound{};
 }
 
+Machine resident(const Machine& machine, double bytes, int cores) {
+  Machine result = machine;
+  for (std::size_t i = 0; i + 1 < machine.levels.size(); ++i) {
+    const bool is_last_cache = i + 2 == machine.levels.size();
+    const double capacity = static_cast<double>(machine.levels[i].bytes) * (is_last_cache ? 1 : cores);
+    if (bytes > capacity) continue;
+    result.levels.resize(i + 1);
+    break;
+  }
+  return result;
+}
+
 } // namespace rafter::machine

@@ -29,4 +29,8 @@ struct Bound {
 /// counts need.
 Bound bound(const Counts& counts, const Machine& machine, int cores);
 
+/// The machine as a problem that moves `bytes` per run sees it: data that fit into a cache stay there, and the memory
+/// does not bound. Nearer caches belong to one core each; the last is one for all.
+Machine resident(const Machine& machine, double bytes, int cores);
+
 } // namespace rafter::machine

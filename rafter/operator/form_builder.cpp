@@ -16,7 +16,7 @@ public:
   explicit Builder(BuiltForm& built) : built_(built), form_(built.form), system_(built.system) {
     collect_fields();
     make_cell_pieces();
-    make_facet_pieces();
+    if (built.options.only_block < 0) make_facet_pieces();
   }
 
 private:
@@ -99,6 +99,7 @@ private:
     request.geometry = mesh::geometry_element(system_.mesh->groups[static_cast<std::size_t>(cells.group)]);
     request.purpose = built_.purpose;
     request.lanes = cells.lanes;
+    set_sizes(request, cells);
     set_fields(request, piece, facets);
     const auto integration_shape =
         cells.local_facet >= 0 ? element::facet_shape(cells.shape, cells.local_facet) : cells.shape;
@@ -107,10 +108,21 @@ private:
     piece.kernel = build_kernel(request, built_.options);
     auto& info = piece.kernel.info;
     info.name = name;
+    info.block = piece.block;
     info.quadrature = rule.explanation;
     info.num_cells = cells.num_items;
     info.num_batches = cells.num_batches;
     built_.pieces.push_back(std::move(piece));
+  }
+
+  /// Every unknown counts for the cells in equal parts.
+  void set_sizes(KernelRequest& request, const BatchedCells& cells) const {
+    request.num_coefficients = built_.coefficients.count();
+    request.num_batches = cells.num_batches;
+    const double bytes = 8.0 * static_cast<double>(system_.size()) * cells.num_items /
+                         static_cast<double>(system_.mesh->num_cells() * std::max(cells.num_batches, 1));
+    request.input_bytes = built_.num_input_vectors() * bytes;
+    request.output_bytes = form_.rank > 0 ? bytes : 0;
   }
 
   void make_cell_pieces() {
@@ -121,6 +133,7 @@ private:
     if (parts.empty()) return;
     const auto& batches = *system_.batches;
     for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
+      if (built_.options.only_block >= 0 && built_.options.only_block != static_cast<int>(b)) continue;
       BuiltPiece piece;
       piece.cells = batched(batches.blocks[b], batches.lanes);
       piece.block = static_cast<int>(b);
@@ -168,6 +181,7 @@ std::shared_ptr<BuiltForm> build_form(const form::LoweredForm& form, const Syste
                                                      .pieces = {},
                                                      .facet_stages = {}});
   if (built->options.device == nullptr) built->options.device = device::make_device("host");
+  if (built->options.planner == nullptr) built->options.planner = tune::shared_planner();
   const Builder builder(*built);
   return built;
 }
@@ -181,16 +195,15 @@ void compile(std::span<const std::shared_ptr<BuiltForm>> forms) {
   std::vector<Target> targets;
   for (const auto& form : forms) {
     if (form->is_compiled) continue;
-    device::CompileOptions options;
-    if (form->options.plan) options.compiler = form->options.plan->compiler;
-    const auto add = [&](const std::string& source, std::shared_ptr<const device::Program>& program) {
+    const auto add = [&](const BuiltPiece& piece, const std::string& source,
+                         std::shared_ptr<const device::Program>& program) {
       if (source.empty() || program != nullptr) return;
-      jobs.push_back({source, options});
+      jobs.push_back({source, {.compiler = piece.kernel.info.plan.compiler}});
       targets.push_back({&program, form->options.device.get()});
     };
     for (auto& piece : form->pieces) {
-      add(piece.kernel.info.source, piece.program);
-      add(piece.kernel.setup_source, piece.setup_program);
+      add(piece, piece.kernel.info.source, piece.program);
+      add(piece, piece.kernel.setup_source, piece.setup_program);
     }
   }
   for (const auto& target : targets)

@@ -39,6 +39,10 @@ struct BuiltForm {
   std::size_t num_cell_pieces = 0;
   std::vector<FacetStages> facet_stages;
   bool is_compiled = false;
+  /// That a run reads: the one of the trial functions, the one of the coefficient fields.
+  int num_input_vectors() const {
+    return (form.rank == 2 && purpose == Purpose::action ? 1 : 0) + (form.fields.empty() ? 0 : 1);
+  }
 };
 
 /// Throws InputError for forms that the system or its mesh does not fit.

@@ -124,9 +124,7 @@ public:
       total.global_bytes_read += i.counts.global_bytes_read;
     }
     const double vector_bytes = 8.0 * static_cast<double>(system_.size());
-    const double num_inputs =
-        (form_.rank == 2 && built_->purpose == Purpose::action ? 1 : 0) + (form_.fields.empty() ? 0 : 1);
-    total.global_bytes_read += num_inputs * vector_bytes;
+    total.global_bytes_read += built_->num_input_vectors() * vector_bytes;
     if (form_.rank > 0) total.global_bytes_written += vector_bytes;
     return total;
   }
@@ -223,18 +221,7 @@ private:
                  batches = static_cast<double>(piece.info.num_batches);
     counts.flops = schedule::count(built.loops).flops * batches * (built.loops.lanes == 1 ? piece.cells.lanes : 1);
     counts.effective_flops = kernel::count_flops(built.program) * cells;
-    const double lanes = static_cast<double>(piece.cells.lanes);
-    double bytes = 8 * batches * lanes *
-                   (built.stored_cell_slots + static_cast<double>(built.info.num_points) * built.stored_point_slots);
-    std::set<std::pair<int, int>> read;
-    for (const auto& argument : built.loops.arguments()) {
-      if (argument.role == Role::map) bytes += 8 * static_cast<double>(piece.map.size());
-      if (argument.role == Role::nodes) bytes += 8 * static_cast<double>(piece.nodes.size());
-      if (argument.role == Role::cell_coefficients) bytes += 8 * static_cast<double>(piece.cell_coefficients.size());
-      if (argument.role == Role::run_starts)
-        bytes += 4 * static_cast<double>(piece.spaces[static_cast<std::size_t>(argument.index)]->run_starts.size());
-    }
-    counts.global_bytes_read = bytes;
+    counts.global_bytes_read = built.data_bytes * batches;
   }
 
   /// Computes what the cut stores.
@@ -332,7 +319,9 @@ private:
     for (const auto& stage : stages) {
       tasks.clear();
       for (const auto& chunk : stage) {
-        const auto& piece = *pieces_[first_piece + static_cast<std::size_t>(chunk.block)];
+        const int only = built_->options.only_block;
+        if (only >= 0 && only != chunk.block) continue;
+        const auto& piece = *pieces_[only >= 0 ? 0 : first_piece + static_cast<std::size_t>(chunk.block)];
         tasks.push_back({piece.kernel.get(), piece.buffers, chunk.batch_begin, chunk.batch_end});
       }
       device_->run(tasks)->wait();

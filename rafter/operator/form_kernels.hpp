@@ -11,6 +11,7 @@
 #include <rafter/machine/roofline.hpp>
 #include <rafter/operator/domain.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/tune/planner.hpp>
 
 /// Compiled kernels of a form on a mesh: gather, kernel, scatter over all blocks.
 namespace rafter::op {
@@ -29,8 +30,9 @@ struct QuadratureOptions {
 struct KernelOptions {
   std::shared_ptr<device::Device> device; ///< null: a host device with all cores
   QuadratureOptions quadrature;
-  std::optional<schedule::Plan> plan; ///< used for every cell kernel instead of the planner's choice
-  kernel::Balance balance;            ///< what choices are made with
+  std::optional<schedule::Plan> plan;           ///< used for every cell kernel instead of the planner's choice
+  std::shared_ptr<const tune::Planner> planner; ///< null: tune::shared_planner
+  int only_block = -1;                          ///< the kernel of this block of cells alone, to time it
 };
 
 /// The mesh and the unknowns of a (mixed) problem: field f occupies entries offset(f) .. offset(f) + num_local - 1 of
@@ -51,10 +53,11 @@ void check_size(const System& system, const Vector& vector, const char* what);
 
 /// One generated kernel on one block, with what was decided and what it costs.
 struct KernelInfo {
+  int block = -1;   ///< of cells, -1: facets
   std::string name; ///< "cell hexahedron affine", "facet 2 of prism isoparametric"
   schedule::Plan plan;
-  std::vector<kernel::Choice> candidates; ///< recipes considered, best first
-  std::string source;                     ///< generated text
+  tune::Decision decision; ///< why this plan
+  std::string source;      ///< generated text
   std::string tensor_program, loop_program;
   int num_points = 0;
   std::string quadrature; ///< one line: rule and why

@@ -2,9 +2,11 @@
 #include <rafter/operator/kernel_builder.hpp>
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/hash.hpp>
 #include <rafter/emit/c_family.hpp>
 #include <rafter/form/degree.hpp>
 
@@ -45,11 +47,6 @@ std::vector<int> used(const kernel::PointFunction& function, const std::vector<k
   return result;
 }
 
-struct Lowered {
-  kernel::TensorProgram program;
-  schedule::LoopProgram loops;
-};
-
 /// Work arrays of every thread: beyond any use. Throws InputError.
 void require_work_fits(const schedule::LoopProgram& loops, const element::Quadrature& rule) {
   constexpr double limit_bytes = 64.0 * (1 << 20);
@@ -61,42 +58,6 @@ void require_work_fits(const schedule::LoopProgram& loops, const element::Quadra
                                        "memory per thread, accepted are {:.3g} MiB: use a lower quadrature degree or "
                                        "fewer points",
                                        rule.num_points(), bytes / (1 << 20), limit_bytes / (1 << 20)));
-}
-
-Lowered lower_function(const kernel::PointFunction& function, const KernelRequest& request, schedule::Plan& plan) {
-  kernel::ProgramInput input;
-  input.function = function;
-  input.quadrature = request.rule;
-  input.local_facet = request.local_facet;
-  input.geometry = request.geometry;
-  input.options.contraction = plan.contraction;
-  schedule::LoweringInput lowering;
-  lowering.spaces = request.spaces;
-  lowering.is_facet = request.local_facet >= 0;
-  for (const int i : used(function, request.inputs, true)) {
-    const auto at = static_cast<std::size_t>(i);
-    input.inputs.push_back(request.inputs[at]);
-    lowering.input_spaces.push_back(request.input_spaces[at]);
-    lowering.input_vectors.push_back(request.input_vectors[at]);
-  }
-  for (const int i : used(function, request.outputs, false)) {
-    const auto at = static_cast<std::size_t>(i);
-    input.outputs.push_back(request.outputs[at]);
-    lowering.output_spaces.push_back(request.output_spaces[at]);
-  }
-  Lowered result;
-  result.program = kernel::build_program(input);
-  lowering.program = &result.program;
-  result.loops = schedule::lower(lowering, plan);
-  require_work_fits(result.loops, request.rule);
-  return result;
-}
-
-const kernel::Choice& choose(const std::vector<kernel::Choice>& candidates, const std::optional<schedule::Plan>& plan) {
-  if (plan)
-    for (const auto& candidate : candidates)
-      if (candidate.recipe == plan->recipe) return candidate;
-  return candidates.front();
 }
 
 int count_slots(const kernel::PointFunction& setup, kernel::OutputKind kind) {
@@ -147,45 +108,219 @@ RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPar
   return {rule, fmt::format("{}, {} points, degree {}: {}", kind_name, rule.num_points(), degree, why)};
 }
 
-BuiltKernel build_kernel(const KernelRequest& request, const KernelOptions& options) {
-  const bool is_facet = request.local_facet >= 0;
-  auto function = kernel::pull_back(request.parts, request.shape, request.map, is_facet);
-  if (request.purpose == Purpose::diagonal) function = kernel::diagonal(function, request.trial_of_output);
+namespace {
 
-  BuiltKernel result;
-  auto& info = result.info;
-  info.num_points = request.rule.num_points();
-  info.plan = options.plan && !is_facet ? *options.plan : schedule::Plan();
-  if (is_facet || !element::is_tensor(request.shape)) info.plan.contraction = kernel::Contraction::dense;
-  const kernel::CurvedMap curved{{.function = {},
-                                  .quadrature = request.rule,
-                                  .local_facet = request.local_facet,
-                                  .inputs = {},
-                                  .outputs = {},
-                                  .geometry = request.geometry,
-                                  .options = {.contraction = info.plan.contraction}}};
-  info.candidates = kernel::recipes(function, info.num_points, options.balance, &curved);
-  const auto& choice = choose(info.candidates, is_facet ? std::nullopt : options.plan);
-  info.plan.recipe = choice.recipe;
-  info.plan.lanes = request.lanes;
-
-  auto main = lower_function(choice.functions.main, request, info.plan);
-  result.program = std::move(main.program);
-  result.loops = std::move(main.loops);
-  info.source = emit::emit(result.loops, options.device->language());
-  info.tensor_program = result.program.to_string();
-  info.loop_program = schedule::print(result.loops);
-  const auto& setup = choice.functions.setup;
-  result.stored_point_slots = count_slots(setup, kernel::OutputKind::stored_point);
-  result.stored_cell_slots = count_slots(setup, kernel::OutputKind::stored_cell);
-  if (!setup.outputs.empty()) {
-    auto setup_plan = info.plan;
-    auto lowered = lower_function(setup, request, setup_plan);
-    result.setup_program = std::move(lowered.program);
-    result.setup_loops = std::move(lowered.loops);
-    result.setup_source = emit::emit(result.setup_loops, options.device->language());
+/// The planner's words for a kernel, and the lowering of its plans; what was lowered is kept.
+class Builder {
+public:
+  Builder(const KernelRequest& request, const KernelOptions& options) : request_(request), options_(options) {
+    auto function = kernel::pull_back(request.parts, request.shape, request.map, is_facet());
+    if (request.purpose == Purpose::diagonal) function = kernel::diagonal(function, request.trial_of_output);
+    const auto& machine = planner().options().machine;
+    const int threads = options.device->num_threads();
+    const kernel::CurvedMap curved{program_input({}, fitted(options.plan.value_or(schedule::Plan())))};
+    choices_ = kernel::recipes(function, request.rule.num_points(),
+                               {.flops_per_second = machine.peak_flops(threads),
+                                .bytes_per_second = machine.rate(machine.memory().triad, threads)},
+                               &curved);
+    function_text_ = kernel::to_string(function);
   }
-  return result;
+
+  BuiltKernel build() {
+    BuiltKernel result;
+    auto& info = result.info;
+    info.num_points = request_.rule.num_points();
+    info.decision = decide();
+    auto& plan = info.decision.plan;
+    const auto& choice = choice_of(plan);
+    auto& main = lowered(plan);
+    result.program = std::move(main.program);
+    result.loops = std::move(main.loops);
+    plan.mapping = main.mapping;
+    info.plan = plan;
+    info.source = emit::emit(result.loops, options_.device->language());
+    info.tensor_program = result.program.to_string();
+    info.loop_program = schedule::print(result.loops);
+    result.data_bytes = data_bytes(result.loops, choice);
+    const auto& setup = choice.functions.setup;
+    result.stored_point_slots = count_slots(setup, kernel::OutputKind::stored_point);
+    result.stored_cell_slots = count_slots(setup, kernel::OutputKind::stored_cell);
+    if (setup.outputs.empty()) return result;
+    auto made = lower(kernel::build_program(program_input(setup, plan)), setup, plan);
+    result.setup_program = std::move(made.program);
+    result.setup_loops = std::move(made.loops);
+    result.setup_source = emit::emit(result.setup_loops, options_.device->language());
+    return result;
+  }
+
+private:
+  struct Lowered {
+    kernel::TensorProgram program;
+    schedule::LoopProgram loops;
+    std::string mapping; ///< that accepted
+  };
+
+  bool is_facet() const { return request_.local_facet >= 0; }
+  const tune::Planner& planner() const { return *options_.planner; }
+
+  const kernel::Choice& choice_of(const schedule::Plan& plan) const {
+    const auto found = std::ranges::find(choices_, plan.recipe, &kernel::Choice::recipe);
+    return found == choices_.end() ? choices_.front() : *found;
+  }
+
+  /// A plan as this kernel can follow it.
+  schedule::Plan fitted(schedule::Plan plan) const {
+    if (!choices_.empty()) plan.recipe = choice_of(plan).recipe;
+    plan.lanes = request_.lanes;
+    if (is_facet() || !element::is_tensor(request_.shape)) plan.contraction = kernel::Contraction::dense;
+    return plan;
+  }
+
+  tune::Decision decide() {
+    tune::Decision decision;
+    if (is_facet()) {
+      schedule::Plan usual;
+      usual.recipe = choices_.front().recipe;
+      decision.plan = fitted(usual);
+      return decision;
+    }
+    if (!options_.plan || planner().options().weighs_all) decision = planner().decide(problem());
+    if (options_.plan) {
+      decision.plan = fitted(*options_.plan);
+      decision.origin = tune::Origin::given;
+    }
+    return decision;
+  }
+
+  tune::KernelProblem problem() {
+    tune::KernelProblem result;
+    result.text = text();
+    result.is_tensor = element::is_tensor(request_.shape);
+    result.num_points = request_.rule.num_points();
+    result.points_per_axis = static_cast<int>(request_.rule.points_1d.size());
+    for (const auto* uses : {&request_.inputs, &request_.outputs})
+      for (const auto& use : *uses) {
+        result.num_dofs = std::max(result.num_dofs, use.element->num_dofs());
+        result.nodes_per_axis = std::max(result.nodes_per_axis, use.element->degree() + 1);
+      }
+    for (const auto& choice : choices_) result.recipes.push_back(choice.recipe);
+    result.compilers = options_.device->compilers();
+    result.lanes = request_.lanes;
+    result.num_batches = static_cast<double>(request_.num_batches);
+    result.num_threads = options_.device->num_threads();
+    result.input_bytes = request_.input_bytes;
+    result.output_bytes = request_.output_bytes;
+    result.estimate = [this](const schedule::Plan& plan) { return estimate(plan); };
+    result.lower = [this](const schedule::Plan& plan) {
+      const auto& loops = lowered(plan).loops;
+      return tune::LoweredPlan{loops, data_bytes(loops, choice_of(plan))};
+    };
+    return result;
+  }
+
+  /// All that the generated text depends on besides the plan.
+  std::string text() const {
+    std::string result = function_text_;
+    const auto bytes = [](const std::vector<double>& values) {
+      return base::content_hash({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)});
+    };
+    result += fmt::format("rule {} {} {}\n", request_.rule.num_points(), bytes(request_.rule.points),
+                          bytes(request_.rule.weights));
+    const auto add = [&](const char* what, const element::Element& element, int components, int space) {
+      result += fmt::format("{} {} {} {} components {} pattern {}\n", what, element::name(element.family()),
+                            element::name(element.shape()), element.degree(), components, space);
+    };
+    if (request_.map == mesh::MapKind::isoparametric) add("geometry", *request_.geometry, 0, 0);
+    for (std::size_t i = 0; i < request_.inputs.size(); ++i)
+      add("input", *request_.inputs[i].element, request_.inputs[i].components, request_.input_spaces[i]);
+    for (std::size_t i = 0; i < request_.outputs.size(); ++i)
+      add("output", *request_.outputs[i].element, request_.outputs[i].components, request_.output_spaces[i]);
+    return result + fmt::format("lanes {}\n", request_.lanes);
+  }
+
+  kernel::ProgramInput program_input(const kernel::PointFunction& function, const schedule::Plan& plan) const {
+    kernel::ProgramInput input;
+    input.function = function;
+    input.quadrature = request_.rule;
+    input.local_facet = request_.local_facet;
+    input.geometry = request_.geometry;
+    input.options.contraction = plan.contraction;
+    for (const int i : used(function, request_.inputs, true))
+      input.inputs.push_back(request_.inputs[static_cast<std::size_t>(i)]);
+    for (const int i : used(function, request_.outputs, false))
+      input.outputs.push_back(request_.outputs[static_cast<std::size_t>(i)]);
+    return input;
+  }
+
+  Lowered lower(kernel::TensorProgram program, const kernel::PointFunction& function, schedule::Plan plan) const {
+    schedule::LoweringInput lowering;
+    lowering.spaces = request_.spaces;
+    lowering.is_facet = is_facet();
+    for (const int i : used(function, request_.inputs, true)) {
+      lowering.input_spaces.push_back(request_.input_spaces[static_cast<std::size_t>(i)]);
+      lowering.input_vectors.push_back(request_.input_vectors[static_cast<std::size_t>(i)]);
+    }
+    for (const int i : used(function, request_.outputs, false))
+      lowering.output_spaces.push_back(request_.output_spaces[static_cast<std::size_t>(i)]);
+    Lowered result;
+    result.program = std::move(program);
+    lowering.program = &result.program;
+    result.loops = schedule::lower(lowering, plan);
+    result.mapping = plan.mapping;
+    require_work_fits(result.loops, request_.rule);
+    return result;
+  }
+
+  /// Plans that differ in contraction and recipe have programs of their own.
+  const kernel::TensorProgram& program(const schedule::Plan& plan) {
+    const auto [place, is_new] = programs_.try_emplace({plan.contraction, plan.recipe});
+    if (is_new) place->second = kernel::build_program(program_input(choice_of(plan).functions.main, plan));
+    return place->second;
+  }
+  Lowered& lowered(const schedule::Plan& plan) {
+    auto without_compiler = plan;
+    without_compiler.compiler.clear();
+    const auto [place, is_new] = lowered_.try_emplace(schedule::to_string(without_compiler));
+    if (is_new) place->second = lower(program(plan), choice_of(plan).functions.main, plan);
+    return place->second;
+  }
+
+  tune::Estimate estimate(const schedule::Plan& plan) {
+    const auto& cost = choice_of(plan).cost;
+    const double words = cost.cell_words + cost.point_words * request_.rule.num_points();
+    return {.flops = kernel::count_flops(program(plan)) * request_.lanes, .data_bytes = 8 * words * request_.lanes};
+  }
+
+  double data_bytes(const schedule::LoopProgram& loops, const kernel::Choice& choice) const {
+    const auto& setup = choice.functions.setup;
+    const int dim = element::dimension(request_.shape);
+    double words =
+        count_slots(setup, kernel::OutputKind::stored_cell) +
+        static_cast<double>(request_.rule.num_points()) * count_slots(setup, kernel::OutputKind::stored_point);
+    double starts = 0;
+    for (const auto& argument : loops.arguments()) {
+      if (argument.role == schedule::Role::map)
+        words += static_cast<double>(kernel::map_modes(request_.map, dim).size()) * dim;
+      if (argument.role == schedule::Role::nodes) words += request_.geometry->num_dofs() * dim;
+      if (argument.role == schedule::Role::cell_coefficients) words += request_.num_coefficients;
+      if (argument.role == schedule::Role::run_starts)
+        starts += request_.spaces[static_cast<std::size_t>(argument.index)]->num_runs;
+    }
+    return request_.lanes * (8 * words + 4 * starts);
+  }
+
+  const KernelRequest& request_;
+  const KernelOptions& options_;
+  std::vector<kernel::Choice> choices_;
+  std::string function_text_;
+  std::map<std::pair<kernel::Contraction, kernel::Recipe>, kernel::TensorProgram> programs_;
+  std::map<std::string, Lowered> lowered_;
+};
+
+} // namespace
+
+BuiltKernel build_kernel(const KernelRequest& request, const KernelOptions& options) {
+  return Builder(request, options).build();
 }
 
 } // namespace rafter::op

@@ -27,6 +27,9 @@ struct KernelRequest {
   element::Quadrature rule;
   Purpose purpose = Purpose::action;
   int lanes = 8;
+  int num_coefficients = 0;                 ///< numbers per cell
+  std::int64_t num_batches = 0;             ///< this and the rest: for the planner
+  double input_bytes = 0, output_bytes = 0; ///< of vectors per batch, each entry once
 };
 
 /// A kernel ready to compile; `setup` computes the stored data (empty source: nothing is stored).
@@ -36,6 +39,7 @@ struct BuiltKernel {
   schedule::LoopProgram loops, setup_loops;
   std::string setup_source;
   int stored_point_slots = 0, stored_cell_slots = 0;
+  double data_bytes = 0; ///< that a batch reads besides vectors
 };
 BuiltKernel build_kernel(const KernelRequest& request, const KernelOptions& options);
 

@@ -68,7 +68,7 @@ KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<dev
   KernelOptions result;
   result.device = std::move(device);
   result.quadrature = options.quadrature;
-  result.balance = options.balance;
+  result.planner = options.planner;
   if (!options.plan.empty()) result.plan = schedule::parse_plan(options.plan);
   return result;
 }

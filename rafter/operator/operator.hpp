@@ -24,9 +24,9 @@ struct OperatorOptions {
   int threads = 0;                               ///< 0: all cores that the process may use
   std::shared_ptr<device::Device> shared_device; ///< used instead of `device` when given
   QuadratureOptions quadrature;
-  std::string plan; ///< plan text for the cell kernels; "": the planner chooses
+  std::string plan;                             ///< plan text for the cell kernels; "": the planner chooses
+  std::shared_ptr<const tune::Planner> planner; ///< null: tune::shared_planner
   std::vector<FieldCondition> dirichlet;
-  kernel::Balance balance;
 };
 
 /// The device that the options ask for.

@@ -44,6 +44,8 @@ const std::string& compiler_name(const std::string& value) {
   return value;
 }
 
+} // namespace
+
 void set(Plan& plan, const std::string& key, const std::string& value) {
   using kernel::Contraction;
   using kernel::Recipe;
@@ -68,8 +70,6 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
   else
     refuse("key", key, keys);
 }
-
-} // namespace
 
 std::string to_string(const Plan& plan) {
   return fmt::format("contraction={} recipe={} mapping={} lanes={} even_odd={} compiler={}",

@@ -20,6 +20,8 @@ struct Plan {
 
 /// "contraction=collocated recipe=store-merged mapping=simd_cells lanes=8 even_odd=4 compiler=default"
 std::string to_string(const Plan& plan);
+/// Sets one key of the text form. Throws InputError with the nearest key or value.
+void set(Plan& plan, const std::string& key, const std::string& value);
 /// Keys that are absent keep their default. Throws InputError with the nearest key or value.
 Plan parse_plan(const std::string& text);
 

@@ -55,9 +55,9 @@ class CommandTest(unittest.TestCase):
             file.write(text)
         return name
 
-    def run_rafter(self, *arguments, timeout=120):
+    def run_rafter(self, *arguments, timeout=120, environment=None):
         return subprocess.run([RAFTER, *arguments], cwd=self.directory.name, capture_output=True, text=True,
-                              timeout=timeout, check=False)
+                              timeout=timeout, check=False, env={**os.environ, **(environment or {})})
 
     def assert_refused(self, result, *fragments, code=WRONG_INPUT):
         """The code, one message with these fragments, and no file left that was not there."""
@@ -99,9 +99,6 @@ class CommandLine(CommandTest):
             self.assertEqual(result.returncode, DONE, arguments)
             self.assertEqual(result.stderr, "", arguments)
             self.assertTrue(result.stdout, arguments)
-
-    def test_tune_says_that_it_is_not_there(self):
-        self.assert_refused(self.run_rafter("tune", "p.toml"), "not available in this version")
 
     def test_unknown_device(self):
         self.refused(POISSON, "hots", arguments=["--device", "hots"])

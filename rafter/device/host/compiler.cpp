@@ -70,6 +70,15 @@ Compiler find_compiler(const std::string& name) {
   return {path, versions[path] = version_of(path)};
 }
 
+std::vector<std::string> available_compilers() {
+  std::vector<std::string> found;
+  for (const char* name : {"gcc", "clang"})
+    if (!find_program(name).empty()) found.emplace_back(name);
+  if (found.empty()) return {"default"};
+  found.front() = "default"; // the first that is there
+  return found;
+}
+
 std::vector<std::string> compiler_flags(const CompileOptions& options) {
   std::vector<std::string> flags{"-x", "c", "-std=gnu11", "-O3", "-march=native"};
 #if defined(__x86_64__)

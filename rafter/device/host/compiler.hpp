@@ -16,6 +16,9 @@ struct Compiler {
 /// path. Throws EnvironmentError that says what to install when there is none.
 Compiler find_compiler(const std::string& name = "");
 
+/// "default", and the names of the other known compilers that PATH has.
+std::vector<std::string> available_compilers();
+
 /// Flags of every kernel; they and the options' flags are part of a program's name in the cache.
 std::vector<std::string> compiler_flags(const CompileOptions& options);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <rafter/device/device.hpp>
+#include <rafter/device/host/compiler.hpp>
 #include <rafter/device/host/program_cache.hpp>
 #include <rafter/device/host/shared_library.hpp>
 #include <rafter/device/host/thread_pool.hpp>
@@ -15,6 +16,7 @@ public:
 
   std::string name() const override { return "host"; }
   int num_threads() const override { return pool_.num_threads(); }
+  std::vector<std::string> compilers() const override { return available_compilers(); }
   bool shares_host_memory() const override { return true; }
   std::shared_ptr<Buffer> allocate(std::size_t bytes) override;
   std::shared_ptr<Buffer> wrap(void* host, std::size_t bytes) override;

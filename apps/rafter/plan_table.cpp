@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan_table.hpp"
+
+#include <fmt/format.h>
+#include <rafter/report/report.hpp>
+
+namespace rafter::app {
+
+std::string time_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", 1e3 * seconds);
+  return fmt::format("{:.3g} us", 1e6 * seconds);
+}
+
+std::string plan_table(const op::KernelInfo& info) {
+  std::vector<std::vector<std::string>> rows;
+  const double batches = static_cast<double>(info.num_batches);
+  for (const auto& candidate : info.decision.candidates) {
+    const auto text = schedule::to_string(candidate.plan);
+    const bool is_chosen = candidate.plan == info.decision.plan;
+    rows.push_back({text + (is_chosen ? " *" : ""), time_text(candidate.predicted_seconds),
+                    candidate.measured_seconds ? time_text(*candidate.measured_seconds) : "-",
+                    time_text(candidate.bound_seconds),
+                    fmt::format("{:.4g}", candidate.features.flops * batches / static_cast<double>(info.num_cells)),
+                    fmt::format("{:.4g}", (candidate.features.data_bytes + candidate.features.vector_bytes) * batches /
+                                              static_cast<double>(info.num_cells))});
+  }
+  return report::format_table(
+      std::vector<std::string>{"plan (* chosen)", "predicted", "measured", "bound", "flops/cell", "bytes/cell"}, rows,
+      std::vector<std::size_t>{1, 2, 3, 4, 5});
+}
+
+} // namespace rafter::app

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <string>
+
+#include <rafter/operator/form_kernels.hpp>
+
+namespace rafter::app {
+
+/// "12.3 ms"
+std::string time_text(double seconds);
+
+/// The plans that were weighed for a kernel, one line each: predicted and measured time, roofline bound, counts.
+std::string plan_table(const op::KernelInfo& info);
+
+} // namespace rafter::app

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/tune/candidates.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include <rafter/base/text.hpp>
+#include <rafter/schedule/mapping.hpp>
+
+namespace rafter::tune {
+
+namespace {
+
+using schedule::Plan;
+using Values = std::vector<std::string>;
+
+/// Factorised contractions need a grid of points. Dense ones do more operations from the lowest degrees on: they may
+/// win while a table fits the nearest cache with room to spare.
+Values contractions(const KernelProblem& problem, const Plan&) {
+  if (!problem.is_tensor) return {"dense"};
+  constexpr int largest_table = 1024;
+  Values result{"collocated", "per-derivative"};
+  if (problem.num_dofs * problem.num_points <= largest_table) result.emplace_back("dense");
+  return result;
+}
+
+Values recipes(const KernelProblem& problem, const Plan&) {
+  Values result;
+  for (const auto recipe : problem.recipes) result.emplace_back(kernel::name(recipe));
+  return result;
+}
+
+/// "plain" computes one cell after the other: the way out of the other mappings, never ahead of them.
+Values mappings(const KernelProblem& problem, const Plan&) {
+  if (problem.lanes == 1) return {"plain"};
+  auto result = schedule::mapping_names();
+  std::erase(result, "plain");
+  return result;
+}
+
+/// Thresholds that differ in what they do to matrices with nodes or points as columns: at the usual 4, everywhere (2),
+/// nowhere (0).
+Values even_odd(const KernelProblem& problem, const Plan& plan) {
+  if (plan.contraction == kernel::Contraction::dense) return {"4"};
+  const auto [least, most] = std::minmax(problem.nodes_per_axis, problem.points_per_axis);
+  Values result{"4"};
+  if (least < 4) result.emplace_back("2");
+  if (most >= 4) result.emplace_back("0");
+  return result;
+}
+
+Values compilers(const KernelProblem& problem, const Plan&) { return problem.compilers; }
+
+constexpr std::array table{Axis{"contraction", 0.4, contractions}, Axis{"recipe", 0.6, recipes},
+                           Axis{"mapping", 0.4, mappings}, Axis{"even_odd", 0.9, even_odd},
+                           Axis{"compiler", 0.9, compilers}};
+
+} // namespace
+
+std::span<const Axis> axes() { return table; }
+
+std::vector<Plan> candidates(const KernelProblem& problem) {
+  Plan usual;
+  usual.lanes = problem.lanes;
+  std::vector<Plan> plans{usual};
+  for (const auto& axis : axes()) {
+    std::vector<Plan> longer;
+    for (const auto& plan : plans)
+      for (const auto& value : axis.values(problem, plan)) {
+        longer.push_back(plan);
+        schedule::set(longer.back(), std::string(axis.key), value);
+      }
+    plans = std::move(longer);
+  }
+  return plans;
+}
+
+double similarity(const Plan& a, const Plan& b) {
+  const auto left = base::split(schedule::to_string(a), ' '), right = base::split(schedule::to_string(b), ' ');
+  double result = 1;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (left[i] == right[i]) continue;
+    const auto* axis = std::ranges::find(table, left[i].substr(0, left[i].find('=')), &Axis::key);
+    result *= axis != table.end() ? axis->shared : 0;
+  }
+  return result;
+}
+
+} // namespace rafter::tune

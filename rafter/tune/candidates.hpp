@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rafter/tune/kernel_problem.hpp>
+
+namespace rafter::tune {
+
+/// A parameter of plans with the values that make sense for a kernel, given what the axes before it chose. A new
+/// parameter of plans is one line in the table of axes.
+struct Axis {
+  std::string_view key; ///< in the plan's text
+  double shared = 1;    ///< of what the cost model errs by: the part that plans share although they differ here
+  /// The usual value first; at least one.
+  std::vector<std::string> (*values)(const KernelProblem& problem, const schedule::Plan& plan);
+};
+std::span<const Axis> axes();
+
+/// All plans that make sense, the usual one first.
+std::vector<schedule::Plan> candidates(const KernelProblem& problem);
+
+/// How much of the cost model's error two plans share, 0 to 1: the product of `shared` over the axes in which they
+/// differ.
+double similarity(const schedule::Plan& a, const schedule::Plan& b);
+
+} // namespace rafter::tune

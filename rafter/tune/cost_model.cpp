@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/tune/cost_model.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include <rafter/machine/roofline.hpp>
+
+namespace rafter::tune {
+
+namespace {
+
+/// Cost of a feature, in vector instructions at peak rate. Found by
+///   scripts/record_sweeps.py build/rafter bench/data/sweeps
+///   scripts/fit_cost_model.py bench/data/sweeps/*.json
+/// on the machine whose record the sweeps hold; "functions" are in none of them and are a guess.
+struct Weight {
+  std::string_view feature;
+  double value;
+};
+constexpr std::array weights{Weight{"arithmetic", 0.69}, Weight{"divisions", 23}, Weight{"functions", 40},
+                             Weight{"loads", 0.94},      Weight{"stores", 1.6},   Weight{"broadcasts", 0.69},
+                             Weight{"gathers", 11},      Weight{"scatters", 2.4}, Weight{"index_loads", 0.51},
+                             Weight{"iterations", 1.3},  Weight{"spilling", 1.5}};
+constexpr double overlap = 0.91;
+
+double weight_of(std::string_view feature) {
+  const auto* found = std::ranges::find(weights, feature, &Weight::feature);
+  return found == weights.end() ? 0 : found->value;
+}
+
+double vector_instructions(const Features& f, double nearest_bytes) {
+  double sum = 0;
+  for (const auto& feature : feature_names) sum += weight_of(feature.name) * f.*feature.value;
+  const double spilling = f.work_bytes > nearest_bytes ? 1 - nearest_bytes / f.work_bytes : 0;
+  return sum + weight_of("spilling") * spilling * (f.loads + f.stores);
+}
+
+/// Compute and memory time of one run, overlapped in part.
+double overlapped(double compute, double memory) {
+  return std::max(compute, memory) + overlap * std::min(compute, memory);
+}
+
+/// The machine as the whole problem sees it: the memory is the nearest level that holds it.
+machine::Machine seen_by(const KernelProblem& problem, double bytes_per_batch, const machine::Machine& machine) {
+  return machine::resident(machine, problem.num_batches * bytes_per_batch, problem.num_threads);
+}
+
+machine::Counts traffic(const KernelProblem& problem, double data_bytes) {
+  machine::Counts counts;
+  counts.global_bytes_read = problem.num_batches * (data_bytes + problem.input_bytes);
+  counts.global_bytes_written = problem.num_batches * problem.output_bytes;
+  return counts;
+}
+
+} // namespace
+
+Prediction predict(const Features& features, const KernelProblem& problem, const machine::Machine& machine) {
+  const auto seen = seen_by(problem, features.data_bytes + features.vector_bytes, machine);
+  auto counts = traffic(problem, features.data_bytes);
+  const double memory = machine::bound(counts, seen, problem.num_threads).seconds;
+  counts.flops = problem.num_batches * features.flops;
+  const double instructions =
+      vector_instructions(features, static_cast<double>(machine.nearest_level().bytes)) * problem.num_batches;
+  const double flops_per_instruction = 2.0 * problem.lanes;
+  const double compute = instructions * flops_per_instruction / machine.peak_flops(problem.num_threads);
+  const double bound = machine::bound(counts, seen, problem.num_threads).seconds;
+  return {std::max(bound, overlapped(compute, memory)), bound};
+}
+
+double predict_roughly(const Estimate& estimate, const KernelProblem& problem, const machine::Machine& machine) {
+  constexpr double usual_share = 0.4; // of the peak
+  const auto seen = seen_by(problem, estimate.data_bytes + problem.input_bytes + problem.output_bytes, machine);
+  const double memory = machine::bound(traffic(problem, estimate.data_bytes), seen, problem.num_threads).seconds;
+  const double compute = problem.num_batches * estimate.flops / (usual_share * machine.peak_flops(problem.num_threads));
+  return overlapped(compute, memory);
+}
+
+machine::Machine typical_machine() {
+  machine::Machine result;
+  result.model = "typical";
+  const auto rate = [](double value) { return machine::Rate{value, value}; };
+  result.peaks = {{.bits = 512, .fma = rate(85e9), .add = rate(43e9), .mul = rate(43e9)}};
+  const auto level = [&](const char* name, std::int64_t bytes, double read, double triad, double copy) {
+    return machine::Level{name, bytes, rate(read), rate(triad), rate(copy), rate(copy)};
+  };
+  result.levels = {level("L1", 48 << 10, 250e9, 180e9, 150e9), level("L2", 2 << 20, 80e9, 60e9, 50e9),
+                   level("L3", 32 << 20, 28e9, 22e9, 20e9), level("memory", std::int64_t{64} << 30, 15e9, 14e9, 13e9)};
+  return result;
+}
+
+} // namespace rafter::tune

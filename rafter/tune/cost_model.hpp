@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <rafter/machine/machine.hpp>
+#include <rafter/tune/features.hpp>
+
+namespace rafter::tune {
+
+/// Seconds of one run over all batches.
+struct Prediction {
+  double seconds = 0;
+  double bound_seconds = 0; ///< time-based roofline: no run is faster
+};
+
+/// Prediction from counts and the machine's ceilings. A batch computes for
+///   C = s (sum_f weight_f f + spilling w (loads + stores)),  s = seconds of one vector instruction at peak,
+/// spilling = the share of the work arrays that the nearest cache does not hold, and moves its bytes to and from the
+/// level of memory that holds the whole problem in M seconds; it takes max(C, M) + overlap min(C, M).
+Prediction predict(const Features& features, const KernelProblem& problem, const machine::Machine& machine);
+
+/// The same before lowering, from operations and bytes alone: good enough to leave out what is far off.
+double predict_roughly(const Estimate& estimate, const KernelProblem& problem, const machine::Machine& machine);
+
+/// One core of a server with AVX-512 as of 2023: for choices without a measured record.
+machine::Machine typical_machine();
+
+} // namespace rafter::tune

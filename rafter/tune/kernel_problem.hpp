@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <rafter/kernel/cut.hpp>
+#include <rafter/schedule/loop_program.hpp>
+#include <rafter/schedule/plan.hpp>
+
+/// Which plan a kernel gets: candidates, a cost model, a search by measuring, a store of what was found.
+namespace rafter::tune {
+
+/// Rough cost of a plan for one batch, known before it is lowered.
+struct Estimate {
+  double flops = 0;
+  double data_bytes = 0; ///< as LoweredPlan
+};
+
+/// What a plan becomes.
+struct LoweredPlan {
+  schedule::LoopProgram loops;
+  double data_bytes = 0; ///< read by a batch besides vectors: maps, nodes, coefficients, stored numbers, index tables
+};
+
+/// All that the planner knows of a kernel.
+struct KernelProblem {
+  std::string text; ///< canonical: kernels with the same text and the same plan are the same program
+  bool is_tensor = false;
+  int num_dofs = 0, num_points = 0;              ///< of a cell; dofs of the largest field, one component
+  int nodes_per_axis = 0, points_per_axis = 0;   ///< tensor cells
+  std::vector<kernel::Recipe> recipes;           ///< that make sense, cheapest at first sight first
+  std::vector<std::string> compilers{"default"}; ///< that may be tried, the usual one first
+  int lanes = 8;
+  double num_batches = 0;
+  int num_threads = 1;
+  double input_bytes = 0, output_bytes = 0; ///< of vectors that a batch reads and writes, each entry once
+  std::function<Estimate(const schedule::Plan&)> estimate;
+  std::function<LoweredPlan(const schedule::Plan&)> lower;
+};
+
+} // namespace rafter::tune

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/tune/planner.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <map>
+
+#include <rafter/base/error.hpp>
+#include <rafter/tune/candidates.hpp>
+#include <rafter/tune/store.hpp>
+
+namespace rafter::tune {
+
+namespace {
+
+double seconds(const Candidate& candidate) { return candidate.measured_seconds.value_or(candidate.predicted_seconds); }
+
+bool is_better(const Candidate& a, const Candidate& b) {
+  if (a.measured_seconds.has_value() != b.measured_seconds.has_value()) return a.measured_seconds.has_value();
+  return seconds(a) < seconds(b);
+}
+
+/// The plan without what no loop program shows: plans that differ there alone are predicted alike.
+schedule::Plan as_program(schedule::Plan plan) {
+  plan.compiler.clear();
+  return plan;
+}
+
+/// The `count` most promising plans by the rough estimate.
+std::vector<schedule::Plan> promising(const KernelProblem& problem, const std::vector<schedule::Plan>& plans,
+                                      const machine::Machine& machine, std::size_t count) {
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    order.emplace_back(predict_roughly(problem.estimate(plans[i]), problem, machine), i);
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  order.resize(std::min(order.size(), count));
+  std::vector<schedule::Plan> result;
+  for (const auto& [estimate, i] : order) result.push_back(plans[i]);
+  return result;
+}
+
+/// Candidates of the usual compiler alone.
+std::vector<schedule::Plan> distinct_programs(const std::vector<schedule::Plan>& plans) {
+  std::vector<schedule::Plan> result;
+  for (const auto& plan : plans)
+    if (plan.compiler == plans.front().compiler) result.push_back(plan);
+  return result;
+}
+
+} // namespace
+
+std::string_view name(Origin origin) {
+  return origin == Origin::given ? "given" : origin == Origin::predicted ? "predicted" : "measured";
+}
+
+Planner::Planner(PlannerOptions options) : options_(std::move(options)) {}
+
+std::vector<Candidate> Planner::weigh(const KernelProblem& problem, std::vector<schedule::Plan> plans) const {
+  std::vector<Candidate> result;
+  std::map<std::string, std::optional<Candidate>> programs; // without those that do not fit
+  std::exception_ptr refusal;
+  for (auto& plan : plans) {
+    const auto [known, is_new] = programs.try_emplace(schedule::to_string(as_program(plan)));
+    if (is_new) try {
+        known->second = weigh(problem, plan);
+      } catch (const base::InputError&) { // its work arrays are beyond any use
+        refusal = std::current_exception();
+      }
+    if (!known->second) continue;
+    result.push_back(*known->second);
+    result.back().plan = std::move(plan);
+  }
+  if (result.empty() && refusal) std::rethrow_exception(refusal);
+  return result;
+}
+Candidate Planner::weigh(const KernelProblem& problem, const schedule::Plan& plan) const {
+  Candidate candidate{plan};
+  candidate.features = count_features(problem.lower(plan), problem);
+  const auto prediction = predict(candidate.features, problem, options_.machine);
+  candidate.predicted_seconds = prediction.seconds;
+  candidate.bound_seconds = prediction.bound_seconds;
+  return candidate;
+}
+
+Decision Planner::decide(const KernelProblem& problem) const {
+  Decision decision;
+  if (options_.store != nullptr) decision.key = options_.store->key(problem, options_.machine);
+  const auto known = decision.key.empty() ? std::vector<Measurement>{} : options_.store->find(decision.key);
+  auto plans = candidates(problem);
+  const auto find = [&](const std::string& text) {
+    return std::find_if(plans.begin(), plans.end(),
+                        [&](const schedule::Plan& plan) { return schedule::to_string(plan) == text; });
+  };
+  // what is remembered counts when it is still a candidate
+  const auto best =
+      std::find_if(known.begin(), known.end(), [&](const Measurement& m) { return find(m.plan) != plans.end(); });
+  if (best != known.end()) {
+    decision.plan = *find(best->plan);
+    decision.origin = Origin::measured;
+  } else
+    decision.origin = Origin::predicted;
+  if (options_.weighs_all)
+    decision.candidates = weigh(problem, std::move(plans));
+  else if (decision.origin == Origin::predicted)
+    decision.candidates = weigh(problem, promising(problem, distinct_programs(plans), options_.machine, num_weighed));
+  for (auto& candidate : decision.candidates)
+    for (const auto& m : known)
+      if (m.plan == schedule::to_string(candidate.plan)) candidate.measured_seconds = m.seconds;
+  std::stable_sort(decision.candidates.begin(), decision.candidates.end(), is_better);
+  if (decision.origin == Origin::predicted) decision.plan = decision.candidates.front().plan;
+  return decision;
+}
+
+std::shared_ptr<const Planner> shared_planner() {
+  static const auto planner = std::make_shared<const Planner>(
+      PlannerOptions{.machine = machine::load().value_or(typical_machine()), .store = std::make_shared<Store>()});
+  return planner;
+}
+
+} // namespace rafter::tune

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rafter/machine/machine.hpp>
+#include <rafter/tune/cost_model.hpp>
+#include <rafter/tune/kernel_problem.hpp>
+
+namespace rafter::tune {
+
+class Store;
+
+/// A plan that may be taken, with what is known about its speed. Seconds are of one run over all cells.
+struct Candidate {
+  schedule::Plan plan;
+  Features features;
+  double predicted_seconds = 0;
+  double bound_seconds = 0;               ///< no run is faster
+  std::optional<double> measured_seconds; ///< remembered or just measured
+};
+
+/// Where a plan comes from.
+enum class Origin : std::uint8_t { given, predicted, measured };
+std::string_view name(Origin origin);
+
+/// A plan and why.
+struct Decision {
+  schedule::Plan plan;
+  Origin origin = Origin::given;
+  std::string key;                   ///< of the kernel in the store
+  std::vector<Candidate> candidates; ///< what was weighed, best first: measured ones by time, then predicted ones
+};
+
+struct PlannerOptions {
+  machine::Machine machine = typical_machine();
+  std::shared_ptr<Store> store; ///< null: nothing is remembered
+  bool weighs_all = false;      ///< every candidate is lowered and predicted, whatever is remembered
+};
+
+/// Decides from what was measured, else from the cost model; never measures.
+class Planner {
+public:
+  explicit Planner(PlannerOptions options = {});
+  Decision decide(const KernelProblem& problem) const;
+  const PlannerOptions& options() const { return options_; }
+
+private:
+  Candidate weigh(const KernelProblem& problem, const schedule::Plan& plan) const;
+  std::vector<Candidate> weigh(const KernelProblem& problem, std::vector<schedule::Plan> plans) const;
+  PlannerOptions options_;
+};
+
+/// The planner of operators that are given none: the machine's record when one is kept, else a typical machine, and the
+/// store of this user.
+std::shared_ptr<const Planner> shared_planner();
+
+/// Plans for which fewer than this many loop programs are made when only the best is wanted.
+inline constexpr std::size_t num_weighed = 6;
+
+} // namespace rafter::tune

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/tune/search.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <rafter/base/error.hpp>
+#include <rafter/tune/candidates.hpp>
+
+namespace rafter::tune {
+
+namespace {
+
+// Chosen on the sweeps of bench/data/sweeps and on made ones.
+constexpr double deviation_of_scale = 0.3; ///< of the error that all plans share, in the logarithm of time
+constexpr double deviation_of_plan = 0.17; ///< of what plans err by apart from that
+constexpr double noise = 0.02;             ///< of timings
+constexpr double confidence = 1.25;        ///< deviations below the expected time that a plan is given credit for
+constexpr std::size_t num_first = 3;       ///< plans of the first stage; each of the others is a stage of its own
+constexpr int few_rounds = 3, many_rounds = 7;
+constexpr std::size_t group_size = 8; ///< plans in memory at once, exhaustive search
+
+/// Solves the symmetric positive definite system a x = b (Cholesky), a row-major.
+std::vector<double> solved(std::vector<double> a, std::vector<double> b) {
+  const std::size_t n = b.size();
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t i = j; i < n; ++i) {
+      double sum = a[i * n + j];
+      for (std::size_t k = 0; k < j; ++k) sum -= a[i * n + k] * a[j * n + k];
+      a[i * n + j] = i == j ? std::sqrt(sum) : sum / a[j * n + j];
+    }
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < i; ++k) b[i] -= a[i * n + k] * b[k];
+    b[i] /= a[i * n + i];
+  }
+  for (std::size_t i = n; i-- > 0;) {
+    for (std::size_t k = i + 1; k < n; ++k) b[i] -= a[k * n + i] * b[k];
+    b[i] /= a[i * n + i];
+  }
+  return b;
+}
+
+/// Covariance of the errors of two predictions.
+double covariance(const Candidate& a, const Candidate& b) {
+  return deviation_of_scale * deviation_of_scale + deviation_of_plan * deviation_of_plan * similarity(a.plan, b.plan);
+}
+
+/// The candidates with what is known about them.
+class Field {
+public:
+  Field(std::vector<Candidate>& candidates, const Measure& measure) : candidates_(candidates), measure_(measure) {}
+
+  /// Up to `count` plans more that may be fastest.
+  std::vector<std::size_t> next(std::size_t count) const {
+    std::vector<std::size_t> chosen;
+    const double best = best_seconds();
+    while (chosen.size() < count) {
+      std::size_t found = candidates_.size();
+      double lowest = std::numeric_limits<double>::infinity();
+      for (std::size_t i = 0; i < candidates_.size(); ++i) {
+        if (is_timed(i) || std::ranges::count(chosen, i) > 0) continue;
+        if (candidates_[i].bound_seconds > best) continue;
+        const double hope = hoped(i, chosen);
+        if (hope < lowest) {
+          lowest = hope;
+          found = i;
+        }
+      }
+      if (found == candidates_.size()) break;
+      chosen.push_back(found);
+    }
+    return chosen;
+  }
+
+  /// Times these plans side by side. The first of them, when it was timed before, ties the scales of both timings.
+  void time(const std::vector<std::size_t>& members, int rounds) {
+    if (members.empty()) return;
+    std::vector<schedule::Plan> plans;
+    for (const auto i : members) plans.push_back(candidates_[i].plan);
+    const auto seconds = measure_(plans, rounds);
+    const auto before = candidates_[members.front()].measured_seconds;
+    if (before && std::isfinite(seconds.front()))
+      for (auto& candidate : candidates_)
+        if (candidate.measured_seconds) *candidate.measured_seconds *= seconds.front() / *before;
+    for (std::size_t k = 0; k < members.size(); ++k) candidates_[members[k]].measured_seconds = seconds[k];
+  }
+
+  /// The fastest `count` so far.
+  std::vector<std::size_t> fastest(std::size_t count) const {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (is_timed(i)) order.push_back(i);
+    std::ranges::stable_sort(order, {}, [this](std::size_t i) { return *candidates_[i].measured_seconds; });
+    order.resize(std::min(order.size(), count));
+    return order;
+  }
+
+private:
+  bool is_timed(std::size_t i) const { return candidates_[i].measured_seconds.has_value(); }
+  double best_seconds() const {
+    double measured = std::numeric_limits<double>::infinity(), predicted = measured;
+    for (const auto& c : candidates_) {
+      predicted = std::min(predicted, c.predicted_seconds);
+      if (c.measured_seconds) measured = std::min(measured, *c.measured_seconds);
+    }
+    return std::isfinite(measured) ? measured : predicted;
+  }
+
+  /// Logarithm of the time that plan i may reach, given the times so far and that those of `pending` will be known
+  /// (simple kriging; Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, 2.2).
+  double hoped(std::size_t i, const std::vector<std::size_t>& pending) const {
+    const auto& candidate = candidates_[i];
+    const auto mean = weights(candidate, {});
+    double expected = std::log(candidate.predicted_seconds);
+    for (const auto& [k, weight] : mean)
+      expected += weight * std::log(*candidates_[k].measured_seconds / candidates_[k].predicted_seconds);
+    double variance = covariance(candidate, candidate);
+    for (const auto& [k, weight] : weights(candidate, pending))
+      variance -= weight * covariance(candidate, candidates_[k]);
+    return expected - confidence * std::sqrt(std::max(variance, 0.0));
+  }
+  /// Best linear prediction of a candidate's error from those of timed (and pending) ones.
+  std::vector<std::pair<std::size_t, double>> weights(const Candidate& candidate,
+                                                      const std::vector<std::size_t>& pending) const {
+    std::vector<std::size_t> known = pending;
+    for (std::size_t k = 0; k < candidates_.size(); ++k)
+      if (is_timed(k) && std::isfinite(*candidates_[k].measured_seconds)) known.push_back(k);
+    const std::size_t n = known.size();
+    std::vector<double> matrix(n * n), right(n);
+    for (std::size_t r = 0; r < n; ++r) {
+      for (std::size_t c = 0; c < n; ++c) matrix[r * n + c] = covariance(candidates_[known[r]], candidates_[known[c]]);
+      matrix[r * n + r] += noise * noise;
+      right[r] = covariance(candidate, candidates_[known[r]]);
+    }
+    const auto solution = solved(std::move(matrix), std::move(right));
+    std::vector<std::pair<std::size_t, double>> result;
+    for (std::size_t r = 0; r < n; ++r) result.emplace_back(known[r], solution[r]);
+    return result;
+  }
+
+  std::vector<Candidate>& candidates_;
+  const Measure& measure_;
+};
+
+void search_everything(std::vector<Candidate>& candidates, Field& field) {
+  for (std::size_t first = 0; first < candidates.size(); first += group_size - 1) {
+    auto members = field.fastest(1);
+    for (std::size_t i = first; i < std::min(candidates.size(), first + group_size - 1); ++i) members.push_back(i);
+    field.time(members, many_rounds);
+  }
+}
+
+} // namespace
+
+std::vector<Candidate> search(std::vector<Candidate> candidates, const Measure& measure, const SearchOptions& options) {
+  Field field(candidates, measure);
+  if (options.is_exhaustive)
+    search_everything(candidates, field);
+  else {
+    const std::size_t first = std::min(num_first, options.most_plans);
+    field.time(field.next(first), few_rounds);
+    for (std::size_t count = first; count < options.most_plans; ++count) {
+      auto members = field.fastest(1);
+      const auto more = field.next(1);
+      if (more.empty()) break;
+      members.push_back(more.front());
+      field.time(members, few_rounds);
+    }
+  }
+  if (const auto finalists = field.fastest(2); finalists.size() == 2) field.time(finalists, many_rounds);
+  const auto time = [](const Candidate& c) {
+    return c.measured_seconds.value_or(std::numeric_limits<double>::infinity());
+  };
+  std::ranges::stable_sort(candidates, [&](const Candidate& a, const Candidate& b) {
+    if (time(a) != time(b)) return time(a) < time(b);
+    return a.predicted_seconds < b.predicted_seconds;
+  });
+  if (candidates.empty() || !std::isfinite(time(candidates.front())))
+    throw base::EnvironmentError(
+        "none of the plans that were tried compiles and runs; `rafter doctor` tests the compilers");
+  return candidates;
+}
+
+} // namespace rafter::tune

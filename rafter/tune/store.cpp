@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/tune/store.hpp>
+
+#include <cmath>
+#include <sqlite3.h>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/hash.hpp>
+#include <rafter/base/log.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/device/host/cache_directory.hpp>
+#include <rafter/device/host/compiler.hpp>
+#include <rafter/device/host/cpu.hpp>
+
+namespace rafter::tune {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Marks of the file's header: whose it is, and the version of its tables.
+constexpr int application_id = 0x52667472; // "Rftr"
+constexpr int table_version = 1;
+
+constexpr const char* tables = R"(
+CREATE TABLE measurement (
+  kernel    TEXT NOT NULL,
+  plan      TEXT NOT NULL,
+  seconds   REAL NOT NULL,
+  predicted REAL NOT NULL,
+  PRIMARY KEY (kernel, plan)
+) WITHOUT ROWID;
+)";
+
+/// What SQLite says no to.
+class Failure : public base::EnvironmentError {
+public:
+  Failure(int failure_code, const std::string& text) : EnvironmentError(text), code(failure_code) {}
+  int code;
+};
+
+/// The file is no database, is damaged, or holds something else: nothing in it can be used.
+bool is_damage(int code) { return code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_SCHEMA; }
+
+} // namespace
+
+/// An open file. All members throw Failure.
+class Store::Database {
+public:
+  Database(const fs::path& file, bool makes_file, std::chrono::milliseconds patience) {
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | (makes_file ? SQLITE_OPEN_CREATE : 0);
+    const int code = sqlite3_open_v2(file.c_str(), &handle_, flags, nullptr);
+    try {
+      require(code);
+      sqlite3_busy_timeout(handle_, static_cast<int>(patience.count()));
+      run("PRAGMA synchronous = NORMAL"); // after a power failure the last timings may be gone, the rest is sound
+      prepare_tables();
+    } catch (...) {
+      sqlite3_close_v2(handle_);
+      throw;
+    }
+  }
+  ~Database() { sqlite3_close_v2(handle_); }
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  void run(const std::string& text) { require(sqlite3_exec(handle_, text.c_str(), nullptr, nullptr, nullptr)); }
+
+  /// A prepared statement with its values bound, text or numbers in order.
+  class Statement {
+  public:
+    Statement(Database& database, const char* text) : database_(database) {
+      database_.require(sqlite3_prepare_v2(database.handle_, text, -1, &handle_, nullptr));
+    }
+    ~Statement() { sqlite3_finalize(handle_); }
+    Statement(const Statement&) = delete;
+    Statement& operator=(const Statement&) = delete;
+    void bind(int position, const std::string& value) {
+      database_.require(
+          sqlite3_bind_text(handle_, position, value.c_str(), static_cast<int>(value.size()), SQLITE_TRANSIENT));
+    }
+    void bind(int position, double value) { database_.require(sqlite3_bind_double(handle_, position, value)); }
+    /// True while there is a row.
+    bool step() {
+      const int code = sqlite3_step(handle_);
+      if (code != SQLITE_ROW && code != SQLITE_DONE) database_.require(code);
+      return code == SQLITE_ROW;
+    }
+    std::string text(int column) const {
+      const auto* value = reinterpret_cast<const char*>(sqlite3_column_text(handle_, column));
+      return value == nullptr ? "" : value;
+    }
+    double number(int column) const { return sqlite3_column_double(handle_, column); }
+
+  private:
+    Database& database_;
+    sqlite3_stmt* handle_ = nullptr;
+  };
+
+  void replace(const std::string& key, const std::vector<Measurement>& measurements) {
+    run("BEGIN IMMEDIATE"); // undone when the file is closed without COMMIT
+    Statement erase(*this, "DELETE FROM measurement WHERE kernel = ?");
+    erase.bind(1, key);
+    erase.step();
+    for (const auto& m : measurements) {
+      if (!std::isfinite(m.seconds)) continue;
+      Statement insert(*this, "INSERT INTO measurement VALUES (?, ?, ?, ?)");
+      insert.bind(1, key);
+      insert.bind(2, m.plan);
+      insert.bind(3, m.seconds);
+      insert.bind(4, m.predicted);
+      insert.step();
+    }
+    run("COMMIT");
+  }
+
+private:
+  void require(int code) const {
+    if (code == SQLITE_OK) return;
+    throw Failure(code & 0xff, handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_));
+  }
+  int header(const char* pragma) {
+    Statement statement(*this, pragma);
+    return statement.step() ? static_cast<int>(statement.number(0)) : 0;
+  }
+  void require_own_tables() {
+    if (header("PRAGMA application_id") == application_id && header("PRAGMA user_version") == table_version) return;
+    throw Failure(SQLITE_NOTADB, "it is of another version or another program's");
+  }
+  /// Tables of a new file; one process makes them, the others wait and find them.
+  void prepare_tables() {
+    if (header("PRAGMA schema_version") == 0) {
+      run("BEGIN IMMEDIATE");
+      if (header("PRAGMA schema_version") == 0)
+        run(fmt::format("{} PRAGMA application_id = {}; PRAGMA user_version = {};", tables, application_id,
+                        table_version));
+      run("COMMIT");
+      // does not wait when others use the file already; then one of them has done it, or the next one will
+      sqlite3_exec(handle_, "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr);
+    }
+    require_own_tables();
+  }
+
+  sqlite3* handle_ = nullptr;
+};
+
+namespace {
+
+/// Takes a file that cannot be used out of the way.
+void set_aside(const fs::path& file, const std::string& reason) {
+  std::error_code error;
+  fs::rename(file, file.string() + ".damaged", error);
+  for (const char* companion : {"-wal", "-shm"}) fs::remove(file.string() + companion, error);
+  base::warn_once(fmt::format("the store of measured plans '{}' cannot be used and was set aside as '{}.damaged': {}",
+                              file.string(), file.filename().string(), reason));
+}
+
+/// Problems that move about as much are alike: which level of memory they live in decides what is fast.
+std::string size_class(const KernelProblem& problem, const machine::Machine& machine) {
+  const double bytes = problem.num_batches * (problem.input_bytes + problem.output_bytes);
+  for (std::size_t i = 0; i + 1 < machine.levels.size(); ++i)
+    if (bytes <= static_cast<double>(machine.levels[i].bytes)) return machine.levels[i].name;
+  return "memory";
+}
+
+} // namespace
+
+Store::Store() : Store(device::CacheDirectory().path() / "plans.sqlite") {}
+Store::Store(fs::path file, std::chrono::milliseconds patience) : file_(std::move(file)), patience_(patience) {}
+Store::~Store() = default;
+
+template <class Action> void Store::with_database(bool makes_file, const Action& action) const {
+  const std::scoped_lock lock(mutex_);
+  for (bool is_first = true;; is_first = false) {
+    std::error_code error;
+    if (!makes_file && !fs::exists(file_, error)) return;
+    try {
+      Database database(file_, makes_file, patience_);
+      action(database);
+      return;
+    } catch (const Failure& failure) {
+      if (!is_damage(failure.code) || !is_first) throw;
+      set_aside(file_, failure.what());
+    }
+  }
+}
+
+std::string Store::key(const KernelProblem& problem, const machine::Machine& machine) const {
+  const auto& cpu = device::cpu();
+  std::vector<std::string> parts{RAFTER_VERSION, cpu.vendor, cpu.model, base::join(cpu.instruction_sets, " ")};
+  for (const auto& level : machine.levels) parts.push_back(fmt::format("{} {}", level.name, level.bytes));
+  parts.push_back(std::to_string(problem.num_threads));
+  for (const auto& name : problem.compilers) {
+    const auto compiler = device::find_compiler(name == "default" ? "" : name);
+    parts.push_back(compiler.path + " " + compiler.version);
+  }
+  parts.push_back(size_class(problem, machine));
+  parts.push_back(problem.text);
+  return base::content_hash(base::join(parts, "\n"));
+}
+
+std::vector<Measurement> Store::find(const std::string& key) const {
+  std::vector<Measurement> result;
+  try {
+    with_database(false, [&](Database& database) {
+      Database::Statement query(
+          database, "SELECT plan, seconds, predicted FROM measurement WHERE kernel = ? ORDER BY seconds, plan");
+      query.bind(1, key);
+      while (query.step()) result.push_back({query.text(0), query.number(1), query.number(2)});
+    });
+  } catch (const base::EnvironmentError& error) {
+    base::warn_once(
+        fmt::format("measured plans are not used, because '{}' cannot be read: {}", file_.string(), error.what()));
+    return {};
+  }
+  return result;
+}
+
+bool Store::remember(const std::string& key, const std::vector<Measurement>& measurements) {
+  try {
+    with_database(true, [&](Database& database) { database.replace(key, measurements); });
+    return true;
+  } catch (const base::EnvironmentError& error) {
+    base::warn_once(
+        fmt::format("what was measured is not kept, because '{}' cannot be written: {}", file_.string(), error.what()));
+    return false;
+  }
+}
+
+} // namespace rafter::tune

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rafter tune` as its users see it: few timings, remembered, taken by the other commands.
+
+usage: tune_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+import unittest
+
+import command_test
+
+
+class Tune(command_test.CommandTest):
+    PROBLEM = command_test.POISSON.replace("cells = [3, 3]", "cells = [12, 12]")
+
+    def setUp(self):
+        super().setUp()
+        self.cache = tempfile.TemporaryDirectory()
+        self.addCleanup(self.cache.cleanup)
+        shared = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "rafter"
+        os.mkdir(os.path.join(self.cache.name, "rafter"), 0o700)
+        for record in shared.glob("machine-*.json"):  # probing the machine takes longer than all the rest
+            shutil.copy(record, os.path.join(self.cache.name, "rafter"))
+
+    def tune(self, *arguments):
+        return self.run_rafter("tune", self.write(self.PROBLEM), *arguments, environment={"XDG_CACHE_HOME": self.cache.name})
+
+    def plans(self, *arguments):
+        """The plan lines of `rafter kernel` for the operator's cells and the plan that `rafter solve` reports."""
+        environment = {"XDG_CACHE_HOME": self.cache.name}
+        kernel = self.run_rafter("kernel", self.write(self.PROBLEM), *arguments, environment=environment)
+        self.assertEqual(kernel.returncode, command_test.DONE, kernel.stderr)
+        solve = self.run_rafter("solve", self.write(self.PROBLEM), "--json", "report.json", *arguments, environment=environment)
+        self.assertEqual(solve.returncode, command_test.DONE, solve.stderr)
+        with open(self.path("report.json"), encoding="utf-8") as file:
+            reported = json.load(file)["operators"][0]["plan"]
+        return re.search(r"plan: (.*) \((\w+)\)", kernel.stdout).groups(), reported
+
+    def timed(self, result):
+        """How many plans were timed, and the measured times of the table, in its order."""
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+        found = re.search(r"timed: (\d+) of (\d+) plans", result.stdout)
+        rows = [re.split(r"\s{2,}", line.strip()) for line in result.stdout.splitlines() if line.startswith("contraction=")]
+        return int(found.group(1)) if found else 0, [row[2] for row in rows]
+
+    def test_times_five_plans_at_most_and_solve_takes_the_fastest(self):
+        result = self.tune("--threads", "1")
+        count, measured = self.timed(result)
+        self.assertTrue(1 <= count <= 5, result.stdout)
+        self.assertEqual([time != "-" for time in measured], [True] * count + [False] * (len(measured) - count))
+        chosen = re.search(r"plan: (.*)", result.stdout).group(1)
+        (plan, origin), reported = self.plans("--threads", "1")
+        self.assertEqual((plan, origin), (chosen, "measured"))
+        self.assertIn(chosen, reported)
+
+    def test_second_run_times_nothing(self):
+        self.timed(self.tune("--threads", "1"))
+        second = self.tune("--threads", "1")
+        self.assertEqual(self.timed(second)[0], 0)
+        self.assertIn("remembered", second.stdout)
+        self.assertNotIn("timing", second.stderr)
+        self.assertNotEqual(self.timed(self.tune("--threads", "1", "--fresh"))[0], 0)
+
+    def test_measured_plans_can_be_ignored(self):
+        self.timed(self.tune("--threads", "1"))
+        (_, origin), _ = self.plans("--threads", "1", "--plan", "predicted")
+        self.assertEqual(origin, "predicted")
+
+    def test_record_holds_every_candidate(self):
+        self.timed(self.tune("--threads", "1", "--record", "sweep.json"))
+        with open(self.path("sweep.json"), encoding="utf-8") as file:
+            sweep = json.load(file)
+        (kernel,) = sweep["kernels"]
+        self.assertGreater(len(kernel["candidates"]), 5)
+        for candidate in kernel["candidates"]:
+            self.assertEqual(len(candidate["features"]), len(sweep["feature_names"]))
+            self.assertGreater(candidate["seconds"], 0)
+            self.assertGreaterEqual(candidate["predicted"], 0.999 * candidate["bound"])
+
+    def test_damaged_store_is_set_aside_with_one_warning(self):
+        store = os.path.join(self.cache.name, "rafter", "plans.sqlite")
+        with open(store, "w", encoding="utf-8") as file:
+            file.write("nonsense" * 1000)
+        result = self.tune("--threads", "1")
+        self.timed(result)
+        self.assertEqual(result.stderr.count("set aside"), 1, result.stderr)
+        self.assertTrue(os.path.exists(store + ".damaged"))
+        self.assertEqual(self.timed(self.tune("--threads", "1"))[0], 0)
+
+    def test_wrong_problems_are_refused(self):
+        self.assert_refused(self.run_rafter("tune", "nowhere.toml"), "nowhere.toml", "no such file")
+        self.assert_refused(self.run_rafter("tune", self.write(command_test.POISSON.replace("degree = 2", "degree = 40"))), "fields.u.degree")
+
+    def test_record_into_a_missing_folder_is_refused_before_anything_is_timed(self):
+        result = self.run_rafter("tune", self.write(command_test.POISSON), "--record", "nowhere/sweep.json")
+        self.assert_refused(result, "--record nowhere/sweep.json", "no folder")
+        self.assertNotIn("timing", result.stderr)
+
+    def test_a_plan_cannot_be_given(self):
+        self.assert_refused(self.run_rafter("tune", self.write(command_test.POISSON), "--plan", "recipe=store"), "--plan")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    command_test.RAFTER, command_test.SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

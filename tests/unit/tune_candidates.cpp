@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Candidates are the product of the axes, without what makes no sense.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include <rafter/schedule/mapping.hpp>
+#include <rafter/tune/candidates.hpp>
+
+namespace rafter::tune {
+namespace {
+
+KernelProblem hexahedron() {
+  KernelProblem problem;
+  problem.is_tensor = true;
+  problem.num_dofs = 125;
+  problem.num_points = 125;
+  problem.nodes_per_axis = problem.points_per_axis = 5;
+  problem.recipes = {kernel::Recipe::store, kernel::Recipe::recompute};
+  return problem;
+}
+
+KernelProblem tetrahedron() {
+  KernelProblem problem;
+  problem.num_dofs = 10;
+  problem.num_points = 4;
+  problem.recipes = {kernel::Recipe::recompute};
+  return problem;
+}
+
+std::set<std::string> values(const std::vector<schedule::Plan>& plans, const std::string& key) {
+  std::set<std::string> result;
+  for (const auto& plan : plans) {
+    const auto text = schedule::to_string(plan) + " ";
+    const auto begin = text.find(key + "=") + key.size() + 1;
+    result.insert(text.substr(begin, text.find(' ', begin) - begin));
+  }
+  return result;
+}
+
+TEST(Candidates, AreDifferentPlansThatAreParsedBack) {
+  for (const auto& problem : {hexahedron(), tetrahedron()}) {
+    std::set<std::string> texts;
+    for (const auto& plan : candidates(problem)) {
+      EXPECT_EQ(schedule::parse_plan(schedule::to_string(plan)), plan);
+      EXPECT_TRUE(texts.insert(schedule::to_string(plan)).second) << schedule::to_string(plan);
+    }
+  }
+}
+
+TEST(Candidates, EveryAxisIsAKeyOfPlansAndHasAUsualValue) {
+  for (const auto& axis : axes())
+    for (const auto& problem : {hexahedron(), tetrahedron()}) {
+      const auto usual = axis.values(problem, {});
+      ASSERT_FALSE(usual.empty()) << axis.key;
+      schedule::Plan plan;
+      EXPECT_NO_THROW(schedule::set(plan, std::string(axis.key), usual.front())) << axis.key;
+    }
+}
+
+TEST(Candidates, BeginWithTheUsualPlan) {
+  EXPECT_EQ(schedule::to_string(candidates(hexahedron()).front()),
+            schedule::to_string(schedule::parse_plan("recipe=store")));
+}
+
+TEST(Candidates, OnlyGridsOfPointsAreFactorised) {
+  EXPECT_EQ(values(candidates(tetrahedron()), "contraction"), std::set<std::string>{"dense"});
+  EXPECT_EQ(values(candidates(hexahedron()), "contraction"), (std::set<std::string>{"collocated", "per-derivative"}));
+  auto linear = hexahedron();
+  linear.num_dofs = linear.num_points = 8;
+  EXPECT_TRUE(values(candidates(linear), "contraction").contains("dense"));
+}
+
+TEST(Candidates, EvenOddThresholdsDifferInWhatTheyDo) {
+  const auto thresholds = [](int nodes, int points) {
+    auto problem = hexahedron();
+    problem.nodes_per_axis = nodes;
+    problem.points_per_axis = points;
+    return values(candidates(problem), "even_odd");
+  };
+  EXPECT_EQ(thresholds(5, 5), (std::set<std::string>{"4", "0"}));
+  EXPECT_EQ(thresholds(3, 4), (std::set<std::string>{"4", "2", "0"}));
+  EXPECT_EQ(thresholds(2, 3), (std::set<std::string>{"4", "2"})); // 4 is nowhere
+}
+
+TEST(Candidates, CompilersMultiplyThem) {
+  auto problem = hexahedron();
+  const auto one = candidates(problem).size();
+  problem.compilers = {"default", "clang"};
+  EXPECT_EQ(candidates(problem).size(), 2 * one);
+  EXPECT_EQ(values(candidates(problem), "compiler"), (std::set<std::string>{"default", "clang"}));
+}
+
+TEST(Candidates, OneCellAfterTheOtherOnlyWithoutLanes) {
+  auto problem = hexahedron();
+  EXPECT_FALSE(values(candidates(problem), "mapping").contains("plain"));
+  problem.lanes = 1;
+  EXPECT_EQ(values(candidates(problem), "mapping"), std::set<std::string>{"plain"});
+  for (const auto& plan : candidates(problem)) EXPECT_EQ(plan.lanes, 1);
+}
+
+TEST(Candidates, SimilarityFallsWithEveryAxisThatDiffers) {
+  const auto plan = schedule::parse_plan("recipe=store even_odd=4");
+  EXPECT_EQ(similarity(plan, plan), 1);
+  double before = 1;
+  for (const char* text :
+       {"recipe=store even_odd=0", "recipe=recompute even_odd=0", "recipe=recompute even_odd=0 compiler=clang",
+        "recipe=recompute even_odd=0 compiler=clang contraction=per-derivative"}) {
+    const auto other = schedule::parse_plan(text);
+    EXPECT_LT(similarity(plan, other), before) << text;
+    EXPECT_EQ(similarity(plan, other), similarity(other, plan));
+    before = similarity(plan, other);
+  }
+  EXPECT_GT(before, 0);
+}
+
+} // namespace
+} // namespace rafter::tune

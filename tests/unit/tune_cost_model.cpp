@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Laws of the cost model: more work takes no less time, no prediction is below the roofline.
+#include <gtest/gtest.h>
+
+#include <rafter/tune/cost_model.hpp>
+
+namespace rafter::tune {
+namespace {
+
+KernelProblem problem_of(double num_batches) {
+  KernelProblem problem;
+  problem.num_batches = num_batches;
+  problem.input_bytes = 1000;
+  problem.output_bytes = 500;
+  return problem;
+}
+
+Features usual_features() {
+  Features f;
+  f.flops = 16000;
+  f.arithmetic = 1200;
+  f.loads = 700;
+  f.stores = 300;
+  f.gathers = 40;
+  f.scatters = 200;
+  f.index_loads = 90;
+  f.iterations = 100;
+  f.work_bytes = 30000;
+  f.text = 900;
+  f.data_bytes = 800;
+  f.vector_bytes = 1500;
+  return f;
+}
+
+TEST(CostModel, MoreOfAnythingIsNotFaster) {
+  const auto machine = typical_machine();
+  for (const double batches : {10.0, 1e3, 1e6}) {
+    const auto problem = problem_of(batches);
+    const double before = predict(usual_features(), problem, machine).seconds;
+    for (const auto& feature : feature_names) {
+      auto more = usual_features();
+      more.*feature.value = 10 * more.*feature.value + 10;
+      EXPECT_GE(predict(more, problem, machine).seconds, before) << feature.name << " " << batches;
+    }
+  }
+}
+
+TEST(CostModel, MoreArithmeticIsSlowerInCaches) {
+  auto more = usual_features();
+  more.arithmetic *= 2;
+  const auto machine = typical_machine();
+  EXPECT_GT(predict(more, problem_of(10), machine).seconds, predict(usual_features(), problem_of(10), machine).seconds);
+}
+
+TEST(CostModel, NoPredictionIsBelowTheRoofline) {
+  const auto machine = typical_machine();
+  for (const auto& feature : feature_names) { // one thing alone
+    Features f;
+    f.*feature.value = 1e6;
+    const auto prediction = predict(f, problem_of(100), machine);
+    EXPECT_GE(prediction.seconds, prediction.bound_seconds) << feature.name;
+  }
+}
+
+TEST(CostModel, TimeGrowsWithTheNumberOfBatches) {
+  const auto machine = typical_machine();
+  double before = 0;
+  for (const double batches : {1.0, 10.0, 100.0, 1e4, 1e6}) {
+    const double seconds = predict(usual_features(), problem_of(batches), machine).seconds;
+    EXPECT_GT(seconds, before);
+    before = seconds;
+  }
+}
+
+TEST(CostModel, BytesCountMoreOnceTheyComeFromMemory) {
+  const auto machine = typical_machine();
+  auto stored = usual_features();
+  stored.data_bytes = 60000;
+  const auto cost_of_storing = [&](double batches) {
+    return predict(stored, problem_of(batches), machine).seconds /
+           predict(usual_features(), problem_of(batches), machine).seconds;
+  };
+  EXPECT_GT(cost_of_storing(1e5), cost_of_storing(1)); // 6 GB, 60 kB
+}
+
+TEST(CostModel, WorkThatLeavesTheNearestCacheIsSlower) {
+  const auto machine = typical_machine();
+  auto large = usual_features();
+  large.work_bytes = 1 << 20;
+  EXPECT_GT(predict(large, problem_of(10), machine).seconds,
+            predict(usual_features(), problem_of(10), machine).seconds);
+}
+
+TEST(CostModel, TheRoughEstimateFollowsOperationsAndBytes) {
+  const auto machine = typical_machine();
+  const auto seconds = [&](double flops, double bytes) {
+    return predict_roughly({.flops = flops, .data_bytes = bytes}, problem_of(1e6), machine);
+  };
+  EXPECT_LT(seconds(1e4, 1e3), seconds(1e5, 1e3));
+  EXPECT_LT(seconds(1e4, 1e3), seconds(1e4, 1e5));
+}
+
+} // namespace
+} // namespace rafter::tune

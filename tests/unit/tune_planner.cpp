@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The planner takes what was measured, else what the model predicts, and lowers few plans for it.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/tune/candidates.hpp>
+#include <rafter/tune/planner.hpp>
+#include <rafter/tune/store.hpp>
+
+#include <tests/support/device_folders.hpp>
+
+namespace rafter::tune {
+namespace {
+
+/// A kernel on hexahedra whose plans differ in the length of a loop; notes what is lowered.
+class Kernel {
+public:
+  Kernel() {
+    problem.text = "test";
+    problem.is_tensor = true;
+    problem.num_dofs = problem.num_points = 125;
+    problem.nodes_per_axis = problem.points_per_axis = 5;
+    problem.recipes = {kernel::Recipe::recompute, kernel::Recipe::store, kernel::Recipe::store_merged};
+    problem.num_batches = 100;
+    problem.input_bytes = problem.output_bytes = 1000;
+    problem.estimate = [this](const schedule::Plan& plan) { return Estimate{.flops = 16.0 * length(plan)}; };
+    problem.lower = [this](const schedule::Plan& plan) {
+      ++num_lowered[schedule::to_string(plan)];
+      const auto body = "(store w (iadd (imul $i 8) lane) (mul (number 2) (load w (iadd (imul $i 8) lane))))";
+      return LoweredPlan{.loops = schedule::read(fmt::format(
+                             "(program kernel 8\n(buffer w work real 8000 lane)\n(block (for i {} (block {}))))\n",
+                             length(plan), body))};
+    };
+  }
+  static int length(const schedule::Plan& plan) {
+    return 100 + (plan.contraction == kernel::Contraction::collocated ? 0 : 200) +
+           (plan.recipe == kernel::Recipe::store ? 0 : 50) + (plan.even_odd == 0 ? 20 : 0);
+  }
+  KernelProblem problem;
+  std::map<std::string, int> num_lowered;
+};
+
+const auto fastest = schedule::parse_plan("contraction=collocated recipe=store even_odd=4");
+
+TEST(Planner, PredictsTheFastest) {
+  Kernel kernel;
+  const auto decision = Planner().decide(kernel.problem);
+  EXPECT_EQ(decision.plan, fastest);
+  EXPECT_EQ(decision.origin, Origin::predicted);
+  EXPECT_LE(kernel.num_lowered.size(), num_weighed);
+}
+
+TEST(Planner, WeighsAllOnRequestEachProgramOnce) {
+  Kernel kernel;
+  kernel.problem.compilers = {"default", "clang"};
+  const auto decision = Planner({.weighs_all = true}).decide(kernel.problem);
+  EXPECT_EQ(decision.candidates.size(), candidates(kernel.problem).size());
+  EXPECT_EQ(2 * kernel.num_lowered.size(), decision.candidates.size());
+  for (const auto& [plan, times] : kernel.num_lowered) EXPECT_EQ(times, 1) << plan;
+  for (std::size_t i = 1; i < decision.candidates.size(); ++i)
+    EXPECT_LE(decision.candidates[i - 1].predicted_seconds, decision.candidates[i].predicted_seconds);
+  EXPECT_EQ(decision.candidates.front().plan, fastest);
+}
+
+TEST(Planner, WithoutTimingsTheUsualCompilerIsTaken) {
+  Kernel kernel;
+  kernel.problem.compilers = {"default", "clang"};
+  EXPECT_EQ(Planner().decide(kernel.problem).plan.compiler, "");
+}
+
+TEST(Planner, WhatWasMeasuredCounts) {
+  const test::Folder folder;
+  const auto store = std::make_shared<Store>(folder.path() / "plans.sqlite");
+  const Planner planner({.store = store});
+  Kernel kernel;
+  const auto cold = planner.decide(kernel.problem);
+  const auto slow = schedule::to_string(schedule::parse_plan("contraction=per-derivative recipe=recompute even_odd=0"));
+  EXPECT_TRUE(store->remember(cold.key, {{slow, 1e-6, 1}, {schedule::to_string(fastest), 2e-6, 1}}));
+  kernel.num_lowered.clear();
+  const auto warm = planner.decide(kernel.problem);
+  EXPECT_EQ(schedule::to_string(warm.plan), slow);
+  EXPECT_EQ(warm.origin, Origin::measured);
+  EXPECT_TRUE(kernel.num_lowered.empty()); // nothing needs to be weighed
+  const auto listed = Planner({.store = store, .weighs_all = true}).decide(kernel.problem);
+  EXPECT_EQ(schedule::to_string(listed.candidates[0].plan), slow);
+  EXPECT_EQ(listed.candidates[0].measured_seconds, 1e-6);
+  EXPECT_EQ(listed.candidates[1].plan, fastest);
+  EXPECT_FALSE(listed.candidates[2].measured_seconds.has_value());
+}
+
+TEST(Planner, RememberedPlansThatAreNoCandidatesAreIgnored) {
+  const test::Folder folder;
+  const auto store = std::make_shared<Store>(folder.path() / "plans.sqlite");
+  const Planner planner({.store = store});
+  Kernel kernel;
+  const auto key = planner.decide(kernel.problem).key;
+  EXPECT_TRUE(store->remember(key, {{"mapping=of_old_times", 1e-9, 1}, {"contraction=dense", 1e-9, 1}}));
+  EXPECT_EQ(planner.decide(kernel.problem).plan, fastest);
+  EXPECT_EQ(planner.decide(kernel.problem).origin, Origin::predicted);
+}
+
+TEST(Planner, PlansThatDoNotFitAreLeftOut) {
+  Kernel kernel;
+  const auto lower = kernel.problem.lower;
+  kernel.problem.lower = [&](const schedule::Plan& plan) {
+    if (plan == fastest) throw base::InputError("too large");
+    return lower(plan);
+  };
+  EXPECT_EQ(Planner().decide(kernel.problem).plan, schedule::parse_plan("recipe=store even_odd=0"));
+  kernel.problem.lower = [](const schedule::Plan&) -> LoweredPlan { throw base::InputError("too large"); };
+  EXPECT_THROW((void)Planner().decide(kernel.problem), base::InputError);
+}
+
+} // namespace
+} // namespace rafter::tune

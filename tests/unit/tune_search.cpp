@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The search finds a plan within 5 % of the fastest with five timings at most, through errors of the model and of the
+// clock.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <random>
+#include <set>
+
+#include <rafter/base/error.hpp>
+#include <rafter/tune/search.hpp>
+
+namespace rafter::tune {
+namespace {
+
+/// Plans with their true times; measures them, with noise, and keeps the books.
+class Machine {
+public:
+  explicit Machine(const std::vector<Candidate>& candidates, double noise = 0, unsigned seed = 1)
+      : noise_(0, noise), random_(seed) {
+    for (const auto& c : candidates) seconds_[schedule::to_string(c.plan)] = c.measured_seconds.value();
+  }
+  Measure measure() {
+    return [this](std::span<const schedule::Plan> plans, int rounds) {
+      std::vector<double> result;
+      const double drift = std::exp(10 * noise_(random_)); // between calls machines change more than within
+      for (const auto& plan : plans) {
+        const auto text = schedule::to_string(plan);
+        timed.insert(text);
+        result.push_back(seconds_.at(text) * drift * std::exp(noise_(random_) / std::sqrt(rounds)));
+      }
+      return result;
+    };
+  }
+  double best() const {
+    double result = std::numeric_limits<double>::infinity();
+    for (const auto& [plan, seconds] : seconds_) result = std::min(result, seconds);
+    return result;
+  }
+  double seconds(const schedule::Plan& plan) const { return seconds_.at(schedule::to_string(plan)); }
+  std::set<std::string> timed;
+
+private:
+  std::map<std::string, double> seconds_;
+  std::normal_distribution<double> noise_;
+  std::mt19937 random_;
+};
+
+/// As the search gets them: nothing is measured yet.
+std::vector<Candidate> unmeasured(std::vector<Candidate> candidates) {
+  for (auto& c : candidates) c.measured_seconds.reset();
+  return candidates;
+}
+
+/// A product of four axes; the true time is the predicted one times errors that plans share by their values.
+std::vector<Candidate> made_sweep(unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  std::map<std::string, double> errors;
+  const auto error = [&](const std::string& value, double deviation) {
+    const auto [place, is_new] = errors.try_emplace(value);
+    if (is_new) place->second = deviation * normal(random);
+    return place->second;
+  };
+  std::vector<Candidate> result;
+  const double scale = 0.3 * normal(random);
+  for (const char* contraction : {"collocated", "per-derivative"})
+    for (const char* recipe : {"recompute", "recompute-merged", "store", "store-merged"})
+      for (const char* even_odd : {"0", "4"})
+        for (const char* compiler : {"default", "clang"}) {
+          Candidate c;
+          schedule::set(c.plan, "contraction", contraction);
+          schedule::set(c.plan, "recipe", recipe);
+          schedule::set(c.plan, "even_odd", even_odd);
+          schedule::set(c.plan, "compiler", compiler);
+          const double true_log = error(std::string("time of ") + contraction, 0.3) +
+                                  error(std::string("time of ") + recipe, 0.3) +
+                                  error(std::string("time of ") + even_odd, 0.1);
+          c.predicted_seconds = 1e-3 * std::exp(true_log);
+          c.measured_seconds =
+              c.predicted_seconds * std::exp(scale + error(contraction, 0.1) + error(recipe, 0.1) +
+                                             error(even_odd, 0.03) + error(compiler, 0.03) + 0.01 * normal(random));
+          c.bound_seconds = 0.3 * std::min(c.predicted_seconds, *c.measured_seconds);
+          result.push_back(c);
+        }
+  return result;
+}
+
+TEST(Search, FindsMadeOptimaThroughErrorsAndNoise) {
+  constexpr int num_sweeps = 200;
+  int num_found = 0;
+  for (unsigned seed = 1; seed <= num_sweeps; ++seed) {
+    const auto sweep = made_sweep(seed);
+    Machine machine(sweep, 0.01, seed);
+    const auto found = search(unmeasured(sweep), machine.measure());
+    EXPECT_LE(machine.timed.size(), 5U);
+    num_found += machine.seconds(found.front().plan) <= 1.05 * machine.best() ? 1 : 0;
+  }
+  EXPECT_GE(num_found, 190);
+}
+
+TEST(Search, ReturnsAllCandidatesTimedOnesFirst) {
+  const auto sweep = made_sweep(1);
+  Machine machine(sweep);
+  const auto found = search(unmeasured(sweep), machine.measure());
+  ASSERT_EQ(found.size(), sweep.size());
+  std::set<std::string> plans;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_TRUE(plans.insert(schedule::to_string(found[i].plan)).second);
+    EXPECT_EQ(found[i].measured_seconds.has_value(), i < machine.timed.size());
+    if (i >= machine.timed.size()) continue;
+    EXPECT_NEAR(*found[i].measured_seconds, machine.seconds(found[i].plan), 1e-12);
+    EXPECT_LE(found[i > 0 ? i - 1 : 0].measured_seconds, found[i].measured_seconds);
+  }
+}
+
+TEST(Search, ExhaustiveTimesEverythingAndFindsTheBest) {
+  const auto sweep = made_sweep(2);
+  Machine machine(sweep);
+  const auto found = search(unmeasured(sweep), machine.measure(), {.is_exhaustive = true});
+  EXPECT_EQ(machine.timed.size(), sweep.size());
+  EXPECT_EQ(machine.seconds(found.front().plan), machine.best());
+}
+
+TEST(Search, APlanWhoseBoundIsAboveTheBestTimeIsNotTimed) {
+  auto sweep = made_sweep(3);
+  double best = std::numeric_limits<double>::infinity();
+  for (const auto& c : sweep) best = std::min(best, std::min(c.predicted_seconds, *c.measured_seconds));
+  std::set<std::string> hopeless;
+  for (std::size_t i = 0; i < sweep.size(); ++i)
+    if (*sweep[i].measured_seconds > best && i % 2 == 0) {
+      sweep[i].bound_seconds = *sweep[i].measured_seconds; // all of them are roofline-bound
+      sweep[i].predicted_seconds = std::max(sweep[i].predicted_seconds, sweep[i].bound_seconds);
+      if (sweep[i].bound_seconds > 3 * best) hopeless.insert(schedule::to_string(sweep[i].plan));
+    }
+  Machine machine(sweep);
+  (void)search(unmeasured(sweep), machine.measure());
+  for (const auto& plan : machine.timed) EXPECT_FALSE(hopeless.contains(plan)) << plan;
+}
+
+TEST(Search, PlansThatCannotRunLose) {
+  auto sweep = made_sweep(4);
+  for (auto& c : sweep)
+    if (c.plan.compiler.empty()) c.measured_seconds = std::numeric_limits<double>::infinity();
+  Machine machine(sweep);
+  const auto found = search(unmeasured(sweep), machine.measure());
+  EXPECT_EQ(found.front().plan.compiler, "clang");
+  for (auto& c : sweep) c.measured_seconds = std::numeric_limits<double>::infinity();
+  Machine broken(sweep);
+  EXPECT_THROW((void)search(unmeasured(sweep), broken.measure()), base::EnvironmentError);
+}
+
+TEST(Search, OneCandidateIsTheAnswer) {
+  const std::vector<Candidate> sweep{made_sweep(5).front()};
+  Machine machine(sweep);
+  EXPECT_EQ(search(unmeasured(sweep), machine.measure()).front().plan, sweep.front().plan);
+}
+
+} // namespace
+} // namespace rafter::tune

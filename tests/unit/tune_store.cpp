@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The store is a memory and nothing more: whatever happens to its file, at worst nothing is remembered, with one
+// warning.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <limits>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include <rafter/tune/cost_model.hpp>
+#include <rafter/tune/store.hpp>
+
+#include <tests/support/device_folders.hpp>
+
+namespace rafter::tune {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Folder;
+using test::Warnings;
+
+const std::vector<Measurement> two{{"recipe=store", 2e-3, 1e-3}, {"recipe=recompute", 1e-3, 3e-3}};
+const std::vector<Measurement> two_by_time{two[1], two[0]};
+
+/// A connection of somebody else.
+class Connection {
+public:
+  explicit Connection(const fs::path& file) { EXPECT_EQ(sqlite3_open(file.c_str(), &handle_), SQLITE_OK); }
+  ~Connection() { sqlite3_close(handle_); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  void run(const char* text) { EXPECT_EQ(sqlite3_exec(handle_, text, nullptr, nullptr, nullptr), SQLITE_OK) << text; }
+
+private:
+  sqlite3* handle_ = nullptr;
+};
+
+class StoreTest : public testing::Test {
+protected:
+  fs::path file() const { return folder_.path() / "plans.sqlite"; }
+  fs::path damaged() const { return folder_.path() / "plans.sqlite.damaged"; }
+  /// What a file that cannot be used must lead to.
+  void expect_set_aside_and_rebuilt(const std::string& reason) {
+    const Warnings warnings;
+    Store store(file());
+    EXPECT_TRUE(store.find("kernel").empty());
+    EXPECT_TRUE(fs::exists(damaged()));
+    EXPECT_TRUE(store.remember("kernel", two));
+    EXPECT_EQ(store.find("kernel"), two_by_time);
+    ASSERT_EQ(warnings.texts.size(), 1U);
+    EXPECT_NE(warnings.texts[0].find(file().string()), std::string::npos) << warnings.texts[0];
+    EXPECT_NE(warnings.texts[0].find(reason), std::string::npos) << warnings.texts[0];
+  }
+  Folder folder_;
+};
+
+TEST_F(StoreTest, RemembersMeasurementsFastestFirst) {
+  const Warnings warnings;
+  EXPECT_TRUE(Store(file()).remember("kernel", two));
+  EXPECT_EQ(Store(file()).find("kernel"), two_by_time);
+  EXPECT_TRUE(Store(file()).find("another kernel").empty());
+  EXPECT_TRUE(warnings.texts.empty());
+}
+
+TEST_F(StoreTest, NewMeasurementsReplaceOldOnes) {
+  Store store(file());
+  EXPECT_TRUE(store.remember("kernel", two));
+  EXPECT_TRUE(store.remember("other", two));
+  EXPECT_TRUE(store.remember("kernel", {{"recipe=store", 5e-3, 1e-3}}));
+  EXPECT_EQ(store.find("kernel"), (std::vector<Measurement>{{"recipe=store", 5e-3, 1e-3}}));
+  EXPECT_EQ(store.find("other"), two_by_time);
+}
+
+TEST_F(StoreTest, PlansThatCannotRunAreNotRemembered) {
+  Store store(file());
+  EXPECT_TRUE(store.remember("kernel", {{"a", std::numeric_limits<double>::infinity(), 1}, {"b", 1, 1}}));
+  EXPECT_EQ(store.find("kernel"), (std::vector<Measurement>{{"b", 1, 1}}));
+}
+
+TEST_F(StoreTest, LookingMakesNoFile) {
+  const Warnings warnings;
+  EXPECT_TRUE(Store(file()).find("kernel").empty());
+  EXPECT_FALSE(fs::exists(file()));
+  EXPECT_TRUE(warnings.texts.empty());
+}
+
+TEST_F(StoreTest, TextsOfAnyKindAreKeptAsTheyAre) {
+  const std::vector<Measurement> odd{{"'; DROP TABLE measurement; --", 1, 2}, {"\xc3\xa9\n\"", 3, 4}};
+  Store store(file());
+  EXPECT_TRUE(store.remember("it's", odd));
+  EXPECT_EQ(store.find("it's"), odd);
+}
+
+TEST_F(StoreTest, GarbageIsSetAside) {
+  std::ofstream(file()) << std::string(5000, 'x');
+  expect_set_aside_and_rebuilt("not a database");
+}
+
+TEST_F(StoreTest, DamageInsideIsSetAside) {
+  {
+    Store store(file());
+    std::vector<Measurement> many;
+    for (int i = 0; i < 2000; ++i) many.push_back({"plan " + std::to_string(i), 1.0 + i, 1});
+    EXPECT_TRUE(store.remember("kernel", many));
+    Connection(file()).run("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+  std::fstream bytes(file(), std::ios::in | std::ios::out | std::ios::binary);
+  bytes.seekp(4096); // the header stays
+  bytes << std::string(static_cast<std::size_t>(fs::file_size(file())) - 4096, '\xff');
+  bytes.close();
+  expect_set_aside_and_rebuilt("malformed");
+}
+
+TEST_F(StoreTest, AnotherVersionIsSetAside) {
+  EXPECT_TRUE(Store(file()).remember("kernel", two));
+  Connection(file()).run("PRAGMA user_version = 1000");
+  expect_set_aside_and_rebuilt("another version");
+}
+
+TEST_F(StoreTest, AnotherProgramsDatabaseIsSetAside) {
+  Connection(file()).run("CREATE TABLE recipes (name TEXT)");
+  expect_set_aside_and_rebuilt("another");
+}
+
+TEST_F(StoreTest, ALockedFileIsLeftAlone) {
+  Store store(file(), std::chrono::milliseconds(20));
+  EXPECT_TRUE(store.remember("kernel", two));
+  Connection other(file());
+  other.run("BEGIN EXCLUSIVE");
+  const Warnings warnings;
+  EXPECT_EQ(store.find("kernel"), two_by_time); // readers of a write-ahead log do not wait
+  EXPECT_FALSE(store.remember("kernel", {}));
+  EXPECT_FALSE(store.remember("kernel", {}));
+  ASSERT_EQ(warnings.texts.size(), 1U);
+  EXPECT_NE(warnings.texts[0].find("locked"), std::string::npos) << warnings.texts[0];
+  other.run("COMMIT");
+  EXPECT_TRUE(store.remember("kernel", {}));
+  EXPECT_FALSE(fs::exists(damaged()));
+}
+
+TEST_F(StoreTest, AFolderInItsPlaceIsNoFault) {
+  fs::create_directory(file());
+  const Warnings warnings;
+  Store store(file());
+  EXPECT_TRUE(store.find("kernel").empty());
+  EXPECT_FALSE(store.remember("kernel", two));
+  EXPECT_EQ(warnings.texts.size(), 2U); // that nothing is read, and that nothing is kept
+}
+
+TEST_F(StoreTest, ThreadsAndProcessesWriteAtTheSameTime) {
+  constexpr int num_writers = 4, num_kernels = 10;
+  const auto write = [this](int writer) {
+    Store store(file());
+    for (int k = 0; k < num_kernels; ++k)
+      (void)store.remember("kernel " + std::to_string(writer) + " " + std::to_string(k), two);
+  };
+  std::vector<pid_t> children;
+  for (int writer = 0; writer < num_writers; ++writer)
+    if (const pid_t child = fork(); child == 0) {
+      write(writer);
+      _exit(0);
+    } else
+      children.push_back(child);
+  {
+    std::vector<std::jthread> threads;
+    for (int writer = num_writers; writer < 2 * num_writers; ++writer)
+      threads.emplace_back([&write, writer] { write(writer); });
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  const Store store(file());
+  for (int writer = 0; writer < 2 * num_writers; ++writer)
+    for (int k = 0; k < num_kernels; ++k)
+      EXPECT_EQ(store.find("kernel " + std::to_string(writer) + " " + std::to_string(k)), two_by_time)
+          << writer << " " << k;
+}
+
+TEST_F(StoreTest, KeysTellKernelsSizesThreadsAndCompilersApart) {
+  const Store store(file());
+  const auto machine = typical_machine();
+  KernelProblem problem;
+  problem.text = "mass";
+  problem.num_batches = 10;
+  problem.input_bytes = problem.output_bytes = 1000;
+  const auto key = store.key(problem, machine);
+  EXPECT_EQ(store.key(problem, machine), key);
+  const auto changed = [&](const auto& change) {
+    auto other = problem;
+    change(other);
+    return store.key(other, machine) != key;
+  };
+  EXPECT_TRUE(changed([](KernelProblem& p) { p.text = "laplace"; }));
+  EXPECT_TRUE(changed([](KernelProblem& p) { p.num_batches = 1e7; }));
+  EXPECT_FALSE(changed([](KernelProblem& p) { p.num_batches = 11; }));
+  EXPECT_TRUE(changed([](KernelProblem& p) { p.num_threads = 2; }));
+  EXPECT_TRUE(changed([](KernelProblem& p) { p.compilers = {"default", "default"}; }));
+  auto other_machine = machine;
+  other_machine.levels.front().bytes *= 2;
+  EXPECT_NE(store.key(problem, other_machine), key);
+}
+
+} // namespace
+} // namespace rafter::tune
