@@ -20,6 +20,7 @@ import scipy.optimize
 START = {"arithmetic": 1.0, "divisions": 32.0, "functions": 40.0, "loads": 1.0, "stores": 2.0, "broadcasts": 0.5, "gathers": 10.0, "scatters": 2.0,
          "index_loads": 0.5, "iterations": 2.0, "spilling": 1.0}
 START_OVERLAP = 0.3
+CROWDING = 2.0  # of a cache, as in the model: data fill it alone up to half
 COMMON_ERROR = 0.1  # weight of the error that all plans of a kernel share
 PRIOR = 0.02  # of one logarithm of distance from the start, per sweep entry
 
@@ -27,7 +28,7 @@ PRIOR = 0.02  # of one logarithm of distance from the start, per sweep entry
 def resident_levels(levels, size):
     """As machine::resident for one core: levels up to the nearest that holds the problem."""
     for i, level in enumerate(levels[:-1]):
-        if size <= level["bytes"]:
+        if CROWDING * size <= level["bytes"]:
             return levels[:i + 1]
     return levels
 

@@ -157,6 +157,7 @@ std::vector<TunedKernel> tune_kernels(const form::LoweredForm& form, const Syste
   const auto tell = [&](const std::string& text) {
     if (tuning.event) tuning.event(text);
   };
+  if (form.rank != 2) throw base::InputError("plans are tuned for bilinear forms: only their kernels run often");
   std::vector<TunedKernel> result;
   const auto built = build_form(form, system, Purpose::action, options);
   for (const auto& piece : built->pieces) {

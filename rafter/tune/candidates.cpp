@@ -52,8 +52,8 @@ Values even_odd(const KernelProblem& problem, const Plan& plan) {
 Values compilers(const KernelProblem& problem, const Plan&) { return problem.compilers; }
 
 constexpr std::array table{Axis{"contraction", 0.4, contractions}, Axis{"recipe", 0.6, recipes},
-                           Axis{"mapping", 0.4, mappings}, Axis{"even_odd", 0.9, even_odd},
-                           Axis{"compiler", 0.9, compilers}};
+                           Axis{"mapping", 0.4, mappings}, Axis{"even_odd", 0.8, even_odd},
+                           Axis{"compiler", 0.8, compilers}};
 
 } // namespace
 

@@ -18,11 +18,12 @@ struct Weight {
   std::string_view feature;
   double value;
 };
-constexpr std::array weights{Weight{"arithmetic", 0.69}, Weight{"divisions", 23}, Weight{"functions", 40},
-                             Weight{"loads", 0.94},      Weight{"stores", 1.6},   Weight{"broadcasts", 0.69},
-                             Weight{"gathers", 11},      Weight{"scatters", 2.4}, Weight{"index_loads", 0.51},
-                             Weight{"iterations", 1.3},  Weight{"spilling", 1.5}};
-constexpr double overlap = 0.91;
+constexpr std::array weights{Weight{"arithmetic", 0.7}, Weight{"divisions", 22}, Weight{"functions", 40},
+                             Weight{"loads", 0.9},      Weight{"stores", 1.5},   Weight{"broadcasts", 0.68},
+                             Weight{"gathers", 11},     Weight{"scatters", 2.4}, Weight{"index_loads", 0.52},
+                             Weight{"iterations", 1.4}, Weight{"spilling", 1.5}};
+constexpr double overlap = 0.8;
+constexpr double crowding = 2; ///< of a cache: the data of a kernel have it to themselves up to half
 
 double weight_of(std::string_view feature) {
   const auto* found = std::ranges::find(weights, feature, &Weight::feature);
@@ -41,9 +42,10 @@ double overlapped(double compute, double memory) {
   return std::max(compute, memory) + overlap * std::min(compute, memory);
 }
 
-/// The machine as the whole problem sees it: the memory is the nearest level that holds it.
-machine::Machine seen_by(const KernelProblem& problem, double bytes_per_batch, const machine::Machine& machine) {
-  return machine::resident(machine, problem.num_batches * bytes_per_batch, problem.num_threads);
+/// The machine as the whole problem sees it: the memory is the nearest level that holds it `times` over.
+machine::Machine seen_by(const KernelProblem& problem, double bytes_per_batch, const machine::Machine& machine,
+                         double times = 1) {
+  return machine::resident(machine, times * problem.num_batches * bytes_per_batch, problem.num_threads);
 }
 
 machine::Counts traffic(const KernelProblem& problem, double data_bytes) {
@@ -56,21 +58,22 @@ machine::Counts traffic(const KernelProblem& problem, double data_bytes) {
 } // namespace
 
 Prediction predict(const Features& features, const KernelProblem& problem, const machine::Machine& machine) {
-  const auto seen = seen_by(problem, features.data_bytes + features.vector_bytes, machine);
+  const double bytes = features.data_bytes + features.vector_bytes;
   auto counts = traffic(problem, features.data_bytes);
-  const double memory = machine::bound(counts, seen, problem.num_threads).seconds;
+  const double memory = machine::bound(counts, seen_by(problem, bytes, machine, crowding), problem.num_threads).seconds;
   counts.flops = problem.num_batches * features.flops;
   const double instructions =
       vector_instructions(features, static_cast<double>(machine.nearest_level().bytes)) * problem.num_batches;
   const double flops_per_instruction = 2.0 * problem.lanes;
   const double compute = instructions * flops_per_instruction / machine.peak_flops(problem.num_threads);
-  const double bound = machine::bound(counts, seen, problem.num_threads).seconds;
+  const double bound = machine::bound(counts, seen_by(problem, bytes, machine), problem.num_threads).seconds;
   return {std::max(bound, overlapped(compute, memory)), bound};
 }
 
 double predict_roughly(const Estimate& estimate, const KernelProblem& problem, const machine::Machine& machine) {
   constexpr double usual_share = 0.4; // of the peak
-  const auto seen = seen_by(problem, estimate.data_bytes + problem.input_bytes + problem.output_bytes, machine);
+  const auto seen =
+      seen_by(problem, estimate.data_bytes + problem.input_bytes + problem.output_bytes, machine, crowding);
   const double memory = machine::bound(traffic(problem, estimate.data_bytes), seen, problem.num_threads).seconds;
   const double compute = problem.num_batches * estimate.flops / (usual_share * machine.peak_flops(problem.num_threads));
   return overlapped(compute, memory);

@@ -14,10 +14,10 @@ namespace {
 
 // Chosen on the sweeps of bench/data/sweeps and on made ones.
 constexpr double deviation_of_scale = 0.3; ///< of the error that all plans share, in the logarithm of time
-constexpr double deviation_of_plan = 0.17; ///< of what plans err by apart from that
+constexpr double deviation_of_plan = 0.16; ///< of what plans err by apart from that
 constexpr double noise = 0.02;             ///< of timings
-constexpr double confidence = 1.25;        ///< deviations below the expected time that a plan is given credit for
-constexpr std::size_t num_first = 3;       ///< plans of the first stage; each of the others is a stage of its own
+constexpr double confidence = 1.5;         ///< deviations below the expected time that a plan is given credit for
+constexpr std::size_t num_first = 2;       ///< plans of the first stage; each of the others is a stage of its own
 constexpr int few_rounds = 3, many_rounds = 7;
 constexpr std::size_t group_size = 8; ///< plans in memory at once, exhaustive search
 
@@ -54,13 +54,13 @@ public:
   /// Up to `count` plans more that may be fastest.
   std::vector<std::size_t> next(std::size_t count) const {
     std::vector<std::size_t> chosen;
-    const double best = best_seconds();
+    const double best = best_seconds(), trust = trust_in_bounds();
     while (chosen.size() < count) {
       std::size_t found = candidates_.size();
       double lowest = std::numeric_limits<double>::infinity();
       for (std::size_t i = 0; i < candidates_.size(); ++i) {
         if (is_timed(i) || std::ranges::count(chosen, i) > 0) continue;
-        if (candidates_[i].bound_seconds > best) continue;
+        if (trust * candidates_[i].bound_seconds > best) continue;
         const double hope = hoped(i, chosen);
         if (hope < lowest) {
           lowest = hope;
@@ -105,6 +105,14 @@ private:
       if (c.measured_seconds) measured = std::min(measured, *c.measured_seconds);
     }
     return std::isfinite(measured) ? measured : predicted;
+  }
+
+  /// 1, or less when a plan was faster than its bound: ceilings that were measured on a busy machine are too low.
+  double trust_in_bounds() const {
+    double result = 1;
+    for (const auto& c : candidates_)
+      if (c.measured_seconds && c.bound_seconds > 0) result = std::min(result, *c.measured_seconds / c.bound_seconds);
+    return result;
   }
 
   /// Logarithm of the time that plan i may reach, given the times so far and that those of `pending` will be known

@@ -21,10 +21,10 @@ struct SearchOptions {
 /// others as predicted. Throws EnvironmentError when none of those that were tried can run.
 ///
 /// What the cost model errs by is taken for a normal variable that plans share the more, the fewer axes they differ in.
-/// The first three plans are those that may be fastest (lowest predicted time within a confidence, given that the ones
-/// before them will be known); their times correct the predictions of all the others, of which two more are timed
-/// beside the best; the two fastest decide it between them. Candidates whose bound is above the best time known are
-/// left out.
+/// The first two plans are those that may be fastest (lowest predicted time within a confidence, given that the one
+/// before will be known). From then on the times correct the predictions of all others, and one plan more is timed
+/// beside the best until there are most_plans; the two fastest decide it between them. Candidates whose bound is above
+/// the best time known are left out.
 std::vector<Candidate> search(std::vector<Candidate> candidates, const Measure& measure,
                               const SearchOptions& options = {});
 

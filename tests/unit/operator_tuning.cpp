@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Plans of cell kernels are found by timing them on the mesh, remembered, and taken by operators.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include <rafter/base/error.hpp>
+#include <rafter/device/host/host_device.hpp>
+#include <rafter/device/host/process.hpp>
+#include <rafter/form/lowering.hpp>
+#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/tuning.hpp>
+#include <rafter/tune/store.hpp>
+
+#include <tests/support/device_folders.hpp>
+#include <tests/support/operator_problems.hpp>
+
+namespace rafter::test {
+namespace {
+
+/// Tunes with a store of its own; timings are as short as they may be, since nothing here depends on what wins.
+class Tuning : public testing::Test {
+protected:
+  op::KernelOptions options(bool weighs_all = true) const {
+    op::KernelOptions result;
+    result.device = device_;
+    result.planner =
+        std::make_shared<const tune::Planner>(tune::PlannerOptions{.store = store_, .weighs_all = weighs_all});
+    return result;
+  }
+  std::vector<op::TunedKernel> tune(const Problem& problem, const std::string& form,
+                                    const tune::SearchOptions& search = {}) const {
+    return op::tune_kernels(form::lower(problem.form(form)), problem.system(), options(),
+                            {.search = search, .sample_seconds = 1e-5});
+  }
+  Folder folder_;
+  std::shared_ptr<device::Device> device_ = std::make_shared<device::HostDevice>(1);
+  std::shared_ptr<tune::Store> store_ = std::make_shared<tune::Store>(folder_.path() / "plans.sqlite");
+};
+
+TEST_F(Tuning, OperatorsTakeTheFastestPlanOfEveryCellKernel) {
+  const Problem problem(box("mixed"), 2);
+  const auto form = problem.form("inner(grad(u), grad(v))*dx + u*v*ds");
+  const auto tuned = tune(problem, "inner(grad(u), grad(v))*dx + u*v*ds", {.most_plans = 2});
+  const auto built = op::build_form(form::lower(form), problem.system(), op::Purpose::action, options(false));
+  std::size_t num_cell_kernels = 0;
+  for (const auto& piece : built->pieces) {
+    const auto& decision = piece.kernel.info.decision;
+    if (piece.block < 0) {
+      EXPECT_EQ(decision.origin, tune::Origin::given); // facets are not tuned
+      continue;
+    }
+    ASSERT_LT(num_cell_kernels, tuned.size());
+    const auto& kernel = tuned[num_cell_kernels++];
+    EXPECT_EQ(kernel.info.block, piece.block);
+    EXPECT_EQ(kernel.num_timed, std::min<std::size_t>(2, kernel.info.decision.candidates.size()));
+    EXPECT_EQ(decision.origin, tune::Origin::measured);
+    EXPECT_EQ(decision.plan, kernel.info.plan);
+    EXPECT_EQ(piece.kernel.info.plan, kernel.info.plan);
+  }
+  EXPECT_GT(num_cell_kernels, 1U);
+  EXPECT_EQ(num_cell_kernels, tuned.size());
+}
+
+TEST_F(Tuning, WhatIsRememberedIsNotTimedAgain) {
+  const Problem problem(box("quadrilateral"), 2);
+  EXPECT_EQ(tune(problem, "u*v*dx", {.most_plans = 2}).front().num_timed, 2U);
+  const auto again = tune(problem, "u*v*dx", {.most_plans = 2});
+  EXPECT_EQ(again.front().num_timed, 0U);
+  EXPECT_TRUE(again.front().info.decision.candidates.front().measured_seconds.has_value());
+  EXPECT_EQ(tune(problem, "2*u*v*dx", {.most_plans = 2}).front().num_timed, 2U); // another kernel
+}
+
+TEST_F(Tuning, MeasuredTimesComeFirstAndInOrder) {
+  const Problem problem(box("quadrilateral"), 2);
+  const auto tuned = tune(problem, "u*v*dx", {.is_exhaustive = true}).front();
+  const auto& candidates = tuned.info.decision.candidates;
+  EXPECT_EQ(tuned.num_timed, candidates.size());
+  for (std::size_t i = 1; i < candidates.size(); ++i)
+    EXPECT_LE(candidates[i - 1].measured_seconds, candidates[i].measured_seconds);
+  for (const auto& candidate : candidates) EXPECT_GT(candidate.measured_seconds, 0.0);
+}
+
+/// Every candidate is the same operator up to rounding.
+TEST_F(Tuning, CandidatesAgree) {
+  const Problem problem(box("hexahedron"), 2);
+  const auto form = form::lower(problem.form("inner(grad(u), grad(v))*dx"));
+  const auto weighed = op::build_form(form, problem.system(), op::Purpose::action, options());
+  const auto& candidates = weighed->pieces.front().kernel.info.decision.candidates;
+  ASSERT_GT(candidates.size(), 4U);
+  std::vector<std::shared_ptr<op::BuiltForm>> forms;
+  for (const auto& candidate : candidates) {
+    auto fixed = options(false);
+    fixed.plan = candidate.plan;
+    forms.push_back(op::build_form(form, problem.system(), op::Purpose::action, fixed));
+  }
+  op::compile(forms);
+  const auto size = static_cast<std::size_t>(problem.system().size());
+  Vector x(device_, size), expected(device_, size), y(device_, size);
+  fill_random(x, 7);
+  op::FormKernels(forms.front()).run(&x, nullptr, expected, false);
+  for (const auto& built : forms) {
+    op::FormKernels(built).run(&x, nullptr, y, false);
+    for (std::size_t i = 0; i < size; ++i)
+      EXPECT_NEAR(y.host_read()[i], expected.host_read()[i], 1e-13) << schedule::to_string(*built->options.plan);
+  }
+}
+
+TEST_F(Tuning, PlansNameTheCompilerThatIsUsed) {
+  const auto script = folder_.path() / "counting";
+  std::ofstream(script) << "#!/bin/sh\n[ \"$1\" = --version ] || echo used >> '" << folder_.path().string()
+                        << "/uses'\nexec " << device::find_program("gcc") << " \"$@\"\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const Folder cache; // nothing is compiled yet
+  auto device = std::make_shared<device::HostDevice>(1, device::CacheDirectory(cache.path()));
+  const Problem problem(box("quadrilateral"), 1);
+  const op::Operator A(problem.form("u*v*dx"), {.shared_device = device, .plan = "compiler=" + script.string()});
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "uses"));
+}
+
+TEST_F(Tuning, StoppedTuningRemembersNothing) {
+  const Problem problem(box("quadrilateral"), 1);
+  EXPECT_THROW((void)op::tune_kernels(
+                   form::lower(problem.form("u*v*dx")), problem.system(), options(),
+                   {.sample_seconds = 1e-5, .event = [](const std::string&) { throw base::SolverError("stopped"); }}),
+               base::SolverError);
+  EXPECT_FALSE(std::filesystem::exists(store_->file()));
+}
+
+TEST_F(Tuning, LinearFormsAreRefused) {
+  const Problem problem(box("quadrilateral"), 1);
+  EXPECT_THROW((void)op::tune_kernels(form::lower(problem.form("v*dx")), problem.system(), options(), {}),
+               base::InputError);
+}
+
+} // namespace
+} // namespace rafter::test
