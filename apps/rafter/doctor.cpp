@@ -11,6 +11,7 @@
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/device/host/process.hpp>
 #include <rafter/report/report.hpp>
+#include <rafter/tune/store.hpp>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
@@ -87,6 +88,13 @@ Row cache_row() {
   return {"cache", "works", "keeps compiled kernels", cache.path().string()};
 }
 
+Row plans_row() {
+  const tune::Store store;
+  const auto count = store.num_kernels();
+  return {"measured plans", count > 0 ? fmt::format("{} kernels", count) : "none", "rafter tune",
+          store.file().string()};
+}
+
 } // namespace
 
 int run_doctor() {
@@ -97,6 +105,7 @@ int run_doctor() {
     has_compiler = has_compiler || is_found;
   }
   rows.push_back(cache_row());
+  rows.push_back(plans_row());
   rows.push_back(device_row("host", has_host));
   rows.push_back(device_row("checked", has_checked));
   for (const auto& tool : optional_tools) rows.push_back(tool_row(tool, is_found));

@@ -84,7 +84,9 @@ Candidate Planner::weigh(const KernelProblem& problem, const schedule::Plan& pla
 
 Decision Planner::decide(const KernelProblem& problem) const {
   Decision decision;
-  if (options_.store != nullptr) decision.key = options_.store->key(problem, options_.machine);
+  // a key asks every compiler for its version: only where one is needed
+  const bool has_store = options_.store != nullptr && (options_.weighs_all || options_.store->exists());
+  if (has_store) decision.key = options_.store->key(problem, options_.machine);
   const auto known = decision.key.empty() ? std::vector<Measurement>{} : options_.store->find(decision.key);
   auto plans = candidates(problem);
   const auto find = [&](const std::string& text) {

@@ -31,7 +31,7 @@ std::string_view name(Origin origin);
 struct Decision {
   schedule::Plan plan;
   Origin origin = Origin::given;
-  std::string key;                   ///< of the kernel in the store
+  std::string key;                   ///< of the kernel in the store; "": none was needed
   std::vector<Candidate> candidates; ///< what was weighed, best first: measured ones by time, then predicted ones
 };
 

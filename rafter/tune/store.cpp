@@ -171,11 +171,15 @@ Store::Store() : Store(device::CacheDirectory().path() / "plans.sqlite") {}
 Store::Store(fs::path file, std::chrono::milliseconds patience) : file_(std::move(file)), patience_(patience) {}
 Store::~Store() = default;
 
+bool Store::exists() const {
+  std::error_code error;
+  return fs::exists(file_, error);
+}
+
 template <class Action> void Store::with_database(bool makes_file, const Action& action) const {
   const std::scoped_lock lock(mutex_);
   for (bool is_first = true;; is_first = false) {
-    std::error_code error;
-    if (!makes_file && !fs::exists(file_, error)) return;
+    if (!makes_file && !exists()) return;
     try {
       Database database(file_, makes_file, patience_);
       action(database);
@@ -201,21 +205,35 @@ std::string Store::key(const KernelProblem& problem, const machine::Machine& mac
   return base::content_hash(base::join(parts, "\n"));
 }
 
-std::vector<Measurement> Store::find(const std::string& key) const {
-  std::vector<Measurement> result;
+template <class Action> bool Store::try_reading(const Action& action) const {
   try {
-    with_database(false, [&](Database& database) {
-      Database::Statement query(
-          database, "SELECT plan, seconds, predicted FROM measurement WHERE kernel = ? ORDER BY seconds, plan");
-      query.bind(1, key);
-      while (query.step()) result.push_back({query.text(0), query.number(1), query.number(2)});
-    });
+    with_database(false, action);
+    return true;
   } catch (const base::EnvironmentError& error) {
     base::warn_once(
         fmt::format("measured plans are not used, because '{}' cannot be read: {}", file_.string(), error.what()));
-    return {};
+    return false;
   }
-  return result;
+}
+
+std::vector<Measurement> Store::find(const std::string& key) const {
+  std::vector<Measurement> result;
+  const bool is_read = try_reading([&](Database& database) {
+    Database::Statement query(
+        database, "SELECT plan, seconds, predicted FROM measurement WHERE kernel = ? ORDER BY seconds, plan");
+    query.bind(1, key);
+    while (query.step()) result.push_back({query.text(0), query.number(1), query.number(2)});
+  });
+  return is_read ? result : std::vector<Measurement>{};
+}
+
+std::int64_t Store::num_kernels() const {
+  std::int64_t count = 0;
+  try_reading([&](Database& database) {
+    Database::Statement query(database, "SELECT COUNT(DISTINCT kernel) FROM measurement");
+    if (query.step()) count = static_cast<std::int64_t>(query.number(0));
+  });
+  return count;
 }
 
 bool Store::remember(const std::string& key, const std::vector<Measurement>& measurements) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -42,10 +43,13 @@ public:
   bool remember(const std::string& key, const std::vector<Measurement>& measurements);
 
   const std::filesystem::path& file() const { return file_; }
+  bool exists() const;              ///< false: nothing was ever measured
+  std::int64_t num_kernels() const; ///< that are remembered
 
 private:
   class Database;
   template <class Action> void with_database(bool makes_file, const Action& action) const;
+  template <class Action> bool try_reading(const Action& action) const;
   std::filesystem::path file_;
   std::chrono::milliseconds patience_;
   mutable std::mutex mutex_;

@@ -62,6 +62,7 @@ TEST_F(StoreTest, RemembersMeasurementsFastestFirst) {
   EXPECT_TRUE(Store(file()).remember("kernel", two));
   EXPECT_EQ(Store(file()).find("kernel"), two_by_time);
   EXPECT_TRUE(Store(file()).find("another kernel").empty());
+  EXPECT_EQ(Store(file()).num_kernels(), 1);
   EXPECT_TRUE(warnings.texts.empty());
 }
 
@@ -83,6 +84,8 @@ TEST_F(StoreTest, PlansThatCannotRunAreNotRemembered) {
 TEST_F(StoreTest, LookingMakesNoFile) {
   const Warnings warnings;
   EXPECT_TRUE(Store(file()).find("kernel").empty());
+  EXPECT_EQ(Store(file()).num_kernels(), 0);
+  EXPECT_FALSE(Store(file()).exists());
   EXPECT_FALSE(fs::exists(file()));
   EXPECT_TRUE(warnings.texts.empty());
 }
