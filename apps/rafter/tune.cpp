@@ -63,6 +63,9 @@ Json kernel_json(const op::TunedKernel& tuned) {
 } // namespace
 
 int run_tune(const TuneOptions& options) {
+  if (options.problem.device != "host")
+    throw base::InputError("tune: --device " + options.problem.device +
+                           ": accepted is host, where time is of the kernels alone");
   require_folder("--record", options.record);
   auto problem = io::read_problem(options.problem.file, options.problem.overrides);
   problem.output.file.clear(); // nothing is solved

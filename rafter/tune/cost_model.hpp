@@ -20,7 +20,11 @@ Prediction predict(const Features& features, const KernelProblem& problem, const
 /// The same before lowering, from operations and bytes alone: good enough to leave out what is far off.
 double predict_roughly(const Estimate& estimate, const KernelProblem& problem, const machine::Machine& machine);
 
-/// One core of a server with AVX-512 as of 2023: for choices without a measured record.
-machine::Machine typical_machine();
+/// Ceilings of servers as of 2023 with registers of `bits`: for choices without a measured record.
+machine::Machine typical_machine(int bits = 512, int cores = 1);
+
+/// A record that plans can be predicted with: one that was measured on a busy machine keeps its sizes and gets typical
+/// rates, so that predicted plans do not change from run to run with what else the machine does.
+machine::Machine steady(const machine::Machine& record);
 
 } // namespace rafter::tune

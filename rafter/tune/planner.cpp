@@ -53,7 +53,7 @@ std::string_view name(Origin origin) {
   return origin == Origin::given ? "given" : origin == Origin::predicted ? "predicted" : "measured";
 }
 
-Planner::Planner(PlannerOptions options) : options_(std::move(options)) {}
+Planner::Planner(PlannerOptions options) : options_(std::move(options)) { options_.machine = steady(options_.machine); }
 
 std::vector<Candidate> Planner::weigh(const KernelProblem& problem, std::vector<schedule::Plan> plans) const {
   std::vector<Candidate> result;

@@ -36,9 +36,9 @@ struct Decision {
 };
 
 struct PlannerOptions {
-  machine::Machine machine = typical_machine();
-  std::shared_ptr<Store> store; ///< null: nothing is remembered
-  bool weighs_all = false;      ///< every candidate is lowered and predicted, whatever is remembered
+  machine::Machine machine = typical_machine(); ///< used as steady() makes it
+  std::shared_ptr<Store> store;                 ///< null: nothing is remembered
+  bool weighs_all = false;                      ///< every candidate is lowered and predicted, whatever is remembered
 };
 
 /// Decides from what was measured, else from the cost model; never measures.

@@ -102,6 +102,10 @@ class Tune(command_test.CommandTest):
         self.assert_refused(result, "--record nowhere/sweep.json", "no folder")
         self.assertNotIn("timing", result.stderr)
 
+    def test_devices_that_look_for_faults_are_not_timed(self):
+        problem = self.write(command_test.POISSON)
+        self.assert_refused(self.run_rafter("tune", problem, "--device", "checked"), "--device checked", "accepted is host")
+
     def test_a_plan_cannot_be_given(self):
         self.assert_refused(self.run_rafter("tune", self.write(command_test.POISSON), "--plan", "recipe=store"), "--plan")
 

@@ -91,6 +91,19 @@ TEST(CostModel, WorkThatLeavesTheNearestCacheIsSlower) {
             predict(usual_features(), problem_of(10), machine).seconds);
 }
 
+TEST(CostModel, RatesOfBusyMachinesDoNotCount) {
+  auto record = typical_machine(256, 4);
+  record.levels[1].bytes = 12345;
+  auto busy = record;
+  busy.steadiness = 0.3;
+  busy.peaks.front().fma = {1e9, 1e9};
+  busy.levels.back().read = busy.levels.back().triad = {1e8, 1e8};
+  EXPECT_EQ(steady(record), record); // quiet
+  auto expected = record;
+  expected.steadiness = busy.steadiness;
+  EXPECT_EQ(steady(busy), expected);
+}
+
 TEST(CostModel, TheRoughEstimateFollowsOperationsAndBytes) {
   const auto machine = typical_machine();
   const auto seconds = [&](double flops, double bytes) {
