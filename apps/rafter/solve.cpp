@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdlib>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -13,6 +14,22 @@
 
 namespace rafter::app {
 namespace {
+
+/// The report must not take the place of the problem, its mesh or its output.
+void require_own_file(const SolveOptions& options, const io::Problem& problem) {
+  if (options.json.empty()) return;
+  const auto same = [&](const std::string& other) {
+    std::error_code error;
+    const auto path = [](const std::string& p) { return std::filesystem::absolute(p).lexically_normal(); };
+    return !other.empty() &&
+           (path(options.json) == path(other) || std::filesystem::equivalent(options.json, other, error));
+  };
+  for (const auto& [file, what] :
+       {std::pair(options.problem.file, "the problem file"), std::pair(problem.mesh.file, "the mesh"),
+        std::pair(problem.output.file, "the output")})
+    if (same(file))
+      throw base::InputError(fmt::format("--json {}: is {}; accepted is a file of its own", options.json, what));
+}
 
 /// Every process of an MPI run would solve the whole problem and write the same files.
 void require_one_process() {
@@ -31,6 +48,7 @@ int run_solve(const SolveOptions& options) {
   require_one_process();
   require_folder("--json", options.json);
   const auto problem = io::read_problem(options.problem.file, options.problem.overrides);
+  require_own_file(options, problem);
   Console console;
   const RunEvents events{.event = [&console](const std::string& text) { console.event(text); },
                          .iteration =

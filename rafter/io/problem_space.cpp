@@ -200,8 +200,10 @@ void read_output(const TableReader& table, Problem& problem) {
     refuse_value(file, "output.file", "a path with extension .vtkhdf, relative to the current folder");
   // A problem file may come from elsewhere: it must not climb out of the folder in which the user runs it.
   const bool is_from_file = file.location.line > 0;
-  if (is_from_file && std::find(path.begin(), path.end(), "..") != path.end())
-    refuse_value(file, "output.file", "a path without \"..\" (give others on the command line: --set output.file=...)");
+  if (is_from_file && (path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end()))
+    refuse_value(file, "output.file",
+                 "a path relative to the current folder, without \"..\" (give others on the command line: --set "
+                 "output.file=...)");
   problem.output = {text, file.location};
 }
 

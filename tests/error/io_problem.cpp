@@ -163,6 +163,8 @@ TEST(ProblemErrors, OutputsMayNotClimbOutOfTheFolder) {
   const std::string text = small_problem + "[output]\nfile = \"../../home/x.vtkhdf\"\n";
   EXPECT_TRUE(contains(message_of(text), "p.toml:7:9: key output.file")) << message_of(text);
   EXPECT_EQ(message_of(small_problem, {"output.file=../x.vtkhdf"}), "accepted");
+  const std::string absolute = small_problem + "[output]\nfile = \"/tmp/x.vtkhdf\"\n";
+  EXPECT_TRUE(contains(message_of(absolute), "p.toml:7:9: key output.file")) << message_of(absolute);
 }
 
 TEST(ProblemErrors, DuplicateKeysAndBadTomlAreNamedWithTheirPlace) {
