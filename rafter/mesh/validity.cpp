@@ -76,15 +76,17 @@ Jacobian jacobian(const element::Table& table, int point, std::span<const std::i
 struct CellSize {
   double volume = 0;    ///< signed
   double worst = 0;     ///< smallest det J
+  double flatness = 0;  ///< smallest det J / product of the lengths of J's columns
   bool is_valid = true; ///< det J > 0 beyond rounding everywhere
 };
 
 CellSize measure(const Samples& samples, std::span<const std::int32_t> nodes, const Mesh& mesh) {
-  CellSize size{0, std::numeric_limits<double>::infinity(), true};
+  CellSize size{0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), true};
   for (int p = 0; p < samples.table.num_points; ++p) {
     const auto j = jacobian(samples.table, p, nodes, mesh);
     size.volume += samples.weights[static_cast<std::size_t>(p)] * j.det;
     size.worst = std::min(size.worst, j.det);
+    if (j.scale > 0) size.flatness = std::min(size.flatness, j.det / j.scale);
     if (!(j.det > flat_tolerance * j.scale)) size.is_valid = false;
   }
   return size;
@@ -92,6 +94,18 @@ CellSize measure(const Samples& samples, std::span<const std::int32_t> nodes, co
 
 void add_problem(ValidityReport& report, std::string line) {
   if (report.problems.size() < max_problems) report.problems.push_back(std::move(line));
+}
+
+/// What is wrong with a cell that is not valid; `scaled`: smallest over mean det J.
+std::string describe_fault(const CellSize& size, double mean, double scaled) {
+  if (!std::isfinite(size.volume)) return "is so large that its volume overflows";
+  if (mean == 0) return "is degenerate or partly inverted: its volume is 0";
+  if (size.volume < 0) return fmt::format("is inverted: its smallest det J is {:.3g} times its mean", scaled);
+  if (size.worst > 0)
+    return fmt::format("is flat to rounding: its det J is {:.1e} times the product of its edge lengths, accepted is "
+                       "more than {:.0e}",
+                       size.flatness, flat_tolerance);
+  return fmt::format("is degenerate or partly inverted: its smallest det J is {:.3g} times its mean", scaled);
 }
 
 void check_group(const Mesh& mesh, std::size_t g, ValidityReport& report) {
@@ -111,9 +125,7 @@ void check_group(const Mesh& mesh, std::size_t g, ValidityReport& report) {
     }
     if (size.is_valid) continue;
     report.inverted_cells.push_back(cell);
-    add_problem(report,
-                fmt::format("{} is {}: its smallest det J is {:.3g} times its mean", describe_cell(mesh, cell.group, c),
-                            size.volume < 0 ? "inverted" : "degenerate or partly inverted", scaled));
+    add_problem(report, fmt::format("{} {}", describe_cell(mesh, cell.group, c), describe_fault(size, mean, scaled)));
   }
 }
 

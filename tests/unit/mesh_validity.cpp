@@ -70,6 +70,10 @@ TEST(Validity, FindsPartlyInvertedAndFlatCells) {
   EXPECT_EQ(mesh::check_validity(dart).inverted_cells.size(), 1U);
   const auto flat = make_mesh(3, {0, 0, 0, 1, 0, 0, 0, 1, 0, 0.3, 0.3, 0}, element::Shape::tetrahedron, {0, 1, 2, 3});
   EXPECT_EQ(mesh::check_validity(flat).inverted_cells.size(), 1U);
+  const auto point = make_mesh(2, {0, 0, 0, 0, 0, 0}, element::Shape::triangle, {0, 1, 2});
+  EXPECT_TRUE(mentions(mesh::check_validity(point), "its volume is 0"));
+  const auto rounding = make_mesh(2, {0, 0, 1, 0, 0.5, 1e-14}, element::Shape::triangle, {0, 1, 2});
+  EXPECT_TRUE(mentions(mesh::check_validity(rounding), "flat to rounding"));
   const auto thin =
       make_mesh(3, {0, 0, 0, 1, 0, 0, 0, 1, 0, 0.3, 0.3, 1e-6}, element::Shape::tetrahedron, {0, 1, 2, 3});
   EXPECT_TRUE(mesh::check_validity(thin).inverted_cells.empty());
