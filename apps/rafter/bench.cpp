@@ -8,6 +8,8 @@
 #include <rafter/base/text.hpp>
 
 #include "commands.hpp"
+#include "exit_code.hpp"
+#include "interrupt.hpp"
 
 namespace rafter::app {
 namespace {
@@ -29,6 +31,11 @@ std::vector<std::string> suite_names() {
 } // namespace
 
 int run_bench(const BenchOptions& options) {
+  if (options.suite.empty()) {
+    for (const auto& suite : suites) fmt::print("{}  {}\n", suite.name, suite.description);
+    return exit_done;
+  }
+  restore_default_signals(); // suites take minutes and leave nothing to finish
   const auto names = suite_names();
   for (const auto& suite : suites)
     if (suite.name == options.suite) return suite.run(options.arguments);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <CLI/CLI.hpp>
+#include <bench/bp.hpp>
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
@@ -103,6 +104,7 @@ private:
   }
   void add_bench() {
     auto* command = app_.add_subcommand("bench", "run a benchmark suite");
+    command->footer("Options of suite bp: " + std::string(bench::bp_options));
     command->add_option("suite", bench_.suite, "name of the suite; none: list them");
     command->prefix_command(); // the rest belongs to the suite
     command->callback([this, command] {

@@ -20,6 +20,11 @@ void install_interrupt_handlers() {
   std::signal(SIGTERM, on_signal);
 }
 
+void restore_default_signals() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
 bool is_interrupted() { return is_stop_asked != 0; }
 
 void require_not_interrupted() {

@@ -6,6 +6,8 @@
 namespace rafter::app {
 
 void install_interrupt_handlers();
+/// For commands without good places to stop: the first signal ends the process.
+void restore_default_signals();
 bool is_interrupted();
 
 /// The user stopped the run: exit code 1, nothing half-written.

@@ -6,6 +6,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "interrupt.hpp"
 
 namespace rafter::app {
 namespace {
@@ -44,6 +45,7 @@ std::string levels_text(const machine::Machine& machine) {
 
 int run_machine(const MachineOptions& options) {
   const auto machine = machine::load_or_probe({.is_fresh = options.is_fresh});
+  require_not_interrupted();
   if (options.is_json) {
     fmt::print("{}\n", base::trimmed(machine::to_json(machine)));
     return exit_done;

@@ -10,6 +10,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "interrupt.hpp"
 
 namespace rafter::app {
 namespace {
@@ -123,8 +124,10 @@ void print_text(const Summary& summary) {
 
 int run_mesh(const MeshOptions& options) {
   auto mesh = mesh::read_mesh(options.file);
+  require_not_interrupted();
   if (options.refine > 0) mesh = mesh.refined(options.refine);
   const Summary summary(mesh);
+  require_not_interrupted();
   options.is_json ? print_json(summary) : print_text(summary);
   if (!options.output.empty()) {
     mesh::write_mesh(mesh, options.output);

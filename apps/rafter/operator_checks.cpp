@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include <fmt/format.h>
@@ -46,7 +47,8 @@ std::string non_finite_point(const form::Expr& value, const mesh::Mesh& mesh, in
         const auto x = std::span(points).subspan(q, dim);
         evaluator(x, values);
         for (const double component : values)
-          if (!std::isfinite(component)) return fmt::format("is {} at x = {}", component, mesh::describe_point(x));
+          if (!std::isfinite(component))
+            return fmt::format("is {} at x = {}", base::number_text(component), mesh::describe_point(x));
       }
     }
   }
@@ -98,6 +100,10 @@ void require_symmetric(const op::Operator& A, const io::Problem& problem) {
   // Rounding errors are random: they grow with the square root of the number of entries, as the products themselves.
   const double size =
       (ops.norm(Au) * ops.norm(v) + ops.norm(u) * ops.norm(Av)) / std::sqrt(static_cast<double>(A.size()));
+  if (!(size > std::numeric_limits<double>::min()))
+    throw base::InputError(problem.forms.a.location.text() +
+                           ": forms.a: the operator's values are so small that their squares vanish in floating-point "
+                           "numbers: multiply forms.a and forms.L by the same large number");
   if (difference <= 1e-10 * size) return;
   throw base::InputError(fmt::format(
       "{}: the operator is not symmetric (<A u, v> and <u, A v> of random vectors differ by {:.1e} of their size), "

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
 #include <rafter/form/language.hpp>
 
 namespace rafter::app {
@@ -27,21 +28,30 @@ Postprocess::Postprocess(const io::Problem& problem, const ProblemForms& forms, 
     : problem_(problem) {
   auto own_options = options;
   own_options.plan.clear(); // it belongs to the operator
-  for (const auto& functional : problem.functionals)
-    functionals_.push_back(op::build(forms.functional(functional), 0, system, own_options));
+  for (const auto& functional : problem.functionals) {
+    const auto form = forms.functional(functional);
+    functionals_.push_back(forms.located(functional.form, "functionals." + functional.name,
+                                         [&] { return op::build(form, 0, system, own_options); }));
+  }
   own_options.quadrature = {}; // finer than what the problem was solved with
   const int gdim = system.mesh->gdim;
   for (const auto& [index, texts] : problem.check.exact) {
     const auto& field = problem.fields[index];
     const auto exact = exact_solution(field, texts, forms);
     const auto found = forms.field(index);
-    const auto exact_gradient = form::grad(exact, gdim);
     const auto square = [&](const form::Expr& e) {
       const int degree = std::min(2 * field.degree + 6, element::max_quadrature_degree);
       return op::build(form::inner(e, e) * form::dx.with_degree(degree), 0, system, own_options);
     };
-    norms_.push_back({field.name, square(found - exact), square(exact), square(form::grad(found) - exact_gradient),
-                      square(exact_gradient)});
+    norms_.push_back(forms.located(texts.at(0), "check." + field.name, [&] {
+      const auto exact_gradient = form::grad(exact, gdim);
+      return FieldNorms{field.name,
+                        texts[0].location,
+                        square(found - exact),
+                        square(exact),
+                        square(form::grad(found) - exact_gradient),
+                        square(exact_gradient)};
+    }));
   }
 }
 
@@ -50,6 +60,16 @@ std::vector<std::shared_ptr<op::BuiltForm>> Postprocess::kernels() const {
   for (const auto& norms : norms_)
     result.insert(result.end(), {norms.l2_error, norms.l2_exact, norms.h1_error, norms.h1_exact});
   return result;
+}
+
+void Postprocess::require_finite_solutions(const op::Vector& any) const {
+  for (const auto& norms : norms_)
+    for (const auto& [square, what] :
+         {std::pair(norms.l2_exact, "the exact solution"), std::pair(norms.h1_exact, "its gradient")})
+      if (!std::isfinite(op::Functional(square)(any)))
+        throw base::InputError(fmt::format("{}: check.{}: {} is not finite everywhere on the mesh: check for divisions "
+                                           "by zero, roots and logarithms",
+                                           norms.place.text(), norms.field, what));
 }
 
 std::vector<std::pair<std::string, report::FieldErrors>> Postprocess::errors(const op::Vector& solution) const {
@@ -69,7 +89,8 @@ std::vector<std::pair<std::string, double>> Postprocess::functionals(const op::V
     if (!std::isfinite(values.back().second))
       throw base::InputError(fmt::format("{}: functionals.{}: its value is {}: check for divisions by zero, roots and "
                                          "logarithms",
-                                         functional.form.location.text(), functional.name, values.back().second));
+                                         functional.form.location.text(), functional.name,
+                                         base::number_text(values.back().second)));
   }
   return values;
 }

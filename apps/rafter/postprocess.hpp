@@ -25,6 +25,10 @@ public:
   /// What must be compiled before the calls below.
   std::vector<std::shared_ptr<op::BuiltForm>> kernels() const;
 
+  /// Before the solve, whose result they are compared with: throws InputError where an exact solution or its gradient
+  /// is not finite. `any`: a vector of the system; its values do not matter.
+  void require_finite_solutions(const op::Vector& any) const;
+
   /// Relative L2 and H1-seminorm errors of every field with an exact solution, by quadrature of a degree well above
   /// that of the fields. Absolute where the exact solution (or its gradient) is zero.
   std::vector<std::pair<std::string, report::FieldErrors>> errors(const op::Vector& solution) const;
@@ -36,6 +40,7 @@ private:
   using Kernels = std::shared_ptr<op::BuiltForm>;
   struct FieldNorms {
     std::string field;
+    io::Location place;                             ///< of the exact solution
     Kernels l2_error, l2_exact, h1_error, h1_exact; ///< squares of the norms
   };
   const io::Problem& problem_;

@@ -137,15 +137,6 @@ std::string ProblemForms::located_message(const io::Expression& text, const std:
   return fmt::format("{}: {}: {}", place.text(), key, message);
 }
 
-template <class Operation>
-auto ProblemForms::located(const io::Expression& text, const std::string& key, const Operation& operation) const {
-  try {
-    return operation();
-  } catch (const base::InputError& error) {
-    throw base::InputError(located_message(text, key, error.what()));
-  }
-}
-
 form::Expr ProblemForms::point_expression(const io::Expression& text, const std::string& key) const {
   if (text.number) return {*text.number};
   return located(text, key, [&] {
@@ -180,7 +171,7 @@ space::PointFunction ProblemForms::point_function(std::span<const io::Expression
       part.evaluator(x, std::span(&value, 1));
       if (!std::isfinite(value))
         refuse(part.text.location, key,
-               fmt::format("'{}' is {} at x = {}", part.text.text, value, mesh::describe_point(x)));
+               fmt::format("'{}' is {} at x = {}", part.text.text, base::number_text(value), mesh::describe_point(x)));
     }
   };
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <rafter/base/error.hpp>
 #include <rafter/form/form.hpp>
 #include <rafter/form/scope.hpp>
 #include <rafter/io/problem.hpp>
@@ -30,6 +31,16 @@ public:
   std::optional<form::Form> linear() const;
   /// A functional of the fields.
   form::Form functional(const io::Functional& functional) const;
+
+  /// Runs an operation on a text; its InputErrors get the place in the file.
+  template <class Operation>
+  auto located(const io::Expression& text, const std::string& key, const Operation& operation) const {
+    try {
+      return operation();
+    } catch (const base::InputError& error) {
+      throw base::InputError(located_message(text, key, error.what()));
+    }
+  }
 
   /// Expression of x and constants, scalar.
   form::Expr point_expression(const io::Expression& text, const std::string& key) const;
@@ -55,9 +66,6 @@ private:
   form::Scope with_everything(form::Scope scope) const;
   form::Form parse_form(const io::Expression& text, const std::string& key, const form::Scope& scope) const;
 
-  /// Runs an operation on a text; InputErrors of it get the place in the file.
-  template <class Operation>
-  auto located(const io::Expression& text, const std::string& key, const Operation& operation) const;
   std::string located_message(const io::Expression& text, const std::string& key, std::string message) const;
 
   const io::Problem& problem_;

@@ -171,23 +171,24 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
   system_ = make_system(problem, mesh_, plan.lanes);
   tell(fmt::format("spaces: {} unknowns", system_.size()));
 
+  forms_ = std::make_unique<ProblemForms>(problem, *mesh_,
+                                          ProblemForms::Spaces(system_.spaces.begin(), system_.spaces.end()));
+  const auto bilinear = forms_->bilinear();
+  const auto linear = forms_->linear();
+  make_conditions();
   phases.stop();
-  machine_ = machine::load_or_probe(); // takes seconds the first time: after all that may be refused
+
+  machine_ = machine::load_or_probe(); // takes seconds the first time: after what is refused most often
   options_.planner = make_planner(machine_, options);
 
   phases.start("kernels");
-  forms_ = std::make_unique<ProblemForms>(problem, *mesh_,
-                                          ProblemForms::Spaces(system_.spaces.begin(), system_.spaces.end()));
-  make_operators(options.solves);
+  make_operators(bilinear, linear, options.solves);
   tell(fmt::format("kernels: {} for the operator, {} for the right-hand side", operator_->kernels().info().size(),
                    linear_form_ ? linear_form_->kernels().info().size() : 0));
 }
 
 /// All kernels of the problem are built, then compiled at the same time, then bound to their data.
-void PreparedProblem::make_operators(bool solves) {
-  const auto bilinear = forms_->bilinear();
-  const auto linear = forms_->linear();
-  make_conditions();
+void PreparedProblem::make_operators(const form::Form& bilinear, const std::optional<form::Form>& linear, bool solves) {
   auto constraints = op::make_constraints(system_, options_.dirichlet);
   std::vector<std::shared_ptr<op::BuiltForm>> kernels;
   const auto keep = [&kernels](std::shared_ptr<op::BuiltForm> built) {
@@ -215,11 +216,11 @@ void PreparedProblem::make_conditions() {
     const auto& data = problem_.dirichlet[i];
     const auto key = fmt::format("dirichlet[{}]", i);
     space::DirichletCondition condition{.is_all = data.is_all, .components = data.components};
-    for (const auto& tag : data.tags) try {
-        const auto numbers = mesh_->tags_of(tag, mesh_->tdim - 1);
+    for (std::size_t t = 0; t < data.tags.size(); ++t) try {
+        const auto numbers = mesh_->tags_of(data.tags[t], mesh_->tdim - 1);
         condition.tags.insert(condition.tags.end(), numbers.begin(), numbers.end());
       } catch (const base::InputError& error) {
-        throw base::InputError(fmt::format("{}: {}.tags: {}", data.location.text(), key, error.what()));
+        throw base::InputError(fmt::format("{}: {}.tags: {}", data.places[t].text(), key, error.what()));
       }
     condition.value = forms_->point_function(data.values, data.components, problem_.fields[data.field].num_components(),
                                              key + ".value");
@@ -242,7 +243,9 @@ Setup set_up(const PreparedProblem& prepared) {
   require_regular(A, problem);
   require_symmetric(A, problem);
   require_diagonal(A, problem);
-  return {make_right_hand_side(prepared), solvers::make_preconditioner(A, problem.solver)};
+  auto right = make_right_hand_side(prepared);
+  prepared.postprocess().require_finite_solutions(right.x);
+  return {std::move(right), solvers::make_preconditioner(A, problem.solver)};
 }
 
 void measure_operators(const PreparedProblem& prepared, report::SolveReport& report) {

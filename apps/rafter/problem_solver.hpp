@@ -70,7 +70,7 @@ public:
 
 private:
   void make_conditions();
-  void make_operators(bool solves);
+  void make_operators(const form::Form& bilinear, const std::optional<form::Form>& linear, bool solves);
   const io::Problem& problem_;
   RunEvents events_;
   std::shared_ptr<const mesh::Mesh> mesh_;

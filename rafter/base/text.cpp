@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <numeric>
+
+#include <fmt/format.h>
 #include <rafter/base/error.hpp>
 
 namespace rafter::base {
@@ -58,6 +61,8 @@ double parse_double(std::string_view text) {
     throw InputError("'" + std::string(text) + "' is not a number");
   return value;
 }
+
+std::string number_text(double value) { return std::isnan(value) ? "nan" : fmt::format("{:.6g}", value); }
 
 long long parse_integer(std::string_view text) {
   const std::string_view body = text.starts_with('+') ? text.substr(1) : text;

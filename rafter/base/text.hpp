@@ -23,6 +23,9 @@ std::string suggestion(std::string_view word, std::span<const std::string> candi
 double parse_double(std::string_view text);
 long long parse_integer(std::string_view text);
 
+/// A number for people, with few digits; "nan" whatever the sign bit says.
+std::string number_text(double value);
+
 std::string_view trimmed(std::string_view text);
 std::vector<std::string> split(std::string_view text, char separator);
 

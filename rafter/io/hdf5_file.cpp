@@ -78,7 +78,11 @@ std::string hdf5_reason() {
         return 0;
       },
       &text);
-  return text.substr(0, text.find(", buf ="));
+  // What the system said stands in HDF5's own sentence, among times, addresses and descriptors.
+  constexpr std::string_view mark = "error message = '";
+  if (const auto start = text.find(mark); start != std::string::npos)
+    return text.substr(start + mark.size(), text.find('\'', start + mark.size()) - start - mark.size());
+  return text;
 }
 
 } // namespace

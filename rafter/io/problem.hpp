@@ -92,6 +92,7 @@ struct Dirichlet {
   std::size_t field = 0;          ///< index in Problem::fields
   bool is_all = false;            ///< the whole boundary
   std::vector<std::string> tags;  ///< numbers as text, or names of physical groups
+  std::vector<Location> places;   ///< of the tags
   std::vector<int> components;    ///< constrained ones, ascending as given; empty: all
   std::vector<Expression> values; ///< one per constrained component
   Location location;

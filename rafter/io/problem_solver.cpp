@@ -34,11 +34,13 @@ void read_tags(const TableReader& table, Dirichlet& condition) {
   if (condition.is_all) return;
   if (value.kind != Value::Kind::array) {
     condition.tags = {read_tag(value, path)};
+    condition.places = {value.location};
     return;
   }
   if (value.items.empty()) refuse_value(value, path, "a list with at least one tag, or \"all\"");
   for (const auto& item : value.items) {
     condition.tags.push_back(read_tag(item, path));
+    condition.places.push_back(item.location);
     if (std::count(condition.tags.begin(), condition.tags.end(), condition.tags.back()) > 1)
       refuse(item.location, path, fmt::format("tag {} is given twice", condition.tags.back()));
   }

@@ -100,6 +100,13 @@ class CommandLine(CommandTest):
             self.assertEqual(result.stderr, "", arguments)
             self.assertTrue(result.stdout, arguments)
 
+    def test_bench_lists_its_suites(self):
+        result = self.run_rafter("bench")
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        self.assertIn("bp", result.stdout)
+        self.assertIn("--mdofs", self.run_rafter("bench", "--help").stdout)
+        self.assert_refused(self.run_rafter("bench", "bq"), "'bq'", "bp")
+
     def test_unknown_device(self):
         self.refused(POISSON, "hots", arguments=["--device", "hots"])
 
@@ -206,7 +213,7 @@ class Meshes(CommandTest):
         self.refused(self.mesh_problem("x.mesh"), "x.mesh")
 
     def test_unknown_boundary_tag_names_the_nearest(self):
-        self.refused(self.changed('"xmin", "xmax"', '"xmin", "xmaxx"'), "problem.toml:11:1", "xmaxx", "'xmax'")
+        self.refused(self.changed('"xmin", "xmax"', '"xmin", "xmaxx"'), "problem.toml:12:18:", "xmaxx", "'xmax'")
 
     def test_unknown_tag_in_a_form(self):
         self.refused(self.changed("2*k*v*dx", "2*k*v*ds(99)"), "problem.toml:10:", "forms.L", "99")
@@ -269,6 +276,15 @@ class Forms(CommandTest):
     def test_expression_that_is_not_finite_names_coefficient_and_point(self):
         self.refused(self.changed("k = 2.0", 'k = "sqrt(x[0] - 0.5)"'), "problem.toml:7:", "coefficients.k", "nan",
                      "x = (")
+
+    def test_exact_solution_that_is_not_finite(self):
+        self.refused(self.changed('u = "x[0]*(1 - x[0])"', 'u = "ln(x[0] - 2)"'), "problem.toml:17:", "check.u",
+                     "exact solution")
+        self.refused(self.changed('u = "x[0]*(1 - x[0])"', 'u = "1/(x[0] - x[0])"'), "problem.toml:17:", "check.u")
+
+    def test_operator_that_underflows(self):
+        self.refused(self.changed("k*inner(grad(u), grad(v))*dx", "1e-300*inner(grad(u), grad(v))*dx"), "forms.a",
+                     "multiply")
 
     def test_functional_with_test_function(self):
         self.refused(self.changed('mean = "u*dx"', 'mean = "u*v*dx"'), "functionals.mean", "'v'")
@@ -485,6 +501,13 @@ class Outputs(CommandTest):
 
     def test_folder_of_the_report_is_missing(self):
         self.refused(POISSON, "nowhere", arguments=["--json", "nowhere/r.json"])
+
+    def test_report_in_place_of_another_file(self):
+        name = self.write(POISSON)
+        self.assert_refused(self.run_rafter("solve", name, "--json", "./" + name), "problem file")
+        with open(self.path(name), encoding="utf-8") as file:
+            self.assertEqual(file.read(), POISSON)
+        self.refused(POISSON, "the output", arguments=["--json", "u.vtkhdf", "--set", "output.file=u.vtkhdf"])
 
     def test_output_is_a_folder(self):
         os.mkdir(self.path("folder.vtkhdf"))

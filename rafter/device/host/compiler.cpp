@@ -11,8 +11,8 @@ namespace rafter::device {
 namespace {
 
 constexpr const char* advice =
-    "install one ('apt install gcc' on Debian and Ubuntu, 'dnf install gcc' on Fedora) or name "
-    "the path of yours";
+    "install one ('apt install gcc' on Debian and Ubuntu, 'dnf install gcc' on Fedora) or add the folder of yours to "
+    "PATH";
 
 std::string default_path() {
   for (const char* name : {"gcc", "clang", "cc"})
