@@ -26,7 +26,7 @@ public:
     problem.recipes = {kernel::Recipe::recompute, kernel::Recipe::store, kernel::Recipe::store_merged};
     problem.num_batches = 100;
     problem.input_bytes = problem.output_bytes = 1000;
-    problem.estimate = [this](const schedule::Plan& plan) { return Estimate{.flops = 16.0 * length(plan)}; };
+    problem.estimate = [](const schedule::Plan& plan) { return Estimate{.flops = 16.0 * length(plan)}; };
     problem.lower = [this](const schedule::Plan& plan) {
       ++num_lowered[schedule::to_string(plan)];
       const auto body = "(store w (iadd (imul $i 8) lane) (mul (number 2) (load w (iadd (imul $i 8) lane))))";
