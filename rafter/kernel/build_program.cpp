@@ -3,10 +3,13 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/element/reflections.hpp>
+#include <rafter/kernel/folding.hpp>
 #include <rafter/kernel/reference_matrices.hpp>
 #include <rafter/kernel/tensor_program.hpp>
 
@@ -66,12 +69,31 @@ private:
       const double ratio = facet_area_ratio(input_.function.shape, input_.local_facet);
       for (double& weight : program_.weights) weight *= ratio;
       program_.point_extents = {rule.num_points()};
+    } else if (const auto degree = modal_degree(input_); degree && input_.options.contraction == Contraction::modal) {
+      modes_ = make_modal_basis(input_.function.shape, *degree);
+      program_.weights.assign(static_cast<std::size_t>(modes_->size()), 1.0);
+      program_.point_extents = {modes_->size()};
     } else {
-      program_.points = rule.points;
-      program_.weights = rule.weights;
+      set_dense_points();
       program_.point_extents = {rule.num_points()};
     }
     program_.num_points = static_cast<int>(program_.weights.size());
+  }
+  /// By sectors where the rule is symmetric.
+  void set_dense_points() {
+    const auto& rule = input_.quadrature;
+    program_.points = rule.points;
+    program_.weights = rule.weights;
+    point_folding_ = make_folding(rule.shape, rule.points);
+    if (!point_folding_) return;
+    const auto dim = static_cast<std::size_t>(program_.tdim);
+    for (std::size_t q = 0; q < program_.weights.size(); ++q) {
+      const auto place = static_cast<std::size_t>(point_folding_->places[q]);
+      program_.weights[place] = rule.weights[q];
+      std::copy_n(rule.points.begin() + static_cast<std::ptrdiff_t>(q * dim), dim,
+                  program_.points.begin() + static_cast<std::ptrdiff_t>(place * dim));
+    }
+    std::iota(point_folding_->places.begin(), point_folding_->places.end(), 0);
   }
 
   // --- arrays, matrices, steps --------------------------------------------------------------------------------------
@@ -89,6 +111,20 @@ private:
     matrix.is_data = !program_.is_tensor;
     program_.matrices.push_back(std::move(matrix));
     return static_cast<int>(program_.matrices.size()) - 1;
+  }
+  int add_folding(const Folding& folding) {
+    const auto found = std::find(program_.foldings.begin(), program_.foldings.end(), folding);
+    if (found != program_.foldings.end()) return static_cast<int>(found - program_.foldings.begin());
+    program_.foldings.push_back(folding);
+    return static_cast<int>(program_.foldings.size()) - 1;
+  }
+  void butterfly(int array, int folding) {
+    program_.steps.push_back({.kind = StepKind::butterfly, .field = folding, .target = array});
+  }
+  /// How dofs of an element are folded in dense programs; nothing when its tables are used as they are.
+  std::optional<Folding> dof_folding(const Element& element) const {
+    if (program_.is_tensor || input_.function.is_facet || (!modes_ && !point_folding_)) return std::nullopt;
+    return make_folding(element.shape(), element.nodes());
   }
   int contract(int source, int matrix, int axis, const std::string& name, int target = -1, bool accumulate = false) {
     const auto& m = program_.matrices[static_cast<std::size_t>(matrix)];
@@ -152,14 +188,40 @@ private:
     }
     return result;
   }
+  /// Slots of all points (or modes) one after the other, between folded dofs and points where both can be folded.
   ReferenceMatrix stacked(const Element& element, const std::vector<BasisSlot>& slots) const {
+    auto matrix = modes_ ? modal_table(*modes_, element, first_directions(slots)) : point_table(element, slots);
+    const auto folding = dof_folding(element);
+    if (!folding) return matrix;
+    std::vector<unsigned> parities;
+    const auto parity = [&](int direction) {
+      return direction < 0 ? 0U : element::direction_parity(element.shape(), direction);
+    };
+    for (const auto& slot : slots) parities.push_back(parity(slot.first) ^ parity(slot.second));
+    return modes_ ? folded(matrix, parities, modes_->sectors, nullptr, *folding)
+                  : folded(matrix, parities, point_folding_->sectors, &*point_folding_, *folding);
+  }
+  static std::vector<int> first_directions(const std::vector<BasisSlot>& slots) {
+    std::vector<int> directions;
+    for (const auto& slot : slots) directions.push_back(slot.first);
+    return directions;
+  }
+  ReferenceMatrix point_table(const Element& element, const std::vector<BasisSlot>& slots) const {
     const auto table = element.tabulate(program_.points);
+    const auto frame = differentiation_frame(input_.function.shape, input_.function.is_facet);
+    const auto entry = [&](int slot, int q, int i) {
+      if (slot < 0) return slot == -2 ? 1.0 : table(0, q, i);
+      double sum = 0;
+      for (int a = 0; a < program_.tdim; ++a)
+        sum += frame[static_cast<std::size_t>(slot * program_.tdim + a)] * table(a + 1, q, i);
+      return sum;
+    };
     ReferenceMatrix matrix{
-        "T", static_cast<int>(slots.size()) * program_.num_points, table.num_dofs, {}, Symmetry::none, true};
+        "T", static_cast<int>(slots.size()) * program_.num_points, table.num_dofs, {}, Symmetry::none, true, {}};
     for (const auto& slot : slots)
       for (int q = 0; q < program_.num_points; ++q)
         for (int i = 0; i < table.num_dofs; ++i)
-          matrix.values.push_back(table(slot.first + 1, q, i) * (slot.second == -2 ? 1 : table(slot.second + 1, q, i)));
+          matrix.values.push_back(entry(slot.first, q, i) * entry(slot.second, q, i));
     return matrix;
   }
   std::vector<double> stacked_weights(std::size_t num_slots) const {
@@ -185,7 +247,14 @@ private:
     std::map<BasisSlot, Slot> result;
     if (!program_.is_tensor) {
       const std::vector<BasisSlot> slots(wanted.begin(), wanted.end());
+      const auto folding = dof_folding(element);
+      if (folding) {
+        program_.arrays[static_cast<std::size_t>(dofs)].folding = add_folding(*folding);
+        butterfly(dofs, add_folding(*folding));
+      }
       const int array = contract(dofs, add_matrix(stacked(element, slots)), 1, name + "_points");
+      program_.arrays[static_cast<std::size_t>(array)].folding = -1;
+      if (folding && point_folding_) butterfly(array, add_folding(*point_folding_));
       for (std::size_t s = 0; s < slots.size(); ++s)
         result[slots[s]] = {array, 0, static_cast<int>(s) * program_.num_points};
       return result;
@@ -335,8 +404,16 @@ private:
     std::vector<BasisSlot> slots;
     for (const auto& [slot, place] : output_places_[static_cast<std::size_t>(f)]) slots.push_back(slot);
     const int array = output_places_[static_cast<std::size_t>(f)].begin()->second.array;
-    return contract(array, add_matrix(weighted_transpose(stacked(element, slots), stacked_weights(slots.size()))), 1,
-                    fmt::format("r{}", f));
+    const auto folding = dof_folding(element);
+    if (folding && point_folding_) butterfly(array, add_folding(*point_folding_));
+    const int result =
+        contract(array, add_matrix(weighted_transpose(stacked(element, slots), stacked_weights(slots.size()))), 1,
+                 fmt::format("r{}", f));
+    if (folding) {
+      program_.arrays[static_cast<std::size_t>(result)].folding = add_folding(*folding);
+      butterfly(result, add_folding(*folding));
+    }
+    return result;
   }
   int integrate_chains(int f, const Element& element) {
     const auto& use = program_.outputs[static_cast<std::size_t>(f)];
@@ -381,6 +458,8 @@ private:
   const ProgramInput& input_;
   TensorProgram program_;
   std::vector<double> points_1d_, weights_1d_;
+  std::optional<ModalBasis> modes_;      ///< instead of points
+  std::optional<Folding> point_folding_; ///< places of points are their numbers
   std::vector<std::map<BasisSlot, Slot>> output_places_;
 };
 

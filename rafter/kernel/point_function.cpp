@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/element/reflections.hpp>
 #include <rafter/kernel/sum_of_products.hpp>
 
 namespace rafter::kernel {
@@ -27,8 +28,9 @@ NodeId sum(ScalarGraph& graph, std::span<const NodeId> terms) {
 class Geometry {
 public:
   Geometry(PointFunction& function) : graph_(function.graph), dim_(function.tdim()) {
+    const auto frame = differentiation_frame(function.shape, function.is_facet);
     for (int a = 0; a < dim_; ++a)
-      for (int b = 0; b < dim_; ++b) jacobian_[a][b] = jacobian_entry(function.map, a, b);
+      for (int b = 0; b < dim_; ++b) jacobian_[a][b] = along(function.map, a, frame.data() + b * dim_, b);
     for (int a = 0; a < dim_; ++a) coordinate_[a] = coordinate_entry(function.map, a);
     make_adjugate();
     inverse_det_ = graph_.div(graph_.constant(1), det_);
@@ -59,6 +61,16 @@ private:
     return graph_.add(without, graph_.mul(reference(axis), with));
   }
 
+  /// Derivative of x_a along direction b of the frame; its determinant is 1, so that det J is that of the unit vectors.
+  /// What is tabulated is tabulated along the frame.
+  NodeId along(mesh::MapKind map, int a, const double* direction, int b) {
+    if (map == mesh::MapKind::isoparametric) return jacobian_entry(map, a, b);
+    NodeId sum = graph_.constant(0);
+    for (int c = 0; c < dim_; ++c)
+      if (direction[c] != 0)
+        sum = graph_.add(sum, graph_.mul(graph_.constant(direction[c]), jacobian_entry(map, a, c)));
+    return sum;
+  }
   NodeId jacobian_entry(mesh::MapKind map, int a, int b) {
     switch (map) {
     case mesh::MapKind::affine:
@@ -191,6 +203,14 @@ std::map<Atom, NodeId> trial_coefficients(ScalarGraph& graph, NodeId node) {
 }
 
 } // namespace
+
+std::vector<double> differentiation_frame(element::Shape shape, bool is_facet) {
+  if (!is_facet) return element::reflection_frame(shape);
+  const auto dim = static_cast<std::size_t>(element::dimension(shape));
+  std::vector<double> frame(dim * dim, 0.0);
+  for (std::size_t a = 0; a < dim; ++a) frame[a * dim + a] = 1;
+  return frame;
+}
 
 std::vector<NodeId> PointFunction::roots() const {
   std::vector<NodeId> nodes;

@@ -27,7 +27,7 @@ enum class OutputKind : std::uint8_t {
 struct Output {
   OutputKind kind = OutputKind::test;
   int field = 0, component = 0;
-  int derivative = -1;  ///< reference axis of the slot, -1: the value
+  int derivative = -1;  ///< direction (differentiation_frame) of the slot, -1: the value
   int derivative2 = -1; ///< second slot of a test_pair
   NodeId node = -1;
 };
@@ -54,6 +54,10 @@ struct IntegralPart {
   const form::LoweredIntegral* integral = nullptr;
   int indicator = -1;
 };
+
+/// Directions of the derivatives of reference fields, trial and test slots and of tabulated maps, one per row, shape
+/// (tdim, tdim): element::reflection_frame in cells, the axes on facets.
+std::vector<double> differentiation_frame(element::Shape shape, bool is_facet);
 
 /// Pulls integrals back to the reference cell: physical derivatives become K^T times reference derivatives, the measure
 /// det J (cells) or |adj(J)^T N| (facets). Modes of affine and multilinear maps are bit masks of the reference

@@ -40,7 +40,8 @@ ReferenceMatrix weighted_transpose(const ReferenceMatrix& matrix, std::span<cons
   for (int r = 0; r < matrix.rows; ++r)
     for (int k = 0; k < matrix.cols; ++k)
       result.values[at(result, k, r)] = matrix(r, k) * weights[static_cast<std::size_t>(r)];
-  return with_symmetry(std::move(result));
+  for (const auto& block : matrix.blocks) result.blocks.push_back({block.cols, block.rows});
+  return result.is_data ? result : with_symmetry(std::move(result));
 }
 
 ReferenceMatrix with_symmetry(ReferenceMatrix matrix) {

@@ -27,6 +27,32 @@ void contract(const TensorArray& source_array, const Values& source, const Refer
       }
 }
 
+/// Where entry i of the array's dofs stands.
+std::size_t place(const TensorProgram& program, const TensorArray& array, std::size_t i) {
+  if (array.folding < 0) return i;
+  const auto& places = program.foldings[static_cast<std::size_t>(array.folding)].places;
+  return i / places.size() * places.size() + static_cast<std::size_t>(places[i % places.size()]);
+}
+
+void butterfly(const Folding& folding, Values& values) {
+  const std::size_t n = folding.places.size();
+  for (std::size_t first = 0; first < values.size(); first += n) {
+    const auto at = [&](int i) -> double& { return values[first + static_cast<std::size_t>(i)]; };
+    for (const auto& p : folding.quads) {
+      const double a = at(p[0]), b = at(p[1]), c = at(p[2]), d = at(p[3]);
+      at(p[0]) = a + b + (c + d);
+      at(p[1]) = a - b + (c - d);
+      at(p[2]) = a + b - (c + d);
+      at(p[3]) = a - b - (c - d);
+    }
+    for (const auto& p : folding.pairs) {
+      const double a = at(p[0]), b = at(p[1]);
+      at(p[0]) = a + b;
+      at(p[1]) = a - b;
+    }
+  }
+}
+
 /// Reference coordinate of an axis at a point of the program's grid.
 double reference_coordinate(const TensorProgram& program, int point, int axis) {
   if (!program.is_tensor) return program.points[static_cast<std::size_t>(point * program.tdim + axis)];
@@ -130,14 +156,21 @@ CellResult interpret(const TensorProgram& program, const CellData& data) {
     const auto field = static_cast<std::size_t>(step.field);
     switch (step.kind) {
     case StepKind::gather:
-      arrays[target] = data.inputs.at(field);
+      for (std::size_t i = 0; i < arrays[target].size(); ++i)
+        arrays[target][place(program, program.arrays[target], i)] = data.inputs.at(field).at(i);
       break;
-    case StepKind::load_nodes:
-      arrays[target] = transposed_nodes(data.nodes, program.tdim);
+    case StepKind::load_nodes: {
+      const auto nodes = transposed_nodes(data.nodes, program.tdim);
+      for (std::size_t i = 0; i < nodes.size(); ++i)
+        arrays[target][place(program, program.arrays[target], i)] = nodes[i];
       break;
+    }
     case StepKind::contract:
       contract(program.arrays[source], arrays[source], program.matrices[static_cast<std::size_t>(step.matrix)],
                step.axis, step.accumulate, arrays[target]);
+      break;
+    case StepKind::butterfly:
+      butterfly(program.foldings[field], arrays[target]);
       break;
     case StepKind::evaluate: {
       Evaluation evaluation(program, data, arrays, result);
@@ -150,7 +183,8 @@ CellResult interpret(const TensorProgram& program, const CellData& data) {
       break;
     }
     case StepKind::scatter:
-      for (std::size_t i = 0; i < arrays[source].size(); ++i) result.outputs[field][i] += arrays[source][i];
+      for (std::size_t i = 0; i < arrays[source].size(); ++i)
+        result.outputs[field][i] += arrays[source][place(program, program.arrays[source], i)];
       break;
     }
   }

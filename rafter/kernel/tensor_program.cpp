@@ -12,8 +12,8 @@ namespace rafter::kernel {
 
 namespace {
 
-constexpr std::array contraction_names{"dense", "per-derivative", "collocated"};
-constexpr std::array step_names{"gather", "load_nodes", "contract", "evaluate", "weigh", "scatter"};
+constexpr std::array contraction_names{"dense", "modal", "per-derivative", "collocated"};
+constexpr std::array step_names{"gather", "load_nodes", "contract", "butterfly", "evaluate", "weigh", "scatter"};
 
 } // namespace
 
@@ -24,12 +24,17 @@ int TensorArray::size() const { return std::accumulate(extents.begin(), extents.
 std::string TensorProgram::to_string() const {
   std::string text = fmt::format("points {}\n", point_extents);
   for (const auto& array : arrays) text += fmt::format("array {} {}\n", array.name, array.extents);
-  for (const auto& matrix : matrices) text += fmt::format("matrix {} {} x {}\n", matrix.name, matrix.rows, matrix.cols);
+  for (const auto& matrix : matrices) {
+    text += fmt::format("matrix {} {} x {}", matrix.name, matrix.rows, matrix.cols);
+    for (const auto& block : matrix.blocks) text += fmt::format(" block {} x {}", block.rows.size(), block.cols.size());
+    text += "\n";
+  }
   const auto array_name = [this](int i) { return arrays[static_cast<std::size_t>(i)].name; };
   for (const auto& step : steps) {
     text += step_names[static_cast<std::size_t>(step.kind)];
     if (step.target >= 0) text += fmt::format(" {} {}", array_name(step.target), step.accumulate ? "+=" : "=");
     if (step.kind == StepKind::gather || step.kind == StepKind::scatter) text += fmt::format(" field {}", step.field);
+    if (step.kind == StepKind::butterfly) text += fmt::format(" folding {}", step.field);
     if (step.kind == StepKind::contract)
       text += fmt::format(" {} . axis {} of", matrices[static_cast<std::size_t>(step.matrix)].name, step.axis);
     if (step.source >= 0) text += " " + array_name(step.source);
@@ -53,10 +58,20 @@ std::string TensorProgram::to_string() const {
 double count_contraction_flops(const TensorProgram& program) {
   double flops = 0;
   for (const auto& step : program.steps) {
-    if (step.kind != StepKind::contract) continue;
-    const auto& matrix = program.matrices[static_cast<std::size_t>(step.matrix)];
-    const double lines = program.arrays[static_cast<std::size_t>(step.source)].size() / matrix.cols;
-    flops += lines * matrix.rows * (2.0 * matrix.cols - (step.accumulate ? 0 : 1));
+    if (step.kind == StepKind::contract) {
+      const auto& matrix = program.matrices[static_cast<std::size_t>(step.matrix)];
+      const double lines = program.arrays[static_cast<std::size_t>(step.source)].size() / matrix.cols;
+      if (matrix.blocks.empty()) flops += lines * matrix.rows * (2.0 * matrix.cols - (step.accumulate ? 0 : 1));
+      for (const auto& block : matrix.blocks)
+        flops += lines * static_cast<double>(block.rows.size()) *
+                 (2.0 * static_cast<double>(block.cols.size()) - (step.accumulate ? 0 : 1));
+    } else if (step.kind == StepKind::butterfly) {
+      const auto& folding = program.foldings[static_cast<std::size_t>(step.field)];
+      const double groups =
+          program.arrays[static_cast<std::size_t>(step.target)].size() / static_cast<double>(folding.places.size());
+      flops +=
+          groups * (8.0 * static_cast<double>(folding.quads.size()) + 2.0 * static_cast<double>(folding.pairs.size()));
+    }
   }
   return flops;
 }

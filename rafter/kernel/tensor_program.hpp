@@ -16,7 +16,19 @@ namespace rafter::kernel {
 struct TensorArray {
   std::string name;
   std::vector<int> extents;
+  int folding = -1; ///< dofs: entry i of a component stands at places[i] of this folding; -1: in their own order
   int size() const;
+};
+
+/// Points (or nodes) ordered by sector, and the orbits of points that the reflections of a cell exchange. The sector of
+/// a place is the set of reflections, as bits, that change the sign of what the butterflies leave there.
+struct Folding {
+  std::vector<int> places;               ///< where each point stands
+  std::vector<unsigned> sectors;         ///< of each place, ascending
+  std::vector<std::array<int, 4>> quads; ///< places of (a, b, c, d), which become
+                                         ///< (a+b+c+d, a-b+c-d, a+b-c-d, a-b-c+d)
+  std::vector<std::array<int, 2>> pairs; ///< (a, b), which become (a+b, a-b)
+  bool operator==(const Folding&) const = default;
 };
 
 enum class Symmetry : std::uint8_t {
@@ -33,6 +45,12 @@ struct ReferenceMatrix {
   std::vector<double> values;
   Symmetry symmetry = Symmetry::none;
   bool is_data = false;
+  /// All entries that are not 0 lie where rows and columns of a block meet; every row and every column is part of one
+  /// block, which may have none of the other. Empty: one block of everything.
+  struct Block {
+    std::vector<int> rows, cols;
+  };
+  std::vector<Block> blocks{};
   double operator()(int r, int k) const {
     return values[static_cast<std::size_t>(r) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(k)];
   }
@@ -42,6 +60,7 @@ enum class StepKind : std::uint8_t {
   gather,     ///< target = cell dofs of input `field`, shape (component, dof...)
   load_nodes, ///< target = geometry nodes of the cell, shape (axis, node...)
   contract,   ///< target(.., r, ..) (+)= sum_k matrix(r, k) source(.., k, ..) along `axis`
+  butterfly,  ///< sums and differences of the orbits of folding `field`, in place, for every group of its points
   evaluate,   ///< the point function: input slots -> output slots, at every point
   weigh,      ///< target(c, point) *= quadrature weight of the point
   scatter     ///< cell dofs of output `field` += source
@@ -103,6 +122,7 @@ struct TensorProgram {
   std::vector<Slot> output_slots; ///< of function.outputs (test and test_pair outputs; others: array -1)
   std::vector<TensorArray> arrays;
   std::vector<ReferenceMatrix> matrices;
+  std::vector<Folding> foldings;
   std::vector<Step> steps;
   /// One per input field in order, then one for the geometry nodes if they are evaluated; one per output field. Empty
   /// when some field is not evaluated by collocation.
@@ -115,7 +135,8 @@ struct TensorProgram {
 };
 
 enum class Contraction : std::uint8_t {
-  dense,          ///< stacked tables of values and derivatives
+  dense, ///< stacked tables of values and derivatives
+  modal, ///< dense, integrals by exact products of orthonormal polynomials: affine simplices, constant coefficients
   per_derivative, ///< sum-factorised, one chain of 1D contractions per slot
   collocated      ///< interpolate once, differentiate in the points with the square 1D matrix
 };

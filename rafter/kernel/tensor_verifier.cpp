@@ -49,6 +49,11 @@ private:
   }
   void check_dofs(int i, int components, const element::Element& element) const {
     require(array(i).size() == components * element.num_dofs(), "the dofs do not fit " + array(i).name);
+    const int folding = array(i).folding;
+    require(folding < static_cast<int>(program_.foldings.size()), "unknown folding of " + array(i).name);
+    require(folding < 0 || static_cast<int>(program_.foldings[static_cast<std::size_t>(folding)].places.size()) ==
+                               element.num_dofs(),
+            "the folding does not fit " + array(i).name);
   }
   static const FieldUse& use_of(const std::vector<FieldUse>& uses, int field, const std::string& what) {
     require(field >= 0 && field < static_cast<int>(uses.size()), what + " an unknown field");
@@ -75,6 +80,9 @@ private:
     case StepKind::contract:
       check_contraction(step);
       break;
+    case StepKind::butterfly:
+      check_butterfly(step);
+      break;
     case StepKind::evaluate:
       check_evaluation();
       break;
@@ -95,6 +103,7 @@ private:
     const auto& matrix = program_.matrices[static_cast<std::size_t>(step.matrix)];
     require(static_cast<int>(matrix.values.size()) == matrix.rows * matrix.cols,
             "matrix " + matrix.name + " needs one value per entry");
+    check_blocks(matrix);
     const auto& source = array(step.source);
     require(step.axis > 0 && step.axis < static_cast<int>(source.extents.size()), "axis out of range");
     auto extents = source.extents;
@@ -102,6 +111,50 @@ private:
     require(contracted == matrix.cols, "matrix does not fit " + source.name);
     contracted = matrix.rows;
     require(extents == array(step.target).extents, "matrix does not fit " + array(step.target).name);
+  }
+  void check_butterfly(const Step& step) const {
+    read(step.target);
+    require(step.field >= 0 && step.field < static_cast<int>(program_.foldings.size()), "unknown folding");
+    const auto& folding = program_.foldings[static_cast<std::size_t>(step.field)];
+    const int points = static_cast<int>(folding.places.size());
+    require(array(step.target).extents.back() % points == 0, "the folding does not fit " + array(step.target).name);
+    std::vector<char> is_moved(folding.places.size(), 0);
+    const auto check_orbit = [&](const auto& orbit) {
+      for (const int place : orbit) {
+        require(place >= 0 && place < points && is_moved[static_cast<std::size_t>(place)] == 0,
+                "the orbits of a folding overlap or leave it");
+        is_moved[static_cast<std::size_t>(place)] = 1;
+      }
+    };
+    for (const auto& quad : folding.quads) check_orbit(quad);
+    for (const auto& pair : folding.pairs) check_orbit(pair);
+  }
+  void check_blocks(const ReferenceMatrix& matrix) const {
+    if (matrix.blocks.empty()) return;
+    std::vector<char> is_covered(matrix.values.size(), 0);
+    std::vector<int> row_blocks(static_cast<std::size_t>(matrix.rows), 0),
+        col_blocks(static_cast<std::size_t>(matrix.cols), 0);
+    for (const auto& block : matrix.blocks) {
+      for (const int r : block.rows) {
+        require(r >= 0 && r < matrix.rows, "a block leaves " + matrix.name);
+        ++row_blocks[static_cast<std::size_t>(r)];
+      }
+      for (const int k : block.cols) {
+        require(k >= 0 && k < matrix.cols, "a block leaves " + matrix.name);
+        ++col_blocks[static_cast<std::size_t>(k)];
+      }
+    }
+    const auto is_one = [](int count) { return count == 1; };
+    require(std::all_of(row_blocks.begin(), row_blocks.end(), is_one) &&
+                std::all_of(col_blocks.begin(), col_blocks.end(), is_one),
+            "rows and columns of " + matrix.name + " are not part of one block each");
+    for (const auto& block : matrix.blocks)
+      for (const int r : block.rows)
+        for (const int k : block.cols) {
+          is_covered[static_cast<std::size_t>(r * matrix.cols + k)] = 1;
+        }
+    for (std::size_t i = 0; i < matrix.values.size(); ++i)
+      require(is_covered[i] != 0 || matrix.values[i] == 0, "an entry of " + matrix.name + " lies outside its blocks");
   }
   void check_evaluation() {
     for (const auto& input : program_.input_slots) {

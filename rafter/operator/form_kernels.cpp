@@ -204,12 +204,14 @@ private:
     piece.weights = to_array<double>(device_, program.weights);
     if (cells.local_facet >= 0)
       piece.reference_normal = to_array<double>(device_, element::reference_normal(cells.shape, cells.local_facet));
-    piece.matrices = dense_tables(program);
+    piece.matrices = dense_tables(program, piece.info.plan);
   }
-  std::vector<Reals> dense_tables(const kernel::TensorProgram& program) const {
+  std::vector<Reals> dense_tables(const kernel::TensorProgram& program, const schedule::Plan& plan) const {
     std::vector<Reals> result;
-    for (const auto& matrix : program.matrices)
-      result.push_back(matrix.is_data ? to_array<double>(device_, matrix.values) : Reals(device_, 1));
+    for (const auto& matrix : program.matrices) {
+      const auto table = matrix.is_data ? schedule::packed_table(matrix, plan) : std::vector<double>{};
+      result.push_back(table.empty() ? Reals(device_, 1) : to_array<double>(device_, table));
+    }
     return result;
   }
 
@@ -227,7 +229,7 @@ private:
   /// Computes what the cut stores.
   void setup(Piece& piece) {
     const auto kernel = piece.built.setup_program->kernel(piece.built.kernel.setup_loops.name);
-    const auto matrices = dense_tables(piece.built.kernel.setup_program);
+    const auto matrices = dense_tables(piece.built.kernel.setup_program, piece.info.plan);
     std::vector<Buffer*> buffers;
     for (const auto& argument : piece.built.kernel.setup_loops.arguments())
       buffers.push_back(buffer(piece, argument, matrices, nullptr, nullptr, nullptr, overwrite_));

@@ -9,6 +9,7 @@
 #include <rafter/base/hash.hpp>
 #include <rafter/emit/c_family.hpp>
 #include <rafter/form/degree.hpp>
+#include <rafter/kernel/folding.hpp>
 
 namespace rafter::op {
 
@@ -172,8 +173,19 @@ private:
   schedule::Plan fitted(schedule::Plan plan) const {
     if (!choices_.empty()) plan.recipe = choice_of(plan).recipe;
     plan.lanes = request_.lanes;
-    if (is_facet() || !element::is_tensor(request_.shape)) plan.contraction = kernel::Contraction::dense;
+    plan.contraction = contraction(plan.contraction);
     return plan;
+  }
+  /// What the shape admits, nearest to what is asked for.
+  kernel::Contraction contraction(kernel::Contraction asked) const {
+    using kernel::Contraction;
+    if (is_facet()) return Contraction::dense;
+    if (element::is_tensor(request_.shape)) return asked == Contraction::modal ? Contraction::collocated : asked;
+    return asked != Contraction::dense && has_modes() ? Contraction::modal : Contraction::dense;
+  }
+  bool has_modes() const {
+    return !choices_.empty() &&
+           kernel::modal_degree(program_input(choices_.front().functions.main, schedule::Plan())).has_value();
   }
 
   tune::Decision decide() {
@@ -196,6 +208,7 @@ private:
     tune::KernelProblem result;
     result.text = text();
     result.is_tensor = element::is_tensor(request_.shape);
+    result.has_modes = !result.is_tensor && has_modes();
     result.num_points = request_.rule.num_points();
     result.points_per_axis = static_cast<int>(request_.rule.points_1d.size());
     for (const auto* uses : {&request_.inputs, &request_.outputs})

@@ -89,41 +89,111 @@ void contract_lines(Context& context, const kernel::Step& step, Statements& to) 
   to.push_back(loop(o, integer(size.outer), loop(i, integer(size.inner), block(body))));
 }
 
-/// Rows in groups whose sums stay in registers: per group and column one vector load and one broadcast entry per row.
-void contract_dense(Context& context, const kernel::Step& step, Statements& to) {
-  constexpr int block_rows = 8;
-  const auto& matrix = context.program.matrices[static_cast<std::size_t>(step.matrix)];
-  const auto size = strides(context.program.arrays[static_cast<std::size_t>(step.source)], step.axis);
-  const std::string source = array_name(context, step.source), target = array_name(context, step.target);
-  const std::string table = context.global(Role::matrix, step.matrix);
-  const std::string sums = context.work("sums", block_rows);
-  const auto group = [&](NodePtr first_row, int rows, NodePtr o) {
-    Statements statements, columns;
-    const std::string k = context.fresh("k");
+/// Rows and columns of a block; a matrix without blocks is one.
+std::vector<ReferenceMatrix::Block> blocks_of(const ReferenceMatrix& matrix) {
+  if (!matrix.blocks.empty()) return matrix.blocks;
+  ReferenceMatrix::Block all;
+  for (int r = 0; r < matrix.rows; ++r) all.rows.push_back(r);
+  for (int k = 0; k < matrix.cols; ++k) all.cols.push_back(k);
+  return {all};
+}
+
+/// Groups of `rows` rows that are summed at the same time; the last one starts early enough to be whole, and stores
+/// what it shares with the one before a second time.
+struct RowGroups {
+  int num_rows, count, size;
+  RowGroups(int rows, int most) : num_rows(rows), count((rows + most - 1) / most), size((rows + count - 1) / count) {}
+  int first(int group) const { return std::min(group * size, num_rows - size); }
+};
+
+bool stands_in_text(const ReferenceMatrix& matrix, const Plan& plan) {
+  std::int64_t entries = 0;
+  for (const auto& block : blocks_of(matrix))
+    entries += static_cast<std::int64_t>(block.rows.size()) * static_cast<std::int64_t>(block.cols.size());
+  return entries <= plan.unroll;
+}
+
+/// Position `i` of a list: arithmetic where the list is a range, else a table.
+NodePtr listed(Context& context, const std::string& name, const std::vector<int>& list, NodePtr i) {
+  if (list.empty()) return i; // never reached
+  for (std::size_t k = 1; k < list.size(); ++k)
+    if (list[k] != list[0] + static_cast<int>(k)) return iload(context.integers(name, list), std::move(i));
+  return iadd(integer(list[0]), std::move(i));
+}
+
+/// A step on dense tables: arrays (component, entry).
+struct DenseStep {
+  const ReferenceMatrix& matrix;
+  std::string source, target;
+  int components;
+};
+
+void store_row(Context& context, const DenseStep& dense, const NodePtr& component, const NodePtr& row, NodePtr value,
+               Statements& to) {
+  const NodePtr entry = context.work_entry(iadd(imul(component, integer(dense.matrix.rows)), row));
+  to.push_back(store(dense.target, entry, std::move(value)));
+}
+
+/// Short tables: every entry a constant of the text, zeros left out.
+void contract_unrolled(Context& context, const DenseStep& dense, const NodePtr& component, Statements& to) {
+  for (const auto& block : blocks_of(dense.matrix)) {
+    std::vector<NodePtr> line;
+    for (const int k : block.cols)
+      line.push_back(context.define(
+          to, "u",
+          load(dense.source, context.work_entry(iadd(imul(component, integer(dense.matrix.cols)), integer(k))))));
+    for (const int r : block.rows) {
+      std::vector<double> row;
+      for (const int k : block.cols) row.push_back(dense.matrix(r, k));
+      store_row(context, dense, component, integer(r), combination(row, line), to);
+    }
+  }
+}
+
+/// Long tables: groups of rows whose sums stay in registers, per column one vector load and one broadcast entry per
+/// row.
+void contract_by_groups(Context& context, const DenseStep& dense, const std::string& table, const NodePtr& component,
+                        Statements& to) {
+  std::int64_t offset = 0;
+  for (const auto& block : blocks_of(dense.matrix)) {
+    if (block.rows.empty()) continue;
+    const auto num_cols = static_cast<std::int64_t>(block.cols.size());
+    const RowGroups groups(static_cast<int>(block.rows.size()), context.plan.rows);
+    const std::string sums = context.work("sums", context.plan.rows);
+    const std::string g = context.fresh("g"), k = context.fresh("k");
+    Statements group, column;
+    const NodePtr col = listed(context, "cols", block.cols, variable(k));
     const NodePtr u = context.define(
-        columns, "u", load(source, context.work_entry(iadd(imul(o, integer(matrix.cols)), variable(k)))));
-    for (int r = 0; r < rows; ++r) {
-      statements.push_back(store(sums, context.work_entry(integer(r)), number(0)));
-      const NodePtr entry = iadd(imul(iadd(first_row, integer(r)), integer(matrix.cols)), variable(k));
-      columns.push_back(add(sums, context.work_entry(integer(r)), operation(ScalarOp::mul, {load(table, entry), u})));
+        column, "u", load(dense.source, context.work_entry(iadd(imul(component, integer(dense.matrix.cols)), col))));
+    const NodePtr first_entry =
+        iadd(integer(offset), imul(iadd(imul(variable(g), integer(num_cols)), variable(k)), integer(groups.size)));
+    for (int r = 0; r < groups.size; ++r) {
+      const NodePtr sum = context.work_entry(integer(r));
+      group.push_back(store(sums, sum, number(0)));
+      column.push_back(add(sums, sum, operation(ScalarOp::mul, {load(table, iadd(first_entry, integer(r))), u})));
     }
-    statements.push_back(loop(k, integer(matrix.cols), block(columns)));
-    for (int r = 0; r < rows; ++r) {
-      const NodePtr entry = context.work_entry(iadd(imul(o, integer(matrix.rows)), iadd(first_row, integer(r))));
-      const NodePtr value = load(sums, context.work_entry(integer(r)));
-      statements.push_back(step.accumulate ? add(target, entry, value) : store(target, entry, value));
-    }
-    return block(statements);
-  };
-  const std::string o = context.fresh("o"), b = context.fresh("b");
-  const int num_groups = matrix.rows / block_rows;
+    group.push_back(loop(k, integer(num_cols), schedule::block(column)));
+    const NodePtr first = context.define_integer(
+        group, "f", imin(imul(variable(g), integer(groups.size)), integer(groups.num_rows - groups.size)));
+    for (int r = 0; r < groups.size; ++r)
+      store_row(context, dense, component, listed(context, "rows", block.rows, iadd(first, integer(r))),
+                load(sums, context.work_entry(integer(r))), group);
+    to.push_back(loop(g, integer(groups.count), schedule::block(group)));
+    offset += static_cast<std::int64_t>(groups.count) * groups.size * num_cols;
+  }
+}
+
+void contract_dense(Context& context, const kernel::Step& step, Statements& to) {
+  const auto& matrix = context.program.matrices[static_cast<std::size_t>(step.matrix)];
+  const DenseStep dense{matrix, array_name(context, step.source), array_name(context, step.target),
+                        context.program.arrays[static_cast<std::size_t>(step.source)].extents[0]};
+  const std::string c = context.fresh("c");
   Statements body;
-  if (num_groups > 0)
-    body.push_back(
-        loop(b, integer(num_groups), group(imul(variable(b), integer(block_rows)), block_rows, variable(o))));
-  if (matrix.rows % block_rows != 0)
-    body.push_back(group(integer(num_groups * block_rows), matrix.rows % block_rows, variable(o)));
-  to.push_back(loop(o, integer(size.outer), block(body)));
+  if (stands_in_text(matrix, context.plan))
+    contract_unrolled(context, dense, variable(c), body);
+  else
+    contract_by_groups(context, dense, context.global(Role::matrix, step.matrix), variable(c), body);
+  to.push_back(loop(c, integer(dense.components), schedule::block(body)));
 }
 
 } // namespace
@@ -140,6 +210,53 @@ std::vector<NodePtr> apply_to_line(Context& context, const ReferenceMatrix& matr
     result.push_back(combination(row, line));
   }
   return result;
+}
+
+std::vector<double> packed_table(const ReferenceMatrix& matrix, const Plan& plan) {
+  std::vector<double> result;
+  if (stands_in_text(matrix, plan)) return result;
+  for (const auto& block : blocks_of(matrix)) {
+    if (block.rows.empty()) continue;
+    const RowGroups groups(static_cast<int>(block.rows.size()), plan.rows);
+    for (int g = 0; g < groups.count; ++g)
+      for (const int k : block.cols)
+        for (int r = 0; r < groups.size; ++r)
+          result.push_back(matrix(block.rows[static_cast<std::size_t>(groups.first(g) + r)], k));
+  }
+  return result;
+}
+
+void butterfly(Context& context, const kernel::Step& step, Statements& to) {
+  const auto& folding = context.program.foldings[static_cast<std::size_t>(step.field)];
+  const std::string array = array_name(context, step.target);
+  const auto num_points = static_cast<std::int64_t>(folding.places.size());
+  const auto num_groups = context.program.arrays[static_cast<std::size_t>(step.target)].size() / num_points;
+  const std::string c = context.fresh("c");
+  const auto orbits = [&](const auto& all, const auto& combinations) {
+    if (all.empty()) return;
+    constexpr std::size_t size = std::tuple_size_v<typename std::decay_t<decltype(all)>::value_type>;
+    const std::string i = context.fresh("i");
+    Statements body;
+    std::vector<NodePtr> entries, values;
+    for (std::size_t k = 0; k < size; ++k) {
+      std::vector<int> places;
+      for (const auto& orbit : all) places.push_back(orbit[k]);
+      const NodePtr place = context.define_integer(body, "p", listed(context, "places", places, variable(i)));
+      entries.push_back(context.work_entry(iadd(imul(variable(c), integer(num_points)), place)));
+      values.push_back(context.define(body, "u", load(array, entries.back())));
+    }
+    const auto results = combinations(values, body);
+    for (std::size_t k = 0; k < size; ++k) body.push_back(store(array, entries[k], results[k]));
+    to.push_back(loop(c, integer(num_groups), loop(i, integer(static_cast<std::int64_t>(all.size())), block(body))));
+  };
+  orbits(folding.quads, [&](const std::vector<NodePtr>& u, Statements& body) {
+    const NodePtr a = context.define(body, "a", plus(u[0], u[1])), b = context.define(body, "b", minus(u[0], u[1]));
+    const NodePtr d = context.define(body, "d", plus(u[2], u[3])), e = context.define(body, "e", minus(u[2], u[3]));
+    return std::vector<NodePtr>{plus(a, d), plus(b, e), minus(a, d), minus(b, e)};
+  });
+  orbits(folding.pairs, [&](const std::vector<NodePtr>& u, Statements&) {
+    return std::vector<NodePtr>{plus(u[0], u[1]), minus(u[0], u[1])};
+  });
 }
 
 void contract(Context& context, const kernel::Step& step, Statements& to) {

@@ -73,6 +73,9 @@ void load_nodes(Context& context, const std::string& target, const Placement& pl
 std::vector<NodePtr> apply_to_line(Context& context, const kernel::ReferenceMatrix& matrix,
                                    const std::vector<NodePtr>& line, Statements& to);
 
+/// A butterfly step: sums and differences of orbits, in place.
+void butterfly(Context& context, const kernel::Step& step, Statements& to);
+
 /// A whole contraction step as loops over lines (1D matrices) or a register-blocked product (dense tables).
 void contract(Context& context, const kernel::Step& step, Statements& to);
 

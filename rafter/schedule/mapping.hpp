@@ -27,6 +27,10 @@ struct Mapping {
   LoopProgram (*lower)(const LoweringInput& input, const Plan& plan);
 };
 
+/// The values of a dense matrix as kernels of a plan take them (Role::matrix): block after block, group after group of
+/// rows, column after column, the rows of the group side by side. Empty when they stand in the text.
+std::vector<double> packed_table(const kernel::ReferenceMatrix& matrix, const Plan& plan);
+
 const std::vector<Mapping>& mappings();
 std::vector<std::string> mapping_names();
 

@@ -13,7 +13,8 @@ namespace rafter::schedule {
 
 namespace {
 
-const std::vector<std::string> keys{"contraction", "recipe", "mapping", "lanes", "even_odd", "compiler"};
+const std::vector<std::string> keys{"contraction", "recipe", "mapping", "lanes",
+                                    "even_odd",    "rows",   "unroll",  "compiler"};
 
 [[noreturn]] void refuse(const std::string& what, const std::string& word, const std::vector<std::string>& accepted) {
   throw base::InputError(fmt::format("plan: unknown {} '{}'{}; accepted: {}", what, word,
@@ -50,8 +51,9 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
   using kernel::Contraction;
   using kernel::Recipe;
   if (key == "contraction")
-    plan.contraction = choose(key, value, {Contraction::dense, Contraction::per_derivative, Contraction::collocated},
-                              [](Contraction c) { return kernel::name(c); });
+    plan.contraction = choose(
+        key, value, {Contraction::dense, Contraction::modal, Contraction::per_derivative, Contraction::collocated},
+        [](Contraction c) { return kernel::name(c); });
   else if (key == "recipe")
     plan.recipe = choose(key, value, {Recipe::recompute, Recipe::recompute_merged, Recipe::store, Recipe::store_merged},
                          [](Recipe r) { return kernel::name(r); });
@@ -65,6 +67,10 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
       throw base::InputError("plan: lanes must be a power of two, found " + value);
   } else if (key == "even_odd")
     plan.even_odd = number_in(key, value, 0, 64);
+  else if (key == "rows")
+    plan.rows = number_in(key, value, 1, 28);
+  else if (key == "unroll")
+    plan.unroll = number_in(key, value, 0, 4096);
   else if (key == "compiler")
     plan.compiler = value == "default" ? "" : compiler_name(value);
   else
@@ -72,9 +78,9 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
 }
 
 std::string to_string(const Plan& plan) {
-  return fmt::format("contraction={} recipe={} mapping={} lanes={} even_odd={} compiler={}",
+  return fmt::format("contraction={} recipe={} mapping={} lanes={} even_odd={} rows={} unroll={} compiler={}",
                      kernel::name(plan.contraction), kernel::name(plan.recipe), plan.mapping, plan.lanes, plan.even_odd,
-                     plan.compiler.empty() ? "default" : plan.compiler);
+                     plan.rows, plan.unroll, plan.compiler.empty() ? "default" : plan.compiler);
 }
 
 Plan parse_plan(const std::string& text) {

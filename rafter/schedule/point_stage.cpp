@@ -218,7 +218,9 @@ void lower_steps(Context& context, Statements& to) {
     context.work(array_name(context, static_cast<int>(a)), program.arrays[a].size());
   const auto placement = [&program](int array) {
     const auto& a = program.arrays[static_cast<std::size_t>(array)];
-    return Placement::dense(a.size() / a.extents[0]);
+    auto result = Placement::dense(a.size() / a.extents[0]);
+    if (a.folding >= 0) result.dof_entries = program.foldings[static_cast<std::size_t>(a.folding)].places;
+    return result;
   };
   begin_integral(context, to);
   for (const auto& step : program.steps) {
@@ -231,6 +233,9 @@ void lower_steps(Context& context, Statements& to) {
       break;
     case kernel::StepKind::contract:
       contract(context, step, to);
+      break;
+    case kernel::StepKind::butterfly:
+      butterfly(context, step, to);
       break;
     case kernel::StepKind::evaluate:
       evaluate(context, to);

@@ -17,7 +17,7 @@ using Values = std::vector<std::string>;
 /// Factorised contractions need a grid of points. Dense ones do more operations from the lowest degrees on: they may
 /// win while a table fits the nearest cache with room to spare.
 Values contractions(const KernelProblem& problem, const Plan&) {
-  if (!problem.is_tensor) return {"dense"};
+  if (!problem.is_tensor) return problem.has_modes ? Values{"modal", "dense"} : Values{"dense"};
   constexpr int largest_table = 1024;
   Values result{"collocated", "per-derivative"};
   if (problem.num_dofs * problem.num_points <= largest_table) result.emplace_back("dense");
@@ -41,7 +41,7 @@ Values mappings(const KernelProblem& problem, const Plan&) {
 /// Thresholds that differ in what they do to matrices with nodes or points as columns: at the usual 4, everywhere (2),
 /// nowhere (0).
 Values even_odd(const KernelProblem& problem, const Plan& plan) {
-  if (plan.contraction == kernel::Contraction::dense) return {"4"};
+  if (!problem.is_tensor || plan.contraction == kernel::Contraction::dense) return {"4"};
   const auto [least, most] = std::minmax(problem.nodes_per_axis, problem.points_per_axis);
   Values result{"4"};
   if (least < 4) result.emplace_back("2");

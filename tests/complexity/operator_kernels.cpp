@@ -107,7 +107,8 @@ TEST(Operations, DenseContractionsNeedDofsTimesPoints) {
         const double contractions = 4 * form.num_slots * components * dofs * info.num_points; // there and back
         flops.push_back(effective_flops(info));
         EXPECT_LE(flops.back(), contractions + 60 * components * info.num_points) << form.name << " " << degree;
-        EXPECT_GE(flops.back(), 0.9 * contractions) << form.name << " " << degree;
+        const double sectors = shape == "tetrahedron" ? 4 : 1; // two reflections split its tables
+        EXPECT_GE(flops.back(), 0.9 * contractions / sectors) << form.name << " " << degree;
       }
       if (shape == "hexahedron") {
         EXPECT_NEAR(slope(flops, 3), 6, slack) << form.name;
@@ -190,7 +191,9 @@ TEST(Text, StaysUnderFiftyKilobytesAtEveryDegree) {
 TEST(Text, HardlyGrowsWithTheDegree) {
   for (const auto& form : cases())
     for (const char* shape : {"hexahedron", "tetrahedron"}) {
-      const auto low = kernel_of(form, shape, 2), high = kernel_of(form, shape, max_degree);
+      // tables of tetrahedra stand in the text below degree 4
+      const int first = std::string(shape) == "tetrahedron" ? 4 : 2;
+      const auto low = kernel_of(form, shape, first), high = kernel_of(form, shape, max_degree);
       EXPECT_LT(high.source.size(), 4 * low.source.size()) << form.name << " " << shape;
       EXPECT_LT(num_nodes(high), 4 * num_nodes(low)) << form.name << " " << shape;
       RecordProperty(form.name + "_" + shape + "_growth",

@@ -252,10 +252,15 @@ TEST(Cost, CurvedMapsOfSimplicesAreDenseProducts) {
   const double points = map.input.quadrature.num_points(), nodes = 10;
   const auto laplace = test::point_function(test::laplace(), Shape::tetrahedron, MapKind::isoparametric);
   const auto recomputed = choice_on(map, laplace, Recipe::recompute);
-  EXPECT_EQ(recomputed.cost.geometry_flops, 9 * points * (2 * nodes - 1));
+  // one table of three derivatives, at best a quarter of it by the reflections of the cell
+  const auto expect_products = [&](double flops, double rows) {
+    EXPECT_LE(flops, rows * points * (2 * nodes - 1));
+    EXPECT_GE(flops, rows * points * (2 * nodes - 1) / 4);
+  };
+  expect_products(recomputed.cost.geometry_flops, 9);
   // the coordinates as well where the form reads them
   const auto load = test::point_function("x[0]*inner(grad(u), grad(v))*dx", Shape::tetrahedron, MapKind::isoparametric);
-  EXPECT_EQ(choice_on(map, load, Recipe::recompute).cost.geometry_flops, 12 * points * (2 * nodes - 1));
+  expect_products(choice_on(map, load, Recipe::recompute).cost.geometry_flops, 12);
 }
 
 TEST(Ranking, CountsTheEvaluationOfCurvedMaps) {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/element/reflections.hpp>
+
+#include <cmath>
+#include <map>
+
+namespace rafter::element {
+
+namespace {
+
+/// On the bi-unit simplex the barycentric coordinates are l_i = (1 + x_i) / 2 for vertex i + 1, the rest for vertex 0.
+/// Exchanging vertices 0 and 1: x_0 -> (2 - dim) - x_0 - x_1 - ... - 2.
+Reflection exchange_first(int dim) {
+  const auto n = static_cast<std::size_t>(dim);
+  Reflection result{std::vector<double>(n * n, 0.0), std::vector<double>(n, 0.0)};
+  for (std::size_t i = 0; i < n; ++i) {
+    result.matrix[i] = -1;
+    if (i > 0) result.matrix[i * n + i] = 1;
+  }
+  result.offset[0] = 1 - dim;
+  return result;
+}
+
+} // namespace
+
+const std::vector<Reflection>& reflections(Shape shape) {
+  static const std::vector<Reflection> none;
+  static const std::vector<Reflection> of_triangle{exchange_first(2)};
+  static const std::vector<Reflection> of_tetrahedron{exchange_first(3), {{1, 0, 0, 0, 0, 1, 0, 1, 0}, {0, 0, 0}}};
+  if (shape == Shape::triangle) return of_triangle;
+  if (shape == Shape::tetrahedron) return of_tetrahedron;
+  return none;
+}
+
+std::vector<double> reflection_frame(Shape shape) {
+  // edge of the exchanged vertices, (other such edge,) and the line through the middles of what is exchanged
+  if (shape == Shape::triangle) return {1, 0, -0.5, 1};
+  if (shape == Shape::tetrahedron) return {1, 0, 0, 0, 1, -1, -0.5, 0.5, 0.5};
+  const auto n = static_cast<std::size_t>(dimension(shape));
+  std::vector<double> frame(n * n, 0.0);
+  for (std::size_t i = 0; i < n; ++i) frame[i * n + i] = 1;
+  return frame;
+}
+
+unsigned direction_parity(Shape shape, int direction) {
+  const auto n = static_cast<std::size_t>(dimension(shape));
+  const auto frame = reflection_frame(shape);
+  const double* d = frame.data() + static_cast<std::size_t>(direction) * n;
+  unsigned parity = 0;
+  const auto& all = reflections(shape);
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    double same = 0; // <d, A d>: positive when kept, negative when reversed
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) same += d[i] * all[r].matrix[i * n + j] * d[j];
+    if (same < 0) parity |= 1U << r;
+  }
+  return parity;
+}
+
+std::vector<double> reflected(const Reflection& reflection, std::span<const double> points) {
+  const std::size_t n = reflection.offset.size();
+  std::vector<double> result(points.size());
+  for (std::size_t p = 0; p < points.size(); p += n)
+    for (std::size_t i = 0; i < n; ++i) {
+      result[p + i] = reflection.offset[i];
+      for (std::size_t j = 0; j < n; ++j) result[p + i] += reflection.matrix[i * n + j] * points[p + j];
+    }
+  return result;
+}
+
+std::optional<std::vector<int>> reflection_permutation(Shape shape, int r, std::span<const double> points) {
+  const auto n = static_cast<std::size_t>(dimension(shape));
+  const auto images = reflected(reflections(shape)[static_cast<std::size_t>(r)], points);
+  constexpr double tolerance = 1e-10;
+  // by the first coordinate: few candidates per point
+  std::multimap<double, std::size_t> by_first;
+  for (std::size_t p = 0; p < points.size(); p += n) by_first.emplace(points[p], p);
+  std::vector<int> permutation;
+  for (std::size_t p = 0; p < points.size(); p += n) {
+    int found = -1;
+    for (auto c = by_first.lower_bound(images[p] - tolerance);
+         c != by_first.end() && c->first <= images[p] + tolerance && found < 0; ++c) {
+      double distance = 0;
+      for (std::size_t i = 0; i < n; ++i)
+        distance = std::fmax(distance, std::fabs(points[c->second + i] - images[p + i]));
+      if (distance <= tolerance) found = static_cast<int>(c->second / n);
+    }
+    if (found < 0) return std::nullopt;
+    permutation.push_back(found);
+  }
+  return permutation;
+}
+
+} // namespace rafter::element

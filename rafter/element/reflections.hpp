@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <rafter/element/cell.hpp>
+
+/// Symmetries of simplices that matrices on them can be split by, as even and odd functions split matrices on
+/// intervals.
+namespace rafter::element {
+
+/// An affine map of a reference cell to itself, x -> matrix x + offset, that is its own inverse.
+struct Reflection {
+  std::vector<double> matrix; ///< shape (dimension, dimension), row-major
+  std::vector<double> offset; ///< shape (dimension)
+};
+
+/// Reflections that commute: triangles exchange vertices 0 and 1; tetrahedra 0 and 1, and 2 and 3; none elsewhere.
+const std::vector<Reflection>& reflections(Shape shape);
+inline constexpr unsigned max_reflections = 2; ///< of any shape
+
+/// Directions, one per row, shape (dimension, dimension), with determinant 1, each of which every reflection keeps or
+/// reverses; the unit vectors where there are no reflections.
+std::vector<double> reflection_frame(Shape shape);
+
+/// Bit r is set when reflection r reverses direction `direction` of the frame.
+unsigned direction_parity(Shape shape, int direction);
+
+/// Images of points, shape (point, dimension).
+std::vector<double> reflected(const Reflection& reflection, std::span<const double> points);
+
+/// permutation[i] = the point that reflection r of the shape maps point i to; nothing when a point has no image among
+/// them (to 1e-10).
+std::optional<std::vector<int>> reflection_permutation(Shape shape, int r, std::span<const double> points);
+
+} // namespace rafter::element

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/kernel/folding.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+
+#include <rafter/base/error.hpp>
+#include <rafter/element/basis.hpp>
+#include <rafter/element/quadrature.hpp>
+#include <rafter/element/reflections.hpp>
+
+namespace rafter::kernel {
+
+namespace {
+
+/// Points that the reflections exchange, the member of sector s at its place: image under the reflections of s, which
+/// is another point only where s is the lowest sector that leads there.
+struct Orbit {
+  std::vector<int> points;
+  std::vector<unsigned> sectors;
+};
+
+std::vector<Orbit> find_orbits(const std::vector<std::vector<int>>& permutations, std::size_t num_points) {
+  std::vector<Orbit> orbits;
+  std::vector<bool> is_found(num_points, false);
+  for (std::size_t p = 0; p < num_points; ++p) {
+    if (is_found[p]) continue;
+    Orbit orbit;
+    for (unsigned sector = 0; sector < 1U << permutations.size(); ++sector) {
+      int image = static_cast<int>(p);
+      for (std::size_t r = 0; r < permutations.size(); ++r)
+        if ((sector >> r & 1U) != 0) image = permutations[r][static_cast<std::size_t>(image)];
+      if (is_found[static_cast<std::size_t>(image)]) continue;
+      is_found[static_cast<std::size_t>(image)] = true;
+      orbit.points.push_back(image);
+      orbit.sectors.push_back(sector);
+    }
+    // two points that each reflection exchanges: their difference changes its sign under both
+    if (permutations.size() == 2 && orbit.points.size() == 2 && orbit.sectors[1] == 1 &&
+        permutations[1][static_cast<std::size_t>(orbit.points[0])] == orbit.points[1])
+      orbit.sectors[1] = 3;
+    orbits.push_back(std::move(orbit));
+  }
+  return orbits;
+}
+
+/// Entry (k, i) of the butterfly of an orbit: sign of point i in the combination at place k.
+double butterfly_sign(unsigned sector, unsigned member) { return std::popcount(sector & member) % 2 == 0 ? 1 : -1; }
+
+/// The butterfly as a dense matrix of places: shape (place, place), and the orbit size of every place.
+struct Butterfly {
+  std::vector<double> signs;
+  std::vector<int> orbit_sizes;
+};
+Butterfly butterfly(const Folding& folding) {
+  const std::size_t n = folding.places.size();
+  Butterfly result{std::vector<double>(n * n, 0.0), std::vector<int>(n, 1)};
+  for (std::size_t i = 0; i < n; ++i) result.signs[i * n + i] = 1;
+  const auto put = [&](const auto& orbit) {
+    for (std::size_t k = 0; k < orbit.size(); ++k) {
+      result.orbit_sizes[static_cast<std::size_t>(orbit[k])] = static_cast<int>(orbit.size());
+      for (std::size_t i = 0; i < orbit.size(); ++i)
+        result.signs[static_cast<std::size_t>(orbit[k]) * n + static_cast<std::size_t>(orbit[i])] =
+            butterfly_sign(static_cast<unsigned>(k), static_cast<unsigned>(i));
+    }
+  };
+  for (const auto& quad : folding.quads) put(quad);
+  for (const auto& pair : folding.pairs) put(pair);
+  return result;
+}
+
+/// Orthonormal basis of the polynomials that have parity `sector` under each reflection, by pivoted Gram-Schmidt on
+/// the columns of the projection.
+void append_sector(unsigned sector, const std::vector<std::vector<double>>& parity_matrices, std::size_t n,
+                   ModalBasis& basis) {
+  std::vector<std::vector<double>> columns(n, std::vector<double>(n, 0.0));
+  for (std::size_t k = 0; k < n; ++k) {
+    auto& column = columns[k];
+    column[k] = 1;
+    for (std::size_t r = 0; r < parity_matrices.size(); ++r) {
+      const double sign = (sector >> r & 1U) != 0 ? -1 : 1;
+      std::vector<double> next(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        double image = 0;
+        for (std::size_t j = 0; j < n; ++j) image += parity_matrices[r][i * n + j] * column[j];
+        next[i] = 0.5 * (column[i] + sign * image);
+      }
+      column = std::move(next);
+    }
+  }
+  const auto norm = [](const std::vector<double>& v) {
+    double sum = 0;
+    for (const double x : v) sum += x * x;
+    return std::sqrt(sum);
+  };
+  while (true) {
+    const auto largest = std::max_element(columns.begin(), columns.end(),
+                                          [&](const auto& a, const auto& b) { return norm(a) < norm(b); });
+    const double length = norm(*largest);
+    if (length < 1e-6) return; // a projection has singular values 0 and 1 only
+    const std::vector<double> mode = [&] {
+      auto unit = *largest;
+      for (double& x : unit) x /= length;
+      return unit;
+    }();
+    for (auto& column : columns) {
+      double along = 0;
+      for (std::size_t i = 0; i < n; ++i) along += mode[i] * column[i];
+      for (std::size_t i = 0; i < n; ++i) column[i] -= along * mode[i];
+    }
+    basis.sectors.push_back(sector);
+    basis.coefficients.insert(basis.coefficients.end(), mode.begin(), mode.end());
+  }
+}
+
+} // namespace
+
+std::optional<Folding> make_folding(element::Shape shape, std::span<const double> points) {
+  const auto& reflections = element::reflections(shape);
+  if (reflections.empty()) return std::nullopt;
+  std::vector<std::vector<int>> permutations;
+  for (std::size_t r = 0; r < reflections.size(); ++r) {
+    auto permutation = element::reflection_permutation(shape, static_cast<int>(r), points);
+    if (!permutation) return std::nullopt;
+    permutations.push_back(std::move(*permutation));
+  }
+  const std::size_t n = points.size() / static_cast<std::size_t>(element::dimension(shape));
+  const auto orbits = find_orbits(permutations, n);
+  Folding folding;
+  folding.places.assign(n, -1);
+  for (unsigned sector = 0; sector < 1U << reflections.size(); ++sector)
+    for (const auto& orbit : orbits)
+      for (std::size_t k = 0; k < orbit.points.size(); ++k)
+        if (orbit.sectors[k] == sector) {
+          folding.places[static_cast<std::size_t>(orbit.points[k])] = static_cast<int>(folding.sectors.size());
+          folding.sectors.push_back(sector);
+        }
+  for (const auto& orbit : orbits) {
+    const auto place = [&](std::size_t k) { return folding.places[static_cast<std::size_t>(orbit.points[k])]; };
+    if (orbit.points.size() == 4) folding.quads.push_back({place(0), place(1), place(2), place(3)});
+    if (orbit.points.size() == 2) folding.pairs.push_back({place(0), place(1)});
+  }
+  return folding;
+}
+
+ModalBasis make_modal_basis(element::Shape shape, int degree) {
+  const auto rule = element::make_quadrature(shape, 2 * degree);
+  const auto values = element::tabulate_orthonormal(shape, degree, rule.points);
+  const auto n = static_cast<std::size_t>(values.num_dofs);
+  std::vector<std::vector<double>> parity_matrices; // (i, j): integral of function i times function j reflected
+  for (const auto& reflection : element::reflections(shape)) {
+    const auto images = element::tabulate_orthonormal(shape, degree, element::reflected(reflection, rule.points));
+    auto& matrix = parity_matrices.emplace_back(n * n, 0.0);
+    for (int q = 0; q < rule.num_points(); ++q)
+      for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < n; ++j)
+          matrix[i * n + j] += rule.weights[static_cast<std::size_t>(q)] * values(0, q, static_cast<int>(i)) *
+                               images(0, q, static_cast<int>(j));
+  }
+  ModalBasis basis;
+  basis.shape = shape;
+  basis.degree = degree;
+  for (unsigned sector = 0; sector < 1U << parity_matrices.size(); ++sector)
+    append_sector(sector, parity_matrices, n, basis);
+  if (basis.sectors.size() != n) throw base::InternalError("folding: the sectors do not make up the polynomial space");
+  return basis;
+}
+
+std::optional<int> modal_degree(const ProgramInput& input) {
+  if (input.function.is_facet || input.function.map != mesh::MapKind::affine ||
+      element::reflections(input.function.shape).empty())
+    return std::nullopt;
+  const auto slot_degree = [](const std::vector<FieldUse>& uses, int field, int derivative) {
+    const auto use =
+        std::find_if(uses.begin(), uses.end(), [field](const FieldUse& candidate) { return candidate.index == field; });
+    if (use == uses.end()) throw base::InternalError("folding: a slot of no field");
+    return use->element->degree() - (derivative < 0 ? 0 : 1);
+  };
+  auto function = input.function; // coefficients are added to its graph
+  std::vector<NodeId> coefficients;
+  int degree = 0;
+  for (const auto& output : input.function.outputs) {
+    if (output.kind != OutputKind::test) return std::nullopt;
+    std::map<Atom, NodeId> of_trial;
+    const auto is_trial = [](const Atom& atom) { return atom.kind == AtomKind::reference_trial; };
+    if (!function.graph.linear_coefficients(output.node, is_trial, of_trial)) return std::nullopt;
+    const int of_test = slot_degree(input.outputs, output.field, output.derivative);
+    for (const auto& [atom, coefficient] : of_trial) {
+      const int of_slot = slot_degree(input.inputs, atom.a, atom.c);
+      if (of_test + of_slot > input.quadrature.degree) return std::nullopt;
+      degree = std::max({degree, of_test, of_slot});
+      coefficients.push_back(coefficient);
+    }
+  }
+  const auto sets = dependencies(function);
+  const bool is_constant = std::all_of(coefficients.begin(), coefficients.end(), [&](NodeId node) {
+    return (sets[static_cast<std::size_t>(node)] & ~static_cast<unsigned>(on_cell)) == 0;
+  });
+  if (coefficients.empty() || !is_constant) return std::nullopt;
+  return degree;
+}
+
+ReferenceMatrix modal_table(const ModalBasis& modes, const element::Element& element, std::span<const int> slots) {
+  const int dim = element::dimension(modes.shape);
+  const auto rule = element::make_quadrature(modes.shape, modes.degree + element.degree());
+  const auto orthonormal = element::tabulate_orthonormal(modes.shape, modes.degree, rule.points);
+  const auto table = element.tabulate(rule.points);
+  const auto frame = element::reflection_frame(modes.shape);
+  const auto slot_value = [&](int slot, int q, int i) {
+    if (slot < 0) return table(0, q, i);
+    double sum = 0;
+    for (int a = 0; a < dim; ++a) sum += frame[static_cast<std::size_t>(slot * dim + a)] * table(a + 1, q, i);
+    return sum;
+  };
+  const auto n = static_cast<std::size_t>(modes.size()), dofs = static_cast<std::size_t>(table.num_dofs);
+  ReferenceMatrix matrix{"M", static_cast<int>(slots.size() * n), table.num_dofs, {}, Symmetry::none, true, {}};
+  for (const int slot : slots) {
+    std::vector<double> moments(n * dofs, 0.0); // of the orthonormal functions
+    for (int q = 0; q < rule.num_points(); ++q)
+      for (std::size_t i = 0; i < dofs; ++i) {
+        const double value = rule.weights[static_cast<std::size_t>(q)] * slot_value(slot, q, static_cast<int>(i));
+        for (std::size_t j = 0; j < n; ++j) moments[j * dofs + i] += orthonormal(0, q, static_cast<int>(j)) * value;
+      }
+    for (std::size_t m = 0; m < n; ++m)
+      for (std::size_t i = 0; i < dofs; ++i) {
+        double sum = 0;
+        for (std::size_t j = 0; j < n; ++j) sum += modes.coefficients[m * n + j] * moments[j * dofs + i];
+        matrix.values.push_back(sum);
+      }
+  }
+  return matrix;
+}
+
+ReferenceMatrix folded(const ReferenceMatrix& matrix, std::span<const unsigned> parities,
+                       std::span<const unsigned> row_sectors, const Folding* rows, const Folding& columns) {
+  const std::size_t num_points = row_sectors.size(), num_slots = parities.size(), dofs = columns.places.size();
+  // columns: matrix H^-1 in the order of places; H^2 is the orbit size
+  const auto of_columns = butterfly(columns);
+  std::vector<double> placed(matrix.values.size());
+  for (std::size_t r = 0; r < num_slots * num_points; ++r)
+    for (std::size_t i = 0; i < dofs; ++i)
+      placed[r * dofs + static_cast<std::size_t>(columns.places[i])] = matrix.values[r * dofs + i];
+  std::vector<double> split(matrix.values.size(), 0.0);
+  for (std::size_t r = 0; r < num_slots * num_points; ++r)
+    for (std::size_t k = 0; k < dofs; ++k) {
+      double sum = 0;
+      for (std::size_t i = 0; i < dofs; ++i) sum += placed[r * dofs + i] * of_columns.signs[i * dofs + k];
+      split[r * dofs + k] = sum / of_columns.orbit_sizes[k];
+    }
+  ReferenceMatrix result = matrix;
+  result.name = "F" + matrix.name;
+  result.values.assign(matrix.values.size(), 0.0);
+  if (rows == nullptr)
+    result.values = split;
+  else { // rows: D^-1 H matrix, per slot, so that the butterfly of the result is the result at the points
+    const auto of_rows = butterfly(*rows);
+    for (std::size_t s = 0; s < num_slots; ++s)
+      for (std::size_t r = 0; r < num_points; ++r)
+        for (std::size_t q = 0; q < num_points; ++q) {
+          const double sign = of_rows.signs[r * num_points + q];
+          if (sign == 0) continue;
+          for (std::size_t k = 0; k < dofs; ++k)
+            result.values[(s * num_points + r) * dofs + k] +=
+                sign / of_rows.orbit_sizes[r] * split[(s * num_points + q) * dofs + k];
+        }
+  }
+  double largest = 0;
+  for (const double value : result.values) largest = std::max(largest, std::fabs(value));
+  const auto num_sectors = 1U << element::max_reflections;
+  for (unsigned sector = 0; sector < num_sectors; ++sector) {
+    ReferenceMatrix::Block block;
+    for (std::size_t k = 0; k < dofs; ++k)
+      if (columns.sectors[k] == sector) block.cols.push_back(static_cast<int>(k));
+    for (std::size_t s = 0; s < num_slots; ++s)
+      for (std::size_t r = 0; r < num_points; ++r)
+        if ((row_sectors[r] ^ parities[s]) == sector) block.rows.push_back(static_cast<int>(s * num_points + r));
+    // rows without columns are zero and must be written as well
+    if (!block.rows.empty() || !block.cols.empty()) result.blocks.push_back(std::move(block));
+  }
+  // what symmetry makes vanish is rounding
+  std::vector<bool> is_kept(result.values.size(), false);
+  for (const auto& block : result.blocks)
+    for (const int r : block.rows)
+      for (const int k : block.cols) is_kept[static_cast<std::size_t>(r) * dofs + static_cast<std::size_t>(k)] = true;
+  for (std::size_t i = 0; i < result.values.size(); ++i) {
+    if (std::fabs(result.values[i]) < 1e-14 * largest) result.values[i] = 0;
+    if (is_kept[i]) continue;
+    if (std::fabs(result.values[i]) > 1e-9 * largest)
+      throw base::InternalError("folding: a table is not symmetric under the reflections of its cell");
+    result.values[i] = 0;
+  }
+  return result;
+}
+
+} // namespace rafter::kernel

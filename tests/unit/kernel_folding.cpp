@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <gtest/gtest.h>
+#include <rafter/element/basis.hpp>
+#include <rafter/element/quadrature.hpp>
+#include <rafter/element/reflections.hpp>
+#include <rafter/kernel/folding.hpp>
+
+namespace rafter::kernel {
+namespace {
+
+using element::Shape;
+
+class Simplices : public testing::TestWithParam<Shape> {};
+
+TEST_P(Simplices, ReflectionsAreInvolutionsThatCommuteAndKeepTheCell) {
+  const auto& all = element::reflections(GetParam());
+  const auto vertices = element::reference_vertices(GetParam());
+  const std::vector<double> corners(vertices.begin(), vertices.end());
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    const auto images = element::reflected(all[r], corners);
+    EXPECT_NE(images, corners);
+    EXPECT_EQ(element::reflected(all[r], images), corners);
+    EXPECT_TRUE(element::reflection_permutation(GetParam(), static_cast<int>(r), corners).has_value());
+    for (const auto& other : all)
+      EXPECT_EQ(element::reflected(other, images), element::reflected(all[r], element::reflected(other, corners)));
+  }
+}
+
+TEST_P(Simplices, EveryReflectionKeepsOrReversesTheDirectionsOfTheFrame) {
+  const auto dim = static_cast<std::size_t>(element::dimension(GetParam()));
+  const auto frame = element::reflection_frame(GetParam());
+  const auto& all = element::reflections(GetParam());
+  for (std::size_t r = 0; r < all.size(); ++r)
+    for (std::size_t d = 0; d < dim; ++d) {
+      const bool is_reversed = (element::direction_parity(GetParam(), static_cast<int>(d)) >> r & 1U) != 0;
+      for (std::size_t i = 0; i < dim; ++i) {
+        double image = 0;
+        for (std::size_t j = 0; j < dim; ++j) image += all[r].matrix[i * dim + j] * frame[d * dim + j];
+        EXPECT_EQ(image, is_reversed ? -frame[d * dim + i] : frame[d * dim + i]);
+      }
+    }
+}
+
+TEST_P(Simplices, NodesFoldAtEveryDegree) {
+  for (int degree = 1; degree <= 12; ++degree) {
+    const auto element = element::make_element(element::Family::lagrange, GetParam(), degree);
+    const auto folding = make_folding(GetParam(), element->nodes());
+    ASSERT_TRUE(folding.has_value()) << degree;
+    EXPECT_TRUE(std::is_sorted(folding->sectors.begin(), folding->sectors.end()));
+    auto places = folding->places;
+    std::sort(places.begin(), places.end());
+    std::vector<int> all(places.size());
+    std::iota(all.begin(), all.end(), 0);
+    EXPECT_EQ(places, all);
+    EXPECT_EQ(places.size(), static_cast<std::size_t>(element->num_dofs()));
+  }
+}
+
+TEST_P(Simplices, PointsThatAReflectionMovesAwayDoNotFold) {
+  const auto dim = static_cast<std::size_t>(element::dimension(GetParam()));
+  EXPECT_FALSE(make_folding(GetParam(), std::vector<double>(dim, -0.9)).has_value());
+}
+
+TEST_P(Simplices, ModesAreOrthonormalAndProductsOfTheirTablesAreTheIntegrals) {
+  const int dim = element::dimension(GetParam());
+  const auto frame = element::reflection_frame(GetParam());
+  for (int degree = 1; degree <= 6; ++degree) {
+    const auto element = element::make_element(element::Family::lagrange, GetParam(), degree);
+    const auto modes = make_modal_basis(GetParam(), degree);
+    EXPECT_EQ(modes.size(), element->num_dofs());
+    std::vector<int> slots{-1};
+    for (int a = 0; a < dim; ++a) slots.push_back(a);
+    const auto table = modal_table(modes, *element, slots);
+    const auto rule = element::make_quadrature(GetParam(), 2 * degree);
+    const auto basis = element->tabulate(rule.points);
+    const auto value = [&](int slot, int q, int i) {
+      if (slot < 0) return basis(0, q, i);
+      double sum = 0;
+      for (int a = 0; a < dim; ++a) sum += frame[static_cast<std::size_t>(slot * dim + a)] * basis(a + 1, q, i);
+      return sum;
+    };
+    for (std::size_t s = 0; s < slots.size(); ++s)
+      for (std::size_t t = 0; t < slots.size(); ++t)
+        for (int i = 0; i < element->num_dofs(); ++i) {
+          const int j = (7 * i + 3) % element->num_dofs();
+          double integral = 0, product = 0;
+          for (int q = 0; q < rule.num_points(); ++q)
+            integral += rule.weights[static_cast<std::size_t>(q)] * value(slots[s], q, i) * value(slots[t], q, j);
+          for (int m = 0; m < modes.size(); ++m)
+            product +=
+                table(static_cast<int>(s) * modes.size() + m, i) * table(static_cast<int>(t) * modes.size() + m, j);
+          EXPECT_NEAR(product, integral, 1e-12 * degree * degree) << degree << " " << s << " " << t << " " << i;
+        }
+  }
+}
+
+/// What a program does with a folded table: butterflies, blocks, butterflies.
+std::vector<double> apply_folded(const ReferenceMatrix& matrix, const Folding* rows, const Folding& columns,
+                                 const std::vector<double>& dofs) {
+  const auto butterfly = [](const Folding& folding, double* v) {
+    for (const auto& p : folding.quads) {
+      const double a = v[p[0]], b = v[p[1]], c = v[p[2]], d = v[p[3]];
+      v[p[0]] = a + b + c + d, v[p[1]] = a - b + c - d, v[p[2]] = a + b - c - d, v[p[3]] = a - b - c + d;
+    }
+    for (const auto& p : folding.pairs) {
+      const double a = v[p[0]], b = v[p[1]];
+      v[p[0]] = a + b, v[p[1]] = a - b;
+    }
+  };
+  std::vector<double> placed(dofs.size()), result(static_cast<std::size_t>(matrix.rows), 0.0);
+  for (std::size_t i = 0; i < dofs.size(); ++i) placed[static_cast<std::size_t>(columns.places[i])] = dofs[i];
+  butterfly(columns, placed.data());
+  for (const auto& block : matrix.blocks)
+    for (const int r : block.rows)
+      for (const int k : block.cols)
+        result[static_cast<std::size_t>(r)] += matrix(r, k) * placed[static_cast<std::size_t>(k)];
+  if (rows != nullptr)
+    for (std::size_t first = 0; first < result.size(); first += rows->places.size())
+      butterfly(*rows, result.data() + first);
+  return result;
+}
+
+TEST_P(Simplices, FoldedTablesDoWhatTheTablesDo) {
+  for (int degree = 1; degree <= 5; ++degree) {
+    const auto element = element::make_element(element::Family::lagrange, GetParam(), degree);
+    const auto columns = make_folding(GetParam(), element->nodes());
+    const auto modes = make_modal_basis(GetParam(), degree - 1);
+    const std::vector<int> slots{0, 1};
+    const std::vector<unsigned> parities{element::direction_parity(GetParam(), 0),
+                                         element::direction_parity(GetParam(), 1)};
+    const auto table = modal_table(modes, *element, slots);
+    const auto split = folded(table, parities, modes.sectors, nullptr, *columns);
+    std::vector<double> dofs(static_cast<std::size_t>(element->num_dofs()));
+    for (std::size_t i = 0; i < dofs.size(); ++i) dofs[i] = std::sin(1.0 + static_cast<double>(i * i));
+    const auto found = apply_folded(split, nullptr, *columns, dofs);
+    for (int r = 0; r < table.rows; ++r) {
+      double expected = 0;
+      for (int i = 0; i < table.cols; ++i) expected += table(r, i) * dofs[static_cast<std::size_t>(i)];
+      EXPECT_NEAR(found[static_cast<std::size_t>(r)], expected, 1e-12 * degree * degree) << degree << " " << r;
+    }
+    std::size_t entries = 0;
+    for (const auto& block : split.blocks) entries += block.rows.size() * block.cols.size();
+    if (degree >= 3) {
+      EXPECT_LE(entries, table.values.size() / (GetParam() == Shape::triangle ? 2 : 4) * 1.15)
+          << "all sectors are used";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(every, Simplices, testing::Values(Shape::triangle, Shape::tetrahedron),
+                         [](const auto& shape) { return std::string(element::name(shape.param)); });
+
+} // namespace
+} // namespace rafter::kernel
