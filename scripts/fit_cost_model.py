@@ -59,14 +59,15 @@ class Sweep:
         self.plans = [c["plan"] for c in candidates]
         self.seconds = numpy.array([c["seconds"] for c in candidates])
         batches = kernel["batches"]
-        self.instruction = batches * 2 * kernel["lanes"] / max(peak["fma"]["one_core"] for peak in machine["peaks"])
+        lanes = max(kernel["lanes"], machine["peaks"][-1]["bits"] // 64)
+        self.instruction = batches * 2 * lanes / max(peak["fma"]["one_core"] for peak in machine["peaks"])
         nearest = machine["levels"][0]["bytes"]
         spilling = numpy.maximum(0, 1 - nearest / numpy.maximum(column["work_bytes"], 1)) * (column["loads"] + column["stores"])
         self.counts = numpy.stack([spilling if feature == "spilling" else column[feature] for feature in START], axis=1)
         total = batches * (column["data_bytes"] + column["vector_bytes"])
         written = 0.5 * batches * column["vector_bytes"]  # bilinear forms without coefficient fields: one vector in, one out
         self.memory = numpy.array([t / memory_rate(resident_levels(machine["levels"], t)[-1], w / t) for t, w in zip(total, written)])
-        self.flops = batches * column["flops"] / (2 * kernel["lanes"]) * self.instruction / batches
+        self.flops = column["flops"] / (2 * lanes) * self.instruction
 
     def predicted(self, weights, overlap):
         compute = self.instruction * (self.counts @ weights)

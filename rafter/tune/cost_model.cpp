@@ -64,7 +64,8 @@ Prediction predict(const Features& features, const KernelProblem& problem, const
   counts.flops = problem.num_batches * features.flops;
   const double instructions =
       vector_instructions(features, static_cast<double>(machine.nearest_level().bytes)) * problem.num_batches;
-  const double flops_per_instruction = 2.0 * problem.lanes;
+  // registers that are not full take as long as full ones
+  const double flops_per_instruction = 2.0 * std::max(problem.lanes, machine.peaks.back().bits / 64);
   const double compute = instructions * flops_per_instruction / machine.peak_flops(problem.num_threads);
   const double bound = machine::bound(counts, seen_by(problem, bytes, machine), problem.num_threads).seconds;
   return {std::max(bound, overlapped(compute, memory)), bound};

@@ -91,6 +91,17 @@ TEST(CostModel, WorkThatLeavesTheNearestCacheIsSlower) {
             predict(usual_features(), problem_of(10), machine).seconds);
 }
 
+TEST(CostModel, InstructionsTakeTheirTimeHoweverManyLanesTheyUse) {
+  const auto machine = typical_machine(512);
+  const auto seconds = [&](int lanes) {
+    auto problem = problem_of(10);
+    problem.lanes = lanes;
+    return predict(usual_features(), problem, machine).seconds;
+  };
+  EXPECT_EQ(seconds(4), seconds(8));
+  EXPECT_GT(seconds(16), 1.5 * seconds(8)); // two registers each
+}
+
 TEST(CostModel, RatesOfBusyMachinesDoNotCount) {
   auto record = typical_machine(256, 4);
   record.levels[1].bytes = 12345;
