@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Holds docs/layout.md to the truth: every file of a module is named in the module's section, and every name there is a file.
+"""Holds docs/layout.md to the truth: every file of a module is named in the module's section, and every name there is a file; and decision
+records to numbers of their own.
 
 usage: check_layout.py [--self-test]
 
@@ -42,12 +43,19 @@ def check(layout, files):
     return problems
 
 
+def shared_numbers(names):
+    """Problems of decision records, NNNN-title.md."""
+    numbers = [name.split("-")[0] for name in names]
+    return [f"decision {number} exists {numbers.count(number)} times" for number in sorted(set(numbers)) if numbers.count(number) > 1]
+
+
 def self_test():
     layout = "## base: x\n\n| file | |\n|---|---|\n| `a`, `sub/b.hpp` | `c` |\n\n## comm\n"
     cases = [("true", {"base": ["a.cpp", "a.hpp", "sub/b.hpp"], "comm": []}, 0), ("file not named", {"base": ["a.cpp", "sub/b.hpp", "c.cpp"]}, 1),
              ("no such file", {"base": ["a.cpp"]}, 1), ("half a pair", {"base": ["a.cpp", "sub/b.hpp", "sub/b.cpp"]}, 1), ("no section", {"mesh": []}, 1)]
     failures = [name for name, files, count in cases if len(check(layout, files)) != count]
-    print(f"check_layout --self-test: {len(cases)} cases, {len(failures)} failed {' '.join(failures)}")
+    failures += ["decisions"] * (len(shared_numbers(["0001-a.md", "0002-b.md", "0002-c.md"])) != 1)
+    print(f"check_layout --self-test: {len(cases) + 1} cases, {len(failures)} failed {' '.join(failures)}")
     return 1 if failures else 0
 
 
@@ -61,6 +69,7 @@ def main():
         folder = ROOT / "rafter" / module
         files[module] = [str(path.relative_to(folder)) for path in folder.rglob("*.[ch]pp")]
     problems = check((ROOT / "docs/layout.md").read_text(), files)
+    problems += shared_numbers([path.name for path in (ROOT / "docs/decisions").glob("*.md")])
     print(*(f"docs/layout.md: {problem}" for problem in problems), sep="\n", end="\n" if problems else "")
     print(f"check_layout: {len(problems)} problem(s); {sum(map(len, files.values()))} files")
     return 1 if problems else 0
