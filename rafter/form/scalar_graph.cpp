@@ -392,17 +392,6 @@ std::vector<NodeId> ScalarGraph::reachable(std::span<const NodeId> roots) const 
   return order;
 }
 
-std::vector<char> ScalarGraph::depends_on(const std::function<bool(const Atom&)>& predicate) const {
-  std::vector<char> result(nodes_.size(), 0);
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const auto& node = nodes_[i];
-    if (node.op == ScalarOp::atom) result[i] = predicate(node.atom);
-    for (const NodeId operand : node.operands)
-      if (operand >= 0 && result[static_cast<std::size_t>(operand)]) result[i] = 1;
-  }
-  return result;
-}
-
 std::vector<double> ScalarGraph::evaluate(std::span<const NodeId> roots,
                                           const std::function<double(const Atom&)>& atom_value) const {
   std::vector<double> values(nodes_.size(), 0.0);

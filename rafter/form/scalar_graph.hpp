@@ -126,9 +126,6 @@ public:
   /// Nodes that the roots reach, ascending (an evaluation order).
   std::vector<NodeId> reachable(std::span<const NodeId> roots) const;
 
-  /// True per node (indexed by id, up to the largest root) if an atom selected by the predicate is reached.
-  std::vector<char> depends_on(const std::function<bool(const Atom&)>& predicate) const;
-
   /// Value of the roots by the definition of the operations.
   std::vector<double> evaluate(std::span<const NodeId> roots,
                                const std::function<double(const Atom&)>& atom_value) const;

@@ -68,12 +68,6 @@ const Value& TableReader::require(std::string_view key, std::string_view accepte
   refuse(value_.location, path(key), fmt::format("missing; it takes {}", accepted));
 }
 
-Location TableReader::key_location(std::string_view key) const {
-  for (const auto& entry : value_.keys)
-    if (entry.name == key) return entry.location;
-  return value_.location;
-}
-
 std::optional<std::string> TableReader::string(std::string_view key) const {
   const Value* found = find(key);
   if (!found) return std::nullopt;

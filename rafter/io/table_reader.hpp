@@ -40,7 +40,6 @@ public:
   std::string path(std::string_view key) const;
   const Value* find(std::string_view key) const { return value_.find(key); }
   const Value& require(std::string_view key, std::string_view accepted) const;
-  Location key_location(std::string_view key) const;
 
   std::optional<std::string> string(std::string_view key) const;
   /// Bounds are excluded where `is_open`.

@@ -41,12 +41,6 @@ PointFunction rebuild(const PointFunction& source, const std::vector<Output>& ou
 
 std::string_view name(Recipe recipe) { return recipe_names[static_cast<std::size_t>(recipe)]; }
 
-std::optional<Recipe> recipe_from_name(std::string_view text) {
-  for (std::size_t i = 0; i < recipe_names.size(); ++i)
-    if (text == recipe_names[i]) return static_cast<Recipe>(i);
-  return std::nullopt;
-}
-
 CutFunction apply_cut(const PointFunction& function, const Cut& cut) {
   CutFunction result;
   result.main = rebuild(function, function.outputs, cut);

@@ -12,7 +12,6 @@ namespace rafter::kernel {
 /// A cut through the DAG of a point function; nodes in ascending order. Slot s of the stored data is the s-th node.
 struct Cut {
   std::vector<NodeId> per_point, per_cell;
-  bool is_empty() const { return per_point.empty() && per_cell.empty(); }
 };
 
 /// The two halves of a point function that a cut makes: `main` reads stored atoms, `setup` writes them.
@@ -61,7 +60,6 @@ enum class Recipe : std::uint8_t {
   store_merged ///< full cut of the merged function: the fewest operations with the field
 };
 std::string_view name(Recipe recipe);
-std::optional<Recipe> recipe_from_name(std::string_view name);
 
 struct Choice {
   Recipe recipe = Recipe::recompute;

@@ -12,19 +12,6 @@
 
 namespace rafter::report {
 
-OperatorReport make_operator_report(const OperatorMeasurement& measurement) {
-  OperatorReport report{.name = measurement.name, .plan = measurement.plan};
-  report.seconds = measurement.seconds;
-  report.bound_seconds = std::max(measurement.compute_seconds, measurement.memory_seconds);
-  report.limited_by = measurement.compute_seconds > measurement.memory_seconds ? "compute" : "memory";
-  if (!(measurement.seconds > 0)) return report;
-  report.dofs_per_second = static_cast<double>(measurement.dofs) / measurement.seconds;
-  report.gflops = 1e-9 * measurement.flops / measurement.seconds;
-  report.gbytes_per_second = 1e-9 * measurement.bytes / measurement.seconds;
-  report.share = report.bound_seconds / measurement.seconds;
-  return report;
-}
-
 namespace {
 
 /// Characters of a UTF-8 text.

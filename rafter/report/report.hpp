@@ -22,18 +22,6 @@ struct OperatorReport {
   std::string limited_by;       ///< "compute" or "memory"
 };
 
-/// What is counted and measured of one application.
-struct OperatorMeasurement {
-  std::string name, plan;
-  std::int64_t dofs = 0;
-  double flops = 0, bytes = 0; ///< of one application
-  double seconds = 0;          ///< of one application
-  double compute_seconds = 0;  ///< flops at the machine's peak rates
-  double memory_seconds = 0;   ///< bytes at the machine's bandwidth
-};
-/// Rates are zero where no time was measured.
-OperatorReport make_operator_report(const OperatorMeasurement& measurement);
-
 struct FieldErrors {
   double l2 = 0; ///< relative L2 error
   double h1 = 0; ///< relative error of the gradient (H1 seminorm)

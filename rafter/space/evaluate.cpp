@@ -129,9 +129,4 @@ std::vector<double> tabulate_field(const FunctionSpace& space, std::span<const d
   return FieldEvaluator(space.shared_from_this(), group, points).values(vector, cell);
 }
 
-std::vector<double> tabulate_gradient(const FunctionSpace& space, std::span<const double> vector, std::int32_t group,
-                                      std::int32_t cell, std::span<const double> points) {
-  return FieldEvaluator(space.shared_from_this(), group, points).gradients(vector, cell);
-}
-
 } // namespace rafter::space

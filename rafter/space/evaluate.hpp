@@ -39,8 +39,4 @@ private:
 std::vector<double> tabulate_field(const FunctionSpace& space, std::span<const double> vector, std::int32_t group,
                                    std::int32_t cell, std::span<const double> points);
 
-/// Its physical gradients, shape (point, component, gdim).
-std::vector<double> tabulate_gradient(const FunctionSpace& space, std::span<const double> vector, std::int32_t group,
-                                      std::int32_t cell, std::span<const double> points);
-
 } // namespace rafter::space

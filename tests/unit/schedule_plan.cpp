@@ -44,12 +44,6 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
   EXPECT_EQ(count, 4 * 4 * 5 * 3 * 3 * static_cast<int>(mappings().size()));
 }
 
-TEST(Plan, RecipeNamesAreRead) {
-  for (const auto recipe : {Recipe::recompute, Recipe::recompute_merged, Recipe::store, Recipe::store_merged})
-    EXPECT_EQ(kernel::recipe_from_name(kernel::name(recipe)), recipe);
-  EXPECT_FALSE(kernel::recipe_from_name("remember"));
-}
-
 TEST(Plan, AbsentKeysKeepTheirDefault) {
   EXPECT_EQ(parse_plan(""), Plan{});
   EXPECT_EQ(parse_plan("  \n"), Plan{});
