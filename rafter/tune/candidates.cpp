@@ -49,11 +49,20 @@ Values even_odd(const KernelProblem& problem, const Plan& plan) {
   return result;
 }
 
+/// Dense products: few sums leave registers for the entries, many save loads of the vector.
+Values rows(const KernelProblem& problem, const Plan&) { return problem.is_tensor ? Values{"16"} : Values{"16", "8"}; }
+
+/// Dense tables in the text or in memory.
+Values unroll(const KernelProblem& problem, const Plan&) {
+  return problem.is_tensor ? Values{"256"} : Values{"256", "0"};
+}
+
 Values compilers(const KernelProblem& problem, const Plan&) { return problem.compilers; }
 
-constexpr std::array table{Axis{"contraction", 0.4, contractions}, Axis{"recipe", 0.6, recipes},
-                           Axis{"mapping", 0.4, mappings}, Axis{"even_odd", 0.8, even_odd},
-                           Axis{"compiler", 0.8, compilers}};
+constexpr std::array table{
+    Axis{"contraction", 0.4, contractions}, Axis{"recipe", 0.6, recipes}, Axis{"mapping", 0.4, mappings},
+    Axis{"even_odd", 0.8, even_odd},        Axis{"rows", 0.8, rows},      Axis{"unroll", 0.8, unroll},
+    Axis{"compiler", 0.8, compilers}};
 
 } // namespace
 

@@ -26,13 +26,17 @@ schedule::Plan as_program(schedule::Plan plan) {
   return plan;
 }
 
-/// The `count` most promising plans by the rough estimate.
+/// The `count` most promising plans by the rough estimate. Plans that it cannot tell apart queue: each of them counts a
+/// tenth slower than the one before, so that others have their turn.
 std::vector<schedule::Plan> promising(const KernelProblem& problem, const std::vector<schedule::Plan>& plans,
                                       const machine::Machine& machine, std::size_t count) {
   std::vector<std::pair<double, std::size_t>> order;
-  for (std::size_t i = 0; i < plans.size(); ++i)
-    order.emplace_back(predict_roughly(problem.estimate(plans[i]), problem, machine), i);
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::map<double, int> num_alike;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const double estimate = predict_roughly(problem.estimate(plans[i]), problem, machine);
+    order.emplace_back(estimate * (1 + 0.1 * num_alike[estimate]++), i);
+  }
+  std::ranges::stable_sort(order);
   order.resize(std::min(order.size(), count));
   std::vector<schedule::Plan> result;
   for (const auto& [estimate, i] : order) result.push_back(plans[i]);

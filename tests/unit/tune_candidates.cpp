@@ -71,6 +71,12 @@ TEST(Candidates, OnlyGridsOfPointsAreFactorised) {
   EXPECT_TRUE(values(candidates(linear), "contraction").contains("dense"));
 }
 
+TEST(Candidates, DenseProductsDifferInRegistersAndText) {
+  EXPECT_EQ(values(candidates(tetrahedron()), "rows"), (std::set<std::string>{"16", "8"}));
+  EXPECT_EQ(values(candidates(tetrahedron()), "unroll"), (std::set<std::string>{"256", "0"}));
+  EXPECT_EQ(values(candidates(hexahedron()), "rows").size(), 1U);
+}
+
 TEST(Candidates, EvenOddThresholdsDifferInWhatTheyDo) {
   const auto thresholds = [](int nodes, int points) {
     auto problem = hexahedron();
