@@ -13,11 +13,14 @@ std::string time_text(double seconds) {
 }
 
 std::string plan_table(const op::KernelInfo& info) {
+  constexpr int most_untried = 12;
   std::vector<std::vector<std::string>> rows;
+  int num_untried = 0;
   const double batches = static_cast<double>(info.num_batches);
   for (const auto& candidate : info.decision.candidates) {
     const auto text = schedule::to_string(candidate.plan);
     const bool is_chosen = candidate.plan == info.decision.plan;
+    if (!candidate.measured_seconds && ++num_untried > most_untried && !is_chosen) continue;
     rows.push_back({text + (is_chosen ? " *" : ""), time_text(candidate.predicted_seconds),
                     candidate.measured_seconds ? time_text(*candidate.measured_seconds) : "-",
                     time_text(candidate.bound_seconds),
@@ -25,9 +28,12 @@ std::string plan_table(const op::KernelInfo& info) {
                     fmt::format("{:.4g}", (candidate.features.data_bytes + candidate.features.vector_bytes) * batches /
                                               static_cast<double>(info.num_cells))});
   }
-  return report::format_table(
+  auto table = report::format_table(
       std::vector<std::string>{"plan (* chosen)", "predicted", "measured", "bound", "flops/cell", "bytes/cell"}, rows,
       std::vector<std::size_t>{1, 2, 3, 4, 5});
+  if (const auto hidden = info.decision.candidates.size() - rows.size(); hidden > 0)
+    table += fmt::format("and {} plans that are predicted to be slower\n", hidden);
+  return table;
 }
 
 } // namespace rafter::app

@@ -9,7 +9,8 @@ namespace rafter::app {
 /// "12.3 ms"
 std::string time_text(double seconds);
 
-/// The plans that were weighed for a kernel, one line each: predicted and measured time, roofline bound, counts.
+/// The plans that were weighed for a kernel, one line each: predicted and measured time, roofline bound, counts. All
+/// that were timed, and the most promising of the rest.
 std::string plan_table(const op::KernelInfo& info);
 
 } // namespace rafter::app

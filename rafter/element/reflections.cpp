@@ -9,7 +9,7 @@ namespace rafter::element {
 namespace {
 
 /// On the bi-unit simplex the barycentric coordinates are l_i = (1 + x_i) / 2 for vertex i + 1, the rest for vertex 0.
-/// Exchanging vertices 0 and 1: x_0 -> (2 - dim) - x_0 - x_1 - ... - 2.
+/// Exchanging vertices 0 and 1: x_0 -> (1 - dim) - x_0 - x_1 - ...
 Reflection exchange_first(int dim) {
   const auto n = static_cast<std::size_t>(dim);
   Reflection result{std::vector<double>(n * n, 0.0), std::vector<double>(n, 0.0)};
