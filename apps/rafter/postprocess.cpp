@@ -35,7 +35,9 @@ Postprocess::Postprocess(const io::Problem& problem, const ProblemForms& forms, 
   }
   own_options.quadrature = {}; // finer than what the problem was solved with
   const int gdim = system.mesh->gdim;
-  for (const auto& [index, texts] : problem.check.exact) {
+  for (const auto& check : problem.check.exact) {
+    const auto index = check.first;
+    const auto& texts = check.second;
     const auto& field = problem.fields[index];
     const auto exact = exact_solution(field, texts, forms);
     const auto found = forms.field(index);
