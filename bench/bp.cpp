@@ -4,15 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <ctime>
 #include <fstream>
 #include <map>
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/base/timing.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/machine/roofline.hpp>
 #include <rafter/operator/operator.hpp>
@@ -48,12 +49,14 @@ const std::array cases{
     Case{"elasticity", "isotropic elasticity, Gauss p+1",
          "inner(lmbda*div(u)*Identity(3) + 2*mu*sym(grad(u)), sym(grad(v)))*dx", 3, 1, element::QuadratureKind::gauss}};
 
+constexpr std::array geometries{"cartesian", "deformed", "tetrahedra"};
+
 struct Options {
   std::vector<std::string> case_names{"bp1", "bp3", "bp5", "elasticity"};
   std::vector<int> degrees{2, 4};
   double million_dofs = 3;
   int threads = 1;
-  bool is_deformed = false;
+  std::string geometry = "cartesian";
   std::string plan, json;
 };
 
@@ -78,9 +81,10 @@ Options parse(std::span<const std::string> arguments) {
     else if (key == "--json")
       options.json = value;
     else if (key == "--geometry") {
-      if (value != "cartesian" && value != "deformed")
-        throw base::InputError("bench bp: --geometry is cartesian or deformed, found '" + value + "'");
-      options.is_deformed = value == "deformed";
+      if (std::ranges::find(geometries, value) == geometries.end())
+        throw base::InputError(
+            fmt::format("bench bp: --geometry is one of {}, found '{}'", fmt::join(geometries, ", "), value));
+      options.geometry = value;
     } else {
       options.degrees.clear();
       for (const auto& degree : base::split(value, ','))
@@ -106,10 +110,12 @@ const Case& find_case(const std::string& name) {
                                      base::join(names, ", ")));
 }
 
-/// A cube of n^3 cells; deformed: vertices moved smoothly, so that no cell is affine and edges stay straight.
-std::shared_ptr<const mesh::Mesh> cube(int n, bool is_deformed) {
-  auto mesh = mesh::make_box({.cells = {n, n, n}, .size = {1, 1, 1}, .shape = "hexahedron"});
-  if (is_deformed)
+/// A cube of n^3 hexahedra, or of six tetrahedra each; deformed: vertices moved smoothly, so that no cell is affine and
+/// edges stay straight.
+std::shared_ptr<const mesh::Mesh> cube(int n, const std::string& geometry) {
+  auto mesh = mesh::make_box(
+      {.cells = {n, n, n}, .size = {1, 1, 1}, .shape = geometry == "tetrahedra" ? "tetrahedron" : "hexahedron"});
+  if (geometry == "deformed")
     for (std::size_t i = 0; i < mesh.points.size(); i += 3) {
       const double x = mesh.points[i], y = mesh.points[i + 1], z = mesh.points[i + 2];
       mesh.points[i] += 0.05 * std::sin(3 * y + z);
@@ -117,12 +123,6 @@ std::shared_ptr<const mesh::Mesh> cube(int n, bool is_deformed) {
       mesh.points[i + 2] += 0.05 * std::sin(3 * x + y);
     }
   return std::make_shared<const mesh::Mesh>(std::move(mesh));
-}
-
-double cpu_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 struct Timing {
@@ -138,22 +138,22 @@ Timing time_apply(const op::Operator& A, int threads) {
   A.apply(x, y);
   std::vector<double> samples;
   while (samples.size() < 9) {
-    const double start = cpu_seconds();
+    const double start = base::cpu_seconds();
     double elapsed = 0;
     int count = 0;
-    while ((elapsed = cpu_seconds() - start) < 0.15 * threads) {
+    while ((elapsed = base::cpu_seconds() - start) < 0.15 * threads) {
       A.apply(x, y);
       ++count;
     }
-    elapsed = cpu_seconds() - start;
+    elapsed = base::cpu_seconds() - start;
     samples.push_back(elapsed / count / threads);
   }
   std::sort(samples.begin(), samples.end());
   return {samples[samples.size() / 2], samples.front(), samples.back()};
 }
 
-std::optional<double> peer_rate(const Json& peers, const Case& problem, int degree, bool is_deformed) {
-  const auto& rows = peers.at(is_deformed ? "deformed" : "cartesian");
+std::optional<double> peer_rate(const Json& peers, const Case& problem, int degree, const std::string& geometry) {
+  const auto& rows = peers.at(geometry);
   if (!rows.contains(problem.name) || degree > static_cast<int>(rows.at(problem.name).size())) return std::nullopt;
   return rows.at(problem.name).at(static_cast<std::size_t>(degree - 1)).get<double>();
 }
@@ -164,7 +164,7 @@ Json measure(const Case& problem, int degree, const Options& options, const mach
   // an even number of cells lets batches be clusters of 2 x 2 x 2
   const int n =
       std::max(2, 2 * static_cast<int>(std::round(std::cbrt(options.million_dofs * 1e6 / components) / degree / 2)));
-  const auto mesh = cube(n, options.is_deformed);
+  const auto mesh = cube(n, options.geometry);
   const auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh));
   const std::shared_ptr<const form::FieldSpace> space =
       space::FunctionSpace::make(mesh, batches, {.degree = degree, .components = problem.components});
@@ -175,8 +175,10 @@ Json measure(const Case& problem, int degree, const Options& options, const mach
   op::OperatorOptions settings;
   settings.threads = options.threads;
   settings.plan = options.plan;
-  settings.quadrature.points = degree + problem.extra_points;
-  settings.quadrature.kind = problem.rule;
+  if (options.geometry != "tetrahedra") { // there: the smallest rule that is exact
+    settings.quadrature.points = degree + problem.extra_points;
+    settings.quadrature.kind = problem.rule;
+  }
   const op::Operator A(form::parse_form(problem.form, scope), settings);
   const auto timing = time_apply(A, options.threads);
   const auto counts = A.kernels().counts();
@@ -186,7 +188,7 @@ Json measure(const Case& problem, int degree, const Options& options, const mach
   Json row{{"case", problem.name},
            {"degree", degree},
            {"dofs", A.size()},
-           {"cells", std::int64_t{n} * n * n},
+           {"cells", mesh->num_cells()},
            {"mdofs_per_second", dofs / timing.median / 1e6},
            {"spread", (timing.worst - timing.best) / timing.median},
            {"effective_gflops", counts.effective_flops / timing.median / 1e9},
@@ -198,7 +200,7 @@ Json measure(const Case& problem, int degree, const Options& options, const mach
            {"limited_by", bound.limited_by},
            {"text_bytes", kernel.source.size()},
            {"plan", schedule::to_string(kernel.plan)}};
-  if (const auto peer = peer_rate(peers, problem, degree, options.is_deformed)) {
+  if (const auto peer = peer_rate(peers, problem, degree, options.geometry)) {
     const double scale = machine.peak_flops(1) / peers.at("machine").at("fma_flops_per_second").get<double>();
     row["peer_mdofs_per_second_scaled"] = *peer * scale * options.threads;
     row["ratio_to_peer"] = row["mdofs_per_second"].get<double>() / row["peer_mdofs_per_second_scaled"].get<double>();
@@ -245,8 +247,7 @@ int run_bp(std::span<const std::string> arguments) {
   pin(options.threads);
   const auto& memory = machine.memory();
   fmt::print("{}: FMA {:.0f} GFLOP/s, memory read {:.1f} GB/s per core; {} geometry, {} thread(s), CPU clock\n",
-             machine.model, machine.peak_flops(1) / 1e9, memory.read.one_core / 1e9,
-             options.is_deformed ? "deformed" : "cartesian", options.threads);
+             machine.model, machine.peak_flops(1) / 1e9, memory.read.one_core / 1e9, options.geometry, options.threads);
   fmt::print("peer: best of {}, scaled by FMA peak\n\n", peers.at("source").get<std::string>());
   fmt::print("case         p   MDoF   MDoF/s  spread   GFLOP/s flop/DoF    GB/s   share  limit         peer  ratio\n");
   Json rows = Json::array();
@@ -257,7 +258,7 @@ int run_bp(std::span<const std::string> arguments) {
     }
   if (!options.json.empty())
     write_json(options.json, {{"suite", "bp"},
-                              {"geometry", options.is_deformed ? "deformed" : "cartesian"},
+                              {"geometry", options.geometry},
                               {"threads", options.threads},
                               {"rows", rows},
                               {"machine", Json::parse(machine::to_json(machine))}});

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include <rafter/base/text.hpp>
+#include <rafter/base/timing.hpp>
 #include <rafter/machine/roofline.hpp>
 #include <rafter/schedule/plan.hpp>
 
@@ -29,9 +30,7 @@ double median_seconds(const std::function<void()>& call, double seconds) {
     call();
     times.push_back(elapsed(start));
   }
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
+  return base::median(std::move(times));
 }
 
 std::string plans_text(const op::FormKernels& kernels) {

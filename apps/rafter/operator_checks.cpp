@@ -75,12 +75,15 @@ std::string describe_non_finite(const io::Problem& problem, const ProblemForms& 
   return {};
 }
 
-void require_finite(const op::Operator& A, const io::Problem& problem, const ProblemForms& forms) {
+Probe make_probe(const op::Operator& A, unsigned seed) {
+  Probe result{random_vector(A, seed), A.make_vector()};
+  A.apply(result.vector, result.image);
+  return result;
+}
+
+void require_finite(const op::Operator& A, const Probe& probe, const io::Problem& problem, const ProblemForms& forms) {
   const solvers::VectorOps ops(A.device());
-  const op::Vector v = random_vector(A, 1);
-  op::Vector image = A.make_vector();
-  A.apply(v, image);
-  if (std::isfinite(ops.norm(image))) return;
+  if (std::isfinite(ops.norm(probe.image))) return;
   const auto found = describe_non_finite(problem, forms, *A.system().mesh);
   throw base::InputError(
       found.empty() ? fmt::format("{}: forms.a: the operator has values that are not finite: check its expressions for "
@@ -89,13 +92,11 @@ void require_finite(const op::Operator& A, const io::Problem& problem, const Pro
                     : found);
 }
 
-void require_symmetric(const op::Operator& A, const io::Problem& problem) {
+void require_symmetric(const op::Operator& A, const Probe& probe, const io::Problem& problem) {
   if (problem.solver.method != "cg") return;
   const solvers::VectorOps ops(A.device());
-  const op::Vector u = random_vector(A, 1), v = random_vector(A, 2);
-  op::Vector Au = A.make_vector(), Av = A.make_vector();
-  A.apply(u, Au);
-  A.apply(v, Av);
+  const Probe other = make_probe(A, 2);
+  const auto &u = probe.vector, &Au = probe.image, &v = other.vector, &Av = other.image;
   const double difference = std::abs(ops.dot(Au, v) - ops.dot(u, Av));
   // Rounding errors are random: they grow with the square root of the number of entries, as the products themselves.
   const double size =

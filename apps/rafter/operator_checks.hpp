@@ -13,11 +13,17 @@ namespace rafter::app {
 /// Random entries in [-1, 1], zero where conditions fix the unknowns.
 op::Vector random_vector(const op::Operator& A, unsigned seed);
 
-/// The operator must be finite: else names the coefficient and the point that are not.
-void require_finite(const op::Operator& A, const io::Problem& problem, const ProblemForms& forms);
+/// A random vector and what the operator makes of it: several checks look at the same one.
+struct Probe {
+  op::Vector vector, image;
+};
+Probe make_probe(const op::Operator& A, unsigned seed);
 
-/// For method cg: <A u, v> = <u, A v> with random vectors.
-void require_symmetric(const op::Operator& A, const io::Problem& problem);
+/// The operator must be finite: else names the coefficient and the point that are not.
+void require_finite(const op::Operator& A, const Probe& probe, const io::Problem& problem, const ProblemForms& forms);
+
+/// For method cg: <A u, v> = <u, A v> with the probe and another random vector.
+void require_symmetric(const op::Operator& A, const Probe& probe, const io::Problem& problem);
 
 /// The message of `require_finite` and for right-hand sides: which coefficient is not finite where, or "".
 std::string describe_non_finite(const io::Problem& problem, const ProblemForms& forms, const mesh::Mesh& mesh);

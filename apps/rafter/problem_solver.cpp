@@ -239,9 +239,10 @@ struct Setup {
 Setup set_up(const PreparedProblem& prepared) {
   const auto& A = prepared.operator_a();
   const auto& problem = prepared.problem();
-  require_finite(A, problem, prepared.forms());
-  require_regular(A, problem);
-  require_symmetric(A, problem);
+  const Probe probe = make_probe(A, 1);
+  require_finite(A, probe, problem, prepared.forms());
+  require_regular(A, probe, problem);
+  require_symmetric(A, probe, problem);
   require_diagonal(A, problem);
   auto right = make_right_hand_side(prepared);
   prepared.postprocess().require_finite_solutions(right.x);

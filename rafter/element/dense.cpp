@@ -24,6 +24,13 @@ double normalise(std::vector<double>& x) {
 
 } // namespace
 
+std::vector<double> identity(int size) {
+  const auto n = static_cast<std::size_t>(size);
+  std::vector<double> matrix(n * n, 0.0);
+  for (std::size_t i = 0; i < n; ++i) matrix[i * n + i] = 1;
+  return matrix;
+}
+
 std::vector<double> inverse(std::vector<double> matrix, int size) {
   const auto n = static_cast<std::size_t>(size);
   std::vector<double> result(n * n, 0.);

@@ -6,6 +6,8 @@
 /// Small dense linear algebra for set-up; matrices are square, row-major.
 namespace rafter::element {
 
+std::vector<double> identity(int size);
+
 /// Inverse by Gauss-Jordan elimination with partial pivoting, O(n^3). Throws InternalError for a singular matrix.
 std::vector<double> inverse(std::vector<double> matrix, int size);
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include <rafter/element/dense.hpp>
+
 namespace rafter::element {
 
 namespace {
@@ -36,10 +38,7 @@ std::vector<double> reflection_frame(Shape shape) {
   // edge of the exchanged vertices, (other such edge,) and the line through the middles of what is exchanged
   if (shape == Shape::triangle) return {1, 0, -0.5, 1};
   if (shape == Shape::tetrahedron) return {1, 0, 0, 0, 1, -1, -0.5, 0.5, 0.5};
-  const auto n = static_cast<std::size_t>(dimension(shape));
-  std::vector<double> frame(n * n, 0.0);
-  for (std::size_t i = 0; i < n; ++i) frame[i * n + i] = 1;
-  return frame;
+  return identity(dimension(shape));
 }
 
 unsigned direction_parity(Shape shape, int direction) {

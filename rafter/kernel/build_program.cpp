@@ -189,7 +189,12 @@ private:
     return result;
   }
   /// Slots of all points (or modes) one after the other, between folded dofs and points where both can be folded.
-  ReferenceMatrix stacked(const Element& element, const std::vector<BasisSlot>& slots) const {
+  const ReferenceMatrix& stacked(const Element& element, const std::vector<BasisSlot>& slots) {
+    const auto [place, is_new] = stacked_.try_emplace({&element, slots});
+    if (is_new) place->second = make_stacked(element, slots); // test and trial functions often share it
+    return place->second;
+  }
+  ReferenceMatrix make_stacked(const Element& element, const std::vector<BasisSlot>& slots) const {
     auto matrix = modes_ ? modal_table(*modes_, element, first_directions(slots)) : point_table(element, slots);
     const auto folding = dof_folding(element);
     if (!folding) return matrix;
@@ -209,13 +214,7 @@ private:
   ReferenceMatrix point_table(const Element& element, const std::vector<BasisSlot>& slots) const {
     const auto table = element.tabulate(program_.points);
     const auto frame = differentiation_frame(input_.function.shape, input_.function.is_facet);
-    const auto entry = [&](int slot, int q, int i) {
-      if (slot < 0) return slot == -2 ? 1.0 : table(0, q, i);
-      double sum = 0;
-      for (int a = 0; a < program_.tdim; ++a)
-        sum += frame[static_cast<std::size_t>(slot * program_.tdim + a)] * table(a + 1, q, i);
-      return sum;
-    };
+    const auto entry = [&](int slot, int q, int i) { return slot == -2 ? 1.0 : slot_value(table, frame, slot, q, i); };
     ReferenceMatrix matrix{
         "T", static_cast<int>(slots.size()) * program_.num_points, table.num_dofs, {}, Symmetry::none, true, {}};
     for (const auto& slot : slots)
@@ -458,6 +457,7 @@ private:
   const ProgramInput& input_;
   TensorProgram program_;
   std::vector<double> points_1d_, weights_1d_;
+  std::map<std::pair<const Element*, std::vector<BasisSlot>>, ReferenceMatrix> stacked_;
   std::optional<ModalBasis> modes_;      ///< instead of points
   std::optional<Folding> point_folding_; ///< places of points are their numbers
   std::vector<std::map<BasisSlot, Slot>> output_places_;

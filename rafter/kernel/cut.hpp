@@ -48,8 +48,8 @@ struct Balance {
   double bytes_per_second = 15e9;
 };
 
-/// Share of the peak that contractions of few entries reach (measured 0.2 to 0.4, with even-odd splitting): what keeps
-/// predictions from preferring them to data that are read at the full bandwidth.
+/// Share of the peak that contractions of few entries reach, a round figure within what `rafter bench bp` shows (shares
+/// of 0.2 to 0.4): what keeps predictions from preferring them to data that are read at the full bandwidth.
 inline constexpr double contraction_share = 0.3;
 
 /// How a point function is written and cut.

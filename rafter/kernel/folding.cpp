@@ -10,6 +10,7 @@
 #include <rafter/element/basis.hpp>
 #include <rafter/element/quadrature.hpp>
 #include <rafter/element/reflections.hpp>
+#include <rafter/kernel/reference_matrices.hpp>
 
 namespace rafter::kernel {
 
@@ -203,24 +204,18 @@ std::optional<int> modal_degree(const ProgramInput& input) {
 }
 
 ReferenceMatrix modal_table(const ModalBasis& modes, const element::Element& element, std::span<const int> slots) {
-  const int dim = element::dimension(modes.shape);
   const auto rule = element::make_quadrature(modes.shape, modes.degree + element.degree());
   const auto orthonormal = element::tabulate_orthonormal(modes.shape, modes.degree, rule.points);
   const auto table = element.tabulate(rule.points);
   const auto frame = element::reflection_frame(modes.shape);
-  const auto slot_value = [&](int slot, int q, int i) {
-    if (slot < 0) return table(0, q, i);
-    double sum = 0;
-    for (int a = 0; a < dim; ++a) sum += frame[static_cast<std::size_t>(slot * dim + a)] * table(a + 1, q, i);
-    return sum;
-  };
   const auto n = static_cast<std::size_t>(modes.size()), dofs = static_cast<std::size_t>(table.num_dofs);
   ReferenceMatrix matrix{"M", static_cast<int>(slots.size() * n), table.num_dofs, {}, Symmetry::none, true, {}};
   for (const int slot : slots) {
     std::vector<double> moments(n * dofs, 0.0); // of the orthonormal functions
     for (int q = 0; q < rule.num_points(); ++q)
       for (std::size_t i = 0; i < dofs; ++i) {
-        const double value = rule.weights[static_cast<std::size_t>(q)] * slot_value(slot, q, static_cast<int>(i));
+        const double value =
+            rule.weights[static_cast<std::size_t>(q)] * slot_value(table, frame, slot, q, static_cast<int>(i));
         for (std::size_t j = 0; j < n; ++j) moments[j * dofs + i] += orthonormal(0, q, static_cast<int>(j)) * value;
       }
     for (std::size_t m = 0; m < n; ++m)

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/element/dense.hpp>
 #include <rafter/element/reflections.hpp>
 #include <rafter/kernel/sum_of_products.hpp>
 
@@ -205,11 +206,7 @@ std::map<Atom, NodeId> trial_coefficients(ScalarGraph& graph, NodeId node) {
 } // namespace
 
 std::vector<double> differentiation_frame(element::Shape shape, bool is_facet) {
-  if (!is_facet) return element::reflection_frame(shape);
-  const auto dim = static_cast<std::size_t>(element::dimension(shape));
-  std::vector<double> frame(dim * dim, 0.0);
-  for (std::size_t a = 0; a < dim; ++a) frame[a * dim + a] = 1;
-  return frame;
+  return is_facet ? element::identity(element::dimension(shape)) : element::reflection_frame(shape);
 }
 
 std::vector<NodeId> PointFunction::roots() const {

@@ -34,6 +34,14 @@ ReferenceMatrix differentiation_matrix(std::span<const double> points) {
   return matrix;
 }
 
+double slot_value(const element::Table& table, std::span<const double> frame, int slot, int point, int dof) {
+  if (slot < 0) return table(0, point, dof);
+  double sum = 0;
+  for (int a = 0; a < table.dim; ++a)
+    sum += frame[static_cast<std::size_t>(slot * table.dim + a)] * table(a + 1, point, dof);
+  return sum;
+}
+
 ReferenceMatrix weighted_transpose(const ReferenceMatrix& matrix, std::span<const double> weights) {
   ReferenceMatrix result{matrix.name + "T", matrix.cols,   matrix.rows, std::vector<double>(matrix.values.size()),
                          Symmetry::none,    matrix.is_data};

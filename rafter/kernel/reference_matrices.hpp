@@ -10,6 +10,10 @@ namespace rafter::kernel {
 /// 2004, doi:10.1137/S0036144502417715); the diagonal by the zero row sum.
 ReferenceMatrix differentiation_matrix(std::span<const double> points);
 
+/// Entry of a table: the value of a dof's function at a point (slot -1), or its derivative along direction `slot` of a
+/// frame, shape (direction, axis).
+double slot_value(const element::Table& table, std::span<const double> frame, int slot, int point, int dof);
+
 /// M^T diag(w): shape (cols, rows) of the matrix, one weight per row of it.
 ReferenceMatrix weighted_transpose(const ReferenceMatrix& matrix, std::span<const double> weights);
 

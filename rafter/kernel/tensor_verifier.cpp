@@ -150,9 +150,7 @@ private:
             "rows and columns of " + matrix.name + " are not part of one block each");
     for (const auto& block : matrix.blocks)
       for (const int r : block.rows)
-        for (const int k : block.cols) {
-          is_covered[static_cast<std::size_t>(r * matrix.cols + k)] = 1;
-        }
+        for (const int k : block.cols) is_covered[static_cast<std::size_t>(r * matrix.cols + k)] = 1;
     for (std::size_t i = 0; i < matrix.values.size(); ++i)
       require(is_covered[i] != 0 || matrix.values[i] == 0, "an entry of " + matrix.name + " lies outside its blocks");
   }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <ctime>
 #include <filesystem>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 #include <rafter/base/hash.hpp>
 #include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/base/timing.hpp>
 #include <rafter/device/array.hpp>
 #include <rafter/device/compile_all.hpp>
 #include <rafter/device/host/compiler.hpp>
@@ -28,19 +28,6 @@ using device::Vector;
 
 /// The compiler must leave the loops as they are written: scalar stays scalar.
 const device::CompileOptions as_written{.flags = {"-fno-tree-vectorize", "-fno-tree-slp-vectorize"}};
-
-/// Time that all threads of this process spent on processors.
-double cpu_seconds_now() {
-  timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -88,7 +75,7 @@ public:
   }
 
   int cores() const { return cores_; }
-  double steadiness() const { return median(steadiness_); }
+  double steadiness() const { return base::median(steadiness_); }
   double cpu_share() const { return std::min(1.0, cpu_seconds_ / core_seconds_); }
   std::size_t block_bytes() const { return block_bytes_; }
 
@@ -163,18 +150,18 @@ private:
     double best = 0, spent = 0;
     std::vector<double> rates; // of runs that are long enough
     for (repeats = 1; spent < seconds || rates.size() < 2;) {
-      const double cpu_start = cpu_seconds_now();
+      const double cpu_start = base::cpu_seconds();
       const double last = run(kernel, arguments, num_tasks);
       spent += last;
       best = std::max(best, repeats * work / last);
       if (last >= shortest) {
         rates.push_back(repeats * work / last);
-        cpu_seconds_ += std::min(cpu_seconds_now() - cpu_start, num_tasks * last); // idle threads may spin
+        cpu_seconds_ += std::min(base::cpu_seconds() - cpu_start, num_tasks * last); // idle threads may spin
         core_seconds_ += num_tasks * last;
       } else
         repeats = std::ceil(repeats * std::clamp(1.2 * shortest / std::max(last, 1e-9), 2.0, 1000.0));
     }
-    steadiness_.push_back(median(rates) / best);
+    steadiness_.push_back(base::median(rates) / best);
     return best;
   }
 
@@ -252,10 +239,9 @@ Machine load_or_probe(const ProbeOptions& options) {
   const bool is_quiet = machine.is_quiet(options.least_quiet);
   if (!is_quiet)
     base::warn_once(fmt::format("this machine was busy while its ceilings were measured (typical runs reached {:.0f} % "
-                                "of the best ones, threads "
-                                "ran {:.0f} % of the time): they may be too low, and shares of them too high; they are "
-                                "measured again after {:.0f} "
-                                "minutes, or by `rafter machine --fresh`",
+                                "of the best ones, threads ran {:.0f} % of the time): they may be too low, and shares "
+                                "of them too high; they are measured again after {:.0f} minutes, or by `rafter machine "
+                                "--fresh`",
                                 100 * machine.steadiness, 100 * machine.cpu_share, options.busy_record_seconds / 60));
   if (!is_quiet && is_kept_quiet) return machine;
   try {

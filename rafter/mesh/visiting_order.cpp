@@ -7,6 +7,7 @@
 #include <limits>
 #include <tuple>
 
+#include <rafter/base/timing.hpp>
 #include <rafter/mesh/geometry_nodes.hpp>
 #include <rafter/mesh/hilbert.hpp>
 
@@ -49,12 +50,6 @@ struct CellBoxes {
   }
 };
 
-double median(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 /// Maps points to places on the curve.
 class Curve {
 public:
@@ -62,7 +57,7 @@ public:
     bits_ = std::min(bits_, 31);
     double longest = 1;
     for (int d = 0; d < dim; ++d) {
-      const double length = boxes.upper[d] - boxes.lower[d], cell = median(boxes.extents[d]);
+      const double length = boxes.upper[d] - boxes.lower[d], cell = base::median(boxes.extents[d]);
       // A whole number of typical cells across, so that lattice planes fall between the cells of a structured mesh.
       const double across = length > 0 && cell > 0 ? std::clamp(std::round(length / cell), 1.0, 1e9) : 1.0;
       scale_[d] = length > 0 ? across / length : 0;

@@ -124,6 +124,7 @@ public:
                                {.flops_per_second = machine.peak_flops(threads),
                                 .bytes_per_second = machine.rate(machine.memory().triad, threads)},
                                &curved);
+    has_modes_ = kernel::modal_degree(program_input(choices_.front().functions.main, schedule::Plan())).has_value();
     function_text_ = kernel::to_string(function);
   }
 
@@ -181,11 +182,7 @@ private:
     using kernel::Contraction;
     if (is_facet()) return Contraction::dense;
     if (element::is_tensor(request_.shape)) return asked == Contraction::modal ? Contraction::collocated : asked;
-    return asked != Contraction::dense && has_modes() ? Contraction::modal : Contraction::dense;
-  }
-  bool has_modes() const {
-    return !choices_.empty() &&
-           kernel::modal_degree(program_input(choices_.front().functions.main, schedule::Plan())).has_value();
+    return asked != Contraction::dense && has_modes_ ? Contraction::modal : Contraction::dense;
   }
 
   tune::Decision decide() {
@@ -208,7 +205,7 @@ private:
     tune::KernelProblem result;
     result.text = text();
     result.is_tensor = element::is_tensor(request_.shape);
-    result.has_modes = !result.is_tensor && has_modes();
+    result.has_modes = has_modes_;
     result.num_points = request_.rule.num_points();
     result.points_per_axis = static_cast<int>(request_.rule.points_1d.size());
     for (const auto* uses : {&request_.inputs, &request_.outputs})
@@ -326,6 +323,7 @@ private:
   const KernelOptions& options_;
   std::vector<kernel::Choice> choices_;
   std::string function_text_;
+  bool has_modes_ = false; ///< modal contraction applies
   std::map<std::pair<kernel::Contraction, kernel::Recipe>, kernel::TensorProgram> programs_;
   std::map<std::string, Lowered> lowered_;
 };

@@ -3,32 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <iterator>
 #include <limits>
 #include <random>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/timing.hpp>
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/tune/store.hpp>
 
 namespace rafter::op {
 
 namespace {
-
-/// Seconds that the threads of this process have computed: what others do on the machine counts little.
-double cpu_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 /// Kernels of one block under several plans, on the same vectors.
 class Contest {
@@ -114,9 +101,9 @@ private:
     }
   }
   double sample(const FormKernels& kernels, int repeats) {
-    const double start = cpu_seconds();
+    const double start = base::cpu_seconds();
     for (int i = 0; i < repeats; ++i) run(kernels);
-    return (cpu_seconds() - start) / repeats / options_.device->num_threads();
+    return (base::cpu_seconds() - start) / repeats / options_.device->num_threads();
   }
 
   /// Times as multiples of their round's geometric mean, whose median gives the scale back.
@@ -137,7 +124,8 @@ private:
     for (const auto& times : samples) {
       std::vector<double> relative;
       for (std::size_t r = 0; r < times.size(); ++r) relative.push_back(times[r] / means[r]);
-      result.push_back(relative.empty() ? std::numeric_limits<double>::infinity() : median(relative) * median(means));
+      result.push_back(relative.empty() ? std::numeric_limits<double>::infinity()
+                                        : base::median(relative) * base::median(means));
     }
     return result;
   }

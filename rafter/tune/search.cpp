@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <rafter/base/error.hpp>
+#include <rafter/element/dense.hpp>
 #include <rafter/tune/candidates.hpp>
 
 namespace rafter::tune {
@@ -20,26 +22,6 @@ constexpr double confidence = 1.5;         ///< deviations below the expected ti
 constexpr std::size_t num_first = 2;       ///< plans of the first stage; each of the others is a stage of its own
 constexpr int few_rounds = 3, many_rounds = 7;
 constexpr std::size_t group_size = 8; ///< plans in memory at once, exhaustive search
-
-/// Solves the symmetric positive definite system a x = b (Cholesky), a row-major.
-std::vector<double> solved(std::vector<double> a, std::vector<double> b) {
-  const std::size_t n = b.size();
-  for (std::size_t j = 0; j < n; ++j)
-    for (std::size_t i = j; i < n; ++i) {
-      double sum = a[i * n + j];
-      for (std::size_t k = 0; k < j; ++k) sum -= a[i * n + k] * a[j * n + k];
-      a[i * n + j] = i == j ? std::sqrt(sum) : sum / a[j * n + j];
-    }
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < i; ++k) b[i] -= a[i * n + k] * b[k];
-    b[i] /= a[i * n + i];
-  }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t k = i + 1; k < n; ++k) b[i] -= a[k * n + i] * b[k];
-    b[i] /= a[i * n + i];
-  }
-  return b;
-}
 
 /// Covariance of the errors of two predictions.
 double covariance(const Candidate& a, const Candidate& b) {
@@ -141,9 +123,11 @@ private:
       matrix[r * n + r] += noise * noise;
       right[r] = covariance(candidate, candidates_[known[r]]);
     }
-    const auto solution = solved(std::move(matrix), std::move(right));
+    const auto inverse = element::inverse(std::move(matrix), static_cast<int>(n));
     std::vector<std::pair<std::size_t, double>> result;
-    for (std::size_t r = 0; r < n; ++r) result.emplace_back(known[r], solution[r]);
+    for (std::size_t r = 0; r < n; ++r)
+      result.emplace_back(known[r], std::inner_product(right.begin(), right.end(),
+                                                       inverse.begin() + static_cast<std::ptrdiff_t>(r * n), 0.0));
     return result;
   }
 
