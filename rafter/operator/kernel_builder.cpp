@@ -236,15 +236,19 @@ private:
     };
     result += fmt::format("rule {} {} {}\n", request_.rule.num_points(), bytes(request_.rule.points),
                           bytes(request_.rule.weights));
-    const auto add = [&](const char* what, const element::Element& element, int components, int space) {
-      result += fmt::format("{} {} {} {} components {} pattern {}\n", what, element::name(element.family()),
-                            element::name(element.shape()), element.degree(), components, space);
+    const auto add = [&](const char* what, const element::Element& element, int components, const std::string& access) {
+      result += fmt::format("{} {} {} {} components {} {}\n", what, element::name(element.family()),
+                            element::name(element.shape()), element.degree(), components, access);
     };
-    if (request_.map == mesh::MapKind::isoparametric) add("geometry", *request_.geometry, 0, 0);
+    const auto access = [&](int space) {
+      const bool is_shared = request_.spaces[static_cast<std::size_t>(space)]->num_runs > 0;
+      return fmt::format("{} {}", is_shared ? "pattern" : "cell vector", space);
+    };
+    if (request_.map == mesh::MapKind::isoparametric) add("geometry", *request_.geometry, 0, "nodes");
     for (std::size_t i = 0; i < request_.inputs.size(); ++i)
-      add("input", *request_.inputs[i].element, request_.inputs[i].components, request_.input_spaces[i]);
+      add("input", *request_.inputs[i].element, request_.inputs[i].components, access(request_.input_spaces[i]));
     for (std::size_t i = 0; i < request_.outputs.size(); ++i)
-      add("output", *request_.outputs[i].element, request_.outputs[i].components, request_.output_spaces[i]);
+      add("output", *request_.outputs[i].element, request_.outputs[i].components, access(request_.output_spaces[i]));
     return result + fmt::format("lanes {}\n", request_.lanes);
   }
 

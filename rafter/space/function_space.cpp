@@ -54,12 +54,15 @@ std::shared_ptr<const FunctionSpace> FunctionSpace::make(std::shared_ptr<const m
   space->gdim = mesh->gdim;
   space->is_simplex = std::ranges::all_of(mesh->groups, [](const auto& g) { return space::is_simplex(g.shape); });
   space->element_family_ = options.family;
+  space->is_broken_ = options.is_broken;
   space->mesh_ = std::move(mesh);
   space->batches_ = std::move(batches);
 
   std::vector<ElementLayout> layouts;
-  for (const mesh::Block& block : space->batches_->blocks)
-    layouts.push_back(make_layout(element::make_element(options.family, block.shape, options.degree)));
+  for (const mesh::Block& block : space->batches_->blocks) {
+    auto element = element::make_element(options.family, block.shape, options.degree);
+    layouts.push_back(options.is_broken ? make_broken_layout(std::move(element)) : make_layout(std::move(element)));
+  }
   space->positions_ = make_positions(*space->mesh_, *space->batches_);
   Numbering numbering = number_dofs(*space->mesh_, *space->batches_, std::move(layouts), space->num_components());
   space->blocks_ = std::move(numbering.blocks);

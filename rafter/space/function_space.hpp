@@ -60,6 +60,9 @@ struct SpaceOptions {
   int degree = 1;
   int components = 0; ///< 0: scalar
   std::string name = "u";
+  /// Every cell has all its dofs for itself. The local vector is then the cell vector (E-vector) of the batches, shape
+  /// (batch, local dof, component, active lane), and operators on it neither gather nor scatter.
+  bool is_broken = false;
 };
 
 class FunctionSpace : public form::FieldSpace, public std::enable_shared_from_this<FunctionSpace> {
@@ -76,6 +79,7 @@ public:
   const comm::IndexMap& index_map() const { return index_map_; }
   std::int64_t num_dofs() const { return index_map_.num_global(); } ///< scalar unknowns, components included
   std::int64_t num_local() const { return index_map_.num_local(); }
+  bool is_broken() const { return is_broken_; } ///< as SpaceOptions
   const BlockDofs& block(int block) const { return blocks_[static_cast<std::size_t>(block)]; }
   std::shared_ptr<const element::Element> element(element::Shape shape) const;
 
@@ -110,6 +114,7 @@ private:
   FunctionSpace() = default;
   void tabulate_nodes();
   element::Family element_family_ = element::Family::lagrange;
+  bool is_broken_ = false;
   std::shared_ptr<const mesh::Mesh> mesh_;
   std::shared_ptr<const mesh::CellBatches> batches_;
   comm::IndexMap index_map_;

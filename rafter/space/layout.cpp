@@ -2,6 +2,7 @@
 #include <rafter/space/layout.hpp>
 
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include <rafter/element/orientation.hpp>
@@ -41,6 +42,14 @@ ElementLayout make_layout(std::shared_ptr<const element::Element> element) {
   layout.num_runs = static_cast<int>(layout.run_dims.size());
   const auto interior = element->entity_dofs(tdim, 0);
   layout.interior_dofs.assign(interior.begin(), interior.end());
+  layout.element = std::move(element);
+  return layout;
+}
+
+ElementLayout make_broken_layout(std::shared_ptr<const element::Element> element) {
+  ElementLayout layout;
+  layout.interior_dofs.resize(static_cast<std::size_t>(element->num_dofs()));
+  std::iota(layout.interior_dofs.begin(), layout.interior_dofs.end(), 0);
   layout.element = std::move(element);
   return layout;
 }

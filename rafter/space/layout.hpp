@@ -11,4 +11,7 @@ namespace rafter::space {
 /// code 0 means identity.
 ElementLayout make_layout(std::shared_ptr<const element::Element> element);
 
+/// Gather pattern of an element whose dofs no neighbour shares: all of them are interior, in local order.
+ElementLayout make_broken_layout(std::shared_ptr<const element::Element> element);
+
 } // namespace rafter::space
