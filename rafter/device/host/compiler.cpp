@@ -79,11 +79,17 @@ std::vector<std::string> available_compilers() {
   return found;
 }
 
-std::vector<std::string> compiler_flags(const CompileOptions& options) {
-  std::vector<std::string> flags{"-x", "c", "-std=gnu11", "-O3", "-march=native"};
+std::vector<std::string> own_processor_flags() {
 #if defined(__x86_64__)
-  flags.push_back("-mprefer-vector-width=512");
+  return {"-march=native", "-mprefer-vector-width=512"};
+#else
+  return {"-march=native"};
 #endif
+}
+
+std::vector<std::string> compiler_flags(const CompileOptions& options, const std::vector<std::string>& processor) {
+  std::vector<std::string> flags{"-x", "c", "-std=gnu11", "-O3"};
+  flags.insert(flags.end(), processor.begin(), processor.end());
   flags.insert(flags.end(), {"-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC", "-w"});
   flags.insert(flags.end(), options.flags.begin(), options.flags.end());
   return flags;

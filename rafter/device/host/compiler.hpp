@@ -19,8 +19,12 @@ Compiler find_compiler(const std::string& name = "");
 /// "default", and the names of the other known compilers that PATH has.
 std::vector<std::string> available_compilers();
 
-/// Flags of every kernel; they and the options' flags are part of a program's name in the cache.
-std::vector<std::string> compiler_flags(const CompileOptions& options);
+/// Flags that make kernels for the processor that this program runs on.
+std::vector<std::string> own_processor_flags();
+
+/// Flags of every kernel for a processor; they and the options' flags are part of a program's name in the cache.
+std::vector<std::string> compiler_flags(const CompileOptions& options,
+                                        const std::vector<std::string>& processor = own_processor_flags());
 
 /// Compiles a C file to a shared library. On failure moves the source to kept_source and throws EnvironmentError that
 /// shows the command, the first lines of the compiler's output and where the source is.

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One text for every processor: kernels compiled for AArch64 (run by an emulator) and for several instruction sets of
+// x86 give what the simplest program means. All pairs of map and contraction on every shape; degrees, recipes and kinds
+// of matrices take turns.
+#include <gtest/gtest.h>
+
+#include <rafter/device/host/cpu.hpp>
+
+#include <tests/support/interpreter_device.hpp>
+#include <tests/support/operator_problems.hpp>
+#include <tests/support/target_device.hpp>
+
+namespace rafter::test {
+namespace {
+
+std::vector<Target> targets() {
+  const std::string cross = "aarch64-linux-gnu-gcc", packages = "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user";
+  const auto emulator = [](const std::string& cpu) {
+    return std::vector<std::string>{"qemu-aarch64", "-cpu", cpu, "-L", "/usr/aarch64-linux-gnu"};
+  };
+  // -O2 where -O3 takes three times as long: batches of 8 are four registers of NEON and SSE2
+  return {{"neon", cross, {"-march=armv8-a", "-O2"}, emulator("cortex-a57"), packages, ""},
+          {"sve", cross, {"-march=armv8-a+sve", "-msve-vector-bits=512"}, emulator("max,sve512=on"), packages, ""},
+          {"sse2", "gcc", {"-march=x86-64", "-O2"}, {}, "gcc", "sse2"},
+          {"avx2", "gcc", {"-march=haswell"}, {}, "gcc", "avx2"},
+          {"avx512", "gcc", {"-march=skylake-avx512", "-mprefer-vector-width=512"}, {}, "gcc", "avx512dq"}};
+}
+
+std::string missing_tools(const Target& target) {
+  for (const auto& program : {target.compiler, target.emulator.empty() ? target.compiler : target.emulator.front()})
+    if (device::find_program(program).empty())
+      return "the target " + target.name + " needs " + program + ": apt-get install " + target.packages;
+  return "";
+}
+
+/// What a target computes.
+struct Case {
+  mesh::Mesh mesh;
+  int degree = 1, components = 0;
+  std::string form, plan;
+};
+
+class Targets : public ::testing::TestWithParam<std::tuple<std::size_t, std::string>> {
+protected:
+  void SetUp() override {
+    target_ = targets()[std::get<0>(GetParam())];
+    if (!target_.instruction_set.empty() && !device::has_instruction_set(device::cpu(), target_.instruction_set))
+      GTEST_SKIP() << "this processor has no " << target_.instruction_set;
+    const std::string missing = missing_tools(target_);
+    if (missing.empty()) return;
+    const char* may_install = std::getenv("RAFTER_INSTALL");
+    if (may_install != nullptr && std::string(may_install) == "0") GTEST_SKIP() << missing;
+    FAIL() << missing << " (skipped with RAFTER_INSTALL=0)";
+  }
+
+  const std::string& shape() const { return std::get<1>(GetParam()); }
+  bool is_tensor() const { return element::is_tensor(element::shape_from_name(shape())); }
+
+  /// Straight cells, those of bent boxes (multilinear where the shape allows it) and curved ones.
+  mesh::Mesh mesh(int kind) const {
+    const int n = box_dimension(shape()) == 1 ? 10 : 0; // a whole batch and a part of one
+    return kind == 0 ? scrambled(box(shape(), n), 2) : curved_box(shape(), kind, n);
+  }
+  std::vector<Case> cases() const {
+    const std::vector<std::string> contractions =
+        is_tensor() ? std::vector<std::string>{"collocated", "per-derivative", "dense"}
+                    : std::vector<std::string>{"modal", "dense"};
+    const char* recipes[] = {"recompute", "store-merged", "recompute-merged", "store"};
+    const char* symmetries[] = {"4", "2", "0"};
+    std::vector<Case> result;
+    for (int kind = 0; kind < 3; ++kind)
+      for (std::size_t c = 0; c < contractions.size(); ++c) {
+        const std::size_t turn = result.size();
+        const bool has_facets = kind == 1 && c == 0;
+        const std::string terms = has_facets ? "kappa*u*v*dx + u*v*ds(1)" : "exp(x[0])*kappa*u*v*dx";
+        result.push_back({.mesh = mesh(kind),
+                          .degree = 1 + static_cast<int>((turn + turn / 4) % 4),
+                          .form = "(1 + x[0])*inner(grad(u), grad(v))*dx + " + terms,
+                          .plan = "contraction=" + contractions[c] + " recipe=" + recipes[(turn + 2) % 4] +
+                                  " even_odd=" + symmetries[(turn + turn / 3) % 3] +
+                                  (kind == 1 ? " rows=8 unroll=0" : "")});
+      }
+    const int dim = box_dimension(shape());
+    result.push_back({.mesh = mesh(1), .degree = 2, .components = dim, .form = elasticity_form(dim)});
+    return result;
+  }
+  /// All cases on the first target, a third of them on each of the others.
+  std::vector<Case> own_cases() const {
+    const auto all = cases();
+    const std::size_t target = std::get<0>(GetParam());
+    if (target == 0) return all;
+    std::vector<Case> result;
+    for (std::size_t turn = (target - 1) % 3; turn < all.size(); turn += 3) result.push_back(all[turn]);
+    return result;
+  }
+  static std::vector<double> result_of(const Case& wanted, op::OperatorOptions options) {
+    Problem problem(wanted.mesh, wanted.degree, wanted.components);
+    problem.with("kappa", 0.7);
+    options.quadrature.points = wanted.degree + 1;
+    const op::Operator A(problem.form(wanted.form), options);
+    return values_of(applied(A, random_vector(A, 3)));
+  }
+
+  Target target_;
+};
+
+TEST_P(Targets, KernelsGiveWhatTheSimplestProgramMeans) {
+  const auto device = std::make_shared<TargetDevice>(target_);
+  for (const auto& wanted : own_cases()) {
+    const auto expected = result_of(wanted, {.shared_device = std::make_shared<InterpreterDevice>(),
+                                             .plan = "mapping=plain contraction=dense recipe=recompute"});
+    const auto found = result_of(wanted, {.shared_device = device, .plan = wanted.plan});
+    EXPECT_LE(distance(found, expected), 1e-13 * (wanted.degree + 1) * (wanted.degree + 1) * largest(expected))
+        << wanted.mesh.source << " degree " << wanted.degree << " " << wanted.plan;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(one_text, Targets,
+                         ::testing::Combine(::testing::Range(std::size_t{0}, targets().size()),
+                                            ::testing::Values("interval", "triangle", "quadrilateral", "tetrahedron",
+                                                              "hexahedron", "prism", "pyramid")),
+                         [](const auto& parameter) {
+                           return targets()[std::get<0>(parameter.param)].name + "_" + std::get<1>(parameter.param);
+                         });
+
+} // namespace
+} // namespace rafter::test
