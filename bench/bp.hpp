@@ -3,17 +3,17 @@
 #include <span>
 #include <string>
 
+/// CEED's bake-off problems and kernels (https://ceed.exascaleproject.org/bps) and linear elasticity over degree and
+/// size, on a cube of hexahedra or tetrahedra. Not covered: right-hand sides, boundary conditions, preconditioners.
 namespace rafter::bench {
 
-/// What `run_bp` accepts, for help texts.
-inline constexpr const char* bp_options = "--cases LIST (of bp1 to bp6, elasticity) --degrees LIST --mdofs N --threads "
-                                          "N --geometry cartesian|deformed|tetrahedra "
-                                          "--plan TEXT --json FILE";
-
-/// Suite `bp`: CEED's bake-off problems and linear elasticity on a cube of hexahedra, global vector to global vector
-/// (https://ceed.exascaleproject.org/bps). Options: --cases bp1,bp3,.. --degrees 2,4 --mdofs 3 --threads 1
-/// --geometry cartesian|deformed|tetrahedra --plan "..." --json file. Prints a table beside the best peer's figures
-/// scaled to this machine; returns an exit code. Not covered: right-hand sides, boundary conditions, preconditioners.
+/// Suite `bp`: global vector to global vector, beside the best figures of other libraries, scaled to this machine.
 int run_bp(std::span<const std::string> arguments);
+std::string bp_options();
+
+/// Suite `bk`: the same kernels from cell vector to cell vector. Rates count cells p^3 components, not the entries of
+/// cell vectors.
+int run_bk(std::span<const std::string> arguments);
+std::string bk_options();
 
 } // namespace rafter::bench

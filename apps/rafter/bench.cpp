@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <array>
-#include <string_view>
-
-#include <bench/bp.hpp>
+#include <bench/suites.hpp>
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
@@ -14,17 +11,9 @@
 namespace rafter::app {
 namespace {
 
-/// A suite of benchmarks: one line here and one function, in a file of its own.
-struct Suite {
-  std::string_view name, description;
-  int (*run)(std::span<const std::string> arguments);
-};
-
-constexpr std::array suites{Suite{"bp", "CEED bake-off problems and elasticity on hexahedra", bench::run_bp}};
-
 std::vector<std::string> suite_names() {
   std::vector<std::string> names;
-  for (const auto& suite : suites) names.emplace_back(suite.name);
+  for (const auto& suite : bench::suites()) names.emplace_back(suite.name);
   return names;
 }
 
@@ -32,12 +21,12 @@ std::vector<std::string> suite_names() {
 
 int run_bench(const BenchOptions& options) {
   if (options.suite.empty()) {
-    for (const auto& suite : suites) fmt::print("{}  {}\n", suite.name, suite.description);
+    for (const auto& suite : bench::suites()) fmt::print("{:<20}{}\n", suite.name, suite.description);
     return exit_done;
   }
   restore_default_signals(); // suites take minutes and leave nothing to finish
   const auto names = suite_names();
-  for (const auto& suite : suites)
+  for (const auto& suite : bench::suites())
     if (suite.name == options.suite) return suite.run(options.arguments);
   throw base::InputError(fmt::format("bench: unknown suite '{}'{}; available: {}", options.suite,
                                      base::suggestion(options.suite, names), base::join(names, ", ")));

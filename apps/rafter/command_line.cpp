@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include <CLI/CLI.hpp>
-#include <bench/bp.hpp>
+#include <bench/suites.hpp>
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
@@ -104,7 +104,12 @@ private:
   }
   void add_bench() {
     auto* command = app_.add_subcommand("bench", "run a benchmark suite");
-    command->footer("Options of suite bp: " + std::string(bench::bp_options));
+    command->footer([] {
+      std::string text;
+      for (const auto& suite : bench::suites())
+        text += fmt::format("{}: {}\n{}\n", suite.name, suite.description, suite.options());
+      return text;
+    });
     command->add_option("suite", bench_.suite, "name of the suite; none: list them");
     command->prefix_command(); // the rest belongs to the suite
     command->callback([this, command] {

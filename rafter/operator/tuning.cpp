@@ -2,14 +2,13 @@
 #include <rafter/operator/tuning.hpp>
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
 #include <iterator>
-#include <limits>
 #include <random>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
-#include <rafter/base/timing.hpp>
+#include <rafter/base/sampling.hpp>
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/tune/store.hpp>
 
@@ -37,17 +36,14 @@ public:
     for (double& value : y_.host_overwrite()) value = 0; // pages are touched before the clock runs
   }
 
-  /// Medians over the rounds; in every round each plan is sampled once, so that drifts of the machine hit all alike.
+  /// Seconds of one run; infinite for a plan whose kernel does not compile.
   std::vector<double> measure(std::span<const schedule::Plan> plans, int rounds) {
-    const auto kernels = compiled(plans);
-    std::vector<std::vector<double>> samples(plans.size());
-    std::vector<int> repeats(plans.size(), 1);
-    for (std::size_t i = 0; i < plans.size(); ++i)
-      if (kernels[i] != nullptr) repeats[i] = warmed_up(*kernels[i]);
-    for (int round = 0; round < rounds; ++round)
-      for (std::size_t i = 0; i < plans.size(); ++i)
-        if (kernels[i] != nullptr) samples[i].push_back(sample(*kernels[i], repeats[i]));
-    return medians(samples);
+    const auto all = compiled(plans);
+    std::vector<std::function<void()>> runs;
+    for (const auto& kernels : all)
+      runs.push_back(kernels == nullptr ? std::function<void()>() : [this, &kernels] { run(*kernels); });
+    return base::steady_medians(base::sample(
+        runs, {.rounds = rounds, .sample_seconds = sample_seconds_, .threads = options_.device->num_threads()}));
   }
 
 private:
@@ -89,46 +85,6 @@ private:
   }
 
   void run(const FormKernels& kernels) { kernels.run(&x_, form_.fields.empty() ? nullptr : &fields_, y_, false); }
-
-  /// Number of runs that make a sample long enough.
-  int warmed_up(const FormKernels& kernels) {
-    run(kernels);
-    int repeats = 1;
-    for (double seconds = 0;;) {
-      seconds = sample(kernels, repeats) * repeats;
-      if (seconds >= sample_seconds_ / 2) return std::max(1, static_cast<int>(repeats * sample_seconds_ / seconds));
-      repeats *= 2;
-    }
-  }
-  double sample(const FormKernels& kernels, int repeats) {
-    const double start = base::cpu_seconds();
-    for (int i = 0; i < repeats; ++i) run(kernels);
-    return (base::cpu_seconds() - start) / repeats / options_.device->num_threads();
-  }
-
-  /// Times as multiples of their round's geometric mean, whose median gives the scale back.
-  static std::vector<double> medians(const std::vector<std::vector<double>>& samples) {
-    std::vector<double> means;
-    const std::size_t rounds = std::ranges::max(samples, {}, &std::vector<double>::size).size();
-    for (std::size_t r = 0; r < rounds; ++r) {
-      double sum = 0;
-      int count = 0;
-      for (const auto& times : samples)
-        if (!times.empty()) {
-          sum += std::log(times[r]);
-          ++count;
-        }
-      means.push_back(std::exp(sum / count));
-    }
-    std::vector<double> result;
-    for (const auto& times : samples) {
-      std::vector<double> relative;
-      for (std::size_t r = 0; r < times.size(); ++r) relative.push_back(times[r] / means[r]);
-      result.push_back(relative.empty() ? std::numeric_limits<double>::infinity()
-                                        : base::median(relative) * base::median(means));
-    }
-    return result;
-  }
 
   const form::LoweredForm& form_;
   const System& system_;

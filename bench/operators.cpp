@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <bench/operators.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include <rafter/base/error.hpp>
+#include <rafter/form/parser.hpp>
+#include <rafter/machine/roofline.hpp>
+
+namespace rafter::bench {
+namespace {
+
+constexpr const char* laplace = "inner(grad(u), grad(v))*dx";
+
+/// Values of all sizes; pages are touched before the clock runs.
+void fill(op::Vector& vector) {
+  double phase = 0;
+  for (double& value : vector.host_overwrite()) value = std::sin(phase += 0.1);
+}
+
+/// Unknowns of a large mesh without its boundary. Six tetrahedra fill what one hexahedron does.
+double dofs_per_cell(const space::FunctionSpace& space) {
+  const bool is_hexahedral = space.mesh().groups.front().shape == element::Shape::hexahedron;
+  return std::pow(space.degree, 3) / (is_hexahedral ? 1 : 6) * space.num_components();
+}
+
+Json figures(const op::Operator& A, const std::vector<double>& samples, double dofs, const machine::Machine& machine,
+             int threads) {
+  const auto timing = base::timing_of(samples);
+  const auto counts = A.kernels().counts();
+  const double bytes = counts.global_bytes_read + counts.global_bytes_written;
+  const auto seen = machine::resident(machine, bytes, threads);
+  const auto bound = machine::bound(counts, seen, threads);
+  const auto& kernel = A.kernels().info().front();
+  return {{"mdofs_per_second", 1e-6 * dofs / timing.median},
+          {"spread", timing.spread()},
+          {"effective_gflops", 1e-9 * counts.effective_flops / timing.median},
+          {"executed_flops_per_dof", counts.flops / dofs},
+          {"effective_flops_per_dof", counts.effective_flops / dofs},
+          {"bytes_per_dof", bytes / dofs},
+          {"gbytes_per_second", 1e-9 * bytes / timing.median},
+          {"bound_seconds", bound.seconds},
+          {"seconds", timing.median},
+          {"share", bound.seconds / timing.median},
+          {"limited_by", bound.limited_by},
+          {"resident", seen.levels.back().name},
+          {"text_bytes", kernel.source.size()},
+          {"plan", schedule::to_string(kernel.plan)}};
+}
+
+} // namespace
+
+const std::vector<Case>& bake_off_cases() {
+  using enum element::QuadratureKind;
+  static const std::vector<Case> cases{{"bp1", "mass, Gauss p+2", "u*v*dx", 0, 2, gauss},
+                                       {"bp2", "mass, 3 components, Gauss p+2", "inner(u, v)*dx", 3, 2, gauss},
+                                       {"bp3", "Laplace, Gauss p+2", laplace, 0, 2, gauss},
+                                       {"bp4", "Laplace, 3 components, Gauss p+2", laplace, 3, 2, gauss},
+                                       {"bp5", "Laplace, Gauss-Lobatto p+1", laplace, 0, 1, gll},
+                                       {"bp6", "Laplace, 3 components, Gauss-Lobatto p+1", laplace, 3, 1, gll},
+                                       {"elasticity", "isotropic elasticity, Gauss p+1",
+                                        "inner(lmbda*div(u)*Identity(3) + 2*mu*sym(grad(u)), sym(grad(v)))*dx", 3, 1,
+                                        gauss}};
+  return cases;
+}
+
+std::vector<std::string> names_of(std::span<const Case> cases) {
+  std::vector<std::string> names;
+  for (const auto& c : cases) names.push_back(c.name);
+  return names;
+}
+
+const Case& find_case(std::span<const Case> cases, const std::string& name) {
+  const auto found = std::ranges::find(cases, name, &Case::name);
+  if (found == cases.end()) throw base::InternalError("no case " + name);
+  return *found;
+}
+
+const std::vector<std::string>& geometry_names() {
+  static const std::vector<std::string> names{"cartesian", "deformed", "tetrahedra"};
+  return names;
+}
+
+std::shared_ptr<const mesh::Mesh> make_cube(int n, const std::string& geometry) {
+  auto mesh = mesh::make_box(
+      {.cells = {n, n, n}, .size = {1, 1, 1}, .shape = geometry == "tetrahedra" ? "tetrahedron" : "hexahedron"});
+  if (geometry == "deformed")
+    for (std::size_t i = 0; i < mesh.points.size(); i += 3) {
+      const double x = mesh.points[i], y = mesh.points[i + 1], z = mesh.points[i + 2];
+      mesh.points[i] += 0.05 * std::sin(3 * y + z);
+      mesh.points[i + 1] += 0.05 * std::sin(3 * z + x);
+      mesh.points[i + 2] += 0.05 * std::sin(3 * x + y);
+    }
+  return std::make_shared<const mesh::Mesh>(std::move(mesh));
+}
+
+std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, const SpaceChoice& choice) {
+  const int components = std::max(problem.components, 1);
+  // an even number of cells lets batches be clusters of 2 x 2 x 2
+  const double cells = std::cbrt(choice.million_dofs * 1e6 / components) / choice.degree;
+  auto mesh = make_cube(std::max(2, 2 * static_cast<int>(std::round(cells / 2))), choice.geometry);
+  auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh));
+  return space::FunctionSpace::make(
+      std::move(mesh), std::move(batches),
+      {.degree = choice.degree, .components = problem.components, .is_broken = choice.is_broken});
+}
+
+double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Machine& machine,
+                     const std::shared_ptr<device::Device>& device) {
+  const double last_cache =
+      machine.levels.size() < 2 ? 0 : static_cast<double>(machine.levels[machine.levels.size() - 2].bytes);
+  choice.million_dofs = 0; // the smallest cube tells the bytes of a cell
+  const auto space = make_space(problem, choice);
+  const auto A = make_operator(problem, space, device);
+  const auto cells = static_cast<double>(space->mesh().num_cells());
+  const auto counts = A.kernels().counts();
+  const double data = counts.global_bytes_read - 8.0 * static_cast<double>(space->num_dofs());
+  const double entries = choice.is_broken ? static_cast<double>(space->num_dofs()) / cells : dofs_per_cell(*space);
+  return 1e-6 * 2 * last_cache * dofs_per_cell(*space) / (data / cells + 16 * entries);
+}
+
+op::Operator make_operator(const Case& problem, const std::shared_ptr<const space::FunctionSpace>& space,
+                           const std::shared_ptr<device::Device>& device, const std::string& plan) {
+  const std::shared_ptr<const form::FieldSpace> field = space;
+  form::Scope scope(3);
+  scope.add_arguments({&field, 1});
+  scope.add("lmbda", form::constant("lmbda", 1.0));
+  scope.add("mu", form::constant("mu", 0.7));
+  op::OperatorOptions options{.shared_device = device, .plan = plan};
+  if (space->mesh().groups.front().shape == element::Shape::hexahedron) {
+    options.quadrature.points = space->degree + problem.extra_points;
+    options.quadrature.kind = problem.rule;
+  }
+  return op::Operator(form::parse_form(problem.form, scope), options);
+}
+
+double counted_dofs(const space::FunctionSpace& space) {
+  if (!space.is_broken()) return static_cast<double>(space.num_dofs());
+  return static_cast<double>(space.mesh().num_cells()) * dofs_per_cell(space);
+}
+
+std::vector<Json> measure(std::span<const op::Operator* const> operators, const space::FunctionSpace& space,
+                          const machine::Machine& machine, const Settings& settings) {
+  op::Vector x = operators.front()->make_vector(), y = operators.front()->make_vector();
+  fill(x);
+  fill(y);
+  std::vector<std::function<void()>> calls;
+  for (const auto* A : operators) calls.push_back([A, &x, &y] { A->apply(x, y); });
+  auto sampling = settings.sampling;
+  sampling.threads = settings.threads;
+  const auto samples = base::sample(calls, sampling);
+  const double dofs = counted_dofs(space);
+  std::vector<Json> rows;
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    Json row{{"degree", space.degree}, {"dofs", std::llround(dofs)}, {"cells", space.mesh().num_cells()}};
+    row.update(figures(*operators[i], samples[i], dofs, machine, settings.threads));
+    row["relative_seconds"] = base::median_ratio(samples[i], samples[0]);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<Column> measured_columns() {
+  return {{"degree", "p", "{:2}"},
+          {"dofs", "MDoF", "{:7.2f}", 1e-6},
+          {"mdofs_per_second", "MDoF/s", "{:8.1f}"},
+          {"spread", "spread %", "{:8.0f}", 100},
+          {"effective_gflops", "GFLOP/s", "{:8.1f}"},
+          {"executed_flops_per_dof", "flop/DoF", "{:8.0f}"},
+          {"bytes_per_dof", "B/DoF", "{:6.0f}"},
+          {"gbytes_per_second", "GB/s", "{:7.1f}"},
+          {"share", "share %", "{:7.0f}", 100},
+          {"limited_by", "limit", "{:<12}"},
+          {"resident", "in", "{:<6}"}};
+}
+
+} // namespace rafter::bench

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <bench/report.hpp>
+#include <rafter/element/quadrature.hpp>
+#include <rafter/operator/operator.hpp>
+
+/// Operators on cubes, as suites measure them.
+namespace rafter::bench {
+
+/// A bilinear form of u and v on hexahedra, with its rule.
+struct Case {
+  std::string name, description, form;
+  int components = 0;   ///< 0: scalar
+  int extra_points = 1; ///< points per direction: degree + extra
+  element::QuadratureKind rule = element::QuadratureKind::gauss;
+};
+/// CEED's bake-off problems 1 to 6 (https://ceed.exascaleproject.org/bps) and linear elasticity.
+const std::vector<Case>& bake_off_cases();
+std::vector<std::string> names_of(std::span<const Case> cases);
+/// InternalError when there is none of that name.
+const Case& find_case(std::span<const Case> cases, const std::string& name);
+
+/// "cartesian": parallelepipeds; "deformed": straight edges, no cell affine; "tetrahedra": six in each cube.
+const std::vector<std::string>& geometry_names();
+
+/// The unit cube with n cells along each edge.
+std::shared_ptr<const mesh::Mesh> make_cube(int n, const std::string& geometry);
+
+/// The space of a case on a cube that has about so many unknowns.
+struct SpaceChoice {
+  int degree = 1;
+  double million_dofs = 1;
+  std::string geometry = "cartesian";
+  bool is_broken = false; ///< cell vectors
+};
+std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, const SpaceChoice& choice);
+
+/// The case's rule on hexahedra, on other shapes the smallest one that is exact; `plan`: "" for the planner's.
+op::Operator make_operator(const Case& problem, const std::shared_ptr<const space::FunctionSpace>& space,
+                           const std::shared_ptr<device::Device>& device, const std::string& plan = "");
+
+/// Million unknowns whose vectors and data fill the last cache twice; `choice.million_dofs` is not read.
+double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Machine& machine,
+                     const std::shared_ptr<device::Device>& device);
+
+/// Unknowns of a space; of cell vectors those of the mesh without its boundary, cells p^d components, so that rates of
+/// kernels and operators compare.
+double counted_dofs(const space::FunctionSpace& space);
+
+/// Times the operators side by side on the same vectors. Rows with degree, dofs, cells, mdofs_per_second, spread,
+/// effective_gflops, executed_flops_per_dof, bytes_per_dof, gbytes_per_second, bound_seconds, seconds, share,
+/// limited_by, resident (level that holds vectors and data), text_bytes, plan; `relative_seconds`: median over the
+/// rounds of the time over that of the first.
+std::vector<Json> measure(std::span<const op::Operator* const> operators, const space::FunctionSpace& space,
+                          const machine::Machine& machine, const Settings& settings);
+
+/// Columns of what measure() gives but the identity.
+std::vector<Column> measured_columns();
+
+} // namespace rafter::bench

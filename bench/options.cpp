@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <bench/options.hpp>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/element/element.hpp>
+
+namespace rafter::bench {
+namespace {
+
+constexpr int max_threads = 4096;
+
+std::string with_default(const std::string& help, const std::string& value) {
+  return value.empty() ? help : fmt::format("{} (default {})", help, value);
+}
+
+template <class T> T parsed(const std::string& text);
+template <> int parsed<int>(const std::string& text) { return static_cast<int>(base::parse_integer(text)); }
+template <> double parsed<double>(const std::string& text) { return base::parse_double(text); }
+
+template <class T> T parsed_within(const std::string& text, T least, T most) {
+  const double number = base::parse_double(text); // an integer that is too large for its type is out of range
+  if (!(number >= static_cast<double>(least) && number <= static_cast<double>(most)))
+    throw base::InputError(
+        fmt::format("{} is out of range ({:g} to {:g})", text, static_cast<double>(least), static_cast<double>(most)));
+  return parsed<T>(text);
+}
+
+template <class T> Option one(const std::string& key, const std::string& help, T& target, T least, T most) {
+  return {key, "N", with_default(help, fmt::format("{}", target)),
+          [&target, least, most](const std::string& text) { target = parsed_within(text, least, most); }};
+}
+
+template <class T>
+Option list(const std::string& key, const std::string& help, std::vector<T>& target, T least, T most) {
+  return {key, "LIST", with_default(help, fmt::format("{}", fmt::join(target, ","))),
+          [&target, least, most](const std::string& text) {
+            target.clear();
+            for (const auto& part : base::split(text, ',')) target.push_back(parsed_within(part, least, most));
+          }};
+}
+
+void require_accepted(const std::string& name, const std::vector<std::string>& accepted) {
+  if (std::ranges::find(accepted, name) == accepted.end())
+    throw base::InputError(fmt::format("'{}' is unknown{}; accepted: {}", name, base::suggestion(name, accepted),
+                                       base::join(accepted, ", ")));
+}
+
+const Option& find(const std::string& suite, std::span<const Option> options, const std::string& key) {
+  std::vector<std::string> keys;
+  for (const auto& option : options) {
+    if (option.key == key) return option;
+    keys.push_back(option.key);
+  }
+  throw base::InputError(fmt::format("bench {}: unknown option '{}'{}; options: {}", suite, key,
+                                     base::suggestion(key, keys), base::join(keys, " ")));
+}
+
+} // namespace
+
+Option integer_option(const std::string& key, const std::string& help, int& target, int least, int most) {
+  return one(key, help, target, least, most);
+}
+Option number_option(const std::string& key, const std::string& help, double& target, double least, double most) {
+  return one(key, help, target, least, most);
+}
+Option integers_option(const std::string& key, const std::string& help, std::vector<int>& target, int least, int most) {
+  return list(key, help, target, least, most);
+}
+Option numbers_option(const std::string& key, const std::string& help, std::vector<double>& target, double least,
+                      double most) {
+  return list(key, help, target, least, most);
+}
+
+Option names_option(const std::string& key, const std::string& help, std::vector<std::string>& target,
+                    const std::vector<std::string>& accepted) {
+  return {key, "LIST",
+          with_default(fmt::format("{}: of {}", help, base::join(accepted, ", ")), base::join(target, ",")),
+          [&target, accepted](const std::string& text) {
+            target = base::split(text, ',');
+            for (const auto& name : target) require_accepted(name, accepted);
+          }};
+}
+
+Option name_option(const std::string& key, const std::string& help, std::string& target,
+                   const std::vector<std::string>& accepted) {
+  return {key, "NAME", with_default(fmt::format("{}: {}", help, base::join(accepted, " or ")), target),
+          [&target, accepted](const std::string& text) {
+            require_accepted(text, accepted);
+            target = text;
+          }};
+}
+
+Option text_option(const std::string& key, const std::string& value, const std::string& help, std::string& target) {
+  return {key, value, with_default(help, target), [&target](const std::string& text) { target = text; }};
+}
+
+void parse(const std::string& suite, std::span<const std::string> arguments, std::span<const Option> options) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const auto equals = arguments[i].find('=');
+    const std::string key = arguments[i].substr(0, equals);
+    const Option& option = find(suite, options, key);
+    if (equals == std::string::npos && i + 1 == arguments.size())
+      throw base::InputError(fmt::format("bench {}: option {} needs a value ({})", suite, key, option.value));
+    const std::string& value = equals == std::string::npos ? arguments[++i] : arguments[i];
+    try {
+      option.set(equals == std::string::npos ? value : value.substr(equals + 1));
+    } catch (const base::InputError& error) {
+      throw base::InputError(fmt::format("bench {}: {}: {}", suite, key, error.what()));
+    }
+  }
+}
+
+std::string describe(std::span<const Option> options) {
+  std::string text;
+  for (const auto& option : options) text += fmt::format("  {:<20}{}\n", option.key + " " + option.value, option.help);
+  return text;
+}
+
+std::vector<Option> common_options(Settings& settings) {
+  return {
+      integers_option("--degrees", "polynomial degrees", settings.degrees, 1, element::max_lagrange_degree),
+      numbers_option("--mdofs", "sizes in million unknowns; 0: twice the last cache", settings.million_dofs, 0, 1000),
+      integer_option("--threads", "threads", settings.threads, 1, max_threads),
+      integer_option("--rounds", "samples of each figure", settings.sampling.rounds, 1, 1000),
+      number_option("--sample-seconds", "length of a sample", settings.sampling.sample_seconds, 0, 60),
+      name_option("--machine", "ceilings of the machine, measured now or kept by `rafter machine`", settings.machine,
+                  {"fresh", "kept"}),
+      text_option("--json", "FILE", "writes rows, machine and command", settings.json),
+      text_option("--compare", "FILE", "compares with the rows of an earlier --json", settings.compare),
+      text_option("--plot", "FILE.svg", "writes plots", settings.plot)};
+}
+
+} // namespace rafter::bench

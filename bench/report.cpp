@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <bench/report.hpp>
+
+#include <algorithm>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/report/report.hpp>
+#include <sched.h>
+
+namespace rafter::bench {
+namespace {
+
+std::string formatted(const Column& column, const Json& row) {
+  const auto& value = row.at(column.key);
+  if (value.is_string()) return fmt::format(fmt::runtime(column.format), value.get<std::string>());
+  if (value.is_number_integer() && column.scale == 1)
+    return fmt::format(fmt::runtime(column.format), value.get<std::int64_t>());
+  return fmt::format(fmt::runtime(column.format), column.scale * value.get<double>());
+}
+
+/// Cells are as wide as the format makes them: the header and what is missing are fitted to that.
+std::string fitted(const Column& column, const std::string& text) {
+  const auto colon = column.format.find(':');
+  const bool is_left = column.format[colon + 1] == '<';
+  const auto width = static_cast<std::size_t>(std::stoi(column.format.substr(colon + (is_left ? 2 : 1))));
+  return is_left ? fmt::format("{:<{}}", text, width) : fmt::format("{:>{}}", text, width);
+}
+
+std::string identity_text(const Layout& layout, const Json& row) {
+  std::vector<std::string> parts;
+  for (const auto& key : layout.identity) {
+    const auto& value = row.at(key);
+    parts.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return base::join(parts, " ");
+}
+
+/// A report that --json wrote for this suite. Throws InputError.
+Json read_earlier(const Layout& layout, const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw base::InputError(fmt::format("bench {}: --compare: cannot read {}", layout.suite, path));
+  const auto refuse = [&](const std::string& why) {
+    throw base::InputError(fmt::format("bench {}: --compare: {}: {}", layout.suite, path, why));
+  };
+  Json report = Json::parse(file, nullptr, false);
+  if (!report.is_object() || !report.contains("suite") || !report.contains("rows") || !report["rows"].is_array())
+    refuse("is no report that --json of a suite wrote");
+  if (report["suite"] != layout.suite) refuse("is of suite " + report["suite"].dump());
+  for (const auto& row : report["rows"]) {
+    for (const auto& key : layout.identity)
+      if (!row.contains(key)) refuse(fmt::format("a row has no '{}'", key));
+    for (const auto& key : {layout.figure, std::string("spread")})
+      if (!row.contains(key) || !row[key].is_number()) refuse(fmt::format("a row has no number '{}'", key));
+  }
+  return report;
+}
+
+machine::Machine machine_of(const Settings& settings) {
+  if (settings.machine == "fresh") return machine::probe({.cores = settings.threads});
+  return machine::load_or_probe({.cores = settings.threads});
+}
+
+/// One thread is bound to the core that it runs on; several are left to the system.
+void pin(int threads) {
+  if (threads != 1) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(std::max(0, sched_getcpu())), &set);
+  sched_setaffinity(0, sizeof(set), &set);
+}
+
+} // namespace
+
+Report::Report(Layout layout, const Settings& settings, std::span<const std::string> arguments)
+    : layout_(std::move(layout)), settings_(settings), command_("rafter bench " + layout_.suite) {
+  for (const auto& argument : arguments)
+    command_ += argument.find(' ') == std::string::npos ? " " + argument : fmt::format(" \"{}\"", argument);
+  if (!settings.plot.empty() && !settings.plot.ends_with(".svg"))
+    throw base::InputError(
+        fmt::format("bench {}: --plot: plots are SVG, '{}' does not end in .svg", layout_.suite, settings.plot));
+  if (!settings.compare.empty()) earlier_ = read_earlier(layout_, settings.compare);
+  machine_ = machine_of(settings);
+  pin(settings.threads);
+  fmt::print("{}\n{}\n{}: FMA {:.0f} GFLOP/s, memory read {:.1f}, triad {:.1f} GB/s on {} core(s); {}{}\n\n",
+             layout_.title, command_, machine_.model, machine_.peak_flops(settings.threads) / 1e9,
+             machine_.rate(machine_.memory().read, settings.threads) / 1e9,
+             machine_.rate(machine_.memory().triad, settings.threads) / 1e9, settings.threads, machine_.measured_with,
+             machine_.is_quiet() ? "" : "; BUSY: ceilings may be too low");
+  std::string header;
+  for (const auto& column : layout_.columns) header += fitted(column, column.header) + " ";
+  fmt::print("{}\n", header);
+}
+
+void Report::add(Json row) {
+  std::string line;
+  for (const auto& column : layout_.columns)
+    line += (row.contains(column.key) ? formatted(column, row) : fitted(column, "-")) + " ";
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+  rows_.push_back(std::move(row));
+}
+
+void Report::print_plans() const {
+  fmt::print("\nplans\n");
+  for (const auto& row : rows_)
+    if (row.contains("plan")) fmt::print("{}: {}\n", identity_text(layout_, row), row.at("plan").get<std::string>());
+}
+
+bool Report::print_comparison() const {
+  const auto& before = earlier_->at("rows");
+  bool is_slower = false;
+  fmt::print("\nratio to {}\n", settings_.compare);
+  for (const auto& row : rows_) {
+    const auto name = identity_text(layout_, row);
+    const auto old = std::find_if(before.begin(), before.end(),
+                                  [&](const Json& other) { return identity_text(layout_, other) == name; });
+    if (old == before.end()) {
+      fmt::print("{}: not there\n", name);
+      continue;
+    }
+    const auto figure = [&](const Json& r) { return r.at(layout_.figure).get<double>(); };
+    const auto half_spread = [](const Json& r) { return r.at("spread").get<double>() / 2; };
+    const bool falls = figure(row) * (1 + half_spread(row)) < figure(*old) * (1 - half_spread(*old));
+    const bool rises = figure(row) * (1 - half_spread(row)) > figure(*old) * (1 + half_spread(*old));
+    is_slower = is_slower || falls;
+    fmt::print("{}: {:.3f}{}\n", name, figure(row) / figure(*old), falls ? "  SLOWER" : rises ? "  faster" : "");
+  }
+  return is_slower;
+}
+
+int Report::finish(std::span<const report::Plot> plots) const {
+  print_plans();
+  const bool is_slower = earlier_ && print_comparison();
+  if (!settings_.json.empty())
+    report::write_file(settings_.json, Json{{"suite", layout_.suite},
+                                            {"command", command_},
+                                            {"threads", settings_.threads},
+                                            {"figure", layout_.figure},
+                                            {"rows", rows_},
+                                            {"machine", Json::parse(machine::to_json(machine_))}}
+                                               .dump(2) +
+                                           "\n");
+  if (!settings_.plot.empty()) report::write_file(settings_.plot, report::to_svg(plots));
+  return is_slower ? 1 : 0;
+}
+
+std::vector<report::PlotSeries> series(const std::vector<Json>& rows, const std::vector<std::string>& by,
+                                       const std::string& x, const std::string& y) {
+  std::vector<report::PlotSeries> result;
+  for (const auto& row : rows) {
+    if (!row.contains(x) || !row.contains(y)) continue;
+    const auto name = identity_text({.suite = {}, .title = {}, .columns = {}, .identity = by, .figure = {}}, row);
+    auto found = std::ranges::find(result, name, &report::PlotSeries::name);
+    if (found == result.end()) {
+      result.push_back({name, {}, false});
+      found = std::prev(result.end());
+    }
+    found->points.emplace_back(row.at(x).get<double>(), row.at(y).get<double>());
+  }
+  return result;
+}
+
+} // namespace rafter::bench

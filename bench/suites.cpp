@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <bench/suites.hpp>
+
+#include <array>
+
+#include <bench/bp.hpp>
+
+namespace rafter::bench {
+
+std::span<const Suite> suites() {
+  static constexpr std::array table{
+      Suite{"bp", "CEED bake-off problems and elasticity, global vector to global vector", bp_options, run_bp},
+      Suite{"bk", "CEED bake-off kernels and elasticity, cell vector to cell vector", bk_options, run_bk},
+  };
+  return table;
+}
+
+} // namespace rafter::bench

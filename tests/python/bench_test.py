@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Suites of `rafter bench` at tiny size: tables, reports, plots, comparisons and messages. No time is judged.
+
+usage: bench_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
+"""
+import json
+import math
+import os
+import sys
+import unittest
+import xml.etree.ElementTree
+
+import command_test
+
+TINY = ("--degrees", "1,2", "--mdofs", "0.0001", "--rounds", "3", "--sample-seconds", "0", "--machine", "kept")
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class Bench(command_test.CommandTest):
+    def bench(self, suite, *arguments, code=command_test.DONE):
+        result = self.run_rafter("bench", suite, *TINY, *arguments, timeout=600)
+        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        return result.stdout
+
+    def report(self, name="report.json"):
+        with open(self.path(name), encoding="utf-8") as file:
+            return json.load(file)
+
+    def write_report(self, report, name):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            json.dump(report, file)
+
+    def suites(self):
+        result = self.run_rafter("bench")
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+        return [line.split()[0] for line in result.stdout.splitlines()]
+
+    def check_files(self, suite, *arguments, num_rows, num_plots):
+        """A run of the suite: a line per row, the report, marks in every plot, and a comparison with itself."""
+        text = self.bench(suite, *arguments, "--json", "report.json", "--plot", "plot.svg")
+        report = self.report()
+        self.assertEqual(report["suite"], suite)
+        self.assertIn(f"rafter bench {suite} --degrees 1,2", report["command"])
+        self.assertIn(report["command"], text)
+        self.assertIn("levels", report["machine"])
+        self.assertEqual(len(report["rows"]), num_rows)
+        for row in report["rows"]:
+            for key in (report["figure"], "spread", "seconds", "bound_seconds"):
+                self.assertTrue(math.isfinite(row[key]) and row[key] >= 0, (key, row))
+            self.assertGreater(row[report["figure"]], 0)
+            self.assertIn(row["plan"], text)
+        drawing = xml.etree.ElementTree.parse(self.path("plot.svg")).getroot()
+        self.assertEqual(drawing.tag, SVG + "svg")
+        self.assertGreaterEqual(len(drawing.findall(SVG + "circle")), num_plots)
+        return report, text
+
+
+class Suites(Bench):
+    def test_are_listed_and_explain_their_options(self):
+        self.assertEqual(self.suites(), ["bp", "bk"])
+        explained = self.run_rafter("bench", "--help").stdout
+        for suite in self.suites():
+            self.assertIn(f"\n{suite}: ", explained)
+
+    def test_bp(self):
+        report, text = self.check_files("bp", "--cases", "bp1,bp5", "--geometry", "cartesian,deformed", num_rows=8, num_plots=16)
+        self.assertEqual({row["dofs"] for row in report["rows"]}, {5 ** 3})
+        self.assertTrue(all(row["ratio_to_peer"] > 0 for row in report["rows"]))
+        self.assertIn("ratio", text)
+
+    def test_bk(self):
+        report, _ = self.check_files("bk", "--cases", "bp2", "--geometry", "cartesian,tetrahedra", num_rows=4, num_plots=8)
+        self.assertEqual([(row["cells"], row["dofs"]) for row in report["rows"]],
+                         [(64, 3 * 64), (8, 3 * 64), (384, 3 * 64), (48, 3 * 64)])
+
+    def test_sizes_are_a_list(self):
+        self.bench("bk", "--cases", "bp1", "--degrees", "2", "--mdofs", "0.0001,0.0005", "--json", "report.json")
+        self.assertEqual([row["cells"] for row in self.report()["rows"]], [8, 64])
+
+
+class Comparison(Bench):
+    def setUp(self):
+        super().setUp()
+        self.arguments = ("--cases", "bp1", "--degrees", "1")
+        self.bench("bk", *self.arguments, "--json", "report.json")
+
+    def compare_with(self, factor, code):
+        report = self.report()
+        for row in report["rows"]:
+            row["mdofs_per_second"] *= factor
+            row["spread"] = 0.01
+        self.write_report(report, "old.json")
+        text = self.bench("bk", *self.arguments, "--compare", "old.json", code=code)
+        return text[text.index("ratio to old.json"):]
+
+    def test_flags_what_became_slower(self):
+        self.assertIn("SLOWER", self.compare_with(1e6, command_test.NOT_SOLVED))
+
+    def test_flags_what_became_faster(self):
+        text = self.compare_with(1e-6, command_test.DONE)
+        self.assertIn("faster", text)
+        self.assertNotIn("SLOWER", text)
+
+    def test_names_rows_that_the_earlier_run_lacks(self):
+        text = self.bench("bk", "--cases", "bp1", "--degrees", "2", "--compare", "report.json")
+        self.assertIn("bp1 cartesian 2 64: not there", text)
+
+    def test_refuses_what_is_no_report_of_the_suite(self):
+        report = self.report()
+        self.write_report({**report, "suite": "bp"}, "bp.json")
+        self.write_report({**report, "rows": [{"case": "bp1"}]}, "rows.json")
+        with open(self.path("broken.json"), "w", encoding="utf-8") as file:
+            file.write("{")
+        for name, fragment in (("bp.json", '"bp"'), ("rows.json", "geometry"), ("broken.json", "no report"), ("none.json", "cannot read")):
+            result = self.run_rafter("bench", "bk", *TINY, *self.arguments, "--compare", name)
+            self.assertEqual(result.returncode, command_test.WRONG_INPUT, name)
+            self.assertIn(fragment, result.stderr)
+            self.assertIn(name, result.stderr)
+            self.assertEqual(result.stdout, "")
+
+
+class Options(Bench):
+    def test_wrong_ones_are_named_with_what_is_accepted(self):
+        for arguments, fragments in (
+                (("--degree", "2"), ("unknown option '--degree'", "did you mean '--degrees'")),
+                (("--degrees",), ("--degrees needs a value",)),
+                (("--degrees", "2,x"), ("--degrees", "'x'")),
+                (("--degrees", "2.5"), ("--degrees", "2.5")),
+                (("--degrees", "0"), ("--degrees", "out of range", "1 to")),
+                (("--mdofs", "-1"), ("--mdofs", "out of range")),
+                (("--mdofs=nan",), ("--mdofs", "out of range")),
+                (("--threads", "99999999999"), ("--threads", "out of range")),
+                (("--cases", "bp1,bp7"), ("--cases", "'bp7'", "did you mean 'bp1'", "elasticity")),
+                (("--geometry", "deform"), ("--geometry", "did you mean 'deformed'")),
+                (("--machine", "old"), ("--machine", "fresh, kept")),
+                (("--plan", "contraction=dens"), ("contraction", "dense")),
+                (("--plot", "plot.png"), ("--plot", ".svg"))):
+            self.assert_refused(self.run_rafter("bench", "bp", *arguments), *fragments)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    command_test.RAFTER, command_test.SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
