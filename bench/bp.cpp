@@ -2,19 +2,14 @@
 #include <bench/bp.hpp>
 
 #include <array>
-#include <optional>
 
 #include <bench/operators.hpp>
+#include <bench/peers.hpp>
 #include <fmt/format.h>
 #include <rafter/device/device.hpp>
 
 namespace rafter::bench {
 namespace {
-
-/// Best peer's figures; the file stands in bench/data and is compiled in.
-constexpr const char* peer_text =
-#include "cpu_peers.inc"
-    ;
 
 /// What makes a suite of these two.
 struct Kind {
@@ -54,22 +49,13 @@ Choices defaults(const Kind& kind) {
   return choices;
 }
 
-/// The best peer's rate on this machine: scaled by the peaks, as the figures stand for one core.
-std::optional<double> peer_rate(const Json& peers, const Json& row, const machine::Machine& machine, int threads) {
-  const auto& of_geometry = peers.at(row.at("geometry").get<std::string>());
-  const auto name = row.at("case").get<std::string>();
-  const auto degree = row.at("degree").get<std::size_t>();
-  if (!of_geometry.contains(name) || degree > of_geometry.at(name).size()) return std::nullopt;
-  const double scale = machine.peak_flops(1) / peers.at("machine").at("fma_flops_per_second").get<double>();
-  return of_geometry.at(name).at(degree - 1).get<double>() * scale * threads;
-}
-
+/// Figures of the peers are those of one core.
 void add_peer(Json& row, const machine::Machine& machine, int threads) {
-  static const Json peers = Json::parse(peer_text);
-  const auto rate = peer_rate(peers, row, machine, threads);
+  const auto rate = peer_rate(row.at("geometry").get<std::string>(), row.at("case").get<std::string>(),
+                              row.at("degree").get<int>(), machine);
   if (!rate) return;
-  row["peer_mdofs_per_second_scaled"] = *rate;
-  row["ratio_to_peer"] = row["mdofs_per_second"].get<double>() / *rate;
+  row["peer_mdofs_per_second_scaled"] = *rate * threads;
+  row["ratio_to_peer"] = row["mdofs_per_second"].get<double>() / (*rate * threads);
 }
 
 Layout layout_of(const Kind& kind) {
@@ -88,7 +74,7 @@ Layout layout_of(const Kind& kind) {
 /// Rates over degrees, or over sizes where there are several.
 std::vector<report::Plot> plots_of(const Report& report, const Choices& choices, const std::string& title) {
   const bool is_over_size = choices.common.million_dofs.size() > 1;
-  const report::PlotAxis x{is_over_size ? "unknowns" : "degree", is_over_size};
+  const report::PlotAxis x{is_over_size ? "unknowns" : "degree", is_over_size, !is_over_size};
   const auto by = is_over_size ? std::vector<std::string>{"case", "geometry", "degree"}
                                : std::vector<std::string>{"case", "geometry"};
   return {{title, x, {"MDoF/s"}, series(report.rows(), by, is_over_size ? "dofs" : "degree", "mdofs_per_second")},

@@ -13,10 +13,16 @@ namespace {
 
 constexpr const char* laplace = "inner(grad(u), grad(v))*dx";
 
-/// Values of all sizes; pages are touched before the clock runs.
-void fill(op::Vector& vector) {
-  double phase = 0;
-  for (double& value : vector.host_overwrite()) value = std::sin(phase += 0.1);
+/// The law of elasticity as one row per component of the stress, one column per component of the strain, row by row.
+form::Expr isotropic_tensor(double lmbda, double mu) {
+  std::vector<double> values(81, 0.0);
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 3; ++j) {
+      values[9 * (3 * i + i) + 3 * j + j] += lmbda;
+      values[9 * (3 * i + j) + 3 * i + j] += mu;
+      values[9 * (3 * i + j) + 3 * j + i] += mu;
+    }
+  return form::constant("C", {9, 9}, std::move(values));
 }
 
 /// Unknowns of a large mesh without its boundary. Six tetrahedra fill what one hexahedron does.
@@ -127,6 +133,7 @@ op::Operator make_operator(const Case& problem, const std::shared_ptr<const spac
   scope.add_arguments({&field, 1});
   scope.add("lmbda", form::constant("lmbda", 1.0));
   scope.add("mu", form::constant("mu", 0.7));
+  scope.add("C", isotropic_tensor(1.0, 0.7));
   op::OperatorOptions options{.shared_device = device, .plan = plan};
   if (space->mesh().groups.front().shape == element::Shape::hexahedron) {
     options.quadrature.points = space->degree + problem.extra_points;
@@ -138,6 +145,11 @@ op::Operator make_operator(const Case& problem, const std::shared_ptr<const spac
 double counted_dofs(const space::FunctionSpace& space) {
   if (!space.is_broken()) return static_cast<double>(space.num_dofs());
   return static_cast<double>(space.mesh().num_cells()) * dofs_per_cell(space);
+}
+
+void fill(op::Vector& vector) {
+  double phase = 0;
+  for (double& value : vector.host_overwrite()) value = std::sin(phase += 0.1);
 }
 
 std::vector<Json> measure(std::span<const op::Operator* const> operators, const space::FunctionSpace& space,

@@ -12,7 +12,8 @@
 /// Operators on cubes, as suites measure them.
 namespace rafter::bench {
 
-/// A bilinear form of u and v on hexahedra, with its rule.
+/// A bilinear form of u and v on hexahedra, with its rule. Forms may use the Lame constants lmbda and mu, and C, shape
+/// (9, 9): the same law as a general tensor, components row by row.
 struct Case {
   std::string name, description, form;
   int components = 0;   ///< 0: scalar
@@ -51,6 +52,9 @@ double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Mac
 /// Unknowns of a space; of cell vectors those of the mesh without its boundary, cells p^d components, so that rates of
 /// kernels and operators compare.
 double counted_dofs(const space::FunctionSpace& space);
+
+/// Values of all sizes; pages are touched before the clock runs.
+void fill(op::Vector& vector);
 
 /// Times the operators side by side on the same vectors. Rows with degree, dofs, cells, mdofs_per_second, spread,
 /// effective_gflops, executed_flops_per_dof, bytes_per_dof, gbytes_per_second, bound_seconds, seconds, share,

@@ -4,6 +4,7 @@
 #include <array>
 
 #include <bench/bp.hpp>
+#include <bench/elasticity_kernel.hpp>
 
 namespace rafter::bench {
 
@@ -11,6 +12,8 @@ std::span<const Suite> suites() {
   static constexpr std::array table{
       Suite{"bp", "CEED bake-off problems and elasticity, global vector to global vector", bp_options, run_bp},
       Suite{"bk", "CEED bake-off kernels and elasticity, cell vector to cell vector", bk_options, run_bk},
+      Suite{"elasticity-kernel", "linear elasticity from a dense kernel to the planner's, step by step",
+            elasticity_kernel_options, run_elasticity_kernel},
   };
   return table;
 }

@@ -33,7 +33,8 @@ std::string escaped(const std::string& text) {
 /// Maps values of an axis to pixels; knows where its ticks are.
 class Scale {
 public:
-  Scale(bool is_logarithmic, double from, double to) : is_logarithmic_(is_logarithmic), from_(from), to_(to) {}
+  Scale(const PlotAxis& axis, double from, double to)
+      : is_logarithmic_(axis.is_logarithmic), is_integral_(axis.is_integral), from_(from), to_(to) {}
 
   void include(double value) {
     least_ = std::min(least_, value);
@@ -76,13 +77,13 @@ public:
 private:
   /// 1, 2 or 5 times a power of ten: five to ten ticks.
   double tick_step() const {
-    const double rough = (most_ - least_) / 8;
+    const double rough = std::max((most_ - least_) / 8, is_integral_ ? 1.0 : 0.0);
     const double power = std::pow(10, std::floor(std::log10(rough)));
     for (const double factor : {1.0, 2.0, 5.0})
       if (factor * power >= rough) return factor * power;
     return 10 * power;
   }
-  bool is_logarithmic_;
+  bool is_logarithmic_, is_integral_;
   double from_, to_;
   double least_ = std::numeric_limits<double>::infinity(), most_ = -std::numeric_limits<double>::infinity();
 };
@@ -90,8 +91,8 @@ private:
 class Drawing {
 public:
   Drawing(const Plot& plot, double offset)
-      : plot_(plot), x_(plot.x.is_logarithmic, left, width - right),
-        y_(plot.y.is_logarithmic, offset + height - bottom, offset + top), offset_(offset) {
+      : plot_(plot), x_(plot.x, left, width - right), y_(plot.y, offset + height - bottom, offset + top),
+        offset_(offset) {
     for (const auto& series : plot.series)
       for (const auto& [x, y] : points_of(series)) {
         x_.include(x);

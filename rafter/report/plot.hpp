@@ -13,6 +13,7 @@ namespace rafter::report {
 struct PlotAxis {
   std::string label;
   bool is_logarithmic = false; ///< points that are not positive are left out
+  bool is_integral = false;    ///< ticks at integers alone
 };
 
 struct PlotSeries {

@@ -58,7 +58,7 @@ class Bench(command_test.CommandTest):
 
 class Suites(Bench):
     def test_are_listed_and_explain_their_options(self):
-        self.assertEqual(self.suites(), ["bp", "bk"])
+        self.assertLessEqual({"bp", "bk", "elasticity-kernel"}, set(self.suites()))
         explained = self.run_rafter("bench", "--help").stdout
         for suite in self.suites():
             self.assertIn(f"\n{suite}: ", explained)
@@ -73,6 +73,25 @@ class Suites(Bench):
         report, _ = self.check_files("bk", "--cases", "bp2", "--geometry", "cartesian,tetrahedra", num_rows=4, num_plots=8)
         self.assertEqual([(row["cells"], row["dofs"]) for row in report["rows"]],
                          [(64, 3 * 64), (8, 3 * 64), (384, 3 * 64), (48, 3 * 64)])
+
+    def test_elasticity_kernel(self):
+        report, text = self.check_files("elasticity-kernel", num_rows=14, num_plots=3 * 14)
+        self.assertIn("+ Voigt", text)
+        for degree in (1, 2):
+            rows = {row["step"]: row for row in report["rows"] if row["degree"] == degree}
+            for row in rows.values():  # every step computes the same
+                self.assertLess(row["difference"], 1e-14 * (degree + 2) ** 2, row["step"])
+            flops = {step: row["executed_flops_per_dof"] for step, row in rows.items()}
+            self.assertGreater(flops["dense"], flops["sum-factorised"])
+            self.assertGreater(flops["sum-factorised"], flops["symmetric"])
+            self.assertAlmostEqual(flops["symmetric"], flops["lanes"], delta=1)  # numbers of the batch instead of the cell
+            self.assertGreater(flops["layers"], flops["even-odd"])
+            self.assertEqual(rows["dense"]["speed_up"], 1)
+            # the counts of the paper's kernel, which ours does not exceed
+            self.assertEqual(rows["dense"]["paper_flops_per_dof"], {1: 2369, 2: 954}[degree])
+            self.assertLess(flops["even-odd"], rows["dense"]["paper_flops_per_dof"])
+        self.bench("elasticity-kernel", "--degrees", "2", "--steps", "planned,dense-lanes", "--json", "report.json")
+        self.assertEqual([row["step"] for row in self.report()["rows"]], ["planned", "dense-lanes"])
 
     def test_sizes_are_a_list(self):
         self.bench("bk", "--cases", "bp1", "--degrees", "2", "--mdofs", "0.0001,0.0005", "--json", "report.json")

@@ -51,6 +51,13 @@ TEST(Plot, LogarithmicAxesTurnFactorsIntoDistances) {
   EXPECT_NEAR(y[2] - y[1], y[1] - y[0], 0.2);
 }
 
+TEST(Plot, IntegralAxesHaveNoTicksBetweenIntegers) {
+  Plot degrees = lines;
+  EXPECT_EQ(count(to_svg(std::vector{degrees}), ">1.5<"), 1U);
+  degrees.x.is_integral = true;
+  EXPECT_EQ(count(to_svg(std::vector{degrees}), ">1.5<"), 0U);
+}
+
 TEST(Plot, LeavesOutWhatCannotBeDrawn) {
   const double nan = std::nan(""), infinity = INFINITY;
   const auto svg = to_svg(

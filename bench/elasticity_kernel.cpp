@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <bench/elasticity_kernel.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <map>
+
+#include <bench/operators.hpp>
+#include <bench/peers.hpp>
+#include <fmt/format.h>
+#include <rafter/device/device.hpp>
+
+namespace rafter::bench {
+namespace {
+
+/// One row of the ablation: what it is, what the paper calls it, and the plan that does it.
+struct Step {
+  std::string name, paper;
+  bool is_general; ///< the law as a tensor of 81 numbers instead of the isotropic one, whose stress is six values
+  std::string plan;
+};
+const std::vector<Step>& steps() {
+  static const std::vector<Step> table{
+      // three sums at a time: the fastest of the kind, and as fast as the library that the paper starts from
+      {"dense", "baseline", true, "contraction=dense mapping=plain recipe=recompute rows=3 unroll=0"},
+      {"sum-factorised", "+ sum factorisation", true,
+       "contraction=per-derivative mapping=plain recipe=recompute even_odd=0"},
+      {"symmetric", "+ Voigt", false, "contraction=per-derivative mapping=plain recipe=recompute even_odd=0"},
+      {"lanes", "(SIMD)", false, "contraction=per-derivative mapping=simd_cells recipe=recompute even_odd=0"},
+      {"layers", "+ fusion, slice-wise", false,
+       "contraction=collocated mapping=simd_cells recipe=recompute even_odd=0"},
+      {"even-odd", "-", false, "contraction=collocated mapping=simd_cells recipe=recompute even_odd=2"},
+      {"planned", "-", false, ""},
+      // not a step of the paper: the best that dense tables give
+      {"dense-lanes", "-", false, "contraction=dense mapping=simd_cells recipe=recompute"}};
+  return table;
+}
+std::vector<std::string> step_names() {
+  std::vector<std::string> names;
+  for (const auto& step : steps()) names.push_back(step.name);
+  return names;
+}
+
+/// The paper's counts of operations per unknown (its table 5), by degree.
+const std::map<int, int> paper_flops_per_dof{{1, 2369}, {2, 954}, {4, 623}, {8, 622}};
+
+/// The nine components of grad(w), row by row.
+std::string components_of(const std::string& gradient) {
+  std::string text;
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) text += fmt::format("{}{}[{}, {}]", text.empty() ? "[" : ", ", gradient, i, j);
+  return text + "]";
+}
+
+Case case_of(const Step& step) {
+  Case result{"elasticity",
+              "isotropic elasticity, Gauss p+2",
+              "inner(lmbda*div(u)*Identity(3) + 2*mu*sym(grad(u)), sym(grad(v)))*dx",
+              3,
+              2,
+              element::QuadratureKind::gauss};
+  if (step.is_general)
+    result.form = fmt::format("inner(dot(C, {}), {})*dx", components_of("sym(grad(u))"), components_of("grad(v)"));
+  return result;
+}
+
+struct Choices {
+  Settings common;
+  std::vector<std::string> steps, geometries{"cartesian"};
+};
+Choices defaults() {
+  Choices choices;
+  choices.steps = step_names();
+  std::erase(choices.steps, "dense-lanes");
+  choices.common.degrees = {1, 2, 4, 8};
+  choices.common.million_dofs = {1}; // twice the last cache would take the dense kernel hours at degree 8
+  return choices;
+}
+std::vector<Option> options_of(Choices& choices) {
+  std::vector<Option> options{
+      names_option("--steps", "rows; speed-ups are over the first", choices.steps, step_names()),
+      names_option("--geometry", "cells of the cube", choices.geometries, {"cartesian", "deformed"})};
+  for (auto& option : common_options(choices.common)) options.push_back(std::move(option));
+  return options;
+}
+
+Layout layout() {
+  Layout layout{
+      .suite = "elasticity-kernel",
+      .title = "linear elasticity from a dense kernel to the planner's, cell vector to cell vector; unknowns: "
+               "cells p^3 components",
+      .columns = {{"step", "step", "{:<15}"}, {"paper", "in the paper", "{:<21}"}, {"geometry", "cells", "{:<10}"}},
+      .identity = {"step", "geometry", "degree", "dofs"},
+      .figure = "mdofs_per_second"};
+  for (auto& column : measured_columns()) layout.columns.push_back(std::move(column));
+  layout.columns.push_back({"paper_flops_per_dof", "paper flop/DoF", "{:14}"});
+  layout.columns.push_back({"speed_up", "speed-up", "{:9.2f}"});
+  layout.columns.push_back({"marginal_speed_up", "marginal", "{:9.2f}"});
+  layout.columns.push_back({"ratio_to_mfem", "MFEM's PA x", "{:11.1f}"});
+  return layout;
+}
+
+/// Largest difference of the results, relative to the largest value of the first.
+std::vector<double> differences(std::span<const op::Operator* const> operators) {
+  const auto& first = *operators.front();
+  op::Vector x = first.make_vector(), expected = first.make_vector(), y = first.make_vector();
+  fill(x);
+  first.apply(x, expected);
+  double scale = 0;
+  for (const double value : expected.host_read()) scale = std::max(scale, std::fabs(value));
+  std::vector<double> result;
+  for (const auto* A : operators) {
+    A->apply(x, y);
+    double difference = 0;
+    for (std::size_t i = 0; i < y.size(); ++i)
+      difference = std::max(difference, std::fabs(y.host_read()[i] - expected.host_read()[i]));
+    result.push_back(difference / scale);
+  }
+  return result;
+}
+
+void measure_steps(Report& report, const Choices& choices, const SpaceChoice& choice,
+                   const std::shared_ptr<device::Device>& device) {
+  std::vector<Step> chosen;
+  for (const auto& name : choices.steps) chosen.push_back(*std::ranges::find(steps(), name, &Step::name));
+  const auto space = make_space(case_of(chosen.front()), choice);
+  std::deque<op::Operator> built;
+  std::vector<const op::Operator*> operators;
+  for (const auto& step : chosen) {
+    built.push_back(make_operator(case_of(step), space, device, step.plan));
+    operators.push_back(&built.back());
+  }
+  const auto difference = differences(operators);
+  auto rows = measure(operators, *space, report.machine(), choices.common);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Json row{{"step", chosen[i].name}, {"paper", chosen[i].paper}, {"geometry", choice.geometry}};
+    row.update(rows[i]);
+    row["executed_gflops"] = 1e-3 * row["executed_flops_per_dof"].get<double>() * row["mdofs_per_second"].get<double>();
+    row["intensity"] = row["executed_flops_per_dof"].get<double>() / row["bytes_per_dof"].get<double>();
+    row["speed_up"] = 1 / rows[i]["relative_seconds"].get<double>();
+    if (i > 0)
+      row["marginal_speed_up"] =
+          rows[i - 1]["relative_seconds"].get<double>() / rows[i]["relative_seconds"].get<double>();
+    row["difference"] = difference[i];
+    if (const auto found = paper_flops_per_dof.find(choice.degree); found != paper_flops_per_dof.end())
+      row["paper_flops_per_dof"] = found->second;
+    if (const auto rate = peer_rate("mfem_partial_assembly", "elasticity", choice.degree, report.machine()))
+      row["ratio_to_mfem"] = row["mdofs_per_second"].get<double>() / (*rate * choices.common.threads);
+    report.add(std::move(row));
+  }
+}
+
+std::vector<report::Plot> plots_of(const Report& report, int threads) {
+  const std::vector<std::string> by{"step", "geometry"};
+  return {{"figure 5: rate of the kernel",
+           {"degree", false, true},
+           {"MDoF/s", true},
+           series(report.rows(), by, "degree", "mdofs_per_second")},
+          {"speed-up over the first row",
+           {"degree", false, true},
+           {"times", true},
+           series(report.rows(), by, "degree", "speed_up")},
+          report::roofline("figure 6: roofline, operations that are executed and compulsory bytes", report.machine(),
+                           threads, series(report.rows(), by, "intensity", "executed_gflops"))};
+}
+
+} // namespace
+
+int run_elasticity_kernel(std::span<const std::string> arguments) {
+  Choices choices = defaults();
+  parse("elasticity-kernel", arguments, options_of(choices));
+  Report report(layout(), choices.common, arguments);
+  const auto device = device::make_device("host", choices.common.threads);
+  for (const auto& geometry : choices.geometries)
+    for (const int degree : choices.common.degrees)
+      for (const double size : choices.common.million_dofs) {
+        SpaceChoice choice{.degree = degree, .million_dofs = size, .geometry = geometry, .is_broken = true};
+        if (size == 0) choice.million_dofs = beyond_caches(case_of(steps().back()), choice, report.machine(), device);
+        measure_steps(report, choices, choice, device);
+      }
+  return report.finish(plots_of(report, choices.common.threads));
+}
+
+std::string elasticity_kernel_options() {
+  Choices choices = defaults();
+  return describe(options_of(choices));
+}
+
+} // namespace rafter::bench
