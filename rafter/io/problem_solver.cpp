@@ -126,8 +126,8 @@ void read_dirichlet(const Value& list, Problem& problem) {
 }
 
 void read_solver(const TableReader& table, Problem& problem) {
-  table.accept_only(std::vector<std::string>{"method", "preconditioner", "rtol", "atol", "max_iterations", "restart",
-                                             "side", "chebyshev"});
+  table.accept_only(std::vector<std::string>{"method", "preconditioner", "rtol", "atol", "max_iterations", "fused",
+                                             "restart", "side", "chebyshev"});
   auto& options = problem.solver;
   if (const Value* method = table.find("method"))
     require_known(*method, table.path("method"), [](const std::string& name) { solvers::find_method(name); });
@@ -140,6 +140,7 @@ void read_solver(const TableReader& table, Problem& problem) {
   options.control.atol = table.number("atol", 0, infinity).value_or(options.control.atol);
   options.control.max_iterations =
       table.integer("max_iterations", 1, 1'000'000'000).value_or(options.control.max_iterations);
+  options.is_fused = table.boolean("fused").value_or(options.is_fused);
   options.restart = table.integer("restart", 1, 10'000).value_or(options.restart);
   options.side = read_side(table);
   if (const Value* chebyshev = table.find("chebyshev"))

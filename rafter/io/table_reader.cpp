@@ -94,6 +94,13 @@ std::optional<int> TableReader::integer(std::string_view key, int lowest, int hi
   return read_integer(*found, path(key), lowest, highest);
 }
 
+std::optional<bool> TableReader::boolean(std::string_view key) const {
+  const Value* found = find(key);
+  if (!found) return std::nullopt;
+  if (found->kind != Value::Kind::boolean) refuse_value(*found, path(key), "true or false");
+  return found->boolean;
+}
+
 bool is_identifier(std::string_view text) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   if (text.empty() || !is_letter(text[0])) return false;

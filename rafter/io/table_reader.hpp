@@ -45,6 +45,7 @@ public:
   /// Bounds are excluded where `is_open`.
   std::optional<double> number(std::string_view key, double lowest, double highest, bool is_open = false) const;
   std::optional<int> integer(std::string_view key, int lowest, int highest) const;
+  std::optional<bool> boolean(std::string_view key) const;
 
 private:
   const Value& value_;

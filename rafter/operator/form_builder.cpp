@@ -186,6 +186,23 @@ std::shared_ptr<BuiltForm> build_form(const form::LoweredForm& form, const Syste
   return built;
 }
 
+std::vector<std::vector<PieceChunk>> chunk_stages(const BuiltForm& form) {
+  const int only = form.options.only_block;
+  std::vector<std::vector<PieceChunk>> result;
+  const auto add = [&](const std::vector<std::vector<mesh::Chunk>>& stages, std::size_t first_piece) {
+    for (const auto& stage : stages) {
+      auto& chunks = result.emplace_back();
+      for (const auto& chunk : stage)
+        if (only < 0 || only == chunk.block)
+          chunks.push_back({only >= 0 ? 0 : first_piece + static_cast<std::size_t>(chunk.block), chunk.batch_begin,
+                            chunk.batch_end});
+    }
+  };
+  if (form.num_cell_pieces > 0) add(form.system.batches->stages, 0);
+  for (const auto& [facets, first_piece] : form.facet_stages) add(facets->stages, first_piece);
+  return result;
+}
+
 void compile(std::span<const std::shared_ptr<BuiltForm>> forms) {
   struct Target {
     std::shared_ptr<const device::Program>* program;

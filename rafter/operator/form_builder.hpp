@@ -49,6 +49,16 @@ struct BuiltForm {
 std::shared_ptr<BuiltForm> build_form(const form::LoweredForm& form, const System& system, Purpose purpose,
                                       const KernelOptions& options);
 
+/// Batches of a piece that one thread works on.
+struct PieceChunk {
+  std::size_t piece = 0;
+  std::int32_t batch_begin = 0, batch_end = 0;
+};
+
+/// What a run of the form does, shape (stage, chunk): stages one after the other, first over cells, then over facets;
+/// the chunks of a stage touch disjoint vertices.
+std::vector<std::vector<PieceChunk>> chunk_stages(const BuiltForm& form);
+
 /// Compiles what is not compiled yet, all kernels of all forms at the same time; the forms share one device. Throws as
 /// device::compile_all.
 void compile(std::span<const std::shared_ptr<BuiltForm>> forms);

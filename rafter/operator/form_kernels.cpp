@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/riding_parts.hpp>
 
 namespace rafter::op {
 
@@ -83,6 +84,7 @@ public:
         parameters_(device_, parameter_values(form_)), overwrite_(device_, mode(0)), add_(device_, mode(1)) {
     if (!built_->is_compiled) throw base::InternalError("kernels are compiled before they are bound to data");
     for (const auto& piece : built_->pieces) add_piece(piece);
+    stages_ = chunk_stages(*built_);
   }
 
   void run(const Vector* trial, const Vector* fields, Vector& y, bool adds) {
@@ -94,9 +96,29 @@ public:
       const auto values = y.host_overwrite();
       std::fill(values.begin(), values.end(), 0.0);
     }
-    const bool cells_add = adds || !is_covered;
-    run_cells(trial, fields, &y, cells_add);
-    run_facets(trial, fields, &y);
+    bind_all(trial, fields, &y, adds || !is_covered);
+    run_stages();
+  }
+
+  void run(const Vector& trial, Vector& y, const VectorWork& work) {
+    check_size(system_, y, "the output vector");
+    check_inputs(&trial, nullptr);
+    if (&y == &trial) throw base::InputError("input and output are the same vector");
+    if (!device_->shares_host_memory()) throw base::InternalError("work rides along in the host's memory alone");
+    const bool is_covered = cells_cover_outputs();
+    bind_all(&trial, nullptr, &y, !is_covered);
+    const auto cleared = is_covered ? std::span<double>{} : y.host_write();
+    const auto& riding = riding_parts();
+    for (const auto& stage : riding.stages)
+      device_->parallel_for(static_cast<std::int64_t>(stage.size()), [&](std::int64_t chunk) {
+        const auto& [first, last] = stage[static_cast<std::size_t>(chunk)];
+        for (std::int32_t part = first; part <= last; ++part) run_part(riding, part, cleared, work);
+      });
+  }
+
+  const RidingParts& riding_parts() {
+    if (riding_parts_ == nullptr) riding_parts_ = std::make_unique<RidingParts>(make_riding_parts(*built_));
+    return *riding_parts_;
   }
 
   double integral(const Vector* fields) {
@@ -105,8 +127,8 @@ public:
       const auto totals = piece->integral.host_overwrite();
       std::fill(totals.begin(), totals.end(), 0.0);
     }
-    run_cells(nullptr, fields, nullptr, true);
-    run_facets(nullptr, fields, nullptr);
+    bind_all(nullptr, fields, nullptr, true);
+    run_stages();
     double sum = 0;
     for (const auto& piece : pieces_)
       for (const double value : piece->integral.host_read()) sum += value;
@@ -316,30 +338,36 @@ private:
     for (const auto& argument : piece.arguments)
       piece.buffers.push_back(buffer(piece, argument, piece.matrices, trial, fields, y, mode));
   }
-  void run_stages(const std::vector<std::vector<mesh::Chunk>>& stages, std::size_t first_piece) const {
+  /// Facets come after the cells and add.
+  void bind_all(const Vector* trial, const Vector* fields, Vector* y, bool cells_add) {
+    for (std::size_t p = 0; p < pieces_.size(); ++p)
+      bind(*pieces_[p], trial, fields, y, cells_add || p >= built_->num_cell_pieces ? add_ : overwrite_);
+  }
+  device::Task task(std::size_t piece, std::int32_t begin, std::int32_t end) const {
+    return {pieces_[piece]->kernel.get(), pieces_[piece]->buffers, begin, end};
+  }
+  void run_stages() const {
     std::vector<device::Task> tasks;
-    for (const auto& stage : stages) {
+    for (const auto& stage : stages_) {
       tasks.clear();
-      for (const auto& chunk : stage) {
-        const int only = built_->options.only_block;
-        if (only >= 0 && only != chunk.block) continue;
-        const auto& piece = *pieces_[only >= 0 ? 0 : first_piece + static_cast<std::size_t>(chunk.block)];
-        tasks.push_back({piece.kernel.get(), piece.buffers, chunk.batch_begin, chunk.batch_end});
-      }
+      for (const auto& chunk : stage) tasks.push_back(task(chunk.piece, chunk.batch_begin, chunk.batch_end));
       device_->run(tasks)->wait();
     }
   }
-  void run_cells(const Vector* trial, const Vector* fields, Vector* y, bool adds) {
-    if (built_->num_cell_pieces == 0) return;
-    for (std::size_t p = 0; p < built_->num_cell_pieces; ++p)
-      bind(*pieces_[p], trial, fields, y, adds ? add_ : overwrite_);
-    run_stages(system_.batches->stages, 0);
-  }
-  void run_facets(const Vector* trial, const Vector* fields, Vector* y) {
-    for (const auto& [facets, first] : built_->facet_stages) {
-      for (std::size_t p = 0; p < facets->blocks.size(); ++p) bind(*pieces_[first + p], trial, fields, y, add_);
-      run_stages(facets->stages, first);
+  /// A part with the work that rides in it; `cleared`: the output vector where kernels do not store all of it.
+  void run_part(const RidingParts& riding, std::int32_t number, std::span<double> cleared,
+                const VectorWork& work) const {
+    const auto index = static_cast<std::size_t>(number);
+    const RidingPart& part = riding.parts[index];
+    const auto before = riding.before[index], after = riding.after[index];
+    if (work.before && !before.empty()) work.before(number, before);
+    if (!cleared.empty())
+      for (const auto& range : before) std::fill(cleared.begin() + range.begin, cleared.begin() + range.end, 0.0);
+    if (part.batch_begin < part.batch_end) {
+      const device::Task batches = task(part.piece, part.batch_begin, part.batch_end);
+      device_->run(std::span(&batches, 1))->wait();
     }
+    if (work.after && !after.empty()) work.after(number, after);
   }
   /// True when the cell kernels store every entry of the output vector.
   bool cells_cover_outputs() const {
@@ -361,6 +389,8 @@ private:
   Integers overwrite_, add_;
   std::vector<std::unique_ptr<Piece>> pieces_; ///< as built_->pieces
   std::vector<KernelInfo> info_;
+  std::vector<std::vector<PieceChunk>> stages_;
+  std::unique_ptr<const RidingParts> riding_parts_; ///< made on first use
 };
 
 FormKernels::FormKernels(std::shared_ptr<const BuiltForm> built)
@@ -372,6 +402,10 @@ FormKernels& FormKernels::operator=(FormKernels&&) noexcept = default;
 void FormKernels::run(const Vector* trial, const Vector* fields, Vector& y, bool adds) const {
   implementation_->run(trial, fields, y, adds);
 }
+void FormKernels::run(const Vector& trial, Vector& y, const VectorWork& work) const {
+  implementation_->run(trial, y, work);
+}
+const RidingParts& FormKernels::riding_parts() const { return implementation_->riding_parts(); }
 double FormKernels::integral(const Vector* fields) const { return implementation_->integral(fields); }
 const std::vector<KernelInfo>& FormKernels::info() const { return implementation_->info(); }
 machine::Counts FormKernels::counts() const { return implementation_->counts(); }

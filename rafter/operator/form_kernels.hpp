@@ -10,13 +10,12 @@
 #include <rafter/device/array.hpp>
 #include <rafter/machine/roofline.hpp>
 #include <rafter/operator/domain.hpp>
+#include <rafter/operator/linear_operator.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <rafter/tune/planner.hpp>
 
 /// Compiled kernels of a form on a mesh: gather, kernel, scatter over all blocks.
 namespace rafter::op {
-
-using device::Vector;
 
 /// Which quadrature rule a form gets; everything absent: exact for the estimated degree of the integrand on affine
 /// cells.
@@ -71,6 +70,7 @@ enum class Purpose : std::uint8_t {
 };
 
 struct BuiltForm;
+struct RidingParts;
 
 /// Kernels of all integrals of a form, bound to the data of a mesh. Immutable after construction but for its work
 /// arrays.
@@ -86,6 +86,10 @@ public:
   /// all coefficient fields (each at its space's offset) or null. Throws InputError for vectors of another size and
   /// when y is an input.
   void run(const Vector* trial, const Vector* fields, Vector& y, bool adds) const;
+  /// y = F(trial), with work that rides along. Only on devices that share the host's memory.
+  void run(const Vector& trial, Vector& y, const VectorWork& work) const;
+  /// The parts in which work rides along; found on first use.
+  const RidingParts& riding_parts() const;
   /// Value of a functional.
   double integral(const Vector* fields) const;
 

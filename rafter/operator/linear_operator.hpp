@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 
 #include <rafter/device/array.hpp>
 
@@ -9,6 +11,22 @@
 namespace rafter::op {
 
 using device::Vector;
+
+/// Entries begin .. end - 1 of vectors.
+struct EntryRange {
+  std::int32_t begin = 0, end = 0;
+};
+
+/// Work on vectors that rides in an application y = A x, while their entries are in cache. It is called part by part:
+/// both functions of a part one after the other on one thread, those of different parts on any thread in any order.
+/// Every entry is in exactly one range of `before` and, in the same part or another, in exactly one range of `after`.
+/// Parts and ranges depend on the operator alone, never on the number of threads: sums by part, added in a fixed order,
+/// are the same bits always. Either function may be empty.
+struct VectorWork {
+  using Function = std::function<void(std::int64_t part, std::span<const EntryRange> ranges)>;
+  Function before; ///< A has neither read x nor written y there: both may be read and changed
+  Function after;  ///< A will neither read x nor write y there again: y is final, and both may be changed
+};
 
 /// A square linear operator on local vectors: what solvers see.
 class LinearOperator {
@@ -18,6 +36,12 @@ public:
   virtual std::shared_ptr<device::Device> device() const = 0;
   virtual void apply(const Vector& x, Vector& y) const = 0; ///< y = A x
   virtual void diagonal(Vector& d) const = 0;               ///< d_i = A_ii
+
+  /// y = A x with work that rides along. The work uses the host's memory of the vectors, whose spans of before the call
+  /// stay good. This one calls `before` on all entries, then apply(), then `after`, in blocks of fixed length.
+  virtual void apply_with(Vector& x, Vector& y, const VectorWork& work) const;
+  /// Parts of apply_with(), from 0.
+  virtual std::int64_t num_parts() const;
 };
 
 } // namespace rafter::op

@@ -139,6 +139,47 @@ void Operator::apply(const Vector& x, Vector& y) const {
     to[static_cast<std::size_t>(entry)] = from[static_cast<std::size_t>(entry)];
 }
 
+std::int64_t Operator::num_parts() const {
+  return device()->shares_host_memory() ? static_cast<std::int64_t>(kernels_.riding_parts().parts.size())
+                                        : LinearOperator::num_parts();
+}
+
+const Operator::RidingConstraints& Operator::riding_constraints() const {
+  if (riding_constraints_ == nullptr) {
+    const auto& parts = kernels_.riding_parts();
+    riding_constraints_ = std::make_unique<const RidingConstraints>(RidingConstraints{
+        parts.by_part(parts.before, constraints_.entries), parts.by_part(parts.after, constraints_.entries)});
+  }
+  return *riding_constraints_;
+}
+
+void Operator::apply_with(Vector& x, Vector& y, const VectorWork& work) const {
+  if (!device()->shares_host_memory()) return LinearOperator::apply_with(x, y, work);
+  if (constraints_.entries.empty()) return kernels_.run(x, y, work);
+  check_size(system(), x, "the input vector");
+  check_size(system(), y, "the output vector");
+  const auto& riding = riding_constraints();
+  const auto from = x.host_write(), to = y.host_write();
+  std::vector<double> kept(constraints_.entries.size()); // of x, which is 0 there while kernels read it
+  kernels_.run(x, y,
+               {.before =
+                    [&](std::int64_t part, std::span<const EntryRange> ranges) {
+                      if (work.before) work.before(part, ranges);
+                      for (const auto i : riding.before[static_cast<std::size_t>(part)]) {
+                        auto& value = from[static_cast<std::size_t>(constraints_.entries[static_cast<std::size_t>(i)])];
+                        kept[static_cast<std::size_t>(i)] = std::exchange(value, 0.0);
+                      }
+                    },
+                .after =
+                    [&](std::int64_t part, std::span<const EntryRange> ranges) {
+                      for (const auto i : riding.after[static_cast<std::size_t>(part)]) {
+                        const auto entry = static_cast<std::size_t>(constraints_.entries[static_cast<std::size_t>(i)]);
+                        from[entry] = to[entry] = kept[static_cast<std::size_t>(i)];
+                      }
+                      if (work.after) work.after(part, ranges);
+                    }});
+}
+
 void Operator::apply_add(const Vector& x, Vector& y) const {
   const Timer timer(usage_.seconds);
   ++usage_.applications;

@@ -9,6 +9,7 @@
 #include <rafter/form/form.hpp>
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/linear_operator.hpp>
+#include <rafter/operator/riding_parts.hpp>
 
 /// Operators, right-hand sides and functionals of forms.
 namespace rafter::op {
@@ -58,9 +59,12 @@ public:
   std::int64_t size() const override { return system().size(); }
   std::shared_ptr<device::Device> device() const override { return built_->options.device; }
   void apply(const Vector& x, Vector& y) const override; ///< y = (P A P + I - P) x
-  void apply_add(const Vector& x, Vector& y) const;      ///< y += (P A P + I - P) x
-  void apply_free(const Vector& x, Vector& y) const;     ///< y = A x, conditions ignored
-  void diagonal(Vector& d) const override;               ///< 1 at constrained unknowns
+  void apply_with(Vector& x, Vector& y,
+                  const VectorWork& work) const override; ///< as apply, in one pass over the cells
+  std::int64_t num_parts() const override;
+  void apply_add(const Vector& x, Vector& y) const;  ///< y += (P A P + I - P) x
+  void apply_free(const Vector& x, Vector& y) const; ///< y = A x, conditions ignored
+  void diagonal(Vector& d) const override;           ///< 1 at constrained unknowns
 
   /// Turns the right-hand side of the free problem into that of the constrained one, b <- P (b - A g) + g, with g the
   /// boundary values; and writes g into the constrained entries of the initial guess.
@@ -73,7 +77,7 @@ public:
   std::int64_t num_free() const { return size() - static_cast<std::int64_t>(constraints_.entries.size()); }
   const FormKernels& kernels() const { return kernels_; }
 
-  /// Applications so far and the time they took (kernels and boundary conditions).
+  /// Applications without riding work so far and the time they took (kernels and boundary conditions).
   struct Usage {
     std::int64_t applications = 0;
     double seconds = 0;
@@ -81,6 +85,11 @@ public:
   Usage usage() const { return usage_; }
 
 private:
+  /// Constraints by the part that touches their entries first, and by the one that touches them last.
+  struct RidingConstraints {
+    Grouped<std::int32_t> before, after;
+  };
+  const RidingConstraints& riding_constraints() const;
   /// x itself when its constrained entries are 0, else a copy where they are.
   const Vector& projected(const Vector& x) const;
 
@@ -90,6 +99,7 @@ private:
   space::Constraints constraints_;
   mutable std::unique_ptr<FormKernels> diagonal_kernels_; ///< made on first use
   mutable Vector work_;
+  mutable std::unique_ptr<const RidingConstraints> riding_constraints_; ///< made on first use
   mutable Usage usage_;
 };
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include <rafter/solve/cg_steps.hpp>
 #include <rafter/solve/diagnosis.hpp>
 #include <rafter/solve/progress.hpp>
 
@@ -18,8 +19,10 @@ public:
   ConjugateGradients(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
                      const CgParameters& parameters)
       : A_(A), b_(b), x_(x), M_(M), ops_(A.device()), progress_(parameters.control, A.size()),
-        max_iterations_(parameters.control.max_iterations), r_(A.device(), b.size()), z_(A.device(), b.size()),
-        p_(A.device(), b.size()), q_(A.device(), b.size()) {}
+        max_iterations_(parameters.control.max_iterations), r_(A.device(), b.size()), p_(A.device(), b.size()) {
+    const CgVectors vectors{A_, M_, ops_, x_, r_, p_};
+    steps_ = parameters.is_fused ? make_fused_steps(vectors) : make_plain_steps(vectors);
+  }
 
   Result run() {
     if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, residual_norm_)) return std::move(*end);
@@ -41,6 +44,7 @@ private:
                                           "what double precision can reach here",
                                           residual_norm_));
     auto end = progress_.check();
+    if (end) steps_->settle();
     if (end && (end->failure == Failure::stagnated || end->failure == Failure::diverged)) {
       const auto hint = null_space_hint(A_, ops_, r_);
       end->message += hint.empty() ? null_space_hint(A_, ops_, p_) : hint;
@@ -48,28 +52,26 @@ private:
     return end;
   }
 
-  /// p = z + beta p with z = M^-1 r.
+  /// beta of the direction p = z + beta p with z = M^-1 r.
   std::optional<Result> new_direction() {
-    M_.apply(r_, z_);
-    const double rz = ops_.dot(r_, z_);
+    const double rz = steps_->preconditioned_product();
     if (!std::isfinite(rz)) return progress_.failed(Failure::non_finite, "the preconditioner gives NaN or Inf");
     if (rz <= 0)
       return progress_.failed(Failure::indefinite_preconditioner,
                               fmt::format("r.z = {:.2e} for a residual r and z = M^-1 r; cg needs a positive definite "
                                           "preconditioner (gmres does not)",
                                           rz));
-    ops_.aypx(rz_ == 0 ? 0 : rz / rz_, z_, p_);
+    beta_ = rz_ == 0 ? 0 : rz / rz_;
     rz_ = rz;
     return std::nullopt;
   }
 
   /// x and r along p, to where the energy is least.
   std::optional<Result> step() {
-    A_.apply(p_, q_);
-    const double pq = ops_.dot(p_, q_);
+    const double pq = steps_->new_direction(beta_);
     if (!std::isfinite(pq)) return progress_.failed(Failure::non_finite, "the operator gives NaN or Inf");
     if (pq <= 0) return not_positive(pq);
-    residual_norm_ = std::sqrt(ops_.advance(rz_ / pq, p_, q_, x_, r_));
+    residual_norm_ = std::sqrt(steps_->advance(rz_ / pq, progress_.target() * progress_.target()));
     return std::nullopt;
   }
 
@@ -88,8 +90,10 @@ private:
   /// The recursive residual reached the tolerance: puts b - A x in its place. False when that is no lower than it was
   /// the last time, so that going on is useless.
   bool confirm() {
+    steps_->settle();
     A_.apply(x_, r_);
     ops_.subtract_from(b_, r_);
+    steps_->residual_replaced();
     residual_norm_ = ops_.norm(r_);
     const bool is_progress = residual_norm_ < 0.5 * last_confirmed_;
     last_confirmed_ = residual_norm_;
@@ -103,8 +107,9 @@ private:
   VectorOps ops_;
   Progress progress_;
   int max_iterations_;
-  Vector r_, z_, p_, q_;
-  double rz_ = 0, residual_norm_ = 0;
+  Vector r_, p_;
+  std::unique_ptr<CgSteps> steps_;
+  double rz_ = 0, beta_ = 0, residual_norm_ = 0;
   double last_confirmed_ = std::numeric_limits<double>::infinity();
 };
 
@@ -113,6 +118,13 @@ private:
 Result cg(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
           const CgParameters& parameters) {
   return ConjugateGradients(A, b, x, M, parameters).run();
+}
+
+double cg_vector_bytes(const Preconditioner& M, bool is_fused) {
+  constexpr double word = 8;
+  const auto diagonal = M.diagonal();
+  if (!diagonal) return word * (is_fused ? 11 : 15);
+  return word * ((is_fused ? 8 : 17) + (diagonal->empty() ? 0 : 1));
 }
 
 } // namespace rafter::solvers

@@ -7,6 +7,7 @@ namespace rafter::solvers {
 
 struct CgParameters {
   IterationControl control;
+  bool is_fused = true; ///< updates and products ride in the application of A; false: one operation after the other
 };
 
 /// Preconditioned conjugate gradients (Hestenes and Stiefel 1952, doi:10.6028/jres.049.044) for a symmetric positive
@@ -15,5 +16,16 @@ struct CgParameters {
 /// in the result, not thrown.
 Result cg(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
           const CgParameters& parameters = {});
+
+/// Bytes per unknown and iteration of cg's vectors, between caches and memory, when each operation reads and writes
+/// each of its vectors once: the vectors of the product with A among them, those of M where it is diagonal. Writing a
+/// vector counts once, whether or not the processor reads it before. In words of 8 bytes, d standing for the diagonal:
+///
+/// | version | product | p.q | x, r, r.r | z = M^-1 r | r.z | p | sum |
+/// |---|---|---|---|---|---|---|---|
+/// | plain | p q | p q | p q x r, x r | r d, z (identity: r, z; other: M's) | r z | z p, p | 18 (17; 15 + M's) |
+/// | fused, M diagonal | x r p q d, x r p q, all in one pass | | | | | | 9 (8) |
+/// | fused, other M | x p z, x p q, in one pass | | r q, r | M's own | r z | | 11 + M's |
+double cg_vector_bytes(const Preconditioner& M, bool is_fused);
 
 } // namespace rafter::solvers

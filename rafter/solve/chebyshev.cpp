@@ -125,9 +125,10 @@ EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vecto
 }
 
 Chebyshev::Chebyshev(const op::LinearOperator& A, const ChebyshevParameters& parameters)
-    : A_(A), ops_(A.device()), degree_(checked(parameters).degree), lower_(parameters.lower), upper_(parameters.upper),
-      inverse_diagonal_(positive_inverse_diagonal(A)), residual_(A.device(), inverse_diagonal_.size()),
-      direction_(A.device(), inverse_diagonal_.size()), image_(A.device(), inverse_diagonal_.size()) {
+    : A_(A), ops_(A.device()), degree_(checked(parameters).degree), is_fused_(parameters.is_fused),
+      lower_(parameters.lower), upper_(parameters.upper), inverse_diagonal_(positive_inverse_diagonal(A)),
+      residual_(A.device(), inverse_diagonal_.size()), direction_(A.device(), inverse_diagonal_.size()),
+      image_(A.device(), inverse_diagonal_.size()) {
   if (upper_ == 0)
     upper_ =
         parameters.safety_factor * estimate_eigenvalues(A, inverse_diagonal_, parameters.estimate_iterations).largest;
@@ -142,32 +143,84 @@ double Chebyshev::reduction() const {
   return 1 / std::cosh(degree_ * std::acosh(sigma));
 }
 
+/// Three-term recurrence of Saad, Iterative methods, 2nd ed., algorithm 12.1, with D^-1 A in place of A:
+/// direction = a direction + b D^-1 residual.
+class Chebyshev::Recurrence {
+public:
+  Recurrence(double lower, double upper)
+      : delta_(0.5 * (upper - lower)), sigma_((upper + lower) / (upper - lower)), rho_(1 / sigma_),
+        b_(2 / (upper + lower)) {}
+  double a() const { return a_; }
+  double b() const { return b_; }
+  void advance() {
+    const double next = 1 / (2 * sigma_ - rho_);
+    a_ = next * rho_;
+    b_ = 2 * next / delta_;
+    rho_ = next;
+  }
+
+private:
+  double delta_, sigma_, rho_, a_ = 0, b_;
+};
+
 void Chebyshev::apply(const Vector& r, Vector& z) const {
+  if (is_fused_ && degree_ > 1) {
+    Recurrence recurrence(lower_, upper_);
+    ChebyshevOperands v = operands(r, z);
+    v.b = recurrence.b();
+    return ride(recurrence, v,
+                [first = v](std::int64_t, Ranges ranges) { fused_loops().chebyshev_start(first, ranges); });
+  }
   ops_.copy(r, residual_);
   ops_.fill(0, z);
   iterate(z);
 }
 
 void Chebyshev::smooth(const Vector& b, Vector& x) const {
+  if (is_fused_) {
+    Recurrence recurrence(lower_, upper_);
+    ChebyshevOperands v = operands(b, x);
+    v.b = recurrence.b();
+    A_.apply_with(x, image_, {.before = {}, .after = [&](std::int64_t, Ranges ranges) {
+                                fused_loops().chebyshev_restart(v, ranges);
+                              }});
+    return ride(recurrence, v, {});
+  }
   A_.apply(x, residual_);
   ops_.subtract_from(b, residual_);
   iterate(x);
 }
 
+void Chebyshev::ride(Recurrence& recurrence, ChebyshevOperands& v, const op::VectorWork::Function& start) const {
+  for (int k = 1; k < degree_; ++k) {
+    recurrence.advance();
+    v.a = recurrence.a();
+    v.b = recurrence.b();
+    A_.apply_with(direction_, image_, {.before = k == 1 ? start : nullptr, .after = [&](std::int64_t, Ranges ranges) {
+                                         fused_loops().chebyshev_step(v, ranges);
+                                       }});
+  }
+}
+
+ChebyshevOperands Chebyshev::operands(const Vector& right, Vector& x) const {
+  return {.inverse_diagonal = inverse_diagonal_.host_read().data(),
+          .image = image_.host_write().data(),
+          .right = right.host_read().data(),
+          .residual = residual_.host_write().data(),
+          .direction = direction_.host_write().data(),
+          .x = x.host_write().data()};
+}
+
 void Chebyshev::iterate(Vector& x) const {
-  // Three-term recurrence of Saad, Iterative methods, 2nd ed., algorithm 12.1, with D^-1 A in place of A.
-  const double theta = 0.5 * (upper_ + lower_), delta = 0.5 * (upper_ - lower_), sigma = theta / delta;
-  double rho = 1 / sigma;
+  Recurrence recurrence(lower_, upper_);
   ops_.fill(0, direction_);
-  ops_.combine(0, 1 / theta, inverse_diagonal_, residual_, direction_);
   for (int k = 1;; ++k) {
+    ops_.combine(recurrence.a(), recurrence.b(), inverse_diagonal_, residual_, direction_);
     ops_.axpy(1, direction_, x);
     if (k == degree_) return;
     A_.apply(direction_, image_);
     ops_.axpy(-1, image_, residual_);
-    const double next = 1 / (2 * sigma - rho);
-    ops_.combine(next * rho, 2 * next / delta, inverse_diagonal_, residual_, direction_);
-    rho = next;
+    recurrence.advance();
   }
 }
 

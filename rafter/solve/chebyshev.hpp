@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <rafter/solve/fused_loops.hpp>
 #include <rafter/solve/preconditioner.hpp>
 
 namespace rafter::solvers {
@@ -11,6 +12,7 @@ struct ChebyshevParameters {
   double eigenvalue_ratio = 30; ///< upper / lower where lower is not given
   double safety_factor = 1.1;   ///< estimate -> bound: Ritz values approach the largest eigenvalue from below
   int estimate_iterations = 20; ///< of CG for the estimate
+  bool is_fused = true;         ///< updates ride in the products with A; false: one operation after the other
 };
 
 /// Extreme Ritz values of D^-1 A (D the diagonal).
@@ -41,10 +43,15 @@ public:
   double reduction() const;
 
 private:
+  class Recurrence;
   void iterate(Vector& x) const; ///< residual_ is that of x
+  /// The remaining steps with their updates in the products with A; `start`: rides before the first of them.
+  void ride(Recurrence& recurrence, ChebyshevOperands& operands, const op::VectorWork::Function& start) const;
+  ChebyshevOperands operands(const Vector& right, Vector& x) const;
   const op::LinearOperator& A_;
   VectorOps ops_;
   int degree_;
+  bool is_fused_;
   double lower_, upper_;
   Vector inverse_diagonal_;
   mutable Vector residual_, direction_, image_;

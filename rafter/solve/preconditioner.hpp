@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <optional>
+#include <span>
+
 #include <rafter/operator/linear_operator.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
@@ -10,6 +13,8 @@ class Preconditioner {
 public:
   virtual ~Preconditioner() = default;
   virtual void apply(const Vector& r, Vector& z) const = 0; ///< z = M^-1 r; r and z distinct
+  /// Where M^-1 is diagonal its entries, or no entry for the identity.
+  virtual std::optional<std::span<const double>> diagonal() const { return std::nullopt; }
 };
 
 /// z = r.
@@ -17,6 +22,7 @@ class Identity final : public Preconditioner {
 public:
   explicit Identity(std::shared_ptr<device::Device> device) : ops_(std::move(device)) {}
   void apply(const Vector& r, Vector& z) const override { ops_.copy(r, z); }
+  std::optional<std::span<const double>> diagonal() const override { return std::span<const double>{}; }
 
 private:
   VectorOps ops_;
@@ -31,6 +37,7 @@ public:
   /// Throws as inverse_diagonal.
   explicit Jacobi(const op::LinearOperator& A) : ops_(A.device()), inverse_diagonal_(inverse_diagonal(A)) {}
   void apply(const Vector& r, Vector& z) const override { ops_.multiply(inverse_diagonal_, r, z); }
+  std::optional<std::span<const double>> diagonal() const override { return inverse_diagonal_.host_read(); }
 
 private:
   VectorOps ops_;

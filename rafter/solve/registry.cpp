@@ -15,7 +15,7 @@ using op::LinearOperator;
 
 Result run_cg(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
               const SolverOptions& options) {
-  return cg(A, b, x, M, {.control = options.control});
+  return cg(A, b, x, M, {.control = options.control, .is_fused = options.is_fused});
 }
 
 Result run_gmres(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
@@ -32,7 +32,9 @@ std::shared_ptr<const Preconditioner> make_jacobi(const LinearOperator& A, const
 }
 
 std::shared_ptr<const Preconditioner> make_chebyshev(const LinearOperator& A, const SolverOptions& options) {
-  return std::make_shared<Chebyshev>(A, options.chebyshev);
+  auto parameters = options.chebyshev;
+  parameters.is_fused = parameters.is_fused && options.is_fused;
+  return std::make_shared<Chebyshev>(A, parameters);
 }
 
 constexpr std::array method_table{

@@ -20,6 +20,9 @@ struct SolverOptions {
   int restart = 50;        ///< gmres
   Side side = Side::right; ///< gmres
   ChebyshevParameters chebyshev;
+  /// cg and chebyshev: updates and products of vectors ride in the application of the operator; false: one operation
+  /// after the other. The iterates are the same up to rounding.
+  bool is_fused = true;
 };
 
 /// A name that the interface knows; `run` (`make`) is null where this version has no implementation.

@@ -31,6 +31,15 @@ double block_dot(const double* x, const double* y, std::size_t n) {
 
 } // namespace
 
+std::span<const double> pairwise_sum(std::vector<double>& sums, std::size_t num_sums) {
+  if (sums.size() < num_sums) sums.assign(num_sums, 0.0);
+  const std::size_t num_rows = num_sums == 0 ? 0 : sums.size() / num_sums;
+  for (std::size_t stride = 1; stride < num_rows; stride *= 2)
+    for (std::size_t row = 0; row + stride < num_rows; row += 2 * stride)
+      for (std::size_t k = 0; k < num_sums; ++k) sums[row * num_sums + k] += sums[(row + stride) * num_sums + k];
+  return std::span(sums).first(num_sums);
+}
+
 void VectorOps::for_blocks(std::size_t size, std::size_t num_sums, const Range& range) const {
   const std::size_t num_blocks = (size + block_length - 1) / block_length;
   sums_.assign(num_blocks * num_sums, 0.0);
@@ -47,12 +56,7 @@ void VectorOps::for_blocks(std::size_t size, std::size_t num_sums, const Range& 
 
 std::span<const double> VectorOps::reduce(std::size_t size, std::size_t num_sums, const Range& range) const {
   for_blocks(size, num_sums, range);
-  const std::size_t num_blocks = (size + block_length - 1) / block_length;
-  if (num_blocks == 0) sums_.assign(num_sums, 0.0);
-  for (std::size_t stride = 1; stride < num_blocks; stride *= 2)
-    for (std::size_t block = 0; block + stride < num_blocks; block += 2 * stride)
-      for (std::size_t k = 0; k < num_sums; ++k) sums_[block * num_sums + k] += sums_[(block + stride) * num_sums + k];
-  return std::span(sums_).first(num_sums);
+  return pairwise_sum(sums_, num_sums);
 }
 
 void VectorOps::fill(double value, Vector& x) const {

@@ -11,6 +11,9 @@ namespace rafter::solvers {
 
 using device::Vector;
 
+/// Adds the rows of `sums`, shape (row, num_sums), pairwise into the first row, which it returns: 0 when there is none.
+std::span<const double> pairwise_sum(std::vector<double>& sums, std::size_t num_sums);
+
 /// Operations on local vectors on the threads of a device. Sums go over blocks of fixed length and add the
 /// block sums pairwise, so every result is bit-identical for any number of threads. All vectors of a call have one size
 /// (else InternalError) and are distinct unless said otherwise.
@@ -41,10 +44,14 @@ public:
   /// Index of the first entry that is not finite, or -1.
   std::int64_t first_non_finite(const Vector& x) const;
 
-private:
+  /// Adds to `sums` (0 at first) what entries begin .. end - 1 contribute.
   using Range = std::function<void(std::size_t begin, std::size_t end, std::span<double> sums)>;
-  void for_blocks(std::size_t size, std::size_t num_sums, const Range& range) const;
+  /// Calls `range` on all blocks of vectors of this size, on any thread; returns the sums over all of them, valid until
+  /// the next call.
   std::span<const double> reduce(std::size_t size, std::size_t num_sums, const Range& range) const;
+
+private:
+  void for_blocks(std::size_t size, std::size_t num_sums, const Range& range) const;
   std::shared_ptr<device::Device> device_;
   mutable std::vector<double> sums_; ///< shape (block, sum)
 };

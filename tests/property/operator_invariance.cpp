@@ -37,7 +37,7 @@ TEST_P(Invariance, ResultsAreTheSameBitsForEveryNumberOfThreadsAndEveryRun) {
 
 /// u^T A u and a functional of an interpolated polynomial.
 std::vector<double> numbers_of(mesh::Mesh mesh, int degree, int lanes) {
-  Problem problem(std::move(mesh), degree, 0, lanes);
+  Problem problem(std::move(mesh), degree, 0, {.lanes = lanes});
   problem.with("kappa", 0.7);
   const op::OperatorOptions options{.shared_device = std::make_shared<InterpreterDevice>(),
                                     .quadrature = {.degree = 2 * degree + 1}};

@@ -57,6 +57,7 @@ preconditioner = "chebyshev"
 rtol = 1.0e-6
 atol = 1e-12
 max_iterations = 500
+fused = false
 restart = 30
 side = "left"
 chebyshev = { degree = 5, eigenvalue_ratio = 20.0, safety_factor = 1.2, estimate_iterations = 15 }

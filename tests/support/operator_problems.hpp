@@ -21,13 +21,13 @@ using device::Vector;
 /// A mesh with its fields and the names that forms on it may use.
 class Problem {
 public:
-  explicit Problem(mesh::Mesh mesh, std::vector<space::SpaceOptions> fields, int lanes = 8)
+  explicit Problem(mesh::Mesh mesh, std::vector<space::SpaceOptions> fields, const mesh::BatchOptions& options = {})
       : mesh_(std::make_shared<const mesh::Mesh>(std::move(mesh))) {
-    auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh_, {.lanes = lanes}));
+    auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh_, options));
     for (const auto& field : fields) spaces_.push_back(space::FunctionSpace::make(mesh_, batches, field));
   }
-  Problem(mesh::Mesh mesh, int degree, int components = 0, int lanes = 8)
-      : Problem(std::move(mesh), {{.degree = degree, .components = components}}, lanes) {}
+  Problem(mesh::Mesh mesh, int degree, int components = 0, const mesh::BatchOptions& options = {})
+      : Problem(std::move(mesh), {{.degree = degree, .components = components}}, options) {}
 
   /// Gives a constant of the forms a value (before the forms that use it).
   Problem& with(const std::string& name, double value) {

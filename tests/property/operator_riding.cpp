@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Work on vectors that rides in an application: it sees every entry once before and once after the kernels do, and the
+// application gives the same bits as without it.
+#include <gtest/gtest.h>
+
+#include <tests/support/interpreter_device.hpp>
+#include <tests/support/operator_problems.hpp>
+
+namespace rafter::test {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// Reveals x to the kernels as late as the law allows and spoils both vectors as early as it allows: a kernel that
+/// reads too early or too late reads NaN, and what it writes too early or too late is lost.
+class Spoiler {
+public:
+  Spoiler(const op::LinearOperator& A, const Vector& x)
+      : A_(A), x_(x), shown_(A.device(), x.size()), image_(A.device(), x.size()), num_before_(x.size(), 0),
+        num_after_(x.size(), 0), result_(x.size(), 0.0) {
+    fill(shown_, nan);
+    fill(image_, nan);
+  }
+
+  std::vector<double> run() {
+    const auto given = x_.host_read();
+    const auto shown = shown_.host_write(), image = image_.host_write();
+    A_.apply_with(shown_, image_,
+                  {.before =
+                       [&](std::int64_t part, std::span<const op::EntryRange> ranges) {
+                         EXPECT_TRUE(part >= 0 && part < A_.num_parts());
+                         each(ranges, [&](std::size_t e) {
+                           ++num_before_[e];
+                           shown[e] = given[e];
+                           image[e] = 1e300;
+                         });
+                       },
+                   .after =
+                       [&](std::int64_t part, std::span<const op::EntryRange> ranges) {
+                         EXPECT_TRUE(part >= 0 && part < A_.num_parts());
+                         each(ranges, [&](std::size_t e) {
+                           EXPECT_EQ(num_before_[e], 1) << "entry " << e;
+                           EXPECT_EQ(shown[e], given[e]) << "entry " << e;
+                           ++num_after_[e];
+                           result_[e] = image[e];
+                           shown[e] = image[e] = nan;
+                         });
+                       }});
+    EXPECT_EQ(num_before_, std::vector<int>(x_.size(), 1));
+    EXPECT_EQ(num_after_, std::vector<int>(x_.size(), 1));
+    for (const double value : image_.host_read()) EXPECT_TRUE(std::isnan(value)); // nothing was stored afterwards
+    return result_;
+  }
+
+private:
+  template <class Function> static void each(std::span<const op::EntryRange> ranges, const Function& function) {
+    EXPECT_FALSE(ranges.empty());
+    for (const auto& range : ranges) {
+      EXPECT_LT(range.begin, range.end);
+      for (auto e = range.begin; e < range.end; ++e) function(static_cast<std::size_t>(e));
+    }
+  }
+  static void fill(Vector& vector, double value) {
+    for (double& entry : vector.host_overwrite()) entry = value;
+  }
+  const op::LinearOperator& A_;
+  const Vector& x_;
+  Vector shown_, image_;
+  std::vector<int> num_before_, num_after_; ///< calls, by entry
+  std::vector<double> result_;
+};
+
+void expect_same_as_apply(const op::Operator& A) {
+  const Vector x = random_vector(A, 4);
+  const auto expected = values_of(applied(A, x));
+  for (int run = 0; run < 2; ++run) EXPECT_EQ(Spoiler(A, x).run(), expected) << "run " << run;
+}
+
+op::OperatorOptions interpreted() { return {.shared_device = std::make_shared<InterpreterDevice>()}; }
+
+class Riding : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Riding, KernelsOfCellsAndFacetsComeBetween) {
+  for (const int degree : {1, 2, 3}) {
+    Problem problem(scrambled(curved_box(GetParam(), 1), 3), degree);
+    problem.with("kappa", 0.7);
+    for (const std::string facets : {"", " + kappa*u*v*ds(1)", " + kappa*u*v*ds((1, 2)) + u*v*ds"}) {
+      SCOPED_TRACE(std::to_string(degree) + facets);
+      expect_same_as_apply(op::Operator(problem.form(helmholtz_form() + facets), interpreted()));
+    }
+  }
+}
+
+TEST_P(Riding, KernelsReadZeroAtConstrainedUnknownsAndTheWorkDoesNot) {
+  Problem problem(scrambled(curved_box(GetParam(), 1), 5), 2, 2);
+  problem.with("kappa", 0.7);
+  const auto zero = [](auto, auto) { return 0.0; };
+  for (const std::vector<std::int32_t>& tags : {std::vector<std::int32_t>{}, {1}}) {
+    auto options = interpreted();
+    options.dirichlet = {dirichlet(problem.space(), zero, tags)};
+    expect_same_as_apply(
+        op::Operator(problem.form("(inner(grad(u), grad(v)) + kappa*inner(u, v))*dx + inner(u, v)*ds(2)"), options));
+  }
+}
+
+TEST_P(Riding, UnknownsThatNoKernelTouchesAreServedToo) {
+  const Problem problem(scrambled(box(GetParam()), 3), {{.degree = 2, .name = "a"}, {.degree = 1, .name = "b"}});
+  for (const char* text : {"a*v_a*dx", "b*v_b*dx", "a*v_b*dx", "b*v_b*ds(1)", "a*v_a*dx + b*v_b*ds(1)"}) {
+    SCOPED_TRACE(text);
+    expect_same_as_apply(op::Operator(problem.form(text), problem.system(), interpreted()));
+  }
+}
+
+TEST_P(Riding, AnyNumberOfThreadsGivesTheSameBits) {
+  const std::string shape = GetParam();
+  Problem problem(scrambled(box(shape, shape == "interval" ? 400 : box_dimension(shape) == 2 ? 14 : 5), 3), 2);
+  problem.with("kappa", 0.7);
+  for (const int threads : {1, 2, 3, 4}) {
+    SCOPED_TRACE(threads);
+    expect_same_as_apply(op::Operator(
+        problem.form(std::string(helmholtz_form()) + " + kappa*u*v*ds(1)"),
+        {.threads = threads, .dirichlet = {dirichlet(problem.space(), [](auto, auto) { return 0.0; }, {2})}}));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(every_shape, Riding, ::testing::ValuesIn(box_shapes()),
+                         [](const auto& shape) { return shape.param; });
+
+TEST(RidingParts, LongChunksAreCutIntoSeveral) {
+  Problem problem(scrambled(box("hexahedron", 6), 3), {{.degree = 4}}, {.batches_per_chunk = 14});
+  problem.with("kappa", 0.7);
+  const op::Operator A(problem.form(helmholtz_form()), {.threads = 2});
+  const auto& parts = A.kernels().riding_parts();
+  for (const auto& stage : parts.stages)
+    for (const auto& [first, last] : stage) EXPECT_GT(last, first);
+  expect_same_as_apply(A);
+}
+
+TEST(RidingParts, WhatAPartTouchesFirstIsOneRangePerField) {
+  const Problem problem(scrambled(box("hexahedron", 4), 3), {{.degree = 3, .name = "a"}, {.degree = 2, .name = "b"}});
+  const op::Operator A(problem.form("(a + b)*(v_a + v_b)*dx"), problem.system(), interpreted());
+  const auto& riding = A.kernels().riding_parts();
+  ASSERT_GT(riding.parts.size(), 4U);
+  for (std::size_t part = 0; part < riding.parts.size(); ++part) EXPECT_EQ(riding.before[part].size(), 2U) << part;
+}
+
+/// Tridiagonal, on any device.
+class Difference final : public op::LinearOperator {
+public:
+  Difference(std::int64_t size, const std::string& device) : size_(size), device_(device::make_device(device, 2)) {}
+  std::int64_t size() const override { return size_; }
+  std::shared_ptr<device::Device> device() const override { return device_; }
+  void apply(const Vector& x, Vector& y) const override {
+    const auto in = x.host_read();
+    const auto out = y.host_overwrite();
+    for (std::size_t i = 0; i < in.size(); ++i)
+      out[i] = 2 * in[i] - (i > 0 ? in[i - 1] : 0) - (i + 1 < in.size() ? in[i + 1] : 0);
+  }
+  void diagonal(Vector& d) const override {
+    for (double& entry : d.host_overwrite()) entry = 2;
+  }
+
+private:
+  std::int64_t size_;
+  std::shared_ptr<device::Device> device_;
+};
+
+TEST(RidingDefault, ServesAnyOperatorOnAnyDevice) {
+  for (const char* device : {"host", "checked"})
+    for (const std::int64_t size : {1, 4096, 10'000}) {
+      const Difference A(size, device);
+      Vector x(A.device(), static_cast<std::size_t>(size)), y(A.device(), static_cast<std::size_t>(size));
+      fill_random(x, 2);
+      A.apply(x, y);
+      EXPECT_EQ(Spoiler(A, x).run(), values_of(y)) << device << " " << size;
+    }
+}
+
+TEST(RidingDefault, ServesKernelsInMemoryOfTheirOwn) {
+  Problem problem(scrambled(box("hexahedron"), 3), 2);
+  problem.with("kappa", 0.7);
+  expect_same_as_apply(op::Operator(problem.form(helmholtz_form()), {.device = "checked"}));
+}
+
+} // namespace
+} // namespace rafter::test
