@@ -127,7 +127,8 @@ double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Mac
 }
 
 op::Operator make_operator(const Case& problem, const std::shared_ptr<const space::FunctionSpace>& space,
-                           const std::shared_ptr<device::Device>& device, const std::string& plan) {
+                           const std::shared_ptr<device::Device>& device, const std::string& plan,
+                           bool has_zero_boundary) {
   const std::shared_ptr<const form::FieldSpace> field = space;
   form::Scope scope(3);
   scope.add_arguments({&field, 1});
@@ -135,6 +136,10 @@ op::Operator make_operator(const Case& problem, const std::shared_ptr<const spac
   scope.add("mu", form::constant("mu", 0.7));
   scope.add("C", isotropic_tensor(1.0, 0.7));
   op::OperatorOptions options{.shared_device = device, .plan = plan};
+  if (has_zero_boundary) {
+    const auto zero = [](std::span<const double>, std::span<double> values) { std::ranges::fill(values, 0.0); };
+    options.dirichlet.push_back({space, {.is_all = true, .value = zero}});
+  }
   if (space->mesh().groups.front().shape == element::Shape::hexahedron) {
     options.quadrature.points = space->degree + problem.extra_points;
     options.quadrature.kind = problem.rule;

@@ -41,9 +41,11 @@ struct SpaceChoice {
 };
 std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, const SpaceChoice& choice);
 
-/// The case's rule on hexahedra, on other shapes the smallest one that is exact; `plan`: "" for the planner's.
+/// The case's rule on hexahedra, on other shapes the smallest one that is exact; `plan`: "" for the planner's;
+/// `has_zero_boundary`: the unknowns of the whole boundary are constrained to zero.
 op::Operator make_operator(const Case& problem, const std::shared_ptr<const space::FunctionSpace>& space,
-                           const std::shared_ptr<device::Device>& device, const std::string& plan = "");
+                           const std::shared_ptr<device::Device>& device, const std::string& plan = "",
+                           bool has_zero_boundary = false);
 
 /// Million unknowns whose vectors and data fill the last cache twice; `choice.million_dofs` is not read.
 double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Machine& machine,

@@ -5,6 +5,7 @@
 
 #include <bench/bp.hpp>
 #include <bench/elasticity_kernel.hpp>
+#include <bench/hosfem.hpp>
 
 namespace rafter::bench {
 
@@ -14,6 +15,8 @@ std::span<const Suite> suites() {
       Suite{"bk", "CEED bake-off kernels and elasticity, cell vector to cell vector", bk_options, run_bk},
       Suite{"elasticity-kernel", "linear elasticity from a dense kernel to the planner's, step by step",
             elasticity_kernel_options, run_elasticity_kernel},
+      Suite{"hosfem", "conjugate gradients on a box, one operation after the other and fused with the loop over cells",
+            hosfem_options, run_hosfem},
   };
   return table;
 }

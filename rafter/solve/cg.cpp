@@ -120,11 +120,12 @@ Result cg(const op::LinearOperator& A, const Vector& b, Vector& x, const Precond
   return ConjugateGradients(A, b, x, M, parameters).run();
 }
 
-double cg_vector_bytes(const Preconditioner& M, bool is_fused) {
+VectorBytes cg_vector_bytes(const Preconditioner& M, bool is_fused) {
   constexpr double word = 8;
   const auto diagonal = M.diagonal();
-  if (!diagonal) return word * (is_fused ? 11 : 15);
-  return word * ((is_fused ? 8 : 17) + (diagonal->empty() ? 0 : 1));
+  if (!diagonal) return is_fused ? VectorBytes{7 * word, 4 * word} : VectorBytes{11 * word, 4 * word};
+  const double entries = diagonal->empty() ? 0 : 1;
+  return is_fused ? VectorBytes{(4 + entries) * word, 4 * word} : VectorBytes{(12 + entries) * word, 5 * word};
 }
 
 } // namespace rafter::solvers

@@ -17,15 +17,21 @@ struct CgParameters {
 Result cg(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
           const CgParameters& parameters = {});
 
-/// Bytes per unknown and iteration of cg's vectors, between caches and memory, when each operation reads and writes
-/// each of its vectors once: the vectors of the product with A among them, those of M where it is diagonal. Writing a
-/// vector counts once, whether or not the processor reads it before. In words of 8 bytes, d standing for the diagonal:
+/// Bytes per unknown and iteration that vectors move between caches and memory.
+struct VectorBytes {
+  double read = 0, written = 0;
+  double sum() const { return read + written; }
+};
+
+/// Of cg, when each operation reads and writes each of its vectors once: the vectors of the product with A among them,
+/// those of M where it is diagonal (with the entries d). Writing counts once, whether or not the processor reads the
+/// vector before. In words of 8 bytes (read; written):
 ///
-/// | version | product | p.q | x, r, r.r | z = M^-1 r | r.z | p | sum |
+/// | version | q = A p | p.q | x, r, r.r | z = M^-1 r | r.z | p | words |
 /// |---|---|---|---|---|---|---|---|
-/// | plain | p q | p q | p q x r, x r | r d, z (identity: r, z; other: M's) | r z | z p, p | 18 (17; 15 + M's) |
-/// | fused, M diagonal | x r p q d, x r p q, all in one pass | | | | | | 9 (8) |
-/// | fused, other M | x p z, x p q, in one pass | | r q, r | M's own | r z | | 11 + M's |
-double cg_vector_bytes(const Preconditioner& M, bool is_fused);
+/// | plain | p; q | p q | p q x r; x r | r d; z (identity: r; z, other: M's own) | r z | z p; p | 18 (17, 15 + M's) |
+/// | fused, M diagonal | x r p q d; x r p q, all in one pass | | | | | | 9 (identity: 8) |
+/// | fused, other M | x p z; x p q, with x, p and p.q | | q r; r | M's own | r z | | 11 + M's |
+VectorBytes cg_vector_bytes(const Preconditioner& M, bool is_fused);
 
 } // namespace rafter::solvers

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <bench/hosfem.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <bench/operators.hpp>
+#include <rafter/device/device.hpp>
+#include <rafter/machine/roofline.hpp>
+#include <rafter/solve/solver.hpp>
+#include <rafter/space/function_space.hpp>
+
+namespace rafter::bench {
+namespace {
+
+/// Where the geometric factors come from.
+struct Kernel {
+  const char *name, *geometry, *plan;
+};
+constexpr std::array kernels{Kernel{"baseline", "deformed", "recipe=store"},
+                             Kernel{"parallelepiped", "cartesian", "recipe=recompute"},
+                             Kernel{"trilinear", "deformed", "recipe=recompute"}};
+
+const std::vector<Case>& equations() {
+  using enum element::QuadratureKind;
+  static const std::string poisson = "inner(grad(u), grad(v))*dx",
+                           helmholtz = "(inner(grad(u), grad(v)) + inner(u, v))*dx";
+  static const std::vector<Case> cases{{"poisson", "1 component", poisson, 0, 1, gll},
+                                       {"helmholtz", "1 component", helmholtz, 0, 1, gll},
+                                       {"poisson-3", "3 components", poisson, 3, 1, gll},
+                                       {"helmholtz-3", "3 components", helmholtz, 3, 1, gll}};
+  return cases;
+}
+
+std::vector<std::string> kernel_names() {
+  std::vector<std::string> names;
+  for (const auto& kernel : kernels) names.emplace_back(kernel.name);
+  return names;
+}
+
+struct Choices {
+  Settings common;
+  std::vector<std::string> equations, kernels = kernel_names();
+  std::string preconditioner = "none";
+  int iterations = 50;
+};
+Choices defaults() {
+  Choices choices;
+  choices.equations = names_of(equations());
+  choices.common.degrees = {7};
+  return choices;
+}
+std::vector<Option> options_of(Choices& choices) {
+  std::vector<Option> options{
+      names_option("--equations", "what is solved", choices.equations, names_of(equations())),
+      names_option("--kernels", "where geometric factors come from", choices.kernels, kernel_names()),
+      name_option("--preconditioner", "of conjugate gradients", choices.preconditioner, {"none", "jacobi"}),
+      integer_option("--iterations", "that a solve has at most", choices.iterations, 1, 100'000)};
+  for (auto& option : common_options(choices.common)) options.push_back(std::move(option));
+  return options;
+}
+
+Layout layout() {
+  return {.suite = "hosfem",
+          .title = "conjugate gradients on a box, rates per iteration of whole solves",
+          .columns = {{"equation", "equation", "{:<11}"},
+                      {"kernel", "kernel", "{:<14}"},
+                      {"degree", "p", "{:2}"},
+                      {"dofs", "MDoF", "{:7.2f}", 1e-6},
+                      {"solver", "solver", "{:<6}"},
+                      {"effective_gflops", "GFLOP/s", "{:8.2f}"},
+                      {"mdofs_per_second", "MDoF/s", "{:8.1f}"},
+                      {"spread", "spread %", "{:8.0f}", 100},
+                      {"speed_up", "speed-up", "{:8.2f}"},
+                      {"operator_share", "operator %", "{:10.0f}", 100},
+                      {"bytes_per_dof", "B/DoF", "{:6.0f}"},
+                      {"target_bytes_per_dof", "target", "{:6.0f}"},
+                      {"gbytes_per_second", "GB/s", "{:7.1f}"},
+                      {"share", "share %", "{:7.0f}", 100},
+                      {"limited_by", "limit", "{:<12}"},
+                      {"resident", "in", "{:<6}"},
+                      {"iterations", "iterations", "{:10}"},
+                      {"residual", "residual", "{:9.1e}"},
+                      {"error", "error", "{:9.1e}"}},
+          .identity = {"equation", "kernel", "degree", "dofs", "solver"},
+          .figure = "mdofs_per_second"};
+}
+
+/// A x = b with known x, which vanishes on the boundary.
+class Problem {
+public:
+  Problem(op::Operator A, const space::FunctionSpace& space, const Choices& choices)
+      : A_(std::move(A)), exact_(A_.make_vector()), b_(A_.make_vector()), x_(A_.make_vector()),
+        M_(solvers::make_preconditioner(A_, {.preconditioner = choices.preconditioner})),
+        iterations_(choices.iterations) {
+    space::interpolate(
+        space,
+        [](std::span<const double> x, std::span<double> values) {
+          for (std::size_t c = 0; c < values.size(); ++c)
+            values[c] = std::sin(3 * x[0] + x[1]) * std::cos(5 * x[2]) * static_cast<double>(c + 1);
+        },
+        exact_.host_overwrite());
+    for (const auto entry : A_.constraints().entries) exact_.host_write()[static_cast<std::size_t>(entry)] = 0;
+    A_.apply(exact_, b_);
+  }
+  const op::Operator& A() const { return A_; }
+  const solvers::Preconditioner& M() const { return *M_; }
+
+  solvers::Result solve(bool is_fused) {
+    std::ranges::fill(x_.host_overwrite(), 0.0);
+    return solvers::cg(A_, b_, x_, *M_,
+                       {.control = {.rtol = 1e-8, .max_iterations = iterations_}, .is_fused = is_fused});
+  }
+  void apply() { A_.apply(b_, x_); }
+
+  /// Largest error of the last solution, relative to the largest value.
+  double error() const {
+    const auto found = x_.host_read(), exact = exact_.host_read();
+    double difference = 0, scale = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      difference = std::max(difference, std::abs(found[i] - exact[i]));
+      scale = std::max(scale, std::abs(exact[i]));
+    }
+    return difference / scale;
+  }
+
+private:
+  op::Operator A_;
+  op::Vector exact_, b_, x_;
+  std::shared_ptr<const solvers::Preconditioner> M_;
+  int iterations_;
+};
+
+/// Of one iteration: the operator's data and operations with the traffic and operations of the vectors.
+machine::Counts iteration_counts(const Problem& problem, bool is_fused) {
+  auto counts = problem.A().kernels().counts();
+  const auto dofs = static_cast<double>(problem.A().size());
+  const auto vectors = solvers::cg_vector_bytes(problem.M(), is_fused);
+  const double scaling = problem.M().diagonal()->empty() ? 0 : 1;
+  counts.global_bytes_read += (vectors.read - 8) * dofs; // the operator counts p and q
+  counts.global_bytes_written += (vectors.written - 8) * dofs;
+  const double plain_flops = (12 + scaling) * dofs; // three products, three updates
+  counts.effective_flops += plain_flops;
+  counts.flops += is_fused ? plain_flops + (4 + 3 * scaling) * dofs : plain_flops; // products that predict
+  return counts;
+}
+
+/// Bytes per unknown that a fused iteration of one component on trilinear cells should not exceed: 11 words of vectors,
+/// an index of 4 bytes for each of the (p+1)^3 entries of a cell, 24 coordinates per cell.
+double target_bytes(int degree) {
+  const double p3 = std::pow(degree, 3);
+  return 88 + (4 * std::pow(degree + 1, 3) + 192) / p3;
+}
+
+Json row_of(Problem& problem, bool is_fused, const std::vector<double>& samples, double operator_seconds,
+            const machine::Machine& machine, int threads) {
+  const auto result = problem.solve(is_fused);
+  const int iterations = std::max(result.iterations, 1);
+  const auto timing = base::timing_of(samples);
+  const double seconds = timing.median / iterations;
+  const auto dofs = static_cast<double>(problem.A().size());
+  const auto counts = iteration_counts(problem, is_fused);
+  const double bytes = counts.global_bytes_read + counts.global_bytes_written;
+  // what a solve keeps: x, r, p, q, the right-hand side and the operator's data
+  const double kept = bytes - solvers::cg_vector_bytes(problem.M(), is_fused).sum() * dofs + 40 * dofs;
+  const auto seen = machine::resident(machine, kept, threads);
+  const auto bound = machine::bound(counts, seen, threads);
+  return {{"solver", is_fused ? "fused" : "plain"},
+          {"mdofs_per_second", 1e-6 * dofs / seconds},
+          {"spread", timing.spread()},
+          {"effective_gflops", 1e-9 * counts.effective_flops / seconds},
+          {"operator_share", operator_seconds / seconds},
+          {"vector_bytes_per_dof", solvers::cg_vector_bytes(problem.M(), is_fused).sum()},
+          {"bytes_per_dof", bytes / dofs},
+          {"gbytes_per_second", 1e-9 * bytes / seconds},
+          {"bound_seconds", bound.seconds},
+          {"seconds", seconds},
+          {"share", bound.seconds / seconds},
+          {"limited_by", bound.limited_by},
+          {"resident", seen.levels.back().name},
+          {"iterations", result.iterations},
+          {"residual", result.relative_residual},
+          {"error", problem.error()},
+          {"plan", schedule::to_string(problem.A().kernels().info().front().plan)}};
+}
+
+void measure(Report& report, const Choices& choices, const Case& equation, const Kernel& kernel,
+             const SpaceChoice& choice, const std::shared_ptr<device::Device>& device) {
+  const auto space = make_space(equation, choice);
+  Problem problem(make_operator(equation, space, device, kernel.plan, true), *space, choices);
+  auto sampling = choices.common.sampling;
+  sampling.threads = choices.common.threads;
+  const std::array<std::function<void()>, 3> calls{[&] { problem.solve(false); }, [&] { problem.solve(true); },
+                                                   [&] { problem.apply(); }};
+  const auto samples = base::sample(calls, sampling);
+  const double operator_seconds = base::timing_of(samples[2]).median;
+  for (const bool is_fused : {false, true}) {
+    const auto& own = samples[is_fused ? 1 : 0];
+    Json row{{"equation", equation.name},
+             {"kernel", kernel.name},
+             {"degree", choice.degree},
+             {"dofs", problem.A().size()},
+             {"cells", space->mesh().num_cells()}};
+    row.update(row_of(problem, is_fused, own, operator_seconds, report.machine(), choices.common.threads));
+    row["speed_up"] = base::median_ratio(samples[0], own);
+    if (equation.components == 0 && std::string_view(kernel.name) == "trilinear")
+      row["target_bytes_per_dof"] = target_bytes(choice.degree);
+    report.add(std::move(row));
+  }
+}
+
+std::vector<report::Plot> plots_of(const Report& report, const Choices& choices) {
+  const bool is_over_size = choices.common.million_dofs.size() > 1;
+  const report::PlotAxis x{is_over_size ? "unknowns" : "degree", is_over_size, !is_over_size};
+  const std::string key = is_over_size ? "dofs" : "degree";
+  return {{"conjugate gradients, unknowns per second and iteration",
+           x,
+           {"MDoF/s"},
+           series(report.rows(), {"equation", "kernel", "solver"}, key, "mdofs_per_second")},
+          {"speed-up over the plain solver",
+           x,
+           {"times"},
+           series(report.rows(), {"equation", "kernel", "solver"}, key, "speed_up")}};
+}
+
+} // namespace
+
+int run_hosfem(std::span<const std::string> arguments) {
+  Choices choices = defaults();
+  parse("hosfem", arguments, options_of(choices));
+  Report report(layout(), choices.common, arguments);
+  const auto device = device::make_device("host", choices.common.threads);
+  for (const auto& name : choices.equations)
+    for (const auto& kernel : kernels) {
+      if (std::ranges::find(choices.kernels, kernel.name) == choices.kernels.end()) continue;
+      for (const int degree : choices.common.degrees)
+        for (const double size : choices.common.million_dofs) {
+          const auto& equation = find_case(equations(), name);
+          SpaceChoice choice{.degree = degree, .million_dofs = size, .geometry = kernel.geometry};
+          if (size == 0) choice.million_dofs = beyond_caches(equation, choice, report.machine(), device);
+          measure(report, choices, equation, kernel, choice, device);
+        }
+    }
+  return report.finish(plots_of(report, choices));
+}
+
+std::string hosfem_options() {
+  Choices choices = defaults();
+  return describe(options_of(choices));
+}
+
+} // namespace rafter::bench

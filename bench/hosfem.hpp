@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <span>
+#include <string>
+
+namespace rafter::bench {
+
+/// Suite `hosfem`: conjugate gradients for Poisson and Helmholtz problems of 1 and 3 components on a box of hexahedra,
+/// Gauss-Lobatto points in the nodes, as table 5 of Cao et al., Towards a Higher Roofline for Matrix-Vector
+/// Multiplication in Matrix-Free HOSFEM. Every kernel is timed with plain and with fused conjugate gradients side by
+/// side. Not covered: right-hand sides of forms, preconditioners but the diagonal.
+int run_hosfem(std::span<const std::string> arguments);
+std::string hosfem_options();
+
+} // namespace rafter::bench
