@@ -59,7 +59,7 @@ class Sweep:
         self.plans = [c["plan"] for c in candidates]
         self.seconds = numpy.array([c["seconds"] for c in candidates])
         batches = kernel["batches"]
-        lanes = max(kernel["lanes"], machine["peaks"][-1]["bits"] // 64)
+        lanes = numpy.maximum(column.get("lanes", kernel["lanes"]), machine["peaks"][-1]["bits"] // 64)
         self.instruction = batches * 2 * lanes / max(peak["fma"]["one_core"] for peak in machine["peaks"])
         nearest = machine["levels"][0]["bytes"]
         spilling = numpy.maximum(0, 1 - nearest / numpy.maximum(column["work_bytes"], 1)) * (column["loads"] + column["stores"])

@@ -168,7 +168,7 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
   tell(fmt::format("mesh: {} cells", mesh_->num_cells()));
 
   phases.start("spaces");
-  system_ = make_system(problem, mesh_, plan.lanes);
+  system_ = make_system(problem, mesh_, std::max(plan.lanes, mesh::CellBatches().lanes));
   tell(fmt::format("spaces: {} unknowns", system_.size()));
 
   forms_ = std::make_unique<ProblemForms>(problem, *mesh_,

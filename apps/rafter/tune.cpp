@@ -46,8 +46,8 @@ Json feature_names_json() {
 /// Four digits tell all that a timing knows.
 double rounded(double seconds) { return base::parse_double(fmt::format("{:.4g}", seconds)); }
 
-/// A sweep as scripts/fit_cost_model.py and the tests of the search read it.
-Json kernel_json(const op::TunedKernel& tuned) {
+/// `lanes`: cells of a batch. A sweep as scripts/fit_cost_model.py and the tests of the search read it.
+Json kernel_json(const op::TunedKernel& tuned, int lanes) {
   const auto& info = tuned.info;
   Json candidates = Json::array();
   for (const auto& c : info.decision.candidates)
@@ -56,8 +56,8 @@ Json kernel_json(const op::TunedKernel& tuned) {
                           {"predicted", rounded(c.predicted_seconds)},
                           {"bound", rounded(c.bound_seconds)},
                           {"features", features_json(c.features)}});
-  return {{"kernel", info.name},       {"cells", info.num_cells},  {"batches", info.num_batches},
-          {"points", info.num_points}, {"lanes", info.plan.lanes}, {"candidates", candidates}};
+  return {{"kernel", info.name},       {"cells", info.num_cells}, {"batches", info.num_batches},
+          {"points", info.num_points}, {"lanes", lanes},          {"candidates", candidates}};
 }
 
 } // namespace
@@ -88,7 +88,7 @@ int run_tune(const TuneOptions& options) {
   for (const auto& kernel : tuned) print_kernel(kernel);
   if (options.record.empty()) return exit_done;
   Json kernels = Json::array();
-  for (const auto& kernel : tuned) kernels.push_back(kernel_json(kernel));
+  for (const auto& kernel : tuned) kernels.push_back(kernel_json(kernel, prepared.system().batches->lanes));
   const Json record{{"title", problem.title},
                     {"threads", prepared.options().shared_device->num_threads()},
                     {"machine", Json::parse(machine::to_json(prepared.machine()))},

@@ -55,7 +55,8 @@ struct Task {
 struct CompileOptions {
   std::string language = "c";     ///< spelling table that produced the source
   std::string compiler;           ///< "" = the device's default ("gcc", "clang", or a path)
-  std::vector<std::string> flags; ///< appended to the defaults
+  std::string flag_set;           ///< one of Device::flag_sets(); "" = "default"
+  std::vector<std::string> flags; ///< appended to those of the set
   auto operator<=>(const CompileOptions&) const = default;
 };
 
@@ -67,6 +68,8 @@ public:
   virtual int num_threads() const = 0;
   /// Compilers that CompileOptions::compiler may name and that are there, "default" first.
   virtual std::vector<std::string> compilers() const { return {"default"}; }
+  /// Sets of flags that CompileOptions::flag_set may name, "default" first.
+  virtual std::vector<std::string> flag_sets() const { return {"default"}; }
   virtual bool shares_host_memory() const = 0; ///< true: buffers may wrap host memory, copies are unnecessary
   virtual std::shared_ptr<Buffer> allocate(std::size_t bytes) = 0;
   /// A buffer over host memory that outlives it (devices that share host memory); else InternalError.

@@ -33,20 +33,12 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Widths of registers that the processor has.
-std::vector<int> register_widths() {
-  std::vector<int> widths{64, 128};
-  if (device::has_instruction_set(device::cpu(), "avx")) widths.push_back(256);
-  if (device::has_instruction_set(device::cpu(), "avx512f")) widths.push_back(512);
-  return widths;
-}
-
 class Probe {
 public:
   explicit Probe(const ProbeOptions& options)
       : device_(std::make_shared<device::HostDevice>(options.cores)), cores_(device_->num_threads()),
-        widths_(register_widths()), sizes_(cache_sizes()), results_(device_, std::size_t(cores_) * result_stride),
-        block_bytes_(memory_block(options)) {
+        widths_(device::register_bits(device::cpu())), sizes_(cache_sizes()),
+        results_(device_, std::size_t(cores_) * result_stride), block_bytes_(memory_block(options)) {
     std::vector<std::string> sources{bandwidth_source()};
     for (const int bits : widths_) sources.push_back(arithmetic_source(bits));
     programs_ = device::compile_all(*device_, sources, as_written);

@@ -215,7 +215,7 @@ void compile(std::span<const std::shared_ptr<BuiltForm>> forms) {
     const auto add = [&](const BuiltPiece& piece, const std::string& source,
                          std::shared_ptr<const device::Program>& program) {
       if (source.empty() || program != nullptr) return;
-      jobs.push_back({source, {.compiler = piece.kernel.info.plan.compiler}});
+      jobs.push_back({source, {.compiler = piece.kernel.info.plan.compiler, .flag_set = piece.kernel.info.plan.flags}});
       targets.push_back({&program, form->options.device.get()});
     };
     for (auto& piece : form->pieces) {

@@ -10,6 +10,7 @@
 #include <rafter/emit/c_family.hpp>
 #include <rafter/form/degree.hpp>
 #include <rafter/kernel/folding.hpp>
+#include <rafter/tune/candidates.hpp>
 
 namespace rafter::op {
 
@@ -164,6 +165,7 @@ private:
 
   bool is_facet() const { return request_.local_facet >= 0; }
   const tune::Planner& planner() const { return *options_.planner; }
+  int register_lanes() const { return planner().options().machine.peaks.back().bits / 64; }
 
   const kernel::Choice& choice_of(const schedule::Plan& plan) const {
     const auto found = std::ranges::find(choices_, plan.recipe, &kernel::Choice::recipe);
@@ -173,7 +175,7 @@ private:
   /// A plan as this kernel can follow it.
   schedule::Plan fitted(schedule::Plan plan) const {
     if (!choices_.empty()) plan.recipe = choice_of(plan).recipe;
-    plan.lanes = request_.lanes;
+    plan.lanes = std::min(plan.lanes, request_.lanes);
     plan.contraction = contraction(plan.contraction);
     return plan;
   }
@@ -190,6 +192,7 @@ private:
     if (is_facet()) {
       schedule::Plan usual;
       usual.recipe = choices_.front().recipe;
+      usual.lanes = tune::usual_lanes(request_.lanes, register_lanes());
       decision.plan = fitted(usual);
       return decision;
     }
@@ -215,7 +218,9 @@ private:
       }
     for (const auto& choice : choices_) result.recipes.push_back(choice.recipe);
     result.compilers = options_.device->compilers();
+    result.flag_sets = options_.device->flag_sets();
     result.lanes = request_.lanes;
+    result.register_lanes = register_lanes();
     result.num_batches = static_cast<double>(request_.num_batches);
     result.num_threads = options_.device->num_threads();
     result.input_bytes = request_.input_bytes;
@@ -269,6 +274,7 @@ private:
   Lowered lower(kernel::TensorProgram program, const kernel::PointFunction& function, schedule::Plan plan) const {
     schedule::LoweringInput lowering;
     lowering.spaces = request_.spaces;
+    lowering.lanes = request_.lanes;
     lowering.is_facet = is_facet();
     for (const int i : used(function, request_.inputs, true)) {
       lowering.input_spaces.push_back(request_.input_spaces[static_cast<std::size_t>(i)]);
@@ -292,9 +298,7 @@ private:
     return place->second;
   }
   Lowered& lowered(const schedule::Plan& plan) {
-    auto without_compiler = plan;
-    without_compiler.compiler.clear();
-    const auto [place, is_new] = lowered_.try_emplace(schedule::to_string(without_compiler));
+    const auto [place, is_new] = lowered_.try_emplace(schedule::to_string(schedule::without_compilation(plan)));
     if (is_new) place->second = lower(program(plan), choice_of(plan).functions.main, plan);
     return place->second;
   }

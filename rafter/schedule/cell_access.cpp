@@ -39,7 +39,7 @@ public:
       Statements full, partial;
       full_interior(full);
       partial_interior(partial);
-      to.push_back(branch(ieq(context_.num_active(), integer(context_.plan.lanes)), block(full), block(partial)));
+      to.push_back(branch(ieq(context_.num_active(), integer(context_.input.lanes)), block(full), block(partial)));
     }
   }
 
@@ -74,7 +74,7 @@ private:
       const bool may_be_partial = is_permuted && context_.is_simd;
       for (int c = 0; c < components_; ++c)
         touch_(per_dof, iadd(start, iadd(imul(position, integer(components_)), integer(c))),
-               iadd(integer(c * placement_.component_stride), dof), may_be_partial ? context_.num_active() : nullptr,
+               iadd(integer(c * placement_.component_stride), dof), may_be_partial ? context_.active_lanes() : nullptr,
                false);
       per_run.push_back(loop(k, integer(length), block(per_dof)));
       to.push_back(loop(r, integer(last - first), block(per_run)));
@@ -97,22 +97,22 @@ private:
   void full_interior(Statements& to) {
     const NodePtr start = context_.define_integer(to, "s", iload(buffer(Role::interior_starts), context_.batch()));
     each_interior(to, nullptr, [&](const NodePtr& number) {
-      return iadd(iadd(start, imul(number, integer(context_.plan.lanes))), context_.cell_lane());
+      return context_.at_cell(iadd(start, imul(number, integer(context_.input.lanes))));
     });
   }
   void partial_interior(Statements& to) {
     const NodePtr start = context_.define_integer(to, "s", iload(buffer(Role::interior_starts), context_.batch()));
     const NodePtr active = context_.define_integer(to, "n", context_.num_active());
     // padded lanes read what the last active one reads
-    const NodePtr cell = context_.define_integer(to, "l", imin(context_.cell_lane(), isub(active, integer(1))));
-    each_interior(to, context_.is_simd ? active : nullptr,
+    const NodePtr cell = context_.define_integer(to, "l", imin(context_.at_cell(integer(0)), isub(active, integer(1))));
+    each_interior(to, context_.is_simd ? context_.active_lanes() : nullptr,
                   [&](const NodePtr& number) { return iadd(iadd(start, imul(number, active)), cell); });
   }
   void facet_interior(Statements& to) {
     const NodePtr entry = context_.lane_entry(context_.batch());
     const NodePtr start = context_.define_integer(to, "s", iload(buffer(Role::interior_starts), entry));
     const NodePtr stride = context_.define_integer(to, "t", iload(buffer(Role::interior_strides), entry));
-    each_interior(to, context_.is_simd ? context_.num_active() : nullptr,
+    each_interior(to, context_.is_simd ? context_.active_lanes() : nullptr,
                   [&](const NodePtr& number) { return iadd(start, imul(number, stride)); });
   }
 
@@ -142,9 +142,10 @@ Statements clear_first_touched(Context& context, int space, const std::string& v
   const NodePtr first = context.define_integer(clearing, "z", bound(0));
   const std::string z = context.fresh("z");
   clearing.push_back(loop(z, isub(bound(1), first), store(vector, iadd(first, variable(z)), number(0))));
-  if (context.is_simd) return clearing;
-  // the loop over cells is outside: only its first turn clears
-  return {branch(ieq(context.cell_lane(), integer(0)), block(clearing), block({}))};
+  // a loop over groups or cells is outside: only its first turn clears
+  const NodePtr turn = context.is_simd ? context.group() : context.at_cell(integer(0));
+  if (turn->kind == Kind::integer) return clearing;
+  return {branch(ieq(turn, integer(0)), block(clearing), block({}))};
 }
 
 } // namespace

@@ -9,8 +9,9 @@
 
 #include <rafter/schedule/mapping.hpp>
 
-/// Parts that the mappings for cells share: access to vectors, contractions of lines, the point function. One batch
-/// holds `lanes` cells; a mapping binds the lane to SIMD or to a loop.
+/// Parts that the mappings for cells share: access to vectors, contractions of lines, the point function. A batch holds
+/// LoweringInput::lanes cells; a mapping binds them to a loop over cells, or groups of Plan::lanes of them, one group
+/// after the other, to SIMD.
 namespace rafter::schedule {
 
 using Statements = std::vector<NodePtr>;
@@ -26,12 +27,24 @@ public:
   const bool is_simd;
   LoopProgram result;
 
-  /// Lane of a batch: the hardware lane, or the variable of a loop over lanes.
-  NodePtr cell_lane() const { return is_simd ? lane() : variable("cell"); }
-  /// Element of a global array with one entry per lane: entry * lanes + lane.
-  NodePtr lane_entry(NodePtr entry) const { return iadd(imul(std::move(entry), integer(plan.lanes)), cell_lane()); }
+  /// Groups of lanes that a batch is run as.
+  int num_groups() const { return is_simd ? input.lanes / plan.lanes : 1; }
+  /// Number of the group: the variable of the loop over them.
+  NodePtr group() const { return num_groups() > 1 ? variable("group") : integer(0); }
+  /// start + cell of the batch: the hardware lane of the group, or the variable of a loop over cells.
+  NodePtr at_cell(NodePtr start) const {
+    if (!is_simd) return iadd(std::move(start), variable("cell"));
+    return iadd(iadd(std::move(start), imul(group(), integer(plan.lanes))), lane());
+  }
+  /// Element of a global array with one entry per cell of a batch: entry * cells + cell, as whole registers.
+  NodePtr lane_entry(NodePtr entry) const {
+    if (!is_simd) return iadd(imul(std::move(entry), integer(input.lanes)), variable("cell"));
+    return work_entry(iadd(imul(std::move(entry), integer(num_groups())), group()));
+  }
   /// Element of a work array.
-  NodePtr work_entry(NodePtr entry) const { return is_simd ? lane_entry(std::move(entry)) : entry; }
+  NodePtr work_entry(NodePtr entry) const {
+    return is_simd ? iadd(imul(std::move(entry), integer(plan.lanes)), lane()) : entry;
+  }
   NodePtr batch() const { return variable("batch"); }
 
   /// Declares on first use; the name.
@@ -45,6 +58,11 @@ public:
 
   /// Number of cells of the batch (iload).
   NodePtr num_active() { return iload(global(Role::num_active, 0, Type::integer), batch()); }
+  /// Number of lanes of the group that hold a cell (none: 0 or less).
+  NodePtr active_lanes() {
+    if (num_groups() == 1) return num_active();
+    return imin(isub(num_active(), imul(group(), integer(plan.lanes))), integer(plan.lanes));
+  }
 
 private:
   std::string constant(const std::string& prefix, Type type, const std::vector<double>& values);

@@ -16,6 +16,7 @@ struct LoweringInput {
   std::vector<const space::ElementLayout*> spaces; ///< distinct gather patterns
   std::vector<int> input_spaces, output_spaces;    ///< pattern of each input and output field
   std::vector<int> input_vectors;                  ///< which input vector each input field is gathered from
+  int lanes = 8;                                   ///< cells of a batch, side by side in the data
   bool is_facet = false; ///< facet batches: interior starts and strides per lane, always adding
 };
 

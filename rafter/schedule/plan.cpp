@@ -7,14 +7,15 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/device/host/compiler.hpp>
 #include <rafter/schedule/mapping.hpp>
 
 namespace rafter::schedule {
 
 namespace {
 
-const std::vector<std::string> keys{"contraction", "recipe", "mapping", "lanes",
-                                    "even_odd",    "rows",   "unroll",  "compiler"};
+const std::vector<std::string> keys{"contraction", "recipe", "mapping",  "lanes", "even_odd",
+                                    "rows",        "unroll", "compiler", "flags"};
 
 [[noreturn]] void refuse(const std::string& what, const std::string& word, const std::vector<std::string>& accepted) {
   throw base::InputError(fmt::format("plan: unknown {} '{}'{}; accepted: {}", what, word,
@@ -73,14 +74,25 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
     plan.unroll = number_in(key, value, 0, 4096);
   else if (key == "compiler")
     plan.compiler = value == "default" ? "" : compiler_name(value);
-  else
+  else if (key == "flags") {
+    const auto names = device::flag_set_names();
+    if (std::find(names.begin(), names.end(), value) == names.end()) refuse(key, value, names);
+    plan.flags = value == "default" ? "" : value;
+  } else
     refuse("key", key, keys);
 }
 
 std::string to_string(const Plan& plan) {
-  return fmt::format("contraction={} recipe={} mapping={} lanes={} even_odd={} rows={} unroll={} compiler={}",
+  return fmt::format("contraction={} recipe={} mapping={} lanes={} even_odd={} rows={} unroll={} compiler={} flags={}",
                      kernel::name(plan.contraction), kernel::name(plan.recipe), plan.mapping, plan.lanes, plan.even_odd,
-                     plan.rows, plan.unroll, plan.compiler.empty() ? "default" : plan.compiler);
+                     plan.rows, plan.unroll, plan.compiler.empty() ? "default" : plan.compiler,
+                     plan.flags.empty() ? "default" : plan.flags);
+}
+
+Plan without_compilation(Plan plan) {
+  plan.compiler.clear();
+  plan.flags.clear();
+  return plan;
 }
 
 Plan parse_plan(const std::string& text) {

@@ -12,20 +12,23 @@ struct Plan {
   kernel::Contraction contraction = kernel::Contraction::collocated;
   kernel::Recipe recipe = kernel::Recipe::store_merged;
   std::string mapping = "simd_cells"; ///< name in the registry of mappings
-  int lanes = 8;                      ///< cells side by side
+  int lanes = 8;                      ///< cells side by side; batches of more run in groups
   int even_odd = 4;                   ///< 1D matrices with symmetry and at least so many columns use even-odd; 0: never
   int rows = 16;                      ///< sums of dense products that are kept in registers
   int unroll = 256;                   ///< dense tables of at most so many entries stand in the text; 0: none
   std::string compiler;               ///< "" = the device's default
+  std::string flags;                  ///< name of a set of compiler flags, "" = the usual ones
   bool operator==(const Plan&) const = default;
 };
 
 /// "contraction=collocated recipe=store-merged mapping=simd_cells lanes=8 even_odd=4 rows=16 unroll=256
-/// compiler=default"
+/// compiler=default flags=default"
 std::string to_string(const Plan& plan);
 /// Sets one key of the text form. Throws InputError with the nearest key or value.
 void set(Plan& plan, const std::string& key, const std::string& value);
 /// Keys that are absent keep their default. Throws InputError with the nearest key or value.
 Plan parse_plan(const std::string& text);
+/// The plan without what no program shows: plans that differ there alone have the same text.
+Plan without_compilation(Plan plan);
 
 } // namespace rafter::schedule

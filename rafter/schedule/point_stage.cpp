@@ -170,7 +170,7 @@ void end_integral(Context& context, Statements& to) {
   if (context.result.find("total") == nullptr) return;
   // padded lanes repeat a cell: they write nothing
   to.push_back(add(context.global(Role::integral, 0, Type::real, true), context.lane_entry(context.batch()),
-                   load("total", context.work_entry(integer(0))), context.is_simd ? context.num_active() : nullptr));
+                   load("total", context.work_entry(integer(0))), context.is_simd ? context.active_lanes() : nullptr));
 }
 
 void evaluate(Context& context, Statements& to) {

@@ -38,6 +38,19 @@ Values mappings(const KernelProblem& problem, const Plan&) {
   return result;
 }
 
+/// As many as a register holds: compilers take wider vectors apart badly. Twice as many where the batch has them, since
+/// instructions of two registers do not wait for each other; half as many, which halve the working set, where the
+/// arrays of all points, a dozen and more, leave the second cache.
+Values lanes(const KernelProblem& problem, const Plan& plan) {
+  constexpr double large_bytes = 128 << 10;
+  const int usual = usual_lanes(problem.lanes, problem.register_lanes);
+  Values result{std::to_string(usual)};
+  if (plan.mapping == "plain") return result;
+  if (usual < problem.lanes) result.push_back(std::to_string(2 * usual));
+  if (usual >= 4 && 8.0 * problem.num_points * usual >= large_bytes) result.push_back(std::to_string(usual / 2));
+  return result;
+}
+
 /// Thresholds that differ in what they do to matrices with nodes or points as columns: at the usual 4, everywhere (2),
 /// nowhere (0).
 Values even_odd(const KernelProblem& problem, const Plan& plan) {
@@ -58,20 +71,33 @@ Values unroll(const KernelProblem& problem, const Plan&) {
 }
 
 Values compilers(const KernelProblem& problem, const Plan&) { return problem.compilers; }
+/// Large kernels: -O2 is as fast and compiles in half the time; small ones lose a tenth.
+Values flag_sets(const KernelProblem& problem, const Plan&) {
+  constexpr int many_points = 216;
+  Values result{problem.flag_sets.front()};
+  const bool has_o2 = std::ranges::find(problem.flag_sets, "O2") != problem.flag_sets.end();
+  if (problem.is_tensor && problem.num_points >= many_points && has_o2) result.emplace_back("O2");
+  return result;
+}
 
-constexpr std::array table{
-    Axis{"contraction", 0.4, contractions}, Axis{"recipe", 0.6, recipes}, Axis{"mapping", 0.4, mappings},
-    Axis{"even_odd", 0.8, even_odd},        Axis{"rows", 0.8, rows},      Axis{"unroll", 0.8, unroll},
-    Axis{"compiler", 0.8, compilers}};
+constexpr std::array table{Axis{"contraction", 0.4, contractions},
+                           Axis{"recipe", 0.6, recipes},
+                           Axis{"mapping", 0.4, mappings},
+                           Axis{"lanes", 0.6, lanes},
+                           Axis{"even_odd", 0.8, even_odd},
+                           Axis{"rows", 0.8, rows},
+                           Axis{"unroll", 0.8, unroll},
+                           Axis{"compiler", 0.8, compilers},
+                           Axis{"flags", 0.8, flag_sets}};
 
 } // namespace
+
+int usual_lanes(int batch_lanes, int register_lanes) { return std::min(batch_lanes, std::max(register_lanes, 2)); }
 
 std::span<const Axis> axes() { return table; }
 
 std::vector<Plan> candidates(const KernelProblem& problem) {
-  Plan usual;
-  usual.lanes = problem.lanes;
-  std::vector<Plan> plans{usual};
+  std::vector<Plan> plans{Plan()};
   for (const auto& axis : axes()) {
     std::vector<Plan> longer;
     for (const auto& plan : plans)

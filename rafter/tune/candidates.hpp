@@ -19,6 +19,9 @@ struct Axis {
 };
 std::span<const Axis> axes();
 
+/// Lanes that plans usually have for batches of so many cells and registers of so many numbers.
+int usual_lanes(int batch_lanes, int register_lanes);
+
 /// All plans that make sense, the usual one first.
 std::vector<schedule::Plan> candidates(const KernelProblem& problem);
 

@@ -23,6 +23,9 @@ constexpr std::array weights{Weight{"arithmetic", 0.7}, Weight{"divisions", 22},
                              Weight{"gathers", 11},     Weight{"scatters", 2.4}, Weight{"index_loads", 0.52},
                              Weight{"iterations", 1.4}, Weight{"spilling", 1.5}};
 constexpr double overlap = 0.8;
+/// Of an instruction on more lanes than a register holds, for each register: elasticity with the plan "flags=avx2
+/// lanes=8" beside "flags=avx2 lanes=4" (`rafter kernel --plan`) takes 1.5 to 4 times as long.
+constexpr double splitting = 1.5;
 constexpr double crowding = 2; ///< of a cache: the data of a kernel have it to themselves up to half
 
 double weight_of(std::string_view feature) {
@@ -65,7 +68,9 @@ Prediction predict(const Features& features, const KernelProblem& problem, const
   const double instructions =
       vector_instructions(features, static_cast<double>(machine.nearest_level().bytes)) * problem.num_batches;
   // registers that are not full take as long as full ones
-  const double flops_per_instruction = 2.0 * std::max(problem.lanes, machine.peaks.back().bits / 64);
+  const double register_lanes = machine.peaks.back().bits / 64;
+  const double flops_per_instruction =
+      2 * (features.lanes > register_lanes ? splitting * features.lanes : register_lanes);
   const double compute = instructions * flops_per_instruction / machine.peak_flops(problem.num_threads);
   const double bound = machine::bound(counts, seen_by(problem, bytes, machine), problem.num_threads).seconds;
   return {std::max(bound, overlapped(compute, memory)), bound};

@@ -183,6 +183,7 @@ Features count_features(const LoweredPlan& lowered, const KernelProblem& problem
   for (const auto& feature : feature_names) result.*feature.value *= cells;
   result.work_bytes = work_bytes;
   result.text = text;
+  result.lanes = lowered.loops.lanes;
   result.data_bytes = lowered.data_bytes;
   result.vector_bytes = problem.input_bytes + problem.output_bytes;
   return result;

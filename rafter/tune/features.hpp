@@ -23,6 +23,7 @@ struct Features {
   double iterations = 0;   ///< of loops that are not unrolled
   double work_bytes = 0;   ///< of work arrays
   double text = 0;         ///< operations that stand in the program, unrolled loops written out
+  double lanes = 8;        ///< that an instruction serves
   double data_bytes = 0;   ///< as LoweredPlan
   double vector_bytes = 0; ///< as KernelProblem
   bool operator==(const Features&) const = default;
@@ -46,6 +47,7 @@ inline constexpr std::array feature_names{FeatureName{"flops", &Features::flops}
                                           FeatureName{"iterations", &Features::iterations},
                                           FeatureName{"work_bytes", &Features::work_bytes},
                                           FeatureName{"text", &Features::text},
+                                          FeatureName{"lanes", &Features::lanes},
                                           FeatureName{"data_bytes", &Features::data_bytes},
                                           FeatureName{"vector_bytes", &Features::vector_bytes}};
 

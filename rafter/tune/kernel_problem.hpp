@@ -32,7 +32,9 @@ struct KernelProblem {
   int nodes_per_axis = 0, points_per_axis = 0;   ///< tensor cells
   std::vector<kernel::Recipe> recipes;           ///< that make sense, cheapest at first sight first
   std::vector<std::string> compilers{"default"}; ///< that may be tried, the usual one first
-  int lanes = 8;
+  std::vector<std::string> flag_sets{"default"}; ///< the same
+  int lanes = 8;                                 ///< cells of a batch
+  int register_lanes = 8;                        ///< numbers that a register holds
   double num_batches = 0;
   int num_threads = 1;
   double input_bytes = 0, output_bytes = 0; ///< of vectors that a batch reads and writes, each entry once

@@ -6,6 +6,7 @@
 #include <map>
 
 #include <rafter/base/error.hpp>
+#include <rafter/device/host/cpu.hpp>
 #include <rafter/tune/candidates.hpp>
 #include <rafter/tune/store.hpp>
 
@@ -18,12 +19,6 @@ double seconds(const Candidate& candidate) { return candidate.measured_seconds.v
 bool is_better(const Candidate& a, const Candidate& b) {
   if (a.measured_seconds.has_value() != b.measured_seconds.has_value()) return a.measured_seconds.has_value();
   return seconds(a) < seconds(b);
-}
-
-/// The plan without what no loop program shows: plans that differ there alone are predicted alike.
-schedule::Plan as_program(schedule::Plan plan) {
-  plan.compiler.clear();
-  return plan;
 }
 
 /// The `count` most promising plans by the rough estimate. Plans that it cannot tell apart queue: each of them counts a
@@ -43,11 +38,24 @@ std::vector<schedule::Plan> promising(const KernelProblem& problem, const std::v
   return result;
 }
 
-/// Candidates of the usual compiler alone.
+/// Candidates of the usual compiler and flags alone.
 std::vector<schedule::Plan> distinct_programs(const std::vector<schedule::Plan>& plans) {
   std::vector<schedule::Plan> result;
   for (const auto& plan : plans)
-    if (plan.compiler == plans.front().compiler) result.push_back(plan);
+    if (plan.compiler == plans.front().compiler && plan.flags == plans.front().flags) result.push_back(plan);
+  return result;
+}
+
+/// What is remembered of a kernel, plans spelt as this version does: older ones lack newer keys, and what this version
+/// cannot read is left out.
+std::vector<Measurement> remembered(const Store& store, const std::string& key) {
+  std::vector<Measurement> result;
+  for (auto& m : store.find(key)) try {
+      m.plan = schedule::to_string(schedule::parse_plan(m.plan));
+      result.push_back(std::move(m));
+    } catch (const base::InputError&) {
+      continue;
+    }
   return result;
 }
 
@@ -64,7 +72,7 @@ std::vector<Candidate> Planner::weigh(const KernelProblem& problem, std::vector<
   std::map<std::string, std::optional<Candidate>> programs; // without those that do not fit
   std::exception_ptr refusal;
   for (auto& plan : plans) {
-    const auto [known, is_new] = programs.try_emplace(schedule::to_string(as_program(plan)));
+    const auto [known, is_new] = programs.try_emplace(schedule::to_string(schedule::without_compilation(plan)));
     if (is_new) try {
         known->second = weigh(problem, plan);
       } catch (const base::InputError&) { // its work arrays are beyond any use
@@ -91,7 +99,7 @@ Decision Planner::decide(const KernelProblem& problem) const {
   // a key asks every compiler for its version: only where one is needed
   const bool has_store = options_.store != nullptr && (options_.weighs_all || options_.store->exists());
   if (has_store) decision.key = options_.store->key(problem, options_.machine);
-  const auto known = decision.key.empty() ? std::vector<Measurement>{} : options_.store->find(decision.key);
+  const auto known = decision.key.empty() ? std::vector<Measurement>{} : remembered(*options_.store, decision.key);
   auto plans = candidates(problem);
   const auto find = [&](const std::string& text) {
     return std::find_if(plans.begin(), plans.end(),
@@ -119,7 +127,8 @@ Decision Planner::decide(const KernelProblem& problem) const {
 
 std::shared_ptr<const Planner> shared_planner() {
   static const auto planner = std::make_shared<const Planner>(
-      PlannerOptions{.machine = machine::load().value_or(typical_machine()), .store = std::make_shared<Store>()});
+      PlannerOptions{.machine = machine::load().value_or(typical_machine(device::register_bits(device::cpu()).back())),
+                     .store = std::make_shared<Store>()});
   return planner;
 }
 

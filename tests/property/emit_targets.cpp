@@ -78,7 +78,9 @@ protected:
                           .form = "(1 + x[0])*inner(grad(u), grad(v))*dx + " + terms,
                           .plan = "contraction=" + contractions[c] + " recipe=" + recipes[(turn + 2) % 4] +
                                   " even_odd=" + symmetries[(turn + turn / 3) % 3] +
-                                  (kind == 1 ? " rows=8 unroll=0" : "")});
+                                  (kind == 1   ? " rows=8 unroll=0"
+                                   : kind == 2 ? " lanes=4"
+                                               : "")});
       }
     const int dim = box_dimension(shape());
     result.push_back({.mesh = mesh(1), .degree = 2, .components = dim, .form = elasticity_form(dim)});

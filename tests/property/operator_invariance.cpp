@@ -76,6 +76,27 @@ TEST_P(Invariance, BatchesOfFewerCellsGiveTheSameEnergies) {
   if (box_dimension(GetParam()) < 3) expect_same_numbers(numbers_of(mesh, 2, 1), expected);
 }
 
+TEST_P(Invariance, BatchesRunInGroupsOfLanesGiveTheSameResults) {
+  const auto mesh = scrambled(box(GetParam()), 7);
+  Problem problem(mesh, 3);
+  problem.with("kappa", 0.7);
+  const auto device = std::make_shared<InterpreterDevice>();
+  const auto results = [&](const std::string& plan) {
+    const op::OperatorOptions options{.shared_device = device, .plan = plan};
+    const op::Operator A(problem.form("((1 + x[0])*inner(grad(u), grad(v)) + kappa*u*v)*dx + u*v*ds(1)"), options);
+    const Vector x = random_vector(A, 3);
+    auto y = values_of(applied(A, x));
+    y.push_back(op::Functional(problem.functional("u*u*x[0]*dx"), problem.system(), options)(x));
+    return y;
+  };
+  for (const char* recipe : {"recipe=store", "recipe=recompute contraction=dense"}) {
+    const auto expected = results(recipe);
+    for (const char* lanes : {" lanes=4", " lanes=2"})
+      EXPECT_LE(distance(results(recipe + std::string(lanes)), expected), 1e-14 * 16 * largest(expected)) // sums' order
+          << recipe << lanes;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(every_shape, Invariance, ::testing::ValuesIn(box_shapes()),
                          [](const auto& shape) { return shape.param; });
 

@@ -8,6 +8,7 @@
 #include <rafter/device/host/compiler.hpp>
 #include <rafter/device/host/host_device.hpp>
 #include <rafter/device/host/process.hpp>
+#include <set>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -56,6 +57,25 @@ private:
   fs::path path() const { return folder_.path() / "counting-cc"; }
   Folder folder_;
 };
+
+TEST(Flags, EverySetCompilesWithEveryCompilerToAProgramOfItsOwn) {
+  const Folder folder;
+  device::ProgramCache cache(device::CacheDirectory(folder.path()));
+  EXPECT_EQ(device::flag_set_names().front(), "default");
+  std::set<std::string> files;
+  for (const auto& compiler : device::available_compilers())
+    for (const auto& set : device::flag_sets()) {
+      const device::CompileOptions options{.compiler = compiler == "default" ? "" : compiler, .flag_set = set.name};
+      EXPECT_EQ(result_of(*cache.program(source_of(7), options)), 7) << compiler << " " << set.name;
+      files.insert(cache.file_of(source_of(7), options));
+    }
+  EXPECT_EQ(files.size(), device::available_compilers().size() * device::flag_sets().size());
+}
+
+TEST(Flags, UnknownSetsAreRefusedWithTheNearest) {
+  EXPECT_THROW((void)device::compiler_flags({.flag_set = "O22"}), base::InputError);
+  EXPECT_EQ(device::compiler_flags({}), device::compiler_flags({.flag_set = "default"}));
+}
 
 TEST(KernelCache, SecondProcessMemoryTakesTheFile) {
   const Folder folder;

@@ -42,7 +42,7 @@ protected:
     int number = 0;
     for (const auto& mapping : schedule::mapping_names())
       for (const char* rest :
-           {" contraction=dense", " contraction=collocated", " contraction=per-derivative even_odd=0"})
+           {" contraction=dense", " contraction=collocated lanes=4", " contraction=per-derivative even_odd=0"})
         for (const auto& printed : programs(GetParam(), "mapping=" + mapping + rest)) {
           SCOPED_TRACE(printed.name);
           check(schedule::read(printed.text), printed.text);

@@ -97,6 +97,34 @@ TEST(Candidates, CompilersMultiplyThem) {
   EXPECT_EQ(values(candidates(problem), "compiler"), (std::set<std::string>{"default", "clang"}));
 }
 
+TEST(Candidates, FlagsMultiplyThoseOfLargeKernels) {
+  auto problem = hexahedron();
+  problem.flag_sets = {"default", "O2", "unroll"};
+  EXPECT_EQ(values(candidates(problem), "flags"), std::set<std::string>{"default"});
+  const auto one = candidates(problem).size();
+  problem.num_points = 216;
+  EXPECT_EQ(candidates(problem).size(), 2 * one);
+  EXPECT_EQ(values(candidates(problem), "flags"), (std::set<std::string>{"default", "O2"}));
+}
+
+TEST(Candidates, HalfOfTheLanesWhereTheArraysAreLarge) {
+  auto problem = hexahedron();
+  EXPECT_EQ(values(candidates(problem), "lanes"), std::set<std::string>{"8"});
+  problem.num_points = 4096;
+  EXPECT_EQ(values(candidates(problem), "lanes"), (std::set<std::string>{"8", "4"}));
+}
+
+TEST(Candidates, AsManyLanesAsARegisterHoldsOrTwice) {
+  auto problem = hexahedron();
+  for (const auto& [register_lanes, expected] :
+       {std::pair(16, std::set<std::string>{"8"}), std::pair(4, std::set<std::string>{"4", "8"}),
+        std::pair(2, std::set<std::string>{"2", "4"}), std::pair(1, std::set<std::string>{"2", "4"})}) {
+    problem.register_lanes = register_lanes;
+    EXPECT_EQ(values(candidates(problem), "lanes"), expected) << register_lanes;
+    EXPECT_EQ(candidates(problem).front().lanes, usual_lanes(8, register_lanes));
+  }
+}
+
 TEST(Candidates, OneCellAfterTheOtherOnlyWithoutLanes) {
   auto problem = hexahedron();
   EXPECT_FALSE(values(candidates(problem), "mapping").contains("plain"));

@@ -94,9 +94,9 @@ TEST(CostModel, WorkThatLeavesTheNearestCacheIsSlower) {
 TEST(CostModel, InstructionsTakeTheirTimeHoweverManyLanesTheyUse) {
   const auto machine = typical_machine(512);
   const auto seconds = [&](int lanes) {
-    auto problem = problem_of(10);
-    problem.lanes = lanes;
-    return predict(usual_features(), problem, machine).seconds;
+    auto features = usual_features();
+    features.lanes = lanes;
+    return predict(features, problem_of(10), machine).seconds;
   };
   EXPECT_EQ(seconds(4), seconds(8));
   EXPECT_GT(seconds(16), 1.5 * seconds(8)); // two registers each

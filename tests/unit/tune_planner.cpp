@@ -103,6 +103,19 @@ TEST(Planner, RememberedPlansThatAreNoCandidatesAreIgnored) {
   EXPECT_EQ(planner.decide(kernel.problem).origin, Origin::predicted);
 }
 
+TEST(Planner, RememberedPlansWithoutKeysOfThisVersionCount) {
+  const test::Folder folder;
+  const auto store = std::make_shared<Store>(folder.path() / "plans.sqlite");
+  const Planner planner({.store = store});
+  Kernel kernel;
+  const auto slow = schedule::parse_plan("recipe=store even_odd=0");
+  const auto key = Planner({.store = store, .weighs_all = true}).decide(kernel.problem).key;
+  auto text = schedule::to_string(slow);
+  EXPECT_TRUE(store->remember(key, {{text.substr(0, text.find(" flags=")), 1e-9, 1}}));
+  EXPECT_EQ(planner.decide(kernel.problem).plan, slow);
+  EXPECT_EQ(planner.decide(kernel.problem).origin, Origin::measured);
+}
+
 TEST(Planner, PlansThatDoNotFitAreLeftOut) {
   Kernel kernel;
   const auto lower = kernel.problem.lower;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/device/host/cpu.hpp>
 #include <rafter/device/host/process.hpp>
 
 namespace rafter::device {
@@ -79,6 +80,35 @@ std::vector<std::string> available_compilers() {
   return found;
 }
 
+const std::vector<FlagSet>& flag_sets() {
+  static const std::vector<FlagSet> sets = [] {
+    std::vector<FlagSet> result{{"default", "-O3", {}},
+                                {"O2", "-O2: shorter code, half the time to compile", {"-O2"}},
+                                {"unroll", "loops unrolled further", {"-funroll-loops"}}};
+    if (has_instruction_set(cpu(), "avx2"))
+      result.push_back({"avx2", "as for processors without AVX-512", {"-march=haswell", "-mprefer-vector-width=256"}});
+    return result;
+  }();
+  return sets;
+}
+
+std::vector<std::string> flag_set_names() {
+  std::vector<std::string> names;
+  for (const auto& set : flag_sets()) names.push_back(set.name);
+  return names;
+}
+
+namespace {
+
+const FlagSet& flag_set(const std::string& name) {
+  for (const auto& set : flag_sets())
+    if (set.name == name || (name.empty() && set.name == "default")) return set;
+  throw base::InputError("unknown set of compiler flags '" + name + "'" + base::suggestion(name, flag_set_names()) +
+                         "; accepted: " + base::join(flag_set_names(), ", "));
+}
+
+} // namespace
+
 std::vector<std::string> own_processor_flags() {
 #if defined(__x86_64__)
   return {"-march=native", "-mprefer-vector-width=512"};
@@ -91,6 +121,8 @@ std::vector<std::string> compiler_flags(const CompileOptions& options, const std
   std::vector<std::string> flags{"-x", "c", "-std=gnu11", "-O3"};
   flags.insert(flags.end(), processor.begin(), processor.end());
   flags.insert(flags.end(), {"-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC", "-w"});
+  const auto& chosen = flag_set(options.flag_set).flags;
+  flags.insert(flags.end(), chosen.begin(), chosen.end());
   flags.insert(flags.end(), options.flags.begin(), options.flags.end());
   return flags;
 }

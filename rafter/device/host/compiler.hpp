@@ -19,10 +19,20 @@ Compiler find_compiler(const std::string& name = "");
 /// "default", and the names of the other known compilers that PATH has.
 std::vector<std::string> available_compilers();
 
+/// Flags that plans choose by name: all compilers take them.
+struct FlagSet {
+  std::string name, meaning;
+  std::vector<std::string> flags; ///< added to those of every kernel
+};
+/// "default" first.
+const std::vector<FlagSet>& flag_sets();
+std::vector<std::string> flag_set_names();
+
 /// Flags that make kernels for the processor that this program runs on.
 std::vector<std::string> own_processor_flags();
 
-/// Flags of every kernel for a processor; they and the options' flags are part of a program's name in the cache.
+/// All flags of a kernel for a processor; they are part of a program's name in the cache. Throws InputError for unknown
+/// sets of flags.
 std::vector<std::string> compiler_flags(const CompileOptions& options,
                                         const std::vector<std::string>& processor = own_processor_flags());
 

@@ -47,6 +47,13 @@ bool has_instruction_set(const Cpu& cpu, const std::string& name) {
   return std::ranges::binary_search(cpu.instruction_sets, name);
 }
 
+std::vector<int> register_bits(const Cpu& cpu) {
+  std::vector<int> widths{64, 128};
+  if (has_instruction_set(cpu, "avx")) widths.push_back(256);
+  if (has_instruction_set(cpu, "avx512f")) widths.push_back(512);
+  return widths;
+}
+
 int num_available_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);

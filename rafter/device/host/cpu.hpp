@@ -19,6 +19,9 @@ Cpu parse_cpu(const std::string& text);
 
 bool has_instruction_set(const Cpu& cpu, const std::string& name);
 
+/// Widths of its registers for numbers, ascending, 64 first.
+std::vector<int> register_bits(const Cpu& cpu);
+
 /// Cores that this process may run on (its affinity mask), at least 1.
 int num_available_cores();
 

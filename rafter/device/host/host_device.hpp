@@ -17,6 +17,7 @@ public:
   std::string name() const override { return "host"; }
   int num_threads() const override { return pool_.num_threads(); }
   std::vector<std::string> compilers() const override { return available_compilers(); }
+  std::vector<std::string> flag_sets() const override { return flag_set_names(); }
   bool shares_host_memory() const override { return true; }
   std::shared_ptr<Buffer> allocate(std::size_t bytes) override;
   std::shared_ptr<Buffer> wrap(void* host, std::size_t bytes) override;
