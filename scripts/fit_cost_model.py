@@ -67,7 +67,8 @@ class Sweep:
         total = batches * (column["data_bytes"] + column["vector_bytes"])
         written = 0.5 * batches * column["vector_bytes"]  # bilinear forms without coefficient fields: one vector in, one out
         self.memory = numpy.array([t / memory_rate(resident_levels(machine["levels"], t)[-1], w / t) for t, w in zip(total, written)])
-        self.flops = column["flops"] / (2 * lanes) * self.instruction
+        operations = column.get("operations", 0)  # older sweeps have none
+        self.flops = numpy.maximum(column["flops"], 2 * operations) / (2 * lanes) * self.instruction
 
     def predicted(self, weights, overlap):
         compute = self.instruction * (self.counts @ weights)

@@ -16,6 +16,7 @@ namespace {
 using form::ScalarOp;
 using schedule::Buffer;
 using schedule::Kind;
+using schedule::LoopStyle;
 using schedule::NodePtr;
 using schedule::Space;
 using schedule::Type;
@@ -29,8 +30,9 @@ public:
   Emitter(const schedule::LoopProgram& program, const Spelling& spelling) : program_(program), spelling_(spelling) {}
 
   std::string run() {
-    collect_vectors(program_.body);
-    std::string body = "  for (long batch = begin; batch < end; ++batch) {\n";
+    collect(program_.body);
+    std::string body = uses_last_batch_ ? "  const long last_batch = end - 1;\n" : "";
+    body += "  for (long batch = begin; batch < end; ++batch) {\n";
     statement(program_.body, 2, body);
     body += "  }\n}\n";
     std::string text = spelling_.prelude(program_.lanes);
@@ -96,9 +98,10 @@ private:
     return text + "};\n";
   }
 
-  /// Registers that hold one value per lane.
-  void collect_vectors(const NodePtr& node) {
-    for (const auto& operand : node->operands) collect_vectors(operand);
+  /// Registers that hold one value per lane, and whether the number of the last batch is used.
+  void collect(const NodePtr& node) {
+    for (const auto& operand : node->operands) collect(operand);
+    uses_last_batch_ = uses_last_batch_ || (node->kind == Kind::variable && node->name == "last_batch");
     if (node->kind == Kind::let && is_vector(node->operands[0])) vectors_.insert(node->name);
   }
   bool is_vector(const NodePtr& node) const {
@@ -131,6 +134,8 @@ private:
       const std::string a = integer(node->operands[0], 1), b = integer(node->operands[1], 1);
       return fmt::format("({0} < {1} ? {0} : {1})", a, b);
     }
+    case Kind::idiv: // quotients do not associate with products
+      return fmt::format("({}/{})", integer(node->operands[0], 2), integer(node->operands[1]));
     default:
       const int own = strength(node->kind);
       const int right = node->kind == Kind::iadd || node->kind == Kind::imul ? own : own + 1; // integers associate
@@ -146,6 +151,8 @@ private:
       return "-";
     case Kind::imul:
       return "*";
+    case Kind::idiv:
+      return "/";
     case Kind::ieq:
       return "==";
     default:
@@ -199,13 +206,11 @@ private:
   /// y when the index is y * lanes + lane.
   std::optional<std::string> whole(const NodePtr& index) {
     if (index->kind == Kind::lane) return "0";
+    if (const auto entry = lane_entry(index)) return integer(entry);
     if (index->kind != Kind::iadd || index->operands[1]->kind != Kind::lane) return std::nullopt;
     const auto& base = index->operands[0];
     if (base->kind == Kind::integer && base->integer % program_.lanes == 0)
       return std::to_string(base->integer / program_.lanes);
-    if (base->kind == Kind::imul && !base->has_lane && base->operands[1]->kind == Kind::integer &&
-        base->operands[1]->integer == program_.lanes)
-      return integer(base->operands[0]);
     return std::nullopt;
   }
   /// x when the index is x + lane.
@@ -344,6 +349,12 @@ private:
     case Kind::add:
       text += indent + write(*node);
       break;
+    case Kind::prefetch:
+      if (spelling_.prefetch != nullptr)
+        text += fmt::format("{}{};\n", indent,
+                            spelling_.prefetch(node->name + " + " + integer(node->operands[0], 1),
+                                               program_.find(node->name)->is_written));
+      break;
     default:
       throw base::InternalError("emitter: not a statement");
     }
@@ -363,7 +374,8 @@ private:
   }
   void loop(const schedule::Node& node, int depth, std::string& text) {
     const std::string indent(static_cast<std::size_t>(depth), ' ');
-    if (!node.is_unrolled) {
+    if (node.style == LoopStyle::run && run(node, indent, text)) return;
+    if (node.style != LoopStyle::unrolled) {
       text +=
           fmt::format("{0}for (long {1} = 0; {1} < {2}; ++{1}) {{\n", indent, node.name, integer(node.operands[0], 1));
       statement(node.operands[1], depth + 1, text);
@@ -375,6 +387,62 @@ private:
       statement(node.operands[1], depth + 1, text);
       text += indent + "}\n";
     }
+  }
+  /// x when the index is x + the loop variable.
+  static NodePtr behind(const NodePtr& index, const std::string& variable) {
+    const auto is_variable = [&](const NodePtr& n) { return n->kind == Kind::variable && n->name == variable; };
+    if (is_variable(index)) return schedule::integer(0);
+    return index->kind == Kind::iadd && is_variable(index->operands[1]) ? index->operands[0] : nullptr;
+  }
+  /// A loop over a run as one call that moves it; false when it does not look like one.
+  bool run(const schedule::Node& loop, const std::string& indent, std::string& text) {
+    const auto& move = *loop.operands[1]->operands[0];
+    const bool adds = move.kind == Kind::add;
+    const auto& value = *move.operands[1];
+    const auto& outside = adds ? move : value;
+    const auto& inside = adds ? value : move;
+    const auto position = behind(outside.operands[0], loop.name);
+    const auto entry = lane_entry(inside.operands[0]);
+    if (position == nullptr || entry == nullptr || entry->kind != Kind::iload || spelling_.run_mover == nullptr)
+      return false;
+    const auto first = behind(entry->operands[0], loop.name);
+    if (first == nullptr || !program_.find(inside.name)->is_lane) return false;
+    const auto place = starts(position);
+    if (!place) return false;
+    const auto width = static_cast<int>(loop.operands[0]->integer);
+    const std::string mover = fmt::format("{}_run{}", adds ? "add" : "load", width);
+    helpers_["move"] = spelling_.run_prelude(program_.lanes);
+    helpers_["move_" + mover] = spelling_.run_mover(program_.lanes, width, adds);
+    text += fmt::format("{}{}({}, {} + {}, {}, {});\n", indent, mover, inside.name, entry->name, integer(first, 1),
+                        outside.name, *place);
+    return true;
+  }
+  /// Where the position of lane 0 stands when those of all lanes follow each other in a table, and what is added to
+  /// them: two arguments.
+  std::optional<std::string> starts(const NodePtr& position) {
+    if (position->kind == Kind::iadd && !position->operands[1]->has_lane) {
+      const auto table = table_of_lanes(position->operands[0]);
+      return table ? std::optional(*table + ", " + integer(position->operands[1])) : std::nullopt;
+    }
+    const auto table = table_of_lanes(position);
+    return table ? std::optional(*table + ", 0") : std::nullopt;
+  }
+  std::optional<std::string> table_of_lanes(const NodePtr& node) {
+    if (node->kind == Kind::variable && node->has_lane) return table_of_lanes(integer_definitions_.at(node->name));
+    if (node->kind != Kind::iload) return std::nullopt;
+    const auto& index = node->operands[0];
+    if (index->kind == Kind::lane) return node->name;
+    const auto first = contiguous(index);
+    return first ? std::optional(node->name + " + " + *first) : std::nullopt;
+  }
+  /// y when the index is y * lanes + lane.
+  NodePtr lane_entry(const NodePtr& index) const {
+    if (index->kind != Kind::iadd || index->operands[1]->kind != Kind::lane) return nullptr;
+    const auto& base = index->operands[0];
+    if (base->kind != Kind::imul || base->has_lane || base->operands[1]->kind != Kind::integer ||
+        base->operands[1]->integer != program_.lanes)
+      return nullptr;
+    return base->operands[0];
   }
   std::string write(const schedule::Node& node) {
     const auto& index = node.operands[0];
@@ -400,6 +468,7 @@ private:
   const schedule::LoopProgram& program_;
   const Spelling& spelling_;
   std::set<std::string> vectors_;
+  bool uses_last_batch_ = false;
   std::map<std::string, NodePtr> integer_definitions_; ///< of variables with a value per lane
   std::map<std::string, std::string> helpers_;
   std::map<double, std::size_t> literal_numbers_;

@@ -19,6 +19,14 @@ struct Spelling {
   std::function<std::string(const schedule::Buffer& buffer, int i)> argument;
   /// Elementary function on one double ("sqrt" -> "__builtin_sqrt").
   std::function<std::string(form::ScalarOp op)> function;
+  /// Hint that the entry at `place` (text of an address) will be used soon; null: the language has none.
+  std::function<std::string(const std::string& place, bool is_written)> prefetch;
+  /// What the helpers below share.
+  std::function<std::string(int lanes)> run_prelude;
+  /// Helper that moves runs of `width` consecutive numbers, one per lane, between a vector and work arrays:
+  /// `load_run<width>(work array, entries of it, vector, start of each lane's run, what is added to the starts)` or
+  /// `add_run<width>` back. Null: runs move number by number.
+  std::function<std::string(int lanes, int width, bool adds)> run_mover;
   /// Before the declaration of a work array that a stack does not hold: memory of the thread.
   std::string large_work;
 };

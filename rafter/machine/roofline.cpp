@@ -32,6 +32,7 @@ double memory_rate(const Machine& machine, int cores, double written_share) {
 
 Counts& Counts::operator+=(const Counts& other) {
   flops += other.flops;
+  operations += other.operations;
   effective_flops += other.effective_flops;
   global_bytes_read += other.global_bytes_read;
   global_bytes_written += other.global_bytes_written;
@@ -45,7 +46,9 @@ Bound bound(const Counts& counts, const Machine& machine, int cores) {
   const Level& nearest = machine.nearest_level();
   const double local_rate = std::max(machine.rate(nearest.read, cores), machine.rate(nearest.triad, cores));
   const std::array<Bound, 3> bounds{
-      Bound{seconds_of(counts.flops, machine.peak_flops(cores), "floating-point operations"), "flops"},
+      Bound{seconds_of(std::max(counts.flops, 2 * counts.operations), machine.peak_flops(cores),
+                       "floating-point operations"),
+            "flops"},
       Bound{seconds_of(global, memory_rate(machine, cores, share), "bytes from memory"), "memory"},
       Bound{seconds_of(counts.local_bytes, local_rate, "bytes from the nearest cache"), "local memory"}};
   const auto largest = std::ranges::max_element(bounds, {}, &Bound::seconds);

@@ -8,6 +8,7 @@ namespace rafter::machine {
 /// What a computation costs, counted from its program.
 struct Counts {
   double flops = 0;                ///< executed
+  double operations = 0;           ///< executed, a fused multiply-add counts 1; 0: as if all were such
   double effective_flops = 0;      ///< of the algorithm alone, without recomputation and padding
   double global_bytes_read = 0;    ///< compulsory: each input once
   double global_bytes_written = 0; ///< compulsory: each output once
@@ -23,10 +24,10 @@ struct Bound {
   std::string limited_by; ///< "flops", "memory" or "local memory"; "" when there is nothing to do
 };
 
-/// Time-based roofline: max(flops / peak, global bytes / memory bandwidth, local bytes / bandwidth of the nearest
-/// level) on so many cores. Bandwidth from memory follows the mix of reads and writes between what was measured for
-/// reading (no writes), triad (one third) and copy (half). Throws InternalError when the record lacks a rate that the
-/// counts need.
+/// Time-based roofline: max(flops / peak, operations / rate of multiply-adds, global bytes / memory bandwidth, local
+/// bytes / bandwidth of the nearest level) on so many cores. Bandwidth from memory follows the mix of reads and writes
+/// between what was measured for reading (no writes), triad (one third) and copy (half). Throws InternalError when the
+/// record lacks a rate that the counts need.
 Bound bound(const Counts& counts, const Machine& machine, int cores);
 
 /// The machine as a problem that moves `bytes` per run sees it: data that fit into a cache stay there, and the memory

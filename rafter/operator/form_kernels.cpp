@@ -25,6 +25,12 @@ struct SpaceTables {
   Integers run_starts, run_permutations, permutations, interior_starts, interior_strides, first_touch, is_regular;
 };
 
+/// Tables that kernels of a program take as arguments.
+struct KernelTables {
+  std::vector<Reals> matrices;    ///< packed, of the tensor program
+  std::vector<Integers> integers; ///< of the loop program, by index
+};
+
 /// A kernel with its data on one block of cells or facets.
 struct Piece {
   explicit Piece(const BuiltPiece& from) : built(from), cells(from.cells), info(from.kernel.info) {}
@@ -35,7 +41,7 @@ struct Piece {
   std::vector<schedule::Buffer> arguments;
   std::vector<Buffer*> buffers; ///< resolved before each run: vectors change
   std::vector<std::unique_ptr<SpaceTables>> spaces;
-  std::vector<Reals> matrices;
+  KernelTables tables;
   Reals map, nodes, cell_coefficients, stored_point, stored_cell, reference_normal, points, weights, integral;
   Integers num_active;
 };
@@ -142,6 +148,7 @@ public:
     machine::Counts total;
     for (const auto& i : info_) {
       total.flops += i.counts.flops;
+      total.operations += i.counts.operations;
       total.effective_flops += i.counts.effective_flops;
       total.global_bytes_read += i.counts.global_bytes_read;
     }
@@ -226,14 +233,17 @@ private:
     piece.weights = to_array<double>(device_, program.weights);
     if (cells.local_facet >= 0)
       piece.reference_normal = to_array<double>(device_, element::reference_normal(cells.shape, cells.local_facet));
-    piece.matrices = dense_tables(program, piece.info.plan);
+    piece.tables = tables(program, piece.built.kernel.loops, piece.info.plan);
   }
-  std::vector<Reals> dense_tables(const kernel::TensorProgram& program, const schedule::Plan& plan) const {
-    std::vector<Reals> result;
+  KernelTables tables(const kernel::TensorProgram& program, const schedule::LoopProgram& loops,
+                      const schedule::Plan& plan) const {
+    KernelTables result;
     for (const auto& matrix : program.matrices) {
       const auto table = matrix.is_data ? schedule::packed_table(matrix, plan) : std::vector<double>{};
-      result.push_back(table.empty() ? Reals(device_, 1) : to_array<double>(device_, table));
+      result.matrices.push_back(table.empty() ? Reals(device_, 1) : to_array<double>(device_, table));
     }
+    for (const auto& argument : loops.arguments())
+      if (argument.role == Role::table) result.integers.push_back(to_array<std::int32_t>(device_, argument.values));
     return result;
   }
 
@@ -243,18 +253,22 @@ private:
     auto& counts = piece.info.counts;
     const double cells = static_cast<double>(piece.info.num_cells),
                  batches = static_cast<double>(piece.info.num_batches);
-    counts.flops = schedule::count(built.loops).flops * batches * (built.loops.lanes == 1 ? piece.cells.lanes : 1);
+    const auto executed = schedule::count(built.loops);
+    const double runs = batches * (built.loops.lanes == 1 ? piece.cells.lanes : 1);
+    counts.flops = executed.flops * runs;
+    counts.operations = executed.operations * runs;
     counts.effective_flops = kernel::count_flops(built.program) * cells;
     counts.global_bytes_read = built.data_bytes * batches;
   }
 
   /// Computes what the cut stores.
   void setup(Piece& piece) {
-    const auto kernel = piece.built.setup_program->kernel(piece.built.kernel.setup_loops.name);
-    const auto matrices = dense_tables(piece.built.kernel.setup_program, piece.info.plan);
+    const auto& built = piece.built.kernel;
+    const auto kernel = piece.built.setup_program->kernel(built.setup_loops.name);
+    const auto own = tables(built.setup_program, built.setup_loops, piece.info.plan);
     std::vector<Buffer*> buffers;
-    for (const auto& argument : piece.built.kernel.setup_loops.arguments())
-      buffers.push_back(buffer(piece, argument, matrices, nullptr, nullptr, nullptr, overwrite_));
+    for (const auto& argument : built.setup_loops.arguments())
+      buffers.push_back(buffer(piece, argument, own, nullptr, nullptr, nullptr, overwrite_));
     const device::Task task{kernel.get(), buffers, 0, piece.cells.num_batches};
     // one range per thread: batches write disjoint data
     std::vector<device::Task> tasks;
@@ -270,8 +284,8 @@ private:
 
   // --- running
   // --------------------------------------------------------------------------------------------------------
-  Buffer* buffer(Piece& piece, const schedule::Buffer& argument, const std::vector<Reals>& matrices,
-                 const Vector* trial, const Vector* fields, Vector* y, const Integers& mode) const {
+  Buffer* buffer(Piece& piece, const schedule::Buffer& argument, const KernelTables& tables, const Vector* trial,
+                 const Vector* fields, Vector* y, const Integers& mode) const {
     const auto index = static_cast<std::size_t>(argument.index);
     const auto real = [&](Reals& array) { return argument.is_written ? array.device_write() : array.device_read(); };
     switch (argument.role) {
@@ -316,7 +330,9 @@ private:
     case Role::weights:
       return piece.weights.device_read();
     case Role::matrix:
-      return matrices.at(index).device_read();
+      return tables.matrices.at(index).device_read();
+    case Role::table:
+      return tables.integers.at(index).device_read();
     case Role::integral:
       return real(piece.integral);
     case Role::none:
@@ -336,7 +352,7 @@ private:
   void bind(Piece& piece, const Vector* trial, const Vector* fields, Vector* y, const Integers& mode) const {
     piece.buffers.clear();
     for (const auto& argument : piece.arguments)
-      piece.buffers.push_back(buffer(piece, argument, piece.matrices, trial, fields, y, mode));
+      piece.buffers.push_back(buffer(piece, argument, piece.tables, trial, fields, y, mode));
   }
   /// Facets come after the cells and add.
   void bind_all(const Vector* trial, const Vector* fields, Vector* y, bool cells_add) {

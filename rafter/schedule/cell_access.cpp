@@ -28,6 +28,17 @@ public:
     shared_runs(true, permuted);
     to.push_back(branch(iload(buffer(Role::is_regular), context_.batch()), block(regular), block(permuted)));
   }
+  /// The entries of `vector` that the next batch is the first to touch, as a stream.
+  void announce(const std::string& vector) {
+    if (context_.input.is_facet) return;
+    const NodePtr next = imin(iadd(context_.batch(), integer(1)), variable("last_batch"));
+    const NodePtr place = imul(next, integer(2));
+    const std::string touch = buffer(Role::first_touch);
+    const auto numbers = static_cast<std::int64_t>(layout_.interior_dofs.size()) * components_ * context_.input.lanes;
+    context_.streams.push_back({vector, iload(touch, place),
+                                has_interior() ? iadd(iload(buffer(Role::interior_starts), next), integer(numbers))
+                                               : iload(touch, iadd(place, integer(1)))});
+  }
   bool has_interior() const { return !layout_.interior_dofs.empty(); }
   void interior(Statements& to) {
     if (!has_interior()) return;
@@ -49,37 +60,80 @@ private:
     for (const int dof : dofs) entries.push_back(placement_.dof_entries[static_cast<std::size_t>(dof)]);
     return entries;
   }
+  /// Of every number of every run: dof by dof, the components of a dof side by side.
+  std::string run_entries() {
+    std::vector<int> entries;
+    for (const int entry : placed(layout_.run_dofs))
+      for (int c = 0; c < components_; ++c) entries.push_back(c * placement_.component_stride + entry);
+    return context_.integers("run_entries", entries);
+  }
   std::string buffer(Role role) { return context_.global(role, space_, Type::integer); }
 
-  /// Shared entities, class by class of equal run lengths, so that the text does not grow with the degree.
-  void shared_runs(bool is_permuted, Statements& to) {
-    const std::string dofs = context_.integers("run_dofs", placed(layout_.run_dofs));
+  /// Shared entities of one kind.
+  struct RunClass {
+    int first = 0, count = 0; ///< runs
+    int length = 0;           ///< dofs of a run
     int first_dof = 0;
-    for (int first = 0; first < layout_.num_runs;) {
-      const int length = layout_.run_lengths[static_cast<std::size_t>(first)];
-      int last = first;
-      while (last < layout_.num_runs && layout_.run_lengths[static_cast<std::size_t>(last)] == length) ++last;
-      const std::string r = context_.fresh("r"), k = context_.fresh("k");
-      Statements per_run, per_dof;
+  };
+  /// Classes of equal run lengths, so that the text does not grow with the degree.
+  std::vector<RunClass> run_classes() const {
+    std::vector<RunClass> classes;
+    int first_dof = 0;
+    for (int run = 0; run < layout_.num_runs; ++run) {
+      const int length = layout_.run_lengths[static_cast<std::size_t>(run)];
+      if (classes.empty() || classes.back().length != length) classes.push_back({run, 0, length, first_dof});
+      ++classes.back().count;
+      first_dof += length;
+    }
+    return classes;
+  }
+
+  void shared_runs(bool is_permuted, Statements& to) {
+    for (const auto& runs : run_classes()) {
+      const std::string r = context_.fresh("r");
+      Statements per_run;
       const NodePtr entry = context_.lane_entry(
-          iadd(imul(context_.batch(), integer(layout_.num_runs)), iadd(integer(first), variable(r))));
+          iadd(imul(context_.batch(), integer(layout_.num_runs)), iadd(integer(runs.first), variable(r))));
       const NodePtr start = context_.define_integer(per_run, "s", iload(buffer(Role::run_starts), entry));
-      NodePtr position = variable(k);
-      if (is_permuted) {
-        const NodePtr table = context_.define_integer(per_run, "m", iload(buffer(Role::run_permutations), entry));
-        position = context_.define_integer(per_dof, "p", iload(buffer(Role::permutations), iadd(table, variable(k))));
-      }
-      const NodePtr dof = context_.define_integer(
-          per_dof, "d", iload(dofs, iadd(integer(first_dof), iadd(imul(variable(r), integer(length)), variable(k)))));
-      const bool may_be_partial = is_permuted && context_.is_simd;
-      for (int c = 0; c < components_; ++c)
-        touch_(per_dof, iadd(start, iadd(imul(position, integer(components_)), integer(c))),
-               iadd(integer(c * placement_.component_stride), dof), may_be_partial ? context_.active_lanes() : nullptr,
-               false);
-      per_run.push_back(loop(k, integer(length), block(per_dof)));
-      to.push_back(loop(r, integer(last - first), block(per_run)));
-      first_dof += (last - first) * length;
-      first = last;
+      const NodePtr number =
+          iadd(integer(runs.first_dof * components_), imul(variable(r), integer(runs.length * components_)));
+      if (is_permuted)
+        permuted_run(runs, entry, start, number, per_run);
+      else
+        whole_run(runs, start, number, per_run);
+      to.push_back(loop(r, integer(runs.count), block(per_run)));
+    }
+  }
+  /// `number`: of the first of the run, in run_entries.
+  void permuted_run(const RunClass& runs, const NodePtr& entry, const NodePtr& start, const NodePtr& number,
+                    Statements& to) {
+    const std::string k = context_.fresh("k");
+    const NodePtr table = context_.define_integer(to, "m", iload(buffer(Role::run_permutations), entry));
+    Statements per_dof;
+    const NodePtr position =
+        context_.define_integer(per_dof, "p", iload(buffer(Role::permutations), iadd(table, variable(k))));
+    for (int c = 0; c < components_; ++c)
+      touch_(per_dof, iadd(start, iadd(imul(position, integer(components_)), integer(c))),
+             iload(run_entries(), iadd(iadd(number, imul(variable(k), integer(components_))), integer(c))),
+             context_.is_simd ? context_.active_lanes() : nullptr, false);
+    to.push_back(loop(k, integer(runs.length), block(per_dof)));
+  }
+  /// Numbers in pieces of as many as there are lanes, of half as many, ...
+  void whole_run(const RunClass& runs, const NodePtr& start, const NodePtr& number, Statements& to) {
+    const int total = runs.length * components_;
+    int done = 0;
+    for (int width = context_.plan.lanes; width > 0; width /= 2) {
+      const int pieces = (total - done) / width;
+      if (pieces == 0) continue;
+      const std::string piece = context_.fresh("n"), k = context_.fresh("k");
+      const NodePtr before = iadd(integer(done), imul(variable(piece), integer(width)));
+      Statements move, moves;
+      const auto behind = [&](const NodePtr& base) { return width == 1 ? base : iadd(base, variable(k)); };
+      touch_(width == 1 ? moves : move, behind(iadd(start, before)), iload(run_entries(), behind(iadd(number, before))),
+             nullptr, false);
+      if (width > 1) moves.push_back(loop(k, integer(width), block(move), LoopStyle::run));
+      to.push_back(loop(piece, integer(pieces), block(moves)));
+      done += pieces * width;
     }
   }
 
@@ -160,6 +214,7 @@ void gather(Context& context, int field, const std::string& target, const Placem
                      });
   access.runs(to);
   access.interior(to);
+  access.announce(vector);
 }
 
 void scatter(Context& context, int field, const std::string& source, const Placement& placement, Statements& to) {
@@ -179,6 +234,7 @@ void scatter(Context& context, int field, const std::string& source, const Place
     access.interior(to);
     return;
   }
+  access.announce(vector);
   const NodePtr is_overwriting = ieq(iload(context.global(Role::mode, 0, Type::integer), integer(0)), integer(0));
   to.push_back(branch(is_overwriting, block(clear_first_touched(context, space, vector)), block({})));
   access.runs(to);

@@ -26,14 +26,22 @@ std::string Context::global(Role role, int index, Type type, bool is_written) {
 }
 
 std::string Context::constant(const std::string& prefix, Type type, const std::vector<double>& values) {
-  for (const auto& buffer : result.buffers)
-    if (buffer.space == Space::constant && buffer.type == type && buffer.values == values) return buffer.name;
+  int num_tables = 0;
+  for (const auto& buffer : result.buffers) {
+    if (!buffer.values.empty() && buffer.type == type && buffer.values == values) return buffer.name;
+    num_tables += buffer.role == Role::table ? 1 : 0;
+  }
   Buffer buffer;
   buffer.name = fresh(prefix);
-  buffer.space = Space::constant;
   buffer.type = type;
   buffer.size = static_cast<std::int64_t>(values.size());
   buffer.values = values;
+  constexpr std::size_t most_in_text = 64; // the text does not grow with the degree
+  if (type == Type::integer && values.size() > most_in_text) {
+    buffer.role = Role::table;
+    buffer.index = num_tables;
+  } else
+    buffer.space = Space::constant;
   result.buffers.push_back(buffer);
   return buffer.name;
 }

@@ -233,7 +233,7 @@ private:
     stage.at_point(in_line);
     is_unrolled_ = unrolls_points(in_line);
     for (std::size_t e = 0; e < inputs_.size(); ++e) line_derivative(static_cast<int>(e), lines);
-    lines.push_back(loop("q0", integer(q_), block(in_line), is_unrolled_));
+    lines.push_back(loop("q0", integer(q_), block(in_line), is_unrolled_ ? LoopStyle::unrolled : LoopStyle::rolled));
     for (std::size_t o = 0; o < outputs_.size(); ++o) line_transposed(static_cast<int>(o), lines);
     layers.push_back(for_each("q1", q_, lines));
     for (std::size_t o = 0; o < outputs_.size(); ++o) middle_transposed(static_cast<int>(o), layers);
@@ -369,7 +369,7 @@ private:
           apply_to_line(context_, matrix(w.interpolation[static_cast<std::size_t>(last_axis_)]), total, column);
       store_line(s.partial, iadd(imul(variable(c), integer(s.nodes * layer_)), variable(i)), layer_, result, column);
     } else {
-      const std::string weights = context_.reals("weights", program_.weights);
+      const std::string weights = context_.global(Role::weights);
       for (int r = 0; r < q_; ++r) {
         const NodePtr weight = load(weights, iadd(integer(r * power(q_, dim_ - 1)), variable(i)));
         total[static_cast<std::size_t>(r)] =

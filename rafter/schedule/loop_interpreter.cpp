@@ -34,8 +34,9 @@ public:
       }
     }
   }
-  void run(const NodePtr& body, std::int64_t batch) {
+  void run(const NodePtr& body, std::int64_t batch, std::int64_t last) {
     integers_["batch"] = Integers(lanes_, batch);
+    integers_["last_batch"] = Integers(lanes_, last);
     statement(body);
   }
 
@@ -78,6 +79,9 @@ private:
     case Kind::store:
     case Kind::add:
       write(*node);
+      break;
+    case Kind::prefetch:
+      integer_value(node->operands[0]);
       break;
     default:
       throw base::InternalError("interpreter: not a statement");
@@ -132,6 +136,9 @@ private:
       case Kind::imin:
         result[l] = std::min(a[l], b[l]);
         break;
+      case Kind::idiv:
+        result[l] = a[l] / b[l];
+        break;
       case Kind::ieq:
         result[l] = a[l] == b[l] ? 1 : 0;
         break;
@@ -168,7 +175,7 @@ private:
 
 void interpret(const LoopProgram& program, std::span<const Argument> arguments, std::int64_t begin, std::int64_t end) {
   Machine machine(program, arguments);
-  for (std::int64_t batch = begin; batch < end; ++batch) machine.run(program.body, batch);
+  for (std::int64_t batch = begin; batch < end; ++batch) machine.run(program.body, batch, end - 1);
 }
 
 } // namespace rafter::schedule

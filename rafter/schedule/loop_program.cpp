@@ -52,6 +52,7 @@ constexpr std::array role_names{"none",
                                 "points",
                                 "weights",
                                 "matrix",
+                                "table",
                                 "integral"};
 static_assert(role_names.size() == static_cast<std::size_t>(Role::integral) + 1);
 
@@ -97,6 +98,7 @@ NodePtr imul(NodePtr a, NodePtr b) {
   return make(Kind::imul, {std::move(a), std::move(b)});
 }
 NodePtr imin(NodePtr a, NodePtr b) { return make(Kind::imin, {std::move(a), std::move(b)}); }
+NodePtr idiv(NodePtr a, std::int64_t b) { return b == 1 ? a : make(Kind::idiv, {std::move(a), integer(b)}); }
 NodePtr ieq(NodePtr a, NodePtr b) { return make(Kind::ieq, {std::move(a), std::move(b)}); }
 NodePtr iload(const std::string& buffer, NodePtr index) { return make(Kind::iload, {std::move(index)}, buffer); }
 NodePtr number(double value) {
@@ -113,10 +115,10 @@ NodePtr operation(form::ScalarOp op, std::vector<NodePtr> operands) {
   return node;
 }
 NodePtr block(std::vector<NodePtr> statements) { return make(Kind::block, std::move(statements)); }
-NodePtr loop(const std::string& name, NodePtr count, NodePtr body, bool is_unrolled) {
+NodePtr loop(const std::string& name, NodePtr count, NodePtr body, LoopStyle style) {
   if (body->kind != Kind::block) body = block({std::move(body)});
   auto node = std::make_shared<Node>(*make(Kind::loop, {std::move(count), std::move(body)}, name));
-  node->is_unrolled = is_unrolled;
+  node->style = style;
   return node;
 }
 NodePtr let(const std::string& name, NodePtr value) { return make(Kind::let, {std::move(value)}, name); }
@@ -127,6 +129,7 @@ NodePtr store(const std::string& buffer, NodePtr index, NodePtr value, NodePtr a
 NodePtr add(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active) {
   return access(Kind::add, buffer, std::move(index), std::move(value), std::move(active));
 }
+NodePtr prefetch(const std::string& buffer, NodePtr index) { return make(Kind::prefetch, {std::move(index)}, buffer); }
 NodePtr branch(NodePtr condition, NodePtr then, NodePtr otherwise) {
   return make(Kind::branch, {std::move(condition), std::move(then), std::move(otherwise)});
 }
@@ -169,12 +172,18 @@ private:
       break;
     case Kind::let:
       is_vector_[node->name] = real(node->operands[0], times);
+      products_.erase(node->name);
+      if (is_product(node->operands[0])) products_[node->name] = times * width(is_vector_[node->name]);
       break;
     case Kind::store:
     case Kind::add: {
       const bool has_lane = node->operands[0]->has_lane;
-      real(node->operands[1], times);
-      if (node->kind == Kind::add) counts_.flops += times * width(has_lane);
+      const double value = times * width(real(node->operands[1], times));
+      if (node->kind == Kind::add) {
+        counts_.flops += times * width(has_lane);
+        counts_.operations += times * width(has_lane);
+        fuse(node->operands[1], value);
+      }
       if (is_global(node->name)) {
         counts_.stores_bytes += 8 * times * width(has_lane);
         if (node->kind == Kind::add) counts_.loads_bytes += 8 * times * width(has_lane);
@@ -193,10 +202,33 @@ private:
       if (is_global(node->name)) counts_.loads_bytes += 8 * times * width(has_lane);
       return has_lane;
     }
-    bool is_vector = false;
-    for (const auto& operand : node->operands) is_vector = real(operand, times) || is_vector;
-    if (node->kind == Kind::operation) counts_.flops += times * form::info(node->op).flops * width(is_vector);
+    if (node->kind != Kind::operation) return false;
+    const bool is_sum = node->op == form::ScalarOp::add || node->op == form::ScalarOp::sub;
+    bool is_vector = false, is_fused = false;
+    for (const auto& operand : node->operands) {
+      const bool has_lanes = real(operand, times);
+      is_vector = is_vector || has_lanes;
+      is_fused = is_fused || (is_sum && fuse(operand, times * width(has_lanes)));
+    }
+    const double number = times * width(is_vector) * form::info(node->op).flops;
+    counts_.flops += number;
+    counts_.operations += number;
     return is_vector;
+  }
+  static bool is_product(const NodePtr& node) {
+    return node->kind == Kind::operation && node->op == form::ScalarOp::mul;
+  }
+  /// True for a product, here or in a register: what adds it needs no instruction for it. `number`: its count.
+  bool fuse(const NodePtr& term, double number) {
+    if (is_product(term)) {
+      counts_.operations -= number;
+      return true;
+    }
+    const auto found = term->kind == Kind::reg ? products_.find(term->name) : products_.end();
+    if (found == products_.end()) return false;
+    counts_.operations -= found->second;
+    products_.erase(found);
+    return true;
   }
   double width(bool is_vector) const { return is_vector ? program_.lanes : 1; }
   bool is_global(const std::string& name) const { return program_.find(name)->space == Space::global; }
@@ -204,6 +236,7 @@ private:
   const LoopProgram& program_;
   Counts counts_;
   std::map<std::string, bool> is_vector_;
+  std::map<std::string, double> products_; ///< registers that hold one which no sum has taken yet; its count
 };
 
 } // namespace

@@ -13,7 +13,8 @@
 /// lane; an immutable tree over the table of node kinds below.
 namespace rafter::schedule {
 
-/// Semantics. A program runs its body once per batch, with the variable `batch` bound. Integer expressions (i...) have
+/// Semantics. A program runs its body once per batch, with the variable `batch` bound to its number and `last_batch` to
+/// that of the last one of the run. Integer expressions (i...) have
 /// one value or, when they contain `lane`, one per lane 0 .. lanes-1; the same holds for reals. A store or add with a
 /// lane-varying index runs lane by lane in ascending order; with an `active` count, lanes from that count on write
 /// nothing.
@@ -26,6 +27,7 @@ enum class Kind : std::uint8_t {
   isub,
   imul,
   imin,
+  idiv, ///< rounded down, of what is not negative, by a positive literal
   ieq,
   iload, ///< buffer[index] of an integer buffer
   // reals
@@ -34,13 +36,22 @@ enum class Kind : std::uint8_t {
   load,      ///< buffer[index] of a real buffer
   operation, ///< form::ScalarOp on reals
   // statements
-  block, ///< statements in order
-  loop,  ///< for name = 0 .. count-1: operands (count, body); is_unrolled: the emitter writes every iteration out
-  let,   ///< name = real, visible to the end of the enclosing block
-  ilet,  ///< name = integer
-  store, ///< buffer[index] = value: operands (index, value[, active])
-  add,   ///< buffer[index] += value
-  branch ///< if operand 0 is not 0 then operand 1 else operand 2 (condition without lane)
+  block,    ///< statements in order
+  loop,     ///< for name = 0 .. count-1: operands (count, body)
+  let,      ///< name = real, visible to the end of the enclosing block
+  ilet,     ///< name = integer
+  store,    ///< buffer[index] = value: operands (index, value[, active])
+  add,      ///< buffer[index] += value
+  prefetch, ///< buffer[index] will be used soon; the index may leave the buffer
+  branch    ///< if operand 0 is not 0 then operand 1 else operand 2 (condition without lane)
+};
+
+/// How the emitter writes a loop; its meaning is the same.
+enum class LoopStyle : std::uint8_t {
+  rolled,
+  unrolled, ///< every iteration is written out; literal count
+  run ///< the body is one load into a work array or one addition from it, iteration k that of entry k of one run of
+      ///< consecutive entries per lane: runs move as vectors, turned in registers; literal count
 };
 
 struct Node;
@@ -53,7 +64,7 @@ struct Node {
   std::int64_t integer = 0;
   double value = 0;
   form::ScalarOp op = form::ScalarOp::constant;
-  bool is_unrolled = false;
+  LoopStyle style = LoopStyle::rolled;
   bool has_lane = false; ///< integers: contains `lane`
 };
 
@@ -66,6 +77,7 @@ NodePtr iadd(NodePtr a, NodePtr b);
 NodePtr isub(NodePtr a, NodePtr b);
 NodePtr imul(NodePtr a, NodePtr b);
 NodePtr imin(NodePtr a, NodePtr b);
+NodePtr idiv(NodePtr a, std::int64_t b);
 NodePtr ieq(NodePtr a, NodePtr b);
 NodePtr iload(const std::string& buffer, NodePtr index);
 NodePtr number(double value);
@@ -73,11 +85,12 @@ NodePtr reg(const std::string& name);
 NodePtr load(const std::string& buffer, NodePtr index);
 NodePtr operation(form::ScalarOp op, std::vector<NodePtr> operands);
 NodePtr block(std::vector<NodePtr> statements);
-NodePtr loop(const std::string& name, NodePtr count, NodePtr body, bool is_unrolled = false);
+NodePtr loop(const std::string& name, NodePtr count, NodePtr body, LoopStyle style = LoopStyle::rolled);
 NodePtr let(const std::string& name, NodePtr value);
 NodePtr ilet(const std::string& name, NodePtr value);
 NodePtr store(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active = nullptr);
 NodePtr add(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active = nullptr);
+NodePtr prefetch(const std::string& buffer, NodePtr index);
 NodePtr branch(NodePtr condition, NodePtr then, NodePtr otherwise);
 
 enum class Space : std::uint8_t { global, constant, work }; ///< work: private to the batch that runs
@@ -107,6 +120,7 @@ enum class Role : std::uint8_t {
   points,
   weights,
   matrix,
+  table, ///< the buffer's own values
   integral
 };
 std::string_view name(Role role);
@@ -120,7 +134,7 @@ struct Buffer {
   bool is_lane = false;    ///< element = (entry, lane): used as whole vectors
   Role role = Role::none;
   int index = 0;
-  std::vector<double> values; ///< constant
+  std::vector<double> values; ///< constant, and of role table
   bool operator==(const Buffer&) const = default;
 };
 
@@ -153,7 +167,8 @@ void interpret(const LoopProgram& program, std::span<const Argument> arguments, 
 /// Executed operations and global traffic per batch, loop-invariant counts exact where trip counts are literals;
 /// branches count their first alternative (the regular path), loops over run-time counts once.
 struct Counts {
-  double flops = 0;                         ///< all lanes; FMA counts 2
+  double flops = 0;      ///< all lanes; FMA counts 2
+  double operations = 0; ///< as processors issue them: a multiplication and the sum that it goes into count 1
   double loads_bytes = 0, stores_bytes = 0; ///< global buffers, every access
 };
 Counts count(const LoopProgram& program);

@@ -13,12 +13,13 @@ namespace rafter::schedule {
 
 namespace {
 
-constexpr std::array kind_names{"integer", "variable", "lane",   "iadd",  "isub", "imul", "imin",
-                                "ieq",     "iload",    "number", "reg",   "load", "op",   "block",
-                                "for",     "let",      "ilet",   "store", "add",  "if"};
+constexpr std::array kind_names{"integer", "variable", "lane",   "iadd", "isub",     "imul", "imin",  "idiv",
+                                "ieq",     "iload",    "number", "reg",  "load",     "op",   "block", "for",
+                                "let",     "ilet",     "store",  "add",  "prefetch", "if"};
 static_assert(kind_names.size() == static_cast<std::size_t>(Kind::branch) + 1);
 constexpr std::array space_names{"global", "constant", "work"};
 constexpr std::array type_names{"real", "integer"};
+constexpr std::array style_names{"", "unrolled", "run"}; // of loops
 
 bool is_statement(Kind kind) { return kind >= Kind::block; }
 
@@ -56,7 +57,8 @@ private:
       text += fmt::format("({}", kind_names[static_cast<std::size_t>(node->kind)]);
     }
     if (!node->name.empty()) text += " " + node->name;
-    if (node->is_unrolled) text += " unrolled";
+    if (node->style != LoopStyle::rolled)
+      text += fmt::format(" {}", style_names[static_cast<std::size_t>(node->style)]);
     for (const auto& operand : node->operands) {
       if (is_statement(operand->kind)) {
         text += "\n";
@@ -207,12 +209,13 @@ private:
     result.op = op.value_or(form::ScalarOp::constant);
     const bool has_name = result.kind == Kind::iload || result.kind == Kind::load || result.kind == Kind::loop ||
                           result.kind == Kind::let || result.kind == Kind::ilet || result.kind == Kind::store ||
-                          result.kind == Kind::add;
+                          result.kind == Kind::add || result.kind == Kind::prefetch;
     if (has_name) result.name = name_token();
-    if (result.kind == Kind::loop && peek(0) == "unrolled") {
-      token();
-      result.is_unrolled = true;
-    }
+    for (const auto style : {LoopStyle::unrolled, LoopStyle::run})
+      if (result.kind == Kind::loop && peek(0) == style_names[static_cast<std::size_t>(style)]) {
+        token();
+        result.style = style;
+      }
     while (peek(0) != ")") {
       result.operands.push_back(node());
       result.has_lane = result.has_lane || result.operands.back()->has_lane;
@@ -231,6 +234,7 @@ private:
     case Kind::isub:
     case Kind::imul:
     case Kind::imin:
+    case Kind::idiv:
     case Kind::ieq:
     case Kind::loop:
       is_right = is(2, 2);
@@ -239,6 +243,7 @@ private:
     case Kind::load:
     case Kind::let:
     case Kind::ilet:
+    case Kind::prefetch:
       is_right = is(1, 1);
       break;
     case Kind::operation: {

@@ -30,10 +30,11 @@ public:
       require(buffer.size > (buffer.space == Space::global ? -1 : 0), "buffer " + buffer.name + " has no size");
       require(buffer.space != Space::constant || static_cast<std::int64_t>(buffer.values.size()) == buffer.size,
               "constant buffer " + buffer.name + " needs one value per element");
+      require(buffer.role != Role::table || !buffer.values.empty(), "table " + buffer.name + " has no values");
       require(!buffer.is_lane || buffer.size % program_.lanes == 0,
               "lane buffer " + buffer.name + " has a broken size");
     }
-    statement(program_.body, {"batch"}, {});
+    statement(program_.body, {"batch", "last_batch"}, {});
   }
 
 private:
@@ -62,7 +63,9 @@ private:
     case Kind::loop: {
       expect_integer(node->operands[0], integers);
       require(!node->operands[0]->has_lane, "a loop count varies with the lane");
-      require(!node->is_unrolled || node->operands[0]->kind == Kind::integer, "an unrolled loop needs a literal count");
+      require(node->style == LoopStyle::rolled || node->operands[0]->kind == Kind::integer,
+              "a loop that is not rolled needs a literal count");
+      if (node->style == LoopStyle::run) is_run(*node->operands[1]);
       Names inside = integers;
       require(inside.insert(node->name).second, "variable " + node->name + " is defined twice");
       mark(lane_variables_, node->name, false);
@@ -89,16 +92,32 @@ private:
       }
       break;
     }
+    case Kind::prefetch:
+      require(buffer(node->name).space == Space::global, "prefetch of " + node->name + ", which is near");
+      expect_integer(node->operands[0], integers);
+      require(!node->operands[0]->has_lane, "a prefetch varies with the lane");
+      break;
     default:
       fail("an expression stands where a statement is expected");
     }
   }
 
-  const Buffer& buffer(const std::string& name, Type type) const {
+  static void is_run(const Node& body) {
+    require(body.operands.size() == 1 &&
+                (body.operands[0]->kind == Kind::store || body.operands[0]->kind == Kind::add) &&
+                body.operands[0]->operands.size() == 2 && body.operands[0]->operands[1]->kind == Kind::load,
+            "a run is moved by one statement");
+  }
+
+  const Buffer& buffer(const std::string& name) const {
     const Buffer* found = program_.find(name);
     require(found != nullptr, "unknown buffer " + name);
-    require(found->type == type, "buffer " + name + " has another type");
     return *found;
+  }
+  const Buffer& buffer(const std::string& name, Type type) const {
+    const Buffer& found = buffer(name);
+    require(found.type == type, "buffer " + name + " has another type");
+    return found;
   }
   void index(const NodePtr& node, const Buffer& target, const Names& integers) const {
     expect_integer(node, integers);
@@ -117,6 +136,8 @@ private:
       index(node->operands[0], buffer(node->name, Type::integer), integers);
       return;
     }
+    require(node->kind != Kind::idiv || (node->operands[1]->kind == Kind::integer && node->operands[1]->integer > 0),
+            "a divisor is a positive literal");
     for (const auto& operand : node->operands) expect_integer(operand, integers);
   }
   /// True when the value varies with the lane.

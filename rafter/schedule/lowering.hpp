@@ -16,6 +16,12 @@ namespace rafter::schedule {
 
 using Statements = std::vector<NodePtr>;
 
+/// Entries begin .. end-1 of a vector, which the next batch is the first to use.
+struct Stream {
+  std::string vector;
+  NodePtr begin, end;
+};
+
 /// The program being built: names, buffers and the meaning of "lane".
 class Context {
 public:
@@ -26,6 +32,7 @@ public:
   const Plan& plan;
   const bool is_simd;
   LoopProgram result;
+  std::vector<Stream> streams; ///< that gather and scatter come to next
 
   /// Groups of lanes that a batch is run as.
   int num_groups() const { return is_simd ? input.lanes / plan.lanes : 1; }
@@ -85,6 +92,10 @@ void gather(Context& context, int field, const std::string& target, const Placem
 void scatter(Context& context, int field, const std::string& source, const Placement& placement, Statements& to);
 /// Geometry nodes of the batch into `target`.
 void load_nodes(Context& context, const std::string& target, const Placement& placement, Statements& to);
+
+/// Fetches what gather and scatter of the next batch come to, spread over the loops of `body` that compute most: asked
+/// for all at once it would fill the queue of the cache and be waited for.
+void spread_prefetches(Context& context, Statements& body);
 
 /// matrix times a line: one expression per row. Matrices with symmetry are applied by halves (even-odd decomposition;
 /// see Kopriva, Implementing Spectral Methods, 2009, 3.5.3) from Plan::even_odd columns on.

@@ -14,8 +14,8 @@ namespace rafter::schedule {
 
 namespace {
 
-const std::vector<std::string> keys{"contraction", "recipe", "mapping",  "lanes", "even_odd",
-                                    "rows",        "unroll", "compiler", "flags"};
+const std::vector<std::string> keys{"contraction", "recipe", "mapping",  "lanes",    "even_odd",
+                                    "rows",        "unroll", "prefetch", "compiler", "flags"};
 
 [[noreturn]] void refuse(const std::string& what, const std::string& word, const std::vector<std::string>& accepted) {
   throw base::InputError(fmt::format("plan: unknown {} '{}'{}; accepted: {}", what, word,
@@ -72,6 +72,8 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
     plan.rows = number_in(key, value, 1, 28);
   else if (key == "unroll")
     plan.unroll = number_in(key, value, 0, 4096);
+  else if (key == "prefetch")
+    plan.prefetch = number_in(key, value, 0, 1) != 0;
   else if (key == "compiler")
     plan.compiler = value == "default" ? "" : compiler_name(value);
   else if (key == "flags") {
@@ -83,10 +85,11 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
 }
 
 std::string to_string(const Plan& plan) {
-  return fmt::format("contraction={} recipe={} mapping={} lanes={} even_odd={} rows={} unroll={} compiler={} flags={}",
-                     kernel::name(plan.contraction), kernel::name(plan.recipe), plan.mapping, plan.lanes, plan.even_odd,
-                     plan.rows, plan.unroll, plan.compiler.empty() ? "default" : plan.compiler,
-                     plan.flags.empty() ? "default" : plan.flags);
+  return fmt::format(
+      "contraction={} recipe={} mapping={} lanes={} even_odd={} rows={} unroll={} prefetch={} compiler={} flags={}",
+      kernel::name(plan.contraction), kernel::name(plan.recipe), plan.mapping, plan.lanes, plan.even_odd, plan.rows,
+      plan.unroll, plan.prefetch ? 1 : 0, plan.compiler.empty() ? "default" : plan.compiler,
+      plan.flags.empty() ? "default" : plan.flags);
 }
 
 Plan without_compilation(Plan plan) {

@@ -140,8 +140,7 @@ void PointStage::at_point(Statements& to) {
       access_.write(i, result, to);
       break;
     case OutputKind::integral: {
-      const std::string weights = context_.program.is_tensor ? context_.reals("weights", context_.program.weights)
-                                                             : context_.global(Role::weights);
+      const std::string weights = context_.global(Role::weights);
       to.push_back(add("total", context_.work_entry(integer(0)),
                        operation(form::ScalarOp::mul, {load(weights, point_number()), result})));
       break;
@@ -249,10 +248,9 @@ void lower_steps(Context& context, Statements& to) {
       const std::string i = context.fresh("i"), c = context.fresh("c");
       const int points = array.size() / array.extents[0];
       const NodePtr entry = context.work_entry(iadd(imul(variable(c), integer(points)), variable(i)));
-      const auto statement =
-          store(target, entry,
-                operation(form::ScalarOp::mul,
-                          {load(context.reals("weights", program.weights), variable(i)), load(target, entry)}));
+      const auto statement = store(
+          target, entry,
+          operation(form::ScalarOp::mul, {load(context.global(Role::weights), variable(i)), load(target, entry)}));
       to.push_back(loop(c, integer(array.extents[0]), loop(i, integer(points), statement)));
       break;
     }

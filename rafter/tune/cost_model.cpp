@@ -65,6 +65,7 @@ Prediction predict(const Features& features, const KernelProblem& problem, const
   auto counts = traffic(problem, features.data_bytes);
   const double memory = machine::bound(counts, seen_by(problem, bytes, machine, crowding), problem.num_threads).seconds;
   counts.flops = problem.num_batches * features.flops;
+  counts.operations = problem.num_batches * features.operations;
   const double instructions =
       vector_instructions(features, static_cast<double>(machine.nearest_level().bytes)) * problem.num_batches;
   // registers that are not full take as long as full ones

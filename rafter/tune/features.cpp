@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/tune/features.hpp>
 
+#include <cmath>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -43,7 +44,9 @@ public:
 
   Features run() {
     statement(*program_.body, 1, 1);
-    features_.flops = schedule::count(program_).flops;
+    const auto counts = schedule::count(program_);
+    features_.flops = counts.flops;
+    features_.operations = counts.operations;
     return features_;
   }
 
@@ -64,9 +67,14 @@ private:
     case Kind::loop: {
       const bool is_known = node.operands[0]->kind == Kind::integer;
       const double count = is_known ? static_cast<double>(node.operands[0]->integer) : 1;
-      if (!node.is_unrolled) features_.iterations += times * count;
+      if (node.style == schedule::LoopStyle::run) {
+        run(*node.operands[1]->operands[0], count, times * count);
+        break;
+      }
+      const bool is_unrolled = node.style == schedule::LoopStyle::unrolled;
+      if (!is_unrolled) features_.iterations += times * count;
       index(*node.operands[0], times);
-      statement(*node.operands[1], times * count, node.is_unrolled ? copies * count : copies);
+      statement(*node.operands[1], times * count, is_unrolled ? copies * count : copies);
       break;
     }
     case Kind::branch:
@@ -83,8 +91,25 @@ private:
     case Kind::add:
       write(node, times, copies);
       break;
+    case Kind::prefetch:
+      features_.loads += times;
+      break;
     default:
       break;
+    }
+  }
+
+  /// Lane by lane `width` consecutive numbers at a time, and their turn: as many exchanges as the width has bits.
+  void run(const Node& move, double width, double times) {
+    const double steps = times * program_.lanes / width;
+    features_.text += 2;
+    features_.arithmetic += times * std::log2(width);
+    if (move.kind == Kind::add) {
+      features_.loads += times;
+      features_.scatters += steps;
+    } else {
+      features_.loads += steps;
+      features_.stores += times;
     }
   }
 

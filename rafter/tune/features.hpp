@@ -11,6 +11,7 @@ namespace rafter::tune {
 /// regular path), loops over run-time counts once. Work arrays that are only indexed by constants are registers.
 struct Features {
   double flops = 0;        ///< of all lanes, a fused multiply-add counts two
+  double operations = 0;   ///< the same, a fused multiply-add counts one
   double arithmetic = 0;   ///< instructions: sums, products, fused multiply-adds
   double divisions = 0;    ///< instructions: quotients and square roots
   double functions = 0;    ///< calls of other elementary functions, one per lane
@@ -35,6 +36,7 @@ struct FeatureName {
   double Features::*value;
 };
 inline constexpr std::array feature_names{FeatureName{"flops", &Features::flops},
+                                          FeatureName{"operations", &Features::operations},
                                           FeatureName{"arithmetic", &Features::arithmetic},
                                           FeatureName{"divisions", &Features::divisions},
                                           FeatureName{"functions", &Features::functions},

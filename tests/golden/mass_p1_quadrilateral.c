@@ -16,7 +16,7 @@ static inline vec gather(const double* p, ivec i) { return (vec)__builtin_ia32_g
 #else
 static inline vec gather(const double* p, ivec i) { vec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; return r; }
 #endif
-static const int run_dofs0[4] = {0, 1, 2, 3};
+static const int run_entries4[4] = {0, 1, 2, 3};
 static const double K[2] = {0.21132486540518708, 0.7886751345948129};
 void kernel(void* const* arguments, long begin, long end)
 {
@@ -29,96 +29,92 @@ void kernel(void* const* arguments, long begin, long end)
   const int* restrict permutations_0 = arguments[3];
   const int* restrict num_active_0 = arguments[4];
   const int* restrict is_regular_0 = arguments[5];
-  const double* restrict stored_cell_0 = arguments[6];
-  double* restrict output_vector_0 = arguments[7];
-  const int* restrict mode_0 = arguments[8];
-  const int* restrict first_touch_0 = arguments[9];
+  const int* restrict first_touch_0 = arguments[6];
+  const double* restrict stored_cell_0 = arguments[7];
+  double* restrict output_vector_0 = arguments[8];
+  const int* restrict mode_0 = arguments[9];
   for (long batch = begin; batch < end; ++batch) {
   if ((long)is_regular_0[batch]) {
-   for (long r1 = 0; r1 < 4; ++r1) {
-    const ivec s3 = ((const ivec*)run_starts_0)[batch*4+r1];
-    for (long k2 = 0; k2 < 1; ++k2) {
-     const long d4 = (long)run_dofs0[r1+k2];
-     u0_dofs[d4] = gather(input_vector_0, (s3 + (int)k2));
+   for (long r0 = 0; r0 < 4; ++r0) {
+    const ivec s1 = ((const ivec*)run_starts_0)[batch*4+r0];
+    for (long n2 = 0; n2 < 1; ++n2) {
+     u0_dofs[(long)run_entries4[r0+n2]] = gather(input_vector_0, (s1 + (int)n2));
     }
    }
   } else {
    for (long r5 = 0; r5 < 4; ++r5) {
-    const ivec s7 = ((const ivec*)run_starts_0)[batch*4+r5];
+    const ivec s6 = ((const ivec*)run_starts_0)[batch*4+r5];
     const ivec m8 = ((const ivec*)run_permutations_0)[batch*4+r5];
-    for (long k6 = 0; k6 < 1; ++k6) {
-     const ivec p9 = gather_i(permutations_0, (m8 + (int)k6));
-     const long d10 = (long)run_dofs0[r5+k6];
-     u0_dofs[d10] = gather(input_vector_0, (s7 + p9));
+    for (long k7 = 0; k7 < 1; ++k7) {
+     const ivec p9 = gather_i(permutations_0, (m8 + (int)k7));
+     u0_dofs[(long)run_entries4[r5+k7]] = gather(input_vector_0, (s6 + p9));
     }
    }
   }
-  for (long c11 = 0; c11 < 1; ++c11) {
-   for (long k12 = 0; k12 < 2; ++k12) {
-    const vec u13 = u0_dofs[(c11*2+k12)*2],
-    u14 = u0_dofs[(c11*2+k12)*2+1];
-    u0_partial[(c11*2+k12)*2] = K[1]*u13 + K[0]*u14;
-    u0_partial[(c11*2+k12)*2+1] = K[0]*u13 + K[1]*u14;
+  for (long c10 = 0; c10 < 1; ++c10) {
+   for (long k11 = 0; k11 < 2; ++k11) {
+    const vec u12 = u0_dofs[(c10*2+k11)*2],
+    u13 = u0_dofs[(c10*2+k11)*2+1];
+    u0_partial[(c10*2+k11)*2] = K[1]*u12 + K[0]*u13;
+    u0_partial[(c10*2+k11)*2+1] = K[0]*u12 + K[1]*u13;
    }
-   for (long i15 = 0; i15 < 2; ++i15) {
-    const vec u16 = u0_partial[c11*4+i15],
-    u17 = u0_partial[c11*4+i15+2],
-    v18 = K[1]*u16 + K[0]*u17,
-    v19 = K[0]*u16 + K[1]*u17;
-    u0_values[c11*4+i15] = v18;
-    u0_values[c11*4+i15+2] = v19;
+   for (long i14 = 0; i14 < 2; ++i14) {
+    const vec u15 = u0_partial[c10*4+i14],
+    u16 = u0_partial[c10*4+i14+2],
+    v17 = K[1]*u15 + K[0]*u16,
+    v18 = K[0]*u15 + K[1]*u16;
+    u0_values[c10*4+i14] = v17;
+    u0_values[c10*4+i14+2] = v18;
    }
   }
-  const vec t20 = ((const vec*)stored_cell_0)[batch];
+  const vec t19 = ((const vec*)stored_cell_0)[batch];
   for (long q1 = 0; q1 < 2; ++q1) {
    { const long q0 = 0;
-    const vec t21 = u0_values[q1*2+q0],
-    t22 = t20*t21;
-    u0_values[q1*2+q0] = t22;
+    const vec t20 = u0_values[q1*2+q0],
+    t21 = t19*t20;
+    u0_values[q1*2+q0] = t21;
    }
    { const long q0 = 1;
-    const vec t21 = u0_values[q1*2+q0],
-    t22 = t20*t21;
-    u0_values[q1*2+q0] = t22;
+    const vec t20 = u0_values[q1*2+q0],
+    t21 = t19*t20;
+    u0_values[q1*2+q0] = t21;
    }
   }
-  for (long c23 = 0; c23 < 1; ++c23) {
-   for (long i24 = 0; i24 < 2; ++i24) {
-    const vec u25 = u0_values[c23*4+i24],
-    u26 = u0_values[c23*4+i24+2];
-    u0_partial[c23*4+i24] = K[1]*u25 + K[0]*u26;
-    u0_partial[c23*4+i24+2] = K[0]*u25 + K[1]*u26;
+  for (long c22 = 0; c22 < 1; ++c22) {
+   for (long i23 = 0; i23 < 2; ++i23) {
+    const vec u24 = u0_values[c22*4+i23],
+    u25 = u0_values[c22*4+i23+2];
+    u0_partial[c22*4+i23] = K[1]*u24 + K[0]*u25;
+    u0_partial[c22*4+i23+2] = K[0]*u24 + K[1]*u25;
    }
   }
-  for (long k27 = 0; k27 < 2; ++k27) {
-   const vec u28 = u0_partial[k27*2],
-   u29 = u0_partial[k27*2+1];
-   u0_dofs[k27*2] = K[1]*u28 + K[0]*u29;
-   u0_dofs[k27*2+1] = K[0]*u28 + K[1]*u29;
+  for (long k26 = 0; k26 < 2; ++k26) {
+   const vec u27 = u0_partial[k26*2],
+   u28 = u0_partial[k26*2+1];
+   u0_dofs[k26*2] = K[1]*u27 + K[0]*u28;
+   u0_dofs[k26*2+1] = K[0]*u27 + K[1]*u28;
   }
   if ((long)mode_0[0]==0) {
-   const long z30 = (long)first_touch_0[batch*2];
-   for (long z31 = 0; z31 < (long)first_touch_0[batch*2+1]-z30; ++z31) {
-    output_vector_0[z30+z31] = 0.0;
+   const long z29 = (long)first_touch_0[batch*2];
+   for (long z30 = 0; z30 < (long)first_touch_0[batch*2+1]-z29; ++z30) {
+    output_vector_0[z29+z30] = 0.0;
    }
   } else {
   }
   if ((long)is_regular_0[batch]) {
-   for (long r32 = 0; r32 < 4; ++r32) {
-    const ivec s34 = ((const ivec*)run_starts_0)[batch*4+r32];
-    for (long k33 = 0; k33 < 1; ++k33) {
-     const long d35 = (long)run_dofs0[r32+k33];
-     { const vec v_ = u0_dofs[d35]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)run_starts_0[(((batch*4+r32)*8) + l_)] + k33)] += v_[l_]; }
+   for (long r31 = 0; r31 < 4; ++r31) {
+    const ivec s32 = ((const ivec*)run_starts_0)[batch*4+r31];
+    for (long n33 = 0; n33 < 1; ++n33) {
+     { const vec v_ = u0_dofs[(long)run_entries4[r31+n33]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)run_starts_0[(((batch*4+r31)*8) + l_)] + n33)] += v_[l_]; }
     }
    }
   } else {
-   for (long r36 = 0; r36 < 4; ++r36) {
-    const ivec s38 = ((const ivec*)run_starts_0)[batch*4+r36];
-    const ivec m39 = ((const ivec*)run_permutations_0)[batch*4+r36];
+   for (long r35 = 0; r35 < 4; ++r35) {
+    const ivec s36 = ((const ivec*)run_starts_0)[batch*4+r35];
+    const ivec m38 = ((const ivec*)run_permutations_0)[batch*4+r35];
     for (long k37 = 0; k37 < 1; ++k37) {
-     const ivec p40 = gather_i(permutations_0, (m39 + (int)k37));
-     const long d41 = (long)run_dofs0[r36+k37];
-     { const vec v_ = u0_dofs[d41]; for (long l_ = 0; l_ < (long)num_active_0[batch]; ++l_) output_vector_0[((long)run_starts_0[(((batch*4+r36)*8) + l_)] + (long)permutations_0[((long)run_permutations_0[(((batch*4+r36)*8) + l_)] + k37)])] += v_[l_]; }
+     const ivec p39 = gather_i(permutations_0, (m38 + (int)k37));
+     { const vec v_ = u0_dofs[(long)run_entries4[r35+k37]]; for (long l_ = 0; l_ < (long)num_active_0[batch]; ++l_) output_vector_0[((long)run_starts_0[(((batch*4+r35)*8) + l_)] + (long)permutations_0[((long)run_permutations_0[(((batch*4+r35)*8) + l_)] + k37)])] += v_[l_]; }
     }
    }
   }

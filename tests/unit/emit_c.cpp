@@ -110,6 +110,60 @@ TEST(CText, WorkArraysAsVectorsAndAsNumbers) {
               "(add w lane (load w (iadd 4 lane))) (store x (iadd 12 lane) (load w (iload s lane)))");
 }
 
+TEST(CText, QuotientsAndTheLastBatch) {
+  expect_same(
+      "(add x (idiv (iload s $batch) 2) (number 1)) (add x (iadd 8 (imul 2 (idiv (iadd $batch 3) 3))) (number 2))"
+      " (add x (iadd 20 (isub $last_batch $batch)) (number 3)) (prefetch u (imul 100 $batch))"
+      "(prefetch x $batch) (store x (iadd 30 (imul 3 (idiv $last_batch 2))) (number 4))",
+      3);
+}
+
+/// Runs of `width` numbers per lane, some of them the same, loaded into work arrays and added back.
+LoopProgram runs(int lanes, int width) {
+  using namespace schedule;
+  LoopProgram program;
+  program.lanes = lanes;
+  Buffer x{.name = "x", .is_written = true, .role = Role::output_vector};
+  Buffer u{.name = "u", .role = Role::input_vector};
+  Buffer s{.name = "s", .type = Type::integer, .role = Role::run_starts};
+  Buffer places{.name = "places", .space = Space::constant, .type = Type::integer, .size = 2 * width};
+  for (int i = 0; i < 2 * width; ++i) places.values.push_back((5 * i + 3) % (2 * width)); // 5 divides no width
+  Buffer w{.name = "w", .space = Space::work, .size = 2 * width * lanes, .is_lane = true};
+  program.buffers = {x, u, s, places, w};
+  const auto position = [](int first) { return iadd(iadd(iload("s", lane()), integer(first)), variable("k")); };
+  const auto entry = [&](const NodePtr& first) {
+    return iadd(imul(iload("places", iadd(first, variable("k"))), integer(lanes)), lane());
+  };
+  const auto run = [&](NodePtr move) { return loop("k", integer(width), block({std::move(move)}), LoopStyle::run); };
+  program.body =
+      block({run(store("w", entry(integer(0)), load("u", position(0)))),
+             run(store("w", entry(integer(width)), load("u", position(20)))),
+             loop("n", integer(2),
+                  block({run(add("x", position(3), load("w", entry(imul(variable("n"), integer(width))))))}))});
+  return program;
+}
+
+TEST(CText, RunsMoveAsVectors) {
+  for (const int lanes : {2, 4, 8, 16})
+    for (int width = 2; width <= lanes; width *= 2) {
+      const auto program = runs(lanes, width);
+      schedule::verify(program);
+      const std::string name = "run" + std::to_string(width);
+      EXPECT_NE(emit(program).find("add_" + name + "(w, places + n*"), std::string::npos) << emit(program);
+      EXPECT_NE(emit(program).find("load_" + name + "(w, places + 0, u, s, 0)"), std::string::npos) << emit(program);
+      EXPECT_EQ(schedule::print(schedule::read(schedule::print(program))), schedule::print(program));
+      const auto expected = interpreted(program, 1);
+      EXPECT_NE(expected, Data().x);
+      EXPECT_EQ(compiled(program, 1), expected) << lanes << " lanes, runs of " << width;
+    }
+}
+
+TEST(CText, RunsThatLookOtherwiseMoveOneByOne) {
+  // places by a formula instead of a table
+  expect_same("(for k run 2 (block (store w (iadd (imul $k 4) lane) (load u (iadd (iload s lane) $k)))))"
+              "(for k run 2 (block (add x (iadd (iload s lane) $k) (load w (iadd (imul $k 4) lane)))))");
+}
+
 /// Random expressions as text, so that the emitted ones need their parentheses in the right places.
 class Expressions {
 public:
@@ -139,6 +193,8 @@ public:
       return i < 3 ? std::to_string(i) : "(iload ci " + std::string(below(2) == 0 ? "0" : "1") + ")";
     }
     const char* binary[] = {"iadd", "isub", "imul", "imin", "ieq"};
+    if (below(6) == 0) // of what is not negative
+      return "(idiv (iadd 60 " + integer(depth - 1, has_lane) + ") " + std::to_string(50 + below(20)) + ")";
     return std::string("(") + binary[below(5)] + " " + integer(depth - 1, has_lane) + " " +
            integer(depth - 1, has_lane) + ")";
   }

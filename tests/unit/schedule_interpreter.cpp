@@ -130,6 +130,17 @@ TEST(Counts, AddsCountOneMoreAndSignChangesNothing) {
   EXPECT_EQ(counted("(store x 0 (div (number 1) (sqrt (number 2))))").flops, 2);
 }
 
+TEST(Counts, AProductAndItsSumAreOneOperation) {
+  const auto operations = [](const std::string& statements) { return counted(statements).operations; };
+  const std::string u = "(load u lane)";
+  EXPECT_EQ(operations("(let a (add (mul " + u + " " + u + ") " + u + "))"), 4);
+  EXPECT_EQ(operations("(let a (add (mul " + u + " " + u + ") (mul " + u + " " + u + ")))"), 8) << "one of the two";
+  EXPECT_EQ(operations("(let m (mul " + u + " " + u + ")) (let a (sub " + u + " %m)) (let b (add %m " + u + "))"), 8);
+  EXPECT_EQ(operations("(add x lane (mul " + u + " " + u + "))"), 4);
+  EXPECT_EQ(operations("(let s (mul (load u 0) (load u 1))) (let a (add %s " + u + "))"), 4) << "a product of scalars";
+  EXPECT_EQ(operations("(let m (mul " + u + " " + u + ")) (let a (mul %m " + u + "))"), 8) << "no sum";
+}
+
 TEST(Counts, LoopsMultiplyTheirBodies) {
   const std::string body = "(block (add w lane (mul (load u lane) (load c $j)))))))";
   EXPECT_EQ(counted("(for i 5 (block (for j 3 " + body).flops, 5 * 3 * 8);

@@ -36,8 +36,8 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
           for (const int even_odd : {0, 4, 27})
             for (const char* compiler : {"", "gcc", "/usr/bin/clang-14"}) {
               const char* flags = lanes == 8 ? "O2" : "";
-              const Plan plan{contraction,  recipe,       mapping,  lanes, even_odd,
-                              even_odd + 1, 3 * even_odd, compiler, flags};
+              const Plan plan{contraction,  recipe,       mapping,        lanes,    even_odd,
+                              even_odd + 1, 3 * even_odd, lanes % 4 == 0, compiler, flags};
               const std::string text = to_string(plan);
               EXPECT_EQ(parse_plan(text), plan) << text;
               EXPECT_EQ(text.find('\n'), std::string::npos);
@@ -72,6 +72,7 @@ TEST(Plan, ValuesOutOfRangeAreRefusedWithTheRange) {
   expect_refused("even_odd=99999999999999999999", {"99999999999999999999"});
   expect_refused("lanes=eight", {"'eight' is not an integer"});
   expect_refused("lanes=", {"not an integer"});
+  expect_refused("prefetch=2", {"prefetch = 2", "0 to 1"});
   expect_refused("lanes=4.0", {"'4.0' is not an integer"});
 }
 

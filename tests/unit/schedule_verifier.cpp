@@ -45,6 +45,8 @@ const Case accepted[] = {
     {"loops", "(for i 3 (block (for j unrolled 2 (block (store x (iadd $i $j) (load c $i))))))", ""},
     {"branches", "(if (ieq (iload s $batch) 4) (block (store x 0 (number 1))) (block))", ""},
     {"lane_variables", "(ilet d (iadd lane 4)) (store x @d (number 1))", ""},
+    {"run", "(for k run 2 (block (store w (iadd (imul (iload ci $k) 4) lane) (load u (iadd (iload s lane) $k)))))", ""},
+    {"prefetch_of_the_last_batch", "(prefetch x (idiv (imul $last_batch 7) 2)) (prefetch s 1000)", ""},
     {"names_again_in_another_block",
      "(for i 2 (block (ilet d lane) (let a (load u @d)))) (for i 2 (block (ilet d 3) (let a (load u $d)) (store x 0 "
      "%a)))",
@@ -69,6 +71,7 @@ const Case double_definitions[] = {
     {"variable_twice", "(ilet d 1) (ilet d 2)", "variable d is defined twice"},
     {"loop_in_its_own_loop", "(for i 2 (block (for i 2 (block))))", "variable i is defined twice"},
     {"batch", "(ilet batch 1)", "variable batch is defined twice"},
+    {"last_batch", "(ilet last_batch 1)", "variable last_batch is defined twice"},
 };
 const Case lane_misuse[] = {
     {"lanes_collide", "(store x 0 (load u lane))", "lanes of a value collide in x"},
@@ -78,6 +81,7 @@ const Case lane_misuse[] = {
     {"count_per_lane", "(for i (iload s lane) (block))", "a loop count varies with the lane"},
     {"condition_per_lane", "(if lane (block) (block))", "a condition varies with the lane"},
     {"active_per_lane", "(store x lane (number 1) lane)", "an active count varies with the lane"},
+    {"prefetch_per_lane", "(prefetch u lane)", "a prefetch varies with the lane"},
     {"variable_marked_scalar", "(ilet d lane) (store x $d (number 1))", "marked wrongly for lanes"},
     {"variable_marked_vector", "(ilet d 1) (store x @d (number 1))", "marked wrongly for lanes"},
     {"loop_variable_marked_vector", "(for i 2 (block (store x @i (number 1))))", "marked wrongly for lanes"},
@@ -92,10 +96,21 @@ const Case wrong_access[] = {
     {"constant_index_too_large", "(store x 0 (load c 3))", "index 3 leaves c"},
     {"constant_index_negative", "(store x -1 (number 1))", "index -1 leaves x"},
     {"integer_index_too_large", "(store x (iload ci 2) (number 1))", "index 2 leaves ci"},
+    {"prefetch_of_work", "(prefetch w 0)", "prefetch of w"},
+    {"prefetch_of_nothing", "(prefetch nope 0)", "unknown buffer nope"},
     {"work_index_too_large", "(store w 8 (number 1))", "index 8 leaves w"},
 };
 const Case wrong_kinds[] = {
-    {"unrolled_without_literal", "(for i unrolled (iload s 0) (block))", "an unrolled loop needs a literal count"},
+    {"unrolled_without_literal", "(for i unrolled (iload s 0) (block))",
+     "a loop that is not rolled needs a literal count"},
+    {"run_without_literal", "(for k run (iload s 0) (block (store w lane (load u $k))))",
+     "a loop that is not rolled needs a literal count"},
+    {"run_of_two_statements", "(for k run 2 (block (store x 0 (load u $k)) (store x 1 (load u $k))))",
+     "a run is moved by one statement"},
+    {"run_that_computes", "(for k run 2 (block (store w lane (neg (load u lane)))))",
+     "a run is moved by one statement"},
+    {"divisor_of_a_variable", "(ilet d (idiv 3 $batch))", "a divisor is a positive literal"},
+    {"divisor_of_zero", "(ilet d (idiv 3 0))", "a divisor is a positive literal"},
     {"expression_as_statement", "(number 1)", "an expression stands where a statement is expected"},
     {"expression_as_loop_body", "(for i 2 3)", "an expression stands where a statement is expected"},
     {"real_as_index", "(store x (number 1) (number 1))", "an integer expression is expected"},

@@ -54,6 +54,19 @@ TEST(Features, UnrolledLoopsStandInTheTextAndTakeNoIterations) {
   EXPECT_EQ(unrolled.text, 8 * rolled.text);
 }
 
+TEST(Features, RunsAreTurnedInRegisters) {
+  const std::string place = "(iadd (imul (iload n $k) 4) lane)", number = "(iadd (iload n lane) $k)";
+  const auto loaded = count("(for k run 2 (block (store w " + place + " (load x " + number + "))))");
+  EXPECT_EQ(loaded.loads, 2 * 4 / 2) << "two numbers of every lane at a time";
+  EXPECT_EQ(loaded.stores, 2);
+  EXPECT_EQ(loaded.arithmetic, 2 * 1);
+  EXPECT_EQ(loaded.gathers + loaded.iterations, 0);
+  const auto added = count("(for k run 4 (block (add y " + number + " (load w " + place + "))))");
+  EXPECT_EQ(added.scatters, 4 * 4 / 4);
+  EXPECT_EQ(added.loads, 4);
+  EXPECT_EQ(added.arithmetic, 4 * 2);
+}
+
 TEST(Features, AProductThatIsAddedIsOneInstruction) {
   const std::string u = std::string("(load w ") + whole + ")";
   const auto fused =

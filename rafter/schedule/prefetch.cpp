@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include <rafter/schedule/lowering.hpp>
+
+namespace rafter::schedule {
+
+namespace {
+
+constexpr int entries_per_line = 8; ///< of a cache, doubles
+
+/// A loop of literal count that is written once.
+bool is_plain_loop(const NodePtr& node) {
+  return node->kind == Kind::loop && node->style == LoopStyle::rolled && node->operands[0]->kind == Kind::integer;
+}
+
+class Spreading {
+public:
+  Spreading(Context& context, Statements& body) : context_(context), body_(body) {}
+
+  void run() {
+    const auto place = heaviest(body_);
+    if (!place) return;
+    NodePtr& nest = body_[*place];
+    turns_ = context_.num_groups();
+    choose(nest);
+    if (turns_ < fewest_turns) return;
+    Statements before, hints;
+    for (const auto& stream : context_.streams) hint(stream, before, hints);
+    nest = with_hints(nest, 0, context_.group(), hints);
+    body_.insert(body_.begin() + static_cast<std::ptrdiff_t>(*place), before.begin(), before.end());
+  }
+
+private:
+  static constexpr std::int64_t fewest_turns = 12, enough_turns = 16;
+
+  double flops(const NodePtr& statement) const {
+    LoopProgram alone = context_.result;
+    alone.body = block({statement});
+    return count(alone).flops;
+  }
+  std::optional<std::size_t> heaviest(const Statements& statements) const {
+    std::optional<std::size_t> result;
+    double most = 0;
+    for (std::size_t i = 0; i < statements.size(); ++i) {
+      if (!is_plain_loop(statements[i])) continue;
+      const double cost = flops(statements[i]);
+      if (cost <= most) continue;
+      most = cost;
+      result = i;
+    }
+    return result;
+  }
+  /// Goes into the nest until there are enough turns.
+  void choose(const NodePtr& nest) {
+    turns_ *= nest->operands[0]->integer;
+    ++depth_;
+    if (turns_ >= enough_turns) return;
+    const auto& inside = nest->operands[1]->operands;
+    if (const auto place = heaviest(inside)) choose(inside[*place]);
+  }
+  /// The nest with the hints at the begin of its chosen loop; `turn`: number of the iteration of the loops outside.
+  NodePtr with_hints(const NodePtr& nest, int depth, const NodePtr& turn, const Statements& hints) const {
+    const NodePtr own = iadd(imul(turn, nest->operands[0]), variable(nest->name));
+    Statements inside = nest->operands[1]->operands;
+    if (depth + 1 == depth_) {
+      Statements first{ilet("turn", own)};
+      first.insert(first.end(), hints.begin(), hints.end());
+      inside.insert(inside.begin(), first.begin(), first.end());
+    } else {
+      auto& next = inside[heaviest(inside).value()];
+      next = with_hints(next, depth + 1, own, hints);
+    }
+    return loop(nest->name, nest->operands[0], block(std::move(inside)));
+  }
+  /// An equal part of the stream's lines in every turn.
+  void hint(const Stream& stream, Statements& before, Statements& hints) {
+    const NodePtr begin = context_.define_integer(before, "z", stream.begin);
+    const NodePtr length = isub(stream.end, begin);
+    const NodePtr lines = idiv(iadd(length, integer(entries_per_line * turns_ - 1)), entries_per_line * turns_);
+    const NodePtr part = context_.define_integer(before, "z", lines);
+    const std::string z = context_.fresh("z");
+    const NodePtr line = iadd(imul(variable("turn"), part), variable(z));
+    hints.push_back(loop(z, part, prefetch(stream.vector, iadd(begin, imul(line, integer(entries_per_line))))));
+  }
+
+  Context& context_;
+  Statements& body_;
+  std::int64_t turns_ = 1;
+  int depth_ = 0;
+};
+
+} // namespace
+
+void spread_prefetches(Context& context, Statements& body) { Spreading(context, body).run(); }
+
+} // namespace rafter::schedule
