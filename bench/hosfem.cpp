@@ -132,20 +132,6 @@ private:
   int iterations_;
 };
 
-/// Of one iteration: the operator's data and operations with the traffic and operations of the vectors.
-machine::Counts iteration_counts(const Problem& problem, bool is_fused) {
-  auto counts = problem.A().kernels().counts();
-  const auto dofs = static_cast<double>(problem.A().size());
-  const auto vectors = solvers::cg_vector_bytes(problem.M(), is_fused);
-  const double scaling = problem.M().diagonal()->empty() ? 0 : 1;
-  counts.global_bytes_read += (vectors.read - 8) * dofs; // the operator counts p and q
-  counts.global_bytes_written += (vectors.written - 8) * dofs;
-  const double plain_flops = (12 + scaling) * dofs; // three products, three updates
-  counts.effective_flops += plain_flops;
-  counts.flops += is_fused ? plain_flops + (4 + 3 * scaling) * dofs : plain_flops; // products that predict
-  return counts;
-}
-
 /// Bytes per unknown that a fused iteration of one component on trilinear cells should not exceed: 11 words of vectors,
 /// an index of 4 bytes for each of the (p+1)^3 entries of a cell, 24 coordinates per cell.
 double target_bytes(int degree) {
@@ -160,10 +146,10 @@ Json row_of(Problem& problem, bool is_fused, const std::vector<double>& samples,
   const auto timing = base::timing_of(samples);
   const double seconds = timing.median / iterations;
   const auto dofs = static_cast<double>(problem.A().size());
-  const auto counts = iteration_counts(problem, is_fused);
+  const auto product = problem.A().kernels().counts();
+  const auto counts = solvers::cg_iteration_counts(product, problem.A().size(), problem.M(), is_fused);
   const double bytes = counts.global_bytes_read + counts.global_bytes_written;
-  // what a solve keeps: x, r, p, q, the right-hand side and the operator's data
-  const double kept = bytes - solvers::cg_vector_bytes(problem.M(), is_fused).sum() * dofs + 40 * dofs;
+  const double kept = product.global_bytes_read + product.global_bytes_written + 8 * solvers::cg_kept_vectors * dofs;
   const auto seen = machine::resident(machine, kept, threads);
   const auto bound = machine::bound(counts, seen, threads);
   return {{"solver", is_fused ? "fused" : "plain"},

@@ -15,6 +15,22 @@ namespace {
 constexpr double timing_seconds = 0.15; ///< of a timing loop
 constexpr std::int64_t enough_applications = 10;
 
+double bytes_of(const machine::Counts& counts) { return counts.global_bytes_read + counts.global_bytes_written; }
+
+/// Completes a report that has its name, plan and seconds; `kept_bytes` may stay in a cache from run to run.
+report::OperatorReport report_counts(report::OperatorReport report, const machine::Counts& counts, double kept_bytes,
+                                     std::int64_t dofs, const machine::Machine& machine, int cores) {
+  const auto bound = machine::bound(counts, machine::resident(machine, kept_bytes, cores), cores);
+  report.bound_seconds = bound.seconds;
+  report.limited_by = bound.limited_by == "flops" ? "compute" : bound.limited_by;
+  if (!(report.seconds > 0)) return report;
+  report.dofs_per_second = static_cast<double>(dofs) / report.seconds;
+  report.gflops = 1e-9 * counts.effective_flops / report.seconds;
+  report.gbytes_per_second = 1e-9 * bytes_of(counts) / report.seconds;
+  report.share = bound.seconds / report.seconds;
+  return report;
+}
+
 } // namespace
 
 double median_seconds(const std::function<void()>& call, double seconds) {
@@ -45,19 +61,8 @@ std::string plans_text(const op::FormKernels& kernels) {
 report::OperatorReport report_kernels(const std::string& name, const op::FormKernels& kernels, std::int64_t dofs,
                                       double seconds, const machine::Machine& machine) {
   const auto counts = kernels.counts();
-  const double bytes = counts.global_bytes_read + counts.global_bytes_written;
-  const int cores = kernels.device()->num_threads();
-  const auto bound = machine::bound(counts, machine::resident(machine, bytes, cores), cores);
-  report::OperatorReport report{.name = name, .plan = plans_text(kernels)};
-  report.seconds = seconds;
-  report.bound_seconds = bound.seconds;
-  report.limited_by = bound.limited_by == "flops" ? "compute" : bound.limited_by;
-  if (!(seconds > 0)) return report;
-  report.dofs_per_second = static_cast<double>(dofs) / seconds;
-  report.gflops = 1e-9 * counts.effective_flops / seconds;
-  report.gbytes_per_second = 1e-9 * bytes / seconds;
-  report.share = bound.seconds / seconds;
-  return report;
+  return report_counts({.name = name, .plan = plans_text(kernels), .seconds = seconds}, counts, bytes_of(counts), dofs,
+                       machine, kernels.device()->num_threads());
 }
 
 report::OperatorReport report_operator(const op::Operator& A, const machine::Machine& machine) {
@@ -76,6 +81,18 @@ report::OperatorReport report_linear_form(const op::LinearForm& L, const op::Sys
   op::Vector b(L.kernels().device(), static_cast<std::size_t>(system.size()));
   const double seconds = median_seconds([&] { L.assemble(b); }, timing_seconds / 3);
   return report_kernels("right-hand side", L.kernels(), system.size(), seconds, machine);
+}
+
+std::optional<report::OperatorReport> report_iteration(const op::Operator& A, const solvers::Preconditioner& M,
+                                                       const solvers::SolverOptions& options,
+                                                       const solvers::Result& result, const machine::Machine& machine) {
+  if (options.method != "cg" || !M.diagonal() || result.iterations < enough_applications) return std::nullopt;
+  const auto product = A.kernels().counts();
+  const auto counts = solvers::cg_iteration_counts(product, A.size(), M, options.is_fused);
+  const double kept = bytes_of(product) + 8.0 * solvers::cg_kept_vectors * static_cast<double>(A.size());
+  return report_counts(
+      {.name = "cg iteration", .plan = plans_text(A.kernels()), .seconds = result.seconds / result.iterations}, counts,
+      kept, A.size(), machine, A.device()->num_threads());
 }
 
 report::MachineReport report_machine(const machine::Machine& machine, int threads) {

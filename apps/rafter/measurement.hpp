@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 
 #include <rafter/machine/machine.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/report/report.hpp>
+#include <rafter/solve/solver.hpp>
 
 /// How fast operators run, against the roofline of the machine.
 namespace rafter::app {
@@ -26,6 +28,12 @@ report::OperatorReport report_operator(const op::Operator& A, const machine::Mac
 /// Report of a linear form, timed now.
 report::OperatorReport report_linear_form(const op::LinearForm& L, const op::System& system,
                                           const machine::Machine& machine);
+
+/// Report of an iteration of conjugate gradients with a preconditioner that is diagonal; none for other solves and
+/// those of few iterations.
+std::optional<report::OperatorReport> report_iteration(const op::Operator& A, const solvers::Preconditioner& M,
+                                                       const solvers::SolverOptions& options,
+                                                       const solvers::Result& result, const machine::Machine& machine);
 
 report::MachineReport report_machine(const machine::Machine& machine, int threads);
 

@@ -281,6 +281,9 @@ Solution solve_problem(const io::Problem& problem, const RunOptions& options, co
   if (solution.is_converged) finish(prepared, solution.values, phases, report);
   report.seconds = phases.seconds();
   measure_operators(prepared, report);
+  if (auto iteration =
+          report_iteration(prepared.operator_a(), *setup.preconditioner, problem.solver, result, prepared.machine()))
+    report.operators.push_back(std::move(*iteration));
   return solution;
 }
 

@@ -128,4 +128,19 @@ VectorBytes cg_vector_bytes(const Preconditioner& M, bool is_fused) {
   return is_fused ? VectorBytes{(4 + entries) * word, 4 * word} : VectorBytes{(12 + entries) * word, 5 * word};
 }
 
+machine::Counts cg_iteration_counts(const machine::Counts& product, std::int64_t size, const Preconditioner& M,
+                                    bool is_fused) {
+  const auto unknowns = static_cast<double>(size);
+  const auto vectors = cg_vector_bytes(M, is_fused);
+  const auto diagonal = M.diagonal();
+  const double scaling = diagonal && !diagonal->empty() ? 1 : 0;
+  machine::Counts counts = product;
+  counts.global_bytes_read += (vectors.read - 8) * unknowns; // of p and q, which the product counts
+  counts.global_bytes_written += (vectors.written - 8) * unknowns;
+  counts.effective_flops += (12 + scaling) * unknowns; // three products, three updates
+  counts.flops += (12 + scaling) * unknowns;
+  if (is_fused && diagonal) counts.flops += (6 + scaling) * unknowns; // products that predict, M^-1 q
+  return counts;
+}
+
 } // namespace rafter::solvers

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <rafter/machine/roofline.hpp>
 #include <rafter/solve/preconditioner.hpp>
 #include <rafter/solve/result.hpp>
 
@@ -33,5 +34,13 @@ struct VectorBytes {
 /// | fused, M diagonal | x r p q d; x r p q, all in one pass | | | | | | 9 (identity: 8) |
 /// | fused, other M | x p z; x p q, with x, p and p.q | | q r; r | M's own | r z | | 11 + M's |
 VectorBytes cg_vector_bytes(const Preconditioner& M, bool is_fused);
+
+/// Vectors that an iteration works on besides p and q = A p: x, r, and the entries of a diagonal M or z.
+inline constexpr int cg_kept_vectors = 3;
+
+/// What an iteration costs, `product` being what a product with A does, its two vectors included. What M does is left
+/// out unless it is diagonal.
+machine::Counts cg_iteration_counts(const machine::Counts& product, std::int64_t size, const Preconditioner& M,
+                                    bool is_fused);
 
 } // namespace rafter::solvers

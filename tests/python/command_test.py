@@ -441,6 +441,20 @@ class Outputs(CommandTest):
             self.assertGreater(entry["bound_seconds"], 0)
         self.assertTrue(os.path.exists(self.path("u.vtkhdf")))
 
+    def test_iterations_of_cg_are_reported_with_the_bytes_of_their_vectors(self):
+        text, moved = self.write(POISSON), {}
+        for fused in ("true", "false"):
+            result = self.run_rafter("solve", text, "--json", "r.json", "--set", "mesh.box.cells=[9,7]",
+                                     "--set", "solver.fused=" + fused)
+            self.assertEqual(result.returncode, DONE, result.stderr)
+            with open(self.path("r.json"), encoding="utf-8") as file:
+                report = json.load(file)
+            self.assertGreaterEqual(report["iterations"], 10)
+            entry = report["operators"][-1]
+            self.assertEqual(entry["name"], "cg iteration")
+            moved[fused] = 1e9 * entry["gbytes_per_second"] * entry["seconds"] / report["dofs"]
+        self.assertAlmostEqual(moved["false"] - moved["true"], 144 - 72, places=6)
+
     def test_a_plan_from_the_report_replays(self):
         text = self.write(POISSON)
         self.assertEqual(self.run_rafter("solve", text, "--json", "r.json").returncode, DONE)
