@@ -34,7 +34,7 @@ public:
     std::string body = uses_last_batch_ ? "  const long last_batch = end - 1;\n" : "";
     body += "  for (long batch = begin; batch < end; ++batch) {\n";
     statement(program_.body, 2, body);
-    body += "  }\n}\n";
+    body += helpers_.contains("stream") ? "  }\n  finish_streams();\n}\n" : "  }\n}\n";
     std::string text = spelling_.prelude(program_.lanes);
     for (const auto& [name, helper] : helpers_) text += helper;
     for (const auto& buffer : program_.buffers)
@@ -454,6 +454,10 @@ private:
                  ? fmt::format("((double*){})[{}] {} {};\n", node.name, integer(index), sign, real(node.operands[1]))
                  : fmt::format("{}[{}] {} {};\n", node.name, integer(index), sign, real(node.operands[1]));
     const std::string value = as_vector(node.operands[1]);
+    if (node.is_streaming) {
+      helpers_["stream"] = spelling_.stream(program_.lanes);
+      return fmt::format("stream({} + {}, {});\n", node.name, contiguous(index).value(), value);
+    }
     if (!is_partial) {
       if (const auto y = whole(index))
         return buffer->is_lane ? fmt::format("{}[{}] {} {};\n", node.name, *y, sign, value)

@@ -27,6 +27,9 @@ struct Spelling {
   /// `load_run<width>(work array, entries of it, vector, start of each lane's run, what is added to the starts)` or
   /// `add_run<width>` back. Null: runs move number by number.
   std::function<std::string(int lanes, int width, bool adds)> run_mover;
+  /// Helpers `stream(pointer, vec)`, a store that passes the caches by where it can, and `finish_streams()` at the end
+  /// of a kernel, after which other threads see all of them.
+  std::function<std::string(int lanes)> stream;
   /// Before the declaration of a work array that a stack does not hold: memory of the thread.
   std::string large_work;
 };

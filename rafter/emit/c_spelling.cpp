@@ -50,6 +50,33 @@ std::string argument(const schedule::Buffer& buffer, int i) {
                      buffer.type == schedule::Type::real ? "double" : "int", buffer.name, i);
 }
 
+/// Pieces of `width` lanes by an instruction of x86, which needs an address that is a multiple of its size.
+std::string stream_pieces(int width, const char* condition, const char* builtin) {
+  return fmt::format(R"(#elif {1}
+  typedef double piece __attribute__((vector_size({2}), may_alias));
+  if (((unsigned long)p & {3}) == 0) {{ for (int l = 0; l < LANES; l += {0}) {4}(p + l, *(const piece*)((const double*)&v + l)); return; }}
+)",
+                     width, condition, 8 * width, 8 * width - 1, builtin);
+}
+
+std::string stream(int lanes) {
+  std::string text = R"(static inline void stream(double* p, vec v) {
+#if defined(__clang__)
+  if (((unsigned long)p & (sizeof(vec) - 1)) == 0) { __builtin_nontemporal_store(v, (vec*)p); return; }
+)";
+  if (lanes >= 8) text += stream_pieces(8, "defined(__AVX512F__)", "__builtin_ia32_movntpd512");
+  if (lanes >= 4) text += stream_pieces(4, "defined(__AVX__)", "__builtin_ia32_movntpd256");
+  return text + R"(#endif
+  *(uvec*)p = v;
+}
+#if defined(__SSE2__)
+#define finish_streams() __builtin_ia32_sfence()
+#else
+#define finish_streams()
+#endif
+)";
+}
+
 std::string function(form::ScalarOp op) {
   return std::string("__builtin_") + (op == form::ScalarOp::abs ? "fabs" : form::info(op).name);
 }
@@ -129,8 +156,8 @@ std::string run_mover(int lanes, int width, bool adds) {
 } // namespace
 
 const Spelling& c_spelling() {
-  static const Spelling spelling{"c",      prelude,   head,      argument,          function,
-                                 prefetch, exchanges, run_mover, "static __thread "};
+  static const Spelling spelling{"c",      prelude,   head,      argument, function,
+                                 prefetch, exchanges, run_mover, stream,   "static __thread "};
   return spelling;
 }
 

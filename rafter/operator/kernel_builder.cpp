@@ -223,6 +223,7 @@ private:
     result.register_lanes = register_lanes();
     result.num_batches = static_cast<double>(request_.num_batches);
     result.num_threads = options_.device->num_threads();
+    result.streams_outputs = streams_outputs();
     result.input_bytes = request_.input_bytes;
     result.output_bytes = request_.output_bytes;
     result.estimate = [this](const schedule::Plan& plan) { return estimate(plan); };
@@ -231,6 +232,15 @@ private:
       return tune::LoweredPlan{loops, data_bytes(loops, choice_of(plan))};
     };
     return result;
+  }
+
+  bool streams_outputs() const {
+    const bool is_exclusive = std::ranges::all_of(request_.output_spaces, [this](int space) {
+      return request_.spaces[static_cast<std::size_t>(space)]->num_runs == 0;
+    });
+    const double bytes = (request_.input_bytes + request_.output_bytes) * static_cast<double>(request_.num_batches);
+    const auto seen = machine::resident(planner().options().machine, bytes, options_.device->num_threads());
+    return is_exclusive && request_.output_bytes > 0 && seen.levels.size() == planner().options().machine.levels.size();
   }
 
   /// All that the generated text depends on besides the plan.

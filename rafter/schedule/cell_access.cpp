@@ -225,8 +225,12 @@ void scatter(Context& context, int field, const std::string& source, const Place
   const auto touch = [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr& active,
                          bool is_interior) {
     const NodePtr value = load(source, context.work_entry(entry));
-    body.push_back(is_interior && stores_interior ? store(vector, index, value, active)
-                                                  : add(vector, index, value, active));
+    if (!is_interior || !stores_interior)
+      body.push_back(add(vector, index, value, active));
+    else if (context.plan.is_streaming && context.is_simd && active == nullptr)
+      body.push_back(stream(vector, index, value));
+    else
+      body.push_back(store(vector, index, value, active));
   };
   FieldAccess access(context, space, use.components, placement, touch);
   if (context.input.is_facet) {
@@ -234,7 +238,7 @@ void scatter(Context& context, int field, const std::string& source, const Place
     access.interior(to);
     return;
   }
-  access.announce(vector);
+  if (!context.plan.is_streaming) access.announce(vector); // else it would be fetched to be thrown out
   const NodePtr is_overwriting = ieq(iload(context.global(Role::mode, 0, Type::integer), integer(0)), integer(0));
   to.push_back(branch(is_overwriting, block(clear_first_touched(context, space, vector)), block({})));
   access.runs(to);

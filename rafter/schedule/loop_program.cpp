@@ -126,6 +126,11 @@ NodePtr ilet(const std::string& name, NodePtr value) { return make(Kind::ilet, {
 NodePtr store(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active) {
   return access(Kind::store, buffer, std::move(index), std::move(value), std::move(active));
 }
+NodePtr stream(const std::string& buffer, NodePtr index, NodePtr value) {
+  auto node = std::make_shared<Node>(*store(buffer, std::move(index), std::move(value)));
+  node->is_streaming = true;
+  return node;
+}
 NodePtr add(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active) {
   return access(Kind::add, buffer, std::move(index), std::move(value), std::move(active));
 }

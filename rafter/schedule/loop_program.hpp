@@ -65,7 +65,8 @@ struct Node {
   double value = 0;
   form::ScalarOp op = form::ScalarOp::constant;
   LoopStyle style = LoopStyle::rolled;
-  bool has_lane = false; ///< integers: contains `lane`
+  bool has_lane = false;     ///< integers: contains `lane`
+  bool is_streaming = false; ///< stores: past the caches, see stream()
 };
 
 // Builders. Integer arithmetic folds literals.
@@ -89,6 +90,9 @@ NodePtr loop(const std::string& name, NodePtr count, NodePtr body, LoopStyle sty
 NodePtr let(const std::string& name, NodePtr value);
 NodePtr ilet(const std::string& name, NodePtr value);
 NodePtr store(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active = nullptr);
+/// A store of what is not read again soon: the emitter may let it pass the caches by. The index is x + lane, the buffer
+/// global.
+NodePtr stream(const std::string& buffer, NodePtr index, NodePtr value);
 NodePtr add(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active = nullptr);
 NodePtr prefetch(const std::string& buffer, NodePtr index);
 NodePtr branch(NodePtr condition, NodePtr then, NodePtr otherwise);

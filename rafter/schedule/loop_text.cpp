@@ -59,6 +59,7 @@ private:
     if (!node->name.empty()) text += " " + node->name;
     if (node->style != LoopStyle::rolled)
       text += fmt::format(" {}", style_names[static_cast<std::size_t>(node->style)]);
+    if (node->is_streaming) text += " streaming";
     for (const auto& operand : node->operands) {
       if (is_statement(operand->kind)) {
         text += "\n";
@@ -216,6 +217,10 @@ private:
         token();
         result.style = style;
       }
+    if (result.kind == Kind::store && peek(0) == "streaming") {
+      token();
+      result.is_streaming = true;
+    }
     while (peek(0) != ")") {
       result.operands.push_back(node());
       result.has_lane = result.has_lane || result.operands.back()->has_lane;

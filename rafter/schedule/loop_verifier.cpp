@@ -84,6 +84,10 @@ private:
       require(target.space == Space::work || (target.space == Space::global && target.is_written),
               "write to read-only buffer " + node->name);
       index(node->operands[0], target, integers);
+      if (node->is_streaming)
+        require(target.space == Space::global && node->kind == Kind::store && node->operands.size() == 2 &&
+                    is_whole_vector(*node->operands[0]),
+                "a streaming store to " + node->name + " is not one of a whole vector to a global buffer");
       const bool is_vector = real(node->operands[1], integers, reals);
       require(!is_vector || node->operands[0]->has_lane, "lanes of a value collide in " + node->name);
       if (node->operands.size() > 2) {
@@ -109,6 +113,10 @@ private:
             "a run is moved by one statement");
   }
 
+  /// x + lane.
+  static bool is_whole_vector(const Node& index) {
+    return index.kind == Kind::iadd && !index.operands[0]->has_lane && index.operands[1]->kind == Kind::lane;
+  }
   const Buffer& buffer(const std::string& name) const {
     const Buffer* found = program_.find(name);
     require(found != nullptr, "unknown buffer " + name);

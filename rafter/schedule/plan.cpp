@@ -14,8 +14,8 @@ namespace rafter::schedule {
 
 namespace {
 
-const std::vector<std::string> keys{"contraction", "recipe", "mapping",  "lanes",    "even_odd",
-                                    "rows",        "unroll", "prefetch", "compiler", "flags"};
+const std::vector<std::string> keys{"contraction", "recipe",   "mapping", "lanes",    "even_odd", "rows",
+                                    "unroll",      "prefetch", "stores",  "compiler", "flags"};
 
 [[noreturn]] void refuse(const std::string& what, const std::string& word, const std::vector<std::string>& accepted) {
   throw base::InputError(fmt::format("plan: unknown {} '{}'{}; accepted: {}", what, word,
@@ -46,6 +46,8 @@ const std::string& compiler_name(const std::string& value) {
   return value;
 }
 
+std::string store_name(bool is_streaming) { return is_streaming ? "streaming" : "cached"; }
+
 } // namespace
 
 void set(Plan& plan, const std::string& key, const std::string& value) {
@@ -74,6 +76,8 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
     plan.unroll = number_in(key, value, 0, 4096);
   else if (key == "prefetch")
     plan.prefetch = number_in(key, value, 0, 1) != 0;
+  else if (key == "stores")
+    plan.is_streaming = choose(key, value, {false, true}, store_name);
   else if (key == "compiler")
     plan.compiler = value == "default" ? "" : compiler_name(value);
   else if (key == "flags") {
@@ -85,11 +89,11 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
 }
 
 std::string to_string(const Plan& plan) {
-  return fmt::format(
-      "contraction={} recipe={} mapping={} lanes={} even_odd={} rows={} unroll={} prefetch={} compiler={} flags={}",
-      kernel::name(plan.contraction), kernel::name(plan.recipe), plan.mapping, plan.lanes, plan.even_odd, plan.rows,
-      plan.unroll, plan.prefetch ? 1 : 0, plan.compiler.empty() ? "default" : plan.compiler,
-      plan.flags.empty() ? "default" : plan.flags);
+  return fmt::format("contraction={} recipe={} mapping={} lanes={} even_odd={} rows={} unroll={} prefetch={} stores={} "
+                     "compiler={} flags={}",
+                     kernel::name(plan.contraction), kernel::name(plan.recipe), plan.mapping, plan.lanes, plan.even_odd,
+                     plan.rows, plan.unroll, plan.prefetch ? 1 : 0, store_name(plan.is_streaming),
+                     plan.compiler.empty() ? "default" : plan.compiler, plan.flags.empty() ? "default" : plan.flags);
 }
 
 Plan without_compilation(Plan plan) {

@@ -61,6 +61,7 @@ TEST_P(CellVectors, AreWhatCompiledKernelsTakeAndGive) {
   Twins(scrambled(box(GetParam()), 3), 2, 0).expect_same_action({.threads = 2}, false);
   Twins(curved_box(GetParam(), 1), 3, 0).expect_same_action({.threads = 2, .plan = "mapping=plain"}, false);
   Twins(curved_box(GetParam(), 2), 1, 3).expect_same_action({.threads = 2}, true);
+  Twins(scrambled(box(GetParam()), 3), 2, 0).expect_same_action({.threads = 2, .plan = "stores=streaming"}, false);
 }
 
 TEST_P(CellVectors, HaveAnEntryPerDofOfEveryCellAndKernelsReadEachOnce) {
@@ -73,6 +74,19 @@ TEST_P(CellVectors, HaveAnEntryPerDofOfEveryCellAndKernelsReadEachOnce) {
   for (const auto& info : A.kernels().info())
     EXPECT_EQ(info.loop_program.find("run_starts"), std::string::npos) << info.loop_program;
   EXPECT_EQ(A.kernels().counts().global_bytes_written, 8.0 * static_cast<double>(num_entries));
+}
+
+TEST(CellVectorPlans, StreamWhatTheCachesDoNotHoldAndNobodyShares) {
+  machine::Machine small = tune::typical_machine();
+  for (auto& level : small.levels) level.bytes = 1;
+  const auto stores = [](const op::Operator& A) { return A.kernels().info().front().plan.is_streaming; };
+  const Twins twins(box("hexahedron"), 2, 0);
+  const op::OperatorOptions usual{.shared_device = std::make_shared<InterpreterDevice>()};
+  auto tiny_caches = usual;
+  tiny_caches.planner = std::make_shared<const tune::Planner>(tune::PlannerOptions{.machine = small, .store = nullptr});
+  EXPECT_FALSE(stores(twins.operator_on("e", usual)));
+  EXPECT_TRUE(stores(twins.operator_on("e", tiny_caches)));
+  EXPECT_FALSE(stores(twins.operator_on("u", tiny_caches)));
 }
 
 INSTANTIATE_TEST_SUITE_P(every_shape, CellVectors, ::testing::ValuesIn(box_shapes()),

@@ -94,6 +94,11 @@ TEST(CText, ScatteredAddsAndPartialStores) {
               "(ilet d (imin (imul 2 lane) (iload s 0))) (add x (iadd 40 @d) (load u @d))");
 }
 
+TEST(CText, StreamingStoresOnAnyAddress) {
+  // batch 0 begins at a multiple of the vector's size, the others do not
+  expect_same("(ilet d (iadd (imul $batch 9) 8)) (store x streaming (iadd $d lane) (load u (iadd $d lane)))", 4);
+}
+
 TEST(CText, LoopsBranchesAndBatches) {
   expect_same("(for i (iload s $batch) (block (let a (load u (iadd (imul $batch 4) $i)))"
               " (if (ieq (iload s $i) 2) (block (add x $i %a)) (block (add x (iadd 8 $i) (neg %a))))))"

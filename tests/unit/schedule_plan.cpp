@@ -36,8 +36,8 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
           for (const int even_odd : {0, 4, 27})
             for (const char* compiler : {"", "gcc", "/usr/bin/clang-14"}) {
               const char* flags = lanes == 8 ? "O2" : "";
-              const Plan plan{contraction,  recipe,       mapping,        lanes,    even_odd,
-                              even_odd + 1, 3 * even_odd, lanes % 4 == 0, compiler, flags};
+              const Plan plan{contraction,  recipe,         mapping,    lanes,    even_odd, even_odd + 1,
+                              3 * even_odd, lanes % 4 == 0, lanes == 8, compiler, flags};
               const std::string text = to_string(plan);
               EXPECT_EQ(parse_plan(text), plan) << text;
               EXPECT_EQ(text.find('\n'), std::string::npos);

@@ -47,6 +47,7 @@ const Case accepted[] = {
     {"lane_variables", "(ilet d (iadd lane 4)) (store x @d (number 1))", ""},
     {"run", "(for k run 2 (block (store w (iadd (imul (iload ci $k) 4) lane) (load u (iadd (iload s lane) $k)))))", ""},
     {"prefetch_of_the_last_batch", "(prefetch x (idiv (imul $last_batch 7) 2)) (prefetch s 1000)", ""},
+    {"streaming_store_of_a_vector", "(store x streaming (iadd (iload s 1) lane) (load w (iadd 4 lane)))", ""},
     {"names_again_in_another_block",
      "(for i 2 (block (ilet d lane) (let a (load u @d)))) (for i 2 (block (ilet d 3) (let a (load u $d)) (store x 0 "
      "%a)))",
@@ -87,6 +88,11 @@ const Case lane_misuse[] = {
     {"loop_variable_marked_vector", "(for i 2 (block (store x @i (number 1))))", "marked wrongly for lanes"},
 };
 const Case wrong_access[] = {
+    {"streaming_store_of_a_number", "(store x streaming 3 (number 1))", "not one of a whole vector"},
+    {"streaming_store_of_some_lanes", "(store x streaming (iadd 8 lane) (load w lane) 3)", "not one of a whole vector"},
+    {"streaming_store_to_scattered_places", "(store x streaming (iload s lane) (load w lane))",
+     "not one of a whole vector"},
+    {"streaming_store_to_a_work_array", "(store w streaming (iadd 4 lane) (load w lane))", "global buffer"},
     {"input_written", "(store u 0 (number 1))", "read-only buffer u"},
     {"input_added_to", "(add u 0 (number 1))", "read-only buffer u"},
     {"constant_written", "(store c 0 (number 1))", "read-only buffer c"},

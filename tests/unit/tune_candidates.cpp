@@ -89,6 +89,13 @@ TEST(Candidates, EvenOddThresholdsDifferInWhatTheyDo) {
   EXPECT_EQ(thresholds(2, 3), (std::set<std::string>{"4", "2"})); // 4 is nowhere
 }
 
+TEST(Candidates, StreamOnlyWhatIsExclusiveAndLeavesTheCaches) {
+  auto problem = hexahedron();
+  EXPECT_EQ(values(candidates(problem), "stores"), std::set<std::string>{"cached"});
+  problem.streams_outputs = true;
+  EXPECT_EQ(values(candidates(problem), "stores"), std::set<std::string>{"streaming"});
+}
+
 TEST(Candidates, CompilersMultiplyThem) {
   auto problem = hexahedron();
   const auto one = candidates(problem).size();
