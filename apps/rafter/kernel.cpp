@@ -58,6 +58,8 @@ int run_kernel(const KernelOptions& options) {
                                  {}, phases);
   const auto& A = prepared.operator_a();
   print_kernels(A.kernels(), report_operator(A, prepared.machine()), A.size(), options);
+  if (A.precision_error() > 0)
+    fmt::print("\nprecision: the operator differs from double precision by {:.2g} of its size\n", A.precision_error());
   if (const auto* L = prepared.linear_form()) {
     fmt::print("\n");
     print_kernels(L->kernels(), report_linear_form(*L, prepared.system(), prepared.machine()), A.size(), options);

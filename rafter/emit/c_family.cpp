@@ -243,12 +243,30 @@ private:
   std::string load(const schedule::Node& node) {
     const auto& index = node.operands[0];
     const auto* buffer = program_.find(node.name);
+    if (buffer->type == Type::real32) return load_single(node);
     if (!index->has_lane)
       return buffer->is_lane ? fmt::format("((const double*){})[{}]", node.name, integer(index))
                              : fmt::format("{}[{}]", node.name, integer(index));
     if (const auto y = whole(index)) return vector_place(node.name, *y);
     if (const auto x = contiguous(index)) return fmt::format("(vec)*(const uvec*)({} + {})", node.name, *x);
     return fmt::format("gather({}, {})", node.name, integer_vector(index));
+  }
+  /// Numbers kept as floats are widened when they are read; C would multiply two of them as floats.
+  std::string load_single(const schedule::Node& node) {
+    const auto& index = node.operands[0];
+    if (!index->has_lane) return fmt::format("(double){}[{}]", node.name, integer(index));
+    use_single_vectors();
+    if (const auto x = contiguous(index)) return fmt::format("widen({} + {})", node.name, *x);
+    return fmt::format("gather_widen({}, {})", node.name, integer_vector(index));
+  }
+  void use_single_vectors() {
+    helpers_["single vectors"] =
+        fmt::format("typedef float fvec __attribute__((vector_size({}), aligned(4), may_alias));\n",
+                    4 * program_.lanes) +
+        "static inline vec widen(const float* p) { return __builtin_convertvector(*(const fvec*)p, vec); }\n"
+        "static inline void narrow(float* p, vec v) { *(fvec*)p = __builtin_convertvector(v, fvec); }\n"
+        "static inline vec gather_widen(const float* p, ivec i) { vec r; for (int l = 0; l < LANES; ++l) r[l] = "
+        "p[i[l]]; return r; }\n";
   }
   std::string as_vector(const NodePtr& node) {
     return is_vector(node) ? real(node) : fmt::format("splat({})", real(node));
@@ -458,7 +476,12 @@ private:
       helpers_["stream"] = spelling_.stream(program_.lanes);
       return fmt::format("stream({} + {}, {});\n", node.name, contiguous(index).value(), value);
     }
-    if (!is_partial) {
+    if (const auto x = contiguous(index); x && !is_partial && buffer->type == Type::real32) {
+      use_single_vectors();
+      const std::string old = node.kind == Kind::add ? fmt::format("widen({} + {}) + ", node.name, *x) : "";
+      return fmt::format("narrow({} + {}, {}{});\n", node.name, *x, old, value);
+    }
+    if (!is_partial && buffer->type == Type::real) {
       if (const auto y = whole(index))
         return buffer->is_lane ? fmt::format("{}[{}] {} {};\n", node.name, *y, sign, value)
                                : fmt::format("((vec*){})[{}] {} {};\n", node.name, *y, sign, value);

@@ -45,9 +45,13 @@ std::string head(const std::string& kernel) {
   return fmt::format("void {}(void* const* arguments, long begin, long end)\n{{\n", kernel);
 }
 
+const char* element_type(schedule::Type type) {
+  return type == schedule::Type::real ? "double" : type == schedule::Type::real32 ? "float" : "int";
+}
+
 std::string argument(const schedule::Buffer& buffer, int i) {
   return fmt::format("  {}{}* restrict {} = arguments[{}];\n", buffer.is_written ? "" : "const ",
-                     buffer.type == schedule::Type::real ? "double" : "int", buffer.name, i);
+                     element_type(buffer.type), buffer.name, i);
 }
 
 /// Pieces of `width` lanes by an instruction of x86, which needs an address that is a multiple of its size.

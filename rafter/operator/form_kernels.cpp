@@ -31,6 +31,16 @@ struct KernelTables {
   std::vector<Integers> integers; ///< of the loop program, by index
 };
 
+/// Numbers that set-up computes, kept as the plan says: one of the arrays is empty.
+struct Stored {
+  Stored() = default;
+  Stored(const std::shared_ptr<device::Device>& device, std::size_t size, schedule::Precision precision)
+      : reals(device, precision == schedule::Precision::double_precision ? size : 0),
+        singles(device, precision == schedule::Precision::double_precision ? 0 : size) {}
+  Reals reals;
+  Array<float> singles;
+};
+
 /// A kernel with its data on one block of cells or facets.
 struct Piece {
   explicit Piece(const BuiltPiece& from) : built(from), cells(from.cells), info(from.kernel.info) {}
@@ -42,7 +52,8 @@ struct Piece {
   std::vector<Buffer*> buffers; ///< resolved before each run: vectors change
   std::vector<std::unique_ptr<SpaceTables>> spaces;
   KernelTables tables;
-  Reals map, nodes, cell_coefficients, stored_point, stored_cell, reference_normal, points, weights, integral;
+  Reals map, nodes, cell_coefficients, reference_normal, points, weights, integral;
+  Stored stored_point, stored_cell;
   Integers num_active;
 };
 
@@ -224,10 +235,11 @@ private:
     const auto batches = static_cast<std::size_t>(cells.num_batches);
     const auto& program = piece.built.kernel.program;
     const auto points = static_cast<std::size_t>(program.num_points);
-    piece.stored_point =
-        Reals(device_, batches * points * lanes * static_cast<std::size_t>(piece.built.kernel.stored_point_slots));
+    const auto storage = piece.info.plan.storage;
+    piece.stored_point = Stored(
+        device_, batches * points * lanes * static_cast<std::size_t>(piece.built.kernel.stored_point_slots), storage);
     piece.stored_cell =
-        Reals(device_, batches * lanes * static_cast<std::size_t>(piece.built.kernel.stored_cell_slots));
+        Stored(device_, batches * lanes * static_cast<std::size_t>(piece.built.kernel.stored_cell_slots), storage);
     piece.integral = Reals(device_, form_.rank == 0 ? batches * lanes : 0);
     piece.points = to_array<double>(device_, program.points);
     piece.weights = to_array<double>(device_, program.weights);
@@ -287,7 +299,10 @@ private:
   Buffer* buffer(Piece& piece, const schedule::Buffer& argument, const KernelTables& tables, const Vector* trial,
                  const Vector* fields, Vector* y, const Integers& mode) const {
     const auto index = static_cast<std::size_t>(argument.index);
-    const auto real = [&](Reals& array) { return argument.is_written ? array.device_write() : array.device_read(); };
+    const auto real = [&](auto& array) { return argument.is_written ? array.device_write() : array.device_read(); };
+    const auto stored = [&](Stored& numbers) {
+      return argument.type == schedule::Type::real32 ? real(numbers.singles) : real(numbers.reals);
+    };
     switch (argument.role) {
     case Role::mode:
       return mode.device_read();
@@ -320,9 +335,9 @@ private:
     case Role::cell_coefficients:
       return piece.cell_coefficients.device_read();
     case Role::stored_point:
-      return real(piece.stored_point);
+      return stored(piece.stored_point);
     case Role::stored_cell:
-      return real(piece.stored_cell);
+      return stored(piece.stored_cell);
     case Role::reference_normal:
       return piece.reference_normal.device_read();
     case Role::points:

@@ -144,7 +144,7 @@ public:
     info.source = emit::emit(result.loops, options_.device->language());
     info.tensor_program = result.program.to_string();
     info.loop_program = schedule::print(result.loops);
-    result.data_bytes = data_bytes(result.loops, choice);
+    result.data_bytes = data_bytes(result.loops, plan);
     const auto& setup = choice.functions.setup;
     result.stored_point_slots = count_slots(setup, kernel::OutputKind::stored_point);
     result.stored_cell_slots = count_slots(setup, kernel::OutputKind::stored_cell);
@@ -177,6 +177,7 @@ private:
     if (!choices_.empty()) plan.recipe = choice_of(plan).recipe;
     plan.lanes = std::min(plan.lanes, request_.lanes);
     plan.contraction = contraction(plan.contraction);
+    if (request_.outputs.empty()) plan.storage = schedule::Precision::double_precision; // functionals: sums that cancel
     return plan;
   }
   /// What the shape admits, nearest to what is asked for.
@@ -229,7 +230,7 @@ private:
     result.estimate = [this](const schedule::Plan& plan) { return estimate(plan); };
     result.lower = [this](const schedule::Plan& plan) {
       const auto& loops = lowered(plan).loops;
-      return tune::LoweredPlan{loops, data_bytes(loops, choice_of(plan))};
+      return tune::LoweredPlan{loops, data_bytes(loops, plan)};
     };
     return result;
   }
@@ -315,16 +316,22 @@ private:
 
   tune::Estimate estimate(const schedule::Plan& plan) {
     const auto& cost = choice_of(plan).cost;
-    const double words = cost.cell_words + cost.point_words * request_.rule.num_points();
+    const double words = stored_words(plan) * (cost.cell_words + cost.point_words * request_.rule.num_points());
     return {.flops = kernel::count_flops(program(plan)) * request_.lanes, .data_bytes = 8 * words * request_.lanes};
   }
 
-  double data_bytes(const schedule::LoopProgram& loops, const kernel::Choice& choice) const {
-    const auto& setup = choice.functions.setup;
+  /// Words of a double that a stored number takes.
+  static double stored_words(const schedule::Plan& plan) {
+    return plan.storage == schedule::Precision::single_precision ? 0.5 : 1;
+  }
+
+  double data_bytes(const schedule::LoopProgram& loops, const schedule::Plan& plan) const {
+    const auto& setup = choice_of(plan).functions.setup;
     const int dim = element::dimension(request_.shape);
-    double words =
+    const double num_stored =
         count_slots(setup, kernel::OutputKind::stored_cell) +
         static_cast<double>(request_.rule.num_points()) * count_slots(setup, kernel::OutputKind::stored_point);
+    double words = stored_words(plan) * num_stored;
     double starts = 0;
     for (const auto& argument : loops.arguments()) {
       if (argument.role == schedule::Role::map)

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/form/lowering.hpp>
+#include <rafter/operator/precision.hpp>
 
 namespace rafter::op {
 
@@ -109,7 +110,8 @@ Operator::Operator(const form::Form& form, const System& system, const OperatorO
 Operator::Operator(std::shared_ptr<const BuiltForm> action, space::Constraints constraints,
                    std::shared_ptr<const BuiltForm> diagonal)
     : built_(std::move(action)), built_diagonal_(std::move(diagonal)), kernels_(built_),
-      constraints_(std::move(constraints)) {}
+      constraints_(std::move(constraints)),
+      precision_error_(require_precision(op::precision_error(*built_, kernels_))) {}
 
 const Vector& Operator::projected(const Vector& x) const {
   check_size(system(), x, "the input vector");

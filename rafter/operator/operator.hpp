@@ -83,6 +83,9 @@ public:
     double seconds = 0;
   };
   Usage usage() const { return usage_; }
+  /// Relative difference from the same kernels in double precision (op::precision_error), found at construction; at
+  /// most max_precision_error, else construction throws InputError.
+  double precision_error() const { return precision_error_; }
 
 private:
   /// Constraints by the part that touches their entries first, and by the one that touches them last.
@@ -97,6 +100,7 @@ private:
   mutable std::shared_ptr<const BuiltForm> built_diagonal_;
   FormKernels kernels_;
   space::Constraints constraints_;
+  double precision_error_ = 0;
   mutable std::unique_ptr<FormKernels> diagonal_kernels_; ///< made on first use
   mutable Vector work_;
   mutable std::unique_ptr<const RidingConstraints> riding_constraints_; ///< made on first use

@@ -13,6 +13,8 @@ Context::Context(const LoweringInput& lowering, const Plan& chosen, bool simd)
 
 std::string Context::global(Role role, int index, Type type, bool is_written) {
   const std::string name = fmt::format("{}_{}", schedule::name(role), index);
+  const bool is_stored = role == Role::stored_point || role == Role::stored_cell;
+  if (is_stored && plan.storage == Precision::single_precision) type = Type::real32;
   if (result.find(name) == nullptr) {
     Buffer buffer;
     buffer.name = name;

@@ -20,6 +20,7 @@ public:
     std::size_t next = 0;
     for (const auto& buffer : program.buffers) {
       auto& memory = memory_[buffer.name];
+      memory.type = buffer.type;
       if (buffer.space == Space::global) {
         if (next >= arguments.size()) throw base::InternalError("interpreter: too few arguments");
         memory.argument = arguments[next++];
@@ -42,16 +43,28 @@ public:
 
 private:
   struct Memory {
+    Type type = Type::real;
     Argument argument;
     std::vector<double> own;
     std::vector<std::int32_t> own_integers;
   };
 
-  double& cell(const std::string& buffer, std::int64_t index) {
-    auto& reals = memory_.at(buffer).argument.reals;
-    if (index < 0 || index >= static_cast<std::int64_t>(reals.size()))
+  template <class T> static T& cell(std::span<T> values, const std::string& buffer, std::int64_t index) {
+    if (index < 0 || index >= static_cast<std::int64_t>(values.size()))
       throw base::InternalError("interpreter: index " + std::to_string(index) + " leaves buffer " + buffer);
-    return reals[static_cast<std::size_t>(index)];
+    return values[static_cast<std::size_t>(index)];
+  }
+  double read(const std::string& buffer, std::int64_t index) {
+    const auto& memory = memory_.at(buffer);
+    return memory.type == Type::real32 ? cell(memory.argument.singles, buffer, index)
+                                       : cell(memory.argument.reals, buffer, index);
+  }
+  void write(const std::string& buffer, std::int64_t index, double value) {
+    const auto& memory = memory_.at(buffer);
+    if (memory.type == Type::real32)
+      cell(memory.argument.singles, buffer, index) = static_cast<float>(value);
+    else
+      cell(memory.argument.reals, buffer, index) = value;
   }
 
   void statement(const NodePtr& node) {
@@ -93,10 +106,8 @@ private:
     std::size_t count = node.operands[0]->has_lane ? lanes_ : 1;
     if (node.operands.size() > 2)
       count = std::min(count, static_cast<std::size_t>(std::max<std::int64_t>(0, integer_value(node.operands[2])[0])));
-    for (std::size_t l = 0; l < count; ++l) {
-      auto& target = cell(node.name, index[l]);
-      target = node.kind == Kind::add ? target + value[l] : value[l];
-    }
+    for (std::size_t l = 0; l < count; ++l)
+      write(node.name, index[l], node.kind == Kind::add ? read(node.name, index[l]) + value[l] : value[l]);
   }
   Integers integer_value(const NodePtr& node) {
     Integers result(lanes_, node->integer);
@@ -154,7 +165,7 @@ private:
     if (node->kind == Kind::reg) return reals_.at(node->name);
     if (node->kind == Kind::load) {
       const auto index = integer_value(node->operands[0]);
-      for (std::size_t l = 0; l < lanes_; ++l) result[l] = cell(node->name, index[l]);
+      for (std::size_t l = 0; l < lanes_; ++l) result[l] = read(node->name, index[l]);
       return result;
     }
     std::vector<Reals> operands;

@@ -190,8 +190,9 @@ private:
         fuse(node->operands[1], value);
       }
       if (is_global(node->name)) {
-        counts_.stores_bytes += 8 * times * width(has_lane);
-        if (node->kind == Kind::add) counts_.loads_bytes += 8 * times * width(has_lane);
+        const double bytes = element_bytes(node->name) * times * width(has_lane);
+        counts_.stores_bytes += bytes;
+        if (node->kind == Kind::add) counts_.loads_bytes += bytes;
       }
       break;
     }
@@ -204,7 +205,7 @@ private:
     if (node->kind == Kind::reg) return is_vector_[node->name];
     if (node->kind == Kind::load) {
       const bool has_lane = node->operands[0]->has_lane;
-      if (is_global(node->name)) counts_.loads_bytes += 8 * times * width(has_lane);
+      if (is_global(node->name)) counts_.loads_bytes += element_bytes(node->name) * times * width(has_lane);
       return has_lane;
     }
     if (node->kind != Kind::operation) return false;
@@ -236,6 +237,7 @@ private:
     return true;
   }
   double width(bool is_vector) const { return is_vector ? program_.lanes : 1; }
+  int element_bytes(const std::string& name) const { return size_bytes(program_.find(name)->type); }
   bool is_global(const std::string& name) const { return program_.find(name)->space == Space::global; }
 
   const LoopProgram& program_;

@@ -33,7 +33,7 @@ enum class Kind : std::uint8_t {
   // reals
   number,    ///< literal
   reg,       ///< name of a let
-  load,      ///< buffer[index] of a real buffer
+  load,      ///< buffer[index] of a buffer of reals
   operation, ///< form::ScalarOp on reals
   // statements
   block,    ///< statements in order
@@ -98,7 +98,11 @@ NodePtr prefetch(const std::string& buffer, NodePtr index);
 NodePtr branch(NodePtr condition, NodePtr then, NodePtr otherwise);
 
 enum class Space : std::uint8_t { global, constant, work }; ///< work: private to the batch that runs
-enum class Type : std::uint8_t { real, integer };
+/// Of elements in memory. Registers hold doubles: numbers of type real32 are widened when they are read and rounded
+/// when they are written.
+enum class Type : std::uint8_t { real, integer, real32 };
+inline bool is_real(Type type) { return type != Type::integer; }
+inline int size_bytes(Type type) { return type == Type::real ? 8 : 4; }
 
 /// What a global buffer is bound to (`index`: field, matrix, ...).
 enum class Role : std::uint8_t {
@@ -160,11 +164,12 @@ LoopProgram read(const std::string& text);
 /// read-only, constant indices out of range.
 void verify(const LoopProgram& program);
 
-/// The meaning: runs batches begin .. end-1 on these argument arrays (real: double, integer: int32, as the buffers
-/// say).
+/// The meaning: runs batches begin .. end-1 on these argument arrays (real: double, integer: int32, real32: float, as
+/// the buffers say).
 struct Argument {
   std::span<double> reals;
   std::span<std::int32_t> integers;
+  std::span<float> singles = {};
 };
 void interpret(const LoopProgram& program, std::span<const Argument> arguments, std::int64_t begin, std::int64_t end);
 

@@ -18,7 +18,7 @@ constexpr std::array kind_names{"integer", "variable", "lane",   "iadd", "isub",
                                 "let",     "ilet",     "store",  "add",  "prefetch", "if"};
 static_assert(kind_names.size() == static_cast<std::size_t>(Kind::branch) + 1);
 constexpr std::array space_names{"global", "constant", "work"};
-constexpr std::array type_names{"real", "integer"};
+constexpr std::array type_names{"real", "integer", "real32"};
 constexpr std::array style_names{"", "unrolled", "run"}; // of loops
 
 bool is_statement(Kind kind) { return kind >= Kind::block; }

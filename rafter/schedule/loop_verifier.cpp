@@ -27,6 +27,8 @@ public:
     std::set<std::string> names;
     for (const auto& buffer : program_.buffers) {
       require(names.insert(buffer.name).second, "buffer " + buffer.name + " is declared twice");
+      require(buffer.type != Type::real32 || buffer.space == Space::global,
+              "buffer " + buffer.name + " of real32 is not global");
       require(buffer.size > (buffer.space == Space::global ? -1 : 0), "buffer " + buffer.name + " has no size");
       require(buffer.space != Space::constant || static_cast<std::int64_t>(buffer.values.size()) == buffer.size,
               "constant buffer " + buffer.name + " needs one value per element");
@@ -80,7 +82,7 @@ private:
       break;
     case Kind::store:
     case Kind::add: {
-      const auto& target = buffer(node->name, Type::real);
+      const auto& target = real_buffer(node->name);
       require(target.space == Space::work || (target.space == Space::global && target.is_written),
               "write to read-only buffer " + node->name);
       index(node->operands[0], target, integers);
@@ -122,11 +124,12 @@ private:
     require(found != nullptr, "unknown buffer " + name);
     return *found;
   }
-  const Buffer& buffer(const std::string& name, Type type) const {
+  const Buffer& buffer(const std::string& name, bool holds_reals) const {
     const Buffer& found = buffer(name);
-    require(found.type == type, "buffer " + name + " has another type");
+    require(schedule::is_real(found.type) == holds_reals, "buffer " + name + " has another type");
     return found;
   }
+  const Buffer& real_buffer(const std::string& name) const { return buffer(name, true); }
   void index(const NodePtr& node, const Buffer& target, const Names& integers) const {
     expect_integer(node, integers);
     if (node->kind == Kind::integer)
@@ -141,7 +144,7 @@ private:
               "variable " + node->name + " is marked wrongly for lanes");
     }
     if (node->kind == Kind::iload) {
-      index(node->operands[0], buffer(node->name, Type::integer), integers);
+      index(node->operands[0], buffer(node->name, false), integers);
       return;
     }
     require(node->kind != Kind::idiv || (node->operands[1]->kind == Kind::integer && node->operands[1]->integer > 0),
@@ -156,7 +159,7 @@ private:
       require(reals.contains(node->name), "unknown register " + node->name);
       is_vector = lane_registers_.contains(node->name);
     } else if (node->kind == Kind::load) {
-      index(node->operands[0], buffer(node->name, Type::real), integers);
+      index(node->operands[0], real_buffer(node->name), integers);
       is_vector = node->operands[0]->has_lane;
     } else if (node->kind == Kind::operation) {
       require(static_cast<int>(node->operands.size()) == form::info(node->op).arity && node->operands.size() > 0,

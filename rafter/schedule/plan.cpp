@@ -14,8 +14,8 @@ namespace rafter::schedule {
 
 namespace {
 
-const std::vector<std::string> keys{"contraction", "recipe",   "mapping", "lanes",    "even_odd", "rows",
-                                    "unroll",      "prefetch", "stores",  "compiler", "flags"};
+const std::vector<std::string> keys{"contraction", "recipe",   "mapping", "lanes",   "even_odd", "rows",
+                                    "unroll",      "prefetch", "stores",  "storage", "compiler", "flags"};
 
 [[noreturn]] void refuse(const std::string& what, const std::string& word, const std::vector<std::string>& accepted) {
   throw base::InputError(fmt::format("plan: unknown {} '{}'{}; accepted: {}", what, word,
@@ -50,6 +50,8 @@ std::string store_name(bool is_streaming) { return is_streaming ? "streaming" : 
 
 } // namespace
 
+std::string_view name(Precision precision) { return precision == Precision::double_precision ? "double" : "float"; }
+
 void set(Plan& plan, const std::string& key, const std::string& value) {
   using kernel::Contraction;
   using kernel::Recipe;
@@ -78,6 +80,9 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
     plan.prefetch = number_in(key, value, 0, 1) != 0;
   else if (key == "stores")
     plan.is_streaming = choose(key, value, {false, true}, store_name);
+  else if (key == "storage")
+    plan.storage = choose(key, value, {Precision::double_precision, Precision::single_precision},
+                          [](Precision p) { return name(p); });
   else if (key == "compiler")
     plan.compiler = value == "default" ? "" : compiler_name(value);
   else if (key == "flags") {
@@ -90,9 +95,9 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
 
 std::string to_string(const Plan& plan) {
   return fmt::format("contraction={} recipe={} mapping={} lanes={} even_odd={} rows={} unroll={} prefetch={} stores={} "
-                     "compiler={} flags={}",
+                     "storage={} compiler={} flags={}",
                      kernel::name(plan.contraction), kernel::name(plan.recipe), plan.mapping, plan.lanes, plan.even_odd,
-                     plan.rows, plan.unroll, plan.prefetch ? 1 : 0, store_name(plan.is_streaming),
+                     plan.rows, plan.unroll, plan.prefetch ? 1 : 0, store_name(plan.is_streaming), name(plan.storage),
                      plan.compiler.empty() ? "default" : plan.compiler, plan.flags.empty() ? "default" : plan.flags);
 }
 

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <rafter/kernel/cut.hpp>
 #include <rafter/kernel/tensor_program.hpp>
 
 namespace rafter::schedule {
+
+enum class Precision : std::uint8_t { double_precision, single_precision };
+std::string_view name(Precision precision); ///< "double", "float"
 
 /// Everything that was decided about a kernel: a value that prints as one line, is parsed back and replayed.
 struct Plan {
@@ -18,13 +23,14 @@ struct Plan {
   int unroll = 256;                   ///< dense tables of at most so many entries stand in the text; 0: none
   bool prefetch = true;               ///< vectors of the next batch are fetched while one is computed
   bool is_streaming = false;          ///< what belongs to one batch alone is stored past the caches
-  std::string compiler;               ///< "" = the device's default
-  std::string flags;                  ///< name of a set of compiler flags, "" = the usual ones
+  Precision storage = Precision::double_precision; ///< of what set-up stores per cell and point
+  std::string compiler;                            ///< "" = the device's default
+  std::string flags;                               ///< name of a set of compiler flags, "" = the usual ones
   bool operator==(const Plan&) const = default;
 };
 
 /// "contraction=collocated recipe=store-merged mapping=simd_cells lanes=8 even_odd=4 rows=16 unroll=256
-/// prefetch=1 stores=cached compiler=default flags=default"
+/// prefetch=1 stores=cached storage=double compiler=default flags=default"
 std::string to_string(const Plan& plan);
 /// Sets one key of the text form. Throws InputError with the nearest key or value.
 void set(Plan& plan, const std::string& key, const std::string& value);

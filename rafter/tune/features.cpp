@@ -180,6 +180,7 @@ private:
     index(place, times);
     if (is_register(node.name)) return place.has_lane;
     features_.text += copies;
+    if (program_.find(node.name)->type == schedule::Type::real32) features_.arithmetic += times; // widened
     if (!place.has_lane)
       features_.broadcasts += times;
     else

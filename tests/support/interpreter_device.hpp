@@ -34,6 +34,8 @@ public:
         schedule::Argument argument;
         if (buffers[i].type == schedule::Type::real)
           argument.reals = {static_cast<double*>(buffer->handle()), buffer->size_bytes() / sizeof(double)};
+        else if (buffers[i].type == schedule::Type::real32)
+          argument.singles = {static_cast<float*>(buffer->handle()), buffer->size_bytes() / sizeof(float)};
         else
           argument.integers = {static_cast<std::int32_t*>(buffer->handle()),
                                buffer->size_bytes() / sizeof(std::int32_t)};

@@ -169,6 +169,37 @@ TEST(CText, RunsThatLookOtherwiseMoveOneByOne) {
               "(for k run 2 (block (add x (iadd (iload s lane) $k) (load w (iadd (imul $k 4) lane)))))");
 }
 
+TEST(CText, FloatsAreWidenedWhenReadAndRoundedWhenWritten) {
+  const auto program = schedule::read("(program k 4\n"
+                                      "(buffer f global real32 0 written role stored_point 0)\n"
+                                      "(buffer u global real 0 role input_vector 0)\n"
+                                      "(buffer s global integer 0 role run_starts 0)\n(block "
+                                      "(store f lane (mul (load u lane) (load f (iadd 8 lane))))"
+                                      "(add f (iadd 4 lane) (load u (iadd 4 lane)))"
+                                      "(store f 12 (mul (load f 13) (load f 14)))"
+                                      "(store f (iadd 16 lane) (mul (load f (iload s lane)) (load f 15)) 3)"
+                                      "(add f (iadd 20 (iload s lane)) (load u lane))))");
+  schedule::verify(program);
+  Data data;
+  base::AlignedVector<float> expected;
+  for (const double value : data.u) expected.push_back(static_cast<float>(value));
+  const auto before = expected;
+  const auto device = device::make_device("host", 1);
+  device::Array<float> f(device, expected);
+  device::Array<double> u(device, data.u);
+  device::Array<std::int32_t> s(device, data.s);
+  const schedule::Argument arguments[] = {{.singles = expected}, {.reals = data.u}, {.integers = data.s}};
+  schedule::interpret(program, arguments, 0, 1);
+  const auto kernel = device->compile(emit(program))->kernel(program.name);
+  const std::vector<device::Buffer*> buffers{f.device_write(), u.device_read(), s.device_read()};
+  const device::Task task{kernel.get(), buffers, 0, 1};
+  device->run({&task, 1})->wait();
+  EXPECT_EQ(std::vector<float>(f.host_read().begin(), f.host_read().end()),
+            std::vector<float>(expected.begin(), expected.end()));
+  EXPECT_NE(expected, before);
+  EXPECT_EQ(expected[12], static_cast<float>(static_cast<double>(before[13]) * before[14])) << "one rounding";
+}
+
 /// Random expressions as text, so that the emitted ones need their parentheses in the right places.
 class Expressions {
 public:

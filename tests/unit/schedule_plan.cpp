@@ -35,9 +35,10 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
         for (const int lanes : {1, 2, 4, 8, 16})
           for (const int even_odd : {0, 4, 27})
             for (const char* compiler : {"", "gcc", "/usr/bin/clang-14"}) {
+              const auto storage = even_odd == 4 ? Precision::single_precision : Precision::double_precision;
               const char* flags = lanes == 8 ? "O2" : "";
-              const Plan plan{contraction,  recipe,         mapping,    lanes,    even_odd, even_odd + 1,
-                              3 * even_odd, lanes % 4 == 0, lanes == 8, compiler, flags};
+              const Plan plan{contraction,  recipe,         mapping,    lanes,   even_odd, even_odd + 1,
+                              3 * even_odd, lanes % 4 == 0, lanes == 8, storage, compiler, flags};
               const std::string text = to_string(plan);
               EXPECT_EQ(parse_plan(text), plan) << text;
               EXPECT_EQ(text.find('\n'), std::string::npos);
@@ -59,6 +60,7 @@ TEST(Plan, AbsentKeysKeepTheirDefault) {
 TEST(Plan, MisspeltNamesAreRefusedWithTheNearest) {
   expect_refused("reciep=store", {"unknown key 'reciep'", "did you mean 'recipe'?", "contraction, recipe"});
   expect_refused("flags=O3", {"unknown flags 'O3'", "did you mean 'O2'?", "default, O2"});
+  expect_refused("storage=single", {"unknown storage 'single'", "double, float"});
   expect_refused("recipe=stor", {"unknown recipe 'stor'", "did you mean 'store'?", "store-merged"});
   expect_refused("contraction=colocated", {"unknown contraction 'colocated'", "did you mean 'collocated'?"});
   expect_refused("mapping=simd_cell", {"unknown mapping 'simd_cell'", "did you mean 'simd_cells'?", "plain"});

@@ -141,6 +141,7 @@ struct HeadCase {
 
 TEST(ProgramHead, MistakesAreRefused) {
   const HeadCase cases[] = {
+      {"(program k 1 (buffer w work real32 8) (block))", "real32 is not global"},
       {"(program k 0 (block))", "lanes out of range"},
       {"(program k 65 (block))", "lanes out of range"},
       {"(program k 1 3)", "the body is a block"},

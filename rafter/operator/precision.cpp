@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/operator/precision.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/operator/form_builder.hpp>
+
+namespace rafter::op {
+
+namespace {
+
+using schedule::Precision;
+
+Vector result_of(const BuiltForm& built, const FormKernels& kernels) {
+  const auto size = static_cast<std::size_t>(built.system.size());
+  Vector x(kernels.device(), size), y(kernels.device(), size);
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  for (double& value : x.host_overwrite()) value = uniform(random);
+  kernels.run(&x, nullptr, y, false);
+  return y;
+}
+
+} // namespace
+
+double precision_error(const BuiltForm& built, const FormKernels& kernels) {
+  const bool is_double = std::ranges::all_of(
+      kernels.info(), [](const KernelInfo& info) { return info.plan.storage == Precision::double_precision; });
+  if (is_double) return 0;
+  auto options = built.options;
+  options.plan->storage = Precision::double_precision; // another than the usual one was asked for
+  auto reference = build_form(built.form, built.system, built.purpose, options);
+  compile(std::span(&reference, 1));
+  const Vector found = result_of(built, kernels), expected = result_of(built, FormKernels(reference));
+  const auto y = found.host_read(), z = expected.host_read();
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    difference += (y[i] - z[i]) * (y[i] - z[i]);
+    size += z[i] * z[i];
+  }
+  return difference == 0 ? 0 : std::sqrt(difference / size);
+}
+
+double require_precision(double error) {
+  if (error <= max_precision_error) return error; // not: NaN
+  throw base::InputError(
+      fmt::format("plan: storage=float changes the result by {:.2g} of its size, accepted is {:.2g}; "
+                  "use storage=double",
+                  error, max_precision_error));
+}
+
+} // namespace rafter::op
