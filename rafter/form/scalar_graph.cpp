@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/form/scalar_graph.hpp>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <optional>
 
 #include <fmt/format.h>
@@ -35,21 +36,24 @@ bool is_power_of_two(double value) {
   return std::fabs(std::frexp(value, &exponent)) == 0.5;
 }
 
-std::string key_of(const ScalarNode& node) {
-  std::string key(1 + 3 * sizeof(NodeId) + sizeof(double) + 1 + 3 * sizeof(int), '\0');
-  char* out = key.data();
-  const auto put = [&out](const auto& value) {
-    std::memcpy(out, &value, sizeof(value));
-    out += sizeof(value);
+std::size_t hash_of(const ScalarNode& node) {
+  std::uint64_t hash = 0;
+  const auto mix = [&hash](std::uint64_t value) { // (Boost's hash_combine, 64 bits)
+    hash ^= value + 0x9e3779b97f4a7c15U + (hash << 12U) + (hash >> 4U);
+    hash *= 0xff51afd7ed558ccdU;
+    hash ^= hash >> 32U;
   };
-  put(node.op);
-  put(node.operands);
-  put(node.value);
-  put(node.atom.kind);
-  put(node.atom.a);
-  put(node.atom.b);
-  put(node.atom.c);
-  return key;
+  mix(static_cast<std::uint64_t>(node.op) << 8U | static_cast<std::uint64_t>(node.atom.kind));
+  for (const NodeId operand : node.operands) mix(static_cast<std::uint64_t>(operand));
+  mix(std::bit_cast<std::uint64_t>(node.value));
+  for (const int i : {node.atom.a, node.atom.b, node.atom.c}) mix(static_cast<std::uint64_t>(i));
+  return hash;
+}
+
+/// Equal to the bit: constants that are not numbers have a node, too.
+bool is_same(const ScalarNode& a, const ScalarNode& b) {
+  return a.op == b.op && a.operands == b.operands &&
+         std::bit_cast<std::uint64_t>(a.value) == std::bit_cast<std::uint64_t>(b.value) && a.atom == b.atom;
 }
 
 } // namespace
@@ -139,10 +143,23 @@ bool ScalarGraph::is_constant(NodeId id, double value) const {
   return node.op == ScalarOp::constant && node.value == value;
 }
 
+void ScalarGraph::enlarge_index() {
+  index_.assign(std::max<std::size_t>(64, 4 * nodes_.size()), -1);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    auto slot = hash_of(nodes_[i]) % index_.size();
+    while (index_[slot] >= 0) slot = (slot + 1) % index_.size();
+    index_[slot] = static_cast<NodeId>(i);
+  }
+}
+
 NodeId ScalarGraph::intern(ScalarNode node) {
-  const auto [entry, is_new] = index_.try_emplace(key_of(node), static_cast<NodeId>(nodes_.size()));
-  if (is_new) nodes_.push_back(node);
-  return entry->second;
+  if (index_.size() < 2 * nodes_.size() + 2) enlarge_index();
+  auto slot = hash_of(node) % index_.size();
+  for (; index_[slot] >= 0; slot = (slot + 1) % index_.size())
+    if (is_same((*this)[index_[slot]], node)) return index_[slot];
+  index_[slot] = static_cast<NodeId>(nodes_.size());
+  nodes_.push_back(node);
+  return index_[slot];
 }
 
 NodeId ScalarGraph::constant(double value) {

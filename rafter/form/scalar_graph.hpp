@@ -135,8 +135,9 @@ public:
 private:
   NodeId intern(ScalarNode node);
   NodeId multiply_constants(NodeId a, NodeId b);
+  void enlarge_index();
   std::vector<ScalarNode> nodes_;
-  std::unordered_map<std::string, NodeId> index_; ///< key: bytes of the node
+  std::vector<NodeId> index_; ///< hash table of all nodes: probed from the hash on, -1 where free
 };
 
 /// One operation on numbers: the definition that the interpreters use.

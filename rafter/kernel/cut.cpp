@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <set>
 
-#include <rafter/base/error.hpp>
+#include <fmt/format.h>
+#include <rafter/kernel/hoisting.hpp>
+#include <rafter/kernel/min_cut.hpp>
 
 namespace rafter::kernel {
 
@@ -13,11 +17,38 @@ namespace {
 
 using form::ScalarOp;
 
-constexpr std::array recipe_names{"recompute", "recompute-merged", "store", "store-merged"};
+/// Operations that an operation counts for where time matters: processors divide in the time of some tens of sums.
+double weight(ScalarOp op) {
+  constexpr double division = 20, function = 40;
+  switch (op) {
+  case ScalarOp::div:
+  case ScalarOp::sqrt:
+    return division;
+  case ScalarOp::exp:
+  case ScalarOp::log:
+  case ScalarOp::pow:
+  case ScalarOp::sin:
+  case ScalarOp::cos:
+  case ScalarOp::tan:
+  case ScalarOp::asin:
+  case ScalarOp::acos:
+  case ScalarOp::atan:
+  case ScalarOp::atan2:
+  case ScalarOp::sinh:
+  case ScalarOp::cosh:
+  case ScalarOp::tanh:
+    return function;
+  default:
+    return form::info(op).flops;
+  }
+}
 
-bool is_trivial(const form::ScalarNode& node) {
-  return node.op == ScalarOp::constant || (node.op == ScalarOp::atom && (node.atom.kind == AtomKind::parameter ||
-                                                                         node.atom.kind == AtomKind::reference_normal));
+bool is_of_map(const form::ScalarNode& node) {
+  return node.op == ScalarOp::atom && (node.atom.kind == AtomKind::jacobian || node.atom.kind == AtomKind::coordinate);
+}
+bool is_word_per_cell(const form::ScalarNode& node) {
+  return node.op == ScalarOp::atom &&
+         (node.atom.kind == AtomKind::map_coefficient || node.atom.kind == AtomKind::cell_coefficient);
 }
 
 PointFunction rebuild(const PointFunction& source, const std::vector<Output>& outputs, const Cut& cut) {
@@ -39,7 +70,35 @@ PointFunction rebuild(const PointFunction& source, const std::vector<Output>& ou
 
 } // namespace
 
-std::string_view name(Recipe recipe) { return recipe_names[static_cast<std::size_t>(recipe)]; }
+std::string name(const Recipe& recipe) {
+  std::string text = "recompute";
+  if (recipe.kind == Recipe::Kind::partial) text = fmt::format("partial-{}", recipe.num_stored);
+  if (recipe.kind == Recipe::Kind::store) text = "store";
+  return text + (recipe.is_merged ? "-merged" : "");
+}
+
+std::optional<Recipe> parse_recipe(std::string_view text) {
+  Recipe recipe;
+  constexpr std::string_view merged_ending = "-merged", partial = "partial-";
+  recipe.is_merged = text.ends_with(merged_ending);
+  if (recipe.is_merged) text.remove_suffix(merged_ending.size());
+  if (text == "recompute") return recipe;
+  recipe.kind = Recipe::Kind::store;
+  if (text == "store") return recipe;
+  if (!text.starts_with(partial)) return std::nullopt;
+  text.remove_prefix(partial.size());
+  recipe.kind = Recipe::Kind::partial;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), recipe.num_stored);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  // one text for one recipe: no sign, no leading zero
+  if (!is_number || recipe.num_stored < 1 || recipe.num_stored > 999 || text != std::to_string(recipe.num_stored))
+    return std::nullopt;
+  return recipe;
+}
+
+std::vector<std::string> recipe_names() {
+  return {"recompute", "recompute-merged", "partial-N", "partial-N-merged", "store", "store-merged"};
+}
 
 CutFunction apply_cut(const PointFunction& function, const Cut& cut) {
   CutFunction result;
@@ -53,31 +112,42 @@ CutFunction apply_cut(const PointFunction& function, const Cut& cut) {
   return result;
 }
 
-Cut full_cut(const PointFunction& function) {
+Cut cheapest_cut(const PointFunction& function, const PointLoops& loops, double flops_per_word, double map_flops) {
+  if (!std::isfinite(flops_per_word)) return {};
   const auto& graph = function.graph;
   const auto deps = dependencies(function);
+  const auto set_of = [&deps](NodeId id) { return deps[static_cast<std::size_t>(id)]; };
   const auto roots = function.roots();
-  std::set<NodeId> frontier;
-  const auto depends = [&deps](NodeId id, unsigned mask) { return (deps[static_cast<std::size_t>(id)] & mask) != 0; };
-  const auto visit = [&](NodeId id) {
-    if (!depends(id, on_field) && !is_trivial(graph[id]) && deps[static_cast<std::size_t>(id)] != 0)
-      frontier.insert(id);
+  std::set<NodeId> needed;
+  const auto need = [&](NodeId id) {
+    if (id >= 0 && (set_of(id) & on_field) == 0) needed.insert(id);
   };
-  for (const NodeId root : roots) visit(root);
+  for (const NodeId root : roots) need(root);
   for (const NodeId id : graph.reachable(roots))
-    if (depends(id, on_field))
-      for (const NodeId operand : graph[id].operands)
-        if (operand >= 0) visit(operand);
+    if ((set_of(id) & on_field) != 0)
+      for (const NodeId operand : graph[id].operands) need(operand);
+  const auto price = [&](NodeId id) {
+    const auto& node = graph[id];
+    Price result{.compute = weight(node.op) * loops.evaluations(set_of(id))};
+    if (is_word_per_cell(node)) result.compute = flops_per_word;
+    if (is_of_map(node)) result.compute = std::max<double>(map_flops, loops.num_points);
+    // numbers that no cell changes are tables
+    if ((set_of(id) & on_cell) != 0 && !is_word_per_cell(node))
+      result.fetch = flops_per_word * (set_of(id) == on_cell ? 1 : loops.num_points);
+    return result;
+  };
+  const std::vector<NodeId> all(needed.begin(), needed.end());
   Cut cut;
-  for (const NodeId id : frontier)
-    (deps[static_cast<std::size_t>(id)] == on_cell ? cut.per_cell : cut.per_point).push_back(id);
+  for (const NodeId id : cheapest_fetches(graph, all, price))
+    (set_of(id) == on_cell ? cut.per_cell : cut.per_point).push_back(id);
   return cut;
 }
 
-PointCost cost(const PointFunction& function) {
+PointCost cost(const PointFunction& function, const PointLoops& loops) {
   const auto& graph = function.graph;
   const auto deps = dependencies(function);
   PointCost result;
+  result.flops = count_flops(function, loops);
   std::set<std::pair<int, int>> map_entries;
   for (const NodeId id : graph.reachable(function.roots())) {
     const auto& node = graph[id];
@@ -126,6 +196,96 @@ void CurvedMap::add_cost(const PointFunction& function, PointCost& cost) const {
   cost.cell_words += input.geometry->num_dofs() * function.tdim();
 }
 
+namespace {
+
+/// Operations per word between which machines and kernels lie: what a core computes, at the share of its peak that
+/// kernels reach, while it reads a number from a near cache or from memory.
+constexpr std::array exchange_rates{2.0, 8.0, 16.0, 32.0, 64.0};
+constexpr double next_to_nothing = 1e-3;
+
+/// Choices of one function, written in one way or another.
+class Chooser {
+public:
+  Chooser(const PointFunction& function, int num_points, const Balance& balance, const CurvedMap* curved)
+      : loops_(point_loops(function, num_points)), balance_(balance), curved_(curved) {
+    const auto order = function.graph.reachable(function.roots());
+    const auto num_entries = std::ranges::count_if(order, [&](NodeId id) { return is_of_map(function.graph[id]); });
+    if (curved_ == nullptr || num_entries == 0) return;
+    PointCost all;
+    curved_->add_cost(function, all);
+    map_flops_ = all.geometry_flops / contraction_share / static_cast<double>(num_entries);
+  }
+
+  void add_recomputed(const PointFunction& written, bool is_merged) { add(written, {.is_merged = is_merged}, {}); }
+  void add_stored(const PointFunction& written, bool is_merged) {
+    const auto all = cheapest_cut(written, loops_, next_to_nothing, map_flops_);
+    add(written, {.kind = Recipe::Kind::store, .is_merged = is_merged}, all);
+    add_partial(written, is_merged, all.per_point);
+  }
+  /// The cuts of `written` that store something per point, but not exactly `known`.
+  void add_partial(const PointFunction& written, bool is_merged, std::vector<NodeId> known = {}) {
+    for (const double rate : exchange_rates) {
+      auto cut = cheapest_cut(written, loops_, rate, map_flops_);
+      if (cut.per_point.empty()) break;
+      if (cut.per_point != known)
+        add(written, {Recipe::Kind::partial, is_merged, static_cast<int>(cut.per_point.size())}, cut);
+      known = std::move(cut.per_point);
+    }
+  }
+
+  std::vector<Choice> take() {
+    for (auto& choice : choices_) {
+      choice.on_grid = hoisted(choice.functions.main, loops_);
+      estimate(choice, choice.on_grid);
+    }
+    std::ranges::stable_sort(choices_, {}, &Choice::seconds_per_cell);
+    for (auto& choice : choices_) choice.is_dominated = is_dominated(choice);
+    return std::move(choices_);
+  }
+
+private:
+  /// Of two ways to write a recipe the one with fewer operations stays, whatever the machine: the name says which it
+  /// is.
+  void add(const PointFunction& written, const Recipe& recipe, const Cut& cut) {
+    Choice choice{.recipe = recipe, .functions = apply_cut(written, cut)};
+    estimate(choice, choice.functions.main);
+    const auto known = std::ranges::find(choices_, recipe, &Choice::recipe);
+    if (known == choices_.end())
+      choices_.push_back(std::move(choice));
+    else if (std::pair(flops(choice.cost), words(choice.cost)) < std::pair(flops(known->cost), words(known->cost)))
+      *known = std::move(choice);
+  }
+  void estimate(Choice& choice, const PointFunction& function) const {
+    choice.cost = cost(function, loops_);
+    if (curved_ != nullptr) curved_->add_cost(function, choice.cost);
+    choice.seconds_per_cell = seconds(choice.cost);
+  }
+  double flops(const PointCost& cost) const { return cost.flops + cost.geometry_flops / contraction_share; }
+  double words(const PointCost& cost) const { return cost.cell_words + loops_.num_points * cost.point_words; }
+  double seconds(const PointCost& cost) const {
+    // Without overlap guarantees the sum ranks better than the maximum alone: the smaller part counts a tenth.
+    const double compute = flops(cost) / balance_.flops_per_second;
+    const double memory = 8 * words(cost) / balance_.bytes_per_second;
+    return std::max(compute, memory) + 0.1 * std::min(compute, memory);
+  }
+  bool is_dominated(const Choice& choice) const {
+    return std::ranges::any_of(choices_, [&](const Choice& other) {
+      const double more_flops = flops(choice.cost) - flops(other.cost);
+      const double more_words = words(choice.cost) - words(other.cost);
+      const bool is_equal = more_flops == 0 && more_words == 0;
+      return more_flops >= 0 && more_words >= 0 && (!is_equal || &other < &choice);
+    });
+  }
+
+  PointLoops loops_;
+  const Balance& balance_;
+  const CurvedMap* curved_;
+  double map_flops_ = 0;
+  std::vector<Choice> choices_;
+};
+
+} // namespace
+
 std::vector<Choice> recipes(const PointFunction& function, int num_points, const Balance& balance,
                             const CurvedMap* curved) {
   const auto deps = dependencies(function);
@@ -136,32 +296,18 @@ std::vector<Choice> recipes(const PointFunction& function, int num_points, const
     has_field = has_field || (deps[static_cast<std::size_t>(id)] & on_field) != 0;
     has_trial = has_trial || (node.op == ScalarOp::atom && node.atom.kind == AtomKind::reference_trial);
   }
-  std::vector<Choice> result;
-  const auto add = [&](Recipe recipe, const PointFunction& written, bool stores) {
-    Choice choice;
-    choice.recipe = recipe;
-    choice.functions = apply_cut(written, stores ? full_cut(written) : Cut{});
-    choice.cost = cost(choice.functions.main);
-    if (curved != nullptr) curved->add_cost(choice.functions.main, choice.cost);
-    const double flops =
-        choice.cost.cell_flops + choice.cost.geometry_flops / contraction_share + num_points * choice.cost.point_flops;
-    const double bytes = 8 * (choice.cost.cell_words + num_points * choice.cost.point_words);
-    // Without overlap guarantees the sum ranks better than the maximum alone: the smaller part counts a tenth.
-    const double compute = flops / balance.flops_per_second;
-    const double memory = bytes / balance.bytes_per_second;
-    choice.seconds_per_cell = std::max(compute, memory) + 0.1 * std::min(compute, memory);
-    result.push_back(std::move(choice));
-  };
-  add(Recipe::recompute, function, false);
-  if (has_field) add(Recipe::store, function, true);
+  Chooser chooser(function, num_points, balance, curved);
+  chooser.add_recomputed(function, false);
+  if (has_field) chooser.add_stored(function, false);
   if (has_trial) {
-    const PointFunction merged_function = merged(function);
-    if (function.map != mesh::MapKind::isoparametric) add(Recipe::recompute_merged, merged_function, false);
-    add(Recipe::store_merged, merged_function, true);
+    const bool is_recomputed = function.map != mesh::MapKind::isoparametric;
+    const PointFunction inside = merged(function), outside = merged(function, true);
+    chooser.add_stored(inside, true);
+    chooser.add_partial(outside, true);
+    if (is_recomputed) chooser.add_recomputed(inside, true);
+    if (is_recomputed) chooser.add_recomputed(outside, true);
   }
-  std::stable_sort(result.begin(), result.end(),
-                   [](const Choice& a, const Choice& b) { return a.seconds_per_cell < b.seconds_per_cell; });
-  return result;
+  return chooser.take();
 }
 
 } // namespace rafter::kernel

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <compare>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <rafter/kernel/tensor_program.hpp>
@@ -20,19 +22,22 @@ struct CutFunction {
 };
 CutFunction apply_cut(const PointFunction& function, const Cut& cut);
 
-/// Maximal nodes that do not depend on fields but are used by nodes that do (or are outputs), and that vary with the
-/// points (per_point) or only with the cell (per_cell); trivial ones (parameters) are left where they are.
-Cut full_cut(const PointFunction& function);
+/// The cut that makes the kernel cheapest when a stored number costs as much to read as `flops_per_word` operations: an
+/// exact minimum over all sets of nodes without fields. Next to nothing: whatever saves an operation is stored, the
+/// fewest numbers that do; infinity: nothing is. Divisions and elementary functions count for many operations.
+/// `map_flops`: operations per cell behind each entry of a curved map.
+Cut cheapest_cut(const PointFunction& function, const PointLoops& loops, double flops_per_word, double map_flops = 0);
 
-/// Cost of a point function per cell, in the units of the time-based roofline.
+/// Cost of a point function, in the units of the time-based roofline.
 struct PointCost {
-  double point_flops = 0;    ///< per point
-  double cell_flops = 0;     ///< per cell (hoisted)
+  double point_flops = 0;    ///< per point: what varies with the points
+  double cell_flops = 0;     ///< per cell: what does not
+  double flops = 0;          ///< of both, per cell, each node as often as its loop runs
   double point_words = 0;    ///< stored words read per point
   double cell_words = 0;     ///< words read per cell
   double geometry_flops = 0; ///< per cell: the nodes of a curved map contracted to all points
 };
-PointCost cost(const PointFunction& function);
+PointCost cost(const PointFunction& function, const PointLoops& loops);
 
 /// What an isoparametric map adds to the cost of the functions that use it: how `input` (but for its function and
 /// fields) evaluates it.
@@ -52,25 +57,44 @@ struct Balance {
 /// of 0.2 to 0.4): what keeps predictions from preferring them to data that are read at the full bandwidth.
 inline constexpr double contraction_share = 0.3;
 
-/// How a point function is written and cut.
-enum class Recipe : std::uint8_t {
-  recompute, ///< nothing stored but the map (or nodes)
-  recompute_merged,
-  store,       ///< full cut of the function as written
-  store_merged ///< full cut of the merged function: the fewest operations with the field
+/// How a point function is written and cut. As text "recompute", "partial-2" (two numbers stored per point) or "store",
+/// of the merged function with "-merged" after it.
+struct Recipe {
+  enum class Kind : std::uint8_t {
+    recompute, ///< nothing stored but the map (or nodes)
+    partial,   ///< what is worth most
+    store      ///< all that saves operations
+  };
+  Kind kind = Kind::recompute;
+  bool is_merged =
+      false;          ///< written with one coefficient per test and trial slot: the fewest operations with the field
+  int num_stored = 0; ///< partial: numbers per point
+  auto operator<=>(const Recipe&) const = default;
+  static const Recipe recompute, recompute_merged, store, store_merged;
 };
-std::string_view name(Recipe recipe);
+inline constexpr Recipe Recipe::recompute{};
+inline constexpr Recipe Recipe::recompute_merged{.is_merged = true};
+inline constexpr Recipe Recipe::store{.kind = Kind::store};
+inline constexpr Recipe Recipe::store_merged{.kind = Kind::store, .is_merged = true};
+
+std::string name(const Recipe& recipe);
+std::optional<Recipe> parse_recipe(std::string_view text);
+/// What such texts may be, in words.
+std::vector<std::string> recipe_names();
 
 struct Choice {
-  Recipe recipe = Recipe::recompute;
+  Recipe recipe;
   CutFunction functions;       ///< setup has no outputs when nothing is stored
-  PointCost cost;              ///< of functions.main
+  PointFunction on_grid;       ///< functions.main hoisted: for programs whose points form a grid
+  PointCost cost;              ///< of on_grid
   double seconds_per_cell = 0; ///< roofline bound of the point stage and the map alone
+  bool is_dominated = false;   ///< another choice has neither more operations nor more words, or is alike
 };
 
-/// All recipes that make sense for the function, cheapest first. `num_points` per cell; `curved`: for isoparametric
-/// maps, whose evaluation counts as free without it. Functions without a trial function are evaluated once and
-/// recomputed.
+/// The recipes of a function, cheapest first: nothing stored, all stored, and the cuts in between that are best at the
+/// exchange rates of operations for words that machines have, of the function as written and merged. `num_points` per
+/// cell; `curved`: for isoparametric maps, whose evaluation counts as free without it. Functions without a trial
+/// function are evaluated once and recomputed.
 std::vector<Choice> recipes(const PointFunction& function, int num_points, const Balance& balance,
                             const CurvedMap* curved = nullptr);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -10,6 +11,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/element/dense.hpp>
 #include <rafter/element/reflections.hpp>
+#include <rafter/kernel/coefficients.hpp>
 #include <rafter/kernel/sum_of_products.hpp>
 
 namespace rafter::kernel {
@@ -42,10 +44,39 @@ public:
   NodeId coordinate(int a) const { return coordinate_[a]; }
   NodeId normal(int a) const { return normal_[a]; }
   NodeId scale() const { return scale_; }
-  /// K_ba = dX_b / dx_a
+  /// K_ba det J, where K_ba = dX_b / dx_a
+  NodeId adjugate(int b, int a) const { return adjugate_[b][a]; }
+  NodeId inverse_det() const { return inverse_det_; }
   NodeId inverse(int b, int a) { return graph_.mul(adjugate_[b][a], inverse_det_); }
   /// K_ba times the measure: in cells the determinant cancels.
-  NodeId scaled_inverse(int b, int a) { return scale_ == det_ ? adjugate_[b][a] : graph_.mul(inverse(b, a), scale_); }
+  NodeId scaled_inverse(int b, int a) {
+    return scale_ == det_ ? adjugate_[b][a] : graph_.mul(adjugate_[b][a], graph_.mul(inverse_det_, scale_));
+  }
+
+  /// sum_a adj(J)_ba adj(J)_ca = adj(J^T J)_bc in three dimensions (Cauchy and Binet): the right side has fewer
+  /// operations, and lower degree in the coordinates.
+  void add_metric(std::unordered_map<NodeId, NodeId>& equal_nodes) {
+    NodeId metric[3][3];
+    const auto inner = [this](const NodeId(&v)[3], const NodeId(&w)[3]) {
+      return sum(graph_, std::array{graph_.mul(v[0], w[0]), graph_.mul(v[1], w[1]), graph_.mul(v[2], w[2])});
+    };
+    const auto column = [this](int b, NodeId(&to)[3]) {
+      for (int a = 0; a < 3; ++a) to[a] = jacobian_[a][b];
+    };
+    for (int b = 0; b < 3; ++b)
+      for (int c = 0; c < 3; ++c) {
+        NodeId v[3], w[3];
+        column(b, v), column(c, w);
+        metric[b][c] = inner(v, w);
+      }
+    for (int b = 0; b < 3; ++b)
+      for (int c = b; c < 3; ++c) {
+        const auto written = factored_sum(graph_, inner(adjugate_[b], adjugate_[c]), graph_.size());
+        const int i = (b + 1) % 3, j = (b + 2) % 3, k = (c + 1) % 3, l = (c + 2) % 3;
+        equal_nodes[written.sum] =
+            graph_.sub(graph_.mul(metric[i][k], metric[j][l]), graph_.mul(metric[i][l], metric[j][k]));
+      }
+  }
 
 private:
   NodeId mode(int mask, int a) { return graph_.atom({AtomKind::map_coefficient, mask, a, 0}); }
@@ -138,8 +169,8 @@ private:
 /// Physical atoms in terms of reference ones.
 class Puller {
 public:
-  Puller(PointFunction& function, Geometry& geometry)
-      : graph_(function.graph), geometry_(geometry), dim_(function.tdim()) {}
+  Puller(PointFunction& function, Geometry& geometry, bool divides_first)
+      : graph_(function.graph), geometry_(geometry), dim_(function.tdim()), divides_first_(divides_first) {}
 
   NodeId operator()(const Atom& atom) {
     switch (atom.kind) {
@@ -162,15 +193,17 @@ public:
 private:
   NodeId slot(AtomKind kind, const Atom& atom) {
     if (atom.c < 0) return graph_.atom({kind, atom.a, atom.b, -1});
-    NodeId derivative = graph_.constant(0);
-    for (int b = 0; b < dim_; ++b)
-      derivative =
-          graph_.add(derivative, graph_.mul(geometry_.inverse(b, atom.c), graph_.atom({kind, atom.a, atom.b, b})));
-    return derivative;
+    NodeId derivative = graph_.constant(0); // times det J, unless that divides first
+    for (int b = 0; b < dim_; ++b) {
+      const NodeId factor = divides_first_ ? geometry_.inverse(b, atom.c) : geometry_.adjugate(b, atom.c);
+      derivative = graph_.add(derivative, graph_.mul(factor, graph_.atom({kind, atom.a, atom.b, b})));
+    }
+    return divides_first_ ? derivative : graph_.mul(geometry_.inverse_det(), derivative);
   }
   ScalarGraph& graph_;
   Geometry& geometry_;
   int dim_;
+  bool divides_first_;
 };
 
 /// Sums outputs that go to the same place, in a fixed order.
@@ -223,19 +256,33 @@ std::vector<int> map_modes(mesh::MapKind map, int tdim) {
   return modes;
 }
 
-PointFunction pull_back(std::span<const IntegralPart> parts, element::Shape shape, mesh::MapKind map, bool is_facet) {
+namespace {
+
+/// Ways to write the same function.
+struct Writing {
+  bool divides_first = false; ///< K = adj(J) / det J is made before fields are multiplied, not after
+  Gathering gathering = Gathering::none;
+};
+/// What divides first counts less where K is constant, what divides last where it is not.
+constexpr std::array writings{Writing{true, Gathering::none}, Writing{true, Gathering::linear},
+                              Writing{false, Gathering::linear}, Writing{false, Gathering::products}};
+
+PointFunction pulled_back(std::span<const IntegralPart> parts, element::Shape shape, mesh::MapKind map, bool is_facet,
+                          const Writing& writing) {
   PointFunction result;
   result.shape = shape;
   result.map = map;
   result.is_facet = is_facet;
   auto& graph = result.graph;
   Geometry geometry(result);
-  Puller pull(result, geometry);
+  Puller pull(result, geometry, writing.divides_first);
+  CoefficientGatherer gather(graph, writing.gathering);
   OutputTable outputs(graph);
   for (const auto& [integral, indicator] : parts) {
     std::unordered_map<NodeId, NodeId> memo;
     const auto pulled = [&, part = integral, flag = indicator](NodeId node) {
-      const NodeId value = graph.import(*part->graph, node, memo, [&pull](const Atom& atom) { return pull(atom); });
+      const NodeId value =
+          gather(graph.import(*part->graph, node, memo, [&pull](const Atom& atom) { return pull(atom); }));
       if (flag < 0) return value;
       return graph.make(ScalarOp::select, graph.atom({AtomKind::cell_coefficient, flag, 0, 0}), value,
                         graph.constant(0));
@@ -254,18 +301,76 @@ PointFunction pull_back(std::span<const IntegralPart> parts, element::Shape shap
                        graph.mul(geometry.scaled_inverse(b, term.derivative), coefficient)});
     }
   }
+  if (result.tdim() == 3 && !is_facet) geometry.add_metric(result.equal_nodes);
   result.outputs = outputs.take();
   return result;
 }
 
-PointFunction merged(const PointFunction& function) {
+} // namespace
+
+PointFunction pull_back(std::span<const IntegralPart> parts, element::Shape shape, mesh::MapKind map, bool is_facet) {
+  constexpr int usual_points = 125;
+  constexpr std::size_t large = 10000; // nodes: not worth the time
+  PointFunction best = pulled_back(parts, shape, map, is_facet, writings.front());
+  const auto loops = point_loops(best, usual_points);
+  for (const auto& writing : std::span(writings).subspan(1)) {
+    if (best.graph.reachable(best.roots()).size() > large) break;
+    auto other = pulled_back(parts, shape, map, is_facet, writing);
+    if (count_flops(other, loops) < count_flops(best, loops)) best = std::move(other);
+  }
+  return best;
+}
+
+namespace {
+
+/// The coefficients of one output, with what they all have as a factor apart.
+class OutputCoefficients {
+public:
+  OutputCoefficients(ScalarGraph& graph, const PointFunction& function, NodeId output) : graph_(graph) {
+    for (const auto& [atom, coefficient] : trial_coefficients(graph, output)) {
+      auto sum = factored_sum(graph, coefficient, function.graph.size());
+      const auto equal = function.equal_nodes.find(sum.sum);
+      if (equal != function.equal_nodes.end()) sum.sum = equal->second;
+      coefficients_.emplace_back(graph.atom(atom), std::move(sum));
+    }
+  }
+
+  void take_common_factors() {
+    if (coefficients_.empty()) return;
+    common_ = coefficients_.front().second.factors;
+    for (const auto& [atom, sum] : coefficients_) common_ = std::get<0>(split(common_, sum.factors));
+    for (auto& [atom, sum] : coefficients_) sum.factors = std::get<1>(split(sum.factors, common_));
+  }
+
+  NodeId value() {
+    NodeId sum = graph_.constant(0);
+    for (const auto& [atom, coefficient] : coefficients_)
+      sum = graph_.add(sum, graph_.mul(assembled(graph_, coefficient), atom));
+    return graph_.mul(assembled(graph_, {1, common_, graph_.constant(1)}), sum);
+  }
+
+private:
+  using Factors = std::vector<NodeId>;
+  /// What is in both, and what is in the first alone.
+  static std::pair<Factors, Factors> split(const Factors& a, const Factors& b) {
+    std::pair<Factors, Factors> result;
+    std::ranges::set_intersection(a, b, std::back_inserter(result.first));
+    std::ranges::set_difference(a, b, std::back_inserter(result.second));
+    return result;
+  }
+  ScalarGraph& graph_;
+  std::vector<std::pair<NodeId, FactoredSum>> coefficients_;
+  Factors common_;
+};
+
+} // namespace
+
+PointFunction merged(const PointFunction& function, bool has_factors_outside) {
   PointFunction result = function;
-  auto& graph = result.graph;
   for (auto& output : result.outputs) {
-    NodeId value = graph.constant(0);
-    for (const auto& [atom, coefficient] : trial_coefficients(graph, output.node))
-      value = graph.add(value, graph.mul(sum_of_products(graph, coefficient, function.graph.size()), graph.atom(atom)));
-    output.node = value;
+    OutputCoefficients coefficients(result.graph, function, output.node);
+    if (has_factors_outside) coefficients.take_common_factors();
+    output.node = coefficients.value();
   }
   return result;
 }
@@ -316,6 +421,33 @@ std::vector<unsigned> dependencies(const PointFunction& function) {
       if (operand >= 0) set |= result[static_cast<std::size_t>(operand)];
   }
   return result;
+}
+
+double PointLoops::evaluations(unsigned dependencies) const {
+  if (dependencies <= on_cell) return 1;
+  if ((dependencies & (on_point | on_field)) != 0 || points_per_axis == 0) return num_points;
+  double result = 1;
+  for (int axis = tdim - 1; axis >= 0; --axis) {
+    const unsigned faster = (on_axis_0 << (axis + 1)) - on_axis_0; // this axis and those inside
+    if ((dependencies & faster) == 0) break;
+    result *= points_per_axis;
+  }
+  return result;
+}
+
+PointLoops point_loops(const PointFunction& function, int num_points) {
+  PointLoops loops{.tdim = function.tdim(), .num_points = num_points};
+  if (!element::is_tensor(function.shape) || function.is_facet) return loops;
+  loops.points_per_axis = static_cast<int>(std::lround(std::pow(num_points, 1.0 / loops.tdim)));
+  return loops;
+}
+
+double count_flops(const PointFunction& function, const PointLoops& loops) {
+  const auto deps = dependencies(function);
+  double flops = 0;
+  for (const NodeId id : function.graph.reachable(function.roots()))
+    flops += loops.evaluations(deps[static_cast<std::size_t>(id)]) * form::info(function.graph[id].op).flops;
+  return flops;
 }
 
 std::string to_string(const PointFunction& function) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <rafter/element/cell.hpp>
@@ -42,6 +43,8 @@ struct PointFunction {
   element::Shape shape = element::Shape::hexahedron;
   mesh::MapKind map = mesh::MapKind::affine;
   bool is_facet = false;
+  /// Sums of products of the geometry that may be written with fewer operations: as found by factored_sum -> instead.
+  std::unordered_map<NodeId, NodeId> equal_nodes;
   int tdim() const { return element::dimension(shape); }
   std::vector<NodeId> roots() const;
 };
@@ -68,9 +71,10 @@ PointFunction pull_back(std::span<const IntegralPart> parts, element::Shape shap
 std::vector<int> map_modes(mesh::MapKind map, int tdim);
 
 /// The same point function written with one coefficient per (test slot, trial slot) pair, all of them independent of
-/// the trial function: "merged" factors; equal ones, as of symmetric forms, are one node. Throws InternalError when it
+/// the trial function: "merged" factors; equal ones, as of symmetric forms, are one node. `has_factors_outside`: what
+/// all coefficients of a test slot have as a factor is multiplied once, after their sum. Throws InternalError when it
 /// is not linear in the trial function.
-PointFunction merged(const PointFunction& function);
+PointFunction merged(const PointFunction& function, bool has_factors_outside = false);
 
 /// Coefficients of equal test and trial basis functions: what the diagonal of a bilinear form needs. `trial_of_test`:
 /// number of the trial function on the space of each test function, -1 for none; empty: the same numbers.
@@ -84,5 +88,18 @@ enum Dependency : unsigned {
   on_field = 32  ///< trial function or coefficient fields
 };
 std::vector<unsigned> dependencies(const PointFunction& function);
+
+/// The loops over the points of a cell: over a tensor grid one inside the other, axis 0 innermost; else one.
+struct PointLoops {
+  int tdim = 0;
+  int num_points = 0;
+  int points_per_axis = 0; ///< 0: no grid
+  /// How often per cell a node with these dependencies is computed: at the outermost loop that allows it.
+  double evaluations(unsigned dependencies) const;
+};
+/// Of `num_points` points per cell: a grid in tensor cells, not on facets.
+PointLoops point_loops(const PointFunction& function, int num_points);
+/// Operations per cell, each node as often as it is evaluated.
+double count_flops(const PointFunction& function, const PointLoops& loops);
 
 } // namespace rafter::kernel

@@ -108,18 +108,21 @@ double common_number(const Terms& terms) {
 
 } // namespace
 
-NodeId sum_of_products(ScalarGraph& graph, NodeId node, NodeId first_new) {
+FactoredSum factored_sum(ScalarGraph& graph, NodeId node, NodeId first_new) {
   const Terms terms = Expander(graph, first_new).terms(node);
-  if (terms.empty()) return graph.constant(0);
-  const Factors common = common_factors(terms);
-  const double number = common_number(terms);
-  NodeId sum = graph.constant(0);
+  if (terms.empty()) return {0, {}, graph.constant(1)};
+  FactoredSum result{common_number(terms), common_factors(terms), graph.constant(0)};
   for (const auto& [factors, coefficient] : terms) {
     Factors rest;
-    std::set_difference(factors.begin(), factors.end(), common.begin(), common.end(), std::back_inserter(rest));
-    sum = graph.add(sum, graph.mul(graph.constant(coefficient / number), product(graph, rest)));
+    std::set_difference(factors.begin(), factors.end(), result.factors.begin(), result.factors.end(),
+                        std::back_inserter(rest));
+    result.sum = graph.add(result.sum, graph.mul(graph.constant(coefficient / result.number), product(graph, rest)));
   }
-  return graph.mul(sum, graph.mul(graph.constant(number), product(graph, common)));
+  return result;
+}
+
+NodeId assembled(ScalarGraph& graph, const FactoredSum& value) {
+  return graph.mul(value.sum, graph.mul(graph.constant(value.number), product(graph, value.factors)));
 }
 
 } // namespace rafter::kernel

@@ -82,20 +82,9 @@ double count_flops(const TensorProgram& program) {
     if (step.kind == StepKind::weigh) {
       flops += program.arrays[static_cast<std::size_t>(step.target)].size();
     } else if (step.kind == StepKind::evaluate) {
-      const auto deps = dependencies(program.function);
-      const auto& graph = program.function.graph;
-      for (const NodeId id : graph.reachable(program.function.roots())) {
-        double times = 1;
-        const unsigned set = deps[static_cast<std::size_t>(id)];
-        if ((set & (on_point | on_field)) != 0 || !program.is_tensor)
-          times = set > on_cell ? program.num_points : 1;
-        else if (set > on_cell) // in a tensor grid: inside the loops down to its fastest axis
-          for (int axis = program.tdim - 1; axis >= 0; --axis) {
-            if ((set & (((on_axis_0 << (axis + 1)) - 1) & ~1U)) == 0) break;
-            times *= program.point_extents[static_cast<std::size_t>(program.tdim - 1 - axis)];
-          }
-        flops += times * form::info(graph[id].op).flops;
-      }
+      flops += count_flops(program.function, {.tdim = program.tdim,
+                                              .num_points = program.num_points,
+                                              .points_per_axis = program.is_tensor ? program.point_extents[0] : 0});
       for (const auto& output : program.function.outputs)
         if (output.kind == OutputKind::integral) flops += 2.0 * program.num_points;
     }

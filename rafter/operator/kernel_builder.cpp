@@ -163,6 +163,8 @@ private:
     std::string mapping; ///< that accepted
   };
 
+  static constexpr std::size_t max_recipes = 6; ///< that are planned with
+
   bool is_facet() const { return request_.local_facet >= 0; }
   const tune::Planner& planner() const { return *options_.planner; }
   int register_lanes() const { return planner().options().machine.peaks.back().bits / 64; }
@@ -217,7 +219,9 @@ private:
         result.num_dofs = std::max(result.num_dofs, use.element->num_dofs());
         result.nodes_per_axis = std::max(result.nodes_per_axis, use.element->degree() + 1);
       }
-    for (const auto& choice : choices_) result.recipes.push_back(choice.recipe);
+    for (const auto& choice : choices_)
+      if (!choice.is_dominated) result.recipes.push_back(choice.recipe);
+    if (result.recipes.size() > max_recipes) result.recipes.resize(max_recipes);
     result.compilers = options_.device->compilers();
     result.flag_sets = options_.device->flag_sets();
     result.lanes = request_.lanes;
@@ -305,7 +309,10 @@ private:
   /// Plans that differ in contraction and recipe have programs of their own.
   const kernel::TensorProgram& program(const schedule::Plan& plan) {
     const auto [place, is_new] = programs_.try_emplace({plan.contraction, plan.recipe});
-    if (is_new) place->second = kernel::build_program(program_input(choice_of(plan).functions.main, plan));
+    if (!is_new) return place->second;
+    const auto& choice = choice_of(plan);
+    const bool has_grid = plan.contraction != kernel::Contraction::dense;
+    place->second = kernel::build_program(program_input(has_grid ? choice.on_grid : choice.functions.main, plan));
     return place->second;
   }
   Lowered& lowered(const schedule::Plan& plan) {

@@ -54,15 +54,15 @@ std::string_view name(Precision precision) { return precision == Precision::doub
 
 void set(Plan& plan, const std::string& key, const std::string& value) {
   using kernel::Contraction;
-  using kernel::Recipe;
   if (key == "contraction")
     plan.contraction = choose(
         key, value, {Contraction::dense, Contraction::modal, Contraction::per_derivative, Contraction::collocated},
         [](Contraction c) { return kernel::name(c); });
-  else if (key == "recipe")
-    plan.recipe = choose(key, value, {Recipe::recompute, Recipe::recompute_merged, Recipe::store, Recipe::store_merged},
-                         [](Recipe r) { return kernel::name(r); });
-  else if (key == "mapping") {
+  else if (key == "recipe") {
+    const auto recipe = kernel::parse_recipe(value);
+    if (!recipe) refuse(key, value, kernel::recipe_names());
+    plan.recipe = *recipe;
+  } else if (key == "mapping") {
     const auto names = mapping_names();
     if (std::find(names.begin(), names.end(), value) == names.end()) refuse(key, value, names);
     plan.mapping = value;

@@ -124,7 +124,7 @@ TEST_P(TensorProgram, agrees_with_the_form_for_every_contraction_map_and_recipe)
           for (const auto& choice : kernel::recipes(function, s.input.quadrature.num_points(), {})) {
             SCOPED_TRACE(std::string(form_case.name) + " degree " + std::to_string(degree) + " " +
                          std::string(mesh::name(map)) + " " + std::string(kernel::name(contraction)) + " " +
-                         std::string(kernel::name(choice.recipe)));
+                         kernel::name(choice.recipe));
             if (!choice.functions.setup.outputs.empty()) {
               auto setup_input = s.input;
               setup_input.function = choice.functions.setup;
@@ -134,9 +134,11 @@ TEST_P(TensorProgram, agrees_with_the_form_for_every_contraction_map_and_recipe)
               s.data.stored_point = stored.stored_point;
               s.data.stored_cell = stored.stored_cell;
             }
-            s.input.function = choice.functions.main;
-            const auto result = kernel::interpret(kernel::build_program(s.input), s.data);
-            expect_close(result.outputs[0], expected, tolerance(degree));
+            for (const auto* main : {&choice.functions.main, &choice.on_grid}) {
+              s.input.function = *main;
+              const auto result = kernel::interpret(kernel::build_program(s.input), s.data);
+              expect_close(result.outputs[0], expected, tolerance(degree));
+            }
           }
         }
       }

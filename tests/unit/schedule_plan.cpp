@@ -30,7 +30,8 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
   int count = 0;
   for (const auto contraction :
        {Contraction::dense, Contraction::modal, Contraction::per_derivative, Contraction::collocated})
-    for (const auto recipe : {Recipe::recompute, Recipe::recompute_merged, Recipe::store, Recipe::store_merged})
+    for (const auto& recipe : {Recipe::recompute, Recipe::recompute_merged, Recipe::store, Recipe::store_merged,
+                               Recipe{Recipe::Kind::partial, false, 12}, Recipe{Recipe::Kind::partial, true, 1}})
       for (const auto& mapping : mapping_names())
         for (const int lanes : {1, 2, 4, 8, 16})
           for (const int even_odd : {0, 4, 27})
@@ -44,7 +45,7 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
               EXPECT_EQ(text.find('\n'), std::string::npos);
               ++count;
             }
-  EXPECT_EQ(count, 4 * 4 * 5 * 3 * 3 * static_cast<int>(mappings().size()));
+  EXPECT_EQ(count, 4 * 6 * 5 * 3 * 3 * static_cast<int>(mappings().size()));
 }
 
 TEST(Plan, AbsentKeysKeepTheirDefault) {
@@ -62,6 +63,9 @@ TEST(Plan, MisspeltNamesAreRefusedWithTheNearest) {
   expect_refused("flags=O3", {"unknown flags 'O3'", "did you mean 'O2'?", "default, O2"});
   expect_refused("storage=single", {"unknown storage 'single'", "double, float"});
   expect_refused("recipe=stor", {"unknown recipe 'stor'", "did you mean 'store'?", "store-merged"});
+  for (const char* recipe :
+       {"partial", "partial-", "partial-0", "partial--1", "partial-01", "partial-1000", "partial-1x"})
+    expect_refused(std::string("recipe=") + recipe, {"unknown recipe", recipe, "partial-N, partial-N-merged"});
   expect_refused("contraction=colocated", {"unknown contraction 'colocated'", "did you mean 'collocated'?"});
   expect_refused("mapping=simd_cell", {"unknown mapping 'simd_cell'", "did you mean 'simd_cells'?", "plain"});
 }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <string_view>
+#include <unordered_map>
+
+#include <rafter/form/scalar_graph.hpp>
+
+namespace rafter::kernel {
+
+/// How far factors without fields are carried.
+enum class Gathering : std::uint8_t {
+  none,   ///< everything stays as written
+  linear, ///< through sums with equal factors and products with other such factors: 2 mu (d g + d h) = (2 mu d) (g + h)
+  products ///< also through products of fields: (d f) g = d (f g)
+};
+
+/// Rewrites expressions so that factors without fields (trial functions, coefficient fields) stand together in front of
+/// what depends on fields: they are multiplied once per point, per cell or at set-up, whatever their number.
+class CoefficientGatherer {
+public:
+  CoefficientGatherer(form::ScalarGraph& graph, Gathering gathering) : graph_(graph), gathering_(gathering) {}
+  form::NodeId operator()(form::NodeId root);
+
+private:
+  /// coefficient * core; a core of -1: the value does not depend on fields. A coefficient of -1 is 1.
+  struct Scaled {
+    form::NodeId coefficient = -1, core = -1;
+  };
+  Scaled made(form::NodeId id);
+  Scaled scaled(const Scaled& value, form::NodeId factor);
+  Scaled sum(form::NodeId id);
+  Scaled product(form::NodeId id);
+  form::NodeId value(const Scaled& value);
+  form::NodeId value_of(form::NodeId id) { return id < 0 ? id : value(known_.at(id)); }
+
+  form::ScalarGraph& graph_;
+  Gathering gathering_;
+  std::unordered_map<form::NodeId, Scaled> known_;
+};
+
+} // namespace rafter::kernel

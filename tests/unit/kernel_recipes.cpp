@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The recipes of Cao, Sun, Zhang, Li ("Towards a higher roofline for matrix-vector multiplication in matrix-free
+// HOSFEM", tables 2 and 3) come out of cuts that nobody wrote by hand, with at most the operations and words there.
+// N points per direction, Gauss-Lobatto points that are the nodes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include <tests/support/kernel_forms.hpp>
+
+namespace rafter::kernel {
+namespace {
+
+using element::QuadratureKind;
+using element::Shape;
+using mesh::MapKind;
+
+struct Equation {
+  const char* name;
+  const char* scalar;
+  const char* vector;
+  int flops_per_point; ///< besides contractions, per component (table 2)
+  int factors;         ///< geometric factors
+};
+const std::array equations{
+    Equation{"Poisson", "inner(grad(u), grad(v))*dx", "inner(grad(u), grad(v))*dx", 15, 6},
+    Equation{"Helmholtz", "(kappa*inner(grad(u), grad(v)) + 0.3*u*v)*dx",
+             "(kappa*inner(grad(u), grad(v)) + 0.3*inner(u, v))*dx", 20, 7},
+};
+
+double power(double x, int n) { return n == 0 ? 1 : x * power(x, n - 1); }
+
+struct Case {
+  Equation equation;
+  int components, N;
+  std::string name() const {
+    return std::string(equation.name) + " with " + std::to_string(components) + " components, N = " + std::to_string(N);
+  }
+  double algorithm() const { return components * (12 * power(N, 4) + equation.flops_per_point * power(N, 3)); }
+  double paper(double per_point, double per_line = 0, double per_axis = 0) const {
+    return algorithm() + per_axis * N + per_line * power(N, 2) + per_point * power(N, 3);
+  }
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> result;
+  for (const auto& equation : equations)
+    for (const int components : {1, 3})
+      for (const int degree : {3, 5, 7, 9}) result.push_back({equation, components, degree + 1});
+  return result;
+}
+
+std::vector<Choice> choices(const Case& c, MapKind map) {
+  const auto function = test::point_function(c.components == 1 ? c.equation.scalar : c.equation.vector,
+                                             Shape::hexahedron, map, c.components == 1 ? 0 : c.components);
+  return recipes(function, static_cast<int>(power(c.N, 3)), {});
+}
+const Choice& find(const std::vector<Choice>& all, const Recipe& recipe) {
+  const auto found = std::ranges::find(all, recipe, &Choice::recipe);
+  if (found == all.end()) throw std::logic_error(name(recipe) + " is not among the choices");
+  return *found;
+}
+double flops(const Case& c, const Choice& choice) {
+  return count_flops(
+      test::tensor_program(choice.on_grid, c.N - 1, c.N, Contraction::collocated, c.components, QuadratureKind::gll));
+}
+
+TEST(PublishedRecipes, FullAccess) {
+  for (const auto& c : cases()) {
+    const auto all = choices(c, MapKind::isoparametric);
+    const auto& choice = find(all, Recipe::store_merged);
+    EXPECT_LE(flops(c, choice), c.paper(0)) << c.name();
+    EXPECT_EQ(choice.cost.point_words, c.equation.factors) << c.name();
+    EXPECT_EQ(choice.cost.cell_words, 0) << c.name();
+  }
+}
+
+TEST(PublishedRecipes, Parallelepipeds) {
+  for (const auto& c : cases()) {
+    const auto all = choices(c, MapKind::affine);
+    const auto& choice = find(all, Recipe::store_merged);
+    EXPECT_LE(flops(c, choice), c.paper(c.equation.factors + 1)) << c.name();
+    EXPECT_EQ(choice.cost.point_words, 0) << c.name();
+    EXPECT_EQ(choice.cost.cell_words, c.equation.factors) << c.name();
+  }
+}
+
+TEST(PublishedRecipes, TrilinearRecomputation) {
+  for (const auto& c : cases()) {
+    const auto all = choices(c, MapKind::multilinear);
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& recipe : {Recipe::recompute, Recipe::recompute_merged}) {
+      const auto& choice = find(all, recipe);
+      least = std::min(least, flops(c, choice));
+      EXPECT_EQ(choice.cost.point_words, 0) << c.name();
+      EXPECT_LE(choice.cost.cell_words, 24) << c.name();
+    }
+    EXPECT_LE(least, c.paper(80, 45, 72)) << c.name();
+    EXPECT_LE(flops(c, find(all, Recipe::recompute_merged)), c.paper(80, 45, 72)) << c.name();
+  }
+}
+
+TEST(PublishedRecipes, PartialRecomputationStoresTheFactorOfTheGeometry) {
+  for (const auto& c : cases()) {
+    if (c.equation.factors != 6) continue;
+    const auto all = choices(c, MapKind::multilinear);
+    const auto& choice = find(all, {Recipe::Kind::partial, true, 1});
+    EXPECT_LE(flops(c, choice), c.paper(60, 45, 72)) << c.name();
+    EXPECT_EQ(choice.cost.point_words, 1) << c.name();
+    EXPECT_LE(choice.cost.cell_words, 24) << c.name();
+    for (const auto id : choice.functions.main.graph.reachable(choice.functions.main.roots()))
+      EXPECT_NE(choice.functions.main.graph[id].op, form::ScalarOp::div) << "no division is left";
+  }
+}
+
+TEST(PublishedRecipes, MergedScalarFactors) {
+  // coefficients that vary from point to point: two numbers per point, as the coefficients themselves would be
+  const std::array texts{test::variable_helmholtz(),
+                         std::string("((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[0])*kappa*inner(u, v))*dx")};
+  for (Case c : cases()) {
+    if (c.equation.factors != 7) continue;
+    c.equation.scalar = texts[0].c_str();
+    c.equation.vector = texts[1].c_str();
+    const auto all = choices(c, MapKind::multilinear);
+    const auto& choice = find(all, {Recipe::Kind::partial, true, 2});
+    EXPECT_LE(flops(c, choice), c.paper(60, 45, 72)) << c.name();
+    EXPECT_LE(choice.cost.cell_words, 24) << c.name();
+    EXPECT_FALSE(choice.is_dominated) << c.name();
+  }
+}
+
+TEST(OtherForms, KeepAFewCandidatesThatNoOtherOneBeats) {
+  const std::array forms{
+      std::pair{test::elasticity(3), 3}, std::pair{test::mass(), 0}, std::pair{test::variable_helmholtz(), 0},
+      std::pair{std::string("(0.1*inner(grad(u), grad(v)) + (1 + x[0])*u.dx(0)*v + kappa*u*v)*dx"), 0}};
+  for (const auto& [text, components] : forms)
+    for (const auto map : {MapKind::affine, MapKind::multilinear, MapKind::isoparametric}) {
+      const auto all = recipes(test::point_function(text, Shape::hexahedron, map, components), 216, {});
+      const auto kept = std::ranges::count(all, false, &Choice::is_dominated);
+      EXPECT_GE(kept, 1) << text;
+      EXPECT_LE(kept, 6) << text;
+      EXPECT_FALSE(all.front().is_dominated) << text;
+      for (const auto& choice : all) EXPECT_EQ(parse_recipe(name(choice.recipe)), choice.recipe);
+    }
+}
+
+TEST(OtherForms, MassOnTrilinearCellsIsAPolynomialPerPoint) {
+  // det J has degree 2 along a line: two products, two sums; and the product with the field
+  for (const int q : {4, 6, 10}) {
+    const auto all =
+        recipes(test::point_function(test::mass(), Shape::hexahedron, MapKind::multilinear), q * q * q, {});
+    const auto& choice = find(all, Recipe::recompute);
+    const auto deps = dependencies(choice.on_grid);
+    int inner = 0;
+    for (const auto id : choice.on_grid.graph.reachable(choice.on_grid.roots()))
+      if ((deps[static_cast<std::size_t>(id)] & (on_axis_0 | on_field)) != 0)
+        inner += form::info(choice.on_grid.graph[id].op).flops;
+    EXPECT_EQ(inner, 5) << q;
+  }
+}
+
+TEST(OtherForms, StressOfElasticityIsSixValues) {
+  // two 3 x 3 products of 45 operations; between them trace 2, sums of shear 3, three products with lambda tr and six
+  // with mu shared by symmetry, three sums. Nine stresses would need six more.
+  const std::string text = "inner(kappa*div(u)*Identity(3) + 2*kappa*sym(grad(u)), sym(grad(v)))*dx";
+  const auto function = test::point_function(text, Shape::hexahedron, MapKind::affine, 3);
+  const auto all = recipes(function, 216, {});
+  EXPECT_LE(find(all, Recipe::recompute).cost.point_flops, 105);
+  const auto general = test::point_function("inner(grad(u), grad(v))*dx", Shape::hexahedron, MapKind::affine, 3);
+  EXPECT_LT(find(all, Recipe::recompute).cost.point_flops,
+            find(recipes(general, 216, {}), Recipe::recompute).cost.point_flops + 18);
+}
+
+} // namespace
+} // namespace rafter::kernel
