@@ -23,39 +23,6 @@ NodePtr combination(const std::vector<double>& coefficients, const std::vector<N
   return sum == nullptr ? number(0) : sum;
 }
 
-std::vector<NodePtr> apply_by_halves(Context& context, const ReferenceMatrix& matrix, const std::vector<NodePtr>& line,
-                                     Statements& to) {
-  const int rows = matrix.rows, cols = matrix.cols, half = cols / 2;
-  std::vector<NodePtr> even, odd;
-  for (int k = 0; k < half; ++k) {
-    const auto& a = line[static_cast<std::size_t>(k)];
-    const auto& b = line[static_cast<std::size_t>(cols - 1 - k)];
-    even.push_back(context.define(to, "e", plus(a, b)));
-    odd.push_back(context.define(to, "o", minus(a, b)));
-  }
-  if (cols % 2 == 1) even.push_back(line[static_cast<std::size_t>(half)]);
-  std::vector<NodePtr> result(static_cast<std::size_t>(rows));
-  for (int r = 0; r < (rows + 1) / 2; ++r) {
-    std::vector<double> even_row, odd_row;
-    for (int k = 0; k < half; ++k) {
-      even_row.push_back(0.5 * (matrix(r, k) + matrix(r, cols - 1 - k)));
-      odd_row.push_back(0.5 * (matrix(r, k) - matrix(r, cols - 1 - k)));
-    }
-    if (cols % 2 == 1) even_row.push_back(matrix(r, half));
-    const int mirrored = rows - 1 - r;
-    if (mirrored == r) { // the middle row has one parity only
-      result[static_cast<std::size_t>(r)] =
-          matrix.symmetry == Symmetry::even ? combination(even_row, even) : combination(odd_row, odd);
-      continue;
-    }
-    const NodePtr e = context.define(to, "e", combination(even_row, even));
-    const NodePtr o = context.define(to, "o", combination(odd_row, odd));
-    result[static_cast<std::size_t>(r)] = plus(e, o);
-    result[static_cast<std::size_t>(mirrored)] = matrix.symmetry == Symmetry::even ? minus(e, o) : minus(o, e);
-  }
-  return result;
-}
-
 struct Strides {
   int outer = 1, inner = 1;
 };
@@ -198,11 +165,60 @@ void contract_dense(Context& context, const kernel::Step& step, Statements& to) 
 
 } // namespace
 
+bool goes_by_halves(const Context& context, const ReferenceMatrix& matrix) {
+  const int least = context.plan.even_odd;
+  return matrix.symmetry != Symmetry::none && least > 0 && matrix.cols >= std::max(least, 2) && matrix.rows > 1;
+}
+
+Halves halves_of(Context& context, const std::vector<NodePtr>& line, Statements& to) {
+  Halves result;
+  const std::size_t size = line.size();
+  for (std::size_t k = 0; k < size / 2; ++k) {
+    result.even.push_back(context.define(to, "e", plus(line[k], line[size - 1 - k])));
+    result.odd.push_back(context.define(to, "o", minus(line[k], line[size - 1 - k])));
+  }
+  if (size % 2 == 1) result.middle = line[size / 2];
+  return result;
+}
+
+Halves apply(Context& context, const ReferenceMatrix& matrix, const Halves& line, double factor, Statements& to) {
+  const int cols = matrix.cols, half = cols / 2;
+  const bool is_even = matrix.symmetry == Symmetry::even;
+  auto even = line.even;
+  if (line.middle != nullptr) even.push_back(line.middle);
+  Halves result{.factor = factor};
+  for (int r = 0; r < (matrix.rows + 1) / 2; ++r) {
+    const bool is_middle = 2 * r + 1 == matrix.rows; // it has one parity only
+    const double scale = is_middle ? 1 : 1 / factor;
+    std::vector<double> even_row, odd_row;
+    for (int k = 0; k < half; ++k) {
+      even_row.push_back(scale * line.factor * (matrix(r, k) + matrix(r, cols - 1 - k)));
+      odd_row.push_back(scale * line.factor * (matrix(r, k) - matrix(r, cols - 1 - k)));
+    }
+    if (cols % 2 == 1) even_row.push_back(scale * matrix(r, half));
+    if (is_middle) {
+      result.middle = is_even ? combination(even_row, even) : combination(odd_row, line.odd);
+      continue;
+    }
+    const NodePtr e = context.define(to, "e", combination(even_row, even));
+    const NodePtr o = context.define(to, "o", combination(odd_row, line.odd));
+    result.even.push_back(is_even ? e : o);
+    result.odd.push_back(is_even ? o : e);
+  }
+  return result;
+}
+
+std::vector<NodePtr> line_of(const Halves& halves) {
+  std::vector<NodePtr> line;
+  for (std::size_t k = 0; k < halves.even.size(); ++k) line.push_back(plus(halves.even[k], halves.odd[k]));
+  if (halves.middle != nullptr) line.push_back(halves.middle);
+  for (std::size_t k = halves.even.size(); k-- > 0;) line.push_back(minus(halves.even[k], halves.odd[k]));
+  return line;
+}
+
 std::vector<NodePtr> apply_to_line(Context& context, const ReferenceMatrix& matrix, const std::vector<NodePtr>& line,
                                    Statements& to) {
-  const int least = context.plan.even_odd;
-  if (matrix.symmetry != Symmetry::none && least > 0 && matrix.cols >= std::max(least, 2) && matrix.rows > 1)
-    return apply_by_halves(context, matrix, line, to);
+  if (goes_by_halves(context, matrix)) return line_of(apply(context, matrix, halves_of(context, line, to), 1, to));
   std::vector<NodePtr> result;
   for (int r = 0; r < matrix.rows; ++r) {
     std::vector<double> row;

@@ -165,22 +165,36 @@ private:
     if (s.interpolates || !s.last.empty()) {
       const std::string i = context_.fresh("i");
       Statements column;
-      const NodePtr base = iadd(imul(variable(c), integer(volume_)), variable(i));
-      std::vector<NodePtr> values;
-      if (s.interpolates) {
-        const NodePtr from = iadd(imul(variable(c), integer(s.nodes * layer_)), variable(i));
-        const auto line = load_line(s.partial, from, s.nodes, layer_, column);
-        for (const auto& value :
-             apply_to_line(context_, matrix(v.interpolation[static_cast<std::size_t>(last_axis_)]), line, column))
-          values.push_back(context_.define(column, "v", value));
-        store_line(s.values, base, layer_, values, column);
-      } else
-        values = load_line(s.values, base, q_, layer_, column);
-      if (!s.last.empty())
-        store_line(s.last, base, layer_, apply_to_line(context_, matrix(v.differentiation), values, column), column);
+      last_axis(s, v, variable(c), variable(i), column);
       per_component.push_back(for_each(i, power(q_, dim_ - 1), column));
     }
     if (!per_component.empty()) to.push_back(for_each(c, s.components, per_component));
+  }
+  /// Values on one column of the last axis, and their derivative along it.
+  void last_axis(const FieldStages& s, const CollocatedEvaluation& v, const NodePtr& component, const NodePtr& i,
+                 Statements& to) {
+    const NodePtr base = iadd(imul(component, integer(volume_)), i);
+    std::vector<NodePtr> values;
+    if (!s.interpolates)
+      values = load_line(s.values, base, q_, layer_, to);
+    else {
+      const auto& interpolation = matrix(v.interpolation[static_cast<std::size_t>(last_axis_)]);
+      const NodePtr from = iadd(imul(component, integer(s.nodes * layer_)), i);
+      const auto line = load_line(s.partial, from, s.nodes, layer_, to);
+      if (!s.last.empty() && goes_by_halves(context_, interpolation) &&
+          goes_by_halves(context_, matrix(v.differentiation))) {
+        Halves halves = apply(context_, interpolation, halves_of(context_, line, to), 1, to);
+        if (halves.middle != nullptr) halves.middle = context_.define(to, "v", halves.middle);
+        store_line(s.values, base, layer_, line_of(halves), to);
+        store_line(s.last, base, layer_, line_of(apply(context_, matrix(v.differentiation), halves, 1, to)), to);
+        return;
+      }
+      for (const auto& value : apply_to_line(context_, interpolation, line, to))
+        values.push_back(context_.define(to, "v", value));
+      store_line(s.values, base, layer_, values, to);
+    }
+    if (!s.last.empty())
+      store_line(s.last, base, layer_, apply_to_line(context_, matrix(v.differentiation), values, to), to);
   }
   /// One layer (component, last-axis dof) from dofs to `partial`: axis 0, and in 3D axis 1.
   void interpolate_layer(const FieldStages& s, const CollocatedEvaluation& v, const NodePtr& layer, Statements& to) {
@@ -346,38 +360,60 @@ private:
   /// Last axis, column by column: transposed derivative, then transposed interpolation or weights.
   void last_transposed(int o, Statements& to) {
     const auto& s = outputs_[static_cast<std::size_t>(o)];
-    const auto& w = integration(o);
     const std::string c = context_.fresh("c"), i = context_.fresh("i");
     Statements column;
     const NodePtr base = iadd(imul(variable(c), integer(volume_)), variable(i));
-    std::vector<NodePtr> total;
-    if (!s.last.empty())
-      total = apply_to_line(context_, matrix(w.differentiation), load_line(s.last, base, q_, layer_, column), column);
-    if (has_line_result(o) || !s.middle.empty()) {
-      const auto values = load_line(s.values, base, q_, layer_, column);
-      for (int r = 0; r < q_; ++r) {
-        const auto at = static_cast<std::size_t>(r);
-        if (total.size() <= at)
-          total.push_back(values[at]);
-        else
-          total[at] = operation(form::ScalarOp::add, {values[at], total[at]});
-      }
-    }
-    for (auto& value : total) value = context_.define(column, "r", value);
-    if (s.interpolates) {
-      const auto result =
-          apply_to_line(context_, matrix(w.interpolation[static_cast<std::size_t>(last_axis_)]), total, column);
-      store_line(s.partial, iadd(imul(variable(c), integer(s.nodes * layer_)), variable(i)), layer_, result, column);
-    } else {
+    if (s.interpolates)
+      store_line(s.partial, iadd(imul(variable(c), integer(s.nodes * layer_)), variable(i)), layer_,
+                 restricted_column(o, base, column), column);
+    else {
+      auto total = column_total(o, base, column);
       const std::string weights = context_.global(Role::weights);
       for (int r = 0; r < q_; ++r) {
+        auto& value = total[static_cast<std::size_t>(r)];
         const NodePtr weight = load(weights, iadd(integer(r * power(q_, dim_ - 1)), variable(i)));
-        total[static_cast<std::size_t>(r)] =
-            operation(form::ScalarOp::mul, {weight, total[static_cast<std::size_t>(r)]});
+        value = operation(form::ScalarOp::mul, {weight, value});
       }
       store_line(s.values, base, layer_, total, column);
     }
     to.push_back(for_each(c, s.components, {for_each(i, power(q_, dim_ - 1), column)}));
+  }
+  bool has_values(int o) const { return has_line_result(o) || !outputs_[static_cast<std::size_t>(o)].middle.empty(); }
+  /// What the points of a column of the last axis amount to: their values and the transposed derivative.
+  std::vector<NodePtr> column_total(int o, const NodePtr& base, Statements& to) {
+    const auto& s = outputs_[static_cast<std::size_t>(o)];
+    std::vector<NodePtr> total;
+    if (!s.last.empty())
+      total =
+          apply_to_line(context_, matrix(integration(o).differentiation), load_line(s.last, base, q_, layer_, to), to);
+    if (has_values(o)) total = sums(load_line(s.values, base, q_, layer_, to), total);
+    for (auto& value : total) value = context_.define(to, "r", value);
+    return total;
+  }
+  static std::vector<NodePtr> sums(std::vector<NodePtr> a, const std::vector<NodePtr>& b) {
+    for (std::size_t i = 0; i < b.size(); ++i) a[i] = operation(form::ScalarOp::add, {a[i], b[i]});
+    return a;
+  }
+  /// The transposed interpolation along the last axis of such a column.
+  std::vector<NodePtr> restricted_column(int o, const NodePtr& base, Statements& to) {
+    const auto& s = outputs_[static_cast<std::size_t>(o)];
+    const auto& w = integration(o);
+    const auto& restriction = matrix(w.interpolation[static_cast<std::size_t>(last_axis_)]);
+    if (s.last.empty() || !goes_by_halves(context_, restriction) ||
+        !goes_by_halves(context_, matrix(w.differentiation)))
+      return apply_to_line(context_, restriction, column_total(o, base, to), to);
+    Halves total = halves_of(context_, load_line(s.last, base, q_, layer_, to), to);
+    total = apply(context_, matrix(w.differentiation), total, 0.5, to);
+    if (has_values(o)) {
+      const Halves values = halves_of(context_, load_line(s.values, base, q_, layer_, to), to);
+      total.even = sums(values.even, total.even);
+      total.odd = sums(values.odd, total.odd);
+      if (total.middle != nullptr) total.middle = operation(form::ScalarOp::add, {values.middle, total.middle});
+    }
+    for (auto* half : {&total.even, &total.odd})
+      for (auto& value : *half) value = context_.define(to, "r", value);
+    if (total.middle != nullptr) total.middle = context_.define(to, "r", total.middle);
+    return line_of(apply(context_, restriction, total, 1, to));
   }
   void restrict_layers(int o, Statements& to) {
     const auto& s = outputs_[static_cast<std::size_t>(o)];

@@ -102,6 +102,23 @@ void spread_prefetches(Context& context, Statements& body);
 std::vector<NodePtr> apply_to_line(Context& context, const kernel::ReferenceMatrix& matrix,
                                    const std::vector<NodePtr>& line, Statements& to);
 
+/// A line of numbers by halves: with k' the place opposite to k, line[k] = factor (even[k] + odd[k]) and
+/// line[k'] = factor (even[k] - odd[k]); the place in the middle, if there is one, has no opposite (else null).
+/// Matrices with symmetry applied one after the other need not put the halves together in between.
+struct Halves {
+  std::vector<NodePtr> even, odd;
+  NodePtr middle;
+  double factor = 0.5;
+};
+/// Whether the plan applies the matrix by halves.
+bool goes_by_halves(const Context& context, const kernel::ReferenceMatrix& matrix);
+Halves halves_of(Context& context, const std::vector<NodePtr>& line, Statements& to);
+/// matrix times a line; `factor`: of the result.
+Halves apply(Context& context, const kernel::ReferenceMatrix& matrix, const Halves& line, double factor,
+             Statements& to);
+/// The line, one expression per place; the factor must be 1.
+std::vector<NodePtr> line_of(const Halves& halves);
+
 /// A butterfly step: sums and differences of orbits, in place.
 void butterfly(Context& context, const kernel::Step& step, Statements& to);
 
