@@ -136,8 +136,7 @@ private:
         for (const NodeId operand : result_.graph[id].operands)
           if (operand >= 0) need(operand);
     std::ranges::sort(needed_);
-    const auto repeated = std::ranges::unique(needed_);
-    needed_.erase(repeated.begin(), repeated.end());
+    needed_.erase(std::unique(needed_.begin(), needed_.end()), needed_.end());
   }
 
   Price price(NodeId id, double share) {
