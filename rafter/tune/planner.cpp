@@ -22,7 +22,8 @@ bool is_better(const Candidate& a, const Candidate& b) {
 }
 
 /// The `count` most promising plans by the rough estimate. Plans that it cannot tell apart queue: each of them counts a
-/// tenth slower than the one before, so that others have their turn.
+/// tenth slower than the one before, so that others have their turn. What executes and moves half as much again as the
+/// best is not weighed: the cost model, whose weights are fitted to plans near the best, may flatter it.
 std::vector<schedule::Plan> promising(const KernelProblem& problem, const std::vector<schedule::Plan>& plans,
                                       const machine::Machine& machine, std::size_t count) {
   std::vector<std::pair<double, std::size_t>> order;
@@ -33,8 +34,10 @@ std::vector<schedule::Plan> promising(const KernelProblem& problem, const std::v
   }
   std::ranges::stable_sort(order);
   order.resize(std::min(order.size(), count));
+  constexpr double most = 1.5;
   std::vector<schedule::Plan> result;
-  for (const auto& [estimate, i] : order) result.push_back(plans[i]);
+  for (const auto& [estimate, i] : order)
+    if (estimate <= most * order.front().first) result.push_back(plans[i]);
   return result;
 }
 
