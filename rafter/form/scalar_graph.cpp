@@ -13,16 +13,39 @@ namespace rafter::form {
 
 namespace {
 
-constexpr std::array op_table{
-    ScalarOpInfo{"constant", 0, 0}, ScalarOpInfo{"atom", 0, 0},  ScalarOpInfo{"add", 2, 1},  ScalarOpInfo{"sub", 2, 1},
-    ScalarOpInfo{"mul", 2, 1},      ScalarOpInfo{"div", 2, 1},   ScalarOpInfo{"neg", 1, 0},  ScalarOpInfo{"pow", 2, 1},
-    ScalarOpInfo{"sqrt", 1, 1},     ScalarOpInfo{"exp", 1, 1},   ScalarOpInfo{"log", 1, 1},  ScalarOpInfo{"sin", 1, 1},
-    ScalarOpInfo{"cos", 1, 1},      ScalarOpInfo{"tan", 1, 1},   ScalarOpInfo{"asin", 1, 1}, ScalarOpInfo{"acos", 1, 1},
-    ScalarOpInfo{"atan", 1, 1},     ScalarOpInfo{"atan2", 2, 1}, ScalarOpInfo{"sinh", 1, 1}, ScalarOpInfo{"cosh", 1, 1},
-    ScalarOpInfo{"tanh", 1, 1},     ScalarOpInfo{"abs", 1, 0},   ScalarOpInfo{"sign", 1, 0}, ScalarOpInfo{"min", 2, 0},
-    ScalarOpInfo{"max", 2, 0},      ScalarOpInfo{"lt", 2, 0},    ScalarOpInfo{"le", 2, 0},   ScalarOpInfo{"eq", 2, 0},
-    ScalarOpInfo{"ne", 2, 0},       ScalarOpInfo{"and", 2, 0},   ScalarOpInfo{"or", 2, 0},   ScalarOpInfo{"not", 1, 0},
-    ScalarOpInfo{"select", 3, 0}};
+constexpr std::array op_table{ScalarOpInfo{"constant", 0, 0},
+                              ScalarOpInfo{"atom", 0, 0},
+                              ScalarOpInfo{"add", 2, 1},
+                              ScalarOpInfo{"sub", 2, 1},
+                              ScalarOpInfo{"mul", 2, 1},
+                              ScalarOpInfo{"div", 2, 1, Effort::quotient},
+                              ScalarOpInfo{"neg", 1, 0},
+                              ScalarOpInfo{"pow", 2, 1, Effort::function},
+                              ScalarOpInfo{"sqrt", 1, 1, Effort::quotient},
+                              ScalarOpInfo{"exp", 1, 1, Effort::function},
+                              ScalarOpInfo{"log", 1, 1, Effort::function},
+                              ScalarOpInfo{"sin", 1, 1, Effort::function},
+                              ScalarOpInfo{"cos", 1, 1, Effort::function},
+                              ScalarOpInfo{"tan", 1, 1, Effort::function},
+                              ScalarOpInfo{"asin", 1, 1, Effort::function},
+                              ScalarOpInfo{"acos", 1, 1, Effort::function},
+                              ScalarOpInfo{"atan", 1, 1, Effort::function},
+                              ScalarOpInfo{"atan2", 2, 1, Effort::function},
+                              ScalarOpInfo{"sinh", 1, 1, Effort::function},
+                              ScalarOpInfo{"cosh", 1, 1, Effort::function},
+                              ScalarOpInfo{"tanh", 1, 1, Effort::function},
+                              ScalarOpInfo{"abs", 1, 0},
+                              ScalarOpInfo{"sign", 1, 0},
+                              ScalarOpInfo{"min", 2, 0},
+                              ScalarOpInfo{"max", 2, 0},
+                              ScalarOpInfo{"lt", 2, 0},
+                              ScalarOpInfo{"le", 2, 0},
+                              ScalarOpInfo{"eq", 2, 0},
+                              ScalarOpInfo{"ne", 2, 0},
+                              ScalarOpInfo{"and", 2, 0},
+                              ScalarOpInfo{"or", 2, 0},
+                              ScalarOpInfo{"not", 1, 0},
+                              ScalarOpInfo{"select", 3, 0}};
 static_assert(op_table.size() == static_cast<std::size_t>(ScalarOp::select) + 1);
 
 bool is_commutative(ScalarOp op) {

@@ -53,10 +53,18 @@ enum class ScalarOp : std::uint8_t {
   select
 };
 
+/// What a processor does for an operation.
+enum class Effort : std::uint8_t {
+  simple,   ///< one instruction at the rate of sums, or less
+  quotient, ///< division or square root: some tens of them
+  function  ///< a call of an elementary function
+};
+
 struct ScalarOpInfo {
   const char* name;
   int arity;
   int flops; ///< what reports count: 1 for + - * and /, 0 for sign changes and selection, 1 for elementary functions
+  Effort effort = Effort::simple;
 };
 const ScalarOpInfo& info(ScalarOp op);
 

@@ -20,27 +20,15 @@ using form::ScalarOp;
 /// Operations that an operation counts for where time matters: processors divide in the time of some tens of sums.
 double weight(ScalarOp op) {
   constexpr double division = 20, function = 40;
-  switch (op) {
-  case ScalarOp::div:
-  case ScalarOp::sqrt:
+  switch (form::info(op).effort) {
+  case form::Effort::quotient:
     return division;
-  case ScalarOp::exp:
-  case ScalarOp::log:
-  case ScalarOp::pow:
-  case ScalarOp::sin:
-  case ScalarOp::cos:
-  case ScalarOp::tan:
-  case ScalarOp::asin:
-  case ScalarOp::acos:
-  case ScalarOp::atan:
-  case ScalarOp::atan2:
-  case ScalarOp::sinh:
-  case ScalarOp::cosh:
-  case ScalarOp::tanh:
+  case form::Effort::function:
     return function;
-  default:
-    return form::info(op).flops;
+  case form::Effort::simple:
+    break;
   }
+  return form::info(op).flops;
 }
 
 bool is_of_map(const form::ScalarNode& node) {

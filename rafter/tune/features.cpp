@@ -143,36 +143,20 @@ private:
 
   void operation(const Node& node, double times, double copies, bool is_vector) {
     features_.text += copies;
-    switch (node.op) {
-    case ScalarOp::add:
-    case ScalarOp::sub:
-      // one of the products below is fused with the sum
-      if (!is_product(node.operands[0]) && !is_product(node.operands[1])) features_.arithmetic += times;
-      break;
-    case ScalarOp::neg: // of the instruction that takes it
-      break;
-    case ScalarOp::div:
-    case ScalarOp::sqrt:
+    switch (form::info(node.op).effort) {
+    case form::Effort::quotient:
       features_.divisions += times;
-      break;
-    case ScalarOp::exp:
-    case ScalarOp::log:
-    case ScalarOp::pow:
-    case ScalarOp::sin:
-    case ScalarOp::cos:
-    case ScalarOp::tan:
-    case ScalarOp::asin:
-    case ScalarOp::acos:
-    case ScalarOp::atan:
-    case ScalarOp::atan2:
-    case ScalarOp::sinh:
-    case ScalarOp::cosh:
-    case ScalarOp::tanh:
+      return;
+    case form::Effort::function:
       features_.functions += times * (is_vector ? program_.lanes : 1);
+      return;
+    case form::Effort::simple:
       break;
-    default:
-      features_.arithmetic += times;
     }
+    const bool is_sum = node.op == ScalarOp::add || node.op == ScalarOp::sub;
+    const bool is_fused = is_sum && (is_product(node.operands[0]) || is_product(node.operands[1]));
+    // a sign is one of the instruction that takes it, one of the products of a sum is fused with it
+    if (node.op != ScalarOp::neg && !is_fused) features_.arithmetic += times;
   }
 
   bool load(const Node& node, double times, double copies) {
