@@ -2,7 +2,6 @@
 #include <bench/elasticity_kernel.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
 #include <map>
 
@@ -99,25 +98,6 @@ Layout layout() {
   layout.columns.push_back({"marginal_speed_up", "marginal", "{:9.2f}"});
   layout.columns.push_back({"ratio_to_mfem", "MFEM's PA x", "{:11.1f}"});
   return layout;
-}
-
-/// Largest difference of the results, relative to the largest value of the first.
-std::vector<double> differences(std::span<const op::Operator* const> operators) {
-  const auto& first = *operators.front();
-  op::Vector x = first.make_vector(), expected = first.make_vector(), y = first.make_vector();
-  fill(x);
-  first.apply(x, expected);
-  double scale = 0;
-  for (const double value : expected.host_read()) scale = std::max(scale, std::fabs(value));
-  std::vector<double> result;
-  for (const auto* A : operators) {
-    A->apply(x, y);
-    double difference = 0;
-    for (std::size_t i = 0; i < y.size(); ++i)
-      difference = std::max(difference, std::fabs(y.host_read()[i] - expected.host_read()[i]));
-    result.push_back(difference / scale);
-  }
-  return result;
 }
 
 void measure_steps(Report& report, const Choices& choices, const SpaceChoice& choice,

@@ -113,12 +113,12 @@ std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, cons
 }
 
 double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Machine& machine,
-                     const std::shared_ptr<device::Device>& device) {
+                     const std::shared_ptr<device::Device>& device, const std::string& plan) {
   const double last_cache =
       machine.levels.size() < 2 ? 0 : static_cast<double>(machine.levels[machine.levels.size() - 2].bytes);
   choice.million_dofs = 0; // the smallest cube tells the bytes of a cell
   const auto space = make_space(problem, choice);
-  const auto A = make_operator(problem, space, device);
+  const auto A = make_operator(problem, space, device, plan);
   const auto cells = static_cast<double>(space->mesh().num_cells());
   const auto counts = A.kernels().counts();
   const double data = counts.global_bytes_read - 8.0 * static_cast<double>(space->num_dofs());
@@ -155,6 +155,24 @@ double counted_dofs(const space::FunctionSpace& space) {
 void fill(op::Vector& vector) {
   double phase = 0;
   for (double& value : vector.host_overwrite()) value = std::sin(phase += 0.1);
+}
+
+std::vector<double> differences(std::span<const op::Operator* const> operators) {
+  const auto& first = *operators.front();
+  op::Vector x = first.make_vector(), expected = first.make_vector(), y = first.make_vector();
+  fill(x);
+  first.apply(x, expected);
+  double scale = 0;
+  for (const double value : expected.host_read()) scale = std::max(scale, std::fabs(value));
+  std::vector<double> result;
+  for (const auto* A : operators) {
+    A->apply(x, y);
+    double difference = 0;
+    for (std::size_t i = 0; i < y.size(); ++i)
+      difference = std::max(difference, std::fabs(y.host_read()[i] - expected.host_read()[i]));
+    result.push_back(difference / scale);
+  }
+  return result;
 }
 
 std::vector<Json> measure(std::span<const op::Operator* const> operators, const space::FunctionSpace& space,

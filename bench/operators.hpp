@@ -47,9 +47,10 @@ op::Operator make_operator(const Case& problem, const std::shared_ptr<const spac
                            const std::shared_ptr<device::Device>& device, const std::string& plan = "",
                            bool has_zero_boundary = false);
 
-/// Million unknowns whose vectors and data fill the last cache twice; `choice.million_dofs` is not read.
+/// Million unknowns whose vectors and data, those of the plan, fill the last cache twice; `choice.million_dofs` is not
+/// read.
 double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Machine& machine,
-                     const std::shared_ptr<device::Device>& device);
+                     const std::shared_ptr<device::Device>& device, const std::string& plan = "");
 
 /// Unknowns of a space; of cell vectors those of the mesh without its boundary, cells p^d components, so that rates of
 /// kernels and operators compare.
@@ -57,6 +58,9 @@ double counted_dofs(const space::FunctionSpace& space);
 
 /// Values of all sizes; pages are touched before the clock runs.
 void fill(op::Vector& vector);
+
+/// Largest difference of each operator's result from that of the first, relative to the largest value there.
+std::vector<double> differences(std::span<const op::Operator* const> operators);
 
 /// Times the operators side by side on the same vectors. Rows with degree, dofs, cells, mdofs_per_second, spread,
 /// effective_gflops, executed_flops_per_dof, bytes_per_dof, gbytes_per_second, bound_seconds, seconds, share,

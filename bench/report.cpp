@@ -53,7 +53,8 @@ Json read_earlier(const Layout& layout, const std::string& path) {
     for (const auto& key : layout.identity)
       if (!row.contains(key)) refuse(fmt::format("a row has no '{}'", key));
     for (const auto& key : {layout.figure, std::string("spread")})
-      if (!row.contains(key) || !row[key].is_number()) refuse(fmt::format("a row has no number '{}'", key));
+      if (!row.contains("missing") && (!row.contains(key) || !row[key].is_number()))
+        refuse(fmt::format("a row has no number '{}'", key));
   }
   return report;
 }
@@ -115,9 +116,13 @@ bool Report::print_comparison() const {
   fmt::print("\nratio to {}\n", settings_.compare);
   for (const auto& row : rows_) {
     const auto name = identity_text(layout_, row);
+    if (row.contains("missing")) {
+      fmt::print("{}: {}\n", name, row.at("missing").get<std::string>());
+      continue;
+    }
     const auto old = std::find_if(before.begin(), before.end(),
                                   [&](const Json& other) { return identity_text(layout_, other) == name; });
-    if (old == before.end()) {
+    if (old == before.end() || old->contains("missing")) {
       fmt::print("{}: not there\n", name);
       continue;
     }

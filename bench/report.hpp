@@ -38,7 +38,8 @@ public:
 
   const machine::Machine& machine() const { return machine_; }
   const std::vector<Json>& rows() const { return rows_; }
-  void add(Json row); ///< prints it
+  /// Prints it. A row without figures says why under "missing"; nothing is compared with it.
+  void add(Json row);
   /// Prints the plans and the comparison, writes the files. Exit code: 1 when a row is slower than before by more than
   /// the spreads of both, else 0.
   int finish(std::span<const report::Plot> plots) const;

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include <bench/axlocal.hpp>
 #include <bench/bp.hpp>
 #include <bench/elasticity_kernel.hpp>
 #include <bench/hosfem.hpp>
@@ -13,6 +14,8 @@ std::span<const Suite> suites() {
   static constexpr std::array table{
       Suite{"bp", "CEED bake-off problems and elasticity, global vector to global vector", bp_options, run_bp},
       Suite{"bk", "CEED bake-off kernels and elasticity, cell vector to cell vector", bk_options, run_bk},
+      Suite{"axlocal", "local operator of spectral elements, geometric factors stored and recomputed", axlocal_options,
+            run_axlocal},
       Suite{"elasticity-kernel", "linear elasticity from a dense kernel to the planner's, step by step",
             elasticity_kernel_options, run_elasticity_kernel},
       Suite{"hosfem", "conjugate gradients on a box, one operation after the other and fused with the loop over cells",

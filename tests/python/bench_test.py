@@ -58,7 +58,7 @@ class Bench(command_test.CommandTest):
 
 class Suites(Bench):
     def test_are_listed_and_explain_their_options(self):
-        self.assertLessEqual({"bp", "bk", "elasticity-kernel"}, set(self.suites()))
+        self.assertLessEqual({"bp", "bk", "axlocal", "elasticity-kernel"}, set(self.suites()))
         explained = self.run_rafter("bench", "--help").stdout
         for suite in self.suites():
             self.assertIn(f"\n{suite}: ", explained)
@@ -73,6 +73,56 @@ class Suites(Bench):
         report, _ = self.check_files("bk", "--cases", "bp2", "--geometry", "cartesian,tetrahedra", num_rows=4, num_plots=8)
         self.assertEqual([(row["cells"], row["dofs"]) for row in report["rows"]],
                          [(64, 3 * 64), (8, 3 * 64), (384, 3 * 64), (48, 3 * 64)])
+
+    def axlocal_rows(self, degree):
+        """The rows of a degree by equation and kernel, after what holds for all that were measured."""
+        rows = {(row["equation"], row["kernel"]): row for row in self.report()["rows"] if row["degree"] == degree}
+        for name, row in rows.items():
+            if "missing" in row:
+                continue
+            self.assertLessEqual(row["factor_words"], row["paper_factor_words"], name)
+            if row["kernel"] == "parallelepiped":  # other cells
+                self.assertNotIn("difference", row)
+            else:  # every recipe computes the same
+                self.assertLess(row["difference"], 1e-14 * (degree + 2) ** 2, name)
+            if row["kernel"] == "baseline":
+                self.assertEqual((row["speed"], row["factor_flops"], row["paper_factor_flops"]), (1, 0, 0))
+            self.assertLessEqual(row["flops"], row["paper_flops"], name)
+        return rows
+
+    def test_axlocal(self):
+        _, text = self.check_files("axlocal", "--equations", "poisson,poisson-3", num_rows=16, num_plots=3 * 16)
+        self.assertIn("partial-1-merged", text)
+        for degree in (1, 2):
+            points = (degree + 1) ** 3
+            rows = self.axlocal_rows(degree)
+            for equation in ("poisson", "poisson-3"):
+                for kernel, words in (("baseline", 6 * points), ("parallelepiped", 6), ("trilinear", 24), ("partial", 24 + points)):
+                    row = rows[equation, kernel]
+                    self.assertEqual((row["factor_words"], row["paper_factor_words"]), (words, words), kernel)
+
+    def test_axlocal_says_which_recipe_a_form_lacks(self):
+        text = self.bench("axlocal", "--equations", "helmholtz", "--json", "report.json")
+        self.assertIn("no partial-2-merged", text)  # two numbers at eight points are no best cut
+        self.assertIn("missing", self.axlocal_rows(1)["helmholtz", "merged"])
+        rows = self.axlocal_rows(2)
+        self.assertEqual({row["kernel"] for row in rows.values()}, {"baseline", "parallelepiped", "trilinear", "merged"})
+        # the paper's kernel reads coefficients besides the factors
+        for kernel, words in (("baseline", (7 * 27, 9 * 27)), ("merged", (24 + 2 * 27, 24 + 2 * 27))):
+            row = rows["helmholtz", kernel]
+            self.assertEqual((row["factor_words"], row["paper_factor_words"]), words, kernel)
+        report = self.report()
+        for row in report["rows"]:
+            row["spread"] = 100
+        self.write_report(report, "old.json")
+        text = self.bench("axlocal", "--equations", "helmholtz", "--compare", "old.json")
+        self.assertIn("helmholtz merged 1 64: no recipe", text[text.index("ratio to"):])
+
+    def test_axlocal_without_its_baseline_compares_with_the_first_kernel(self):
+        self.bench("axlocal", "--equations", "poisson", "--kernels", "partial,trilinear", "--degrees", "2", "--json", "report.json")
+        first, second = self.report()["rows"]
+        self.assertEqual((first["kernel"], first["speed"], second["kernel"]), ("trilinear", 1, "partial"))
+        self.assertNotIn("factor_flops", second)
 
     def test_elasticity_kernel(self):
         report, text = self.check_files("elasticity-kernel", num_rows=14, num_plots=3 * 14)
@@ -125,6 +175,14 @@ class Comparison(Bench):
         text = self.bench("bk", "--cases", "bp1", "--degrees", "2", "--compare", "report.json")
         self.assertIn("bp1 cartesian 2 64: not there", text)
 
+    def test_rows_without_figures_are_not_compared(self):
+        report = self.report()
+        figures = ("mdofs_per_second", "spread")
+        rows = [{**{key: row[key] for key in row if key not in figures}, "missing": "no recipe"} for row in report["rows"]]
+        self.write_report({**report, "rows": rows}, "old.json")
+        text = self.bench("bk", *self.arguments, "--compare", "old.json")
+        self.assertIn(": not there", text[text.index("ratio to old.json"):])
+
     def test_refuses_what_is_no_report_of_the_suite(self):
         report = self.report()
         self.write_report({**report, "suite": "bp"}, "bp.json")
@@ -156,6 +214,15 @@ class Options(Bench):
                 (("--plan", "contraction=dens"), ("contraction", "dense")),
                 (("--plot", "plot.png"), ("--plot", ".svg"))):
             self.assert_refused(self.run_rafter("bench", "bp", *arguments), *fragments)
+
+    def test_axlocal_names_its_own(self):
+        for arguments, fragments in (
+                (("--kernels", "trilinea"), ("--kernels", "did you mean 'trilinear'", "parallelepiped")),
+                (("--equations", "stokes"), ("--equations", "'stokes'", "helmholtz-3")),
+                (("--geometry", "deformed"), ("unknown option '--geometry'",)),
+                (("--plan", "recipe=store"), ("recipe is given twice",)),
+                (("--plan", "store=cached"), ("store", "stores"))):
+            self.assert_refused(self.run_rafter("bench", "axlocal", *arguments), *fragments)
 
 
 if __name__ == "__main__":

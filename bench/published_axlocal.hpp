@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Operations and words per cell of Cao, Sun, Zhang, Li, "Towards a higher roofline for matrix-vector multiplication in
+/// matrix-free HOSFEM", tables 2 and 3. N: points per direction, which are the nodes.
+namespace rafter::bench {
+
+struct PublishedEquation {
+  int flops_per_point; ///< besides contractions, per component
+  int factors;         ///< geometric factors
+  int coefficients;    ///< numbers per point that the kernel reads besides them
+  /// Without those that geometric factors take.
+  double algorithm_flops(int components, double N) const {
+    return components * (12 * N * N * N * N + flops_per_point * N * N * N);
+  }
+};
+inline constexpr PublishedEquation published_poisson{15, 6, 0}, published_helmholtz{20, 7, 2};
+
+/// Operations that make the geometric factors of a cell, and words that they and the coefficients are read from: so
+/// many per cell, per coordinate of a point, per pair of coordinates, per point.
+struct PublishedFactors {
+  double flops_per_axis = 0, flops_per_line = 0, flops_per_point = 0;
+  double cell_words = 0, point_words = 0;
+  double flops(double N) const { return flops_per_axis * N + flops_per_line * N * N + flops_per_point * N * N * N; }
+  double words(double N) const { return cell_words + point_words * N * N * N; }
+};
+constexpr PublishedFactors published_full_access(const PublishedEquation& equation) {
+  return {.point_words = static_cast<double>(equation.factors + equation.coefficients)};
+}
+constexpr PublishedFactors published_parallelepiped(const PublishedEquation& equation) {
+  return {.flops_per_point = equation.factors + 1.0,
+          .cell_words = static_cast<double>(equation.factors),
+          .point_words = static_cast<double>(equation.coefficients)};
+}
+constexpr PublishedFactors published_trilinear(const PublishedEquation& equation) {
+  return {.flops_per_axis = 72,
+          .flops_per_line = 45,
+          .flops_per_point = 80,
+          .cell_words = 24,
+          .point_words = static_cast<double>(equation.coefficients)};
+}
+/// Section 4.2: scalar factors merged into the coefficients; without coefficients one number stored per point.
+constexpr PublishedFactors published_partial(const PublishedEquation& equation) {
+  auto factors = published_trilinear(equation);
+  factors.flops_per_point = 60;
+  if (equation.coefficients == 0) factors.point_words = 1;
+  return factors;
+}
+
+} // namespace rafter::bench
