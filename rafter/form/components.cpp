@@ -69,6 +69,12 @@ NodeId ComponentEvaluator::evaluated(const Expr& e, int flat) {
   const auto& operands = e.operands();
   if (operands.empty()) return terminal(e, flat);
   if (is_pointwise(e.kind())) return pointwise(e);
+  // Sums are ordered by the numbers of their nodes: those must not depend on the order in which a compiler evaluates
+  // arguments, here and below.
+  const auto binary = [&](ScalarOp op, int left_component, int right_component) {
+    const NodeId right = self(operands[1], right_component);
+    return g.make(op, self(operands[0], left_component), right);
+  };
   const int gdim = e.node().indices.empty() ? 0 : e.node().indices[0];
   switch (e.kind()) {
   case NodeKind::list: {
@@ -78,21 +84,21 @@ NodeId ComponentEvaluator::evaluated(const Expr& e, int flat) {
   case NodeKind::component:
     return component(e, flat);
   case NodeKind::add:
-    return g.add(self(operands[0], flat), self(operands[1], flat));
+    return binary(ScalarOp::add, flat, flat);
   case NodeKind::sub:
-    return g.sub(self(operands[0], flat), self(operands[1], flat));
+    return binary(ScalarOp::sub, flat, flat);
   case NodeKind::neg:
     return g.neg(self(operands[0], flat));
   case NodeKind::mul:
-    return g.mul(self(operands[0], 0), self(operands[1], flat));
+    return binary(ScalarOp::mul, 0, flat);
   case NodeKind::div:
-    return g.div(self(operands[0], flat), self(operands[1], 0));
+    return binary(ScalarOp::div, flat, 0);
   case NodeKind::inner:
   case NodeKind::dot:
     return contracted(e, flat);
   case NodeKind::outer: {
     const int size = num_components(operands[1].shape());
-    return g.mul(self(operands[0], flat / size), self(operands[1], flat % size));
+    return binary(ScalarOp::mul, flat / size, flat % size);
   }
   case NodeKind::cross:
     return cross_product(e, flat);
@@ -107,8 +113,10 @@ NodeId ComponentEvaluator::evaluated(const Expr& e, int flat) {
     return curl(e, flat);
   case NodeKind::derivative:
     return gateaux_derivative(e, flat);
-  case NodeKind::conditional:
-    return g.make(ScalarOp::select, self(operands[0], 0), self(operands[1], flat), self(operands[2], flat));
+  case NodeKind::conditional: {
+    const NodeId otherwise = self(operands[2], flat), then = self(operands[1], flat);
+    return g.make(ScalarOp::select, self(operands[0], 0), then, otherwise);
+  }
   default:
     return matrix_function(e, flat);
   }
@@ -172,8 +180,12 @@ NodeId ComponentEvaluator::contracted(const Expr& e, int flat) {
 NodeId ComponentEvaluator::cross_product(const Expr& e, int flat) {
   const int i = (flat + 1) % 3;
   const int j = (flat + 2) % 3;
-  const NodeId forward = graph_->mul((*this)(e.operand(0), i), (*this)(e.operand(1), j));
-  return graph_->sub(forward, graph_->mul((*this)(e.operand(0), j), (*this)(e.operand(1), i)));
+  const auto product = [&](int left, int right) {
+    const NodeId second = (*this)(e.operand(1), right);
+    return graph_->mul((*this)(e.operand(0), left), second);
+  };
+  const NodeId forward = product(i, j);
+  return graph_->sub(forward, product(j, i));
 }
 
 NodeId ComponentEvaluator::matrix_function(const Expr& e, int flat) {
@@ -195,15 +207,23 @@ NodeId ComponentEvaluator::matrix_function(const Expr& e, int flat) {
   case NodeKind::transpose:
     return here;
   case NodeKind::sym:
-    return g.mul(g.constant(0.5), g.add(here, (*this)(a, column * n + row)));
-  case NodeKind::skew:
-    return g.mul(g.constant(0.5), g.sub(here, (*this)(a, column * n + row)));
-  case NodeKind::dev:
-    return row == column ? g.sub(here, g.div(trace(), g.constant(n))) : here;
+  case NodeKind::skew: {
+    const NodeId there = (*this)(a, column * n + row);
+    const NodeId twice = e.kind() == NodeKind::sym ? g.add(here, there) : g.sub(here, there);
+    return g.mul(g.constant(0.5), twice);
+  }
+  case NodeKind::dev: {
+    if (row != column) return here;
+    const NodeId number = g.constant(n);
+    return g.sub(here, g.div(trace(), number));
+  }
   case NodeKind::cofac:
     return cofactor(a, row, column);
-  case NodeKind::inv:
-    return g.mul(cofactor(a, column, row), g.div(g.constant(1), determinant(a)));
+  case NodeKind::inv: {
+    const NodeId det = determinant(a);
+    const NodeId inverse = g.div(g.constant(1), det);
+    return g.mul(cofactor(a, column, row), inverse);
+  }
   default:
     throw base::InternalError(fmt::format("lowering: no rule for '{}'", info(e.kind()).name));
   }
@@ -220,12 +240,20 @@ NodeId ComponentEvaluator::cofactor(const Expr& a, int row, int column) {
   }
   // cyclic indices carry the sign
   const auto at = [&](int i, int j) { return (*this)(a, (row + i) % 3 * 3 + (column + j) % 3); };
-  return g.sub(g.mul(at(1, 1), at(2, 2)), g.mul(at(1, 2), at(2, 1)));
+  const auto product = [&](int i, int j, int k, int l) {
+    const NodeId right = at(k, l);
+    return g.mul(at(i, j), right);
+  };
+  const NodeId subtracted = product(1, 2, 2, 1);
+  return g.sub(product(1, 1, 2, 2), subtracted);
 }
 
 NodeId ComponentEvaluator::determinant(const Expr& a) {
   NodeId sum = graph_->constant(0);
-  for (int j = 0; j < a.shape()[0]; ++j) sum = graph_->add(sum, graph_->mul((*this)(a, j), cofactor(a, 0, j)));
+  for (int j = 0; j < a.shape()[0]; ++j) {
+    const NodeId factor = cofactor(a, 0, j);
+    sum = graph_->add(sum, graph_->mul((*this)(a, j), factor));
+  }
   return sum;
 }
 
@@ -235,7 +263,8 @@ NodeId ComponentEvaluator::curl(const Expr& e, int flat) {
   if (a.rank() == 0) return flat == 0 ? spatial_derivative(a, 0, 1) : g.neg(spatial_derivative(a, 0, 0));
   const int i = a.shape()[0] == 2 ? 0 : (flat + 1) % 3;
   const int j = a.shape()[0] == 2 ? 1 : (flat + 2) % 3;
-  return g.sub(spatial_derivative(a, j, i), spatial_derivative(a, i, j));
+  const NodeId subtracted = spatial_derivative(a, i, j);
+  return g.sub(spatial_derivative(a, j, i), subtracted);
 }
 
 NodeId ComponentEvaluator::pointwise(const Expr& e) {

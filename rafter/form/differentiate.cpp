@@ -2,6 +2,7 @@
 #include <rafter/form/differentiate.hpp>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include <rafter/base/error.hpp>
@@ -29,6 +30,11 @@ NodeId Differentiator::of_node(NodeId id) {
   auto& g = *graph_;
   const ScalarNode node = g[id]; // a copy: the graph grows below
   const auto d = [&](std::size_t i) { return memo_.at(node.operands[i]); };
+  // one after the other: the numbers of nodes must not depend on how a compiler evaluates arguments
+  const auto sum_of_products = [&](ScalarOp op, std::array<NodeId, 2> left, std::array<NodeId, 2> right) {
+    const NodeId second = g.mul(right[0], right[1]);
+    return g.make(op, g.mul(left[0], left[1]), second);
+  };
   const NodeId a = node.operands[0];
   const NodeId b = node.operands[1];
   switch (node.op) {
@@ -43,7 +49,7 @@ NodeId Differentiator::of_node(NodeId id) {
   case ScalarOp::neg:
     return g.neg(d(0));
   case ScalarOp::mul:
-    return g.add(g.mul(d(0), b), g.mul(a, d(1)));
+    return sum_of_products(ScalarOp::add, {d(0), b}, {a, d(1)});
   case ScalarOp::div:
     // (a/b)' = (a' - (a/b) b') / b
     return g.div(g.sub(d(0), g.mul(id, d(1))), b);
@@ -54,8 +60,9 @@ NodeId Differentiator::of_node(NodeId id) {
   case ScalarOp::max:
     return g.make(ScalarOp::select, g.make(ScalarOp::lt, b, a), d(0), d(1));
   case ScalarOp::atan2: {
-    const NodeId radius = g.add(g.mul(a, a), g.mul(b, b));
-    return g.div(g.sub(g.mul(b, d(0)), g.mul(a, d(1))), radius);
+    const NodeId radius = sum_of_products(ScalarOp::add, {a, a}, {b, b});
+    const NodeId numerator = sum_of_products(ScalarOp::sub, {b, d(0)}, {a, d(1)});
+    return g.div(numerator, radius);
   }
   case ScalarOp::sign:
   case ScalarOp::lt:

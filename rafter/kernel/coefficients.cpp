@@ -35,8 +35,10 @@ CoefficientGatherer::Scaled CoefficientGatherer::made(NodeId id) {
     return sum(id);
   case ScalarOp::mul:
     return product(id);
-  default:
-    return {-1, graph_.make(node.op, value_of(a), value_of(b), value_of(c))};
+  default: {
+    const NodeId third = value_of(c), second = value_of(b), first = value_of(a);
+    return {-1, graph_.make(node.op, first, second, third)};
+  }
   }
 }
 
@@ -45,7 +47,8 @@ CoefficientGatherer::Scaled CoefficientGatherer::sum(NodeId id) {
   const auto &a = known_.at(node.operands[0]), &b = known_.at(node.operands[1]);
   if (a.core >= 0 && b.core >= 0 && a.coefficient == b.coefficient)
     return {a.coefficient, graph_.make(node.op, a.core, b.core)};
-  return {-1, graph_.make(node.op, value(a), value(b))};
+  const NodeId right = value(b), left = value(a);
+  return {-1, graph_.make(node.op, left, right)};
 }
 
 CoefficientGatherer::Scaled CoefficientGatherer::product(NodeId id) {
@@ -53,7 +56,10 @@ CoefficientGatherer::Scaled CoefficientGatherer::product(NodeId id) {
   const auto &a = known_.at(node.operands[0]), &b = known_.at(node.operands[1]);
   if (a.core < 0) return scaled(b, a.coefficient);
   if (b.core < 0) return scaled(a, b.coefficient);
-  if (gathering_ != Gathering::products) return {-1, graph_.mul(value(a), value(b))};
+  if (gathering_ != Gathering::products) {
+    const NodeId right = value(b), left = value(a);
+    return {-1, graph_.mul(left, right)};
+  }
   const Scaled both{a.coefficient, graph_.mul(a.core, b.core)};
   return b.coefficient < 0 ? both : scaled(both, b.coefficient);
 }

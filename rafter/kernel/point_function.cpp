@@ -71,10 +71,12 @@ public:
       }
     for (int b = 0; b < 3; ++b)
       for (int c = b; c < 3; ++c) {
-        const auto written = factored_sum(graph_, inner(adjugate_[b], adjugate_[c]), graph_.size());
+        const NodeId first_new = graph_.size(); // before the sum that is to be written out
+        const NodeId entry = inner(adjugate_[b], adjugate_[c]);
+        const auto written = factored_sum(graph_, entry, first_new);
+        if (!written.factors.empty() || written.number != 1) continue; // the sum is not the entry
         const int i = (b + 1) % 3, j = (b + 2) % 3, k = (c + 1) % 3, l = (c + 2) % 3;
-        equal_nodes[written.sum] =
-            graph_.sub(graph_.mul(metric[i][k], metric[j][l]), graph_.mul(metric[i][l], metric[j][k]));
+        equal_nodes[written.sum] = difference_of_products(metric[i][k], metric[j][l], metric[i][l], metric[j][k]);
       }
   }
 
@@ -99,8 +101,10 @@ private:
     if (map == mesh::MapKind::isoparametric) return jacobian_entry(map, a, b);
     NodeId sum = graph_.constant(0);
     for (int c = 0; c < dim_; ++c)
-      if (direction[c] != 0)
-        sum = graph_.add(sum, graph_.mul(graph_.constant(direction[c]), jacobian_entry(map, a, c)));
+      if (direction[c] != 0) {
+        const NodeId entry = jacobian_entry(map, a, c);
+        sum = graph_.add(sum, graph_.mul(graph_.constant(direction[c]), entry));
+      }
     return sum;
   }
   NodeId jacobian_entry(mesh::MapKind map, int a, int b) {
@@ -118,12 +122,21 @@ private:
     if (map == mesh::MapKind::isoparametric) return graph_.atom({AtomKind::coordinate, a, 0, 0});
     if (map == mesh::MapKind::multilinear) return multilinear(a, 0);
     NodeId x = mode(0, a);
-    for (int b = 0; b < dim_; ++b) x = graph_.add(x, graph_.mul(reference(b), mode(1 << b, a)));
+    for (int b = 0; b < dim_; ++b) {
+      const NodeId slope = mode(1 << b, a);
+      x = graph_.add(x, graph_.mul(reference(b), slope));
+    }
     return x;
   }
 
   NodeId minor(int i, int j, int k, int l) { // J_ij J_kl - J_il J_kj
-    return graph_.sub(graph_.mul(jacobian_[i][j], jacobian_[k][l]), graph_.mul(jacobian_[i][l], jacobian_[k][j]));
+    return difference_of_products(jacobian_[i][j], jacobian_[k][l], jacobian_[i][l], jacobian_[k][j]);
+  }
+  /// a b - c d. Numbers of nodes must not depend on the order in which a compiler evaluates arguments: sums are ordered
+  /// by them.
+  NodeId difference_of_products(NodeId a, NodeId b, NodeId c, NodeId d) {
+    const NodeId subtracted = graph_.mul(c, d);
+    return graph_.sub(graph_.mul(a, b), subtracted);
   }
   void make_adjugate() {
     if (dim_ == 1) {
@@ -284,11 +297,12 @@ PointFunction pulled_back(std::span<const IntegralPart> parts, element::Shape sh
       const NodeId value =
           gather(graph.import(*part->graph, node, memo, [&pull](const Atom& atom) { return pull(atom); }));
       if (flag < 0) return value;
-      return graph.make(ScalarOp::select, graph.atom({AtomKind::cell_coefficient, flag, 0, 0}), value,
-                        graph.constant(0));
+      const NodeId zero = graph.constant(0);
+      return graph.make(ScalarOp::select, graph.atom({AtomKind::cell_coefficient, flag, 0, 0}), value, zero);
     };
     if (integral->rank == 0) {
-      outputs.add({OutputKind::integral, 0, 0, -1, -1, graph.mul(geometry.scale(), pulled(integral->integrand))});
+      const NodeId integrand = pulled(integral->integrand);
+      outputs.add({OutputKind::integral, 0, 0, -1, -1, graph.mul(geometry.scale(), integrand)});
       continue;
     }
     for (const auto& term : integral->test_terms) {

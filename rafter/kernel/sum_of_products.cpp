@@ -116,13 +116,15 @@ FactoredSum factored_sum(ScalarGraph& graph, NodeId node, NodeId first_new) {
     Factors rest;
     std::set_difference(factors.begin(), factors.end(), result.factors.begin(), result.factors.end(),
                         std::back_inserter(rest));
-    result.sum = graph.add(result.sum, graph.mul(graph.constant(coefficient / result.number), product(graph, rest)));
+    const NodeId others = product(graph, rest);
+    result.sum = graph.add(result.sum, graph.mul(graph.constant(coefficient / result.number), others));
   }
   return result;
 }
 
 NodeId assembled(ScalarGraph& graph, const FactoredSum& value) {
-  return graph.mul(value.sum, graph.mul(graph.constant(value.number), product(graph, value.factors)));
+  const NodeId factors = product(graph, value.factors);
+  return graph.mul(value.sum, graph.mul(graph.constant(value.number), factors));
 }
 
 } // namespace rafter::kernel
