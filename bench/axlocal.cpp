@@ -2,69 +2,33 @@
 #include <bench/axlocal.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <deque>
 
-#include <bench/operators.hpp>
-#include <bench/published_axlocal.hpp>
+#include <bench/spectral_elements.hpp>
 #include <rafter/device/device.hpp>
 
 namespace rafter::bench {
 namespace {
 
-bool is_helmholtz(const Case& equation) { return equation.name.starts_with("helmholtz"); }
 const PublishedEquation& published_of(const Case& equation) {
   return is_helmholtz(equation) ? published_helmholtz : published_poisson;
 }
 
-/// Where the factors come from. Recipes by equation, nullptr: not a variant of it.
-struct Kernel {
-  const char *name, *geometry, *poisson, *helmholtz;
-  PublishedFactors (*published)(const PublishedEquation& equation);
-  const char* recipe(const Case& equation) const { return is_helmholtz(equation) ? helmholtz : poisson; }
-};
-constexpr std::array kernels{
-    Kernel{"baseline", "deformed", "store-merged", "store-merged", published_full_access},
-    Kernel{"parallelepiped", "cartesian", "store-merged", "partial-2-merged", published_parallelepiped},
-    Kernel{"trilinear", "deformed", "recompute-merged", "recompute-merged", published_trilinear},
-    Kernel{"merged", "deformed", nullptr, "partial-2-merged", published_partial},
-    Kernel{"partial", "deformed", "partial-1-merged", nullptr, published_partial}};
-
-/// Coefficients vary within cells.
-const std::vector<Case>& equations() {
-  using enum element::QuadratureKind;
-  static const std::string poisson = "inner(grad(u), grad(v))*dx",
-                           helmholtz = "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + (2 + x[1]*x[2])*inner(u, v))*dx";
-  static const std::vector<Case> cases{{"poisson", "1 component", poisson, 0, 1, gll},
-                                       {"helmholtz", "1 component", helmholtz, 0, 1, gll},
-                                       {"poisson-3", "3 components", poisson, 3, 1, gll},
-                                       {"helmholtz-3", "3 components", helmholtz, 3, 1, gll}};
-  return cases;
-}
-
-std::vector<std::string> kernel_names() {
-  std::vector<std::string> names;
-  for (const auto& kernel : kernels) names.emplace_back(kernel.name);
-  return names;
-}
-
 struct Choices {
   Settings common;
-  std::vector<std::string> equations, kernels = kernel_names();
+  std::vector<std::string> equations = names_of(spectral_equations()), kernels = factor_source_names();
   std::string plan = "stores=streaming";
-  std::string plan_of(const char* recipe) const { return std::string("recipe=") + recipe + " " + plan; }
 };
 Choices defaults() {
   Choices choices;
-  choices.equations = names_of(equations());
   choices.common.degrees = {3, 5, 7, 9};
   return choices;
 }
 std::vector<Option> options_of(Choices& choices) {
   std::vector<Option> options{
-      names_option("--equations", "operators", choices.equations, names_of(equations())),
-      names_option("--kernels", "where factors come from; speeds are over the first", choices.kernels, kernel_names()),
+      names_option("--equations", "operators", choices.equations, names_of(spectral_equations())),
+      names_option("--kernels", "where factors come from; speeds are over the first", choices.kernels,
+                   factor_source_names()),
       text_option("--plan", "TEXT", "plan of all kernels but for the recipe", choices.plan)};
   for (auto& option : common_options(choices.common)) options.push_back(std::move(option));
   return options;
@@ -96,21 +60,16 @@ Layout layout() {
           .figure = "gdofs_per_second"};
 }
 
-/// An operator of the equation under a kernel's recipe.
+/// An operator of the equation with factors from a source.
 struct Variant {
-  Kernel kernel;
+  FactorSource source;
   op::Operator A;
-  bool has_recipe(const Case& equation) const {
-    return std::ranges::all_of(A.kernels().info(), [&](const op::KernelInfo& info) {
-      return kernel::name(info.plan.recipe) == kernel.recipe(equation);
-    });
-  }
 };
 
 /// What Rafter counts per cell beside the paper's: all operations, and words read besides vectors.
 Json counted(const Case& equation, const Variant& variant, const space::FunctionSpace& space) {
   const auto& published = published_of(equation);
-  const auto factors = variant.kernel.published(published);
+  const auto factors = variant.source.published(published);
   const double N = space.degree + 1;
   const auto counts = variant.A.kernels().counts();
   const auto cells = static_cast<double>(space.mesh().num_cells());
@@ -130,24 +89,13 @@ void add_rates(Json& row, double algorithm_flops) {
   row["speed"] = 1 / row["relative_seconds"].get<double>();
 }
 
-/// Operators of the equation, those that another recipe would stand in for left out with a row that says so.
 std::deque<Variant> make_variants(Report& report, const Choices& choices, const Case& equation, SpaceChoice choice,
                                   const std::shared_ptr<device::Device>& device) {
   std::deque<Variant> variants;
-  for (const auto& kernel : kernels) {
-    const char* recipe = kernel.recipe(equation);
-    if (recipe == nullptr || std::ranges::find(choices.kernels, kernel.name) == choices.kernels.end()) continue;
-    choice.geometry = kernel.geometry;
-    const auto space = make_space(equation, choice);
-    variants.push_back({kernel, make_operator(equation, space, device, choices.plan_of(recipe))});
-    if (variants.back().has_recipe(equation)) continue;
-    variants.pop_back();
-    report.add({{"equation", equation.name},
-                {"kernel", kernel.name},
-                {"recipe", std::string("no ") + recipe},
-                {"degree", choice.degree},
-                {"dofs", std::llround(counted_dofs(*space))},
-                {"missing", std::string("no recipe ") + recipe + " at this degree"}});
+  for (const auto& source : factor_sources(equation, choices.kernels)) {
+    choice.geometry = source.geometry;
+    auto A = make_spectral_operator(report, equation, source, make_space(equation, choice), device, choices.plan);
+    if (A) variants.push_back({source, std::move(*A)});
   }
   return variants;
 }
@@ -159,18 +107,18 @@ void measure_variants(Report& report, const Choices& choices, const Case& equati
   std::vector<const op::Operator*> operators, same_cells;
   for (const auto& variant : variants) {
     operators.push_back(&variant.A);
-    if (std::string_view(variant.kernel.geometry) == "deformed") same_cells.push_back(&variant.A);
+    if (std::string_view(variant.source.geometry) == "deformed") same_cells.push_back(&variant.A);
   }
   const auto space = make_space(equation, choice);
   const auto difference = same_cells.empty() ? std::vector<double>() : differences(same_cells);
   const auto rows = measure(operators, *space, report.machine(), choices.common);
-  const bool has_baseline = std::string_view(variants.front().kernel.name) == "baseline";
+  const bool has_baseline = std::string_view(variants.front().source.name) == "baseline";
   double first_flops = 0;
   for (std::size_t i = 0, next = 0; i < variants.size(); ++i) {
     Json row{{"equation", equation.name},
-             {"kernel", variants[i].kernel.name},
-             {"geometry", variants[i].kernel.geometry},
-             {"recipe", variants[i].kernel.recipe(equation)}};
+             {"kernel", variants[i].source.name},
+             {"geometry", variants[i].source.geometry},
+             {"recipe", variants[i].source.recipe(equation)}};
     row.update(rows[i]);
     row.update(counted(equation, variants[i], *space));
     if (i == 0) first_flops = row["flops"].get<double>();
@@ -199,16 +147,16 @@ std::vector<report::Plot> plots_of(const Report& report) {
 int run_axlocal(std::span<const std::string> arguments) {
   Choices choices = defaults();
   parse("axlocal", arguments, options_of(choices));
-  (void)schedule::parse_plan(choices.plan_of("recompute")); // refused before anything is measured
+  const std::string fewest_data = "recipe=recompute " + choices.plan;
+  (void)schedule::parse_plan(fewest_data); // refused before anything is measured
   Report report(layout(), choices.common, arguments);
   const auto device = device::make_device("host", choices.common.threads);
   for (const auto& name : choices.equations)
     for (const int degree : choices.common.degrees)
       for (const double size : choices.common.million_dofs) {
-        const auto& equation = find_case(equations(), name);
+        const auto& equation = find_case(spectral_equations(), name);
         SpaceChoice choice{.degree = degree, .million_dofs = size, .geometry = "deformed", .is_broken = true};
-        if (size == 0)
-          choice.million_dofs = beyond_caches(equation, choice, report.machine(), device, choices.plan_of("recompute"));
+        if (size == 0) choice.million_dofs = beyond_caches(equation, choice, report.machine(), device, fewest_data);
         measure_variants(report, choices, equation, choice, device);
       }
   return report.finish(plots_of(report));

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include <bench/operators.hpp>
+#include <bench/spectral_elements.hpp>
 #include <rafter/device/device.hpp>
 #include <rafter/machine/roofline.hpp>
 #include <rafter/solve/solver.hpp>
@@ -14,47 +14,21 @@
 namespace rafter::bench {
 namespace {
 
-/// Where the geometric factors come from.
-struct Kernel {
-  const char *name, *geometry, *plan;
-};
-constexpr std::array kernels{Kernel{"baseline", "deformed", "recipe=store"},
-                             Kernel{"parallelepiped", "cartesian", "recipe=recompute"},
-                             Kernel{"trilinear", "deformed", "recipe=recompute"}};
-
-const std::vector<Case>& equations() {
-  using enum element::QuadratureKind;
-  static const std::string poisson = "inner(grad(u), grad(v))*dx",
-                           helmholtz = "(inner(grad(u), grad(v)) + inner(u, v))*dx";
-  static const std::vector<Case> cases{{"poisson", "1 component", poisson, 0, 1, gll},
-                                       {"helmholtz", "1 component", helmholtz, 0, 1, gll},
-                                       {"poisson-3", "3 components", poisson, 3, 1, gll},
-                                       {"helmholtz-3", "3 components", helmholtz, 3, 1, gll}};
-  return cases;
-}
-
-std::vector<std::string> kernel_names() {
-  std::vector<std::string> names;
-  for (const auto& kernel : kernels) names.emplace_back(kernel.name);
-  return names;
-}
-
 struct Choices {
   Settings common;
-  std::vector<std::string> equations, kernels = kernel_names();
+  std::vector<std::string> equations = names_of(spectral_equations()), kernels = factor_source_names();
   std::string preconditioner = "none";
   int iterations = 50;
 };
 Choices defaults() {
   Choices choices;
-  choices.equations = names_of(equations());
   choices.common.degrees = {7};
   return choices;
 }
 std::vector<Option> options_of(Choices& choices) {
   std::vector<Option> options{
-      names_option("--equations", "what is solved", choices.equations, names_of(equations())),
-      names_option("--kernels", "where geometric factors come from", choices.kernels, kernel_names()),
+      names_option("--equations", "what is solved", choices.equations, names_of(spectral_equations())),
+      names_option("--kernels", "where geometric factors come from", choices.kernels, factor_source_names()),
       name_option("--preconditioner", "of conjugate gradients", choices.preconditioner, {"none", "jacobi"}),
       integer_option("--iterations", "that a solve has at most", choices.iterations, 1, 100'000)};
   for (auto& option : common_options(choices.common)) options.push_back(std::move(option));
@@ -171,10 +145,12 @@ Json row_of(Problem& problem, bool is_fused, const std::vector<double>& samples,
           {"plan", schedule::to_string(problem.A().kernels().info().front().plan)}};
 }
 
-void measure(Report& report, const Choices& choices, const Case& equation, const Kernel& kernel,
+void measure(Report& report, const Choices& choices, const Case& equation, const FactorSource& source,
              const SpaceChoice& choice, const std::shared_ptr<device::Device>& device) {
   const auto space = make_space(equation, choice);
-  Problem problem(make_operator(equation, space, device, kernel.plan, true), *space, choices);
+  auto A = make_spectral_operator(report, equation, source, space, device, "", true);
+  if (!A) return;
+  Problem problem(std::move(*A), *space, choices);
   auto sampling = choices.common.sampling;
   sampling.threads = choices.common.threads;
   const std::array<std::function<void()>, 3> calls{[&] { problem.solve(false); }, [&] { problem.solve(true); },
@@ -184,13 +160,13 @@ void measure(Report& report, const Choices& choices, const Case& equation, const
   for (const bool is_fused : {false, true}) {
     const auto& own = samples[is_fused ? 1 : 0];
     Json row{{"equation", equation.name},
-             {"kernel", kernel.name},
+             {"kernel", source.name},
              {"degree", choice.degree},
              {"dofs", problem.A().size()},
              {"cells", space->mesh().num_cells()}};
     row.update(row_of(problem, is_fused, own, operator_seconds, report.machine(), choices.common.threads));
     row["speed_up"] = base::median_ratio(samples[0], own);
-    if (equation.components == 0 && std::string_view(kernel.name) == "trilinear")
+    if (equation.components == 0 && std::string_view(source.name) == "trilinear")
       row["target_bytes_per_dof"] = target_bytes(choice.degree);
     report.add(std::move(row));
   }
@@ -217,17 +193,16 @@ int run_hosfem(std::span<const std::string> arguments) {
   parse("hosfem", arguments, options_of(choices));
   Report report(layout(), choices.common, arguments);
   const auto device = device::make_device("host", choices.common.threads);
-  for (const auto& name : choices.equations)
-    for (const auto& kernel : kernels) {
-      if (std::ranges::find(choices.kernels, kernel.name) == choices.kernels.end()) continue;
+  for (const auto& name : choices.equations) {
+    const auto& equation = find_case(spectral_equations(), name);
+    for (const auto& source : factor_sources(equation, choices.kernels))
       for (const int degree : choices.common.degrees)
         for (const double size : choices.common.million_dofs) {
-          const auto& equation = find_case(equations(), name);
-          SpaceChoice choice{.degree = degree, .million_dofs = size, .geometry = kernel.geometry};
+          SpaceChoice choice{.degree = degree, .million_dofs = size, .geometry = source.geometry};
           if (size == 0) choice.million_dofs = beyond_caches(equation, choice, report.machine(), device);
-          measure(report, choices, equation, kernel, choice, device);
+          measure(report, choices, equation, source, choice, device);
         }
-    }
+  }
   return report.finish(plots_of(report, choices));
 }
 

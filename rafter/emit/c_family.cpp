@@ -392,7 +392,7 @@ private:
   }
   void loop(const schedule::Node& node, int depth, std::string& text) {
     const std::string indent(static_cast<std::size_t>(depth), ' ');
-    if (node.style == LoopStyle::run && run(node, indent, text)) return;
+    if (node.style == LoopStyle::run && move_run(node, indent, text)) return;
     if (node.style != LoopStyle::unrolled) {
       text +=
           fmt::format("{0}for (long {1} = 0; {1} < {2}; ++{1}) {{\n", indent, node.name, integer(node.operands[0], 1));
@@ -413,7 +413,7 @@ private:
     return index->kind == Kind::iadd && is_variable(index->operands[1]) ? index->operands[0] : nullptr;
   }
   /// A loop over a run as one call that moves it; false when it does not look like one.
-  bool run(const schedule::Node& loop, const std::string& indent, std::string& text) {
+  bool move_run(const schedule::Node& loop, const std::string& indent, std::string& text) {
     const auto& move = *loop.operands[1]->operands[0];
     const bool adds = move.kind == Kind::add;
     const auto& value = *move.operands[1];

@@ -53,8 +53,9 @@ struct Balance {
   double bytes_per_second = 15e9;
 };
 
-/// Share of the peak that contractions of few entries reach, a round figure within what `rafter bench bp` shows (shares
-/// of 0.2 to 0.4): what keeps predictions from preferring them to data that are read at the full bandwidth.
+/// Share of the peak that contractions of few entries reach, a round figure at the lower end of what `rafter bench bp`
+/// shows (shares of the roofline of 0.3 to 0.66): what keeps predictions from preferring them to data that are read at
+/// the full bandwidth.
 inline constexpr double contraction_share = 0.3;
 
 /// How a point function is written and cut. As text "recompute", "partial-2" (two numbers stored per point) or "store",

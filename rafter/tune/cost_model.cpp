@@ -24,7 +24,7 @@ constexpr std::array weights{Weight{"arithmetic", 0.7}, Weight{"divisions", 22},
                              Weight{"iterations", 1.4}, Weight{"spilling", 1.5}};
 constexpr double overlap = 0.8;
 /// Of an instruction on more lanes than a register holds, for each register: elasticity with the plan "flags=avx2
-/// lanes=8" beside "flags=avx2 lanes=4" (`rafter kernel --plan`) takes 1.5 to 4 times as long.
+/// lanes=8" beside "flags=avx2 lanes=4" (`rafter bench bp --cases elasticity --plan`) takes 1.6 to 1.9 times as long.
 constexpr double splitting = 1.5;
 constexpr double crowding = 2; ///< of a cache: the data of a kernel have it to themselves up to half
 

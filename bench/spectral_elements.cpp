@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <bench/spectral_elements.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+
+namespace rafter::bench {
+namespace {
+
+constexpr std::array table{
+    FactorSource{"baseline", "deformed", "store-merged", "store-merged", published_full_access},
+    FactorSource{"parallelepiped", "cartesian", "store-merged", "partial-2-merged", published_parallelepiped},
+    FactorSource{"trilinear", "deformed", "recompute-merged", "recompute-merged", published_trilinear},
+    FactorSource{"merged", "deformed", nullptr, "partial-2-merged", published_partial},
+    FactorSource{"partial", "deformed", "partial-1-merged", nullptr, published_partial}};
+
+} // namespace
+
+const std::vector<Case>& spectral_equations() {
+  using enum element::QuadratureKind;
+  static const std::string poisson = "inner(grad(u), grad(v))*dx",
+                           helmholtz = "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + (2 + x[1]*x[2])*inner(u, v))*dx";
+  static const std::vector<Case> cases{{"poisson", "1 component", poisson, 0, 1, gll},
+                                       {"helmholtz", "1 component", helmholtz, 0, 1, gll},
+                                       {"poisson-3", "3 components", poisson, 3, 1, gll},
+                                       {"helmholtz-3", "3 components", helmholtz, 3, 1, gll}};
+  return cases;
+}
+
+bool is_helmholtz(const Case& equation) { return equation.name.starts_with("helmholtz"); }
+
+std::vector<std::string> factor_source_names() {
+  std::vector<std::string> names;
+  for (const auto& source : table) names.emplace_back(source.name);
+  return names;
+}
+
+std::vector<FactorSource> factor_sources(const Case& equation, std::span<const std::string> names) {
+  std::vector<FactorSource> chosen;
+  std::ranges::copy_if(table, std::back_inserter(chosen), [&](const FactorSource& source) {
+    return source.recipe(equation) != nullptr && std::ranges::find(names, source.name) != names.end();
+  });
+  return chosen;
+}
+
+std::optional<op::Operator> make_spectral_operator(Report& report, const Case& equation, const FactorSource& source,
+                                                   const std::shared_ptr<const space::FunctionSpace>& space,
+                                                   const std::shared_ptr<device::Device>& device,
+                                                   const std::string& plan, bool has_zero_boundary) {
+  const char* recipe = source.recipe(equation);
+  auto A = make_operator(equation, space, device, std::string("recipe=") + recipe + " " + plan, has_zero_boundary);
+  const bool is_followed = std::ranges::all_of(
+      A.kernels().info(), [recipe](const op::KernelInfo& info) { return kernel::name(info.plan.recipe) == recipe; });
+  if (is_followed) return A;
+  report.add({{"equation", equation.name},
+              {"kernel", source.name},
+              {"recipe", std::string("no ") + recipe},
+              {"degree", space->degree},
+              {"dofs", std::llround(counted_dofs(*space))},
+              {"missing", std::string("no recipe ") + recipe + " at this degree"}});
+  return std::nullopt;
+}
+
+} // namespace rafter::bench
