@@ -88,7 +88,7 @@ int run(const Kind& kind, std::span<const std::string> arguments) {
   Choices choices = defaults(kind);
   parse(kind.suite, arguments, options_of(choices));
   const int threads = choices.common.threads;
-  if (!choices.plan.empty()) (void)schedule::parse_plan(choices.plan); // refused before anything is measured
+  const int lanes = op::batch_lanes(choices.plan); // a wrong plan is refused before anything is measured
   Report report(layout_of(kind), choices.common, arguments);
   const auto device = device::make_device("host", threads);
   for (const auto& name : choices.cases)
@@ -96,7 +96,11 @@ int run(const Kind& kind, std::span<const std::string> arguments) {
       for (const int degree : choices.common.degrees)
         for (const double size : choices.common.million_dofs) {
           const auto& problem = find_case(bake_off_cases(), name);
-          SpaceChoice choice{.degree = degree, .million_dofs = size, .geometry = geometry, .is_broken = kind.is_broken};
+          SpaceChoice choice{.degree = degree,
+                             .million_dofs = size,
+                             .geometry = geometry,
+                             .is_broken = kind.is_broken,
+                             .lanes = lanes};
           if (size == 0) choice.million_dofs = beyond_caches(problem, choice, report.machine(), device);
           const auto space = make_space(problem, choice);
           const auto A = make_operator(problem, space, device, choices.plan);

@@ -24,10 +24,12 @@ std::string peaks_text(const machine::Machine& machine) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& peak : machine.peaks)
     rows.push_back({peak.bits == 64 ? "scalar" : fmt::format("{} bits", peak.bits), giga(peak.fma.one_core),
-                    giga(peak.fma.all_cores), giga(peak.add.all_cores), giga(peak.mul.all_cores)});
-  return report::format_table(
-      std::vector<std::string>{"GFLOP/s", "fma, one core", "fma, all cores", "add, all cores", "mul, all cores"}, rows,
-      std::vector<std::size_t>{1, 2, 3, 4});
+                    giga(peak.fma.all_cores), giga(peak.add.all_cores), giga(peak.mul.all_cores),
+                    giga(peak.single_fma.one_core), giga(peak.single_fma.all_cores)});
+  return report::format_table(std::vector<std::string>{"GFLOP/s", "fma, one core", "fma, all cores", "add, all cores",
+                                                       "mul, all cores", "fma of floats, one core",
+                                                       "fma of floats, all cores"},
+                              rows, std::vector<std::size_t>{1, 2, 3, 4, 5, 6});
 }
 
 std::string levels_text(const machine::Machine& machine) {

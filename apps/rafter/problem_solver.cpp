@@ -157,7 +157,7 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
     : problem_(problem), events_(events) {
   require_writable(problem.output);
   if (options.plan != predicted_plan) options_.plan = options.plan;
-  const auto plan = schedule::parse_plan(options_.plan);
+  const int lanes = op::batch_lanes(options_.plan);
   options_.device = options.device;
   options_.threads = options.threads;
   options_.shared_device = op::device_of(options_);
@@ -168,7 +168,7 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
   tell(fmt::format("mesh: {} cells", mesh_->num_cells()));
 
   phases.start("spaces");
-  system_ = make_system(problem, mesh_, std::max(plan.lanes, mesh::CellBatches().lanes));
+  system_ = make_system(problem, mesh_, lanes);
   tell(fmt::format("spaces: {} unknowns", system_.size()));
 
   forms_ = std::make_unique<ProblemForms>(problem, *mesh_,

@@ -36,17 +36,18 @@ public:
     statement(program_.body, 2, body);
     body += helpers_.contains("stream") ? "  }\n  finish_streams();\n}\n" : "  }\n}\n";
     std::string text = spelling_.prelude(program_.lanes);
+    if (uses_floats_ && program_.lanes > 1) text += spelling_.float_prelude(program_.lanes);
     for (const auto& [name, helper] : helpers_) text += helper;
     for (const auto& buffer : program_.buffers)
       if (buffer.space == Space::constant) text += constant(buffer);
-    text += literal_table();
+    for (const auto& [type, literals] : literals_) text += literal_table(type, literals.values);
     text += spelling_.head(program_.name);
     int i = 0;
     for (const auto& buffer : program_.buffers) {
       if (buffer.space == Space::global) text += spelling_.argument(buffer, i++);
       if (buffer.space == Space::work)
         text += fmt::format("  {}{} {}[{}];\n", is_large(buffer) ? spelling_.large_work : "",
-                            buffer.is_lane ? "vec" : "double", buffer.name,
+                            buffer.is_lane ? names_of(buffer.type).vector : names_of(buffer.type).scalar, buffer.name,
                             buffer.is_lane ? buffer.size / program_.lanes : buffer.size);
     }
     return text + body;
@@ -56,51 +57,56 @@ private:
   /// Stacks have 8 MiB on most systems, threads of other programs often less: of more than 1 MiB the large arrays
   /// leave.
   bool is_large(const Buffer& work) const {
-    constexpr std::int64_t stack_doubles = 1 << 17, large_doubles = 1 << 13;
-    std::int64_t doubles = 0;
+    constexpr std::int64_t stack_bytes = 1 << 20, large_bytes = 1 << 16;
+    std::int64_t bytes = 0;
     for (const auto& buffer : program_.buffers)
-      if (buffer.space == Space::work) doubles += buffer.size;
-    return doubles > stack_doubles && work.size > large_doubles;
+      if (buffer.space == Space::work) bytes += buffer.size * size_bytes(buffer.type);
+    return bytes > stack_bytes && work.size * size_bytes(work.type) > large_bytes;
   }
 
-  static std::string number(double value) {
-    std::string text = fmt::format("{}", value);
-    if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  static std::string number(double value, Type type) {
+    std::string text = type == Type::real32 ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
     if (text.find("inf") != std::string::npos || text.find("nan") != std::string::npos)
       throw base::InternalError("emitter: a constant is not finite");
+    if (text.find_first_of(".e") == std::string::npos) text += ".0";
+    text += names_of(type).suffix;
     return value < 0 ? "(" + text + ")" : text;
   }
   /// Long literals stand once in a table (compilers fold its entries): the entries of 1D matrices recur with every use.
-  std::string literal(double value) {
-    const std::string text = number(value);
+  std::string literal(double value, Type type) {
+    const std::string text = number(value, type);
     if (text.size() <= 6) return text;
+    auto& table = literals_[type];
     const bool is_negative = value < 0;
-    const auto [entry, is_new] = literal_numbers_.try_emplace(std::fabs(value), literals_.size());
-    if (is_new) literals_.push_back(std::fabs(value));
-    return fmt::format("{}K[{}]{}", is_negative ? "(-" : "", entry->second, is_negative ? ")" : "");
+    const auto [entry, is_new] = table.numbers.try_emplace(std::fabs(value), table.values.size());
+    if (is_new) table.values.push_back(std::fabs(value));
+    return fmt::format("{}{}[{}]{}", is_negative ? "(-" : "", names_of(type).literals, entry->second,
+                       is_negative ? ")" : "");
   }
-  std::string literal_table() const {
-    if (literals_.empty()) return "";
+  static std::string literal_table(Type type, const std::vector<double>& values) {
     Buffer table;
-    table.name = "K";
-    table.size = static_cast<std::int64_t>(literals_.size());
-    table.values = literals_;
+    table.name = names_of(type).literals;
+    table.type = type;
+    table.size = static_cast<std::int64_t>(values.size());
+    table.values = values;
     return constant(table);
   }
   static std::string constant(const Buffer& buffer) {
-    std::string text = fmt::format("static const {} {}[{}] = {{", buffer.type == Type::real ? "double" : "int",
+    const bool is_integer = buffer.type == Type::integer;
+    std::string text = fmt::format("static const {} {}[{}] = {{", is_integer ? "int" : names_of(buffer.type).scalar,
                                    buffer.name, buffer.size);
     for (std::size_t i = 0; i < buffer.values.size(); ++i) {
       if (i > 0) text += i % 12 == 0 ? ",\n  " : ", ";
       text +=
-          buffer.type == Type::real ? number(buffer.values[i]) : fmt::format("{}", static_cast<long>(buffer.values[i]));
+          is_integer ? fmt::format("{}", static_cast<long>(buffer.values[i])) : number(buffer.values[i], buffer.type);
     }
     return text + "};\n";
   }
 
-  /// Registers that hold one value per lane, and whether the number of the last batch is used.
+  /// Registers that hold one value per lane, and whether the number of the last batch and floats are used.
   void collect(const NodePtr& node) {
     for (const auto& operand : node->operands) collect(operand);
+    uses_floats_ = uses_floats_ || node->type == Type::real32;
     uses_last_batch_ = uses_last_batch_ || (node->kind == Kind::variable && node->name == "last_batch");
     if (node->kind == Kind::let && is_vector(node->operands[0])) vectors_.insert(node->name);
   }
@@ -224,16 +230,21 @@ private:
   std::string vector_place(const std::string& name, const std::string& y) const {
     const auto* buffer = program_.find(name);
     if (buffer->is_lane) return fmt::format("{}[{}]", name, y);
-    return fmt::format("((const vec*){})[{}]", name, y);
+    return fmt::format("((const {}*){})[{}]", names_of(buffer->type).vector, name, y);
   }
   std::string real(const NodePtr& node, int needed = 0) {
     switch (node->kind) {
     case Kind::number:
-      return literal(node->value);
+      return literal(node->value, node->type);
     case Kind::reg:
       return node->name;
     case Kind::load:
       return load(*node);
+    case Kind::widen:
+    case Kind::narrow:
+      return is_vector(node)
+                 ? fmt::format("__builtin_convertvector({}, {})", real(node->operands[0]), names_of(node->type).vector)
+                 : fmt::format("({}){}", names_of(node->type).scalar, real(node->operands[0], 3));
     case Kind::operation:
       return operation(*node, needed);
     default:
@@ -243,33 +254,17 @@ private:
   std::string load(const schedule::Node& node) {
     const auto& index = node.operands[0];
     const auto* buffer = program_.find(node.name);
-    if (buffer->type == Type::real32) return load_single(node);
+    const auto& names = names_of(buffer->type);
     if (!index->has_lane)
-      return buffer->is_lane ? fmt::format("((const double*){})[{}]", node.name, integer(index))
+      return buffer->is_lane ? fmt::format("((const {}*){})[{}]", names.scalar, node.name, integer(index))
                              : fmt::format("{}[{}]", node.name, integer(index));
     if (const auto y = whole(index)) return vector_place(node.name, *y);
-    if (const auto x = contiguous(index)) return fmt::format("(vec)*(const uvec*)({} + {})", node.name, *x);
-    return fmt::format("gather({}, {})", node.name, integer_vector(index));
-  }
-  /// Numbers kept as floats are widened when they are read; C would multiply two of them as floats.
-  std::string load_single(const schedule::Node& node) {
-    const auto& index = node.operands[0];
-    if (!index->has_lane) return fmt::format("(double){}[{}]", node.name, integer(index));
-    use_single_vectors();
-    if (const auto x = contiguous(index)) return fmt::format("widen({} + {})", node.name, *x);
-    return fmt::format("gather_widen({}, {})", node.name, integer_vector(index));
-  }
-  void use_single_vectors() {
-    helpers_["single vectors"] =
-        fmt::format("typedef float fvec __attribute__((vector_size({}), aligned(4), may_alias));\n",
-                    4 * program_.lanes) +
-        "static inline vec widen(const float* p) { return __builtin_convertvector(*(const fvec*)p, vec); }\n"
-        "static inline void narrow(float* p, vec v) { *(fvec*)p = __builtin_convertvector(v, fvec); }\n"
-        "static inline vec gather_widen(const float* p, ivec i) { vec r; for (int l = 0; l < LANES; ++l) r[l] = "
-        "p[i[l]]; return r; }\n";
+    if (const auto x = contiguous(index))
+      return fmt::format("({})*(const {}*)({} + {})", names.vector, names.loose, node.name, *x);
+    return fmt::format("{}gather({}, {})", names.initial, node.name, integer_vector(index));
   }
   std::string as_vector(const NodePtr& node) {
-    return is_vector(node) ? real(node) : fmt::format("splat({})", real(node));
+    return is_vector(node) ? real(node) : fmt::format("{}splat({})", names_of(node->type).initial, real(node));
   }
   std::string operation(const schedule::Node& node, int needed) {
     const auto& operands = node.operands;
@@ -284,39 +279,42 @@ private:
     }
     bool is_vectorial = false;
     for (const auto& operand : operands) is_vectorial = is_vectorial || is_vector(operand);
-    std::string text = (is_vectorial ? vector_helper(node.op) : scalar_helper(node.op)) + "(";
+    std::string text = (is_vectorial ? vector_helper(node.op, node.type) : scalar_helper(node.op, node.type)) + "(";
     for (std::size_t i = 0; i < operands.size(); ++i)
       text += (i > 0 ? ", " : "") + (is_vectorial ? as_vector(operands[i]) : real(operands[i]));
     return text + ")";
   }
-  /// The operation on operands a, b, c (doubles).
-  std::string formula(ScalarOp op, const std::string& a, const std::string& b, const std::string& c) const {
+  /// The operation on operands a, b, c of a type.
+  std::string formula(ScalarOp op, Type type, const std::string& a, const std::string& b, const std::string& c) const {
+    const auto truth = [type](const std::string& condition) {
+      return fmt::format("({})({})", names_of(type).scalar, condition);
+    };
     switch (op) {
     case ScalarOp::min:
       return fmt::format("{0} < {1} ? {0} : {1}", a, b);
     case ScalarOp::max:
       return fmt::format("{0} > {1} ? {0} : {1}", a, b);
     case ScalarOp::sign:
-      return fmt::format("(double)(({0} > 0) - ({0} < 0))", a);
+      return truth(fmt::format("({0} > 0) - ({0} < 0)", a));
     case ScalarOp::lt:
-      return fmt::format("(double)({} < {})", a, b);
+      return truth(a + " < " + b);
     case ScalarOp::le:
-      return fmt::format("(double)({} <= {})", a, b);
+      return truth(a + " <= " + b);
     case ScalarOp::eq:
-      return fmt::format("(double)({} == {})", a, b);
+      return truth(a + " == " + b);
     case ScalarOp::ne:
-      return fmt::format("(double)({} != {})", a, b);
+      return truth(a + " != " + b);
     case ScalarOp::logical_and:
-      return fmt::format("(double)({} != 0 && {} != 0)", a, b);
+      return truth(a + " != 0 && " + b + " != 0");
     case ScalarOp::logical_or:
-      return fmt::format("(double)({} != 0 || {} != 0)", a, b);
+      return truth(a + " != 0 || " + b + " != 0");
     case ScalarOp::logical_not:
-      return fmt::format("(double)({} == 0)", a);
+      return truth(a + " == 0");
     case ScalarOp::select:
       return fmt::format("{} != 0 ? {} : {}", a, b, c);
     default:
-      return form::info(op).arity == 1 ? fmt::format("{}({})", spelling_.function(op), a)
-                                       : fmt::format("{}({}, {})", spelling_.function(op), a, b);
+      return form::info(op).arity == 1 ? fmt::format("{}({})", spelling_.function(op, type), a)
+                                       : fmt::format("{}({}, {})", spelling_.function(op, type), a, b);
     }
   }
   std::string helper(const std::string& prefix, ScalarOp op, const std::string& type, const std::string& body) {
@@ -327,13 +325,16 @@ private:
     helpers_[name] = fmt::format("static inline {} {}({}) {{ {} }}\n", type, name, parameters, body);
     return name;
   }
-  std::string vector_helper(ScalarOp op) {
-    return helper("v_", op, "vec",
-                  fmt::format("vec r; for (int l = 0; l < LANES; ++l) r[l] = {}; return r;",
-                              formula(op, "a[l]", "b[l]", "c[l]")));
+  std::string vector_helper(ScalarOp op, Type type) {
+    const auto& names = names_of(type);
+    return helper(std::string(names.initial) + "v_", op, names.vector,
+                  fmt::format("{} r; for (int l = 0; l < LANES; ++l) r[l] = {}; return r;", names.vector,
+                              formula(op, type, "a[l]", "b[l]", "c[l]")));
   }
-  std::string scalar_helper(ScalarOp op) {
-    return helper("s_", op, "double", fmt::format("return {};", formula(op, "a", "b", "c")));
+  std::string scalar_helper(ScalarOp op, Type type) {
+    const auto& names = names_of(type);
+    return helper(std::string(names.initial) + "s_", op, names.scalar,
+                  fmt::format("return {};", formula(op, type, "a", "b", "c")));
   }
 
   // --- statements ---------------------------------------------------------------------------------------------------
@@ -380,10 +381,14 @@ private:
   /// The lets of one type that follow each other as one declaration; the position after them.
   std::size_t declarations(const std::vector<NodePtr>& statements, std::size_t i, const std::string& indent,
                            std::string& text) {
-    const bool is_vectorial = is_vector(statements[i]->operands[0]);
-    text += indent + (is_vectorial ? "const vec " : "const double ");
-    for (bool is_first = true; i < statements.size() && statements[i]->kind == Kind::let &&
-                               is_vector(statements[i]->operands[0]) == is_vectorial;
+    const auto type_name = [this](const NodePtr& value) {
+      const auto& names = names_of(value->type);
+      return std::string(is_vector(value) ? names.vector : names.scalar);
+    };
+    const std::string type = type_name(statements[i]->operands[0]);
+    text += indent + "const " + type + " ";
+    for (bool is_first = true;
+         i < statements.size() && statements[i]->kind == Kind::let && type_name(statements[i]->operands[0]) == type;
          ++i, is_first = false)
       text += fmt::format("{}{} = {}", is_first ? "" : ",\n" + indent, statements[i]->name,
                           real(statements[i]->operands[0]));
@@ -416,7 +421,8 @@ private:
   bool move_run(const schedule::Node& loop, const std::string& indent, std::string& text) {
     const auto& move = *loop.operands[1]->operands[0];
     const bool adds = move.kind == Kind::add;
-    const auto& value = *move.operands[1];
+    const auto& moved = *move.operands[1];
+    const auto& value = moved.kind == Kind::load ? moved : *moved.operands[0]; // converted
     const auto& outside = adds ? move : value;
     const auto& inside = adds ? value : move;
     const auto position = behind(outside.operands[0], loop.name);
@@ -427,12 +433,15 @@ private:
     if (first == nullptr || !program_.find(inside.name)->is_lane) return false;
     const auto place = starts(position);
     if (!place) return false;
-    const auto width = static_cast<int>(loop.operands[0]->integer);
-    const std::string mover = fmt::format("{}_run{}", adds ? "add" : "load", width);
-    helpers_["move"] = spelling_.run_prelude(program_.lanes);
-    helpers_["move_" + mover] = spelling_.run_mover(program_.lanes, width, adds);
-    text += fmt::format("{}{}({}, {} + {}, {}, {});\n", indent, mover, inside.name, entry->name, integer(first, 1),
-                        outside.name, *place);
+    const RunMove mover{.lanes = program_.lanes,
+                        .width = static_cast<int>(loop.operands[0]->integer),
+                        .adds = adds,
+                        .vector = program_.find(outside.name)->type,
+                        .work = program_.find(inside.name)->type};
+    helpers_["move"] = spelling_.run_prelude(program_.lanes, mover.work);
+    helpers_["move_" + name(mover)] = spelling_.run_mover(mover);
+    text += fmt::format("{}{}({}, {} + {}, {}, {});\n", indent, name(mover), inside.name, entry->name,
+                        integer(first, 1), outside.name, *place);
     return true;
   }
   /// Where the position of lane 0 stands when those of all lanes follow each other in a table, and what is added to
@@ -467,42 +476,56 @@ private:
     const char* sign = node.kind == Kind::add ? "+=" : "=";
     const bool is_partial = node.operands.size() > 2;
     const auto* buffer = program_.find(node.name);
-    if (!index->has_lane)
-      return buffer->is_lane
-                 ? fmt::format("((double*){})[{}] {} {};\n", node.name, integer(index), sign, real(node.operands[1]))
-                 : fmt::format("{}[{}] {} {};\n", node.name, integer(index), sign, real(node.operands[1]));
+    const auto& names = names_of(buffer->type);
+    if (!index->has_lane) {
+      const std::string array = buffer->is_lane ? fmt::format("(({}*){})", names.scalar, node.name) : node.name;
+      return fmt::format("{}[{}] {} {};\n", array, integer(index), sign, real(node.operands[1]));
+    }
     const std::string value = as_vector(node.operands[1]);
     if (node.is_streaming) {
-      helpers_["stream"] = spelling_.stream(program_.lanes);
+      helpers_["stream"] = spelling_.stream(program_.lanes, buffer->type);
       return fmt::format("stream({} + {}, {});\n", node.name, contiguous(index).value(), value);
     }
-    if (const auto x = contiguous(index); x && !is_partial && buffer->type == Type::real32) {
-      use_single_vectors();
-      const std::string old = node.kind == Kind::add ? fmt::format("widen({} + {}) + ", node.name, *x) : "";
-      return fmt::format("narrow({} + {}, {}{});\n", node.name, *x, old, value);
-    }
-    if (!is_partial && buffer->type == Type::real) {
-      if (const auto y = whole(index))
-        return buffer->is_lane ? fmt::format("{}[{}] {} {};\n", node.name, *y, sign, value)
-                               : fmt::format("((vec*){})[{}] {} {};\n", node.name, *y, sign, value);
+    if (!is_partial) {
+      if (const auto y = whole(index)) {
+        const std::string array = buffer->is_lane ? node.name : fmt::format("(({}*){})", names.vector, node.name);
+        return fmt::format("{}[{}] {} {};\n", array, *y, sign, value);
+      }
       if (const auto x = contiguous(index))
-        return fmt::format("*(uvec*)({} + {}) {} {};\n", node.name, *x, sign, value);
+        return fmt::format("*({}*)({} + {}) {} {};\n", names.loose, node.name, *x, sign, value);
     }
-    return fmt::format("{{ const vec v_ = {}; for (long l_ = 0; l_ < {}; ++l_) {}[{}] {} v_[l_]; }}\n", value,
-                       is_partial ? integer(node.operands[2], 3) : "LANES", node.name, integer_of_lane(index), sign);
+    return fmt::format("{{ const {} v_ = {}; for (long l_ = 0; l_ < {}; ++l_) {}[{}] {} v_[l_]; }}\n", names.vector,
+                       value, is_partial ? integer(node.operands[2], 3) : "LANES", node.name, integer_of_lane(index),
+                       sign);
   }
+
+  /// Long literals of a type.
+  struct Literals {
+    std::map<double, std::size_t> numbers;
+    std::vector<double> values;
+  };
 
   const schedule::LoopProgram& program_;
   const Spelling& spelling_;
   std::set<std::string> vectors_;
-  bool uses_last_batch_ = false;
+  bool uses_last_batch_ = false, uses_floats_ = false;
   std::map<std::string, NodePtr> integer_definitions_; ///< of variables with a value per lane
   std::map<std::string, std::string> helpers_;
-  std::map<double, std::size_t> literal_numbers_;
-  std::vector<double> literals_;
+  std::map<Type, Literals> literals_;
 };
 
 } // namespace
+
+const RealNames& names_of(schedule::Type type) {
+  static const RealNames doubles{"double", "vec", "uvec", "", "K", ""},
+      floats{"float", "fvec", "ufvec", "f", "KF", "f"};
+  return type == schedule::Type::real32 ? floats : doubles;
+}
+
+std::string name(const RunMove& move) {
+  const char* types = move.vector != move.work ? "_df" : move.work == Type::real32 ? "_f" : "";
+  return fmt::format("{}_run{}{}", move.adds ? "add" : "load", move.width, types);
+}
 
 std::string emit(const schedule::LoopProgram& program, const Spelling& spelling) {
   return Emitter(program, spelling).run();

@@ -41,12 +41,21 @@ static inline vec gather(const double* p, ivec i) { return (vec)__builtin_ia32_g
   return text;
 }
 
+std::string float_prelude(int lanes) {
+  return fmt::format(R"(typedef float fvec __attribute__((vector_size({0}), may_alias));
+typedef float ufvec __attribute__((vector_size({0}), aligned(4), may_alias));
+static inline fvec fsplat(float a) {{ fvec r; for (int l = 0; l < LANES; ++l) r[l] = a; return r; }}
+static inline fvec fgather(const float* p, ivec i) {{ fvec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; return r; }}
+)",
+                     4 * lanes);
+}
+
 std::string head(const std::string& kernel) {
   return fmt::format("void {}(void* const* arguments, long begin, long end)\n{{\n", kernel);
 }
 
 const char* element_type(schedule::Type type) {
-  return type == schedule::Type::real ? "double" : type == schedule::Type::real32 ? "float" : "int";
+  return type == schedule::Type::integer ? "int" : names_of(type).scalar;
 }
 
 std::string argument(const schedule::Buffer& buffer, int i) {
@@ -54,26 +63,37 @@ std::string argument(const schedule::Buffer& buffer, int i) {
                      element_type(buffer.type), buffer.name, i);
 }
 
-/// Pieces of `width` lanes by an instruction of x86, which needs an address that is a multiple of its size.
-std::string stream_pieces(int width, const char* condition, const char* builtin) {
+/// Pieces of `bytes` by an instruction of x86, which needs an address that is a multiple of its size.
+std::string stream_pieces(int bytes, schedule::Type type, const char* condition, const char* builtin) {
   return fmt::format(R"(#elif {1}
-  typedef double piece __attribute__((vector_size({2}), may_alias));
-  if (((unsigned long)p & {3}) == 0) {{ for (int l = 0; l < LANES; l += {0}) {4}(p + l, *(const piece*)((const double*)&v + l)); return; }}
+  typedef {5} piece __attribute__((vector_size({2}), may_alias));
+  if (((unsigned long)p & {3}) == 0) {{ for (int l = 0; l < LANES; l += {0}) {4}(p + l, *(const piece*)((const {5}*)&v + l)); return; }}
 )",
-                     width, condition, 8 * width, 8 * width - 1, builtin);
+                     bytes / size_bytes(type), condition, bytes, bytes - 1, builtin, names_of(type).scalar);
 }
 
-std::string stream(int lanes) {
-  std::string text = R"(static inline void stream(double* p, vec v) {
+std::string stream(int lanes, schedule::Type type) {
+  const auto& names = names_of(type);
+  const bool is_double = type == schedule::Type::real;
+  const int bytes = lanes * size_bytes(type);
+  std::string text = fmt::format(R"(static inline void stream({0}* p, {1} v) {{
 #if defined(__clang__)
-  if (((unsigned long)p & (sizeof(vec) - 1)) == 0) { __builtin_nontemporal_store(v, (vec*)p); return; }
-)";
-  if (lanes >= 8) text += stream_pieces(8, "defined(__AVX512F__)", "__builtin_ia32_movntpd512");
-  if (lanes >= 4) text += stream_pieces(4, "defined(__AVX__)", "__builtin_ia32_movntpd256");
-  return text + R"(#endif
-  *(uvec*)p = v;
-}
-#if defined(__SSE2__)
+  if (((unsigned long)p & (sizeof({1}) - 1)) == 0) {{ __builtin_nontemporal_store(v, ({1}*)p); return; }}
+)",
+                                 names.scalar, names.vector);
+  if (bytes >= 64)
+    text += stream_pieces(64, type, "defined(__AVX512F__)",
+                          is_double ? "__builtin_ia32_movntpd512" : "__builtin_ia32_movntps512");
+  if (bytes >= 32)
+    text += stream_pieces(32, type, "defined(__AVX__)",
+                          is_double ? "__builtin_ia32_movntpd256" : "__builtin_ia32_movntps256");
+  return text +
+         fmt::format(R"(#endif
+  *({}*)p = v;
+}}
+)",
+                     names.loose) +
+         R"(#if defined(__SSE2__)
 #define finish_streams() __builtin_ia32_sfence()
 #else
 #define finish_streams()
@@ -81,20 +101,25 @@ std::string stream(int lanes) {
 )";
 }
 
-std::string function(form::ScalarOp op) {
-  return std::string("__builtin_") + (op == form::ScalarOp::abs ? "fabs" : form::info(op).name);
+std::string function(form::ScalarOp op, schedule::Type type) {
+  return std::string("__builtin_") + (op == form::ScalarOp::abs ? "fabs" : form::info(op).name) + names_of(type).suffix;
 }
 
 std::string prefetch(const std::string& place, bool is_written) {
   return fmt::format("__builtin_prefetch({}{})", place, is_written ? ", 1" : "");
 }
 
-/// `width` numbers of type run<width>, and all lanes side by side of them: text of vector `first` of every `width`-th
-/// lane, beginning with that one.
-std::string side_by_side(int lanes, int width, int first) {
+/// The run of lane `l` as `width` numbers of the work arrays' type.
+std::string run_of_lane(const RunMove& move, int l) {
+  const std::string run = fmt::format("*(const run{}*)(x + s[{}])", move.width, l);
+  return move.vector == move.work ? run : fmt::format("__builtin_convertvector({}, work{})", run, move.width);
+}
+
+/// All lanes side by side: text of vector `first` of every `width`-th lane, beginning with that one.
+std::string side_by_side(const RunMove& move, int first) {
   std::vector<std::string> parts;
-  for (int l = first; l < lanes; l += width) parts.push_back(fmt::format("*(const run{}*)(x + s[{}])", width, l));
-  for (int size = width; parts.size() > 1; size *= 2) {
+  for (int l = first; l < move.lanes; l += move.width) parts.push_back(run_of_lane(move, l));
+  for (int size = move.width; parts.size() > 1; size *= 2) {
     std::vector<std::string> pairs;
     for (std::size_t i = 0; i < parts.size(); i += 2)
       pairs.push_back(
@@ -105,7 +130,7 @@ std::string side_by_side(int lanes, int width, int first) {
 }
 
 /// exchange<d>(a, b): blocks of d lanes of both in turn, the even ones into a, the odd ones into b.
-std::string exchanges(int lanes) {
+std::string exchanges(int lanes, schedule::Type work) {
   std::string text;
   for (int distance = 1; distance < lanes; distance *= 2) {
     std::vector<int> even, odd;
@@ -114,9 +139,9 @@ std::string exchanges(int lanes) {
       even.push_back(is_odd ? lanes + l - distance : l);
       odd.push_back(is_odd ? lanes + l : l + distance);
     }
-    text += fmt::format("#define exchange{0}(a, b) {{ const vec t_ = __builtin_shufflevector(a, b, {1}); b = "
+    text += fmt::format("#define exchange{0}(a, b) {{ const {3} t_ = __builtin_shufflevector(a, b, {1}); b = "
                         "__builtin_shufflevector(a, b, {2}); a = t_; }}\n",
-                        distance, fmt::join(even, ", "), fmt::join(odd, ", "));
+                        distance, fmt::join(even, ", "), fmt::join(odd, ", "), names_of(work).vector);
   }
   return text;
 }
@@ -132,36 +157,52 @@ std::string turn(int width) {
   return text;
 }
 
-std::string run_mover(int lanes, int width, bool adds) {
-  std::string text = fmt::format("typedef double run{0} __attribute__((vector_size({1}), aligned(8), may_alias));\n",
-                                 width, 8 * width);
-  text += adds ? fmt::format("static inline void add_run{}(const vec* w, const int* n, double* x, const int* s, long "
-                             "o) {{\n  x += o;\n",
-                             width)
-               : fmt::format("static inline void load_run{}(vec* w, const int* n, const double* x, const int* s, long "
-                             "o) {{\n  x += o;\n",
-                             width);
-  for (int i = 0; i < width; ++i)
-    text += fmt::format("  vec r{} = {};\n", i, adds ? fmt::format("w[n[{}]]", i) : side_by_side(lanes, width, i));
-  text += turn(width);
-  if (adds) // lane by lane: runs may be the same
-    for (int l = 0; l < lanes; ++l) {
-      const int group = l / width * width;
-      text += fmt::format("  *(run{0}*)(x + s[{1}]) += {2};\n", width, l,
-                          width == lanes ? fmt::format("(run{})r{}", width, l)
-                                         : fmt::format("__builtin_shufflevector(r{0}, r{0}, {1})", l % width,
-                                                       numbers_text(group, group + width)));
-    }
+/// The types of a mover and its head. Types may be declared again: by movers of the same width the other way.
+std::string mover_head(const RunMove& move) {
+  const auto& vector = names_of(move.vector);
+  const auto& work = names_of(move.work);
+  const int bytes = size_bytes(move.vector);
+  std::string text = fmt::format("typedef {} run{} __attribute__((vector_size({}), aligned({}), may_alias));\n",
+                                 vector.scalar, move.width, bytes * move.width, bytes);
+  if (move.vector != move.work)
+    text += fmt::format("typedef {} work{} __attribute__((vector_size({})));\n", work.scalar, move.width,
+                        size_bytes(move.work) * move.width);
+  const char* not_written = move.adds ? "const " : "";
+  return text +
+         fmt::format("static inline void {}({}{}* w, const int* n, {}{}* x, const int* s, long o) {{\n  x += o;\n",
+                     name(move), not_written, work.vector, move.adds ? "" : "const ", vector.scalar);
+}
+
+/// What lane `l` adds to its run.
+std::string addend(const RunMove& move, int l) {
+  const int group = l / move.width * move.width;
+  const bool is_whole = move.width == move.lanes, is_converted = move.vector != move.work;
+  const std::string part = is_whole ? fmt::format("r{}", l)
+                                    : fmt::format("__builtin_shufflevector(r{0}, r{0}, {1})", l % move.width,
+                                                  numbers_text(group, group + move.width));
+  if (is_converted) return fmt::format("__builtin_convertvector({}, run{})", part, move.width);
+  return is_whole ? fmt::format("(run{}){}", move.width, part) : part;
+}
+
+std::string run_mover(const RunMove& move) {
+  std::string text = mover_head(move);
+  for (int i = 0; i < move.width; ++i)
+    text += fmt::format("  {} r{} = {};\n", names_of(move.work).vector, i,
+                        move.adds ? fmt::format("w[n[{}]]", i) : side_by_side(move, i));
+  text += turn(move.width);
+  if (move.adds) // lane by lane: runs may be the same
+    for (int l = 0; l < move.lanes; ++l)
+      text += fmt::format("  *(run{}*)(x + s[{}]) += {};\n", move.width, l, addend(move, l));
   else
-    for (int i = 0; i < width; ++i) text += fmt::format("  w[n[{0}]] = r{0};\n", i);
+    for (int i = 0; i < move.width; ++i) text += fmt::format("  w[n[{0}]] = r{0};\n", i);
   return text + "}\n";
 }
 
 } // namespace
 
 const Spelling& c_spelling() {
-  static const Spelling spelling{"c",      prelude,   head,      argument, function,
-                                 prefetch, exchanges, run_mover, stream,   "static __thread "};
+  static const Spelling spelling{"c",      prelude,   float_prelude, head,   argument,          function,
+                                 prefetch, exchanges, run_mover,     stream, "static __thread "};
   return spelling;
 }
 

@@ -36,13 +36,20 @@ void from_json(const json& object, Rate& rate) {
   }
 }
 void to_json(json& object, const Peak& peak) {
-  object = {{"bits", peak.bits}, {"fma", peak.fma}, {"add", peak.add}, {"mul", peak.mul}};
+  object = {
+      {"bits", peak.bits}, {"fma", peak.fma}, {"add", peak.add}, {"mul", peak.mul}, {"single_fma", peak.single_fma}};
 }
 void from_json(const json& object, Peak& peak) {
   peak.bits = whole_number<int>(object, "bits");
   peak.fma = object.at("fma").get<Rate>();
   peak.add = object.at("add").get<Rate>();
   peak.mul = object.at("mul").get<Rate>();
+  if (object.contains("single_fma"))
+    peak.single_fma = object.at("single_fma").get<Rate>();
+  else {                                              // a record from before it was measured
+    const double per_double = peak.bits > 64 ? 2 : 1; // that a register holds
+    peak.single_fma = {per_double * peak.fma.one_core, per_double * peak.fma.all_cores};
+  }
 }
 void to_json(json& object, const Level& level) {
   object = {{"name", level.name},   {"bytes", level.bytes}, {"read", level.read},
@@ -104,6 +111,12 @@ double Machine::rate(const Rate& measured, int num_cores) const {
 double Machine::peak_flops(int num_cores) const {
   double best = 0;
   for (const auto& peak : peaks) best = std::max(best, rate(peak.fma, num_cores));
+  return best;
+}
+
+double Machine::single_peak_flops(int num_cores) const {
+  double best = 0;
+  for (const auto& peak : peaks) best = std::max(best, rate(peak.single_fma, num_cores));
   return best;
 }
 

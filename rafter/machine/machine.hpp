@@ -14,10 +14,11 @@ struct Rate {
   bool operator==(const Rate&) const = default;
 };
 
-/// Floating-point operations per second in double precision with registers of one width.
+/// Floating-point operations per second with registers of one width.
 struct Peak {
   int bits = 64;      ///< 64: scalar
-  Rate fma, add, mul; ///< flop/s; a fused multiply-add counts two
+  Rate fma, add, mul; ///< flop/s in double precision; a fused multiply-add counts two
+  Rate single_fma;    ///< the same of floats
   bool operator==(const Peak&) const = default;
 };
 
@@ -51,8 +52,9 @@ struct Machine {
   bool is_quiet(double least = quiet_share) const { return steadiness >= least && cpu_share >= least; }
   static constexpr double quiet_share = 0.8;
 
-  /// Largest rate of fused multiply-adds over all widths, flop/s.
+  /// Largest rate of fused multiply-adds over all widths, flop/s; of doubles, and of floats.
   double peak_flops(int num_cores) const;
+  double single_peak_flops(int num_cores) const;
   /// Between one and all cores rates are interpolated, beyond all they stay.
   double rate(const Rate& measured, int num_cores) const;
   /// Nearest cache and memory; throw InternalError for an empty record.

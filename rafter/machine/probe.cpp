@@ -43,7 +43,7 @@ public:
     for (const int bits : widths_) sources.push_back(arithmetic_source(bits));
     programs_ = device::compile_all(*device_, sources, as_written);
     // Memory takes half of the time: its block is long, and a few passes are the least.
-    const double num_runs = (cores_ > 1 ? 2.0 : 1.0) * double(3 * widths_.size() + 4 * sizes_.size());
+    const double num_runs = (cores_ > 1 ? 2.0 : 1.0) * double(4 * widths_.size() + 4 * sizes_.size());
     seconds_per_run_ = 0.5 * options.seconds / num_runs;
     memory_seconds_per_run_ = 0.5 * options.seconds / (cores_ > 1 ? 8 : 4);
   }
@@ -51,8 +51,11 @@ public:
   std::vector<Peak> peaks() {
     std::vector<Peak> result;
     for (std::size_t i = 0; i < widths_.size(); ++i)
-      result.push_back(
-          {.bits = widths_[i], .fma = flops(i, "fma", 2), .add = flops(i, "add", 1), .mul = flops(i, "mul", 1)});
+      result.push_back({.bits = widths_[i],
+                        .fma = flops(i, "fma", 2),
+                        .add = flops(i, "add", 1),
+                        .mul = flops(i, "mul", 1),
+                        .single_fma = flops(i, "single_fma", 2)});
     return result;
   }
 
@@ -86,7 +89,8 @@ private:
   }
 
   Rate flops(std::size_t width, const std::string& operation, int flops_per_update) {
-    const int lanes = widths_[width] / 64;
+    const bool is_single = operation.starts_with("single") && widths_[width] > 64;
+    const int lanes = widths_[width] / (is_single ? 32 : 64);
     const auto kernel = programs_[width + 1]->kernel(fmt::format("{}_{}", operation, widths_[width]));
     // Values that stay finite and normal: x 1 + 0 for ever.
     Vector parameters(device_, base::AlignedVector<double>{1.0, 0.0, 0.0});

@@ -13,25 +13,33 @@ std::string chains(const char* update) {
   return text;
 }
 
-std::string arithmetic_kernel(const char* name, int bits, const char* update) {
+/// On vectors `type` of `scalar`s.
+struct Vectors {
+  const char *type, *scalar;
+};
+
+std::string arithmetic_kernel(const char* name, int bits, const char* update,
+                              const Vectors& vectors = {"V", "double"}) {
   return fmt::format("void {name}_{bits}(void* const* arguments, int64_t begin, int64_t end) {{\n"
                      "  const double* parameters = arguments[0];\n"
-                     "  const V a = parameters[0] + (V){{0}}, b = parameters[1] + (V){{0}};\n"
+                     "  const {type} a = ({scalar})parameters[0] + ({type}){{0}}, b = ({scalar})parameters[1] + "
+                     "({type}){{0}};\n"
                      "  const int64_t repeats = (int64_t)parameters[2];\n"
-                     "  V {declared};\n"
+                     "  {type} {declared};\n"
                      "  for (int64_t r = 0; r < repeats; ++r) {{\n"
                      "#pragma GCC unroll 1\n"
                      "    for (int i = 0; i < {length}; ++i) {{ {updates} }}\n"
                      "  }}\n"
-                     "  const V sum = {sum};\n"
-                     "  ((double*)arguments[1])[{stride} * begin] = *(const double*)&sum;\n"
+                     "  const {type} sum = {sum};\n"
+                     "  ((double*)arguments[1])[{stride} * begin] = *(const {scalar}*)&sum;\n"
                      "}}\n",
-                     fmt::arg("name", name), fmt::arg("bits", bits),
+                     fmt::arg("name", name), fmt::arg("bits", bits), fmt::arg("type", vectors.type),
+                     fmt::arg("scalar", vectors.scalar),
                      fmt::arg("declared",
                               [] {
                                 std::string text;
                                 for (int i = 0; i < num_chains; ++i)
-                                  text += fmt::format("{}acc{} = a + {}.0", i > 0 ? ", " : "", i, i);
+                                  text += fmt::format("{}acc{} = a + {}", i > 0 ? ", " : "", i, i);
                                 return text;
                               }()),
                      fmt::arg("length", chain_length), fmt::arg("updates", chains(update)),
@@ -111,11 +119,12 @@ WRITING_KERNEL(streaming_copy, 2, STREAMING)
 } // namespace
 
 std::string arithmetic_source(int bits) {
-  const std::string type = bits == 64 ? "typedef double V;\n"
-                                      : fmt::format("typedef double V __attribute__((vector_size({})));\n", bits / 8);
-  return "#include <stdint.h>\n" + type + arithmetic_kernel("fma", bits, "acc{0} = acc{0} * a + b; ") +
+  const std::string shape = bits == 64 ? "" : fmt::format(" __attribute__((vector_size({})))", bits / 8);
+  return "#include <stdint.h>\ntypedef double V" + shape + ";\ntypedef float S" + shape + ";\n" +
+         arithmetic_kernel("fma", bits, "acc{0} = acc{0} * a + b; ") +
          arithmetic_kernel("add", bits, "acc{0} = acc{0} + b; ") +
-         arithmetic_kernel("mul", bits, "acc{0} = acc{0} * a; ");
+         arithmetic_kernel("mul", bits, "acc{0} = acc{0} * a; ") +
+         arithmetic_kernel("single_fma", bits, "acc{0} = acc{0} * a + b; ", {"S", "float"});
 }
 
 std::string bandwidth_source() { return fmt::format("#define RESULT_STRIDE {}\n", result_stride) + bandwidth_text; }

@@ -4,8 +4,9 @@
 
 namespace rafter::machine {
 
-/// C text of the kernels that measure arithmetic: entry points fma_64, add_128, mul_512, ... for one register width.
-/// Arguments: {a, b, repeats} and one result per task. Each repeat does flops_per_repeat() operations.
+/// C text of the kernels that measure arithmetic: entry points fma_64, add_128, mul_512, single_fma_256 (on floats),
+/// ... for one register width. Arguments: {a, b, repeats} and one result per task. Each repeat does flops_per_repeat()
+/// operations.
 std::string arithmetic_source(int bits);
 
 /// Accumulators that are updated independently: enough to hide the latency of two units with four cycles each, few

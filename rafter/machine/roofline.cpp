@@ -14,6 +14,14 @@ double seconds_of(double amount, double per_second, const char* what) {
   return amount / per_second;
 }
 
+double arithmetic_seconds(const Counts& counts, const Machine& machine, int cores) {
+  const double singles = std::max(counts.single_flops, 2 * counts.single_operations);
+  const double doubles =
+      std::max(counts.flops - counts.single_flops, 2 * (counts.operations - counts.single_operations));
+  return seconds_of(doubles, machine.peak_flops(cores), "floating-point operations") +
+         seconds_of(singles, machine.single_peak_flops(cores), "floating-point operations on floats");
+}
+
 /// Bytes per second for a mix with this share of writes: straight lines between the measured mixes.
 double memory_rate(const Machine& machine, int cores, double written_share) {
   const Level& memory = machine.memory();
@@ -33,6 +41,8 @@ double memory_rate(const Machine& machine, int cores, double written_share) {
 Counts& Counts::operator+=(const Counts& other) {
   flops += other.flops;
   operations += other.operations;
+  single_flops += other.single_flops;
+  single_operations += other.single_operations;
   effective_flops += other.effective_flops;
   global_bytes_read += other.global_bytes_read;
   global_bytes_written += other.global_bytes_written;
@@ -46,9 +56,7 @@ Bound bound(const Counts& counts, const Machine& machine, int cores) {
   const Level& nearest = machine.nearest_level();
   const double local_rate = std::max(machine.rate(nearest.read, cores), machine.rate(nearest.triad, cores));
   const std::array<Bound, 3> bounds{
-      Bound{seconds_of(std::max(counts.flops, 2 * counts.operations), machine.peak_flops(cores),
-                       "floating-point operations"),
-            "flops"},
+      Bound{arithmetic_seconds(counts, machine, cores), "flops"},
       Bound{seconds_of(global, memory_rate(machine, cores, share), "bytes from memory"), "memory"},
       Bound{seconds_of(counts.local_bytes, local_rate, "bytes from the nearest cache"), "local memory"}};
   const auto largest = std::ranges::max_element(bounds, {}, &Bound::seconds);

@@ -25,20 +25,29 @@ struct SpaceTables {
   Integers run_starts, run_permutations, permutations, interior_starts, interior_strides, first_touch, is_regular;
 };
 
-/// Tables that kernels of a program take as arguments.
-struct KernelTables {
-  std::vector<Reals> matrices;    ///< packed, of the tensor program
-  std::vector<Integers> integers; ///< of the loop program, by index
-};
-
-/// Numbers that set-up computes, kept as the plan says: one of the arrays is empty.
-struct Stored {
-  Stored() = default;
-  Stored(const std::shared_ptr<device::Device>& device, std::size_t size, schedule::Precision precision)
+/// Numbers as kernels take them, in double precision or in single precision or, where kernels differ, in both.
+struct Numbers {
+  Numbers() = default;
+  /// Zeros.
+  Numbers(const std::shared_ptr<device::Device>& device, std::size_t size, schedule::Precision precision)
       : reals(device, precision == schedule::Precision::double_precision ? size : 0),
         singles(device, precision == schedule::Precision::double_precision ? 0 : size) {}
+  /// The values in both.
+  Numbers(const std::shared_ptr<device::Device>& device, std::span<const double> values)
+      : reals(device, base::AlignedVector<double>(values.begin(), values.end())),
+        singles(device, base::AlignedVector<float>(values.begin(), values.end())) {}
+  Buffer* buffer(const schedule::Buffer& argument) {
+    const auto of = [&](auto& array) { return argument.is_written ? array.device_write() : array.device_read(); };
+    return argument.type == schedule::Type::real32 ? of(singles) : of(reals);
+  }
   Reals reals;
   Array<float> singles;
+};
+
+/// Tables that kernels of a program take as arguments.
+struct KernelTables {
+  std::vector<Numbers> matrices;  ///< packed, of the tensor program
+  std::vector<Integers> integers; ///< of the loop program, by index
 };
 
 /// A kernel with its data on one block of cells or facets.
@@ -52,8 +61,8 @@ struct Piece {
   std::vector<Buffer*> buffers; ///< resolved before each run: vectors change
   std::vector<std::unique_ptr<SpaceTables>> spaces;
   KernelTables tables;
-  Reals map, nodes, cell_coefficients, reference_normal, points, weights, integral;
-  Stored stored_point, stored_cell;
+  Reals map, nodes, cell_coefficients, reference_normal, integral;
+  Numbers points, weights, stored_point, stored_cell;
   Integers num_active;
 };
 
@@ -158,10 +167,7 @@ public:
   machine::Counts counts() const {
     machine::Counts total;
     for (const auto& i : info_) {
-      total.flops += i.counts.flops;
-      total.operations += i.counts.operations;
-      total.effective_flops += i.counts.effective_flops;
-      total.global_bytes_read += i.counts.global_bytes_read;
+      total += i.counts;
     }
     const double vector_bytes = 8.0 * static_cast<double>(system_.size());
     total.global_bytes_read += built_->num_input_vectors() * vector_bytes;
@@ -236,13 +242,13 @@ private:
     const auto& program = piece.built.kernel.program;
     const auto points = static_cast<std::size_t>(program.num_points);
     const auto storage = piece.info.plan.storage;
-    piece.stored_point = Stored(
+    piece.stored_point = Numbers(
         device_, batches * points * lanes * static_cast<std::size_t>(piece.built.kernel.stored_point_slots), storage);
     piece.stored_cell =
-        Stored(device_, batches * lanes * static_cast<std::size_t>(piece.built.kernel.stored_cell_slots), storage);
+        Numbers(device_, batches * lanes * static_cast<std::size_t>(piece.built.kernel.stored_cell_slots), storage);
     piece.integral = Reals(device_, form_.rank == 0 ? batches * lanes : 0);
-    piece.points = to_array<double>(device_, program.points);
-    piece.weights = to_array<double>(device_, program.weights);
+    piece.points = Numbers(device_, program.points);
+    piece.weights = Numbers(device_, program.weights);
     if (cells.local_facet >= 0)
       piece.reference_normal = to_array<double>(device_, element::reference_normal(cells.shape, cells.local_facet));
     piece.tables = tables(program, piece.built.kernel.loops, piece.info.plan);
@@ -252,7 +258,7 @@ private:
     KernelTables result;
     for (const auto& matrix : program.matrices) {
       const auto table = matrix.is_data ? schedule::packed_table(matrix, plan) : std::vector<double>{};
-      result.matrices.push_back(table.empty() ? Reals(device_, 1) : to_array<double>(device_, table));
+      result.matrices.push_back(Numbers(device_, table));
     }
     for (const auto& argument : loops.arguments())
       if (argument.role == Role::table) result.integers.push_back(to_array<std::int32_t>(device_, argument.values));
@@ -269,6 +275,8 @@ private:
     const double runs = batches * (built.loops.lanes == 1 ? piece.cells.lanes : 1);
     counts.flops = executed.flops * runs;
     counts.operations = executed.operations * runs;
+    counts.single_flops = executed.single_flops * runs;
+    counts.single_operations = executed.single_operations * runs;
     counts.effective_flops = kernel::count_flops(built.program) * cells;
     counts.global_bytes_read = built.data_bytes * batches;
   }
@@ -277,7 +285,7 @@ private:
   void setup(Piece& piece) {
     const auto& built = piece.built.kernel;
     const auto kernel = piece.built.setup_program->kernel(built.setup_loops.name);
-    const auto own = tables(built.setup_program, built.setup_loops, piece.info.plan);
+    auto own = tables(built.setup_program, built.setup_loops, piece.info.plan);
     std::vector<Buffer*> buffers;
     for (const auto& argument : built.setup_loops.arguments())
       buffers.push_back(buffer(piece, argument, own, nullptr, nullptr, nullptr, overwrite_));
@@ -296,13 +304,9 @@ private:
 
   // --- running
   // --------------------------------------------------------------------------------------------------------
-  Buffer* buffer(Piece& piece, const schedule::Buffer& argument, const KernelTables& tables, const Vector* trial,
+  Buffer* buffer(Piece& piece, const schedule::Buffer& argument, KernelTables& tables, const Vector* trial,
                  const Vector* fields, Vector* y, const Integers& mode) const {
     const auto index = static_cast<std::size_t>(argument.index);
-    const auto real = [&](auto& array) { return argument.is_written ? array.device_write() : array.device_read(); };
-    const auto stored = [&](Stored& numbers) {
-      return argument.type == schedule::Type::real32 ? real(numbers.singles) : real(numbers.reals);
-    };
     switch (argument.role) {
     case Role::mode:
       return mode.device_read();
@@ -335,21 +339,21 @@ private:
     case Role::cell_coefficients:
       return piece.cell_coefficients.device_read();
     case Role::stored_point:
-      return stored(piece.stored_point);
+      return piece.stored_point.buffer(argument);
     case Role::stored_cell:
-      return stored(piece.stored_cell);
+      return piece.stored_cell.buffer(argument);
     case Role::reference_normal:
       return piece.reference_normal.device_read();
     case Role::points:
-      return piece.points.device_read();
+      return piece.points.buffer(argument);
     case Role::weights:
-      return piece.weights.device_read();
+      return piece.weights.buffer(argument);
     case Role::matrix:
-      return tables.matrices.at(index).device_read();
+      return tables.matrices.at(index).buffer(argument);
     case Role::table:
       return tables.integers.at(index).device_read();
     case Role::integral:
-      return real(piece.integral);
+      return piece.integral.device_write();
     case Role::none:
       break;
     }

@@ -54,7 +54,7 @@ void require_work_fits(const schedule::LoopProgram& loops, const element::Quadra
   constexpr double limit_bytes = 64.0 * (1 << 20);
   double bytes = 0;
   for (const auto& buffer : loops.buffers)
-    if (buffer.space == schedule::Space::work) bytes += static_cast<double>(buffer.size) * sizeof(double);
+    if (buffer.space == schedule::Space::work) bytes += static_cast<double>(buffer.size) * size_bytes(buffer.type);
   if (bytes > limit_bytes)
     throw base::InputError(fmt::format("a kernel with {} quadrature points per cell would need {:.3g} MiB of working "
                                        "memory per thread, accepted are {:.3g} MiB: use a lower quadrature degree or "
@@ -149,7 +149,8 @@ public:
     result.stored_point_slots = count_slots(setup, kernel::OutputKind::stored_point);
     result.stored_cell_slots = count_slots(setup, kernel::OutputKind::stored_cell);
     if (setup.outputs.empty()) return result;
-    auto made = lower(kernel::build_program(program_input(setup, plan)), setup, plan);
+    const auto own_plan = setup_plan(plan);
+    auto made = lower(kernel::build_program(program_input(setup, own_plan)), setup, own_plan);
     result.setup_program = std::move(made.program);
     result.setup_loops = std::move(made.loops);
     result.setup_source = emit::emit(result.setup_loops, options_.device->language());
@@ -168,6 +169,11 @@ private:
   bool is_facet() const { return request_.local_facet >= 0; }
   const tune::Planner& planner() const { return *options_.planner; }
   int register_lanes() const { return planner().options().machine.peaks.back().bits / 64; }
+  /// Lanes of plans that nobody chose.
+  int usual_lanes(schedule::Precision compute) const {
+    const int per_double = compute == schedule::Precision::single_precision ? 2 : 1;
+    return tune::usual_lanes(request_.lanes, per_double * register_lanes());
+  }
 
   const kernel::Choice& choice_of(const schedule::Plan& plan) const {
     const auto found = std::ranges::find(choices_, plan.recipe, &kernel::Choice::recipe);
@@ -179,9 +185,20 @@ private:
     if (!choices_.empty()) plan.recipe = choice_of(plan).recipe;
     plan.lanes = std::min(plan.lanes, request_.lanes);
     plan.contraction = contraction(plan.contraction);
-    if (request_.outputs.empty()) plan.storage = schedule::Precision::double_precision; // functionals: sums that cancel
+    if (request_.outputs.empty()) return schedule::in_double(plan); // functionals: sums that cancel
+    if (!is_action()) plan = computing_in_double(plan);
     return plan;
   }
+  /// Of a bilinear form: its errors are those of smoothers, and solvers correct them; those of right-hand sides stay.
+  bool is_action() const { return std::ranges::find(request_.input_vectors, 0) != request_.input_vectors.end(); }
+  schedule::Plan computing_in_double(schedule::Plan plan) const {
+    if (plan.compute == schedule::Precision::double_precision) return plan;
+    plan.compute = schedule::Precision::double_precision;
+    plan.lanes = std::min(plan.lanes, usual_lanes(plan.compute));
+    return plan;
+  }
+  /// Of the kernel that computes what is stored, from doubles.
+  schedule::Plan setup_plan(const schedule::Plan& plan) const { return computing_in_double(plan); }
   /// What the shape admits, nearest to what is asked for.
   kernel::Contraction contraction(kernel::Contraction asked) const {
     using kernel::Contraction;
@@ -195,7 +212,11 @@ private:
     if (is_facet()) {
       schedule::Plan usual;
       usual.recipe = choices_.front().recipe;
-      usual.lanes = tune::usual_lanes(request_.lanes, register_lanes());
+      if (options_.plan) {
+        usual.storage = options_.plan->storage;
+        usual.compute = options_.plan->compute;
+      }
+      usual.lanes = usual_lanes(usual.compute);
       decision.plan = fitted(usual);
       return decision;
     }

@@ -46,6 +46,10 @@ std::shared_ptr<const BuiltForm> compiled(std::shared_ptr<BuiltForm> built) {
   return built;
 }
 
+std::string single_keys(const KernelOptions& options) {
+  return options.plan ? schedule::single_keys(*options.plan) : std::string();
+}
+
 class Timer {
 public:
   explicit Timer(double& total) : total_(total), start_(std::chrono::steady_clock::now()) {}
@@ -59,6 +63,10 @@ private:
 };
 
 } // namespace
+
+int batch_lanes(const std::string& plan) {
+  return std::max(schedule::parse_plan(plan).lanes, mesh::CellBatches().lanes);
+}
 
 std::shared_ptr<device::Device> device_of(const OperatorOptions& options) {
   return options.shared_device != nullptr ? options.shared_device
@@ -111,7 +119,7 @@ Operator::Operator(std::shared_ptr<const BuiltForm> action, space::Constraints c
                    std::shared_ptr<const BuiltForm> diagonal)
     : built_(std::move(action)), built_diagonal_(std::move(diagonal)), kernels_(built_),
       constraints_(std::move(constraints)),
-      precision_error_(require_precision(op::precision_error(*built_, kernels_))) {}
+      precision_error_(require_precision(op::precision_error(*built_, kernels_), single_keys(built_->options))) {}
 
 const Vector& Operator::projected(const Vector& x) const {
   check_size(system(), x, "the input vector");

@@ -30,6 +30,10 @@ struct OperatorOptions {
   std::vector<FieldCondition> dirichlet;
 };
 
+/// Cells of a batch for kernels of this plan (OperatorOptions::plan): as many as usual, or as its lanes when these are
+/// more. Throws InputError as schedule::parse_plan.
+int batch_lanes(const std::string& plan);
+
 /// The device that the options ask for.
 std::shared_ptr<device::Device> device_of(const OperatorOptions& options);
 KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<device::Device> device);

@@ -7,13 +7,12 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
 #include <rafter/operator/form_builder.hpp>
 
 namespace rafter::op {
 
 namespace {
-
-using schedule::Precision;
 
 Vector result_of(const BuiltForm& built, const FormKernels& kernels) {
   const auto size = static_cast<std::size_t>(built.system.size());
@@ -28,11 +27,11 @@ Vector result_of(const BuiltForm& built, const FormKernels& kernels) {
 } // namespace
 
 double precision_error(const BuiltForm& built, const FormKernels& kernels) {
-  const bool is_double = std::ranges::all_of(
-      kernels.info(), [](const KernelInfo& info) { return info.plan.storage == Precision::double_precision; });
+  const bool is_double =
+      std::ranges::all_of(kernels.info(), [](const KernelInfo& info) { return single_keys(info.plan).empty(); });
   if (is_double) return 0;
   auto options = built.options;
-  options.plan->storage = Precision::double_precision; // another than the usual one was asked for
+  options.plan = schedule::in_double(*options.plan); // another than the usual one was asked for
   auto reference = build_form(built.form, built.system, built.purpose, options);
   compile(std::span(&reference, 1));
   const Vector found = result_of(built, kernels), expected = result_of(built, FormKernels(reference));
@@ -45,12 +44,16 @@ double precision_error(const BuiltForm& built, const FormKernels& kernels) {
   return difference == 0 ? 0 : std::sqrt(difference / size);
 }
 
-double require_precision(double error) {
+double require_precision(double error, const std::string& single_keys) {
   if (error <= max_precision_error) return error; // not: NaN
+  auto keys = base::split(single_keys, ' ');
+  for (auto& key : keys) key = key.substr(0, key.find('=')) + "=double";
+  const std::string found = std::isfinite(error)
+                                ? fmt::format("differs from double precision by {:.2g} of its size, accepted is {:.2g}",
+                                              error, max_precision_error)
+                                : "gives numbers that are not finite, floats end at 3.4e38";
   throw base::InputError(
-      fmt::format("plan: storage=float changes the result by {:.2g} of its size, accepted is {:.2g}; "
-                  "use storage=double",
-                  error, max_precision_error));
+      fmt::format("plan: with {} the operator {}; use {}", single_keys, found, base::join(keys, " ")));
 }
 
 } // namespace rafter::op

@@ -14,7 +14,7 @@ inline constexpr double max_precision_error = 64 * 0x1p-24;
 /// kernels in double precision.
 double precision_error(const BuiltForm& built, const FormKernels& kernels);
 
-/// The error, when it is accepted; else throws InputError.
-double require_precision(double error);
+/// The error, when it is accepted; else throws InputError with these keys of the plan, "compute=float".
+double require_precision(double error, const std::string& single_keys);
 
 } // namespace rafter::op

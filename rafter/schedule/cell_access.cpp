@@ -195,7 +195,8 @@ Statements clear_first_touched(Context& context, int space, const std::string& v
   Statements clearing;
   const NodePtr first = context.define_integer(clearing, "z", bound(0));
   const std::string z = context.fresh("z");
-  clearing.push_back(loop(z, isub(bound(1), first), store(vector, iadd(first, variable(z)), number(0))));
+  clearing.push_back(loop(z, isub(bound(1), first),
+                          store(vector, iadd(first, variable(z)), context.fitting(vector, context.number(0)))));
   // a loop over groups or cells is outside: only its first turn clears
   const NodePtr turn = context.is_simd ? context.group() : context.at_cell(integer(0));
   if (turn->kind == Kind::integer) return clearing;
@@ -210,7 +211,7 @@ void gather(Context& context, int field, const std::string& target, const Placem
       context.global(Role::input_vector, context.input.input_vectors[static_cast<std::size_t>(field)]);
   FieldAccess access(context, context.input.input_spaces[static_cast<std::size_t>(field)], use.components, placement,
                      [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr&, bool) {
-                       body.push_back(store(target, context.work_entry(entry), load(vector, index)));
+                       body.push_back(store(target, context.work_entry(entry), context.fetch(vector, index)));
                      });
   access.runs(to);
   access.interior(to);
@@ -224,7 +225,7 @@ void scatter(Context& context, int field, const std::string& source, const Place
   bool stores_interior = false;
   const auto touch = [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr& active,
                          bool is_interior) {
-    const NodePtr value = load(source, context.work_entry(entry));
+    const NodePtr value = context.fitting(vector, context.load(source, context.work_entry(entry)));
     if (!is_interior || !stores_interior)
       body.push_back(add(vector, index, value, active));
     else if (context.plan.is_streaming && context.is_simd && active == nullptr)
@@ -263,7 +264,7 @@ void load_nodes(Context& context, const std::string& target, const Placement& pl
     const NodePtr entry =
         iadd(imul(iadd(imul(context.batch(), integer(nodes)), variable(i)), integer(dim)), integer(a));
     body.push_back(store(target, context.work_entry(iadd(integer(a * placement.component_stride), place)),
-                         load(source, context.lane_entry(entry))));
+                         context.fetch(source, context.lane_entry(entry))));
   }
   to.push_back(loop(i, integer(nodes), block(body)));
 }

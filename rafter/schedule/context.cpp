@@ -13,8 +13,7 @@ Context::Context(const LoweringInput& lowering, const Plan& chosen, bool simd)
 
 std::string Context::global(Role role, int index, Type type, bool is_written) {
   const std::string name = fmt::format("{}_{}", schedule::name(role), index);
-  const bool is_stored = role == Role::stored_point || role == Role::stored_cell;
-  if (is_stored && plan.storage == Precision::single_precision) type = Type::real32;
+  if (type == Type::real) type = type_of(role);
   if (result.find(name) == nullptr) {
     Buffer buffer;
     buffer.name = name;
@@ -25,6 +24,29 @@ std::string Context::global(Role role, int index, Type type, bool is_written) {
     result.buffers.push_back(buffer);
   }
   return name;
+}
+
+/// Nodes and maps stay doubles: their differences lose digits that products do not.
+Type Context::type_of(Role role) const {
+  switch (role) {
+  case Role::stored_point:
+  case Role::stored_cell:
+    return plan.storage == Precision::double_precision ? Type::real : Type::real32;
+  case Role::matrix:
+  case Role::points:
+  case Role::weights:
+    return this->type();
+  default:
+    return Type::real;
+  }
+}
+
+NodePtr Context::fetch(const std::string& buffer, NodePtr index) const {
+  return converted(schedule::load(buffer, std::move(index), result.find(buffer)->type), type());
+}
+
+NodePtr Context::fitting(const std::string& buffer, NodePtr value) const {
+  return converted(std::move(value), result.find(buffer)->type);
 }
 
 std::string Context::constant(const std::string& prefix, Type type, const std::vector<double>& values) {
@@ -53,7 +75,7 @@ std::string Context::integers(const std::string& prefix, const std::vector<int>&
 }
 
 std::string Context::reals(const std::string& prefix, const std::vector<double>& values) {
-  return constant(prefix, Type::real, values);
+  return constant(prefix, type(), values);
 }
 
 std::string Context::work(const std::string& name, std::int64_t entries) {
@@ -61,6 +83,7 @@ std::string Context::work(const std::string& name, std::int64_t entries) {
     Buffer buffer;
     buffer.name = name;
     buffer.space = Space::work;
+    buffer.type = type();
     buffer.size = entries * (is_simd ? plan.lanes : 1);
     buffer.is_lane = is_simd;
     result.buffers.push_back(buffer);
@@ -71,8 +94,9 @@ std::string Context::work(const std::string& name, std::int64_t entries) {
 NodePtr Context::define(Statements& to, const std::string& prefix, NodePtr value) {
   if (value->kind == Kind::reg || value->kind == Kind::number) return value;
   const std::string name = fresh(prefix);
+  const Type type = value->type;
   to.push_back(let(name, std::move(value)));
-  return reg(name);
+  return reg(name, type);
 }
 
 NodePtr Context::define_integer(Statements& to, const std::string& prefix, NodePtr value) {

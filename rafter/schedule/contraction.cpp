@@ -13,14 +13,14 @@ NodePtr plus(NodePtr a, NodePtr b) { return operation(ScalarOp::add, {std::move(
 NodePtr minus(NodePtr a, NodePtr b) { return operation(ScalarOp::sub, {std::move(a), std::move(b)}); }
 
 /// sum_k coefficients[k] * line[k] without the zeros.
-NodePtr combination(const std::vector<double>& coefficients, const std::vector<NodePtr>& line) {
+NodePtr combination(const Context& context, const std::vector<double>& coefficients, const std::vector<NodePtr>& line) {
   NodePtr sum;
   for (std::size_t k = 0; k < line.size(); ++k) {
     if (coefficients[k] == 0) continue;
-    NodePtr term = operation(ScalarOp::mul, {number(coefficients[k]), line[k]});
+    NodePtr term = operation(ScalarOp::mul, {context.number(coefficients[k]), line[k]});
     sum = sum == nullptr ? term : plus(sum, term);
   }
-  return sum == nullptr ? number(0) : sum;
+  return sum == nullptr ? context.number(0) : sum;
 }
 
 struct Strides {
@@ -46,7 +46,8 @@ void contract_lines(Context& context, const kernel::Step& step, Statements& to) 
         iadd(imul(iadd(imul(variable(o), integer(count)), integer(k)), integer(size.inner)), variable(i)));
   };
   std::vector<NodePtr> line;
-  for (int k = 0; k < matrix.cols; ++k) line.push_back(context.define(body, "u", load(source, entry(matrix.cols, k))));
+  for (int k = 0; k < matrix.cols; ++k)
+    line.push_back(context.define(body, "u", context.load(source, entry(matrix.cols, k))));
   const auto rows = apply_to_line(context, matrix, line, body);
   for (int r = 0; r < matrix.rows; ++r) {
     const auto& value = rows[static_cast<std::size_t>(r)];
@@ -108,11 +109,12 @@ void contract_unrolled(Context& context, const DenseStep& dense, const NodePtr& 
     for (const int k : block.cols)
       line.push_back(context.define(
           to, "u",
-          load(dense.source, context.work_entry(iadd(imul(component, integer(dense.matrix.cols)), integer(k))))));
+          context.load(dense.source,
+                       context.work_entry(iadd(imul(component, integer(dense.matrix.cols)), integer(k))))));
     for (const int r : block.rows) {
       std::vector<double> row;
       for (const int k : block.cols) row.push_back(dense.matrix(r, k));
-      store_row(context, dense, component, integer(r), combination(row, line), to);
+      store_row(context, dense, component, integer(r), combination(context, row, line), to);
     }
   }
 }
@@ -131,20 +133,22 @@ void contract_by_groups(Context& context, const DenseStep& dense, const std::str
     Statements group, column;
     const NodePtr col = listed(context, "cols", block.cols, variable(k));
     const NodePtr u = context.define(
-        column, "u", load(dense.source, context.work_entry(iadd(imul(component, integer(dense.matrix.cols)), col))));
+        column, "u",
+        context.load(dense.source, context.work_entry(iadd(imul(component, integer(dense.matrix.cols)), col))));
     const NodePtr first_entry =
         iadd(integer(offset), imul(iadd(imul(variable(g), integer(num_cols)), variable(k)), integer(groups.size)));
     for (int r = 0; r < groups.size; ++r) {
       const NodePtr sum = context.work_entry(integer(r));
-      group.push_back(store(sums, sum, number(0)));
-      column.push_back(add(sums, sum, operation(ScalarOp::mul, {load(table, iadd(first_entry, integer(r))), u})));
+      group.push_back(store(sums, sum, context.number(0)));
+      column.push_back(
+          add(sums, sum, operation(ScalarOp::mul, {context.fetch(table, iadd(first_entry, integer(r))), u})));
     }
     group.push_back(loop(k, integer(num_cols), schedule::block(column)));
     const NodePtr first = context.define_integer(
         group, "f", imin(imul(variable(g), integer(groups.size)), integer(groups.num_rows - groups.size)));
     for (int r = 0; r < groups.size; ++r)
       store_row(context, dense, component, listed(context, "rows", block.rows, iadd(first, integer(r))),
-                load(sums, context.work_entry(integer(r))), group);
+                context.load(sums, context.work_entry(integer(r))), group);
     to.push_back(loop(g, integer(groups.count), schedule::block(group)));
     offset += static_cast<std::int64_t>(groups.count) * groups.size * num_cols;
   }
@@ -197,11 +201,11 @@ Halves apply(Context& context, const ReferenceMatrix& matrix, const Halves& line
     }
     if (cols % 2 == 1) even_row.push_back(scale * matrix(r, half));
     if (is_middle) {
-      result.middle = is_even ? combination(even_row, even) : combination(odd_row, line.odd);
+      result.middle = is_even ? combination(context, even_row, even) : combination(context, odd_row, line.odd);
       continue;
     }
-    const NodePtr e = context.define(to, "e", combination(even_row, even));
-    const NodePtr o = context.define(to, "o", combination(odd_row, line.odd));
+    const NodePtr e = context.define(to, "e", combination(context, even_row, even));
+    const NodePtr o = context.define(to, "o", combination(context, odd_row, line.odd));
     result.even.push_back(is_even ? e : o);
     result.odd.push_back(is_even ? o : e);
   }
@@ -223,7 +227,7 @@ std::vector<NodePtr> apply_to_line(Context& context, const ReferenceMatrix& matr
   for (int r = 0; r < matrix.rows; ++r) {
     std::vector<double> row;
     for (int k = 0; k < matrix.cols; ++k) row.push_back(matrix(r, k));
-    result.push_back(combination(row, line));
+    result.push_back(combination(context, row, line));
   }
   return result;
 }
@@ -259,7 +263,7 @@ void butterfly(Context& context, const kernel::Step& step, Statements& to) {
       for (const auto& orbit : all) places.push_back(orbit[k]);
       const NodePtr place = context.define_integer(body, "p", listed(context, "places", places, variable(i)));
       entries.push_back(context.work_entry(iadd(imul(variable(c), integer(num_points)), place)));
-      values.push_back(context.define(body, "u", load(array, entries.back())));
+      values.push_back(context.define(body, "u", context.load(array, entries.back())));
     }
     const auto results = combinations(values, body);
     for (std::size_t k = 0; k < size; ++k) body.push_back(store(array, entries[k], results[k]));

@@ -33,7 +33,7 @@ public:
       : context_(context), program_(context.program), dim_(program_.tdim), q_(program_.point_extents[0]),
         layer_(dim_ == 3 ? q_ * q_ : q_), last_axis_(dim_ - 1) {
     // arrays whose planes lie 4 KiB apart fight for the same cache sets
-    if (context.is_simd && layer_ * context.plan.lanes * 8 % 4096 == 0) layer_ += 1;
+    if (context.is_simd && layer_ * context.plan.lanes * size_bytes(context.type()) % 4096 == 0) layer_ += 1;
     volume_ = layer_ * q_;
   }
 
@@ -118,7 +118,8 @@ private:
   NodePtr entry(const NodePtr& base, int offset) const { return context_.work_entry(iadd(base, integer(offset))); }
   std::vector<NodePtr> load_line(const std::string& array, const NodePtr& base, int count, int stride, Statements& to) {
     std::vector<NodePtr> line;
-    for (int k = 0; k < count; ++k) line.push_back(context_.define(to, "u", load(array, entry(base, k * stride))));
+    for (int k = 0; k < count; ++k)
+      line.push_back(context_.define(to, "u", context_.load(array, entry(base, k * stride))));
     return line;
   }
   void store_line(const std::string& array, const NodePtr& base, int stride, const std::vector<NodePtr>& values,
@@ -297,7 +298,7 @@ private:
       if (!s.line_value.empty())
         for (int r = 0; r < q_; ++r) {
           auto& value = result[static_cast<std::size_t>(r)];
-          value = operation(form::ScalarOp::add, {value, load(s.line_value, entry(base, r))});
+          value = operation(form::ScalarOp::add, {value, context_.load(s.line_value, entry(base, r))});
         }
       store_line(s.values, line_base(c), 1, result, body);
     });
@@ -322,11 +323,12 @@ private:
       const auto& s = inputs_[e];
       const int c = input.slot.component;
       const int array = input.slot.array;
-      if (array == v.derivatives[0]) return load(s.line, context_.work_entry(iadd(integer(c * q_), variable("q0"))));
+      if (array == v.derivatives[0])
+        return context_.load(s.line, context_.work_entry(iadd(integer(c * q_), variable("q0"))));
       const NodePtr at_point = context_.work_entry(iadd(line_base(integer(c)), variable("q0")));
-      if (array == v.values) return load(s.values, at_point);
-      if (array == v.derivatives[static_cast<std::size_t>(last_axis_)]) return load(s.last, at_point);
-      if (dim_ == 3 && array == v.derivatives[1]) return load(s.middle, middle_entry(c));
+      if (array == v.values) return context_.load(s.values, at_point);
+      if (array == v.derivatives[static_cast<std::size_t>(last_axis_)]) return context_.load(s.last, at_point);
+      if (dim_ == 3 && array == v.derivatives[1]) return context_.load(s.middle, middle_entry(c));
     }
     throw base::InternalError("fused cells: unknown input slot");
   }
@@ -371,7 +373,7 @@ private:
       const std::string weights = context_.global(Role::weights);
       for (int r = 0; r < q_; ++r) {
         auto& value = total[static_cast<std::size_t>(r)];
-        const NodePtr weight = load(weights, iadd(integer(r * power(q_, dim_ - 1)), variable(i)));
+        const NodePtr weight = context_.fetch(weights, iadd(integer(r * power(q_, dim_ - 1)), variable(i)));
         value = operation(form::ScalarOp::mul, {weight, value});
       }
       store_line(s.values, base, layer_, total, column);

@@ -24,15 +24,8 @@ public:
       if (buffer.space == Space::global) {
         if (next >= arguments.size()) throw base::InternalError("interpreter: too few arguments");
         memory.argument = arguments[next++];
-      } else if (buffer.space == Space::work) {
-        memory.own.assign(static_cast<std::size_t>(buffer.size), 0.0);
-        memory.argument.reals = memory.own;
-      } else {
-        memory.own = buffer.values;
-        memory.argument.reals = memory.own;
-        memory.own_integers.assign(buffer.values.begin(), buffer.values.end());
-        memory.argument.integers = memory.own_integers;
-      }
+      } else
+        memory.own(buffer);
     }
   }
   void run(const NodePtr& body, std::int64_t batch, std::int64_t last) {
@@ -45,8 +38,21 @@ private:
   struct Memory {
     Type type = Type::real;
     Argument argument;
-    std::vector<double> own;
-    std::vector<std::int32_t> own_integers;
+    std::vector<double> reals;
+    std::vector<float> singles;
+    std::vector<std::int32_t> integers;
+
+    /// Becomes a work array, or a constant with its values.
+    void own(const Buffer& buffer) {
+      auto values = buffer.values;
+      values.resize(static_cast<std::size_t>(buffer.size));
+      reals.assign(values.begin(), values.end());
+      for (const double value : values) {
+        if (type == Type::real32) singles.push_back(static_cast<float>(value));
+        if (type == Type::integer) integers.push_back(static_cast<std::int32_t>(value));
+      }
+      argument = {reals, integers, singles};
+    }
   };
 
   template <class T> static T& cell(std::span<T> values, const std::string& buffer, std::int64_t index) {
@@ -171,9 +177,17 @@ private:
     std::vector<Reals> operands;
     for (const auto& operand : node->operands) operands.push_back(real_value(operand));
     operands.resize(3, Reals(lanes_, 0.0));
+    const bool is_conversion = node->kind == Kind::widen || node->kind == Kind::narrow;
     for (std::size_t l = 0; l < lanes_; ++l)
-      result[l] = form::apply(node->op, operands[0][l], operands[1][l], operands[2][l]);
+      result[l] = rounded(is_conversion ? operands[0][l]
+                                        : form::apply(node->op, operands[0][l], operands[1][l], operands[2][l]),
+                          node->type);
     return result;
+  }
+  /// Sums, products, quotients and square roots of floats that are rounded twice, to a double and to a float, are those
+  /// rounded once: a double has more than twice the digits.
+  static double rounded(double value, Type type) {
+    return type == Type::real32 ? static_cast<double>(static_cast<float>(value)) : value;
   }
 
   std::size_t lanes_;

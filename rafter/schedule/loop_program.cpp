@@ -10,9 +10,10 @@ namespace rafter::schedule {
 
 namespace {
 
-NodePtr make(Kind kind, std::vector<NodePtr> operands, std::string name = {}) {
+std::shared_ptr<Node> make(Kind kind, std::vector<NodePtr> operands, std::string name = {}, Type type = Type::real) {
   auto node = std::make_shared<Node>();
   node->kind = kind;
+  node->type = type;
   for (const auto& operand : operands) node->has_lane = node->has_lane || operand->has_lane;
   node->operands = std::move(operands);
   node->name = std::move(name);
@@ -101,23 +102,30 @@ NodePtr imin(NodePtr a, NodePtr b) { return make(Kind::imin, {std::move(a), std:
 NodePtr idiv(NodePtr a, std::int64_t b) { return b == 1 ? a : make(Kind::idiv, {std::move(a), integer(b)}); }
 NodePtr ieq(NodePtr a, NodePtr b) { return make(Kind::ieq, {std::move(a), std::move(b)}); }
 NodePtr iload(const std::string& buffer, NodePtr index) { return make(Kind::iload, {std::move(index)}, buffer); }
-NodePtr number(double value) {
-  auto node = std::make_shared<Node>();
-  node->kind = Kind::number;
-  node->value = value;
+NodePtr number(double value, Type type) {
+  auto node = make(Kind::number, {}, {}, type);
+  node->value = type == Type::real32 ? static_cast<double>(static_cast<float>(value)) : value;
   return node;
 }
-NodePtr reg(const std::string& name) { return make(Kind::reg, {}, name); }
-NodePtr load(const std::string& buffer, NodePtr index) { return make(Kind::load, {std::move(index)}, buffer); }
+NodePtr reg(const std::string& name, Type type) { return make(Kind::reg, {}, name, type); }
+NodePtr load(const std::string& buffer, NodePtr index, Type type) {
+  return make(Kind::load, {std::move(index)}, buffer, type);
+}
+NodePtr converted(NodePtr value, Type type) {
+  if (value->type == type) return value;
+  if (value->kind == Kind::number) return number(value->value, type);
+  return make(type == Type::real ? Kind::widen : Kind::narrow, {std::move(value)}, {}, type);
+}
 NodePtr operation(form::ScalarOp op, std::vector<NodePtr> operands) {
-  auto node = std::make_shared<Node>(*make(Kind::operation, std::move(operands)));
+  const Type type = operands.empty() ? Type::real : operands.front()->type;
+  auto node = make(Kind::operation, std::move(operands), {}, type);
   node->op = op;
   return node;
 }
 NodePtr block(std::vector<NodePtr> statements) { return make(Kind::block, std::move(statements)); }
 NodePtr loop(const std::string& name, NodePtr count, NodePtr body, LoopStyle style) {
   if (body->kind != Kind::block) body = block({std::move(body)});
-  auto node = std::make_shared<Node>(*make(Kind::loop, {std::move(count), std::move(body)}, name));
+  auto node = make(Kind::loop, {std::move(count), std::move(body)}, name);
   node->style = style;
   return node;
 }
@@ -185,8 +193,7 @@ private:
       const bool has_lane = node->operands[0]->has_lane;
       const double value = times * width(real(node->operands[1], times));
       if (node->kind == Kind::add) {
-        counts_.flops += times * width(has_lane);
-        counts_.operations += times * width(has_lane);
+        operate(times * width(has_lane), node->operands[1]->type);
         fuse(node->operands[1], value);
       }
       if (is_global(node->name)) {
@@ -208,6 +215,7 @@ private:
       if (is_global(node->name)) counts_.loads_bytes += element_bytes(node->name) * times * width(has_lane);
       return has_lane;
     }
+    if (node->kind == Kind::widen || node->kind == Kind::narrow) return real(node->operands[0], times);
     if (node->kind != Kind::operation) return false;
     const bool is_sum = node->op == form::ScalarOp::add || node->op == form::ScalarOp::sub;
     bool is_vector = false, is_fused = false;
@@ -216,10 +224,17 @@ private:
       is_vector = is_vector || has_lanes;
       is_fused = is_fused || (is_sum && fuse(operand, times * width(has_lanes)));
     }
-    const double number = times * width(is_vector) * form::info(node->op).flops;
-    counts_.flops += number;
-    counts_.operations += number;
+    operate(times * width(is_vector) * form::info(node->op).flops, node->type);
     return is_vector;
+  }
+  void operate(double number, Type type) {
+    counts_.flops += number;
+    if (type == Type::real32) counts_.single_flops += number;
+    issue(number, type);
+  }
+  void issue(double number, Type type) {
+    counts_.operations += number;
+    if (type == Type::real32) counts_.single_operations += number;
   }
   static bool is_product(const NodePtr& node) {
     return node->kind == Kind::operation && node->op == form::ScalarOp::mul;
@@ -227,12 +242,12 @@ private:
   /// True for a product, here or in a register: what adds it needs no instruction for it. `number`: its count.
   bool fuse(const NodePtr& term, double number) {
     if (is_product(term)) {
-      counts_.operations -= number;
+      issue(-number, term->type);
       return true;
     }
     const auto found = term->kind == Kind::reg ? products_.find(term->name) : products_.end();
     if (found == products_.end()) return false;
-    counts_.operations -= found->second;
+    issue(-found->second, term->type);
     products_.erase(found);
     return true;
   }

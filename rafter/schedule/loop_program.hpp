@@ -17,7 +17,8 @@ namespace rafter::schedule {
 /// that of the last one of the run. Integer expressions (i...) have
 /// one value or, when they contain `lane`, one per lane 0 .. lanes-1; the same holds for reals. A store or add with a
 /// lane-varying index runs lane by lane in ascending order; with an `active` count, lanes from that count on write
-/// nothing.
+/// nothing. Every real is of one type, double or float; operations and writes take numbers of one type, and what is
+/// computed from floats is rounded to a float: types meet only through `widen` and `narrow`.
 enum class Kind : std::uint8_t {
   // integers
   integer,  ///< literal
@@ -34,6 +35,8 @@ enum class Kind : std::uint8_t {
   number,    ///< literal
   reg,       ///< name of a let
   load,      ///< buffer[index] of a buffer of reals
+  widen,     ///< a float as a double
+  narrow,    ///< a double rounded to a float
   operation, ///< form::ScalarOp on reals
   // statements
   block,    ///< statements in order
@@ -54,11 +57,17 @@ enum class LoopStyle : std::uint8_t {
       ///< consecutive entries per lane: runs move as vectors, turned in registers; literal count
 };
 
+/// Of elements of buffers, and of reals. `real32` are floats.
+enum class Type : std::uint8_t { real, integer, real32 };
+inline bool is_real(Type type) { return type != Type::integer; }
+inline int size_bytes(Type type) { return type == Type::real ? 8 : 4; }
+
 struct Node;
 using NodePtr = std::shared_ptr<const Node>;
 
 struct Node {
   Kind kind = Kind::block;
+  Type type = Type::real; ///< of the value of a real
   std::vector<NodePtr> operands;
   std::string name; ///< variable, register or buffer
   std::int64_t integer = 0;
@@ -81,9 +90,15 @@ NodePtr imin(NodePtr a, NodePtr b);
 NodePtr idiv(NodePtr a, std::int64_t b);
 NodePtr ieq(NodePtr a, NodePtr b);
 NodePtr iload(const std::string& buffer, NodePtr index);
-NodePtr number(double value);
-NodePtr reg(const std::string& name);
-NodePtr load(const std::string& buffer, NodePtr index);
+/// Of type real32: rounded to a float.
+NodePtr number(double value, Type type = Type::real);
+/// `type`: of what the let defines.
+NodePtr reg(const std::string& name, Type type = Type::real);
+/// `type`: of the buffer.
+NodePtr load(const std::string& buffer, NodePtr index, Type type = Type::real);
+/// The value as one of `type`: itself, widened or narrowed.
+NodePtr converted(NodePtr value, Type type);
+/// Of the type of its operands.
 NodePtr operation(form::ScalarOp op, std::vector<NodePtr> operands);
 NodePtr block(std::vector<NodePtr> statements);
 NodePtr loop(const std::string& name, NodePtr count, NodePtr body, LoopStyle style = LoopStyle::rolled);
@@ -98,11 +113,6 @@ NodePtr prefetch(const std::string& buffer, NodePtr index);
 NodePtr branch(NodePtr condition, NodePtr then, NodePtr otherwise);
 
 enum class Space : std::uint8_t { global, constant, work }; ///< work: private to the batch that runs
-/// Of elements in memory. Registers hold doubles: numbers of type real32 are widened when they are read and rounded
-/// when they are written.
-enum class Type : std::uint8_t { real, integer, real32 };
-inline bool is_real(Type type) { return type != Type::integer; }
-inline int size_bytes(Type type) { return type == Type::real ? 8 : 4; }
 
 /// What a global buffer is bound to (`index`: field, matrix, ...).
 enum class Role : std::uint8_t {
@@ -160,8 +170,8 @@ struct LoopProgram {
 std::string print(const LoopProgram& program);
 LoopProgram read(const std::string& text);
 
-/// Throws InternalError: unknown or doubly defined names, wrong types, lanes where there may be none, writes to what is
-/// read-only, constant indices out of range.
+/// Throws InternalError: unknown or doubly defined names, wrong types, types that meet without a conversion, lanes
+/// where there may be none, writes to what is read-only, constant indices out of range.
 void verify(const LoopProgram& program);
 
 /// The meaning: runs batches begin .. end-1 on these argument arrays (real: double, integer: int32, real32: float, as
@@ -178,7 +188,8 @@ void interpret(const LoopProgram& program, std::span<const Argument> arguments, 
 struct Counts {
   double flops = 0;      ///< all lanes; FMA counts 2
   double operations = 0; ///< as processors issue them: a multiplication and the sum that it goes into count 1
-  double loads_bytes = 0, stores_bytes = 0; ///< global buffers, every access
+  double single_flops = 0, single_operations = 0; ///< of these, on floats
+  double loads_bytes = 0, stores_bytes = 0;       ///< global buffers, every access
 };
 Counts count(const LoopProgram& program);
 

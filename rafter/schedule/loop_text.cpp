@@ -13,9 +13,10 @@ namespace rafter::schedule {
 
 namespace {
 
-constexpr std::array kind_names{"integer", "variable", "lane",   "iadd", "isub",     "imul", "imin",  "idiv",
-                                "ieq",     "iload",    "number", "reg",  "load",     "op",   "block", "for",
-                                "let",     "ilet",     "store",  "add",  "prefetch", "if"};
+constexpr std::array kind_names{"integer", "variable", "lane",   "iadd", "isub",  "imul",  "imin",     "idiv",
+                                "ieq",     "iload",    "number", "reg",  "load",  "widen", "narrow",   "op",
+                                "block",   "for",      "let",    "ilet", "store", "add",   "prefetch", "if"};
+constexpr const char* single_number = "number32"; ///< head of a literal of type real32
 static_assert(kind_names.size() == static_cast<std::size_t>(Kind::branch) + 1);
 constexpr std::array space_names{"global", "constant", "work"};
 constexpr std::array type_names{"real", "integer", "real32"};
@@ -48,7 +49,7 @@ private:
       text += "%" + node->name;
       return;
     case Kind::number:
-      text += fmt::format("(number {})", node->value);
+      text += fmt::format("({} {})", node->type == Type::real32 ? single_number : "number", node->value);
       return;
     case Kind::operation:
       text += fmt::format("({}", form::info(node->op).name);
@@ -98,7 +99,10 @@ public:
     expect("program");
     result.name = name_token();
     result.lanes = int_token();
-    while (peek(1) == "buffer") result.buffers.push_back(buffer());
+    while (peek(1) == "buffer") {
+      result.buffers.push_back(buffer());
+      buffers_[result.buffers.back().name] = result.buffers.back().type;
+    }
     result.body = node();
     expect(")");
     if (!is_at_end()) fail("text after the end of the program");
@@ -192,13 +196,13 @@ private:
     const std::string first = token();
     if (first == "lane") return lane();
     if (first[0] == '$' || first[0] == '@') return variable(first.substr(1), first[0] == '@');
-    if (first[0] == '%') return reg(first.substr(1));
+    if (first[0] == '%') return reg(first.substr(1), type_of(registers_, first.substr(1)));
     if (first != "(") return integer(base::parse_integer(first));
     const std::string head = token();
-    if (head == "number") {
+    if (head == "number" || head == single_number) {
       const double value = base::parse_double(token());
       expect(")");
-      return number(value);
+      return number(value, head == "number" ? Type::real : Type::real32);
     }
     Node result;
     std::optional<form::ScalarOp> op;
@@ -227,7 +231,27 @@ private:
     }
     expect(")");
     check_operands(result);
+    result.type = type_of(result);
+    if (result.kind == Kind::let) registers_[result.name] = result.operands[0]->type;
     return std::make_shared<const Node>(std::move(result));
+  }
+  using Types = std::map<std::string, Type>;
+  /// Names that are not known are the verifier's matter.
+  static Type type_of(const Types& types, const std::string& name) {
+    const auto found = types.find(name);
+    return found == types.end() ? Type::real : found->second;
+  }
+  Type type_of(const Node& node) const {
+    switch (node.kind) {
+    case Kind::load:
+      return type_of(buffers_, node.name);
+    case Kind::narrow:
+      return Type::real32;
+    case Kind::operation:
+      return node.operands[0]->type;
+    default:
+      return Type::real;
+    }
   }
   void check_operands(const Node& found) const {
     const auto is = [&found](std::size_t least, std::size_t most) {
@@ -246,6 +270,8 @@ private:
       break;
     case Kind::iload:
     case Kind::load:
+    case Kind::widen:
+    case Kind::narrow:
     case Kind::let:
     case Kind::ilet:
     case Kind::prefetch:
@@ -272,6 +298,7 @@ private:
   }
 
   const std::string& text_;
+  Types buffers_, registers_;
   std::size_t position_ = 0;
   int depth_ = 0;
 };

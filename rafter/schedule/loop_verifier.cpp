@@ -27,8 +27,6 @@ public:
     std::set<std::string> names;
     for (const auto& buffer : program_.buffers) {
       require(names.insert(buffer.name).second, "buffer " + buffer.name + " is declared twice");
-      require(buffer.type != Type::real32 || buffer.space == Space::global,
-              "buffer " + buffer.name + " of real32 is not global");
       require(buffer.size > (buffer.space == Space::global ? -1 : 0), "buffer " + buffer.name + " has no size");
       require(buffer.space != Space::constant || static_cast<std::int64_t>(buffer.values.size()) == buffer.size,
               "constant buffer " + buffer.name + " needs one value per element");
@@ -49,6 +47,7 @@ private:
         const bool is_vector = real(child->operands[0], integers, reals);
         require(reals.insert(child->name).second, "register " + child->name + " is defined twice");
         mark(lane_registers_, child->name, is_vector);
+        register_types_[child->name] = child->operands[0]->type;
       } else if (child->kind == Kind::ilet) {
         expect_integer(child->operands[0], integers);
         require(integers.insert(child->name).second, "variable " + child->name + " is defined twice");
@@ -91,6 +90,7 @@ private:
                     is_whole_vector(*node->operands[0]),
                 "a streaming store to " + node->name + " is not one of a whole vector to a global buffer");
       const bool is_vector = real(node->operands[1], integers, reals);
+      require(node->operands[1]->type == target.type, "what is written to " + node->name + " has another type");
       require(!is_vector || node->operands[0]->has_lane, "lanes of a value collide in " + node->name);
       if (node->operands.size() > 2) {
         expect_integer(node->operands[2], integers);
@@ -111,8 +111,12 @@ private:
   static void is_run(const Node& body) {
     require(body.operands.size() == 1 &&
                 (body.operands[0]->kind == Kind::store || body.operands[0]->kind == Kind::add) &&
-                body.operands[0]->operands.size() == 2 && body.operands[0]->operands[1]->kind == Kind::load,
+                body.operands[0]->operands.size() == 2 && is_moved(*body.operands[0]->operands[1]),
             "a run is moved by one statement");
+  }
+  static bool is_conversion(const Node& value) { return value.kind == Kind::widen || value.kind == Kind::narrow; }
+  static bool is_moved(const Node& value) {
+    return (is_conversion(value) ? *value.operands[0] : value).kind == Kind::load;
   }
 
   /// x + lane.
@@ -157,14 +161,27 @@ private:
     bool is_vector = false;
     if (node->kind == Kind::reg) {
       require(reals.contains(node->name), "unknown register " + node->name);
+      require(node->type == register_types_.at(node->name), "register " + node->name + " has another type");
       is_vector = lane_registers_.contains(node->name);
     } else if (node->kind == Kind::load) {
-      index(node->operands[0], real_buffer(node->name), integers);
+      const auto& source = real_buffer(node->name);
+      require(node->type == source.type, "what is loaded from " + node->name + " has another type");
+      index(node->operands[0], source, integers);
       is_vector = node->operands[0]->has_lane;
+    } else if (is_conversion(*node)) {
+      const bool is_wider = node->kind == Kind::widen;
+      is_vector = real(node->operands[0], integers, reals);
+      require(node->type == (is_wider ? Type::real : Type::real32) &&
+                  node->operands[0]->type == (is_wider ? Type::real32 : Type::real),
+              is_wider ? "a double is widened" : "a float is narrowed");
     } else if (node->kind == Kind::operation) {
       require(static_cast<int>(node->operands.size()) == form::info(node->op).arity && node->operands.size() > 0,
               fmt::format("operation {} with {} operands", form::info(node->op).name, node->operands.size()));
-      for (const auto& operand : node->operands) is_vector = real(operand, integers, reals) || is_vector;
+      for (const auto& operand : node->operands) {
+        is_vector = real(operand, integers, reals) || is_vector;
+        require(operand->type == node->type,
+                fmt::format("operation {} on numbers of different types", form::info(node->op).name));
+      }
     }
     return is_vector;
   }
@@ -179,6 +196,7 @@ private:
 
   const LoopProgram& program_;
   Names lane_variables_, lane_registers_;
+  std::map<std::string, Type> register_types_;
 };
 
 } // namespace

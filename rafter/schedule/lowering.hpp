@@ -54,7 +54,18 @@ public:
   }
   NodePtr batch() const { return variable("batch"); }
 
-  /// Declares on first use; the name.
+  /// Of work arrays and of what is computed.
+  Type type() const { return plan.compute == Precision::double_precision ? Type::real : Type::real32; }
+  NodePtr number(double value) const { return schedule::number(value, type()); }
+  NodePtr load(const std::string& array, NodePtr index) const { ///< of a work array
+    return schedule::load(array, std::move(index), type());
+  }
+  /// What any buffer of reals holds, as what is computed with.
+  NodePtr fetch(const std::string& buffer, NodePtr index) const;
+  /// What was computed, as the buffer holds it.
+  NodePtr fitting(const std::string& buffer, NodePtr value) const;
+
+  /// Declares on first use, reals with the type that the plan gives them; the name.
   std::string global(Role role, int index = 0, Type type = Type::real, bool is_written = false);
   std::string integers(const std::string& prefix, const std::vector<int>& values);
   std::string reals(const std::string& prefix, const std::vector<double>& values);
@@ -73,6 +84,7 @@ public:
 
 private:
   std::string constant(const std::string& prefix, Type type, const std::vector<double>& values);
+  Type type_of(Role role) const; ///< of reals
   int next_name_ = 0;
 };
 
@@ -147,6 +159,8 @@ public:
 
 private:
   void emit(unsigned allowed, Statements& to);
+  /// `entry`: of the data per cell.
+  void write_stored(Role role, NodePtr entry, NodePtr value, Statements& to) const;
   NodePtr value(form::NodeId id) const;
   NodePtr atom(const form::Atom& atom);
   NodePtr point_number() const;

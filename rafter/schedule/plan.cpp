@@ -2,6 +2,7 @@
 #include <rafter/schedule/plan.hpp>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include <fmt/format.h>
@@ -14,8 +15,14 @@ namespace rafter::schedule {
 
 namespace {
 
-const std::vector<std::string> keys{"contraction", "recipe",   "mapping", "lanes",   "even_odd", "rows",
-                                    "unroll",      "prefetch", "stores",  "storage", "compiler", "flags"};
+const std::vector<std::string> keys{"contraction", "recipe", "mapping", "lanes",   "even_odd", "rows", "unroll",
+                                    "prefetch",    "stores", "storage", "compute", "compiler", "flags"};
+
+struct PrecisionKey {
+  const char* name;
+  Precision Plan::*value;
+};
+constexpr std::array precisions{PrecisionKey{"storage", &Plan::storage}, PrecisionKey{"compute", &Plan::compute}};
 
 [[noreturn]] void refuse(const std::string& what, const std::string& word, const std::vector<std::string>& accepted) {
   throw base::InputError(fmt::format("plan: unknown {} '{}'{}; accepted: {}", what, word,
@@ -80,9 +87,10 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
     plan.prefetch = number_in(key, value, 0, 1) != 0;
   else if (key == "stores")
     plan.is_streaming = choose(key, value, {false, true}, store_name);
-  else if (key == "storage")
-    plan.storage = choose(key, value, {Precision::double_precision, Precision::single_precision},
-                          [](Precision p) { return name(p); });
+  else if (const auto* precision = std::ranges::find(precisions, key, &PrecisionKey::name);
+           precision != precisions.end())
+    plan.*precision->value = choose(key, value, {Precision::double_precision, Precision::single_precision},
+                                    [](Precision p) { return name(p); });
   else if (key == "compiler")
     plan.compiler = value == "default" ? "" : compiler_name(value);
   else if (key == "flags") {
@@ -95,16 +103,29 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
 
 std::string to_string(const Plan& plan) {
   return fmt::format("contraction={} recipe={} mapping={} lanes={} even_odd={} rows={} unroll={} prefetch={} stores={} "
-                     "storage={} compiler={} flags={}",
+                     "storage={} compute={} compiler={} flags={}",
                      kernel::name(plan.contraction), kernel::name(plan.recipe), plan.mapping, plan.lanes, plan.even_odd,
                      plan.rows, plan.unroll, plan.prefetch ? 1 : 0, store_name(plan.is_streaming), name(plan.storage),
-                     plan.compiler.empty() ? "default" : plan.compiler, plan.flags.empty() ? "default" : plan.flags);
+                     name(plan.compute), plan.compiler.empty() ? "default" : plan.compiler,
+                     plan.flags.empty() ? "default" : plan.flags);
 }
 
 Plan without_compilation(Plan plan) {
   plan.compiler.clear();
   plan.flags.clear();
   return plan;
+}
+
+Plan in_double(Plan plan) {
+  for (const auto& key : precisions) plan.*key.value = Precision::double_precision;
+  return plan;
+}
+
+std::string single_keys(const Plan& plan) {
+  std::vector<std::string> result;
+  for (const auto& key : precisions)
+    if (plan.*key.value == Precision::single_precision) result.push_back(std::string(key.name) + "=float");
+  return base::join(result, " ");
 }
 
 Plan parse_plan(const std::string& text) {
@@ -119,6 +140,7 @@ Plan parse_plan(const std::string& text) {
     set(plan, key, word.substr(equals + 1));
     if (!given.insert(key).second) throw base::InputError("plan: " + key + " is given twice");
   }
+  if (plan.compute == Precision::single_precision && !given.contains("lanes")) plan.lanes = 16;
   return plan;
 }
 

@@ -17,25 +17,31 @@ struct Plan {
   kernel::Contraction contraction = kernel::Contraction::collocated;
   kernel::Recipe recipe = kernel::Recipe::store_merged;
   std::string mapping = "simd_cells"; ///< name in the registry of mappings
-  int lanes = 8;                      ///< cells side by side; batches of more run in groups
+  int lanes = 8;                      ///< cells side by side; batches of more run in groups. Texts: 16 with floats
   int even_odd = 4;                   ///< 1D matrices with symmetry and at least so many columns use even-odd; 0: never
   int rows = 16;                      ///< sums of dense products that are kept in registers
   int unroll = 256;                   ///< dense tables of at most so many entries stand in the text; 0: none
   bool prefetch = true;               ///< vectors of the next batch are fetched while one is computed
   bool is_streaming = false;          ///< what belongs to one batch alone is stored past the caches
   Precision storage = Precision::double_precision; ///< of what set-up stores per cell and point
+  Precision compute = Precision::double_precision; ///< of work arrays and registers
   std::string compiler;                            ///< "" = the device's default
   std::string flags;                               ///< name of a set of compiler flags, "" = the usual ones
   bool operator==(const Plan&) const = default;
 };
 
 /// "contraction=collocated recipe=store-merged mapping=simd_cells lanes=8 even_odd=4 rows=16 unroll=256
-/// prefetch=1 stores=cached storage=double compiler=default flags=default"
+/// prefetch=1 stores=cached storage=double compute=double compiler=default flags=default"
 std::string to_string(const Plan& plan);
 /// Sets one key of the text form. Throws InputError with the nearest key or value.
 void set(Plan& plan, const std::string& key, const std::string& value);
-/// Keys that are absent keep their default. Throws InputError with the nearest key or value.
+/// Keys that are absent keep their default, lanes that of 64 bytes: 8, or 16 with compute=float. Throws InputError with
+/// the nearest key or value.
 Plan parse_plan(const std::string& text);
+/// The same decisions, all in double precision.
+Plan in_double(Plan plan);
+/// The keys in less than double precision as text, "storage=float compute=float"; "": none.
+std::string single_keys(const Plan& plan);
 /// The plan without what no program shows: plans that differ there alone have the same text.
 Plan without_compilation(Plan plan);
 

@@ -54,19 +54,19 @@ NodePtr PointStage::point_number() const {
 NodePtr PointStage::atom(const Atom& a) {
   const auto& program = context_.program;
   const auto per_cell = [&](Role role, int count, int entry) {
-    return load(context_.global(role),
-                context_.lane_entry(iadd(imul(context_.batch(), integer(count)), integer(entry))));
+    return context_.fetch(context_.global(role),
+                          context_.lane_entry(iadd(imul(context_.batch(), integer(count)), integer(entry))));
   };
   switch (a.kind) {
   case AtomKind::parameter:
-    return load(context_.global(Role::parameters), integer(a.a));
+    return context_.fetch(context_.global(Role::parameters), integer(a.a));
   case AtomKind::reference_normal:
-    return load(context_.global(Role::reference_normal), integer(a.a));
+    return context_.fetch(context_.global(Role::reference_normal), integer(a.a));
   case AtomKind::cell_coefficient: {
     // one more parameter says how many coefficients a cell has: the array may serve several kernels
     const NodePtr count = iload(context_.global(Role::mode, 0, Type::integer), integer(1));
-    return load(context_.global(Role::cell_coefficients),
-                context_.lane_entry(iadd(imul(context_.batch(), count), integer(a.a))));
+    return context_.fetch(context_.global(Role::cell_coefficients),
+                          context_.lane_entry(iadd(imul(context_.batch(), count), integer(a.a))));
   }
   case AtomKind::map_coefficient: {
     const int modes = static_cast<int>(kernel::map_modes(program.function.map, program.tdim).size());
@@ -76,12 +76,14 @@ NodePtr PointStage::atom(const Atom& a) {
     return per_cell(Role::stored_cell, num_stored_cells_, a.a);
   case AtomKind::stored_point: {
     const NodePtr point = iadd(imul(context_.batch(), integer(program.num_points)), point_number());
-    return load(context_.global(Role::stored_point),
-                context_.lane_entry(iadd(imul(point, integer(num_stored_points_)), integer(a.a))));
+    return context_.fetch(context_.global(Role::stored_point),
+                          context_.lane_entry(iadd(imul(point, integer(num_stored_points_)), integer(a.a))));
   }
   case AtomKind::reference_coordinate:
-    if (program.is_tensor) return load(context_.reals("points", program.points), variable(axis_variable(a.a)));
-    return load(context_.global(Role::points), iadd(imul(variable("q"), integer(program.tdim)), integer(a.a)));
+    if (program.is_tensor)
+      return context_.fetch(context_.reals("points", program.points), variable(axis_variable(a.a)));
+    return context_.fetch(context_.global(Role::points),
+                          iadd(imul(variable("q"), integer(program.tdim)), integer(a.a)));
   default:
     break;
   }
@@ -96,7 +98,7 @@ void PointStage::emit(unsigned allowed, Statements& to) {
     if (values_.contains(id) || (dependencies_[static_cast<std::size_t>(id)] & ~allowed) != 0) continue;
     const auto& node = graph[id];
     if (node.op == form::ScalarOp::constant) {
-      values_[id] = number(node.value);
+      values_[id] = context_.number(node.value);
       continue;
     }
     NodePtr expression;
@@ -116,10 +118,14 @@ void PointStage::at_cell(Statements& to) {
   emit(kernel::on_cell, to);
   for (const auto& output : context_.program.function.outputs)
     if (output.kind == OutputKind::stored_cell)
-      to.push_back(store(
-          context_.global(Role::stored_cell, 0, Type::real, true),
-          context_.lane_entry(iadd(imul(context_.batch(), integer(num_stored_cells_)), integer(output.component))),
-          value(output.node)));
+      write_stored(Role::stored_cell,
+                   iadd(imul(context_.batch(), integer(num_stored_cells_)), integer(output.component)),
+                   value(output.node), to);
+}
+
+void PointStage::write_stored(Role role, NodePtr entry, NodePtr value, Statements& to) const {
+  const std::string buffer = context_.global(role, 0, Type::real, true);
+  to.push_back(store(buffer, context_.lane_entry(std::move(entry)), context_.fitting(buffer, std::move(value))));
 }
 
 void PointStage::at_axis(int axis, Statements& to) {
@@ -142,14 +148,13 @@ void PointStage::at_point(Statements& to) {
     case OutputKind::integral: {
       const std::string weights = context_.global(Role::weights);
       to.push_back(add("total", context_.work_entry(integer(0)),
-                       operation(form::ScalarOp::mul, {load(weights, point_number()), result})));
+                       operation(form::ScalarOp::mul, {context_.fetch(weights, point_number()), result})));
       break;
     }
     case OutputKind::stored_point: {
       const NodePtr point = iadd(imul(context_.batch(), integer(context_.program.num_points)), point_number());
-      to.push_back(store(context_.global(Role::stored_point, 0, Type::real, true),
-                         context_.lane_entry(iadd(imul(point, integer(num_stored_points_)), integer(output.component))),
-                         result));
+      write_stored(Role::stored_point, iadd(imul(point, integer(num_stored_points_)), integer(output.component)),
+                   result, to);
       break;
     }
     case OutputKind::stored_cell:
@@ -162,14 +167,16 @@ void begin_integral(Context& context, Statements& to) {
   const auto& outputs = context.program.function.outputs;
   if (std::none_of(outputs.begin(), outputs.end(), [](const auto& o) { return o.kind == OutputKind::integral; }))
     return;
-  to.push_back(store(context.work("total", 1), context.work_entry(integer(0)), number(0)));
+  to.push_back(store(context.work("total", 1), context.work_entry(integer(0)), context.number(0)));
 }
 
 void end_integral(Context& context, Statements& to) {
   if (context.result.find("total") == nullptr) return;
   // padded lanes repeat a cell: they write nothing
-  to.push_back(add(context.global(Role::integral, 0, Type::real, true), context.lane_entry(context.batch()),
-                   load("total", context.work_entry(integer(0))), context.is_simd ? context.active_lanes() : nullptr));
+  const std::string sums = context.global(Role::integral, 0, Type::real, true);
+  const NodePtr total = context.load("total", context.work_entry(integer(0)));
+  to.push_back(add(sums, context.lane_entry(context.batch()), context.fitting(sums, total),
+                   context.is_simd ? context.active_lanes() : nullptr));
 }
 
 void evaluate(Context& context, Statements& to) {
@@ -186,7 +193,7 @@ void evaluate(Context& context, Statements& to) {
     return context.work_entry(iadd(integer(slot.component * points + slot.offset), q));
   };
   PointStage stage(context, {[&](const kernel::InputSlot& input) {
-                               return load(array_name(context, input.slot.array), entry(input.slot));
+                               return context.load(array_name(context, input.slot.array), entry(input.slot));
                              },
                              [&](std::size_t i, NodePtr value, Statements& body) {
                                const auto& slot = program.output_slots[i];
@@ -248,9 +255,10 @@ void lower_steps(Context& context, Statements& to) {
       const std::string i = context.fresh("i"), c = context.fresh("c");
       const int points = array.size() / array.extents[0];
       const NodePtr entry = context.work_entry(iadd(imul(variable(c), integer(points)), variable(i)));
-      const auto statement = store(
-          target, entry,
-          operation(form::ScalarOp::mul, {load(context.global(Role::weights), variable(i)), load(target, entry)}));
+      const auto statement =
+          store(target, entry,
+                operation(form::ScalarOp::mul,
+                          {context.fetch(context.global(Role::weights), variable(i)), context.load(target, entry)}));
       to.push_back(loop(c, integer(array.extents[0]), loop(i, integer(points), statement)));
       break;
     }

@@ -66,13 +66,20 @@ Prediction predict(const Features& features, const KernelProblem& problem, const
   const double memory = machine::bound(counts, seen_by(problem, bytes, machine, crowding), problem.num_threads).seconds;
   counts.flops = problem.num_batches * features.flops;
   counts.operations = problem.num_batches * features.operations;
+  const bool is_single = features.word_bytes < 8;
+  if (is_single) {
+    counts.single_flops = counts.flops;
+    counts.single_operations = counts.operations;
+  }
   const double instructions =
       vector_instructions(features, static_cast<double>(machine.nearest_level().bytes)) * problem.num_batches;
   // registers that are not full take as long as full ones
-  const double register_lanes = machine.peaks.back().bits / 64;
+  const double register_lanes = machine.peaks.back().bits / (8 * features.word_bytes);
   const double flops_per_instruction =
       2 * (features.lanes > register_lanes ? splitting * features.lanes : register_lanes);
-  const double compute = instructions * flops_per_instruction / machine.peak_flops(problem.num_threads);
+  const double compute =
+      instructions * flops_per_instruction /
+      (is_single ? machine.single_peak_flops(problem.num_threads) : machine.peak_flops(problem.num_threads));
   const double bound = machine::bound(counts, seen_by(problem, bytes, machine), problem.num_threads).seconds;
   return {std::max(bound, overlapped(compute, memory)), bound};
 }
@@ -94,7 +101,8 @@ machine::Machine typical_machine(int bits, int cores) {
   constexpr int cores_that_saturate_memory = 8;
   const auto rate = [cores](double value) { return machine::Rate{value, cores * value}; };
   const double fma = fma_flops_per_bit * bits;
-  result.peaks = {{.bits = bits, .fma = rate(fma), .add = rate(fma / 2), .mul = rate(fma / 2)}};
+  result.peaks = {
+      {.bits = bits, .fma = rate(fma), .add = rate(fma / 2), .mul = rate(fma / 2), .single_fma = rate(2 * fma)}};
   const auto level = [&](const char* name, std::int64_t bytes, double read, double triad, double copy) {
     return machine::Level{name, bytes, rate(read), rate(triad), rate(copy), rate(copy)};
   };

@@ -36,8 +36,9 @@ class Counter {
 public:
   explicit Counter(const schedule::LoopProgram& program) : program_(program) {
     for (const auto& buffer : program.buffers) {
-      if (buffer.space == Space::work) registers_.insert(buffer.name);
-      if (buffer.space == Space::work) features_.work_bytes += 8 * static_cast<double>(buffer.size);
+      if (buffer.space != Space::work) continue;
+      registers_.insert(buffer.name);
+      features_.work_bytes += size_bytes(buffer.type) * static_cast<double>(buffer.size);
     }
     find_registers(*program.body);
   }
@@ -47,6 +48,7 @@ public:
     const auto counts = schedule::count(program_);
     features_.flops = counts.flops;
     features_.operations = counts.operations;
+    if (counts.single_flops > counts.flops / 2) features_.word_bytes = size_bytes(schedule::Type::real32);
     return features_;
   }
 
@@ -103,6 +105,7 @@ private:
   void run(const Node& move, double width, double times) {
     const double steps = times * program_.lanes / width;
     features_.text += 2;
+    if (move.operands[1]->kind != Kind::load) features_.arithmetic += steps; // converted
     features_.arithmetic += times * std::log2(width);
     if (move.kind == Kind::add) {
       features_.loads += times;
@@ -134,6 +137,10 @@ private:
   bool real(const Node& node, double times, double copies) {
     if (node.kind == Kind::reg) return vectors_[node.name];
     if (node.kind == Kind::load) return load(node, times, copies);
+    if (node.kind == Kind::widen || node.kind == Kind::narrow) {
+      features_.arithmetic += times;
+      return real(*node.operands[0], times, copies);
+    }
     if (node.kind != Kind::operation) return false;
     bool is_vector = false;
     for (const auto& operand : node.operands) is_vector = real(*operand, times, copies) || is_vector;
@@ -164,7 +171,6 @@ private:
     index(place, times);
     if (is_register(node.name)) return place.has_lane;
     features_.text += copies;
-    if (program_.find(node.name)->type == schedule::Type::real32) features_.arithmetic += times; // widened
     if (!place.has_lane)
       features_.broadcasts += times;
     else
@@ -189,10 +195,11 @@ Features count_features(const LoweredPlan& lowered, const KernelProblem& problem
   Features result = Counter(lowered.loops).run();
   // programs without lanes loop over the cells of a batch, whose number is known at run time
   const double cells = lowered.loops.lanes == 1 ? problem.lanes : 1;
-  const double work_bytes = result.work_bytes, text = result.text;
+  const double work_bytes = result.work_bytes, text = result.text, word_bytes = result.word_bytes;
   for (const auto& feature : feature_names) result.*feature.value *= cells;
   result.work_bytes = work_bytes;
   result.text = text;
+  result.word_bytes = word_bytes;
   result.lanes = lowered.loops.lanes;
   result.data_bytes = lowered.data_bytes;
   result.vector_bytes = problem.input_bytes + problem.output_bytes;

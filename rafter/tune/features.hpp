@@ -25,6 +25,7 @@ struct Features {
   double work_bytes = 0;   ///< of work arrays
   double text = 0;         ///< operations that stand in the program, unrolled loops written out
   double lanes = 8;        ///< that an instruction serves
+  double word_bytes = 8;   ///< of the numbers that are computed with
   double data_bytes = 0;   ///< as LoweredPlan
   double vector_bytes = 0; ///< as KernelProblem
   bool operator==(const Features&) const = default;
@@ -50,6 +51,7 @@ inline constexpr std::array feature_names{FeatureName{"flops", &Features::flops}
                                           FeatureName{"work_bytes", &Features::work_bytes},
                                           FeatureName{"text", &Features::text},
                                           FeatureName{"lanes", &Features::lanes},
+                                          FeatureName{"word_bytes", &Features::word_bytes},
                                           FeatureName{"data_bytes", &Features::data_bytes},
                                           FeatureName{"vector_bytes", &Features::vector_bytes}};
 

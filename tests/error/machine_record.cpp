@@ -19,7 +19,7 @@ std::string message(const std::string& text) {
 
 machine::Machine small() {
   machine::Machine result;
-  result.peaks = {{64, {1, 1}, {1, 1}, {1, 1}}};
+  result.peaks = {{64, {1, 1}, {1, 1}, {1, 1}, {1, 1}}};
   result.levels = {{"memory", 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}}};
   return result;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels that keep what set-up computes as floats differ from those in double precision by rounding, and mean what the
+// Kernels that keep or compute something in floats differ from those in double precision by rounding, and mean what the
 // interpreter says.
 #include <gtest/gtest.h>
 
@@ -12,47 +12,113 @@
 namespace rafter::test {
 namespace {
 
-class StoredFloats : public ::testing::TestWithParam<std::string> {
+op::Operator make(const Problem& problem, const std::string& plan, bool is_interpreted = false) {
+  op::OperatorOptions options{.threads = 2, .plan = plan};
+  if (is_interpreted) options.shared_device = std::make_shared<InterpreterDevice>();
+  return {problem.form("((1 + x[0])*inner(grad(u), grad(v)) + kappa*u*v)*dx + kappa*u*v*ds(1)"), options};
+}
+
+/// Relative to the largest value.
+double difference(const op::Operator& A, const op::Operator& B) {
+  const auto expected = values_of(applied(B, random_vector(B, 3)));
+  return distance(values_of(applied(A, random_vector(A, 3))), expected) / largest(expected);
+}
+
+double bytes_of(const op::Operator& A) { return A.kernels().counts().global_bytes_read; }
+
+class Floats : public ::testing::TestWithParam<std::string> {
 protected:
-  static op::Operator make(const Problem& problem, const std::string& plan, bool is_interpreted) {
-    op::OperatorOptions options{.threads = 2, .plan = plan};
-    if (is_interpreted) options.shared_device = std::make_shared<InterpreterDevice>();
-    return {problem.form("((1 + x[0])*inner(grad(u), grad(v)) + kappa*u*v)*dx"), options};
+  static constexpr int degree = 2;
+  /// Compilers fuse products and sums, in the sums of a cell and in its geometry.
+  static constexpr double rounding = 4 * 0x1p-24 * (degree + 1) * (degree + 1);
+
+  Problem problem(int geometry_degree = 2) const {
+    Problem result(curved_box(GetParam(), geometry_degree), degree, 0, {.lanes = 16});
+    result.with("kappa", 0.7);
+    return result;
+  }
+  static void expect_rounding(const Problem& problem, const std::string& plan, const std::string& single) {
+    SCOPED_TRACE(plan + " " + single);
+    const auto in_double = make(problem, plan), in_float = make(problem, plan + " " + single);
+    EXPECT_GT(difference(in_float, in_double), 0) << "something is in floats";
+    EXPECT_LE(difference(in_float, in_double), op::max_precision_error);
+    EXPECT_GT(in_float.precision_error(), 0);
+    EXPECT_EQ(in_double.precision_error(), 0);
   }
 };
 
-TEST_P(StoredFloats, DifferByRoundingFromDoubles) {
-  const int degree = 2;
-  Problem problem(curved_box(GetParam(), 2), degree);
-  problem.with("kappa", 0.7);
-  for (const char* recipe : {"recipe=store", "recipe=store-merged"}) {
-    const std::string plan = recipe;
-    const auto in_double = make(problem, plan, false), in_float = make(problem, plan + " storage=float", false),
-               meant = make(problem, plan + " storage=float", true);
-    const auto expected = values_of(applied(in_double, random_vector(in_double, 3)));
-    const auto found = values_of(applied(in_float, random_vector(in_float, 3)));
-    EXPECT_GT(distance(found, expected), 0) << "something is kept as floats";
-    EXPECT_LE(distance(found, expected), op::max_precision_error * largest(expected)) << plan;
-    EXPECT_LE(distance(found, values_of(applied(meant, random_vector(meant, 3)))),
-              1e-14 * (degree + 1) * (degree + 1) * largest(expected));
-    EXPECT_GT(in_float.precision_error(), 0);
-    EXPECT_EQ(in_double.precision_error(), 0);
-    const auto bytes = [](const op::Operator& A) { return A.kernels().counts().global_bytes_read; };
-    EXPECT_LT(bytes(in_float), bytes(in_double));
+TEST_P(Floats, ThatAreStoredDifferByRounding) {
+  for (const std::string recipe : {"recipe=store", "recipe=store-merged"}) {
+    expect_rounding(problem(), recipe, "storage=float");
+    const auto in_float = make(problem(), recipe + " storage=float");
+    EXPECT_LE(difference(in_float, make(problem(), recipe + " storage=float", true)),
+              1e-14 * (degree + 1) * (degree + 1));
+    EXPECT_LT(bytes_of(in_float), bytes_of(make(problem(), recipe)));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(every_shape, StoredFloats, ::testing::ValuesIn(box_shapes()),
+TEST_P(Floats, ThatAreComputedWithDifferByRounding) {
+  for (const std::string plan :
+       {"recipe=recompute lanes=8", "recipe=recompute-merged contraction=dense unroll=0", "mapping=plain lanes=4"}) {
+    const auto of_problem = problem(plan.find("lanes=4") != std::string::npos ? 1 : 2);
+    expect_rounding(of_problem, plan, "compute=float");
+    EXPECT_LE(difference(make(of_problem, plan + " compute=float"), make(of_problem, plan + " compute=float", true)),
+              rounding)
+        << plan;
+  }
+}
+
+TEST_P(Floats, EverywhereAreFloatsInTheProgram) {
+  const auto A = make(problem(), "recipe=store storage=float compute=float");
+  for (const auto& info : A.kernels().info()) {
+    EXPECT_GT(info.counts.single_flops, 0.5 * info.counts.flops) << info.name;
+    EXPECT_EQ(info.loop_program.find("work real "), std::string::npos) << "work arrays are floats";
+    EXPECT_EQ(info.source.find("= (vec)"), std::string::npos);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(every_shape, Floats, ::testing::ValuesIn(box_shapes()),
                          [](const auto& shape) { return shape.param; });
 
+/// What is said when the operator is made; "": it is accepted.
+std::string refusal(const Problem& problem, const std::string& plan) {
+  try {
+    make(problem, plan, true);
+  } catch (const base::InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 TEST(Precision, LargeDifferencesAreRefused) {
-  EXPECT_EQ(op::require_precision(1e-7), 1e-7);
+  EXPECT_EQ(op::require_precision(1e-7, ""), 1e-7);
   for (const double error : {1e-3, std::numeric_limits<double>::infinity(), std::nan("")}) try {
-      op::require_precision(error);
+      op::require_precision(error, "storage=float compute=float");
       ADD_FAILURE() << error << " is accepted";
     } catch (const base::InputError& refusal) {
-      EXPECT_NE(std::string(refusal.what()).find("storage=double"), std::string::npos);
+      EXPECT_NE(std::string(refusal.what()).find("with storage=float compute=float"), std::string::npos);
+      EXPECT_NE(std::string(refusal.what()).find("use storage=double compute=double"), std::string::npos);
     }
+}
+
+TEST(Precision, OfCellsFarFromTheOriginIsRefused) {
+  auto mesh = curved_box("quadrilateral", 2);
+  for (double& x : mesh.points) x += 1e5; // a float tells points 0.008 apart
+  Problem problem(std::move(mesh), 2);
+  problem.with("kappa", 0.7);
+  EXPECT_EQ(refusal(problem, "recipe=recompute"), "");
+  const auto message = refusal(problem, "recipe=recompute compute=float");
+  EXPECT_NE(message.find("plan: with compute=float the operator differs"), std::string::npos) << message;
+  EXPECT_NE(message.find("use compute=double"), std::string::npos) << message;
+  // set-up computes in double
+  EXPECT_EQ(refusal(problem, "recipe=store storage=float"), "");
+}
+
+TEST(Precision, NumbersBeyondFloatsAreRefused) {
+  Problem problem(box("quadrilateral"), 1);
+  problem.with("kappa", 1e60);
+  const auto message = refusal(problem, "compute=float");
+  EXPECT_NE(message.find("not finite, floats end at 3.4e38; use compute=double"), std::string::npos) << message;
 }
 
 TEST(Precision, PlansThatStoreNothingAreAsBefore) {
@@ -61,8 +127,9 @@ TEST(Precision, PlansThatStoreNothingAreAsBefore) {
   EXPECT_EQ(A.precision_error(), 0);
 }
 
-TEST(Precision, FunctionalsStayInDouble) {
+TEST(Precision, FunctionalsAndDiagonalsStayInDouble) {
   Problem problem(curved_box("hexahedron", 2), 2);
+  problem.with("kappa", 0.7);
   const auto value = [&](const std::string& plan) {
     const Vector u = problem.interpolated(
         Vector(std::make_shared<InterpreterDevice>(), static_cast<std::size_t>(problem.system().size())),
@@ -70,7 +137,14 @@ TEST(Precision, FunctionalsStayInDouble) {
     return op::Functional(problem.functional("inner(grad(u), grad(u))*dx"), problem.system(),
                           {.shared_device = u.device(), .plan = plan})(u);
   };
-  EXPECT_EQ(value("recipe=store storage=float"), value("recipe=store"));
+  const auto diagonal = [&](const std::string& plan) {
+    const auto A = make(problem, plan, true);
+    Vector d = A.make_vector();
+    A.diagonal(d);
+    return values_of(d);
+  };
+  EXPECT_EQ(value("recipe=store storage=float compute=float"), value("recipe=store"));
+  EXPECT_EQ(diagonal("recipe=recompute compute=float"), diagonal("recipe=recompute"));
 }
 
 } // namespace

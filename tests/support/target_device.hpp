@@ -26,6 +26,7 @@ struct Target {
   std::vector<std::string> emulator;  ///< command that runs its programs; empty: this machine does
   std::string packages;               ///< Debian's, that bring compiler and emulator
   std::string instruction_set;        ///< that this machine needs to run its programs; "": none
+  int floats = 4;                     ///< that a register holds
 };
 
 /// Kernels of another processor, run by an emulator (or, with other flags, by this machine): programs are compiled with

@@ -123,44 +123,85 @@ TEST(CText, QuotientsAndTheLastBatch) {
       3);
 }
 
+using schedule::Type;
+
+/// Vectors of a type in memory, with the values of Data.
+template <class T> base::AlignedVector<T> of_type(const base::AlignedVector<double>& values) {
+  return {values.begin(), values.end()};
+}
+
+/// The first argument x after a run on x, u (of the types that the program says) and s, interpreted and compiled.
+template <class T> void expect_same_vectors(const LoopProgram& program, double tolerance = 0) {
+  Data data;
+  auto x = of_type<T>(data.x), u = of_type<T>(data.u);
+  const auto argument = [](base::AlignedVector<T>& values) {
+    if constexpr (std::is_same_v<T, float>)
+      return schedule::Argument{.singles = values};
+    else
+      return schedule::Argument{.reals = values};
+  };
+  const auto device = device::make_device("host", 1);
+  device::Array<T> found(device, x), input(device, u);
+  device::Array<std::int32_t> s(device, data.s);
+  const schedule::Argument arguments[] = {argument(x), argument(u), {{}, data.s}};
+  schedule::interpret(program, arguments, 0, 1);
+  const auto kernel = device->compile(emit(program))->kernel(program.name);
+  const std::vector<device::Buffer*> buffers{found.device_write(), input.device_read(), s.device_read()};
+  const device::Task task{kernel.get(), buffers, 0, 1};
+  device->run({&task, 1})->wait();
+  EXPECT_NE(x, of_type<T>(data.x)) << "the program writes something";
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (found.host_read()[i] != x[i]) {
+      EXPECT_NEAR(found.host_read()[i], x[i], tolerance * std::fabs(x[i])) << "x[" << i << "]";
+    }
+}
+
 /// Runs of `width` numbers per lane, some of them the same, loaded into work arrays and added back.
-LoopProgram runs(int lanes, int width) {
+LoopProgram runs(int lanes, int width, Type vector = Type::real, Type work = Type::real) {
   using namespace schedule;
   LoopProgram program;
   program.lanes = lanes;
-  Buffer x{.name = "x", .is_written = true, .role = Role::output_vector};
-  Buffer u{.name = "u", .role = Role::input_vector};
+  Buffer x{.name = "x", .type = vector, .is_written = true, .role = Role::output_vector};
+  Buffer u{.name = "u", .type = vector, .role = Role::input_vector};
   Buffer s{.name = "s", .type = Type::integer, .role = Role::run_starts};
   Buffer places{.name = "places", .space = Space::constant, .type = Type::integer, .size = 2 * width};
   for (int i = 0; i < 2 * width; ++i) places.values.push_back((5 * i + 3) % (2 * width)); // 5 divides no width
-  Buffer w{.name = "w", .space = Space::work, .size = 2 * width * lanes, .is_lane = true};
+  Buffer w{.name = "w", .space = Space::work, .type = work, .size = 2 * width * lanes, .is_lane = true};
   program.buffers = {x, u, s, places, w};
   const auto position = [](int first) { return iadd(iadd(iload("s", lane()), integer(first)), variable("k")); };
   const auto entry = [&](const NodePtr& first) {
     return iadd(imul(iload("places", iadd(first, variable("k"))), integer(lanes)), lane());
   };
   const auto run = [&](NodePtr move) { return loop("k", integer(width), block({std::move(move)}), LoopStyle::run); };
-  program.body =
-      block({run(store("w", entry(integer(0)), load("u", position(0)))),
-             run(store("w", entry(integer(width)), load("u", position(20)))),
-             loop("n", integer(2),
-                  block({run(add("x", position(3), load("w", entry(imul(variable("n"), integer(width))))))}))});
+  const auto read = [&](int first) { return converted(load("u", position(first), vector), work); };
+  const auto write = [&](const NodePtr& place) { return converted(load("w", place, work), vector); };
+  program.body = block(
+      {run(store("w", entry(integer(0)), read(0))), run(store("w", entry(integer(width)), read(20))),
+       loop("n", integer(2), block({run(add("x", position(3), write(entry(imul(variable("n"), integer(width))))))}))});
   return program;
 }
 
 TEST(CText, RunsMoveAsVectors) {
-  for (const int lanes : {2, 4, 8, 16})
-    for (int width = 2; width <= lanes; width *= 2) {
-      const auto program = runs(lanes, width);
-      schedule::verify(program);
-      const std::string name = "run" + std::to_string(width);
-      EXPECT_NE(emit(program).find("add_" + name + "(w, places + n*"), std::string::npos) << emit(program);
-      EXPECT_NE(emit(program).find("load_" + name + "(w, places + 0, u, s, 0)"), std::string::npos) << emit(program);
-      EXPECT_EQ(schedule::print(schedule::read(schedule::print(program))), schedule::print(program));
-      const auto expected = interpreted(program, 1);
-      EXPECT_NE(expected, Data().x);
-      EXPECT_EQ(compiled(program, 1), expected) << lanes << " lanes, runs of " << width;
-    }
+  struct Types {
+    Type vector, work;
+    const char* suffix;
+  };
+  for (const auto& types : {Types{Type::real, Type::real, ""}, Types{Type::real, Type::real32, "_df"},
+                            Types{Type::real32, Type::real, "_df"}, Types{Type::real32, Type::real32, "_f"}})
+    for (const int lanes : {2, 4, 8, 16})
+      for (int width = 2; width <= lanes; width *= 2) {
+        const auto program = runs(lanes, width, types.vector, types.work);
+        SCOPED_TRACE(std::to_string(lanes) + " lanes, runs of " + std::to_string(width) + types.suffix);
+        schedule::verify(program);
+        const std::string name = "run" + std::to_string(width) + types.suffix;
+        EXPECT_NE(emit(program).find("add_" + name + "(w, places + n*"), std::string::npos) << emit(program);
+        EXPECT_NE(emit(program).find("load_" + name + "(w, places + 0, u, s, 0)"), std::string::npos) << emit(program);
+        EXPECT_EQ(schedule::print(schedule::read(schedule::print(program))), schedule::print(program));
+        if (types.vector == Type::real)
+          expect_same_vectors<double>(program);
+        else
+          expect_same_vectors<float>(program);
+      }
 }
 
 TEST(CText, RunsThatLookOtherwiseMoveOneByOne) {
@@ -169,35 +210,60 @@ TEST(CText, RunsThatLookOtherwiseMoveOneByOne) {
               "(for k run 2 (block (add x (iadd (iload s lane) $k) (load w (iadd (imul $k 4) lane)))))");
 }
 
-TEST(CText, FloatsAreWidenedWhenReadAndRoundedWhenWritten) {
+TEST(CText, FloatsAreWidenedAndRoundedWhereTheProgramSaysSo) {
   const auto program = schedule::read("(program k 4\n"
                                       "(buffer f global real32 0 written role stored_point 0)\n"
-                                      "(buffer u global real 0 role input_vector 0)\n"
-                                      "(buffer s global integer 0 role run_starts 0)\n(block "
-                                      "(store f lane (mul (load u lane) (load f (iadd 8 lane))))"
+                                      "(buffer u global real32 0 role input_vector 0)\n"
+                                      "(buffer s global integer 0 role run_starts 0)\n"
+                                      "(buffer w work real 8 lane)\n(block "
+                                      "(store w lane (widen (load u lane)))"
+                                      "(store f lane (narrow (mul (load w lane) (widen (load f (iadd 8 lane))))))"
                                       "(add f (iadd 4 lane) (load u (iadd 4 lane)))"
-                                      "(store f 12 (mul (load f 13) (load f 14)))"
-                                      "(store f (iadd 16 lane) (mul (load f (iload s lane)) (load f 15)) 3)"
-                                      "(add f (iadd 20 (iload s lane)) (load u lane))))");
+                                      "(store f 12 (narrow (mul (widen (load u 13)) (widen (load u 14)))))"
+                                      "(store f (iadd 16 lane) (mul (load u (iload s lane)) (load u 15)) 3)"
+                                      "(add f (iadd 20 (iload s lane)) (load u lane))"
+                                      "(store f (iadd 33 lane) (load u (iadd 3 lane)))))");
   schedule::verify(program);
-  Data data;
-  base::AlignedVector<float> expected;
-  for (const double value : data.u) expected.push_back(static_cast<float>(value));
-  const auto before = expected;
-  const auto device = device::make_device("host", 1);
-  device::Array<float> f(device, expected);
-  device::Array<double> u(device, data.u);
-  device::Array<std::int32_t> s(device, data.s);
-  const schedule::Argument arguments[] = {{.singles = expected}, {.reals = data.u}, {.integers = data.s}};
-  schedule::interpret(program, arguments, 0, 1);
-  const auto kernel = device->compile(emit(program))->kernel(program.name);
-  const std::vector<device::Buffer*> buffers{f.device_write(), u.device_read(), s.device_read()};
-  const device::Task task{kernel.get(), buffers, 0, 1};
-  device->run({&task, 1})->wait();
-  EXPECT_EQ(std::vector<float>(f.host_read().begin(), f.host_read().end()),
-            std::vector<float>(expected.begin(), expected.end()));
-  EXPECT_NE(expected, before);
-  EXPECT_EQ(expected[12], static_cast<float>(static_cast<double>(before[13]) * before[14])) << "one rounding";
+  expect_same_vectors<float>(program);
+}
+
+/// The same statements on floats: x and u are such.
+LoopProgram on_floats(std::string statements) {
+  const std::string from = "(number ", to = "(number32 ";
+  for (std::size_t i = statements.find(from); i != std::string::npos; i = statements.find(from, i + to.size()))
+    statements.replace(i, from.size(), to);
+  return schedule::read("(program k 4\n"
+                        "(buffer x global real32 0 written role output_vector 0)\n"
+                        "(buffer u global real32 0 role input_vector 0)\n"
+                        "(buffer s global integer 0 role run_starts 0)\n"
+                        "(buffer c constant real32 3 values 0.1 2 3)\n"
+                        "(buffer w work real32 8 lane)\n"
+                        "(block " +
+                        statements + "))\n");
+}
+
+TEST(CText, EveryOperationOnFloats) {
+  // the C library's functions of floats are off by some roundings
+  constexpr double roundings = 8 * 0x1p-24;
+  const auto lanes = on_floats("(let a (mul (number 0.9) (load u lane))) (let b (abs (load u (iadd 8 lane))))" +
+                               every_operation("%b", "%a", "lane"));
+  const auto scalars =
+      on_floats("(let a (mul (number 0.9) (load u 3))) (let b (abs (load u 8)))" + every_operation("%b", "%a", ""));
+  for (const auto& program : {lanes, scalars}) {
+    schedule::verify(program);
+    expect_same_vectors<float>(program, roundings);
+  }
+  EXPECT_NE(emit(lanes).find("__builtin_sqrtf("), std::string::npos) << emit(lanes);
+}
+
+TEST(CText, FloatsKeepTheirDigitsAndStream) {
+  const auto program =
+      on_floats("(store w lane (number 0.123456789)) (store x 0 (number 1e-30)) (store x 1 (number -2))"
+                "(store x 2 (load c 0)) (store x 3 (mul (load c 1) (number 0.1)))"
+                "(store x streaming (iadd 8 lane) (load w lane)) (store x streaming (iadd 13 lane) (load w lane))"
+                "(store x (iadd 20 lane) (load w (iload s lane)))");
+  schedule::verify(program);
+  expect_same_vectors<float>(program);
 }
 
 /// Random expressions as text, so that the emitted ones need their parentheses in the right places.

@@ -24,7 +24,8 @@ Machine made_up() {
   result.vendor = "Nobody";
   result.instruction_sets = {"avx", "avx2"};
   result.cores = 4;
-  result.peaks = {{64, {10e9, 40e9}, {5e9, 20e9}, {5e9, 20e9}}, {256, {100e9, 400e9}, {50e9, 200e9}, {50e9, 200e9}}};
+  result.peaks = {{64, {10e9, 40e9}, {5e9, 20e9}, {5e9, 20e9}, {10e9, 40e9}},
+                  {256, {100e9, 400e9}, {50e9, 200e9}, {50e9, 200e9}, {200e9, 800e9}}};
   result.levels = {{"L1", 32768, {200e9, 800e9}, {150e9, 600e9}, {100e9, 400e9}, {10e9, 40e9}},
                    {"memory", 1LL << 34, {10e9, 25e9}, {9e9, 21e9}, {6e9, 14e9}, {8e9, 20e9}}};
   return result;
@@ -75,9 +76,29 @@ TEST(MachineRoofline, CoresInterpolateBetweenOneAndAll) {
 }
 
 TEST(MachineRoofline, CountsAdd) {
-  Counts sum{1, 2, 3, 4, 5};
-  sum += {10, 20, 30, 40, 50};
-  EXPECT_EQ(sum, (Counts{11, 22, 33, 44, 55}));
+  Counts sum{1, 2, 3, 4, 5, 6, 7, 8};
+  sum += {10, 20, 30, 40, 50, 60, 70, 80};
+  EXPECT_EQ(sum, (Counts{11, 22, 33, 44, 55, 66, 77, 88}));
+}
+
+TEST(MachineRoofline, OperationsOnFloatsHaveTheirOwnRate) {
+  const Machine machine = made_up();
+  EXPECT_DOUBLE_EQ(machine.single_peak_flops(1), 200e9);
+  EXPECT_DOUBLE_EQ(machine::bound({.flops = 100e9, .single_flops = 100e9}, machine, 1).seconds, 0.5);
+  EXPECT_DOUBLE_EQ(machine::bound({.flops = 100e9, .single_flops = 40e9}, machine, 1).seconds, 0.6 + 0.2);
+  // no multiply-add
+  EXPECT_DOUBLE_EQ(
+      machine::bound({.flops = 100e9, .operations = 100e9, .single_flops = 100e9, .single_operations = 100e9}, machine,
+                     1)
+          .seconds,
+      1);
+}
+
+TEST(MachineRecord, RatesOfFloatsMayBeMissing) {
+  auto text = machine::to_json(made_up());
+  const std::string key = "\"single_fma\"";
+  for (auto i = text.find(key); i != std::string::npos; i = text.find(key)) text.replace(i, key.size(), "\"other\"");
+  EXPECT_EQ(machine::from_json(text), made_up()) << "a register holds twice as many floats, a scalar is one";
 }
 
 TEST(MachineRecord, JsonRoundTripIsExact) {
@@ -132,6 +153,7 @@ TEST(MachineProbe, MeasuresEveryRateOfThisMachine) {
     expect_positive(peak.fma, "fma");
     expect_positive(peak.add, "add");
     expect_positive(peak.mul, "mul");
+    expect_positive(peak.single_fma, "fma of floats");
   }
   EXPECT_EQ(machine.peaks.front().bits, 64);
   ASSERT_GE(machine.levels.size(), 2U);

@@ -33,6 +33,35 @@ TEST(Meaning, AddsOfLanesThatMeetComeInAscendingOrder) {
   EXPECT_EQ(run("(add x (iload s lane) (load u lane))", {1e16, 1, -1e16, 1}, {2, 2, 2, 2}), (Reals{0, 0, 1}));
 }
 
+TEST(Meaning, FloatsAreRoundedAfterEveryOperation) {
+  const auto program = read("(program k 1 (buffer x global real 0 written) (buffer c constant real32 2 values 0.1 3)"
+                            "(buffer h work real32 1) (block"
+                            "(store x 0 (widen (load c 0)))"
+                            "(store x 1 (widen (mul (load c 0) (load c 1))))"
+                            "(store h 0 (number32 16777216)) (add h 0 (number32 1)) (store x 2 (widen (load h 0)))"
+                            "(store x 3 (widen (narrow (number 0.1))))"
+                            "(store x 4 (widen (div (number32 1) (load c 1))))"
+                            "(store x 5 (widen (number32 0.1)))))");
+  verify(program);
+  EXPECT_EQ(print(read(print(program))), print(program));
+  Reals x(6, 0.0);
+  const Argument arguments[] = {{x, {}}};
+  interpret(program, arguments, 0, 1);
+  const float tenth = 0.1F, three = 3;
+  EXPECT_EQ(x, (Reals{tenth, tenth * three, 16777216, tenth, 1 / three, tenth}));
+}
+
+TEST(Counts, OperationsOnFloatsAreTold) {
+  const auto counts = count(read("(program k 4 (buffer x global real 0 written) (buffer h work real32 4 lane) (block"
+                                 "(store h lane (add (load h lane) (mul (number32 2) (load h lane))))"
+                                 "(add x lane (widen (load h lane)))))"));
+  EXPECT_EQ(counts.flops, 12);
+  EXPECT_EQ(counts.single_flops, 8);
+  EXPECT_EQ(counts.operations, 8);
+  EXPECT_EQ(counts.single_operations, 4);
+  EXPECT_EQ(counts.stores_bytes, 32);
+}
+
 TEST(Meaning, StoresOfLanesThatMeetLeaveTheLast) {
   EXPECT_EQ(run("(store x (iload s lane) (load u lane))", {5, 6, 7, 8}, {0, 1, 0, 1}), (Reals{7, 8}));
 }

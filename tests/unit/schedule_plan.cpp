@@ -36,10 +36,13 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
         for (const int lanes : {1, 2, 4, 8, 16})
           for (const int even_odd : {0, 4, 27})
             for (const char* compiler : {"", "gcc", "/usr/bin/clang-14"}) {
-              const auto storage = even_odd == 4 ? Precision::single_precision : Precision::double_precision;
+              const auto single_if = [](bool is_single) {
+                return is_single ? Precision::single_precision : Precision::double_precision;
+              };
+              const auto storage = single_if(even_odd == 4), compute = single_if(lanes == 2);
               const char* flags = lanes == 8 ? "O2" : "";
-              const Plan plan{contraction,  recipe,         mapping,    lanes,   even_odd, even_odd + 1,
-                              3 * even_odd, lanes % 4 == 0, lanes == 8, storage, compiler, flags};
+              const Plan plan{contraction,    recipe,     mapping, lanes,   even_odd, even_odd + 1, 3 * even_odd,
+                              lanes % 4 == 0, lanes == 8, storage, compute, compiler, flags};
               const std::string text = to_string(plan);
               EXPECT_EQ(parse_plan(text), plan) << text;
               EXPECT_EQ(text.find('\n'), std::string::npos);
@@ -58,9 +61,24 @@ TEST(Plan, AbsentKeysKeepTheirDefault) {
   EXPECT_EQ(parse_plan("  mapping=plain   lanes=4 "), plan);
 }
 
+TEST(Plan, LanesThatAreNotGivenFillSixtyFourBytes) {
+  EXPECT_EQ(parse_plan("compute=double").lanes, 8);
+  EXPECT_EQ(parse_plan("compute=float").lanes, 16);
+  EXPECT_EQ(parse_plan("lanes=4 compute=float").lanes, 4);
+  EXPECT_EQ(parse_plan("storage=float").lanes, 8);
+}
+
+TEST(Plan, SingleKeysAreThoseInFloats) {
+  EXPECT_EQ(single_keys(Plan{}), "");
+  const auto plan = parse_plan("compute=float storage=float lanes=4");
+  EXPECT_EQ(single_keys(plan), "storage=float compute=float");
+  EXPECT_EQ(in_double(plan), parse_plan("lanes=4"));
+}
+
 TEST(Plan, MisspeltNamesAreRefusedWithTheNearest) {
   expect_refused("reciep=store", {"unknown key 'reciep'", "did you mean 'recipe'?", "contraction, recipe"});
   expect_refused("flags=O3", {"unknown flags 'O3'", "did you mean 'O2'?", "default, O2"});
+  expect_refused("compute=half", {"unknown compute 'half'", "double, float"});
   expect_refused("storage=single", {"unknown storage 'single'", "double, float"});
   expect_refused("recipe=stor", {"unknown recipe 'stor'", "did you mean 'store'?", "store-merged"});
   for (const char* recipe :

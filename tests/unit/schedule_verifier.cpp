@@ -141,7 +141,6 @@ struct HeadCase {
 
 TEST(ProgramHead, MistakesAreRefused) {
   const HeadCase cases[] = {
-      {"(program k 1 (buffer w work real32 8) (block))", "real32 is not global"},
       {"(program k 0 (block))", "lanes out of range"},
       {"(program k 65 (block))", "lanes out of range"},
       {"(program k 1 3)", "the body is a block"},
@@ -155,6 +154,48 @@ TEST(ProgramHead, MistakesAreRefused) {
   for (const auto& [text, message] : cases) {
     const std::string found = complaint(read(text));
     EXPECT_NE(found.find(message), std::string::npos) << text << " found: '" << found << "'";
+  }
+}
+
+/// f, h: floats, global and work; u: doubles.
+LoopProgram with_floats(const std::string& statements) {
+  return read(
+      "(program k 4 (buffer f global real32 0 written) (buffer u global real 0 written) (buffer h work real32 8 "
+      "lane) (buffer s global integer 0) (block " +
+      statements + "))");
+}
+
+TEST(Types, MeetThroughConversionsAlone) {
+  for (const char* statements :
+       {"(store h lane (narrow (load u lane))) (add u lane (widen (load h lane)))",
+        "(let a (load f 0)) (let b (mul (number32 0.1) %a)) (store f 1 (add %b (load f 2)))",
+        "(for k run 2 (block (store h (iadd (imul $k 4) lane) (narrow (load u (iadd (iload s lane) $k))))))"})
+    EXPECT_EQ(complaint(with_floats(statements)), "") << statements;
+  const HeadCase cases[] = {
+      {"(store f 0 (load u 0))", "what is written to f has another type"},
+      {"(add u 0 (load f 0))", "what is written to u has another type"},
+      {"(store f 0 (number 1))", "what is written to f has another type"},
+      {"(store u 0 (mul (load f 0) (load u 0)))", "operation mul on numbers of different types"},
+      {"(let a (load f 0)) (store u 0 (add (load u 0) %a))", "operation add on numbers of different types"},
+      {"(store f 0 (select (load f 0) (load f 1) (number 2)))", "operation select on numbers of different types"},
+      {"(store u 0 (widen (load u 0)))", "a double is widened"},
+      {"(store f 0 (narrow (load f 0)))", "a float is narrowed"},
+      {"(for k run 2 (block (store h lane (neg (load f lane)))))", "a run is moved by one statement"},
+      {"(let a (load s 0))", "type"}};
+  for (const auto& [statements, message] : cases) {
+    const std::string found = complaint(with_floats(statements));
+    EXPECT_NE(found.find(message), std::string::npos) << statements << " found: '" << found << "'";
+  }
+}
+
+TEST(Types, OfBuildersAreChecked) {
+  auto program = with_floats("");
+  for (const auto& [value, message] :
+       {std::pair{load("f", integer(0)), "what is loaded from f has another type"},
+        std::pair{operation(form::ScalarOp::add, {number(1, Type::real32), reg("a", Type::real32)}),
+                  "register a has another type"}}) {
+    program.body = block({let("a", load("u", integer(0))), let("b", value)});
+    EXPECT_NE(complaint(program).find(message), std::string::npos) << complaint(program);
   }
 }
 

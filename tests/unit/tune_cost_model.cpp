@@ -52,6 +52,18 @@ TEST(CostModel, MoreArithmeticIsSlowerInCaches) {
   EXPECT_GT(predict(more, problem_of(10), machine).seconds, predict(usual_features(), problem_of(10), machine).seconds);
 }
 
+TEST(CostModel, FullRegistersOfFloatsTakeAsLongAsOnesOfDoubles) {
+  const auto machine = typical_machine(512);
+  auto floats = usual_features();
+  floats.word_bytes = 4;
+  floats.lanes = 16;
+  EXPECT_DOUBLE_EQ(predict(floats, problem_of(10), machine).seconds,
+                   predict(usual_features(), problem_of(10), machine).seconds);
+  floats.lanes = 8; // no faster than full ones, on half the cells
+  EXPECT_GE(predict(floats, problem_of(10), machine).seconds,
+            predict(usual_features(), problem_of(10), machine).seconds);
+}
+
 TEST(CostModel, NoPredictionIsBelowTheRoofline) {
   const auto machine = typical_machine();
   for (const auto& feature : feature_names) { // one thing alone

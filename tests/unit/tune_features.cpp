@@ -115,6 +115,18 @@ TEST(Features, BranchesCountTheRegularPath) {
   EXPECT_EQ(f.index_loads, 1);
 }
 
+TEST(Features, WordsAreThoseOfTheArithmetic) {
+  const auto f = count_features(
+      {.loops = schedule::read(
+           "(program k 4 (buffer u global real 0) (buffer h work real32 64 lane) (block (for i 8 (block "
+           "(store h (iadd (imul $i 4) lane) (mul (load h (iadd (imul $i 4) lane)) (narrow (load u lane)))"
+           ")))))")},
+      {.lanes = 4});
+  EXPECT_EQ(f.word_bytes, 4);
+  EXPECT_EQ(f.work_bytes, 4 * 64);
+  EXPECT_EQ(f.arithmetic, 2 * 8) << "a product and a conversion";
+}
+
 TEST(Features, NamesCoverEveryFeatureOnce) {
   Features f;
   for (const auto& feature : feature_names) f.*feature.value += 1;
