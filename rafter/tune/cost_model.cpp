@@ -18,11 +18,11 @@ struct Weight {
   std::string_view feature;
   double value;
 };
-constexpr std::array weights{Weight{"arithmetic", 0.7}, Weight{"divisions", 22}, Weight{"functions", 40},
-                             Weight{"loads", 0.9},      Weight{"stores", 1.5},   Weight{"broadcasts", 0.68},
-                             Weight{"gathers", 11},     Weight{"scatters", 2.4}, Weight{"index_loads", 0.52},
-                             Weight{"iterations", 1.4}, Weight{"spilling", 1.5}};
-constexpr double overlap = 0.8;
+constexpr std::array weights{Weight{"arithmetic", 0.61}, Weight{"divisions", 22}, Weight{"functions", 40},
+                             Weight{"loads", 0.78},      Weight{"stores", 1.2},   Weight{"broadcasts", 0.48},
+                             Weight{"gathers", 9.8},     Weight{"scatters", 1.9}, Weight{"index_loads", 0.43},
+                             Weight{"iterations", 1.3},  Weight{"spilling", 2}};
+constexpr double overlap = 0.67;
 /// Of an instruction on more lanes than a register holds, for each register: elasticity with the plan "flags=avx2
 /// lanes=8" beside "flags=avx2 lanes=4" (`rafter bench bp --cases elasticity --plan`) takes 1.6 to 1.9 times as long.
 constexpr double splitting = 1.5;
