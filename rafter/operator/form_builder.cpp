@@ -10,6 +10,19 @@
 namespace rafter::op {
 namespace {
 
+/// Whether integrands depend on where a cell is, not on its shape alone.
+bool reads_position(const std::vector<kernel::IntegralPart>& parts) {
+  return std::ranges::any_of(parts, [](const kernel::IntegralPart& part) {
+    const auto& graph = *part.integral->graph;
+    std::vector<form::NodeId> roots;
+    for (const auto& term : part.integral->test_terms) roots.push_back(term.coefficient);
+    if (part.integral->integrand >= 0) roots.push_back(part.integral->integrand);
+    return std::ranges::any_of(graph.reachable(roots), [&graph](form::NodeId id) {
+      return graph[id].op == form::ScalarOp::atom && graph[id].atom.kind == form::AtomKind::coordinate;
+    });
+  });
+}
+
 /// Fills a BuiltForm piece by piece.
 class Builder {
 public:
@@ -99,7 +112,8 @@ private:
     request.geometry = mesh::geometry_element(system_.mesh->groups[static_cast<std::size_t>(cells.group)]);
     request.purpose = built_.purpose;
     request.lanes = cells.lanes;
-    set_sizes(request, cells);
+    piece.rows = make_data_rows(*system_.mesh, cells, built_.coefficients, reads_position(parts));
+    set_sizes(request, piece);
     set_fields(request, piece, facets);
     const auto integration_shape =
         cells.local_facet >= 0 ? element::facet_shape(cells.shape, cells.local_facet) : cells.shape;
@@ -116,9 +130,11 @@ private:
   }
 
   /// Every unknown counts for the cells in equal parts.
-  void set_sizes(KernelRequest& request, const BatchedCells& cells) const {
+  void set_sizes(KernelRequest& request, const BuiltPiece& piece) const {
+    const auto& cells = piece.cells;
     request.num_coefficients = built_.coefficients.count();
     request.num_batches = cells.num_batches;
+    request.num_data_rows = piece.rows.count();
     const double bytes = 8.0 * static_cast<double>(system_.size()) * cells.num_items /
                          static_cast<double>(system_.mesh->num_cells() * std::max(cells.num_batches, 1));
     request.input_bytes = built_.num_input_vectors() * bytes;

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include <rafter/operator/data_rows.hpp>
 #include <rafter/operator/kernel_builder.hpp>
 
 /// The kernels of a form before they are bound to data: built as text one after the other, then compiled, those of many
@@ -13,6 +14,7 @@ namespace rafter::op {
 /// The kernel of one block of cells or facets.
 struct BuiltPiece {
   BatchedCells cells;
+  DataRows rows;
   int block = -1; ///< of the system's batches; -1: facets
   BuiltKernel kernel;
   std::vector<std::size_t> fields; ///< of the system, whose index tables the kernel takes, in its order

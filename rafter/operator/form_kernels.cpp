@@ -2,6 +2,7 @@
 #include <rafter/operator/form_kernels.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -63,7 +64,7 @@ struct Piece {
   KernelTables tables;
   Reals map, nodes, cell_coefficients, reference_normal, integral;
   Numbers points, weights, stored_point, stored_cell;
-  Integers num_active;
+  Integers num_active, data_rows;
 };
 
 template <class T, class Source>
@@ -232,20 +233,23 @@ private:
     const auto& mesh = *system_.mesh;
     const auto& cells = piece.cells;
     piece.num_active = Integers(device_, active_counts(cells));
+    piece.data_rows = to_array<std::int32_t>(device_, piece.built.rows.of_batch);
+    const auto representatives = piece.built.rows.representatives(cells);
     if (cells.map == mesh::MapKind::isoparametric)
-      piece.nodes = Reals(device_, geometry_nodes(mesh, cells));
+      piece.nodes = Reals(device_, geometry_nodes(mesh, representatives));
     else
-      piece.map = Reals(device_, map_coefficients(mesh, cells));
-    piece.cell_coefficients = Reals(device_, built_->coefficients.values(cells));
+      piece.map = Reals(device_, map_coefficients(mesh, representatives));
+    piece.cell_coefficients = Reals(device_, built_->coefficients.values(representatives));
     const auto lanes = static_cast<std::size_t>(cells.lanes);
     const auto batches = static_cast<std::size_t>(cells.num_batches);
+    const auto rows = static_cast<std::size_t>(representatives.num_batches);
     const auto& program = piece.built.kernel.program;
     const auto points = static_cast<std::size_t>(program.num_points);
     const auto storage = piece.info.plan.storage;
     piece.stored_point = Numbers(
-        device_, batches * points * lanes * static_cast<std::size_t>(piece.built.kernel.stored_point_slots), storage);
+        device_, rows * points * lanes * static_cast<std::size_t>(piece.built.kernel.stored_point_slots), storage);
     piece.stored_cell =
-        Numbers(device_, batches * lanes * static_cast<std::size_t>(piece.built.kernel.stored_cell_slots), storage);
+        Numbers(device_, rows * lanes * static_cast<std::size_t>(piece.built.kernel.stored_cell_slots), storage);
     piece.integral = Reals(device_, form_.rank == 0 ? batches * lanes : 0);
     piece.points = Numbers(device_, program.points);
     piece.weights = Numbers(device_, program.weights);
@@ -281,16 +285,21 @@ private:
     counts.global_bytes_read = built.data_bytes * batches;
   }
 
-  /// Computes what the cut stores.
+  /// Computes what the cut stores: row after row.
   void setup(Piece& piece) {
     const auto& built = piece.built.kernel;
     const auto kernel = piece.built.setup_program->kernel(built.setup_loops.name);
     auto own = tables(built.setup_program, built.setup_loops, piece.info.plan);
+    base::AlignedVector<std::int32_t> numbers(static_cast<std::size_t>(piece.built.rows.count()));
+    std::iota(numbers.begin(), numbers.end(), 0);
+    const Integers row_of_row(device_, std::move(numbers));
     std::vector<Buffer*> buffers;
     for (const auto& argument : built.setup_loops.arguments())
-      buffers.push_back(buffer(piece, argument, own, nullptr, nullptr, nullptr, overwrite_));
-    const device::Task task{kernel.get(), buffers, 0, piece.cells.num_batches};
-    // one range per thread: batches write disjoint data
+      buffers.push_back(argument.role == Role::data_rows
+                            ? row_of_row.device_read()
+                            : buffer(piece, argument, own, nullptr, nullptr, nullptr, overwrite_));
+    const device::Task task{kernel.get(), buffers, 0, piece.built.rows.count()};
+    // one range per thread: rows are disjoint
     std::vector<device::Task> tasks;
     const std::int64_t parts = std::max(1, device_->num_threads());
     for (std::int64_t p = 0; p < parts; ++p) {
@@ -332,6 +341,8 @@ private:
       return piece.spaces[index]->is_regular.device_read();
     case Role::num_active:
       return piece.num_active.device_read();
+    case Role::data_rows:
+      return piece.data_rows.device_read();
     case Role::map:
       return piece.map.device_read();
     case Role::nodes:

@@ -249,6 +249,7 @@ private:
     result.register_lanes = register_lanes();
     result.num_batches = static_cast<double>(request_.num_batches);
     result.num_threads = options_.device->num_threads();
+    result.shares_data = rows_per_batch() < 0.5;
     result.streams_outputs = streams_outputs();
     result.input_bytes = request_.input_bytes;
     result.output_bytes = request_.output_bytes;
@@ -345,7 +346,13 @@ private:
   tune::Estimate estimate(const schedule::Plan& plan) {
     const auto& cost = choice_of(plan).cost;
     const double words = stored_words(plan) * (cost.cell_words + cost.point_words * request_.rule.num_points());
-    return {.flops = kernel::count_flops(program(plan)) * request_.lanes, .data_bytes = 8 * words * request_.lanes};
+    return {.flops = kernel::count_flops(program(plan)) * request_.lanes,
+            .data_bytes = 8 * words * request_.lanes * rows_per_batch()};
+  }
+  /// 1: every batch has a row of the data per cell for itself.
+  double rows_per_batch() const {
+    if (request_.num_batches == 0) return 1;
+    return static_cast<double>(request_.num_data_rows) / static_cast<double>(request_.num_batches);
   }
 
   /// Words of a double that a stored number takes.
@@ -360,16 +367,17 @@ private:
         count_slots(setup, kernel::OutputKind::stored_cell) +
         static_cast<double>(request_.rule.num_points()) * count_slots(setup, kernel::OutputKind::stored_point);
     double words = stored_words(plan) * num_stored;
-    double starts = 0;
+    double starts = 0, row_numbers = 0;
     for (const auto& argument : loops.arguments()) {
       if (argument.role == schedule::Role::map)
         words += static_cast<double>(kernel::map_modes(request_.map, dim).size()) * dim;
       if (argument.role == schedule::Role::nodes) words += request_.geometry->num_dofs() * dim;
       if (argument.role == schedule::Role::cell_coefficients) words += request_.num_coefficients;
+      if (argument.role == schedule::Role::data_rows) row_numbers = 1;
       if (argument.role == schedule::Role::run_starts)
         starts += request_.spaces[static_cast<std::size_t>(argument.index)]->num_runs;
     }
-    return request_.lanes * (8 * words + 4 * starts);
+    return request_.lanes * (8 * words * rows_per_batch() + 4 * starts) + 4 * row_numbers;
   }
 
   const KernelRequest& request_;

@@ -29,6 +29,7 @@ struct KernelRequest {
   int lanes = 8;
   int num_coefficients = 0;                 ///< numbers per cell
   std::int64_t num_batches = 0;             ///< this and the rest: for the planner
+  std::int64_t num_data_rows = 0;           ///< of the data per cell, which batches of equal cells share
   double input_bytes = 0, output_bytes = 0; ///< of vectors per batch, each entry once
 };
 
@@ -39,7 +40,7 @@ struct BuiltKernel {
   schedule::LoopProgram loops, setup_loops;
   std::string setup_source;
   int stored_point_slots = 0, stored_cell_slots = 0;
-  double data_bytes = 0; ///< that a batch reads besides vectors
+  double data_bytes = 0; ///< that a batch reads besides vectors; of rows that batches share, its part
 };
 BuiltKernel build_kernel(const KernelRequest& request, const KernelOptions& options);
 

@@ -262,7 +262,7 @@ void load_nodes(Context& context, const std::string& target, const Placement& pl
   const NodePtr place = context.define_integer(body, "d", iload(places, variable(i)));
   for (int a = 0; a < dim; ++a) {
     const NodePtr entry =
-        iadd(imul(iadd(imul(context.batch(), integer(nodes)), variable(i)), integer(dim)), integer(a));
+        iadd(imul(iadd(imul(context.data_row(), integer(nodes)), variable(i)), integer(dim)), integer(a));
     body.push_back(store(target, context.work_entry(iadd(integer(a * placement.component_stride), place)),
                          context.fetch(source, context.lane_entry(entry))));
   }

@@ -107,6 +107,11 @@ NodePtr Context::define_integer(Statements& to, const std::string& prefix, NodeP
   return variable(name, has_lane);
 }
 
+Statements Context::with_data_row(Statements body) {
+  if (reads_data_) body.insert(body.begin(), ilet("row", iload(global(Role::data_rows, 0, Type::integer), batch())));
+  return body;
+}
+
 std::string array_name(const Context& context, int array) {
   return fmt::format("a{}_{}", array, context.program.arrays[static_cast<std::size_t>(array)].name);
 }

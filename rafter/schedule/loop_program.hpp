@@ -129,6 +129,7 @@ enum class Role : std::uint8_t {
   first_touch,
   is_regular,
   num_active,
+  data_rows, ///< row of the data per cell that a batch reads
   map,
   nodes,
   cell_coefficients,

@@ -53,6 +53,13 @@ public:
     return is_simd ? iadd(imul(std::move(entry), integer(plan.lanes)), lane()) : entry;
   }
   NodePtr batch() const { return variable("batch"); }
+  /// Row of the batch in the data per cell: batches of equal cells share one.
+  NodePtr data_row() {
+    reads_data_ = true;
+    return variable("row");
+  }
+  /// The body of the program, the row named before it.
+  Statements with_data_row(Statements body);
 
   /// Of work arrays and of what is computed.
   Type type() const { return plan.compute == Precision::double_precision ? Type::real : Type::real32; }
@@ -86,6 +93,7 @@ private:
   std::string constant(const std::string& prefix, Type type, const std::vector<double>& values);
   Type type_of(Role role) const; ///< of reals
   int next_name_ = 0;
+  bool reads_data_ = false;
 };
 
 /// Work array of a tensor-program array.

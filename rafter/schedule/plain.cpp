@@ -10,7 +10,7 @@ LoopProgram lower_plain(const LoweringInput& input, const Plan& plan) {
   Context context(input, plan, false);
   Statements body;
   lower_steps(context, body);
-  context.result.body = block({loop("cell", context.num_active(), block(body))});
+  context.result.body = block(context.with_data_row({loop("cell", context.num_active(), block(body))}));
   return std::move(context.result);
 }
 

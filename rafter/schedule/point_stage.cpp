@@ -55,7 +55,7 @@ NodePtr PointStage::atom(const Atom& a) {
   const auto& program = context_.program;
   const auto per_cell = [&](Role role, int count, int entry) {
     return context_.fetch(context_.global(role),
-                          context_.lane_entry(iadd(imul(context_.batch(), integer(count)), integer(entry))));
+                          context_.lane_entry(iadd(imul(context_.data_row(), integer(count)), integer(entry))));
   };
   switch (a.kind) {
   case AtomKind::parameter:
@@ -66,7 +66,7 @@ NodePtr PointStage::atom(const Atom& a) {
     // one more parameter says how many coefficients a cell has: the array may serve several kernels
     const NodePtr count = iload(context_.global(Role::mode, 0, Type::integer), integer(1));
     return context_.fetch(context_.global(Role::cell_coefficients),
-                          context_.lane_entry(iadd(imul(context_.batch(), count), integer(a.a))));
+                          context_.lane_entry(iadd(imul(context_.data_row(), count), integer(a.a))));
   }
   case AtomKind::map_coefficient: {
     const int modes = static_cast<int>(kernel::map_modes(program.function.map, program.tdim).size());
@@ -75,7 +75,7 @@ NodePtr PointStage::atom(const Atom& a) {
   case AtomKind::stored_cell:
     return per_cell(Role::stored_cell, num_stored_cells_, a.a);
   case AtomKind::stored_point: {
-    const NodePtr point = iadd(imul(context_.batch(), integer(program.num_points)), point_number());
+    const NodePtr point = iadd(imul(context_.data_row(), integer(program.num_points)), point_number());
     return context_.fetch(context_.global(Role::stored_point),
                           context_.lane_entry(iadd(imul(point, integer(num_stored_points_)), integer(a.a))));
   }
@@ -119,7 +119,7 @@ void PointStage::at_cell(Statements& to) {
   for (const auto& output : context_.program.function.outputs)
     if (output.kind == OutputKind::stored_cell)
       write_stored(Role::stored_cell,
-                   iadd(imul(context_.batch(), integer(num_stored_cells_)), integer(output.component)),
+                   iadd(imul(context_.data_row(), integer(num_stored_cells_)), integer(output.component)),
                    value(output.node), to);
 }
 
@@ -152,7 +152,7 @@ void PointStage::at_point(Statements& to) {
       break;
     }
     case OutputKind::stored_point: {
-      const NodePtr point = iadd(imul(context_.batch(), integer(context_.program.num_points)), point_number());
+      const NodePtr point = iadd(imul(context_.data_row(), integer(context_.program.num_points)), point_number());
       write_stored(Role::stored_point, iadd(imul(point, integer(num_stored_points_)), integer(output.component)),
                    result, to);
       break;

@@ -37,6 +37,7 @@ struct KernelProblem {
   int register_lanes = 8;                        ///< numbers that a register holds
   double num_batches = 0;
   int num_threads = 1;
+  bool shares_data = false;     ///< most batches read data per cell that others read, too
   bool streams_outputs = false; ///< every batch has its outputs for itself, and vectors are larger than the caches
   double input_bytes = 0, output_bytes = 0; ///< of vectors that a batch reads and writes, each entry once
   std::function<Estimate(const schedule::Plan&)> estimate;

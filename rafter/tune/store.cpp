@@ -201,6 +201,7 @@ std::string Store::key(const KernelProblem& problem, const machine::Machine& mac
     parts.push_back(compiler.path + " " + compiler.version);
   }
   parts.push_back(size_class(problem, machine));
+  parts.emplace_back(problem.shares_data ? "equal cells" : "");
   parts.push_back(problem.text);
   return base::content_hash(base::join(parts, "\n"));
 }

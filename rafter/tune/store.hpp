@@ -34,7 +34,8 @@ public:
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  /// Name of a kernel: its text, class of size, machine and threads, compilers and versions of Rafter and theirs.
+  /// Name of a kernel: its text, class of size, whether cells are equal, machine and threads, compilers and versions of
+  /// Rafter and theirs.
   std::string key(const KernelProblem& problem, const machine::Machine& machine) const;
 
   /// Measurements of a kernel, fastest first; empty: none.

@@ -33,7 +33,9 @@ void kernel(void* const* arguments, long begin, long end)
   const double* restrict stored_cell_0 = arguments[7];
   double* restrict output_vector_0 = arguments[8];
   const int* restrict mode_0 = arguments[9];
+  const int* restrict data_rows_0 = arguments[10];
   for (long batch = begin; batch < end; ++batch) {
+  const long row = (long)data_rows_0[batch];
   if ((long)is_regular_0[batch]) {
    for (long r0 = 0; r0 < 4; ++r0) {
     const ivec s1 = ((const ivec*)run_starts_0)[batch*4+r0];
@@ -67,7 +69,7 @@ void kernel(void* const* arguments, long begin, long end)
     u0_values[c10*4+i14+2] = v18;
    }
   }
-  const vec t19 = ((const vec*)stored_cell_0)[batch];
+  const vec t19 = ((const vec*)stored_cell_0)[row];
   for (long q1 = 0; q1 < 2; ++q1) {
    { const long q0 = 0;
     const vec t20 = u0_values[q1*2+q0],

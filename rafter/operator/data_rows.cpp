@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/operator/data_rows.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+
+namespace rafter::op {
+
+namespace {
+
+/// The shape of the cells of a batch: nodes relative to the first, shape (lane, node, axis), and what they may be off.
+struct Outline {
+  std::vector<double> offsets;
+  std::vector<double> bounds; ///< shape (lane)
+  std::vector<double> coefficients;
+};
+
+class RowFinder {
+public:
+  RowFinder(const mesh::Mesh& mesh, const BatchedCells& cells, const CellCoefficients& coefficients)
+      : mesh_(mesh), group_(mesh.groups[static_cast<std::size_t>(cells.group)]), cells_(cells),
+        num_nodes_(static_cast<std::size_t>(mesh::geometry_element(group_)->num_dofs())),
+        dim_(static_cast<std::size_t>(mesh.gdim)), lanes_(static_cast<std::size_t>(cells.lanes)),
+        coefficients_(coefficients.values(cells)), num_coefficients_(static_cast<std::size_t>(coefficients.count())) {}
+
+  DataRows find() {
+    DataRows result;
+    result.lanes = cells_.lanes;
+    for (std::int32_t batch = 0; batch < cells_.num_batches; ++batch) {
+      if (batch == trial_batches && 2 * rows_.size() > trial_batches) return {}; // nothing repeats
+      if (rows_.size() > most_rows) return {};
+      measure(batch);
+      result.of_batch.push_back(row(batch));
+    }
+    for (const auto& row : rows_) {
+      const auto lanes = lanes_of(row.batch);
+      result.cells.insert(result.cells.end(), lanes.begin(), lanes.end());
+    }
+    return result;
+  }
+
+private:
+  struct Row {
+    std::int32_t batch;
+    Outline outline;
+  };
+  static constexpr std::size_t trial_batches = 1024;
+  static constexpr std::size_t most_rows = 4096; ///< that the second cache holds; more would cost as much as they save
+  static constexpr double tolerance = 1e-12;     ///< as mesh::BatchOptions::affine_tolerance
+
+  std::span<const std::int32_t> lanes_of(std::int32_t batch) const {
+    return cells_.cells.subspan(static_cast<std::size_t>(batch) * lanes_, lanes_);
+  }
+
+  void measure(std::int32_t batch) {
+    outline_.offsets.clear();
+    outline_.bounds.clear();
+    for (const auto cell : lanes_of(batch)) {
+      const auto* nodes = &group_.nodes[static_cast<std::size_t>(cell) * num_nodes_];
+      const double* first = point(nodes[0]);
+      double size = 0, largest = 0;
+      for (std::size_t n = 0; n < num_nodes_; ++n)
+        for (std::size_t a = 0; a < dim_; ++a) {
+          const double x = point(nodes[n])[a];
+          outline_.offsets.push_back(x - first[a]);
+          size = std::max(size, std::abs(x - first[a]));
+          largest = std::max(largest, std::abs(x));
+        }
+      outline_.bounds.push_back(tolerance * size + 4 * std::numeric_limits<double>::epsilon() * largest);
+    }
+    const auto* begin = coefficients_.data() + static_cast<std::size_t>(batch) * num_coefficients_ * lanes_;
+    outline_.coefficients.assign(begin, begin + num_coefficients_ * lanes_);
+  }
+  const double* point(std::int32_t node) const { return &mesh_.points[static_cast<std::size_t>(node) * dim_]; }
+
+  std::int32_t row(std::int32_t batch) {
+    if (last_ < rows_.size() && equals(rows_[last_].outline)) return static_cast<std::int32_t>(last_);
+    const auto [first, end] = rows_of_key_.equal_range(key());
+    for (auto candidate = first; candidate != end; ++candidate)
+      if (equals(rows_[candidate->second].outline)) return static_cast<std::int32_t>(last_ = candidate->second);
+    last_ = rows_.size();
+    rows_of_key_.emplace(key(), last_);
+    rows_.push_back({batch, outline_});
+    return static_cast<std::int32_t>(last_);
+  }
+
+  bool equals(const Outline& other) const {
+    if (outline_.coefficients != other.coefficients) return false;
+    const std::size_t per_lane = num_nodes_ * dim_;
+    for (std::size_t i = 0; i < outline_.offsets.size(); ++i) {
+      const std::size_t lane = i / per_lane;
+      const double bound = std::min(outline_.bounds[lane], other.bounds[lane]);
+      if (!(std::abs(outline_.offsets[i] - other.offsets[i]) <= bound)) return false;
+    }
+    return true;
+  }
+
+  /// Equal for most equal outlines: where rounding parts two, they get a row each. The quantum is far above rounding,
+  /// and no ratio of usual lengths lies half way between two multiples.
+  std::size_t key() const {
+    constexpr double quanta_per_size = 731058.5786;
+    std::size_t result = 0;
+    const auto mix = [&result](std::int64_t value) {
+      result = (result ^ static_cast<std::size_t>(value)) * 0x9e3779b97f4a7c15ULL;
+      result ^= result >> 32;
+    };
+    const double size = std::abs(*std::ranges::max_element(outline_.offsets, {}, [](double x) { return std::abs(x); }));
+    for (const double offset : outline_.offsets) mix(size > 0 ? std::llround(offset / size * quanta_per_size) : 0);
+    for (const double value : outline_.coefficients) mix(static_cast<std::int64_t>(std::hash<double>()(value)));
+    return result;
+  }
+
+  const mesh::Mesh& mesh_;
+  const mesh::CellGroup& group_;
+  const BatchedCells& cells_;
+  std::size_t num_nodes_, dim_, lanes_;
+  base::AlignedVector<double> coefficients_; ///< shape (batch, coefficient, lane)
+  std::size_t num_coefficients_;
+  Outline outline_; ///< of the batch that was measured last
+  std::vector<Row> rows_;
+  std::unordered_multimap<std::size_t, std::size_t> rows_of_key_;
+  std::size_t last_ = 0; ///< row that was found last
+};
+
+DataRows one_row_each(const BatchedCells& cells) {
+  DataRows result;
+  result.lanes = cells.lanes;
+  result.of_batch.resize(static_cast<std::size_t>(cells.num_batches));
+  std::iota(result.of_batch.begin(), result.of_batch.end(), 0);
+  result.cells.assign(cells.cells.begin(), cells.cells.end());
+  return result;
+}
+
+} // namespace
+
+BatchedCells DataRows::representatives(const BatchedCells& all) const {
+  BatchedCells result = all;
+  result.cells = cells;
+  result.num_batches = count();
+  result.num_items = static_cast<std::int32_t>(cells.size());
+  return result;
+}
+
+DataRows make_data_rows(const mesh::Mesh& mesh, const BatchedCells& cells, const CellCoefficients& coefficients,
+                        bool reads_position) {
+  if (!reads_position && cells.num_batches > 0) {
+    auto shared = RowFinder(mesh, cells, coefficients).find();
+    if (!shared.cells.empty()) return shared;
+  }
+  return one_row_each(cells);
+}
+
+} // namespace rafter::op

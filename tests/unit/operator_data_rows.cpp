@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Batches of equal cells share a row of the data per cell; what tells cells apart keeps rows apart.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include <rafter/form/lowering.hpp>
+#include <rafter/form/parser.hpp>
+#include <rafter/mesh/mesh.hpp>
+#include <rafter/operator/data_rows.hpp>
+#include <rafter/operator/operator.hpp>
+
+namespace {
+
+using namespace rafter;
+
+struct Case {
+  mesh::Mesh mesh;
+  mesh::CellBatches batches;
+  form::LoweredForm form; ///< none: no coefficients
+  explicit Case(mesh::Mesh m) : mesh(std::move(m)), batches(mesh::make_cell_batches(mesh)) {}
+  op::BatchedCells cells() const { return op::batched(batches.blocks.front(), batches.lanes); }
+  op::DataRows rows(bool reads_position = false) const {
+    return op::make_data_rows(mesh, cells(), op::CellCoefficients(mesh, form), reads_position);
+  }
+};
+
+mesh::Mesh box(int n, const std::string& shape = "hexahedron") {
+  return mesh::make_box({.cells = {n, n, n}, .size = {1.0, 0.7, 1.3}, .shape = shape});
+}
+
+/// Every batch finds its cells, moved, in its row.
+void expect_rows_fit(const Case& c, const op::DataRows& rows, double bound) {
+  const auto cells = c.cells();
+  const auto& group = c.mesh.groups[static_cast<std::size_t>(cells.group)];
+  const auto nodes = static_cast<std::size_t>(mesh::geometry_element(group)->num_dofs());
+  const auto point = [&](std::int32_t cell, std::size_t node, int axis) {
+    const auto number = static_cast<std::size_t>(group.nodes[static_cast<std::size_t>(cell) * nodes + node]);
+    return c.mesh.points[number * 3 + static_cast<std::size_t>(axis)];
+  };
+  ASSERT_EQ(rows.of_batch.size(), static_cast<std::size_t>(cells.num_batches));
+  for (std::size_t i = 0; i < cells.cells.size(); ++i) {
+    const auto batch = i / static_cast<std::size_t>(cells.lanes), lane = i % static_cast<std::size_t>(cells.lanes);
+    const auto row = static_cast<std::size_t>(rows.of_batch[batch]);
+    const auto twin = rows.cells[row * static_cast<std::size_t>(cells.lanes) + lane];
+    for (std::size_t n = 1; n < nodes; ++n)
+      for (int a = 0; a < 3; ++a)
+        ASSERT_NEAR(point(cells.cells[i], n, a) - point(cells.cells[i], 0, a), point(twin, n, a) - point(twin, 0, a),
+                    bound);
+  }
+}
+
+TEST(DataRows, AUniformBoxHasOneRow) {
+  const Case c(box(9));
+  const auto rows = c.rows();
+  EXPECT_EQ(rows.count(), 1);
+  expect_rows_fit(c, rows, 1e-14);
+}
+
+TEST(DataRows, TetrahedraOfABoxHaveFewRows) {
+  const Case c(box(20, "tetrahedron"));
+  const auto rows = c.rows();
+  EXPECT_LT(rows.count() * 4, c.cells().num_batches);
+  expect_rows_fit(c, rows, 1e-14);
+}
+
+TEST(DataRows, BoxesFarAwayShareTheirRowInSpiteOfRounding) {
+  Case c(box(9));
+  for (double& x : c.mesh.points) x += 1e5;
+  const auto rows = c.rows();
+  EXPECT_EQ(rows.count(), 1);
+  expect_rows_fit(c, rows, 1e-10);
+}
+
+TEST(DataRows, FormsThatReadThePositionShareNothing) {
+  const Case c(box(5));
+  const auto rows = c.rows(true);
+  EXPECT_EQ(rows.count(), c.cells().num_batches);
+  EXPECT_TRUE(std::ranges::equal(rows.cells, c.cells().cells));
+}
+
+TEST(DataRows, AMovedVertexPartsItsCellsAlone) {
+  Case c(box(8));
+  c.mesh.points[3 * (4 + 9 * (4 + 9 * 4)) + 1] += 1e-9;
+  c.batches = mesh::make_cell_batches(c.mesh); // its cells are no longer affine: the other cells are the first block
+  ASSERT_EQ(c.batches.blocks.size(), 2U);
+  EXPECT_EQ(c.rows().count(), 1);
+  const auto moved = op::batched(c.batches.blocks[1], c.batches.lanes);
+  EXPECT_EQ(op::make_data_rows(c.mesh, moved, op::CellCoefficients(c.mesh, c.form), false).count(), moved.num_batches);
+}
+
+TEST(DataRows, CellsOfDifferentSizeKeepTheirRows) {
+  Case c(box(8));
+  for (std::size_t i = 0; i < c.mesh.points.size(); i += 3) c.mesh.points[i] *= c.mesh.points[i]; // graded
+  c.batches = mesh::make_cell_batches(c.mesh);
+  const auto rows = c.rows();
+  EXPECT_GT(rows.count(), 1);
+  expect_rows_fit(c, rows, 1e-12);
+}
+
+TEST(DataRows, CoefficientsKeepRowsApart) {
+  Case c(box(8));
+  for (std::size_t cell = 0; cell < c.mesh.groups[0].tags.size(); ++cell)
+    c.mesh.groups[0].tags[cell] = cell < c.mesh.groups[0].tags.size() / 2 ? 1 : 2;
+  auto mesh = std::make_shared<const mesh::Mesh>(c.mesh);
+  const auto space = space::FunctionSpace::make(
+      mesh, std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh)), {.degree = 1});
+  const std::shared_ptr<const form::FieldSpace> field = space;
+  form::Scope scope(3);
+  scope.add_arguments({&field, 1});
+  scope.add("k", form::by_tag("k", {{"1", 2.0}, {"2", 5.0}}));
+  c.form = form::lower(form::parse_form("k*u*v*dx", scope));
+  const auto rows = c.rows();
+  EXPECT_GE(rows.count(), 2);
+  const op::CellCoefficients coefficients(c.mesh, c.form);
+  const auto cells = c.cells();
+  const auto all = coefficients.values(cells), of_rows = coefficients.values(rows.representatives(cells));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto lanes = static_cast<std::size_t>(cells.lanes);
+    ASSERT_EQ(all[i], of_rows[static_cast<std::size_t>(rows.of_batch[i / lanes]) * lanes + i % lanes]);
+  }
+}
+
+} // namespace
