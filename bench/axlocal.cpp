@@ -147,6 +147,7 @@ std::vector<report::Plot> plots_of(const Report& report) {
 int run_axlocal(std::span<const std::string> arguments) {
   Choices choices = defaults();
   parse("axlocal", arguments, options_of(choices));
+  require_variants("axlocal", choices.equations, choices.kernels);
   const std::string fewest_data = "recipe=recompute " + choices.plan;
   (void)schedule::parse_plan(fewest_data); // refused before anything is measured
   Report report(layout(), choices.common, arguments);

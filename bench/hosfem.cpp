@@ -191,6 +191,7 @@ std::vector<report::Plot> plots_of(const Report& report, const Choices& choices)
 int run_hosfem(std::span<const std::string> arguments) {
   Choices choices = defaults();
   parse("hosfem", arguments, options_of(choices));
+  require_variants("hosfem", choices.equations, choices.kernels);
   Report report(layout(), choices.common, arguments);
   const auto device = device::make_device("host", choices.common.threads);
   for (const auto& name : choices.equations) {

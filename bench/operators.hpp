@@ -26,7 +26,8 @@ std::vector<std::string> names_of(std::span<const Case> cases);
 /// InternalError when there is none of that name.
 const Case& find_case(std::span<const Case> cases, const std::string& name);
 
-/// "cartesian": parallelepipeds; "deformed": straight edges, no cell affine; "tetrahedra": six in each cube.
+/// "cartesian": equal cubes; "graded": boxes, no two alike; "deformed": straight edges, no cell affine; "tetrahedra":
+/// six in each cube.
 const std::vector<std::string>& geometry_names();
 
 /// The unit cube with n cells along each edge.

@@ -2,6 +2,7 @@
 #include <bench/report.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -41,7 +42,8 @@ std::string identity_text(const Layout& layout, const Json& row) {
 /// A report that --json wrote for this suite. Throws InputError.
 Json read_earlier(const Layout& layout, const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw base::InputError(fmt::format("bench {}: --compare: cannot read {}", layout.suite, path));
+  if (!file || !std::filesystem::is_regular_file(path))
+    throw base::InputError(fmt::format("bench {}: --compare: cannot read {}", layout.suite, path));
   const auto refuse = [&](const std::string& why) {
     throw base::InputError(fmt::format("bench {}: --compare: {}: {}", layout.suite, path, why));
   };
@@ -61,7 +63,7 @@ Json read_earlier(const Layout& layout, const std::string& path) {
 
 machine::Machine machine_of(const Settings& settings) {
   if (settings.machine == "fresh") return machine::probe({.cores = settings.threads});
-  return machine::load_or_probe({.cores = settings.threads});
+  return machine::load_or_probe(); // of all cores; rates between one and all follow from it
 }
 
 /// One thread is bound to the core that it runs on; several are left to the system.
@@ -82,6 +84,9 @@ Report::Report(Layout layout, const Settings& settings, std::span<const std::str
   if (!settings.plot.empty() && !settings.plot.ends_with(".svg"))
     throw base::InputError(
         fmt::format("bench {}: --plot: plots are SVG, '{}' does not end in .svg", layout_.suite, settings.plot));
+  const std::string place = "bench " + layout_.suite + ": ";
+  report::require_folder(place + "--json", settings.json);
+  report::require_folder(place + "--plot", settings.plot);
   if (!settings.compare.empty()) earlier_ = read_earlier(layout_, settings.compare);
   machine_ = machine_of(settings);
   pin(settings.threads);

@@ -6,12 +6,16 @@
 #include <cmath>
 #include <iterator>
 
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+
 namespace rafter::bench {
 namespace {
 
 constexpr std::array table{
     FactorSource{"baseline", "deformed", "store-merged", "store-merged", published_full_access},
-    FactorSource{"parallelepiped", "cartesian", "store-merged", "partial-2-merged", published_parallelepiped},
+    FactorSource{"parallelepiped", "graded", "store-merged", "partial-2-merged", published_parallelepiped},
     FactorSource{"trilinear", "deformed", "recompute-merged", "recompute-merged", published_trilinear},
     FactorSource{"merged", "deformed", nullptr, "partial-2-merged", published_partial},
     FactorSource{"partial", "deformed", "partial-1-merged", nullptr, published_partial}};
@@ -43,6 +47,20 @@ std::vector<FactorSource> factor_sources(const Case& equation, std::span<const s
     return source.recipe(equation) != nullptr && std::ranges::find(names, source.name) != names.end();
   });
   return chosen;
+}
+
+void require_variants(const std::string& suite, std::span<const std::string> equations,
+                      std::span<const std::string> names) {
+  std::vector<std::string> accepted;
+  for (const auto& name : equations) {
+    const auto& equation = find_case(spectral_equations(), name);
+    if (!factor_sources(equation, names).empty()) return;
+    std::vector<std::string> variants;
+    for (const auto& source : factor_sources(equation, factor_source_names())) variants.emplace_back(source.name);
+    accepted.push_back(fmt::format("{}: {}", name, base::join(variants, ", ")));
+  }
+  throw base::InputError(fmt::format("bench {}: --kernels {}: no variant of these equations; accepted for {}", suite,
+                                     base::join(names, ","), base::join(accepted, "; ")));
 }
 
 std::optional<op::Operator> make_spectral_operator(Report& report, const Case& equation, const FactorSource& source,

@@ -27,6 +27,9 @@ struct FactorSource {
 std::vector<std::string> factor_source_names(); ///< "baseline", "parallelepiped", "trilinear", "merged", "partial"
 /// Those of these names that are variants of the equation, in the order of the table.
 std::vector<FactorSource> factor_sources(const Case& equation, std::span<const std::string> names);
+/// Throws InputError when none of the sources is a variant of any of these equations: there would be no row.
+void require_variants(const std::string& suite, std::span<const std::string> equations,
+                      std::span<const std::string> names);
 
 /// An operator of the equation with factors from `source`; `plan`: keys besides the recipe. Nothing where another
 /// recipe would stand in for the source's: a row with the key `missing` then says so in `report`.

@@ -9,7 +9,6 @@
 #include "commands.hpp"
 #include "console.hpp"
 #include "exit_code.hpp"
-#include "output_path.hpp"
 #include "problem_solver.hpp"
 
 namespace rafter::app {
@@ -46,7 +45,7 @@ void require_one_process() {
 
 int run_solve(const SolveOptions& options) {
   require_one_process();
-  require_folder("--json", options.json);
+  report::require_folder("--json", options.json);
   const auto problem = io::read_problem(options.problem.file, options.problem.overrides);
   require_own_file(options, problem);
   Console console;

@@ -12,7 +12,6 @@
 #include "console.hpp"
 #include "exit_code.hpp"
 #include "interrupt.hpp"
-#include "output_path.hpp"
 #include "plan_table.hpp"
 #include "problem_solver.hpp"
 
@@ -66,7 +65,7 @@ int run_tune(const TuneOptions& options) {
   if (options.problem.device != "host")
     throw base::InputError("tune: --device " + options.problem.device +
                            ": accepted is host, where time is of the kernels alone");
-  require_folder("--record", options.record);
+  report::require_folder("--record", options.record);
   auto problem = io::read_problem(options.problem.file, options.problem.overrides);
   problem.output.file.clear(); // nothing is solved
   Phases phases;

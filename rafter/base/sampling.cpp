@@ -2,6 +2,7 @@
 #include <rafter/base/sampling.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -11,19 +12,27 @@
 namespace rafter::base {
 namespace {
 
-/// Processor seconds of `repeats` calls.
-double seconds_of(const std::function<void()>& call, int repeats) {
-  const double start = cpu_seconds();
+/// What others take of the processor does not count for one thread. Several threads wait for each other: only the
+/// clock on the wall knows how long that takes.
+double now(int threads) {
+  if (threads == 1) return cpu_seconds();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Seconds of `repeats` calls.
+double seconds_of(const std::function<void()>& call, int repeats, int threads) {
+  const double start = now(threads);
   for (int i = 0; i < repeats; ++i) call();
-  return cpu_seconds() - start;
+  return now(threads) - start;
 }
 
 /// Number of calls that make a sample long enough.
-int warmed_up(const std::function<void()>& call, double seconds) {
+int warmed_up(const std::function<void()>& call, const SamplingOptions& options) {
   call();
   for (int repeats = 1;; repeats *= 2) {
-    const double elapsed = seconds_of(call, repeats);
-    if (elapsed >= seconds / 2) return std::max(1, static_cast<int>(std::ceil(repeats * seconds / elapsed)));
+    const double elapsed = seconds_of(call, repeats, options.threads);
+    if (elapsed >= options.sample_seconds / 2)
+      return std::max(1, static_cast<int>(std::ceil(repeats * options.sample_seconds / elapsed)));
   }
 }
 
@@ -32,11 +41,11 @@ int warmed_up(const std::function<void()>& call, double seconds) {
 Samples sample(std::span<const std::function<void()>> calls, const SamplingOptions& options) {
   std::vector<int> repeats(calls.size());
   for (std::size_t i = 0; i < calls.size(); ++i)
-    if (calls[i]) repeats[i] = warmed_up(calls[i], options.sample_seconds * options.threads);
+    if (calls[i]) repeats[i] = warmed_up(calls[i], options);
   Samples samples(calls.size());
   for (int round = 0; round < options.rounds; ++round)
     for (std::size_t i = 0; i < calls.size(); ++i)
-      if (calls[i]) samples[i].push_back(seconds_of(calls[i], repeats[i]) / repeats[i] / options.threads);
+      if (calls[i]) samples[i].push_back(seconds_of(calls[i], repeats[i], options.threads) / repeats[i]);
   return samples;
 }
 

@@ -14,8 +14,8 @@ struct SamplingOptions {
   int threads = 1;              ///< that a call keeps busy
 };
 
-/// Seconds of one call per thread by the clock of the processor, shape (call, round). Every call is warmed up first, at
-/// least once. Functions that are empty have no samples.
+/// Seconds of one call, shape (call, round): by the clock of the processor for one thread, by the wall clock for
+/// several. Every call is warmed up first, at least once. Functions that are empty have no samples.
 using Samples = std::vector<std::vector<double>>;
 Samples sample(std::span<const std::function<void()>> calls, const SamplingOptions& options);
 

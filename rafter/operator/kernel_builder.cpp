@@ -367,17 +367,16 @@ private:
         count_slots(setup, kernel::OutputKind::stored_cell) +
         static_cast<double>(request_.rule.num_points()) * count_slots(setup, kernel::OutputKind::stored_point);
     double words = stored_words(plan) * num_stored;
-    double starts = 0, row_numbers = 0;
+    double starts = 0;
     for (const auto& argument : loops.arguments()) {
       if (argument.role == schedule::Role::map)
         words += static_cast<double>(kernel::map_modes(request_.map, dim).size()) * dim;
       if (argument.role == schedule::Role::nodes) words += request_.geometry->num_dofs() * dim;
       if (argument.role == schedule::Role::cell_coefficients) words += request_.num_coefficients;
-      if (argument.role == schedule::Role::data_rows) row_numbers = 1;
       if (argument.role == schedule::Role::run_starts)
         starts += request_.spaces[static_cast<std::size_t>(argument.index)]->num_runs;
     }
-    return request_.lanes * (8 * words * rows_per_batch() + 4 * starts) + 4 * row_numbers;
+    return request_.lanes * (8 * words * rows_per_batch() + 4 * starts);
   }
 
   const KernelRequest& request_;

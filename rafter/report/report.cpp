@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -107,6 +108,16 @@ std::string to_text(const SolveReport& report) {
   if (!report.seconds.empty()) text += "\n" + phases_text(report);
   if (!report.operators.empty()) text += "\n" + operators_text(report);
   return text;
+}
+
+void require_folder(const std::string& option, const std::string& path) {
+  if (path.empty()) return;
+  const auto parent = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!parent.empty() && !std::filesystem::is_directory(parent, error))
+    throw base::InputError(fmt::format("{} {}: {} is no folder", option, path, parent.string()));
+  if (std::filesystem::is_directory(path, error))
+    throw base::InputError(fmt::format("{} {}: is a folder; accepted is a file", option, path));
 }
 
 void write_file(const std::string& path, const std::string& text) {

@@ -62,6 +62,8 @@ std::string to_text(const SolveReport& report);
 std::string format_table(std::span<const std::string> headers, std::span<const std::vector<std::string>> rows,
                          std::span<const std::size_t> right);
 
+/// Known before any work: the file that `option` names could not be written. Throws InputError; "" is no file.
+void require_folder(const std::string& option, const std::string& path);
 /// Writes a file that appears under its name when complete. Throws EnvironmentError that names the path.
 void write_file(const std::string& path, const std::string& text);
 

@@ -58,7 +58,7 @@ class Bench(command_test.CommandTest):
 
 class Suites(Bench):
     def test_are_listed_and_explain_their_options(self):
-        self.assertLessEqual({"bp", "bk", "axlocal", "elasticity-kernel"}, set(self.suites()))
+        self.assertEqual({"bp", "bk", "axlocal", "elasticity-kernel", "hosfem"}, set(self.suites()))
         explained = self.run_rafter("bench", "--help").stdout
         for suite in self.suites():
             self.assertIn(f"\n{suite}: ", explained)
@@ -143,6 +143,19 @@ class Suites(Bench):
         self.bench("elasticity-kernel", "--degrees", "2", "--steps", "planned,dense-lanes", "--json", "report.json")
         self.assertEqual([row["step"] for row in self.report()["rows"]], ["planned", "dense-lanes"])
 
+    def test_hosfem(self):
+        report, _ = self.check_files("hosfem", "--equations", "poisson,helmholtz-3", "--kernels", "trilinear,parallelepiped",
+                                     "--iterations", "20", "--mdofs", "0.001", num_rows=16, num_plots=16)
+        rows = {(row["equation"], row["kernel"], row["degree"], row["solver"]): row for row in report["rows"]}
+        for (equation, kernel, degree, solver), row in rows.items():
+            self.assertEqual(solver in ("plain", "fused"), True)
+            plain = rows[equation, kernel, degree, "plain"]
+            self.assertEqual(row["iterations"], plain["iterations"])
+            self.assertAlmostEqual(row["error"], plain["error"], delta=1e-9 * plain["error"])
+            self.assertLess(row["error"], 0.5)
+            if solver == "fused":  # of vectors 72 bytes of 136 are saved
+                self.assertAlmostEqual(plain["bytes_per_dof"] - row["bytes_per_dof"], 72, delta=1e-6)
+
     def test_sizes_are_a_list(self):
         self.bench("bk", "--cases", "bp1", "--degrees", "2", "--mdofs", "0.0001,0.0005", "--json", "report.json")
         self.assertEqual([row["cells"] for row in self.report()["rows"]], [8, 64])
@@ -189,7 +202,8 @@ class Comparison(Bench):
         self.write_report({**report, "rows": [{"case": "bp1"}]}, "rows.json")
         with open(self.path("broken.json"), "w", encoding="utf-8") as file:
             file.write("{")
-        for name, fragment in (("bp.json", '"bp"'), ("rows.json", "geometry"), ("broken.json", "no report"), ("none.json", "cannot read")):
+        os.mkdir(self.path("folder"))
+        for name, fragment in (("folder", "cannot read"), ("bp.json", '"bp"'), ("rows.json", "geometry"), ("broken.json", "no report"), ("none.json", "cannot read")):
             result = self.run_rafter("bench", "bk", *TINY, *self.arguments, "--compare", name)
             self.assertEqual(result.returncode, command_test.WRONG_INPUT, name)
             self.assertIn(fragment, result.stderr)
@@ -212,6 +226,8 @@ class Options(Bench):
                 (("--geometry", "deform"), ("--geometry", "did you mean 'deformed'")),
                 (("--machine", "old"), ("--machine", "fresh, kept")),
                 (("--plan", "contraction=dens"), ("contraction", "dense")),
+                (("--plot", "nowhere/plot.svg"), ("--plot", "nowhere is no folder")),
+                (("--json", "nowhere/report.json"), ("--json", "nowhere is no folder")),
                 (("--plot", "plot.png"), ("--plot", ".svg"))):
             self.assert_refused(self.run_rafter("bench", "bp", *arguments), *fragments)
 
@@ -221,6 +237,7 @@ class Options(Bench):
                 (("--equations", "stokes"), ("--equations", "'stokes'", "helmholtz-3")),
                 (("--geometry", "deformed"), ("unknown option '--geometry'",)),
                 (("--plan", "recipe=store"), ("recipe is given twice",)),
+                (("--equations", "poisson,poisson-3", "--kernels", "merged"), ("no variant", "poisson-3: baseline, parallelepiped, trilinear, partial")),
                 (("--plan", "store=cached"), ("store", "stores"))):
             self.assert_refused(self.run_rafter("bench", "axlocal", *arguments), *fragments)
 

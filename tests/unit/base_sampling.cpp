@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include <rafter/base/sampling.hpp>
 
@@ -26,6 +28,13 @@ TEST(Sampling, LongerSamplesCallMoreOften) {
   const std::vector<std::function<void()>> calls{[&] { ++count; }};
   (void)sample(calls, {.rounds = 1, .sample_seconds = 0.01});
   EXPECT_GT(count, 100);
+}
+
+TEST(Sampling, SeveralThreadsAreTimedByTheWallClock) {
+  // waiting takes no time of the processor
+  const std::vector<std::function<void()>> calls{[] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }};
+  const auto samples = sample(calls, {.rounds = 2, .sample_seconds = 0, .threads = 4});
+  for (const double seconds : samples[0]) EXPECT_GE(seconds, 0.002);
 }
 
 TEST(Sampling, TimingHoldsMedianAndExtremes) {
