@@ -154,10 +154,15 @@ double counted_dofs(const space::FunctionSpace& space) {
   return static_cast<double>(space.mesh().num_cells()) * dofs_per_cell(space);
 }
 
-void fill(op::Vector& vector) {
+namespace {
+template <class T> void fill_with_waves(device::Array<T>& vector) {
   double phase = 0;
-  for (double& value : vector.host_overwrite()) value = std::sin(phase += 0.1);
+  for (T& value : vector.host_overwrite()) value = static_cast<T>(std::sin(phase += 0.1));
 }
+} // namespace
+
+void fill(op::Vector& vector) { fill_with_waves(vector); }
+void fill(op::SingleVector& vector) { fill_with_waves(vector); }
 
 std::vector<double> differences(std::span<const op::Operator* const> operators) {
   const auto& first = *operators.front();
@@ -180,10 +185,18 @@ std::vector<double> differences(std::span<const op::Operator* const> operators) 
 std::vector<Json> measure(std::span<const op::Operator* const> operators, const space::FunctionSpace& space,
                           const machine::Machine& machine, const Settings& settings) {
   op::Vector x = operators.front()->make_vector(), y = operators.front()->make_vector();
+  op::SingleVector single_x = operators.front()->make_single_vector(),
+                   single_y = operators.front()->make_single_vector();
   fill(x);
   fill(y);
+  fill(single_x);
+  fill(single_y);
   std::vector<std::function<void()>> calls;
-  for (const auto* A : operators) calls.push_back([A, &x, &y] { A->apply(x, y); });
+  for (const auto* A : operators)
+    if (A->is_single())
+      calls.push_back([A, &single_x, &single_y] { A->apply(single_x, single_y); });
+    else
+      calls.push_back([A, &x, &y] { A->apply(x, y); });
   auto sampling = settings.sampling;
   sampling.threads = settings.threads;
   const auto samples = base::sample(calls, sampling);

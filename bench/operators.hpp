@@ -60,6 +60,7 @@ double counted_dofs(const space::FunctionSpace& space);
 
 /// Values of all sizes; pages are touched before the clock runs.
 void fill(op::Vector& vector);
+void fill(op::SingleVector& vector);
 
 /// Largest difference of each operator's result from that of the first, relative to the largest value there.
 std::vector<double> differences(std::span<const op::Operator* const> operators);

@@ -12,6 +12,7 @@
 #include <rafter/element/quadrature.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/mesh/describe.hpp>
+#include <rafter/operator/precision.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
 namespace rafter::app {
@@ -105,7 +106,8 @@ void require_symmetric(const op::Operator& A, const Probe& probe, const io::Prob
     throw base::InputError(problem.forms.a.location.text() +
                            ": forms.a: the operator's values are so small that their squares vanish in floating-point "
                            "numbers: multiply forms.a and forms.L by the same large number");
-  if (difference <= 1e-10 * size) return;
+  const double accepted = A.precision_error() > 0 ? op::max_precision_error : 1e-10; // of floats and of doubles
+  if (difference <= accepted * size) return;
   throw base::InputError(fmt::format(
       "{}: the operator is not symmetric (<A u, v> and <u, A v> of random vectors differ by {:.1e} of their size), "
       "which solver.method = \"cg\" needs: use method = \"gmres\"",

@@ -87,5 +87,6 @@ private:
 };
 
 using Vector = Array<double>;
+using SingleVector = Array<float>;
 
 } // namespace rafter::device

@@ -14,6 +14,25 @@ std::string numbers_text(int begin, int end) {
   return text;
 }
 
+/// Gathers of one or two instructions; "": none for so many lanes.
+std::string fast_gather(int lanes) {
+  if (lanes != 8 && lanes != 16) return "";
+  std::string text = R"(typedef double gather_vec __attribute__((vector_size(64)));
+typedef int gather_ivec __attribute__((vector_size(32)));
+)";
+  if (lanes == 8)
+    return text +
+           R"(static inline vec gather(const double* p, ivec i) { return (vec)__builtin_ia32_gathersiv8df((gather_vec){0}, p, (gather_ivec)i, -1, 8); }
+)";
+  text +=
+      R"(static inline gather_vec gather_8(const double* p, gather_ivec i) { return __builtin_ia32_gathersiv8df((gather_vec){0}, p, i, -1, 8); }
+)";
+  return text + fmt::format("static inline vec gather(const double* p, ivec i) {{ return "
+                            "__builtin_shufflevector(gather_8(p, __builtin_shufflevector(i, i, {})), gather_8(p, "
+                            "__builtin_shufflevector(i, i, {})), {}); }}\n",
+                            numbers_text(0, 8), numbers_text(8, 16), numbers_text(0, 16));
+}
+
 std::string prelude(int lanes) {
   if (lanes == 1) return "";
   std::string text = fmt::format(R"(enum {{ LANES = {0} }};
@@ -28,26 +47,31 @@ static inline ivec isplat(long a) { ivec r; for (int l = 0; l < LANES; ++l) r[l]
 static inline ivec vmin_i(ivec a, ivec b) { ivec r; for (int l = 0; l < LANES; ++l) r[l] = a[l] < b[l] ? a[l] : b[l]; return r; }
 static inline ivec gather_i(const int* p, ivec i) { ivec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; return r; }
 )";
-  if (lanes == 8)
-    text += R"(#if defined(__AVX512F__)
-typedef double gather_vec __attribute__((vector_size(64)));
-typedef int gather_ivec __attribute__((vector_size(32)));
-static inline vec gather(const double* p, ivec i) { return (vec)__builtin_ia32_gathersiv8df((gather_vec){0}, p, (gather_ivec)i, -1, 8); }
-#else
-)";
+  const std::string fast = fast_gather(lanes);
+  if (!fast.empty()) text += "#if defined(__AVX512F__)\n" + fast + "#else\n";
   text += "static inline vec gather(const double* p, ivec i) { vec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; "
           "return r; }\n";
-  if (lanes == 8) text += "#endif\n";
+  if (!fast.empty()) text += "#endif\n";
   return text;
 }
 
 std::string float_prelude(int lanes) {
-  return fmt::format(R"(typedef float fvec __attribute__((vector_size({0}), may_alias));
+  std::string text = fmt::format(R"(typedef float fvec __attribute__((vector_size({0}), may_alias));
 typedef float ufvec __attribute__((vector_size({0}), aligned(4), may_alias));
 static inline fvec fsplat(float a) {{ fvec r; for (int l = 0; l < LANES; ++l) r[l] = a; return r; }}
-static inline fvec fgather(const float* p, ivec i) {{ fvec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; return r; }}
 )",
-                     4 * lanes);
+                                 4 * lanes);
+  if (lanes == 16)
+    text += R"(#if defined(__AVX512F__)
+typedef float gather_fvec __attribute__((vector_size(64)));
+typedef int gather_wide __attribute__((vector_size(64)));
+static inline fvec fgather(const float* p, ivec i) { return (fvec)__builtin_ia32_gathersiv16sf((gather_fvec){0}, p, (gather_wide)i, -1, 4); }
+#else
+)";
+  text +=
+      "static inline fvec fgather(const float* p, ivec i) { fvec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; "
+      "return r; }\n";
+  return lanes == 16 ? text + "#endif\n" : text;
 }
 
 std::string head(const std::string& kernel) {

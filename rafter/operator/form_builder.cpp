@@ -85,7 +85,7 @@ private:
       const std::size_t field = built_.input_fields[i];
       request.inputs[i].element = system_.spaces[field]->element(request.shape);
       request.input_spaces.push_back(table_number(field, request, piece, facets));
-      request.input_vectors.push_back(i < num_trial_inputs_ ? 0 : 1);
+      request.input_vectors.push_back(i < num_trial_inputs_ ? schedule::trial_vector : schedule::trial_vector + 1);
     }
     for (std::size_t i = 0; i < request.outputs.size(); ++i) {
       const std::size_t field = built_.output_fields[i];
@@ -135,10 +135,10 @@ private:
     request.num_coefficients = built_.coefficients.count();
     request.num_batches = cells.num_batches;
     request.num_data_rows = piece.rows.count();
-    const double bytes = 8.0 * static_cast<double>(system_.size()) * cells.num_items /
-                         static_cast<double>(system_.mesh->num_cells() * std::max(cells.num_batches, 1));
-    request.input_bytes = built_.num_input_vectors() * bytes;
-    request.output_bytes = form_.rank > 0 ? bytes : 0;
+    const double share =
+        cells.num_items / static_cast<double>(system_.mesh->num_cells() * std::max(cells.num_batches, 1));
+    request.input_bytes = share * built_.input_bytes();
+    request.output_bytes = share * built_.output_bytes();
   }
 
   void make_cell_pieces() {
@@ -182,6 +182,15 @@ private:
 };
 
 } // namespace
+
+double BuiltForm::input_bytes() const {
+  const int num_fields = form.fields.empty() ? 0 : 1;
+  const int num_trials = num_input_vectors() - num_fields;
+  return (num_trials * word_bytes() + 8.0 * num_fields) * static_cast<double>(system.size());
+}
+double BuiltForm::output_bytes() const {
+  return form.rank == 0 ? 0 : word_bytes() * static_cast<double>(system.size());
+}
 
 std::shared_ptr<BuiltForm> build_form(const form::LoweredForm& form, const System& system, Purpose purpose,
                                       const KernelOptions& options) {

@@ -41,6 +41,15 @@ struct BuiltForm {
   std::size_t num_cell_pieces = 0;
   std::vector<FacetStages> facet_stages;
   bool is_compiled = false;
+  /// Of the vectors of trial functions and of results: less than double in the action of a bilinear form alone.
+  schedule::Precision vectors() const {
+    const bool is_action = form.rank == 2 && purpose == Purpose::action;
+    return is_action && options.plan ? options.plan->accumulate : schedule::Precision::double_precision;
+  }
+  int word_bytes() const { return vectors() == schedule::Precision::double_precision ? 8 : 4; } ///< of these
+  /// Of the vectors that a run reads and of the one that it writes.
+  double input_bytes() const;
+  double output_bytes() const;
   /// That a run reads: the one of the trial functions, the one of the coefficient fields.
   int num_input_vectors() const {
     return (form.rank == 2 && purpose == Purpose::action ? 1 : 0) + (form.fields.empty() ? 0 : 1);

@@ -51,6 +51,15 @@ struct KernelTables {
   std::vector<Integers> integers; ///< of the loop program, by index
 };
 
+/// Where the vectors of a run are; null: not given.
+struct Vectors {
+  Buffer *trial = nullptr, *fields = nullptr, *y = nullptr;
+};
+
+template <class T> Buffer* read_buffer(const Array<T>* vector) {
+  return vector == nullptr ? nullptr : vector->device_read();
+}
+
 /// A kernel with its data on one block of cells or facets.
 struct Piece {
   explicit Piece(const BuiltPiece& from) : built(from), cells(from.cells), info(from.kernel.info) {}
@@ -99,9 +108,9 @@ System make_system(std::vector<std::shared_ptr<const space::FunctionSpace>> spac
   return system;
 }
 
-void check_size(const System& system, const Vector& vector, const char* what) {
-  if (static_cast<std::int64_t>(vector.size()) != system.size())
-    throw base::InputError(fmt::format("{} has {} entries, the system has {}", what, vector.size(), system.size()));
+void check_size(const System& system, std::size_t size, const char* what) {
+  if (static_cast<std::int64_t>(size) != system.size())
+    throw base::InputError(fmt::format("{} has {} entries, the system has {}", what, size, system.size()));
 }
 
 class FormKernels::Implementation {
@@ -114,26 +123,29 @@ public:
     stages_ = chunk_stages(*built_);
   }
 
-  void run(const Vector* trial, const Vector* fields, Vector& y, bool adds) {
+  template <class T> void run(const Array<T>* trial, const Vector* fields, Array<T>& y, bool adds) {
+    require_vectors_of(sizeof(T));
     check_size(system_, y, "the output vector");
     check_inputs(trial, fields);
-    if (&y == trial || &y == fields) throw base::InputError("input and output are the same vector");
+    const void* output = &y;
+    if (output == trial || output == fields) throw base::InputError("input and output are the same vector");
     const bool is_covered = cells_cover_outputs();
     if (!adds && !is_covered) {
       const auto values = y.host_overwrite();
-      std::fill(values.begin(), values.end(), 0.0);
+      std::fill(values.begin(), values.end(), T(0));
     }
-    bind_all(trial, fields, &y, adds || !is_covered);
+    bind_all({read_buffer(trial), read_buffer(fields), y.device_write()}, adds || !is_covered);
     run_stages();
   }
 
   void run(const Vector& trial, Vector& y, const VectorWork& work) {
+    require_vectors_of(sizeof(double));
     check_size(system_, y, "the output vector");
     check_inputs(&trial, nullptr);
     if (&y == &trial) throw base::InputError("input and output are the same vector");
     if (!device_->shares_host_memory()) throw base::InternalError("work rides along in the host's memory alone");
     const bool is_covered = cells_cover_outputs();
-    bind_all(&trial, nullptr, &y, !is_covered);
+    bind_all({trial.device_read(), nullptr, y.device_write()}, !is_covered);
     const auto cleared = is_covered ? std::span<double>{} : y.host_write();
     const auto& riding = riding_parts();
     for (const auto& stage : riding.stages)
@@ -149,12 +161,12 @@ public:
   }
 
   double integral(const Vector* fields) {
-    check_inputs(nullptr, fields);
+    check_inputs<double>(nullptr, fields);
     for (auto& piece : pieces_) {
       const auto totals = piece->integral.host_overwrite();
       std::fill(totals.begin(), totals.end(), 0.0);
     }
-    bind_all(nullptr, fields, nullptr, true);
+    bind_all({nullptr, read_buffer(fields), nullptr}, true);
     run_stages();
     double sum = 0;
     for (const auto& piece : pieces_)
@@ -170,14 +182,17 @@ public:
     for (const auto& i : info_) {
       total += i.counts;
     }
-    const double vector_bytes = 8.0 * static_cast<double>(system_.size());
-    total.global_bytes_read += built_->num_input_vectors() * vector_bytes;
-    if (form_.rank > 0) total.global_bytes_written += vector_bytes;
+    total.global_bytes_read += built_->input_bytes();
+    total.global_bytes_written += built_->output_bytes();
     return total;
   }
 
 private:
-  void check_inputs(const Vector* trial, const Vector* fields) const {
+  void require_vectors_of(std::size_t word_bytes) const {
+    if (word_bytes != static_cast<std::size_t>(built_->word_bytes()))
+      throw base::InternalError("the vectors have another precision than those of the kernels");
+  }
+  template <class T> void check_inputs(const Array<T>* trial, const Vector* fields) const {
     if (trial != nullptr) check_size(system_, *trial, "the input vector");
     if (fields != nullptr && !form_.fields.empty()) check_size(system_, *fields, "the vector of the fields");
   }
@@ -295,9 +310,8 @@ private:
     const Integers row_of_row(device_, std::move(numbers));
     std::vector<Buffer*> buffers;
     for (const auto& argument : built.setup_loops.arguments())
-      buffers.push_back(argument.role == Role::data_rows
-                            ? row_of_row.device_read()
-                            : buffer(piece, argument, own, nullptr, nullptr, nullptr, overwrite_));
+      buffers.push_back(argument.role == Role::data_rows ? row_of_row.device_read()
+                                                         : buffer(piece, argument, own, {}, overwrite_));
     const device::Task task{kernel.get(), buffers, 0, piece.built.rows.count()};
     // one range per thread: rows are disjoint
     std::vector<device::Task> tasks;
@@ -313,8 +327,8 @@ private:
 
   // --- running
   // --------------------------------------------------------------------------------------------------------
-  Buffer* buffer(Piece& piece, const schedule::Buffer& argument, KernelTables& tables, const Vector* trial,
-                 const Vector* fields, Vector* y, const Integers& mode) const {
+  Buffer* buffer(Piece& piece, const schedule::Buffer& argument, KernelTables& tables, const Vectors& vectors,
+                 const Integers& mode) const {
     const auto index = static_cast<std::size_t>(argument.index);
     switch (argument.role) {
     case Role::mode:
@@ -322,9 +336,9 @@ private:
     case Role::parameters:
       return parameters_.device_read();
     case Role::input_vector:
-      return vector(index == 0 ? trial : fields).device_read();
+      return input(argument.index == schedule::trial_vector ? vectors.trial : vectors.fields);
     case Role::output_vector:
-      return output(y).device_write();
+      return output(vectors.y);
     case Role::run_starts:
       return piece.spaces[index]->run_starts.device_read();
     case Role::run_permutations:
@@ -370,24 +384,24 @@ private:
     }
     throw base::InternalError("kernel argument " + argument.name + " has no role");
   }
-  static Vector& output(Vector* y) {
+  static Buffer* output(Buffer* y) {
     if (y == nullptr) throw base::InternalError("a functional writes no vector");
-    return *y;
+    return y;
   }
-  static const Vector& vector(const Vector* given) {
+  static Buffer* input(Buffer* given) {
     if (given == nullptr) throw base::InputError("the form needs values of its fields: none were given");
-    return *given;
+    return given;
   }
 
-  void bind(Piece& piece, const Vector* trial, const Vector* fields, Vector* y, const Integers& mode) const {
+  void bind(Piece& piece, const Vectors& vectors, const Integers& mode) const {
     piece.buffers.clear();
     for (const auto& argument : piece.arguments)
-      piece.buffers.push_back(buffer(piece, argument, piece.tables, trial, fields, y, mode));
+      piece.buffers.push_back(buffer(piece, argument, piece.tables, vectors, mode));
   }
   /// Facets come after the cells and add.
-  void bind_all(const Vector* trial, const Vector* fields, Vector* y, bool cells_add) {
+  void bind_all(const Vectors& vectors, bool cells_add) {
     for (std::size_t p = 0; p < pieces_.size(); ++p)
-      bind(*pieces_[p], trial, fields, y, cells_add || p >= built_->num_cell_pieces ? add_ : overwrite_);
+      bind(*pieces_[p], vectors, cells_add || p >= built_->num_cell_pieces ? add_ : overwrite_);
   }
   device::Task task(std::size_t piece, std::int32_t begin, std::int32_t end) const {
     return {pieces_[piece]->kernel.get(), pieces_[piece]->buffers, begin, end};
@@ -447,6 +461,9 @@ FormKernels& FormKernels::operator=(FormKernels&&) noexcept = default;
 
 void FormKernels::run(const Vector* trial, const Vector* fields, Vector& y, bool adds) const {
   implementation_->run(trial, fields, y, adds);
+}
+void FormKernels::run(const SingleVector& trial, SingleVector& y, bool adds) const {
+  implementation_->run(&trial, nullptr, y, adds);
 }
 void FormKernels::run(const Vector& trial, Vector& y, const VectorWork& work) const {
   implementation_->run(trial, y, work);

@@ -48,7 +48,10 @@ struct System {
 /// System of spaces over one mesh; throws InputError when their meshes or batches differ.
 System make_system(std::vector<std::shared_ptr<const space::FunctionSpace>> spaces);
 /// Throws InputError when a vector does not have the system's size; `what` names it.
-void check_size(const System& system, const Vector& vector, const char* what);
+void check_size(const System& system, std::size_t size, const char* what);
+template <class T> void check_size(const System& system, const device::Array<T>& vector, const char* what) {
+  check_size(system, vector.size(), what);
+}
 
 /// One generated kernel on one block, with what was decided and what it costs.
 struct KernelInfo {
@@ -86,6 +89,9 @@ public:
   /// all coefficient fields (each at its space's offset) or null. Throws InputError for vectors of another size and
   /// when y is an input.
   void run(const Vector* trial, const Vector* fields, Vector& y, bool adds) const;
+  /// The same, without known fields, of kernels whose vectors are floats (BuiltForm::vectors). Kernels are run on the
+  /// vectors that they are for, else InternalError.
+  void run(const SingleVector& trial, SingleVector& y, bool adds) const;
   /// y = F(trial), with work that rides along. Only on devices that share the host's memory.
   void run(const Vector& trial, Vector& y, const VectorWork& work) const;
   /// The parts in which work rides along; found on first use.

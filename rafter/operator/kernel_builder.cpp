@@ -190,10 +190,12 @@ private:
     return plan;
   }
   /// Of a bilinear form: its errors are those of smoothers, and solvers correct them; those of right-hand sides stay.
-  bool is_action() const { return std::ranges::find(request_.input_vectors, 0) != request_.input_vectors.end(); }
+  bool is_action() const {
+    return std::ranges::find(request_.input_vectors, schedule::trial_vector) != request_.input_vectors.end();
+  }
   schedule::Plan computing_in_double(schedule::Plan plan) const {
     if (plan.compute == schedule::Precision::double_precision) return plan;
-    plan.compute = schedule::Precision::double_precision;
+    plan.compute = plan.accumulate = schedule::Precision::double_precision;
     plan.lanes = std::min(plan.lanes, usual_lanes(plan.compute));
     return plan;
   }
@@ -215,6 +217,7 @@ private:
       if (options_.plan) {
         usual.storage = options_.plan->storage;
         usual.compute = options_.plan->compute;
+        usual.accumulate = options_.plan->accumulate;
       }
       usual.lanes = usual_lanes(usual.compute);
       decision.plan = fitted(usual);

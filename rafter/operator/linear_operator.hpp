@@ -10,6 +10,7 @@
 /// Namespace of module operator/ (`operator` is a keyword of C++).
 namespace rafter::op {
 
+using device::SingleVector;
 using device::Vector;
 
 /// Entries begin .. end - 1 of vectors.

@@ -121,37 +121,64 @@ Operator::Operator(std::shared_ptr<const BuiltForm> action, space::Constraints c
       constraints_(std::move(constraints)),
       precision_error_(require_precision(op::precision_error(*built_, kernels_), single_keys(built_->options))) {}
 
-const Vector& Operator::projected(const Vector& x) const {
+template <class T>
+const device::Array<T>& Operator::projected(const device::Array<T>& x, device::Array<T>& copy) const {
   check_size(system(), x, "the input vector");
   const auto values = x.host_read();
   const bool is_free = std::all_of(constraints_.entries.begin(), constraints_.entries.end(),
                                    [&](std::int32_t entry) { return values[static_cast<std::size_t>(entry)] == 0; });
   if (is_free) return x;
-  if (work_.size() != x.size()) work_ = make_vector();
-  const auto copy = work_.host_overwrite();
-  std::copy(values.begin(), values.end(), copy.begin());
-  for (const auto entry : constraints_.entries) copy[static_cast<std::size_t>(entry)] = 0;
-  return work_;
+  if (copy.size() != x.size()) copy = device::Array<T>(device(), x.size());
+  const auto to = copy.host_overwrite();
+  std::copy(values.begin(), values.end(), to.begin());
+  for (const auto entry : constraints_.entries) to[static_cast<std::size_t>(entry)] = 0;
+  return copy;
 }
 
-void Operator::apply(const Vector& x, Vector& y) const {
+template <class T>
+void Operator::apply_projected(const device::Array<T>& x, device::Array<T>& y, device::Array<T>& copy) const {
   const Timer timer(usage_.seconds);
   ++usage_.applications;
   if (constraints_.entries.empty()) {
-    kernels_.run(&x, nullptr, y, false);
+    run(x, y, false);
     return;
   }
   if (&x == &y) throw base::InputError("input and output are the same vector");
-  kernels_.run(&projected(x), nullptr, y, false);
+  run(projected(x, copy), y, false);
   const auto from = x.host_read();
   const auto to = y.host_write();
   for (const auto entry : constraints_.entries)
     to[static_cast<std::size_t>(entry)] = from[static_cast<std::size_t>(entry)];
 }
 
+void Operator::apply(const Vector& x, Vector& y) const { apply_projected(x, y, work_); }
+
+void Operator::apply(const SingleVector& x, SingleVector& y) const {
+  if (!is_single())
+    throw base::InputError(
+        "the operator is for vectors of doubles: a plan with compute=float accumulate=float makes one "
+        "for vectors of floats");
+  apply_projected(x, y, single_work_);
+}
+
+void Operator::run(const Vector& x, Vector& y, bool adds) const {
+  if (!is_single()) return kernels_.run(&x, nullptr, y, adds);
+  check_size(system(), x, "the input vector");
+  check_size(system(), y, "the output vector");
+  if (single_x_.size() != x.size()) {
+    single_x_ = make_single_vector();
+    single_y_ = make_single_vector();
+  }
+  const auto from = x.host_read();
+  std::copy(from.begin(), from.end(), single_x_.host_overwrite().begin());
+  kernels_.run(single_x_, single_y_, false);
+  const auto result = single_y_.host_read();
+  const auto to = adds ? y.host_write() : y.host_overwrite();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = (adds ? to[i] : 0.0) + static_cast<double>(result[i]);
+}
+
 std::int64_t Operator::num_parts() const {
-  return device()->shares_host_memory() ? static_cast<std::int64_t>(kernels_.riding_parts().parts.size())
-                                        : LinearOperator::num_parts();
+  return has_riding() ? static_cast<std::int64_t>(kernels_.riding_parts().parts.size()) : LinearOperator::num_parts();
 }
 
 const Operator::RidingConstraints& Operator::riding_constraints() const {
@@ -164,7 +191,7 @@ const Operator::RidingConstraints& Operator::riding_constraints() const {
 }
 
 void Operator::apply_with(Vector& x, Vector& y, const VectorWork& work) const {
-  if (!device()->shares_host_memory()) return LinearOperator::apply_with(x, y, work);
+  if (!has_riding()) return LinearOperator::apply_with(x, y, work);
   if (constraints_.entries.empty()) return kernels_.run(x, y, work);
   check_size(system(), x, "the input vector");
   check_size(system(), y, "the output vector");
@@ -200,13 +227,13 @@ void Operator::apply_add(const Vector& x, Vector& y) const {
   for (const auto entry : constraints_.entries)
     constrained.push_back(y.host_read()[static_cast<std::size_t>(entry)] +
                           x.host_read()[static_cast<std::size_t>(entry)]);
-  kernels_.run(&projected(x), nullptr, y, true);
+  run(projected(x, work_), y, true);
   const auto to = y.host_write();
   for (std::size_t i = 0; i < constrained.size(); ++i)
     to[static_cast<std::size_t>(constraints_.entries[i])] = constrained[i];
 }
 
-void Operator::apply_free(const Vector& x, Vector& y) const { kernels_.run(&x, nullptr, y, false); }
+void Operator::apply_free(const Vector& x, Vector& y) const { run(x, y, false); }
 
 void Operator::diagonal(Vector& d) const {
   if (diagonal_kernels_ == nullptr) {

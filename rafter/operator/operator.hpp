@@ -63,6 +63,9 @@ public:
   std::int64_t size() const override { return system().size(); }
   std::shared_ptr<device::Device> device() const override { return built_->options.device; }
   void apply(const Vector& x, Vector& y) const override; ///< y = (P A P + I - P) x
+  /// The same on vectors of floats, which smoothers need no more than; plans with accumulate=float, else InputError.
+  /// (These also apply to vectors of doubles, through copies.)
+  void apply(const SingleVector& x, SingleVector& y) const;
   void apply_with(Vector& x, Vector& y,
                   const VectorWork& work) const override; ///< as apply, in one pass over the cells
   std::int64_t num_parts() const override;
@@ -75,6 +78,9 @@ public:
   void apply_boundary_values(Vector& b, Vector& x) const;
 
   Vector make_vector() const { return Vector(device(), static_cast<std::size_t>(size())); }
+  SingleVector make_single_vector() const { return SingleVector(device(), static_cast<std::size_t>(size())); }
+  /// The kernels' vectors are floats.
+  bool is_single() const { return built_->vectors() == schedule::Precision::single_precision; }
   const System& system() const { return built_->system; }
   const form::LoweredForm& form() const { return built_->form; }
   const space::Constraints& constraints() const { return constraints_; }
@@ -97,8 +103,14 @@ private:
     Grouped<std::int32_t> before, after;
   };
   const RidingConstraints& riding_constraints() const;
-  /// x itself when its constrained entries are 0, else a copy where they are.
-  const Vector& projected(const Vector& x) const;
+  /// x itself when its constrained entries are 0, else a copy of it, `copy`, where they are.
+  template <class T> const device::Array<T>& projected(const device::Array<T>& x, device::Array<T>& copy) const;
+  template <class T> void apply_projected(const device::Array<T>& x, device::Array<T>& y, device::Array<T>& copy) const;
+  /// y = A x or y += A x, conditions ignored.
+  void run(const Vector& x, Vector& y, bool adds) const;
+  void run(const SingleVector& x, SingleVector& y, bool adds) const { kernels_.run(x, y, adds); }
+  /// Work may ride in the kernels.
+  bool has_riding() const { return device()->shares_host_memory() && !is_single(); }
 
   std::shared_ptr<const BuiltForm> built_;
   mutable std::shared_ptr<const BuiltForm> built_diagonal_;
@@ -107,6 +119,7 @@ private:
   double precision_error_ = 0;
   mutable std::unique_ptr<FormKernels> diagonal_kernels_; ///< made on first use
   mutable Vector work_;
+  mutable SingleVector single_work_, single_x_, single_y_;
   mutable std::unique_ptr<const RidingConstraints> riding_constraints_; ///< made on first use
   mutable Usage usage_;
 };

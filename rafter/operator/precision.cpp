@@ -14,14 +14,26 @@ namespace rafter::op {
 
 namespace {
 
-Vector result_of(const BuiltForm& built, const FormKernels& kernels) {
-  const auto size = static_cast<std::size_t>(built.system.size());
-  Vector x(kernels.device(), size), y(kernels.device(), size);
+template <class T> void fill_random(device::Array<T>& vector) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> uniform(-1, 1);
-  for (double& value : x.host_overwrite()) value = uniform(random);
-  kernels.run(&x, nullptr, y, false);
-  return y;
+  for (T& value : vector.host_overwrite()) value = static_cast<T>(uniform(random));
+}
+
+std::vector<double> result_of(const BuiltForm& built, const FormKernels& kernels) {
+  const auto size = static_cast<std::size_t>(built.system.size());
+  const auto run = [&]<class T>(device::Array<T> x, device::Array<T> y, const auto& kernel) {
+    fill_random(x);
+    kernel(x, y);
+    const auto values = y.host_read();
+    return std::vector<double>(values.begin(), values.end());
+  };
+  const auto& device = kernels.device();
+  if (built.vectors() == schedule::Precision::single_precision)
+    return run(SingleVector(device, size), SingleVector(device, size),
+               [&](const auto& x, auto& y) { kernels.run(x, y, false); });
+  return run(Vector(device, size), Vector(device, size),
+             [&](const auto& x, auto& y) { kernels.run(&x, nullptr, y, false); });
 }
 
 } // namespace
@@ -34,8 +46,7 @@ double precision_error(const BuiltForm& built, const FormKernels& kernels) {
   options.plan = schedule::in_double(*options.plan); // another than the usual one was asked for
   auto reference = build_form(built.form, built.system, built.purpose, options);
   compile(std::span(&reference, 1));
-  const Vector found = result_of(built, kernels), expected = result_of(built, FormKernels(reference));
-  const auto y = found.host_read(), z = expected.host_read();
+  const auto y = result_of(built, kernels), z = result_of(*reference, FormKernels(reference));
   double difference = 0, size = 0;
   for (std::size_t i = 0; i < y.size(); ++i) {
     difference += (y[i] - z[i]) * (y[i] - z[i]);

@@ -13,7 +13,7 @@ Context::Context(const LoweringInput& lowering, const Plan& chosen, bool simd)
 
 std::string Context::global(Role role, int index, Type type, bool is_written) {
   const std::string name = fmt::format("{}_{}", schedule::name(role), index);
-  if (type == Type::real) type = type_of(role);
+  if (type == Type::real) type = type_of(role, index);
   if (result.find(name) == nullptr) {
     Buffer buffer;
     buffer.name = name;
@@ -26,8 +26,8 @@ std::string Context::global(Role role, int index, Type type, bool is_written) {
   return name;
 }
 
-/// Nodes and maps stay doubles: their differences lose digits that products do not.
-Type Context::type_of(Role role) const {
+/// Known fields, nodes and maps stay doubles: their differences lose digits that products do not.
+Type Context::type_of(Role role, int index) const {
   switch (role) {
   case Role::stored_point:
   case Role::stored_cell:
@@ -36,6 +36,11 @@ Type Context::type_of(Role role) const {
   case Role::points:
   case Role::weights:
     return this->type();
+  case Role::input_vector:
+    if (index != trial_vector) return Type::real;
+    [[fallthrough]];
+  case Role::output_vector:
+    return plan.accumulate == Precision::double_precision ? Type::real : Type::real32;
   default:
     return Type::real;
   }

@@ -91,7 +91,7 @@ public:
 
 private:
   std::string constant(const std::string& prefix, Type type, const std::vector<double>& values);
-  Type type_of(Role role) const; ///< of reals
+  Type type_of(Role role, int index) const; ///< of reals
   int next_name_ = 0;
   bool reads_data_ = false;
 };

@@ -10,6 +10,9 @@
 
 namespace rafter::schedule {
 
+/// Number of the input vector that holds the trial functions; others hold known fields.
+inline constexpr int trial_vector = 0;
+
 /// What a mapping lowers: a tensor program and how its fields live in vectors.
 struct LoweringInput {
   const kernel::TensorProgram* program = nullptr;

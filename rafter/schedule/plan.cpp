@@ -15,14 +15,15 @@ namespace rafter::schedule {
 
 namespace {
 
-const std::vector<std::string> keys{"contraction", "recipe", "mapping", "lanes",   "even_odd", "rows", "unroll",
-                                    "prefetch",    "stores", "storage", "compute", "compiler", "flags"};
+const std::vector<std::string> keys{"contraction", "recipe", "mapping", "lanes",   "even_odd",   "rows",     "unroll",
+                                    "prefetch",    "stores", "storage", "compute", "accumulate", "compiler", "flags"};
 
 struct PrecisionKey {
   const char* name;
   Precision Plan::*value;
 };
-constexpr std::array precisions{PrecisionKey{"storage", &Plan::storage}, PrecisionKey{"compute", &Plan::compute}};
+constexpr std::array precisions{PrecisionKey{"storage", &Plan::storage}, PrecisionKey{"compute", &Plan::compute},
+                                PrecisionKey{"accumulate", &Plan::accumulate}};
 
 [[noreturn]] void refuse(const std::string& what, const std::string& word, const std::vector<std::string>& accepted) {
   throw base::InputError(fmt::format("plan: unknown {} '{}'{}; accepted: {}", what, word,
@@ -103,10 +104,10 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
 
 std::string to_string(const Plan& plan) {
   return fmt::format("contraction={} recipe={} mapping={} lanes={} even_odd={} rows={} unroll={} prefetch={} stores={} "
-                     "storage={} compute={} compiler={} flags={}",
+                     "storage={} compute={} accumulate={} compiler={} flags={}",
                      kernel::name(plan.contraction), kernel::name(plan.recipe), plan.mapping, plan.lanes, plan.even_odd,
                      plan.rows, plan.unroll, plan.prefetch ? 1 : 0, store_name(plan.is_streaming), name(plan.storage),
-                     name(plan.compute), plan.compiler.empty() ? "default" : plan.compiler,
+                     name(plan.compute), name(plan.accumulate), plan.compiler.empty() ? "default" : plan.compiler,
                      plan.flags.empty() ? "default" : plan.flags);
 }
 
@@ -140,6 +141,8 @@ Plan parse_plan(const std::string& text) {
     set(plan, key, word.substr(equals + 1));
     if (!given.insert(key).second) throw base::InputError("plan: " + key + " is given twice");
   }
+  if (plan.accumulate == Precision::single_precision && plan.compute == Precision::double_precision)
+    throw base::InputError("plan: accumulate=float needs compute=float: sums of doubles are not kept as floats");
   if (plan.compute == Precision::single_precision && !given.contains("lanes")) plan.lanes = 16;
   return plan;
 }

@@ -23,20 +23,21 @@ struct Plan {
   int unroll = 256;                   ///< dense tables of at most so many entries stand in the text; 0: none
   bool prefetch = true;               ///< vectors of the next batch are fetched while one is computed
   bool is_streaming = false;          ///< what belongs to one batch alone is stored past the caches
-  Precision storage = Precision::double_precision; ///< of what set-up stores per cell and point
-  Precision compute = Precision::double_precision; ///< of work arrays and registers
-  std::string compiler;                            ///< "" = the device's default
-  std::string flags;                               ///< name of a set of compiler flags, "" = the usual ones
+  Precision storage = Precision::double_precision;    ///< of what set-up stores per cell and point
+  Precision compute = Precision::double_precision;    ///< of work arrays and registers
+  Precision accumulate = Precision::double_precision; ///< of the vectors: contributions of cells are summed in it
+  std::string compiler;                               ///< "" = the device's default
+  std::string flags;                                  ///< name of a set of compiler flags, "" = the usual ones
   bool operator==(const Plan&) const = default;
 };
 
 /// "contraction=collocated recipe=store-merged mapping=simd_cells lanes=8 even_odd=4 rows=16 unroll=256
-/// prefetch=1 stores=cached storage=double compute=double compiler=default flags=default"
+/// prefetch=1 stores=cached storage=double compute=double accumulate=double compiler=default flags=default"
 std::string to_string(const Plan& plan);
 /// Sets one key of the text form. Throws InputError with the nearest key or value.
 void set(Plan& plan, const std::string& key, const std::string& value);
 /// Keys that are absent keep their default, lanes that of 64 bytes: 8, or 16 with compute=float. Throws InputError with
-/// the nearest key or value.
+/// the nearest key or value, and for accumulate=float without compute=float.
 Plan parse_plan(const std::string& text);
 /// The same decisions, all in double precision.
 Plan in_double(Plan plan);

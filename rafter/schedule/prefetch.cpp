@@ -7,7 +7,7 @@ namespace rafter::schedule {
 
 namespace {
 
-constexpr int entries_per_line = 8; ///< of a cache, doubles
+constexpr int line_bytes = 64; ///< of a cache
 
 /// A loop of literal count that is written once.
 bool is_plain_loop(const NodePtr& node) {
@@ -76,6 +76,7 @@ private:
   /// An equal part of the stream's lines in every turn.
   void hint(const Stream& stream, Statements& before, Statements& hints) {
     const NodePtr begin = context_.define_integer(before, "z", stream.begin);
+    const int entries_per_line = line_bytes / size_bytes(context_.result.find(stream.vector)->type);
     const NodePtr length = isub(stream.end, begin);
     const NodePtr lines = idiv(iadd(length, integer(entries_per_line * turns_ - 1)), entries_per_line * turns_);
     const NodePtr part = context_.define_integer(before, "z", lines);

@@ -90,7 +90,8 @@ protected:
     const std::string in_floats = "recipe=store storage=float";
     result.push_back({.mesh = mesh(2), .degree = 3, .form = helmholtz_form(), .plan = in_floats, .meaning = in_floats});
     constexpr double rounding = 4 * 0x1p-24;
-    const std::string floats = "recipe=recompute compute=float lanes=" + std::to_string(target_.floats);
+    const std::string floats = "recipe=recompute compute=float lanes=" + std::to_string(target_.floats) +
+                               (dim == 2 ? " accumulate=float" : "");
     result.push_back({.mesh = mesh(target_.floats == 8 ? 2 : 1),
                       .degree = 2,
                       .components = dim,

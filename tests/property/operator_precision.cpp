@@ -68,10 +68,51 @@ TEST_P(Floats, ThatAreComputedWithDifferByRounding) {
   }
 }
 
+/// In both kinds of vectors.
+template <class T> device::Array<T> in_vector(const op::Operator& A, const std::vector<double>& values) {
+  return {A.device(), base::AlignedVector<T>(values.begin(), values.end())};
+}
+
+TEST_P(Floats, ThatAreSummedDifferByRounding) {
+  const std::string in_floats = "compute=float accumulate=float";
+  expect_rounding(problem(), "recipe=store", in_floats);
+  const auto A = make(problem(), "recipe=store " + in_floats),
+             meant = make(problem(), "recipe=store " + in_floats, true);
+  EXPECT_LE(difference(A, meant), rounding);
+  const double vectors = 2.0 * static_cast<double>(A.size());
+  EXPECT_EQ(bytes_of(make(problem(), "recipe=store compute=float")) - bytes_of(A), vectors * 2) << "of the input";
+}
+
+TEST_P(Floats, InVectorsOfFloatsAreThoseOfTheCopies) {
+  auto space = problem();
+  op::OperatorOptions options{.threads = 2, .plan = "recipe=recompute compute=float accumulate=float"};
+  const auto one = [](std::span<const double>, std::span<double> values) { std::ranges::fill(values, 1.0); };
+  options.dirichlet.push_back({space.space(), {.tags = {1}, .is_all = false, .value = one}});
+  const op::Operator A(space.form(helmholtz_form()), options);
+  ASSERT_TRUE(A.is_single());
+  auto values = values_of(random_vector(A, 5));
+  for (double& value : values) value = static_cast<float>(value);
+  const auto x = in_vector<double>(A, values);
+  const auto single = in_vector<float>(A, values);
+  auto y = A.make_single_vector();
+  A.apply(single, y);
+  const auto expected = values_of(applied(A, x));
+  EXPECT_EQ(std::vector<double>(y.host_read().begin(), y.host_read().end()), expected);
+  for (const auto entry : A.constraints().entries)
+    EXPECT_EQ(y.host_read()[static_cast<std::size_t>(entry)], values[static_cast<std::size_t>(entry)]);
+  ASSERT_FALSE(A.constraints().entries.empty());
+
+  auto sum = in_vector<double>(A, values);
+  A.apply_add(x, sum);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    EXPECT_DOUBLE_EQ(sum.host_read()[i], values[i] + expected[i]) << "added in double";
+  EXPECT_THROW(A.apply(y, y), base::InputError);
+}
+
 TEST_P(Floats, EverywhereAreFloatsInTheProgram) {
-  const auto A = make(problem(), "recipe=store storage=float compute=float");
+  const auto A = make(problem(), "recipe=store storage=float compute=float accumulate=float");
   for (const auto& info : A.kernels().info()) {
-    EXPECT_GT(info.counts.single_flops, 0.5 * info.counts.flops) << info.name;
+    EXPECT_EQ(info.counts.single_flops, info.counts.flops) << info.name;
     EXPECT_EQ(info.loop_program.find("work real "), std::string::npos) << "work arrays are floats";
     EXPECT_EQ(info.source.find("= (vec)"), std::string::npos);
   }
@@ -121,6 +162,24 @@ TEST(Precision, NumbersBeyondFloatsAreRefused) {
   EXPECT_NE(message.find("not finite, floats end at 3.4e38; use compute=double"), std::string::npos) << message;
 }
 
+TEST(Precision, VectorsOfFloatsAreRefusedByOtherOperators) {
+  Problem problem(box("quadrilateral"), 1);
+  const op::Operator A(problem.form("u*v*dx"), {.plan = "compute=float"});
+  const auto x = A.make_single_vector();
+  auto y = A.make_single_vector();
+  try {
+    A.apply(x, y);
+    ADD_FAILURE() << "accepted";
+  } catch (const base::InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("compute=float accumulate=float"), std::string::npos) << error.what();
+  }
+  const op::Operator B(problem.form("u*v*dx"), {.plan = "compute=float accumulate=float"});
+  const device::SingleVector longer(B.device(), static_cast<std::size_t>(B.size()) + 1);
+  EXPECT_THROW(B.apply(longer, y), base::InputError);
+  Vector z = B.make_vector();
+  EXPECT_THROW(B.kernels().run(random_vector(B, 1), z, {}), base::InternalError);
+}
+
 TEST(Precision, PlansThatStoreNothingAreAsBefore) {
   Problem problem(box("hexahedron"), 2);
   const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"), {.plan = "recipe=recompute storage=float"});
@@ -144,7 +203,7 @@ TEST(Precision, FunctionalsAndDiagonalsStayInDouble) {
     return values_of(d);
   };
   EXPECT_EQ(value("recipe=store storage=float compute=float"), value("recipe=store"));
-  EXPECT_EQ(diagonal("recipe=recompute compute=float"), diagonal("recipe=recompute"));
+  EXPECT_EQ(diagonal("recipe=recompute compute=float accumulate=float"), diagonal("recipe=recompute"));
 }
 
 } // namespace

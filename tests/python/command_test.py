@@ -112,6 +112,7 @@ class CommandLine(CommandTest):
 
     def test_wrong_plan(self):
         self.refused(POISSON, "contraction", "dense", arguments=["--plan", "contraction=dens"])
+        self.refused(POISSON, "accumulate=float needs compute=float", arguments=["--plan", "accumulate=float"])
 
     def test_several_processes_are_refused(self):
         result = subprocess.run([RAFTER, "solve", self.write(POISSON)], cwd=self.directory.name, capture_output=True,
@@ -308,6 +309,14 @@ class Coefficients(CommandTest):
 
 
 class Solving(CommandTest):
+    def test_floats_solve_to_their_own_digits(self):
+        plan = ["--plan", "recipe=recompute compute=float accumulate=float"]
+        rough = self.changed("1.0e-11", "1.0e-5").replace("1.0e-9", "1.0e-4")
+        result = self.run_rafter("solve", self.write(rough), *plan)
+        self.assertEqual(result.returncode, DONE, result.stderr + result.stdout)
+        result = self.run_rafter("solve", self.write(POISSON), *plan)
+        self.assertEqual(result.returncode, NOT_SOLVED, result.stderr + result.stdout)
+
     def without_condition(self):
         return re.sub(r"\[\[dirichlet\]\]\n.*\n.*\n", "", POISSON)
 

@@ -39,10 +39,11 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
               const auto single_if = [](bool is_single) {
                 return is_single ? Precision::single_precision : Precision::double_precision;
               };
-              const auto storage = single_if(even_odd == 4), compute = single_if(lanes == 2);
+              const auto storage = single_if(even_odd == 4), compute = single_if(lanes == 2),
+                         accumulate = single_if(lanes == 2 && even_odd == 0);
               const char* flags = lanes == 8 ? "O2" : "";
-              const Plan plan{contraction,    recipe,     mapping, lanes,   even_odd, even_odd + 1, 3 * even_odd,
-                              lanes % 4 == 0, lanes == 8, storage, compute, compiler, flags};
+              const Plan plan{contraction,    recipe,     mapping, lanes,   even_odd,   even_odd + 1, 3 * even_odd,
+                              lanes % 4 == 0, lanes == 8, storage, compute, accumulate, compiler,     flags};
               const std::string text = to_string(plan);
               EXPECT_EQ(parse_plan(text), plan) << text;
               EXPECT_EQ(text.find('\n'), std::string::npos);
@@ -66,6 +67,12 @@ TEST(Plan, LanesThatAreNotGivenFillSixtyFourBytes) {
   EXPECT_EQ(parse_plan("compute=float").lanes, 16);
   EXPECT_EQ(parse_plan("lanes=4 compute=float").lanes, 4);
   EXPECT_EQ(parse_plan("storage=float").lanes, 8);
+}
+
+TEST(Plan, SumsInFloatsNeedAddendsInFloats) {
+  EXPECT_EQ(parse_plan("accumulate=float compute=float").accumulate, Precision::single_precision);
+  for (const char* text : {"accumulate=float", "accumulate=float storage=float", "compute=double accumulate=float"})
+    expect_refused(text, {"accumulate=float needs compute=float"});
 }
 
 TEST(Plan, SingleKeysAreThoseInFloats) {
