@@ -15,8 +15,6 @@
 
 namespace rafter::kernel {
 
-namespace {
-
 using element::Element;
 
 /// A basis slot: the value (-1) or a reference derivative; of a pair, both.
@@ -25,9 +23,24 @@ struct BasisSlot {
   auto operator<=>(const BasisSlot&) const = default;
 };
 
+class DenseTables {
+public:
+  struct Key {
+    const Element* element;
+    std::vector<BasisSlot> slots;
+    int modal_degree; ///< -1: points
+    auto operator<=>(const Key&) const = default;
+  };
+  std::map<Key, ReferenceMatrix> tables;
+};
+std::shared_ptr<DenseTables> make_dense_tables() { return std::make_shared<DenseTables>(); }
+
+namespace {
+
 class Builder {
 public:
-  explicit Builder(const ProgramInput& input) : input_(input) {
+  explicit Builder(const ProgramInput& input)
+      : input_(input), tables_(input.tables == nullptr ? make_dense_tables() : input.tables) {
     program_.function = input.function;
     program_.tdim = input.function.tdim();
     program_.inputs = input.inputs;
@@ -190,7 +203,7 @@ private:
   }
   /// Slots of all points (or modes) one after the other, between folded dofs and points where both can be folded.
   const ReferenceMatrix& stacked(const Element& element, const std::vector<BasisSlot>& slots) {
-    const auto [place, is_new] = stacked_.try_emplace({&element, slots});
+    const auto [place, is_new] = tables_->tables.try_emplace({&element, slots, modes_ ? modes_->degree : -1});
     if (is_new) place->second = make_stacked(element, slots); // test and trial functions often share it
     return place->second;
   }
@@ -457,7 +470,7 @@ private:
   const ProgramInput& input_;
   TensorProgram program_;
   std::vector<double> points_1d_, weights_1d_;
-  std::map<std::pair<const Element*, std::vector<BasisSlot>>, ReferenceMatrix> stacked_;
+  std::shared_ptr<DenseTables> tables_;
   std::optional<ModalBasis> modes_;      ///< instead of points
   std::optional<Folding> point_folding_; ///< places of points are their numbers
   std::vector<std::map<BasisSlot, Slot>> output_places_;

@@ -50,21 +50,27 @@ std::vector<Orbit> find_orbits(const std::vector<std::vector<int>>& permutations
 /// Entry (k, i) of the butterfly of an orbit: sign of point i in the combination at place k.
 double butterfly_sign(unsigned sector, unsigned member) { return std::popcount(sector & member) % 2 == 0 ? 1 : -1; }
 
-/// The butterfly as a dense matrix of places: shape (place, place), and the orbit size of every place.
+/// The butterfly as a symmetric sparse matrix: for every place the places of its orbit, ascending, with their signs.
 struct Butterfly {
-  std::vector<double> signs;
-  std::vector<int> orbit_sizes;
+  struct Entry {
+    std::size_t place;
+    double sign;
+  };
+  std::vector<std::vector<Entry>> rows;
+  int orbit_size(std::size_t place) const { return static_cast<int>(rows[place].size()); }
 };
 Butterfly butterfly(const Folding& folding) {
   const std::size_t n = folding.places.size();
-  Butterfly result{std::vector<double>(n * n, 0.0), std::vector<int>(n, 1)};
-  for (std::size_t i = 0; i < n; ++i) result.signs[i * n + i] = 1;
+  Butterfly result;
+  for (std::size_t i = 0; i < n; ++i) result.rows.push_back({{i, 1.0}});
   const auto put = [&](const auto& orbit) {
     for (std::size_t k = 0; k < orbit.size(); ++k) {
-      result.orbit_sizes[static_cast<std::size_t>(orbit[k])] = static_cast<int>(orbit.size());
+      auto& row = result.rows[static_cast<std::size_t>(orbit[k])];
+      row.clear();
       for (std::size_t i = 0; i < orbit.size(); ++i)
-        result.signs[static_cast<std::size_t>(orbit[k]) * n + static_cast<std::size_t>(orbit[i])] =
-            butterfly_sign(static_cast<unsigned>(k), static_cast<unsigned>(i));
+        row.push_back(
+            {static_cast<std::size_t>(orbit[i]), butterfly_sign(static_cast<unsigned>(k), static_cast<unsigned>(i))});
+      std::ranges::sort(row, {}, &Butterfly::Entry::place);
     }
   };
   for (const auto& quad : folding.quads) put(quad);
@@ -241,8 +247,8 @@ ReferenceMatrix folded(const ReferenceMatrix& matrix, std::span<const unsigned> 
   for (std::size_t r = 0; r < num_slots * num_points; ++r)
     for (std::size_t k = 0; k < dofs; ++k) {
       double sum = 0;
-      for (std::size_t i = 0; i < dofs; ++i) sum += placed[r * dofs + i] * of_columns.signs[i * dofs + k];
-      split[r * dofs + k] = sum / of_columns.orbit_sizes[k];
+      for (const auto& [i, sign] : of_columns.rows[k]) sum += placed[r * dofs + i] * sign;
+      split[r * dofs + k] = sum / of_columns.orbit_size(k);
     }
   ReferenceMatrix result = matrix;
   result.name = "F" + matrix.name;
@@ -253,13 +259,10 @@ ReferenceMatrix folded(const ReferenceMatrix& matrix, std::span<const unsigned> 
     const auto of_rows = butterfly(*rows);
     for (std::size_t s = 0; s < num_slots; ++s)
       for (std::size_t r = 0; r < num_points; ++r)
-        for (std::size_t q = 0; q < num_points; ++q) {
-          const double sign = of_rows.signs[r * num_points + q];
-          if (sign == 0) continue;
+        for (const auto& [q, sign] : of_rows.rows[r])
           for (std::size_t k = 0; k < dofs; ++k)
             result.values[(s * num_points + r) * dofs + k] +=
-                sign / of_rows.orbit_sizes[r] * split[(s * num_points + q) * dofs + k];
-        }
+                sign / of_rows.orbit_size(r) * split[(s * num_points + q) * dofs + k];
   }
   double largest = 0;
   for (const double value : result.values) largest = std::max(largest, std::fabs(value));

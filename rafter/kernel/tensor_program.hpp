@@ -146,6 +146,10 @@ struct ProgramOptions {
   Contraction contraction = Contraction::collocated; ///< non-tensor shapes and facets always use dense
 };
 
+/// Dense tables of programs that differ in their point functions and contractions alone, kept from one to the next.
+class DenseTables;
+std::shared_ptr<DenseTables> make_dense_tables();
+
 /// What a program needs besides the point function.
 struct ProgramInput {
   PointFunction function;
@@ -154,6 +158,7 @@ struct ProgramInput {
   std::vector<FieldUse> inputs, outputs;
   std::shared_ptr<const element::Element> geometry; ///< of the cell map
   ProgramOptions options;
+  std::shared_ptr<DenseTables> tables; ///< of programs with the same rule and elements; null: none are kept
 };
 TensorProgram build_program(const ProgramInput& input);
 

@@ -304,6 +304,7 @@ private:
     input.local_facet = request_.local_facet;
     input.geometry = request_.geometry;
     input.options.contraction = plan.contraction;
+    input.tables = tables_;
     for (const int i : used(function, request_.inputs, true))
       input.inputs.push_back(request_.inputs[static_cast<std::size_t>(i)]);
     for (const int i : used(function, request_.outputs, false))
@@ -385,6 +386,7 @@ private:
   const KernelRequest& request_;
   const KernelOptions& options_;
   std::vector<kernel::Choice> choices_;
+  std::shared_ptr<kernel::DenseTables> tables_ = kernel::make_dense_tables();
   std::string function_text_;
   bool has_modes_ = false; ///< modal contraction applies
   std::map<std::pair<kernel::Contraction, kernel::Recipe>, kernel::TensorProgram> programs_;
