@@ -52,6 +52,7 @@ Json figures(const op::Operator& A, const std::vector<double>& samples, double d
           {"limited_by", bound.limited_by},
           {"resident", seen.levels.back().name},
           {"text_bytes", kernel.source.size()},
+          {"work_bytes", kernel.work_bytes},
           {"plan", schedule::to_string(kernel.plan)}};
 }
 

@@ -39,7 +39,7 @@ public:
     if (uses_floats_ && program_.lanes > 1) text += spelling_.float_prelude(program_.lanes);
     for (const auto& [name, helper] : helpers_) text += helper;
     for (const auto& buffer : program_.buffers)
-      if (buffer.space == Space::constant) text += constant(buffer);
+      if (buffer.space == Space::constant) text += constant(buffer, program_.lanes);
     for (const auto& [type, literals] : literals_) text += literal_table(type, literals.values);
     text += spelling_.head(program_.name);
     int i = 0;
@@ -89,18 +89,23 @@ private:
     table.type = type;
     table.size = static_cast<std::int64_t>(values.size());
     table.values = values;
-    return constant(table);
+    return constant(table, 1);
   }
-  static std::string constant(const Buffer& buffer) {
+  static std::string constant(const Buffer& buffer, int lanes) {
     const bool is_integer = buffer.type == Type::integer;
-    std::string text = fmt::format("static const {} {}[{}] = {{", is_integer ? "int" : names_of(buffer.type).scalar,
-                                   buffer.name, buffer.size);
+    std::string text = buffer.is_lane
+                           ? fmt::format("static const {} {}[{}] = {{\n  {{", names_of(buffer.type).vector, buffer.name,
+                                         buffer.size / lanes)
+                           : fmt::format("static const {} {}[{}] = {{",
+                                         is_integer ? "int" : names_of(buffer.type).scalar, buffer.name, buffer.size);
+    const std::size_t row = buffer.is_lane ? static_cast<std::size_t>(lanes) : 12;
+    const char* row_end = buffer.is_lane ? "},\n  {" : ",\n  ";
     for (std::size_t i = 0; i < buffer.values.size(); ++i) {
-      if (i > 0) text += i % 12 == 0 ? ",\n  " : ", ";
+      if (i > 0) text += i % row == 0 ? row_end : ", ";
       text +=
           is_integer ? fmt::format("{}", static_cast<long>(buffer.values[i])) : number(buffer.values[i], buffer.type);
     }
-    return text + "};\n";
+    return text + (buffer.is_lane ? "}};\n" : "};\n");
   }
 
   /// Registers that hold one value per lane, and whether the number of the last batch and floats are used.
@@ -260,8 +265,14 @@ private:
                              : fmt::format("{}[{}]", node.name, integer(index));
     if (const auto y = whole(index)) return vector_place(node.name, *y);
     if (const auto x = contiguous(index))
-      return fmt::format("({})*(const {}*)({} + {})", names.vector, names.loose, node.name, *x);
-    return fmt::format("{}gather({}, {})", names.initial, node.name, integer_vector(index));
+      return fmt::format("({})*(const {}*)({} + {})", names.vector, names.loose, numbers_of(*buffer), *x);
+    return fmt::format("{}gather({}, {})", names.initial, numbers_of(*buffer), integer_vector(index));
+  }
+  /// The buffer as an array of numbers.
+  static std::string numbers_of(const Buffer& buffer) {
+    if (!buffer.is_lane) return buffer.name;
+    return fmt::format("(({}{}*){})", buffer.space == Space::constant ? "const " : "", names_of(buffer.type).scalar,
+                       buffer.name);
   }
   std::string as_vector(const NodePtr& node) {
     return is_vector(node) ? real(node) : fmt::format("{}splat({})", names_of(node->type).initial, real(node));
@@ -441,7 +452,7 @@ private:
     helpers_["move"] = spelling_.run_prelude(program_.lanes, mover.work);
     helpers_["move_" + name(mover)] = spelling_.run_mover(mover);
     text += fmt::format("{}{}({}, {} + {}, {}, {});\n", indent, name(mover), inside.name, entry->name,
-                        integer(first, 1), outside.name, *place);
+                        integer(first, 1), numbers_of(*program_.find(outside.name)), *place);
     return true;
   }
   /// Where the position of lane 0 stands when those of all lanes follow each other in a table, and what is added to
@@ -477,10 +488,8 @@ private:
     const bool is_partial = node.operands.size() > 2;
     const auto* buffer = program_.find(node.name);
     const auto& names = names_of(buffer->type);
-    if (!index->has_lane) {
-      const std::string array = buffer->is_lane ? fmt::format("(({}*){})", names.scalar, node.name) : node.name;
-      return fmt::format("{}[{}] {} {};\n", array, integer(index), sign, real(node.operands[1]));
-    }
+    if (!index->has_lane)
+      return fmt::format("{}[{}] {} {};\n", numbers_of(*buffer), integer(index), sign, real(node.operands[1]));
     const std::string value = as_vector(node.operands[1]);
     if (node.is_streaming) {
       helpers_["stream"] = spelling_.stream(program_.lanes, buffer->type);
@@ -492,11 +501,11 @@ private:
         return fmt::format("{}[{}] {} {};\n", array, *y, sign, value);
       }
       if (const auto x = contiguous(index))
-        return fmt::format("*({}*)({} + {}) {} {};\n", names.loose, node.name, *x, sign, value);
+        return fmt::format("*({}*)({} + {}) {} {};\n", names.loose, numbers_of(*buffer), *x, sign, value);
     }
     return fmt::format("{{ const {} v_ = {}; for (long l_ = 0; l_ < {}; ++l_) {}[{}] {} v_[l_]; }}\n", names.vector,
-                       value, is_partial ? integer(node.operands[2], 3) : "LANES", node.name, integer_of_lane(index),
-                       sign);
+                       value, is_partial ? integer(node.operands[2], 3) : "LANES", numbers_of(*buffer),
+                       integer_of_lane(index), sign);
   }
 
   /// Long literals of a type.

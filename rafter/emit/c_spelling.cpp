@@ -133,9 +133,12 @@ std::string prefetch(const std::string& place, bool is_written) {
   return fmt::format("__builtin_prefetch({}{})", place, is_written ? ", 1" : "");
 }
 
+/// Consecutive numbers of the vector.
+std::string run_type(const RunMove& move) { return fmt::format("{}run{}", names_of(move.vector).initial, move.width); }
+
 /// The run of lane `l` as `width` numbers of the work arrays' type.
 std::string run_of_lane(const RunMove& move, int l) {
-  const std::string run = fmt::format("*(const run{}*)(x + s[{}])", move.width, l);
+  const std::string run = fmt::format("*(const {}*)(x + s[{}])", run_type(move), l);
   return move.vector == move.work ? run : fmt::format("__builtin_convertvector({}, work{})", run, move.width);
 }
 
@@ -186,8 +189,8 @@ std::string mover_head(const RunMove& move) {
   const auto& vector = names_of(move.vector);
   const auto& work = names_of(move.work);
   const int bytes = size_bytes(move.vector);
-  std::string text = fmt::format("typedef {} run{} __attribute__((vector_size({}), aligned({}), may_alias));\n",
-                                 vector.scalar, move.width, bytes * move.width, bytes);
+  std::string text = fmt::format("typedef {} {} __attribute__((vector_size({}), aligned({}), may_alias));\n",
+                                 vector.scalar, run_type(move), bytes * move.width, bytes);
   if (move.vector != move.work)
     text += fmt::format("typedef {} work{} __attribute__((vector_size({})));\n", work.scalar, move.width,
                         size_bytes(move.work) * move.width);
@@ -204,8 +207,8 @@ std::string addend(const RunMove& move, int l) {
   const std::string part = is_whole ? fmt::format("r{}", l)
                                     : fmt::format("__builtin_shufflevector(r{0}, r{0}, {1})", l % move.width,
                                                   numbers_text(group, group + move.width));
-  if (is_converted) return fmt::format("__builtin_convertvector({}, run{})", part, move.width);
-  return is_whole ? fmt::format("(run{}){}", move.width, part) : part;
+  if (is_converted) return fmt::format("__builtin_convertvector({}, {})", part, run_type(move));
+  return is_whole ? fmt::format("({}){}", run_type(move), part) : part;
 }
 
 std::string run_mover(const RunMove& move) {
@@ -216,7 +219,7 @@ std::string run_mover(const RunMove& move) {
   text += turn(move.width);
   if (move.adds) // lane by lane: runs may be the same
     for (int l = 0; l < move.lanes; ++l)
-      text += fmt::format("  *(run{}*)(x + s[{}]) += {};\n", move.width, l, addend(move, l));
+      text += fmt::format("  *({}*)(x + s[{}]) += {};\n", run_type(move), l, addend(move, l));
   else
     for (int i = 0; i < move.width; ++i) text += fmt::format("  w[n[{0}]] = r{0};\n", i);
   return text + "}\n";

@@ -76,6 +76,9 @@ struct Piece {
   Integers num_active, data_rows;
 };
 
+/// Numbers behind the last point: kernels with points in lanes read whole vectors.
+constexpr std::size_t vector_room = 16;
+
 template <class T, class Source>
 Array<T> to_array(const std::shared_ptr<device::Device>& device, const Source& source) {
   return Array<T>(device, base::AlignedVector<T>(source.begin(), source.end()));
@@ -261,13 +264,15 @@ private:
     const auto& program = piece.built.kernel.program;
     const auto points = static_cast<std::size_t>(program.num_points);
     const auto storage = piece.info.plan.storage;
-    piece.stored_point = Numbers(
-        device_, rows * points * lanes * static_cast<std::size_t>(piece.built.kernel.stored_point_slots), storage);
+    const auto slots = static_cast<std::size_t>(piece.built.kernel.stored_point_slots);
+    piece.stored_point = Numbers(device_, slots == 0 ? 0 : rows * points * lanes * slots + vector_room, storage);
     piece.stored_cell =
         Numbers(device_, rows * lanes * static_cast<std::size_t>(piece.built.kernel.stored_cell_slots), storage);
     piece.integral = Reals(device_, form_.rank == 0 ? batches * lanes : 0);
     piece.points = Numbers(device_, program.points);
-    piece.weights = Numbers(device_, program.weights);
+    auto weights = program.weights;
+    weights.resize(weights.size() + vector_room);
+    piece.weights = Numbers(device_, weights);
     if (cells.local_facet >= 0)
       piece.reference_normal = to_array<double>(device_, element::reference_normal(cells.shape, cells.local_facet));
     piece.tables = tables(program, piece.built.kernel.loops, piece.info.plan);

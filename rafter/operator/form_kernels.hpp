@@ -61,6 +61,7 @@ struct KernelInfo {
   tune::Decision decision; ///< why this plan
   std::string source;      ///< generated text
   std::string tensor_program, loop_program;
+  double work_bytes = 0; ///< of its work arrays
   int num_points = 0;
   std::string quadrature; ///< one line: rule and why
   std::int64_t num_cells = 0, num_batches = 0;

@@ -52,9 +52,7 @@ std::vector<int> used(const kernel::PointFunction& function, const std::vector<k
 /// Work arrays of every thread: beyond any use. Throws InputError.
 void require_work_fits(const schedule::LoopProgram& loops, const element::Quadrature& rule) {
   constexpr double limit_bytes = 64.0 * (1 << 20);
-  double bytes = 0;
-  for (const auto& buffer : loops.buffers)
-    if (buffer.space == schedule::Space::work) bytes += static_cast<double>(buffer.size) * size_bytes(buffer.type);
+  const double bytes = schedule::work_bytes(loops);
   if (bytes > limit_bytes)
     throw base::InputError(fmt::format("a kernel with {} quadrature points per cell would need {:.3g} MiB of working "
                                        "memory per thread, accepted are {:.3g} MiB: use a lower quadrature degree or "
@@ -141,6 +139,7 @@ public:
     result.loops = std::move(main.loops);
     plan.mapping = main.mapping;
     info.plan = plan;
+    info.work_bytes = schedule::work_bytes(result.loops);
     info.source = emit::emit(result.loops, options_.device->language());
     info.tensor_program = result.program.to_string();
     info.loop_program = schedule::print(result.loops);
@@ -150,7 +149,7 @@ public:
     result.stored_cell_slots = count_slots(setup, kernel::OutputKind::stored_cell);
     if (setup.outputs.empty()) return result;
     const auto own_plan = setup_plan(plan);
-    auto made = lower(kernel::build_program(program_input(setup, own_plan)), setup, own_plan);
+    auto made = lower(kernel::build_program(program_input(setup, own_plan)), setup, own_plan, main.stored_order);
     result.setup_program = std::move(made.program);
     result.setup_loops = std::move(made.loops);
     result.setup_source = emit::emit(result.setup_loops, options_.device->language());
@@ -162,6 +161,7 @@ private:
     kernel::TensorProgram program;
     schedule::LoopProgram loops;
     std::string mapping; ///< that accepted
+    schedule::StoredOrder stored_order = schedule::StoredOrder::by_batch;
   };
 
   static constexpr std::size_t max_recipes = 6; ///< that are planned with
@@ -312,7 +312,9 @@ private:
     return input;
   }
 
-  Lowered lower(kernel::TensorProgram program, const kernel::PointFunction& function, schedule::Plan plan) const {
+  /// `order`: of what is stored, when another program reads it.
+  Lowered lower(kernel::TensorProgram program, const kernel::PointFunction& function, schedule::Plan plan,
+                std::optional<schedule::StoredOrder> order = {}) const {
     schedule::LoweringInput lowering;
     lowering.spaces = request_.spaces;
     lowering.lanes = request_.lanes;
@@ -326,6 +328,7 @@ private:
     Lowered result;
     result.program = std::move(program);
     lowering.program = &result.program;
+    result.stored_order = lowering.stored_order = order.value_or(schedule::choose_mapping(lowering, plan).stored_order);
     result.loops = schedule::lower(lowering, plan);
     result.mapping = plan.mapping;
     require_work_fits(result.loops, request_.rule);

@@ -19,7 +19,7 @@ public:
 
   void runs(Statements& to) {
     if (layout_.num_runs == 0) return;
-    if (!context_.is_simd || context_.input.is_facet) {
+    if (!context_.has_cell_lanes() || context_.input.is_facet) {
       shared_runs(true, to);
       return;
     }
@@ -44,7 +44,7 @@ public:
     if (!has_interior()) return;
     if (context_.input.is_facet)
       facet_interior(to);
-    else if (!context_.is_simd)
+    else if (!context_.has_cell_lanes())
       partial_interior(to);
     else {
       Statements full, partial;
@@ -115,7 +115,7 @@ private:
     for (int c = 0; c < components_; ++c)
       touch_(per_dof, iadd(start, iadd(imul(position, integer(components_)), integer(c))),
              iload(run_entries(), iadd(iadd(number, imul(variable(k), integer(components_))), integer(c))),
-             context_.is_simd ? context_.active_lanes() : nullptr, false);
+             context_.has_cell_lanes() ? context_.active_lanes() : nullptr, false);
     to.push_back(loop(k, integer(runs.length), block(per_dof)));
   }
   /// Numbers in pieces of as many as there are lanes, of half as many, ...
@@ -159,14 +159,14 @@ private:
     const NodePtr active = context_.define_integer(to, "n", context_.num_active());
     // padded lanes read what the last active one reads
     const NodePtr cell = context_.define_integer(to, "l", imin(context_.at_cell(integer(0)), isub(active, integer(1))));
-    each_interior(to, context_.is_simd ? context_.active_lanes() : nullptr,
+    each_interior(to, context_.has_cell_lanes() ? context_.active_lanes() : nullptr,
                   [&](const NodePtr& number) { return iadd(iadd(start, imul(number, active)), cell); });
   }
   void facet_interior(Statements& to) {
     const NodePtr entry = context_.lane_entry(context_.batch());
     const NodePtr start = context_.define_integer(to, "s", iload(buffer(Role::interior_starts), entry));
     const NodePtr stride = context_.define_integer(to, "t", iload(buffer(Role::interior_strides), entry));
-    each_interior(to, context_.is_simd ? context_.active_lanes() : nullptr,
+    each_interior(to, context_.has_cell_lanes() ? context_.active_lanes() : nullptr,
                   [&](const NodePtr& number) { return iadd(start, imul(number, stride)); });
   }
 
@@ -198,7 +198,7 @@ Statements clear_first_touched(Context& context, int space, const std::string& v
   clearing.push_back(loop(z, isub(bound(1), first),
                           store(vector, iadd(first, variable(z)), context.fitting(vector, context.number(0)))));
   // a loop over groups or cells is outside: only its first turn clears
-  const NodePtr turn = context.is_simd ? context.group() : context.at_cell(integer(0));
+  const NodePtr turn = context.has_cell_lanes() ? context.group() : context.at_cell(integer(0));
   if (turn->kind == Kind::integer) return clearing;
   return {branch(ieq(turn, integer(0)), block(clearing), block({}))};
 }
@@ -228,7 +228,7 @@ void scatter(Context& context, int field, const std::string& source, const Place
     const NodePtr value = context.fitting(vector, context.load(source, context.work_entry(entry)));
     if (!is_interior || !stores_interior)
       body.push_back(add(vector, index, value, active));
-    else if (context.plan.is_streaming && context.is_simd && active == nullptr)
+    else if (context.plan.is_streaming && context.has_cell_lanes() && active == nullptr)
       body.push_back(stream(vector, index, value));
     else
       body.push_back(store(vector, index, value, active));

@@ -6,9 +6,9 @@
 
 namespace rafter::schedule {
 
-Context::Context(const LoweringInput& lowering, const Plan& chosen, bool simd)
-    : input(lowering), program(*lowering.program), plan(chosen), is_simd(simd) {
-  result.lanes = simd ? chosen.lanes : 1;
+Context::Context(const LoweringInput& lowering, const Plan& chosen, LaneAxis axis)
+    : input(lowering), program(*lowering.program), plan(chosen), lane_axis(axis) {
+  result.lanes = axis != LaneAxis::none ? chosen.lanes : 1;
 }
 
 std::string Context::global(Role role, int index, Type type, bool is_written) {
@@ -54,10 +54,11 @@ NodePtr Context::fitting(const std::string& buffer, NodePtr value) const {
   return converted(std::move(value), result.find(buffer)->type);
 }
 
-std::string Context::constant(const std::string& prefix, Type type, const std::vector<double>& values) {
+std::string Context::constant(const std::string& prefix, Type type, const std::vector<double>& values, bool is_lane) {
   int num_tables = 0;
   for (const auto& buffer : result.buffers) {
-    if (!buffer.values.empty() && buffer.type == type && buffer.values == values) return buffer.name;
+    if (!buffer.values.empty() && buffer.type == type && buffer.is_lane == is_lane && buffer.values == values)
+      return buffer.name;
     num_tables += buffer.role == Role::table ? 1 : 0;
   }
   Buffer buffer;
@@ -65,6 +66,7 @@ std::string Context::constant(const std::string& prefix, Type type, const std::v
   buffer.type = type;
   buffer.size = static_cast<std::int64_t>(values.size());
   buffer.values = values;
+  buffer.is_lane = is_lane;
   constexpr std::size_t most_in_text = 64; // the text does not grow with the degree
   if (type == Type::integer && values.size() > most_in_text) {
     buffer.role = Role::table;
@@ -83,14 +85,18 @@ std::string Context::reals(const std::string& prefix, const std::vector<double>&
   return constant(prefix, type(), values);
 }
 
+std::string Context::vectors(const std::string& prefix, const std::vector<double>& values) {
+  return constant(prefix, type(), values, true);
+}
+
 std::string Context::work(const std::string& name, std::int64_t entries) {
   if (result.find(name) == nullptr) {
     Buffer buffer;
     buffer.name = name;
     buffer.space = Space::work;
     buffer.type = type();
-    buffer.size = entries * (is_simd ? plan.lanes : 1);
-    buffer.is_lane = is_simd;
+    buffer.size = entries * result.lanes;
+    buffer.is_lane = lane_axis != LaneAxis::none;
     result.buffers.push_back(buffer);
   }
   return name;

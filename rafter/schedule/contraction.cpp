@@ -232,6 +232,26 @@ std::vector<NodePtr> apply_to_line(Context& context, const ReferenceMatrix& matr
   return result;
 }
 
+std::vector<NodePtr> apply_into_lanes(Context& context, const ReferenceMatrix& matrix,
+                                      const std::vector<NodePtr>& line) {
+  const int lanes = context.plan.lanes, vectors = (matrix.rows + lanes - 1) / lanes;
+  std::vector<double> columns;
+  for (int k = 0; k < matrix.cols; ++k)
+    for (int r = 0; r < vectors * lanes; ++r) columns.push_back(r < matrix.rows ? matrix(r, k) : 0);
+  const std::string table = context.vectors("columns", columns);
+  std::vector<NodePtr> result;
+  for (int v = 0; v < vectors; ++v) {
+    NodePtr sum;
+    for (int k = 0; k < matrix.cols; ++k) {
+      const NodePtr column = context.load(table, context.work_entry(integer(k * vectors + v)));
+      const NodePtr term = operation(ScalarOp::mul, {column, line[static_cast<std::size_t>(k)]});
+      sum = sum == nullptr ? term : plus(sum, term);
+    }
+    result.push_back(sum);
+  }
+  return result;
+}
+
 std::vector<double> packed_table(const ReferenceMatrix& matrix, const Plan& plan) {
   std::vector<double> result;
   if (stands_in_text(matrix, plan)) return result;

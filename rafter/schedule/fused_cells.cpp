@@ -2,9 +2,11 @@
 #include <rafter/schedule/fused_cells.hpp>
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/schedule/cell_dofs.hpp>
 
 namespace rafter::schedule {
 
@@ -14,42 +16,51 @@ using kernel::CollocatedEvaluation;
 using kernel::CollocatedIntegration;
 using kernel::ReferenceMatrix;
 
-/// A field on its way to or from the points.
+/// A field on its way to or from the points. Each stage takes the place of one that nothing needs any more: a line, a
+/// column or a layer is read before it is written.
 struct FieldStages {
   int components = 1;
   int nodes = 0; ///< dofs per direction
   bool interpolates = false;
-  std::string dofs;             ///< (component, dof): gathered or to be scattered
-  std::string partial;          ///< (component, last-axis dof, points of the other axes)
-  std::string values;           ///< (component, point)
-  std::string last;             ///< derivative along the last axis, (component, point)
-  std::string middle;           ///< 3D: derivative along axis 1 on one layer, (component, point of the layer)
-  std::string line, line_value; ///< derivative along axis 0 (and flux with the value) on one line, (component, point)
+  std::string dofs; ///< gathered or to be scattered, cells in lanes: `values`, or an array of their own
+  std::optional<CellDofs> cell_dofs; ///< where points stand in lanes
+  std::string partial; ///< (component, last-axis dof, points of the other axes): `last`, or `values` without it
+  std::string values;  ///< (component, point)
+  std::string last;    ///< derivative along the last axis, (component, point)
+  std::string middle;  ///< 3D: derivative along axis 1 on one layer, (component, point of the layer)
+  std::string line, line_value; ///< derivative along axis 0 (and flux with the value) on a slab, (component, point)
 };
 
 class Fusion {
 public:
-  explicit Fusion(Context& context)
+  Fusion(Context& context, bool has_point_lanes)
       : context_(context), program_(context.program), dim_(program_.tdim), q_(program_.point_extents[0]),
-        layer_(dim_ == 3 ? q_ * q_ : q_), last_axis_(dim_ - 1) {
+        lanes_(context.plan.lanes), has_point_lanes_(has_point_lanes),
+        line_(has_point_lanes ? (q_ + lanes_ - 1) / lanes_ : q_), layer_(dim_ == 3 ? q_ * line_ : line_),
+        columns_(layer_), last_axis_(dim_ - 1) {
+    slab_ = has_point_lanes && dim_ == 3 ? layer_ : line_;
     // arrays whose planes lie 4 KiB apart fight for the same cache sets
-    if (context.is_simd && layer_ * context.plan.lanes * size_bytes(context.type()) % 4096 == 0) layer_ += 1;
+    if (context.lane_axis != LaneAxis::none && layer_ * lanes_ * size_bytes(context.type()) % 4096 == 0) layer_ += 1;
     volume_ = layer_ * q_;
+    name_arrays();
   }
 
-  void run(Statements& to) {
-    name_arrays();
-    begin_integral(context_, to);
+  void load_fields(Statements& to) {
     for (std::size_t e = 0; e < inputs_.size(); ++e) load_field(static_cast<int>(e), to);
+  }
+  void evaluate(Statements& to) {
     for (std::size_t e = 0; e < inputs_.size(); ++e) interpolate(static_cast<int>(e), to);
     points(to);
-    for (std::size_t o = 0; o < outputs_.size(); ++o) {
-      last_transposed(static_cast<int>(o), to);
-      restrict_layers(static_cast<int>(o), to);
-      const auto& stages = outputs_[o];
-      scatter(context_, static_cast<int>(o), stages.interpolates ? stages.dofs : stages.values, placement(stages), to);
-    }
-    end_integral(context_, to);
+  }
+  int num_outputs() const { return static_cast<int>(outputs_.size()); }
+  void integrate(int o, Statements& to) {
+    last_transposed(o, to);
+    restrict_layers(o, to);
+  }
+  void store_field(int o, Statements& to) {
+    const auto& stages = outputs_[static_cast<std::size_t>(o)];
+    if (has_point_lanes_) stages.cell_dofs->turn(to);
+    scatter(context_, o, stages.dofs, placement(stages), to);
   }
 
 private:
@@ -72,15 +83,14 @@ private:
     s.nodes = nodes;
     s.interpolates = interpolates;
     s.values = context_.work(name + "_values", std::int64_t{components} * volume_);
-    if (interpolates) {
-      s.dofs = context_.work(name + "_dofs", std::int64_t{components} * power(nodes, dim_));
-      s.partial = context_.work(name + "_partial", std::int64_t{components} * nodes * layer_);
-    }
+    if (has_point_lanes_) s.cell_dofs.emplace(context_, CellDofs::Field{name, components, nodes, dim_, is_output});
+    s.dofs = has_point_lanes_ ? s.cell_dofs->gathered() : s.values;
     if (has_last(derivatives)) s.last = context_.work(name + "_last", std::int64_t{components} * volume_);
+    s.partial = s.last.empty() ? s.values : s.last;
     if (has_middle(derivatives)) s.middle = context_.work(name + "_middle", std::int64_t{components} * layer_);
     if (derivatives[0] >= 0) {
-      s.line = context_.work(name + (is_output ? "_out" : "") + "_line", std::int64_t{components} * q_);
-      if (is_output && has_value) s.line_value = context_.work(name + "_value", std::int64_t{components} * q_);
+      s.line = context_.work(name + (is_output ? "_out" : "") + "_line", std::int64_t{components} * slab_);
+      if (is_output && has_value) s.line_value = context_.work(name + "_value", std::int64_t{components} * slab_);
     }
     return s;
   }
@@ -103,14 +113,23 @@ private:
                                  w.derivatives, true, w.values >= 0));
     }
   }
+  /// Dofs stand densely in an array of their own; else those of a layer at its begin, those that are values in the
+  /// points at their place.
   Placement placement(const FieldStages& s) const {
     Placement result = Placement::dense(power(s.nodes, dim_));
-    if (s.interpolates) return result;
+    if (has_point_lanes_) return result;
     result.component_stride = volume_;
-    const int rows = power(q_, dim_ - 1);
-    for (int j = 0; j < q_; ++j)
-      for (int i = 0; i < rows; ++i) result.dof_entries[static_cast<std::size_t>(j * rows + i)] = j * layer_ + i;
+    const int rows = power(s.nodes, dim_ - 1);
+    for (int k = 0; k < s.nodes; ++k)
+      for (int i = 0; i < rows; ++i) result.dof_entries[static_cast<std::size_t>(k * rows + i)] = k * layer_ + i;
     return result;
+  }
+  NodePtr layer_of(const NodePtr& component, const NodePtr& k) const {
+    return iadd(imul(component, integer(volume_)), imul(k, integer(layer_)));
+  }
+  /// Of dofs along axis 0, over all components.
+  NodePtr line_number(const FieldStages& s, const NodePtr& component, const NodePtr& k, const NodePtr& row) const {
+    return iadd(imul(iadd(imul(component, integer(s.nodes)), k), integer(power(s.nodes, dim_ - 2))), row);
   }
 
   // --- loops over lines
@@ -135,6 +154,37 @@ private:
     const auto line = load_line(source, source_base, m.cols, source_stride, to);
     store_line(target, target_base, target_stride, apply_to_line(context_, m, line, to), to, adds);
   }
+  // Along axis 0 the points of a line stand in its entries, or in the lanes of them; dofs always in entries.
+  std::vector<NodePtr> load_first(const std::string& array, const NodePtr& base, int count, Statements& to) {
+    if (!has_point_lanes_) return load_line(array, base, count, 1, to);
+    std::vector<NodePtr> line;
+    for (int k = 0; k < count; ++k)
+      line.push_back(context_.define(to, "u", context_.load(array, iadd(imul(base, integer(lanes_)), integer(k)))));
+    return line;
+  }
+  std::vector<NodePtr> apply_first(const ReferenceMatrix& m, const std::vector<NodePtr>& line, Statements& to) {
+    return has_point_lanes_ ? apply_into_lanes(context_, m, line) : apply_to_line(context_, m, line, to);
+  }
+  /// Lines of dofs along axis 0, numbered over all components, and the values that they are.
+  void each_dof_line(const FieldStages& s, Statements& to,
+                     const std::function<void(const NodePtr& number, const NodePtr& values, Statements& body)>& move) {
+    const std::string c = context_.fresh("c"), k = context_.fresh("k"), j = context_.fresh("j");
+    const int rows = dim_ == 3 ? q_ : 1;
+    Statements body;
+    move(line_number(s, variable(c), variable(k), variable(j)),
+         iadd(layer_of(variable(c), variable(k)), imul(variable(j), integer(line_))), body);
+    to.push_back(for_each(c, s.components, {for_each(k, q_, {for_each(j, rows, body)})}));
+  }
+  void dofs_to_values(const FieldStages& s, Statements& to) {
+    each_dof_line(s, to, [&](const NodePtr& number, const NodePtr& values, Statements& body) {
+      store_line(s.values, values, 1, s.cell_dofs->load_vectors(number), body);
+    });
+  }
+  void values_to_dofs(const FieldStages& s, Statements& to) {
+    each_dof_line(s, to, [&](const NodePtr& number, const NodePtr& values, Statements& body) {
+      s.cell_dofs->store_vectors(number, load_line(s.values, values, line_, 1, body), body);
+    });
+  }
   NodePtr for_each(const std::string& name, int count, Statements body) const {
     return loop(name, integer(count), block(std::move(body)));
   }
@@ -143,11 +193,10 @@ private:
   // ----------------------------------------------------------------------------------------------
   void load_field(int e, Statements& to) {
     const auto& s = inputs_[static_cast<std::size_t>(e)];
-    const std::string& target = s.interpolates ? s.dofs : s.values;
     if (e < static_cast<int>(program_.inputs.size()))
-      gather(context_, e, target, placement(s), to);
+      gather(context_, e, s.dofs, placement(s), to);
     else
-      load_nodes(context_, target, placement(s), to);
+      load_nodes(context_, s.dofs, placement(s), to);
   }
 
   /// Axes before the last, one layer of the last axis at a time; then the last axis column by column, with its
@@ -155,19 +204,20 @@ private:
   void interpolate(int e, Statements& to) {
     const auto& s = inputs_[static_cast<std::size_t>(e)];
     const auto& v = evaluation(e);
+    if (!s.interpolates && has_point_lanes_) dofs_to_values(s, to);
     const std::string c = context_.fresh("c");
     Statements per_component;
     if (s.interpolates) {
       const std::string k = context_.fresh("k");
       Statements per_layer;
-      interpolate_layer(s, v, iadd(imul(variable(c), integer(s.nodes)), variable(k)), per_layer);
+      interpolate_layer(s, v, variable(c), variable(k), per_layer);
       per_component.push_back(for_each(k, s.nodes, per_layer));
     }
     if (s.interpolates || !s.last.empty()) {
       const std::string i = context_.fresh("i");
       Statements column;
       last_axis(s, v, variable(c), variable(i), column);
-      per_component.push_back(for_each(i, power(q_, dim_ - 1), column));
+      per_component.push_back(for_each(i, columns_, column));
     }
     if (!per_component.empty()) to.push_back(for_each(c, s.components, per_component));
   }
@@ -180,8 +230,7 @@ private:
       values = load_line(s.values, base, q_, layer_, to);
     else {
       const auto& interpolation = matrix(v.interpolation[static_cast<std::size_t>(last_axis_)]);
-      const NodePtr from = iadd(imul(component, integer(s.nodes * layer_)), i);
-      const auto line = load_line(s.partial, from, s.nodes, layer_, to);
+      const auto line = load_line(s.partial, base, s.nodes, layer_, to);
       if (!s.last.empty() && goes_by_halves(context_, interpolation) &&
           goes_by_halves(context_, matrix(v.differentiation))) {
         Halves halves = apply(context_, interpolation, halves_of(context_, line, to), 1, to);
@@ -198,24 +247,30 @@ private:
       store_line(s.last, base, layer_, apply_to_line(context_, matrix(v.differentiation), values, to), to);
   }
   /// One layer (component, last-axis dof) from dofs to `partial`: axis 0, and in 3D axis 1.
-  void interpolate_layer(const FieldStages& s, const CollocatedEvaluation& v, const NodePtr& layer, Statements& to) {
-    const auto& first = matrix(v.interpolation[0]);
+  void interpolate_layer(const FieldStages& s, const CollocatedEvaluation& v, const NodePtr& component,
+                         const NodePtr& k, Statements& to) {
+    const NodePtr target = layer_of(component, k);
     const int rows = power(s.nodes, dim_ - 2);
-    const NodePtr from = imul(layer, integer(power(s.nodes, dim_ - 1)));
-    const NodePtr target = imul(layer, integer(layer_));
+    const auto along_first = [&](const NodePtr& row, const std::string& array, const NodePtr& base, Statements& body) {
+      const auto line = has_point_lanes_
+                            ? s.cell_dofs->load_line(line_number(s, component, k, row), body)
+                            : load_line(s.dofs, iadd(target, imul(row, integer(s.nodes))), s.nodes, 1, body);
+      store_line(array, base, 1, apply_first(matrix(v.interpolation[0]), line, body), body);
+    };
     if (dim_ == 2) {
-      map_line(first, s.dofs, from, 1, s.partial, target, 1, to);
+      along_first(integer(0), s.partial, target, to);
       return;
     }
-    const std::string plane = context_.work("plane", std::int64_t{std::max(max_nodes(), q_)} * q_);
+    const std::string plane = work_plane();
     const std::string j = context_.fresh("j"), i = context_.fresh("i");
     Statements along_0, along_1;
-    map_line(first, s.dofs, iadd(from, imul(variable(j), integer(s.nodes))), 1, plane, imul(variable(j), integer(q_)),
-             1, along_0);
+    along_first(variable(j), plane, imul(variable(j), integer(line_)), along_0);
     to.push_back(for_each(j, rows, along_0));
-    map_line(matrix(v.interpolation[1]), plane, variable(i), q_, s.partial, iadd(target, variable(i)), q_, along_1);
-    to.push_back(for_each(i, q_, along_1));
+    map_line(matrix(v.interpolation[1]), plane, variable(i), line_, s.partial, iadd(target, variable(i)), line_,
+             along_1);
+    to.push_back(for_each(i, line_, along_1));
   }
+  std::string work_plane() { return context_.work("plane", std::int64_t{std::max(max_nodes(), q_)} * line_); }
   int max_nodes() const {
     int result = 0;
     for (const auto& s : inputs_) result = std::max(result, s.nodes);
@@ -228,8 +283,12 @@ private:
   NodePtr layer_base(const NodePtr& component) const {
     return iadd(imul(component, integer(volume_)), dim_ == 3 ? imul(variable("q2"), integer(layer_)) : integer(0));
   }
+  NodePtr slab_base(const NodePtr& component) const {
+    const NodePtr base = imul(component, integer(slab_));
+    return slab_ == line_ ? base : iadd(base, imul(variable("q1"), integer(line_)));
+  }
   NodePtr line_base(const NodePtr& component) const {
-    return dim_ == 3 ? iadd(layer_base(component), imul(variable("q1"), integer(q_)))
+    return dim_ == 3 ? iadd(layer_base(component), imul(variable("q1"), integer(line_)))
                      : iadd(layer_base(component), imul(variable("q1"), integer(layer_)));
   }
 
@@ -247,10 +306,17 @@ private:
     stage.at_axis(0, in_line);
     stage.at_point(in_line);
     is_unrolled_ = unrolls_points(in_line);
-    for (std::size_t e = 0; e < inputs_.size(); ++e) line_derivative(static_cast<int>(e), lines);
-    lines.push_back(loop("q0", integer(q_), block(in_line), is_unrolled_ ? LoopStyle::unrolled : LoopStyle::rolled));
-    for (std::size_t o = 0; o < outputs_.size(); ++o) line_transposed(static_cast<int>(o), lines);
+    // columns stay in registers for a layer of lines
+    Statements derivatives, transposed;
+    for (std::size_t e = 0; e < inputs_.size(); ++e) line_derivative(static_cast<int>(e), derivatives);
+    for (std::size_t o = 0; o < outputs_.size(); ++o) line_transposed(static_cast<int>(o), transposed);
+    const bool is_line = slab_ == line_;
+    if (is_line) lines.insert(lines.end(), derivatives.begin(), derivatives.end());
+    lines.push_back(loop("q0", integer(line_), block(in_line), is_unrolled_ ? LoopStyle::unrolled : LoopStyle::rolled));
+    if (is_line) lines.insert(lines.end(), transposed.begin(), transposed.end());
+    if (!is_line && !derivatives.empty()) layers.push_back(for_each("q1", q_, derivatives));
     layers.push_back(for_each("q1", q_, lines));
+    if (!is_line && !transposed.empty()) layers.push_back(for_each("q1", q_, transposed));
     for (std::size_t o = 0; o < outputs_.size(); ++o) middle_transposed(static_cast<int>(o), layers);
     if (dim_ == 3)
       to.push_back(for_each("q2", q_, layers));
@@ -258,16 +324,16 @@ private:
       to.insert(to.end(), layers.begin(), layers.end());
   }
   /// Short point functions are written out for every point of a line, so that the line stays in registers.
-  bool unrolls_points(const Statements& body) const { return static_cast<int>(body.size()) * q_ <= 320; }
+  bool unrolls_points(const Statements& body) const { return static_cast<int>(body.size()) * line_ <= 320; }
 
   void middle_derivative(int e, Statements& to) {
     const auto& s = inputs_[static_cast<std::size_t>(e)];
     if (s.middle.empty()) return;
     const std::string c = context_.fresh("c"), i = context_.fresh("i");
     Statements body;
-    map_line(matrix(evaluation(e).differentiation), s.values, iadd(layer_base(variable(c)), variable(i)), q_, s.middle,
-             iadd(imul(variable(c), integer(layer_)), variable(i)), q_, body);
-    to.push_back(for_each(c, s.components, {for_each(i, q_, body)}));
+    map_line(matrix(evaluation(e).differentiation), s.values, iadd(layer_base(variable(c)), variable(i)), line_,
+             s.middle, iadd(imul(variable(c), integer(layer_)), variable(i)), line_, body);
+    to.push_back(for_each(c, s.components, {for_each(i, line_, body)}));
   }
   /// For every component: written out beside an unrolled point function (with literal places the line's buffer becomes
   /// registers), a loop beside a rolled one.
@@ -285,18 +351,19 @@ private:
     const auto& s = inputs_[static_cast<std::size_t>(e)];
     if (s.line.empty()) return;
     per_component(s.components, to, [&](const NodePtr& c, Statements& body) {
-      map_line(matrix(evaluation(e).differentiation), s.values, line_base(c), 1, s.line, imul(c, integer(q_)), 1, body);
+      const auto line = load_first(s.values, line_base(c), q_, body);
+      store_line(s.line, slab_base(c), 1, apply_first(matrix(evaluation(e).differentiation), line, body), body);
     });
   }
   void line_transposed(int o, Statements& to) {
     const auto& s = outputs_[static_cast<std::size_t>(o)];
     if (s.line.empty()) return;
     per_component(s.components, to, [&](const NodePtr& c, Statements& body) {
-      const NodePtr base = imul(c, integer(q_));
-      const auto line = load_line(s.line, base, q_, 1, body);
-      auto result = apply_to_line(context_, matrix(integration(o).differentiation), line, body);
+      const NodePtr base = slab_base(c);
+      const auto line = load_first(s.line, base, q_, body);
+      auto result = apply_first(matrix(integration(o).differentiation), line, body);
       if (!s.line_value.empty())
-        for (int r = 0; r < q_; ++r) {
+        for (int r = 0; r < line_; ++r) {
           auto& value = result[static_cast<std::size_t>(r)];
           value = operation(form::ScalarOp::add, {value, context_.load(s.line_value, entry(base, r))});
         }
@@ -310,8 +377,8 @@ private:
     const std::string c = context_.fresh("c"), i = context_.fresh("i");
     Statements body;
     map_line(matrix(integration(o).differentiation), s.middle, iadd(imul(variable(c), integer(layer_)), variable(i)),
-             q_, s.values, iadd(layer_base(variable(c)), variable(i)), q_, body, has_line_result(o));
-    to.push_back(for_each(c, s.components, {for_each(i, q_, body)}));
+             line_, s.values, iadd(layer_base(variable(c)), variable(i)), line_, body, has_line_result(o));
+    to.push_back(for_each(c, s.components, {for_each(i, line_, body)}));
   }
   bool has_line_result(int o) const {
     return !outputs_[static_cast<std::size_t>(o)].line.empty() || integration(o).values >= 0;
@@ -324,7 +391,7 @@ private:
       const int c = input.slot.component;
       const int array = input.slot.array;
       if (array == v.derivatives[0])
-        return context_.load(s.line, context_.work_entry(iadd(integer(c * q_), variable("q0"))));
+        return context_.load(s.line, context_.work_entry(iadd(slab_base(integer(c)), variable("q0"))));
       const NodePtr at_point = context_.work_entry(iadd(line_base(integer(c)), variable("q0")));
       if (array == v.values) return context_.load(s.values, at_point);
       if (array == v.derivatives[static_cast<std::size_t>(last_axis_)]) return context_.load(s.last, at_point);
@@ -333,14 +400,14 @@ private:
     throw base::InternalError("fused cells: unknown input slot");
   }
   NodePtr middle_entry(int c) const {
-    return context_.work_entry(iadd(iadd(integer(c * layer_), imul(variable("q1"), integer(q_))), variable("q0")));
+    return context_.work_entry(iadd(iadd(integer(c * layer_), imul(variable("q1"), integer(line_))), variable("q0")));
   }
   void write_slot(std::size_t i, NodePtr value, Statements& to) {
     const auto& slot = program_.output_slots[i];
     for (std::size_t o = 0; o < outputs_.size(); ++o) {
       const auto& w = program_.integrations[o];
       const auto& s = outputs_[o];
-      const NodePtr in_line = context_.work_entry(iadd(integer(slot.component * q_), variable("q0")));
+      const NodePtr in_line = context_.work_entry(iadd(slab_base(integer(slot.component)), variable("q0")));
       const NodePtr at_point = context_.work_entry(iadd(line_base(integer(slot.component)), variable("q0")));
       if (slot.array == w.values)
         to.push_back(store(s.line.empty() ? s.values : s.line_value, s.line.empty() ? at_point : in_line, value));
@@ -366,19 +433,26 @@ private:
     Statements column;
     const NodePtr base = iadd(imul(variable(c), integer(volume_)), variable(i));
     if (s.interpolates)
-      store_line(s.partial, iadd(imul(variable(c), integer(s.nodes * layer_)), variable(i)), layer_,
-                 restricted_column(o, base, column), column);
+      store_line(s.partial, base, layer_, restricted_column(o, base, column), column);
     else {
       auto total = column_total(o, base, column);
       const std::string weights = context_.global(Role::weights);
       for (int r = 0; r < q_; ++r) {
         auto& value = total[static_cast<std::size_t>(r)];
-        const NodePtr weight = context_.fetch(weights, iadd(integer(r * power(q_, dim_ - 1)), variable(i)));
+        const NodePtr weight = context_.fetch(weights, iadd_point(integer(r * power(q_, dim_ - 1)), variable(i)));
         value = operation(form::ScalarOp::mul, {weight, value});
       }
       store_line(s.values, base, layer_, total, column);
     }
-    to.push_back(for_each(c, s.components, {for_each(i, power(q_, dim_ - 1), column)}));
+    to.push_back(for_each(c, s.components, {for_each(i, columns_, column)}));
+    if (!s.interpolates && has_point_lanes_) values_to_dofs(s, to);
+  }
+  /// start + number of the point, or of those in the lanes, that is entry `i` of a layer.
+  NodePtr iadd_point(NodePtr start, const NodePtr& i) const {
+    if (!has_point_lanes_) return iadd(std::move(start), i);
+    const NodePtr row = line_ == 1 ? i : idiv(i, line_);
+    const NodePtr in_row = line_ == 1 ? integer(0) : imul(isub(i, imul(row, integer(line_))), integer(lanes_));
+    return context_.at_point(iadd(std::move(start), iadd(imul(row, integer(q_)), in_row)));
   }
   bool has_values(int o) const { return has_line_result(o) || !outputs_[static_cast<std::size_t>(o)].middle.empty(); }
   /// What the points of a column of the last axis amount to: their values and the transposed derivative.
@@ -421,28 +495,41 @@ private:
     const auto& s = outputs_[static_cast<std::size_t>(o)];
     const auto& w = integration(o);
     if (!s.interpolates) return;
-    const std::string k = context_.fresh("k");
+    const std::string c = context_.fresh("c"), k = context_.fresh("k");
     Statements per_layer;
-    const NodePtr from = imul(variable(k), integer(layer_));
-    const NodePtr target = imul(variable(k), integer(power(s.nodes, dim_ - 1)));
+    const NodePtr from = layer_of(variable(c), variable(k));
+    const auto along_first = [&](const std::string& array, const NodePtr& base, const NodePtr& row, Statements& body) {
+      const auto line = load_first(array, base, q_, body);
+      const auto values = apply_first(matrix(w.interpolation[0]), line, body);
+      if (has_point_lanes_)
+        s.cell_dofs->store_vectors(line_number(s, variable(c), variable(k), row), values, body);
+      else
+        store_line(s.dofs, iadd(from, imul(row, integer(s.nodes))), 1, values, body);
+    };
     if (dim_ == 2)
-      map_line(matrix(w.interpolation[0]), s.partial, from, 1, s.dofs, target, 1, per_layer);
+      along_first(s.partial, from, integer(0), per_layer);
     else {
-      const std::string plane = context_.work("plane", std::int64_t{std::max(max_nodes(), q_)} * q_);
+      const std::string plane = work_plane();
       const std::string j = context_.fresh("j"), i = context_.fresh("i");
       Statements along_1, along_0;
-      map_line(matrix(w.interpolation[1]), s.partial, iadd(from, variable(i)), q_, plane, variable(i), q_, along_1);
-      per_layer.push_back(for_each(i, q_, along_1));
-      map_line(matrix(w.interpolation[0]), plane, imul(variable(j), integer(q_)), 1, s.dofs,
-               iadd(target, imul(variable(j), integer(s.nodes))), 1, along_0);
+      map_line(matrix(w.interpolation[1]), s.partial, iadd(from, variable(i)), line_, plane, variable(i), line_,
+               along_1);
+      per_layer.push_back(for_each(i, line_, along_1));
+      along_first(plane, imul(variable(j), integer(line_)), variable(j), along_0);
       per_layer.push_back(for_each(j, s.nodes, along_0));
     }
-    to.push_back(for_each(k, s.components * s.nodes, per_layer));
+    to.push_back(for_each(c, s.components, {for_each(k, s.nodes, per_layer)}));
   }
 
   Context& context_;
   const kernel::TensorProgram& program_;
-  int dim_, q_, layer_, last_axis_, volume_ = 0;
+  int dim_, q_, lanes_;
+  bool has_point_lanes_;
+  int line_;    ///< entries of a line of points along axis 0: points, or vectors of them
+  int layer_;   ///< entries from one layer of the last axis to the next
+  int columns_; ///< entries of a layer
+  int slab_;    ///< entries that derivatives along axis 0 are taken of at a time
+  int last_axis_, volume_ = 0;
   bool is_unrolled_ = false;
   std::vector<FieldStages> inputs_, outputs_;
 };
@@ -456,6 +543,28 @@ bool can_fuse(const kernel::TensorProgram& program) {
   return program.evaluations.size() == num_evaluated && program.integrations.size() == program.outputs.size();
 }
 
-void lower_fused(Context& context, Statements& to) { Fusion(context).run(to); }
+void lower_fused(Context& context, Statements& to) {
+  Fusion fusion(context, false);
+  begin_integral(context, to);
+  fusion.load_fields(to);
+  fusion.evaluate(to);
+  for (int o = 0; o < fusion.num_outputs(); ++o) {
+    fusion.integrate(o, to);
+    fusion.store_field(o, to);
+  }
+  end_integral(context, to);
+}
+
+void lower_fused_points(Context& context, Statements& to) {
+  Fusion fusion(context, true);
+  fusion.load_fields(to);
+  context.lane_axis = LaneAxis::point;
+  Statements cell;
+  fusion.evaluate(cell);
+  for (int o = 0; o < fusion.num_outputs(); ++o) fusion.integrate(o, cell);
+  to.push_back(loop("cell", integer(context.plan.lanes), block(std::move(cell))));
+  context.lane_axis = LaneAxis::cell;
+  for (int o = 0; o < fusion.num_outputs(); ++o) fusion.store_field(o, to);
+}
 
 } // namespace rafter::schedule

@@ -13,4 +13,9 @@ bool can_fuse(const kernel::TensorProgram& program);
 /// slot.
 void lower_fused(Context& context, Statements& to);
 
+/// The same for one cell of a group after the other, with points along the first axis in the lanes: contractions along
+/// that axis are sums of columns, the others those of lines whose entries are vectors of points. Fields are gathered
+/// and scattered with cells in the lanes, as `context` begins and ends.
+void lower_fused_points(Context& context, Statements& to);
+
 } // namespace rafter::schedule

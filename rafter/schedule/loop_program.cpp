@@ -266,4 +266,11 @@ private:
 
 Counts count(const LoopProgram& program) { return Counter(program).run(); }
 
+double work_bytes(const LoopProgram& program) {
+  double bytes = 0;
+  for (const auto& buffer : program.buffers)
+    if (buffer.space == Space::work) bytes += static_cast<double>(buffer.size) * size_bytes(buffer.type);
+  return bytes;
+}
+
 } // namespace rafter::schedule

@@ -194,4 +194,7 @@ struct Counts {
 };
 Counts count(const LoopProgram& program);
 
+/// Of all work arrays: what a batch, or a group of its cells, keeps near.
+double work_bytes(const LoopProgram& program);
+
 } // namespace rafter::schedule

@@ -22,35 +22,46 @@ struct Stream {
   NodePtr begin, end;
 };
 
+/// What stands side by side in SIMD lanes.
+enum class LaneAxis : std::uint8_t {
+  none,  ///< nothing: scalars, cells one after the other
+  cell,  ///< cells of a group
+  point, ///< points along the first axis of the grid; the cells of a group one after the other
+};
+
 /// The program being built: names, buffers and the meaning of "lane".
 class Context {
 public:
-  Context(const LoweringInput& input, const Plan& plan, bool is_simd);
+  Context(const LoweringInput& input, const Plan& plan, LaneAxis lane_axis);
 
   const LoweringInput& input;
   const kernel::TensorProgram& program;
   const Plan& plan;
-  const bool is_simd;
+  LaneAxis lane_axis; ///< of the statements that are made now
   LoopProgram result;
   std::vector<Stream> streams; ///< that gather and scatter come to next
 
+  bool has_cell_lanes() const { return lane_axis == LaneAxis::cell; }
+  bool has_point_lanes() const { return lane_axis == LaneAxis::point; }
   /// Groups of lanes that a batch is run as.
-  int num_groups() const { return is_simd ? input.lanes / plan.lanes : 1; }
+  int num_groups() const { return lane_axis != LaneAxis::none ? input.lanes / plan.lanes : 1; }
   /// Number of the group: the variable of the loop over them.
   NodePtr group() const { return num_groups() > 1 ? variable("group") : integer(0); }
   /// start + cell of the batch: the hardware lane of the group, or the variable of a loop over cells.
   NodePtr at_cell(NodePtr start) const {
-    if (!is_simd) return iadd(std::move(start), variable("cell"));
-    return iadd(iadd(std::move(start), imul(group(), integer(plan.lanes))), lane());
+    return iadd(iadd(std::move(start), imul(group(), integer(plan.lanes))),
+                has_cell_lanes() ? lane() : variable("cell"));
   }
+  /// start + place in the lanes, where points stand there.
+  NodePtr at_point(NodePtr start) const { return has_point_lanes() ? iadd(std::move(start), lane()) : start; }
   /// Element of a global array with one entry per cell of a batch: entry * cells + cell, as whole registers.
   NodePtr lane_entry(NodePtr entry) const {
-    if (!is_simd) return iadd(imul(std::move(entry), integer(input.lanes)), variable("cell"));
+    if (!has_cell_lanes()) return at_cell(imul(std::move(entry), integer(input.lanes)));
     return work_entry(iadd(imul(std::move(entry), integer(num_groups())), group()));
   }
   /// Element of a work array.
   NodePtr work_entry(NodePtr entry) const {
-    return is_simd ? iadd(imul(std::move(entry), integer(plan.lanes)), lane()) : entry;
+    return lane_axis != LaneAxis::none ? iadd(imul(std::move(entry), integer(plan.lanes)), lane()) : entry;
   }
   NodePtr batch() const { return variable("batch"); }
   /// Row of the batch in the data per cell: batches of equal cells share one.
@@ -76,6 +87,8 @@ public:
   std::string global(Role role, int index = 0, Type type = Type::real, bool is_written = false);
   std::string integers(const std::string& prefix, const std::vector<int>& values);
   std::string reals(const std::string& prefix, const std::vector<double>& values);
+  /// Numbers that are used as whole vectors.
+  std::string vectors(const std::string& prefix, const std::vector<double>& values);
   std::string work(const std::string& name, std::int64_t entries);
   std::string fresh(const std::string& prefix) { return prefix + std::to_string(next_name_++); }
   NodePtr define(Statements& to, const std::string& prefix, NodePtr value);         ///< let; its register
@@ -90,7 +103,7 @@ public:
   }
 
 private:
-  std::string constant(const std::string& prefix, Type type, const std::vector<double>& values);
+  std::string constant(const std::string& prefix, Type type, const std::vector<double>& values, bool is_lane = false);
   Type type_of(Role role, int index) const; ///< of reals
   int next_name_ = 0;
   bool reads_data_ = false;
@@ -142,6 +155,11 @@ std::vector<NodePtr> line_of(const Halves& halves);
 /// A butterfly step: sums and differences of orbits, in place.
 void butterfly(Context& context, const kernel::Step& step, Statements& to);
 
+/// matrix times a line of numbers that all lanes take: row r is lane r % lanes of vector r / lanes. Lanes without a row
+/// are 0.
+std::vector<NodePtr> apply_into_lanes(Context& context, const kernel::ReferenceMatrix& matrix,
+                                      const std::vector<NodePtr>& line);
+
 /// A whole contraction step as loops over lines (1D matrices) or a register-blocked product (dense tables).
 void contract(Context& context, const kernel::Step& step, Statements& to);
 
@@ -162,16 +180,18 @@ public:
   /// All the rest, and the outputs.
   void at_point(Statements& to);
 
-  /// Loop variable of a tensor axis ("q0", ...) or "q" for points of a dense program.
+  /// Loop variable of a tensor axis ("q0", ...) or "q" for points of a dense program. Where points stand in lanes, "q0"
+  /// counts vectors of them.
   static std::string axis_variable(int axis) { return "q" + std::to_string(axis); }
 
 private:
   void emit(unsigned allowed, Statements& to);
-  /// `entry`: of the data per cell.
   void write_stored(Role role, NodePtr entry, NodePtr value, Statements& to) const;
   NodePtr value(form::NodeId id) const;
   NodePtr atom(const form::Atom& atom);
+  NodePtr reference_coordinate(int axis);
   NodePtr point_number() const;
+  NodePtr stored_entry(int slot) const;
   Context& context_;
   Access access_;
   std::vector<form::NodeId> order_;

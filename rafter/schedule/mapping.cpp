@@ -4,12 +4,15 @@
 #include <rafter/base/error.hpp>
 #include <rafter/schedule/plain.hpp>
 #include <rafter/schedule/simd_cells.hpp>
+#include <rafter/schedule/simd_points.hpp>
 
 namespace rafter::schedule {
 
 const std::vector<Mapping>& mappings() {
   static const std::vector<Mapping> registry{
       {"simd_cells", "cells across SIMD lanes", accepts_simd_cells, lower_simd_cells},
+      {"simd_points", "points along the first axis of the grid across SIMD lanes", accepts_simd_points,
+       lower_simd_points, StoredOrder::by_cell},
       {"plain", "one cell after the other, scalars only", accepts_plain, lower_plain},
   };
   return registry;
@@ -21,15 +24,18 @@ std::vector<std::string> mapping_names() {
   return names;
 }
 
+const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan) {
+  for (const auto& mapping : mappings())
+    if (mapping.name == plan.mapping && mapping.accepts(input, plan)) return mapping;
+  for (const auto& mapping : mappings())
+    if (mapping.accepts(input, plan)) return mapping;
+  throw base::InternalError("no mapping accepts the program");
+}
+
 LoopProgram lower(const LoweringInput& input, Plan& plan) {
-  const Mapping* chosen = nullptr;
-  for (const auto& mapping : mappings())
-    if (mapping.name == plan.mapping && mapping.accepts(input, plan)) chosen = &mapping;
-  for (const auto& mapping : mappings())
-    if (chosen == nullptr && mapping.accepts(input, plan)) chosen = &mapping;
-  if (chosen == nullptr) throw base::InternalError("no mapping accepts the program");
-  plan.mapping = chosen->name;
-  LoopProgram program = chosen->lower(input, plan);
+  const Mapping& chosen = choose_mapping(input, plan);
+  plan.mapping = chosen.name;
+  LoopProgram program = chosen.lower(input, plan);
   verify(program);
   return program;
 }

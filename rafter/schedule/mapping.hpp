@@ -13,13 +13,20 @@ namespace rafter::schedule {
 /// Number of the input vector that holds the trial functions; others hold known fields.
 inline constexpr int trial_vector = 0;
 
+/// Where what set-up stores per point stands.
+enum class StoredOrder : std::uint8_t {
+  by_batch, ///< shape (batch, point, slot, cell of the batch)
+  by_cell   ///< shape (cell, slot, point), and room for the lanes behind the last point
+};
+
 /// What a mapping lowers: a tensor program and how its fields live in vectors.
 struct LoweringInput {
   const kernel::TensorProgram* program = nullptr;
-  std::vector<const space::ElementLayout*> spaces; ///< distinct gather patterns
-  std::vector<int> input_spaces, output_spaces;    ///< pattern of each input and output field
-  std::vector<int> input_vectors;                  ///< which input vector each input field is gathered from
-  int lanes = 8;                                   ///< cells of a batch, side by side in the data
+  std::vector<const space::ElementLayout*> spaces;  ///< distinct gather patterns
+  std::vector<int> input_spaces, output_spaces;     ///< pattern of each input and output field
+  std::vector<int> input_vectors;                   ///< which input vector each input field is gathered from
+  int lanes = 8;                                    ///< cells of a batch, side by side in the data
+  StoredOrder stored_order = StoredOrder::by_batch; ///< of the kernel that reads, also when set-up is lowered
   bool is_facet = false; ///< facet batches: interior starts and strides per lane, always adding
 };
 
@@ -29,6 +36,7 @@ struct Mapping {
   std::string description;
   bool (*accepts)(const LoweringInput& input, const Plan& plan);
   LoopProgram (*lower)(const LoweringInput& input, const Plan& plan);
+  StoredOrder stored_order = StoredOrder::by_batch; ///< that its kernels read
 };
 
 /// The values of a dense matrix as kernels of a plan take them (Role::matrix): block after block, group after group of
@@ -38,7 +46,10 @@ std::vector<double> packed_table(const kernel::ReferenceMatrix& matrix, const Pl
 const std::vector<Mapping>& mappings();
 std::vector<std::string> mapping_names();
 
-/// Lowers with the plan's mapping, or with the first one that accepts when it declines ("plain" never does); verified.
+/// The plan's mapping, or the first one that accepts when it declines ("plain" never does).
+const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan);
+
+/// Lowers with the mapping so chosen, whose name the plan gets; verified.
 LoopProgram lower(const LoweringInput& input, Plan& plan);
 
 } // namespace rafter::schedule

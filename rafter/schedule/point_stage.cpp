@@ -46,9 +46,34 @@ NodePtr PointStage::point_number() const {
   if (!program.is_tensor) return variable("q");
   NodePtr number = integer(0);
   for (int axis = program.tdim - 1; axis >= 0; --axis)
-    number = iadd(imul(number, integer(program.point_extents[static_cast<std::size_t>(program.tdim - 1 - axis)])),
-                  variable(axis_variable(axis)));
+    number =
+        iadd(imul(number, integer(program.point_extents[static_cast<std::size_t>(program.tdim - 1 - axis)])),
+             axis == 0 && context_.has_point_lanes() ? imul(variable(axis_variable(0)), integer(context_.plan.lanes))
+                                                     : variable(axis_variable(axis)));
   return number;
+}
+
+NodePtr PointStage::stored_entry(int slot) const {
+  const auto& program = context_.program;
+  if (context_.input.stored_order == StoredOrder::by_cell) {
+    const NodePtr cell = context_.at_cell(imul(context_.data_row(), integer(context_.input.lanes)));
+    const NodePtr row = iadd(imul(cell, integer(num_stored_points_)), integer(slot));
+    return context_.at_point(iadd(imul(row, integer(program.num_points)), point_number()));
+  }
+  const NodePtr point = iadd(imul(context_.data_row(), integer(program.num_points)), point_number());
+  return context_.lane_entry(iadd(imul(point, integer(num_stored_points_)), integer(slot)));
+}
+
+NodePtr PointStage::reference_coordinate(int axis) {
+  const auto& program = context_.program;
+  if (!program.is_tensor)
+    return context_.fetch(context_.global(Role::points),
+                          iadd(imul(variable("q"), integer(program.tdim)), integer(axis)));
+  if (axis > 0 || !context_.has_point_lanes())
+    return context_.fetch(context_.reals("points", program.points), variable(axis_variable(axis)));
+  auto padded = program.points; // lanes without a point repeat the last one
+  while (padded.size() % static_cast<std::size_t>(context_.plan.lanes) != 0) padded.push_back(padded.back());
+  return context_.fetch(context_.vectors("points", padded), context_.work_entry(variable(axis_variable(0))));
 }
 
 NodePtr PointStage::atom(const Atom& a) {
@@ -74,16 +99,10 @@ NodePtr PointStage::atom(const Atom& a) {
   }
   case AtomKind::stored_cell:
     return per_cell(Role::stored_cell, num_stored_cells_, a.a);
-  case AtomKind::stored_point: {
-    const NodePtr point = iadd(imul(context_.data_row(), integer(program.num_points)), point_number());
-    return context_.fetch(context_.global(Role::stored_point),
-                          context_.lane_entry(iadd(imul(point, integer(num_stored_points_)), integer(a.a))));
-  }
+  case AtomKind::stored_point:
+    return context_.fetch(context_.global(Role::stored_point), stored_entry(a.a));
   case AtomKind::reference_coordinate:
-    if (program.is_tensor)
-      return context_.fetch(context_.reals("points", program.points), variable(axis_variable(a.a)));
-    return context_.fetch(context_.global(Role::points),
-                          iadd(imul(variable("q"), integer(program.tdim)), integer(a.a)));
+    return reference_coordinate(a.a);
   default:
     break;
   }
@@ -118,14 +137,15 @@ void PointStage::at_cell(Statements& to) {
   emit(kernel::on_cell, to);
   for (const auto& output : context_.program.function.outputs)
     if (output.kind == OutputKind::stored_cell)
-      write_stored(Role::stored_cell,
-                   iadd(imul(context_.data_row(), integer(num_stored_cells_)), integer(output.component)),
-                   value(output.node), to);
+      write_stored(
+          Role::stored_cell,
+          context_.lane_entry(iadd(imul(context_.data_row(), integer(num_stored_cells_)), integer(output.component))),
+          value(output.node), to);
 }
 
 void PointStage::write_stored(Role role, NodePtr entry, NodePtr value, Statements& to) const {
   const std::string buffer = context_.global(role, 0, Type::real, true);
-  to.push_back(store(buffer, context_.lane_entry(std::move(entry)), context_.fitting(buffer, std::move(value))));
+  to.push_back(store(buffer, std::move(entry), context_.fitting(buffer, std::move(value))));
 }
 
 void PointStage::at_axis(int axis, Statements& to) {
@@ -151,12 +171,9 @@ void PointStage::at_point(Statements& to) {
                        operation(form::ScalarOp::mul, {context_.fetch(weights, point_number()), result})));
       break;
     }
-    case OutputKind::stored_point: {
-      const NodePtr point = iadd(imul(context_.data_row(), integer(context_.program.num_points)), point_number());
-      write_stored(Role::stored_point, iadd(imul(point, integer(num_stored_points_)), integer(output.component)),
-                   result, to);
+    case OutputKind::stored_point:
+      write_stored(Role::stored_point, stored_entry(output.component), result, to);
       break;
-    }
     case OutputKind::stored_cell:
       break;
     }
@@ -176,7 +193,7 @@ void end_integral(Context& context, Statements& to) {
   const std::string sums = context.global(Role::integral, 0, Type::real, true);
   const NodePtr total = context.load("total", context.work_entry(integer(0)));
   to.push_back(add(sums, context.lane_entry(context.batch()), context.fitting(sums, total),
-                   context.is_simd ? context.active_lanes() : nullptr));
+                   context.has_cell_lanes() ? context.active_lanes() : nullptr));
 }
 
 void evaluate(Context& context, Statements& to) {

@@ -7,7 +7,7 @@ namespace rafter::schedule {
 bool accepts_simd_cells(const LoweringInput&, const Plan& plan) { return plan.lanes > 1; }
 
 LoopProgram lower_simd_cells(const LoweringInput& input, const Plan& plan) {
-  Context context(input, plan, true);
+  Context context(input, plan, LaneAxis::cell);
   Statements body;
   if (can_fuse(context.program))
     lower_fused(context, body);

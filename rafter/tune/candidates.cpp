@@ -30,11 +30,27 @@ Values recipes(const KernelProblem& problem, const Plan&) {
   return result;
 }
 
+/// Arrays of all points, a dozen and more, that leave the second cache.
+bool has_large_arrays(const KernelProblem& problem, int lanes) {
+  constexpr double large_bytes = 128 << 10;
+  return 8.0 * problem.num_points * lanes >= large_bytes;
+}
+
+/// Points in lanes do more operations on an eighth of the arrays: where those are large, on grids whose lines fill
+/// registers to three quarters.
+bool may_have_point_lanes(const KernelProblem& problem, const Plan& plan) {
+  const int lanes = usual_lanes(problem.lanes, problem.register_lanes), points = problem.points_per_axis;
+  const bool has_grid = problem.is_tensor && problem.num_points > points && problem.output_bytes > 0;
+  const bool fills = 4 * points >= 3 * lanes * ((points + lanes - 1) / lanes);
+  return has_grid && plan.contraction == kernel::Contraction::collocated && has_large_arrays(problem, lanes) && fills;
+}
+
 /// "plain" computes one cell after the other: the way out of the other mappings, never ahead of them.
-Values mappings(const KernelProblem& problem, const Plan&) {
+Values mappings(const KernelProblem& problem, const Plan& plan) {
   if (problem.lanes == 1) return {"plain"};
   auto result = schedule::mapping_names();
   std::erase(result, "plain");
+  if (!may_have_point_lanes(problem, plan)) std::erase(result, "simd_points");
   return result;
 }
 
@@ -42,12 +58,11 @@ Values mappings(const KernelProblem& problem, const Plan&) {
 /// instructions of two registers do not wait for each other; half as many, which halve the working set, where the
 /// arrays of all points, a dozen and more, leave the second cache.
 Values lanes(const KernelProblem& problem, const Plan& plan) {
-  constexpr double large_bytes = 128 << 10;
   const int usual = usual_lanes(problem.lanes, problem.register_lanes);
   Values result{std::to_string(usual)};
-  if (plan.mapping == "plain") return result;
+  if (plan.mapping == "plain" || plan.mapping == "simd_points") return result;
   if (usual < problem.lanes) result.push_back(std::to_string(2 * usual));
-  if (usual >= 4 && 8.0 * problem.num_points * usual >= large_bytes) result.push_back(std::to_string(usual / 2));
+  if (usual >= 4 && has_large_arrays(problem, usual)) result.push_back(std::to_string(usual / 2));
   return result;
 }
 

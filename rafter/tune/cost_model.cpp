@@ -33,11 +33,23 @@ double weight_of(std::string_view feature) {
   return found == weights.end() ? 0 : found->value;
 }
 
-double vector_instructions(const Features& f, double nearest_bytes) {
+/// Cost of a load or store of work arrays, by the share of them that each cache does not hold: such numbers come from
+/// the next one. The weight is that of the second cache; further ones are as much dearer as they are slower.
+double spilling(double work_bytes, const machine::Machine& machine) {
+  double sum = 0;
+  for (std::size_t i = 0; i + 1 < machine.levels.size(); ++i) {
+    const auto bytes = static_cast<double>(machine.levels[i].bytes);
+    if (work_bytes <= bytes) break;
+    const double slower = machine.levels[1].triad.one_core / machine.levels[i + 1].triad.one_core;
+    sum += (1 - bytes / work_bytes) * std::max(slower, 1.0);
+  }
+  return weight_of("spilling") * sum;
+}
+
+double vector_instructions(const Features& f, const machine::Machine& machine) {
   double sum = 0;
   for (const auto& feature : feature_names) sum += weight_of(feature.name) * f.*feature.value;
-  const double spilling = f.work_bytes > nearest_bytes ? 1 - nearest_bytes / f.work_bytes : 0;
-  return sum + weight_of("spilling") * spilling * (f.loads + f.stores);
+  return sum + spilling(f.work_bytes, machine) * (f.loads + f.stores);
 }
 
 /// Compute and memory time of one run, overlapped in part.
@@ -71,8 +83,7 @@ Prediction predict(const Features& features, const KernelProblem& problem, const
     counts.single_flops = counts.flops;
     counts.single_operations = counts.operations;
   }
-  const double instructions =
-      vector_instructions(features, static_cast<double>(machine.nearest_level().bytes)) * problem.num_batches;
+  const double instructions = vector_instructions(features, machine) * problem.num_batches;
   // registers that are not full take as long as full ones
   const double register_lanes = machine.peaks.back().bits / (8 * features.word_bytes);
   const double flops_per_instruction =

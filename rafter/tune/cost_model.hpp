@@ -12,8 +12,10 @@ struct Prediction {
 };
 
 /// Prediction from counts and the machine's ceilings. A batch computes for
-///   C = s (sum_f weight_f f + spilling w (loads + stores)),  s = seconds of one vector instruction at peak,
-/// spilling = the share of the work arrays that the nearest cache does not hold, and moves its bytes to and from the
+///   C = s (sum_f weight_f f + w sum_l spilling_l r_l (loads + stores)),  s = seconds of one vector instruction at
+///   peak,
+/// spilling_l = the share of the work arrays that cache l does not hold, r_l = how much slower the next one is than the
+/// second cache, and moves its bytes to and from the
 /// level of memory that holds the whole problem in M seconds; it takes max(C, M) + overlap min(C, M).
 Prediction predict(const Features& features, const KernelProblem& problem, const machine::Machine& machine);
 

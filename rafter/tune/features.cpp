@@ -35,11 +35,9 @@ bool is_constant(const Node& index) {
 class Counter {
 public:
   explicit Counter(const schedule::LoopProgram& program) : program_(program) {
-    for (const auto& buffer : program.buffers) {
-      if (buffer.space != Space::work) continue;
-      registers_.insert(buffer.name);
-      features_.work_bytes += size_bytes(buffer.type) * static_cast<double>(buffer.size);
-    }
+    for (const auto& buffer : program.buffers)
+      if (buffer.space == Space::work) registers_.insert(buffer.name);
+    features_.work_bytes = schedule::work_bytes(program);
     find_registers(*program.body);
   }
 

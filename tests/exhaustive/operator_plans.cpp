@@ -25,6 +25,7 @@ protected:
       result.push_back(of_recipe + " contraction=per-derivative");
       result.push_back(of_recipe + " contraction=collocated");
       result.push_back(of_recipe + " contraction=collocated even_odd=0");
+      result.push_back(of_recipe + " contraction=collocated mapping=simd_points");
     }
     return result;
   }

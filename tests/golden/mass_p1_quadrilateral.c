@@ -21,8 +21,6 @@ static const double K[2] = {0.21132486540518708, 0.7886751345948129};
 void kernel(void* const* arguments, long begin, long end)
 {
   vec u0_values[4];
-  vec u0_dofs[4];
-  vec u0_partial[4];
   const double* restrict input_vector_0 = arguments[0];
   const int* restrict run_starts_0 = arguments[1];
   const int* restrict run_permutations_0 = arguments[2];
@@ -40,7 +38,7 @@ void kernel(void* const* arguments, long begin, long end)
    for (long r0 = 0; r0 < 4; ++r0) {
     const ivec s1 = ((const ivec*)run_starts_0)[batch*4+r0];
     for (long n2 = 0; n2 < 1; ++n2) {
-     u0_dofs[(long)run_entries4[r0+n2]] = gather(input_vector_0, (s1 + (int)n2));
+     u0_values[(long)run_entries4[r0+n2]] = gather(input_vector_0, (s1 + (int)n2));
     }
    }
   } else {
@@ -49,20 +47,20 @@ void kernel(void* const* arguments, long begin, long end)
     const ivec m8 = ((const ivec*)run_permutations_0)[batch*4+r5];
     for (long k7 = 0; k7 < 1; ++k7) {
      const ivec p9 = gather_i(permutations_0, (m8 + (int)k7));
-     u0_dofs[(long)run_entries4[r5+k7]] = gather(input_vector_0, (s6 + p9));
+     u0_values[(long)run_entries4[r5+k7]] = gather(input_vector_0, (s6 + p9));
     }
    }
   }
   for (long c10 = 0; c10 < 1; ++c10) {
    for (long k11 = 0; k11 < 2; ++k11) {
-    const vec u12 = u0_dofs[(c10*2+k11)*2],
-    u13 = u0_dofs[(c10*2+k11)*2+1];
-    u0_partial[(c10*2+k11)*2] = K[1]*u12 + K[0]*u13;
-    u0_partial[(c10*2+k11)*2+1] = K[0]*u12 + K[1]*u13;
+    const vec u12 = u0_values[c10*4+k11*2],
+    u13 = u0_values[c10*4+k11*2+1];
+    u0_values[c10*4+k11*2] = K[1]*u12 + K[0]*u13;
+    u0_values[c10*4+k11*2+1] = K[0]*u12 + K[1]*u13;
    }
    for (long i14 = 0; i14 < 2; ++i14) {
-    const vec u15 = u0_partial[c10*4+i14],
-    u16 = u0_partial[c10*4+i14+2],
+    const vec u15 = u0_values[c10*4+i14],
+    u16 = u0_values[c10*4+i14+2],
     v17 = K[1]*u15 + K[0]*u16,
     v18 = K[0]*u15 + K[1]*u16;
     u0_values[c10*4+i14] = v17;
@@ -86,37 +84,39 @@ void kernel(void* const* arguments, long begin, long end)
    for (long i23 = 0; i23 < 2; ++i23) {
     const vec u24 = u0_values[c22*4+i23],
     u25 = u0_values[c22*4+i23+2];
-    u0_partial[c22*4+i23] = K[1]*u24 + K[0]*u25;
-    u0_partial[c22*4+i23+2] = K[0]*u24 + K[1]*u25;
+    u0_values[c22*4+i23] = K[1]*u24 + K[0]*u25;
+    u0_values[c22*4+i23+2] = K[0]*u24 + K[1]*u25;
    }
   }
-  for (long k26 = 0; k26 < 2; ++k26) {
-   const vec u27 = u0_partial[k26*2],
-   u28 = u0_partial[k26*2+1];
-   u0_dofs[k26*2] = K[1]*u27 + K[0]*u28;
-   u0_dofs[k26*2+1] = K[0]*u27 + K[1]*u28;
+  for (long c26 = 0; c26 < 1; ++c26) {
+   for (long k27 = 0; k27 < 2; ++k27) {
+    const vec u28 = u0_values[c26*4+k27*2],
+    u29 = u0_values[c26*4+k27*2+1];
+    u0_values[c26*4+k27*2] = K[1]*u28 + K[0]*u29;
+    u0_values[c26*4+k27*2+1] = K[0]*u28 + K[1]*u29;
+   }
   }
   if ((long)mode_0[0]==0) {
-   const long z29 = (long)first_touch_0[batch*2];
-   for (long z30 = 0; z30 < (long)first_touch_0[batch*2+1]-z29; ++z30) {
-    output_vector_0[z29+z30] = 0.0;
+   const long z30 = (long)first_touch_0[batch*2];
+   for (long z31 = 0; z31 < (long)first_touch_0[batch*2+1]-z30; ++z31) {
+    output_vector_0[z30+z31] = 0.0;
    }
   } else {
   }
   if ((long)is_regular_0[batch]) {
-   for (long r31 = 0; r31 < 4; ++r31) {
-    const ivec s32 = ((const ivec*)run_starts_0)[batch*4+r31];
-    for (long n33 = 0; n33 < 1; ++n33) {
-     { const vec v_ = u0_dofs[(long)run_entries4[r31+n33]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)run_starts_0[(((batch*4+r31)*8) + l_)] + n33)] += v_[l_]; }
+   for (long r32 = 0; r32 < 4; ++r32) {
+    const ivec s33 = ((const ivec*)run_starts_0)[batch*4+r32];
+    for (long n34 = 0; n34 < 1; ++n34) {
+     { const vec v_ = u0_values[(long)run_entries4[r32+n34]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)run_starts_0[(((batch*4+r32)*8) + l_)] + n34)] += v_[l_]; }
     }
    }
   } else {
-   for (long r35 = 0; r35 < 4; ++r35) {
-    const ivec s36 = ((const ivec*)run_starts_0)[batch*4+r35];
-    const ivec m38 = ((const ivec*)run_permutations_0)[batch*4+r35];
-    for (long k37 = 0; k37 < 1; ++k37) {
-     const ivec p39 = gather_i(permutations_0, (m38 + (int)k37));
-     { const vec v_ = u0_dofs[(long)run_entries4[r35+k37]]; for (long l_ = 0; l_ < (long)num_active_0[batch]; ++l_) output_vector_0[((long)run_starts_0[(((batch*4+r35)*8) + l_)] + (long)permutations_0[((long)run_permutations_0[(((batch*4+r35)*8) + l_)] + k37)])] += v_[l_]; }
+   for (long r36 = 0; r36 < 4; ++r36) {
+    const ivec s37 = ((const ivec*)run_starts_0)[batch*4+r36];
+    const ivec m39 = ((const ivec*)run_permutations_0)[batch*4+r36];
+    for (long k38 = 0; k38 < 1; ++k38) {
+     const ivec p40 = gather_i(permutations_0, (m39 + (int)k38));
+     { const vec v_ = u0_values[(long)run_entries4[r36+k38]]; for (long l_ = 0; l_ < (long)num_active_0[batch]; ++l_) output_vector_0[((long)run_starts_0[(((batch*4+r36)*8) + l_)] + (long)permutations_0[((long)run_permutations_0[(((batch*4+r36)*8) + l_)] + k38)])] += v_[l_]; }
     }
    }
   }

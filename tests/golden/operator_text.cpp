@@ -43,6 +43,21 @@ op::KernelInfo mass_on_squares() {
   return M.kernels().info().front();
 }
 
+op::KernelInfo laplace_with_points_in_lanes() {
+  Problem problem(box("quadrilateral"), 2);
+  op::OperatorOptions options{.shared_device = std::make_shared<TextDevice>(),
+                              .plan = "contraction=collocated recipe=recompute mapping=simd_points lanes=4 prefetch=0"};
+  const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"), options);
+  return A.kernels().info().front();
+}
+
+TEST(Golden, LaplacianWithPointsInLanes) {
+  const auto info = laplace_with_points_in_lanes();
+  const std::string what = "Laplacian of degree 2 on affine quadrilaterals, points in lanes, ";
+  expect_golden("laplace_p2_quadrilateral_points.c", with_head(what + "C", "//", info.source));
+  expect_golden("laplace_p2_quadrilateral_points.loops", with_head(what + "loop program", ";", info.loop_program));
+}
+
 TEST(Golden, CTextOfTheMassMatrixOnSquares) {
   expect_golden("mass_p1_quadrilateral.c",
                 with_head("mass matrix of degree 1 on affine quadrilaterals, C", "//", mass_on_squares().source));

@@ -100,6 +100,13 @@ protected:
                       .meaning = floats,
                       .rounding = rounding,
                       .lanes = std::max(target_.floats, 8)});
+    if (is_tensor() && dim > 1)
+      for (const char* lanes : {"4", "8"})
+        result.push_back({.mesh = mesh(2),
+                          .degree = 3,
+                          .components = dim,
+                          .form = elasticity_form(dim),
+                          .plan = std::string("mapping=simd_points recipe=store lanes=") + lanes});
     return result;
   }
   /// All cases on the first target, a third of them on each of the others, and there all that compute with floats.

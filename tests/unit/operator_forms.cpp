@@ -86,9 +86,12 @@ void expect_close(std::span<const double> found, std::span<const double> expecte
   EXPECT_LE(worst, tolerance * scale);
 }
 
-const std::vector<std::string> plans{
-    "mapping=plain", "mapping=simd_cells", "mapping=simd_cells contraction=per-derivative",
-    "mapping=simd_cells even_odd=0 recipe=store", "mapping=simd_cells contraction=dense"};
+const std::vector<std::string> plans{"mapping=plain",
+                                     "mapping=simd_cells",
+                                     "mapping=simd_cells contraction=per-derivative",
+                                     "mapping=simd_cells even_odd=0 recipe=store",
+                                     "mapping=simd_cells contraction=dense",
+                                     "mapping=simd_points"};
 
 TEST(OperatorPlans, name_every_mapping_of_the_registry) {
   for (const auto& name : schedule::mapping_names())

@@ -121,6 +121,30 @@ TEST(Candidates, HalfOfTheLanesWhereTheArraysAreLarge) {
   EXPECT_EQ(values(candidates(problem), "lanes"), (std::set<std::string>{"8", "4"}));
 }
 
+TEST(Candidates, PointsInLanesWhereTheArraysAreLargeAndLinesFillRegisters) {
+  auto problem = hexahedron();
+  problem.output_bytes = 1;
+  const auto offers = [&](int points) {
+    problem.points_per_axis = points;
+    problem.num_points = points * points * points;
+    for (const auto& plan : candidates(problem))
+      if (plan.mapping == "simd_points") {
+        EXPECT_EQ(plan.contraction, kernel::Contraction::collocated);
+        EXPECT_EQ(plan.lanes, 8);
+      }
+    return values(candidates(problem), "mapping").contains("simd_points");
+  };
+  EXPECT_FALSE(offers(8)); // near enough
+  EXPECT_TRUE(offers(13));
+  EXPECT_FALSE(offers(17)); // three vectors for two and an eighth
+  EXPECT_TRUE(offers(24));
+  problem.output_bytes = 0; // a functional
+  EXPECT_FALSE(offers(24));
+  problem.output_bytes = 1;
+  problem.points_per_axis = problem.num_points = 4096; // an interval
+  EXPECT_FALSE(values(candidates(problem), "mapping").contains("simd_points"));
+}
+
 TEST(Candidates, AsManyLanesAsARegisterHoldsOrTwice) {
   auto problem = hexahedron();
   for (const auto& [register_lanes, expected] :

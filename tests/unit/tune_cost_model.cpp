@@ -103,6 +103,22 @@ TEST(CostModel, WorkThatLeavesTheNearestCacheIsSlower) {
             predict(usual_features(), problem_of(10), machine).seconds);
 }
 
+TEST(CostModel, EveryCacheThatWorkLeavesMakesItSlower) {
+  const auto machine = typical_machine();
+  double before = 0, step = 0;
+  for (const auto& level : machine.levels) {
+    auto features = usual_features();
+    features.work_bytes = 0.9 * static_cast<double>(level.bytes);
+    const double inside = predict(features, problem_of(10), machine).seconds;
+    if (before > 0) {
+      EXPECT_GT(inside, before) << level.name;
+      EXPECT_GT(inside - before, step) << level.name << ": each is slower than the one before";
+      step = inside - before;
+    }
+    before = inside;
+  }
+}
+
 TEST(CostModel, InstructionsTakeTheirTimeHoweverManyLanesTheyUse) {
   const auto machine = typical_machine(512);
   const auto seconds = [&](int lanes) {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include <rafter/schedule/fused_cells.hpp>
+#include <rafter/schedule/simd_points.hpp>
+
+namespace rafter::schedule {
+
+bool accepts_simd_points(const LoweringInput& input, const Plan& plan) {
+  const auto& program = *input.program;
+  // sums over points and what set-up stores would need the number of points in the last vector
+  const bool has_tests_alone = std::ranges::all_of(
+      program.function.outputs, [](const auto& output) { return output.kind == kernel::OutputKind::test; });
+  return plan.lanes > 1 && !input.is_facet && can_fuse(program) && !program.integrations.empty() && has_tests_alone;
+}
+
+LoopProgram lower_simd_points(const LoweringInput& input, const Plan& plan) {
+  Context context(input, plan, LaneAxis::cell);
+  Statements body;
+  lower_fused_points(context, body);
+  if (plan.prefetch) spread_prefetches(context, body);
+  if (context.num_groups() > 1) body = {loop("group", integer(context.num_groups()), block(std::move(body)))};
+  context.result.body = block(context.with_data_row(std::move(body)));
+  return std::move(context.result);
+}
+
+} // namespace rafter::schedule

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Kernels with points in the lanes (mapping simd_points) give what the simplest program means, compiled and
+// interpreted, and leave what they do not serve to another mapping.
+#include <gtest/gtest.h>
+
+#include <tests/support/interpreter_device.hpp>
+#include <tests/support/operator_problems.hpp>
+
+namespace rafter::test {
+namespace {
+
+constexpr const char* simplest = "mapping=plain contraction=dense recipe=recompute";
+
+struct Case {
+  int degree = 1, components = 0, points = 2;
+  std::string form, rest; ///< keys of the plan besides the mapping
+  element::QuadratureKind rule = element::QuadratureKind::gauss;
+};
+
+const std::string varying = "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[1])*kappa*u*v)*dx";
+
+class PointsInLanes : public ::testing::TestWithParam<std::string> {
+protected:
+  int dim() const { return box_dimension(GetParam()); }
+  std::string convection() const {
+    return dim() == 2 ? "(u.dx(0)*v + x[0]*u*v.dx(1))*dx" : "(u.dx(0)*v + x[0]*u*v.dx(2))*dx";
+  }
+  /// Affine, multilinear and curved cells; a whole batch and a part of one.
+  std::vector<mesh::Mesh> meshes() const {
+    return {scrambled(box(GetParam()), 2), curved_box(GetParam(), 1), curved_box(GetParam(), 2)};
+  }
+  /// Fewer and more points than lanes, as many, no interpolation, values or derivatives alone, several components.
+  std::vector<Case> cases() const {
+    const auto gll = element::QuadratureKind::gll;
+    return {{1, 0, 2, varying, ""},
+            {2, 0, 4, varying, "recipe=store"},
+            {3, 0, 4, varying, "recipe=store-merged lanes=4"},
+            {3, 0, 4, varying, "recipe=recompute-merged even_odd=0", gll},
+            {3, 0, 5, "kappa*u*v*dx", "recipe=store-merged lanes=2"},
+            {3, 0, 5, convection(), "recipe=recompute lanes=4"},
+            {2, dim(), 3, elasticity_form(dim()), "recipe=recompute"},
+            {3, dim(), 5, elasticity_form(dim()), "recipe=store storage=float lanes=4"},
+            {3, dim(), 5, elasticity_form(dim()), "recipe=store compute=float lanes=8"}};
+  }
+  static std::string plan(const Case& wanted) { return "mapping=simd_points " + wanted.rest; }
+  static op::Operator make(const Problem& problem, const Case& wanted, op::OperatorOptions options) {
+    options.quadrature.points = wanted.points;
+    options.quadrature.kind = wanted.rule;
+    return {problem.form(wanted.form), options};
+  }
+  static void expect_serves(const op::Operator& A) {
+    for (const auto& info : A.kernels().info()) EXPECT_EQ(info.plan.mapping, "simd_points") << info.name;
+  }
+  static bool has_floats(const Case& wanted) { return wanted.rest.find("float") != std::string::npos; }
+  static void check(mesh::Mesh mesh, const Case& wanted, op::OperatorOptions options) {
+    SCOPED_TRACE(mesh.source + " degree " + std::to_string(wanted.degree) + " " + wanted.rest);
+    Problem problem(std::move(mesh), wanted.degree, wanted.components);
+    problem.with("kappa", 0.7);
+    // floats are compared with floats
+    const std::string meaning = has_floats(wanted) ? "mapping=plain " + wanted.rest : simplest;
+    const auto B = make(problem, wanted, {.shared_device = std::make_shared<InterpreterDevice>(), .plan = meaning});
+    const auto expected = values_of(applied(B, random_vector(B, 3)));
+    options.plan = plan(wanted);
+    const auto A = make(problem, wanted, options);
+    expect_serves(A);
+    auto y = applied(A, random_vector(A, 3));
+    const double rounding = wanted.rest.find("compute=float") != std::string::npos ? 0x1p-24 : 1e-13;
+    const double tolerance = rounding * (wanted.degree + 1) * (wanted.degree + 1) * largest(expected);
+    EXPECT_LE(distance(values_of(y), expected), tolerance);
+    A.apply_add(random_vector(A, 3), y);
+    std::vector<double> twice(expected);
+    for (double& value : twice) value *= 2;
+    EXPECT_LE(distance(values_of(y), twice), 2 * tolerance);
+  }
+};
+
+TEST_P(PointsInLanes, CompiledKernelsGiveWhatTheSimplestProgramMeans) {
+  const auto all = cases();
+  const auto on = meshes();
+  for (std::size_t i = 0; i < all.size(); ++i) check(on[i % on.size()], all[i], {.threads = 2});
+}
+
+TEST_P(PointsInLanes, InterpretedProgramsGiveWhatTheSimplestProgramMeans) {
+  const auto all = cases();
+  const auto on = meshes();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    check(on[(i + 1) % on.size()], all[i], {.shared_device = std::make_shared<InterpreterDevice>()});
+}
+
+TEST_P(PointsInLanes, HighDegrees) {
+  for (const int degree : {6, 7})
+    check(curved_box(GetParam(), 1, 1), {degree, 0, 8, helmholtz_form(), ""}, {.threads = 1});
+  check(curved_box(GetParam(), 1, 1), {8, dim(), 9, elasticity_form(dim()), ""}, {.threads = 1});
+}
+
+TEST_P(PointsInLanes, CheckedDeviceFindsNoStaleOrForeignAccess) {
+  for (const auto& wanted : cases()) check(curved_box(GetParam(), 2), wanted, {.device = "checked"});
+}
+
+TEST_P(PointsInLanes, RightHandSidesAndMixedFields) {
+  Problem problem(curved_box(GetParam(), 1),
+                  {{.degree = 3, .components = dim(), .name = "u"}, {.degree = 2, .name = "p"}});
+  const std::string text = "(inner(grad(u), grad(v_u)) - p*div(v_u) - div(u)*v_p + p*v_p)*dx";
+  const auto result = [&](const std::string& plan, std::shared_ptr<device::Device> device) {
+    const op::Operator A(problem.form(text), problem.system(), {.shared_device = std::move(device), .plan = plan});
+    const op::LinearForm b(problem.form("exp(x[0])*(v_u[1] + v_p)*dx"), problem.system(),
+                           {.shared_device = A.kernels().device(), .plan = plan});
+    auto y = applied(A, random_vector(A, 5));
+    auto f = A.make_vector();
+    b.assemble(f);
+    auto values = values_of(y);
+    const auto more = values_of(f);
+    values.insert(values.end(), more.begin(), more.end());
+    return values;
+  };
+  const auto expected = result(simplest, std::make_shared<InterpreterDevice>());
+  EXPECT_LE(distance(result("mapping=simd_points", device::make_device("host", 1)), expected),
+            1e-12 * largest(expected));
+}
+
+INSTANTIATE_TEST_SUITE_P(tensor_shapes, PointsInLanes, ::testing::Values("quadrilateral", "hexahedron"),
+                         [](const auto& shape) { return shape.param; });
+
+TEST(PointLanes, AnotherMappingTakesWhatTheyDoNotServe) {
+  const auto mapping = [](const std::string& shape, const std::string& rest) {
+    Problem problem(box(shape), 3);
+    const op::Operator A(problem.form("u*v*dx"), {.shared_device = std::make_shared<InterpreterDevice>(),
+                                                  .plan = "mapping=simd_points " + rest});
+    return A.kernels().info().front().plan.mapping;
+  };
+  EXPECT_EQ(mapping("hexahedron", "lanes=4"), "simd_points");
+  EXPECT_EQ(mapping("hexahedron", "contraction=per-derivative"), "simd_cells");
+  EXPECT_EQ(mapping("hexahedron", "contraction=dense"), "simd_cells");
+  EXPECT_EQ(mapping("hexahedron", "lanes=1"), "plain");
+  for (const char* shape : {"interval", "triangle", "tetrahedron", "prism", "pyramid"})
+    EXPECT_EQ(mapping(shape, ""), "simd_cells") << shape;
+}
+
+TEST(PointLanes, WorkArraysAreAnEighth) {
+  Problem problem(box("hexahedron"), 7);
+  const auto work_bytes = [&](const std::string& plan) {
+    const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"),
+                         {.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan});
+    return A.kernels().info().front().work_bytes;
+  };
+  const double dofs = 8 * 8 * 512; // of a batch, gathered and to be scattered
+  // but derivatives along the first axis are kept for a layer
+  EXPECT_LE(8 * (work_bytes("mapping=simd_points") - 2 * dofs - 64), 1.1 * work_bytes("mapping=simd_cells"));
+}
+
+} // namespace
+} // namespace rafter::test
