@@ -49,24 +49,21 @@ double num_vectors(const solvers::SolverOptions& options) {
   return common + std::min(options.restart, options.control.max_iterations) + 1;
 }
 
-[[noreturn]] void refuse_size(const io::Problem& problem, double unknowns, double cells, double needed) {
+[[noreturn]] void refuse_size(const io::Problem& problem, double unknowns, double cells, double needed,
+                              const std::string& advice = "refine less or lower the degree") {
   throw base::InputError(fmt::format("{}: the problem has {:.4g} unknowns on {:.4g} cells and needs about {:.1f} GB of "
-                                     "memory; this machine has {:.1f} GB: refine less or lower the degree",
+                                     "memory; {:.1f} GB may be used here: {}",
                                      problem.source, unknowns, cells, 1e-9 * needed,
-                                     1e-9 * mesh::available_memory_bytes()));
+                                     1e-9 * mesh::available_memory_bytes(), advice));
 }
 
-/// Index tables and stored metric terms of `num_cells` cells of one kind.
-double table_bytes(const io::Problem& problem, element::Shape shape, mesh::MapKind map, double num_cells) {
-  constexpr double real_bytes = sizeof(double), bytes_per_run = 8;
+/// Index tables of `num_cells` cells of one shape.
+double table_bytes(const io::Problem& problem, element::Shape shape, double num_cells) {
+  constexpr double bytes_per_run = 8;
   const int dim = element::dimension(shape);
   double runs = 0;
   for (int d = 0; d < dim; ++d) runs += element::num_entities(shape, d);
-  double bytes = num_cells * runs * bytes_per_run * static_cast<double>(problem.fields.size());
-  if (map == mesh::MapKind::affine) return bytes;
-  // Metric terms at every point; half the points of a tensor rule on the other shapes, where rules are smaller.
-  const double points = std::pow(problem.max_degree() + 1, dim) * (element::is_tensor(shape) ? 1.0 : 0.5);
-  return bytes + num_cells * points * real_bytes * dim * (dim + 1) / 2;
+  return num_cells * runs * bytes_per_run * static_cast<double>(problem.fields.size());
 }
 
 /// Part of a cube that a shape takes in its lattice: a cell of degree p brings about p^dim times this many nodes.
@@ -93,7 +90,7 @@ void require_fits(const io::Problem& problem, const mesh::Mesh& sample, double f
     const double count = factor * block.num_cells;
     cells += count;
     cubes += count * part_of_cube(block.shape);
-    bytes += table_bytes(problem, block.shape, block.map, count);
+    bytes += table_bytes(problem, block.shape, count);
     planned.push_back({block.shape, sample.groups[static_cast<std::size_t>(block.group)].degree, count});
   }
   double unknowns = 0;
@@ -142,7 +139,7 @@ double count_unknowns(const io::Problem& problem, const mesh::Mesh& mesh) {
 
 double estimate_bytes(const io::Problem& problem, const mesh::Mesh& mesh, const mesh::CellBatches& batches) {
   double bytes = sizeof(double) * num_vectors(problem.solver) * count_unknowns(problem, mesh);
-  for (const auto& block : batches.blocks) bytes += table_bytes(problem, block.shape, block.map, block.num_cells);
+  for (const auto& block : batches.blocks) bytes += table_bytes(problem, block.shape, block.num_cells);
   return bytes;
 }
 
@@ -157,6 +154,30 @@ op::System make_system(const io::Problem& problem, const std::shared_ptr<const m
         mesh, batches,
         {.family = field.family, .degree = field.degree, .components = field.components, .name = field.name}));
   return op::make_system(std::move(spaces));
+}
+
+void require_stored_fits(const io::Problem& problem, const op::System& system, const PlannedForms& forms) {
+  double kept = 0, passing = 0;
+  const op::BuiltPiece* largest = nullptr;
+  const auto add_up = [&](const std::shared_ptr<op::BuiltForm>& form) {
+    double bytes = 0;
+    for (const auto& piece : form->pieces) {
+      bytes += op::stored_bytes(piece);
+      if (largest == nullptr || op::stored_bytes(piece) > op::stored_bytes(*largest)) largest = &piece;
+    }
+    return bytes;
+  };
+  for (const auto& form : forms.kept) kept += add_up(form);
+  for (const auto& form : forms.passing) passing = std::max(passing, add_up(form));
+  const double needed = estimate_bytes(problem, *system.mesh, *system.batches) + kept + passing;
+  if (needed <= mesh::available_memory_bytes()) return;
+  const auto& kernel = largest->kernel;
+  refuse_size(problem, static_cast<double>(system.size()), static_cast<double>(system.mesh->num_cells()), needed,
+              fmt::format("{:.1f} GB of it is what kernels store, most of them '{}' with {} numbers at each of the {} "
+                          "quadrature points of a cell; use fewer points (numerics.points), lower the degree, refine "
+                          "less, or recompute (--plan \"recipe=recompute\")",
+                          1e-9 * (kept + passing), kernel.info.name, kernel.stored_point_slots,
+                          kernel.info.num_points));
 }
 
 std::vector<std::pair<std::string, std::int64_t>> cells_per_shape(const mesh::Mesh& mesh) {

@@ -94,7 +94,7 @@ void require_finite(const op::Operator& A, const Probe& probe, const io::Problem
 }
 
 void require_symmetric(const op::Operator& A, const Probe& probe, const io::Problem& problem) {
-  if (problem.solver.method != "cg") return;
+  if (problem.solver.method != "cg" || A.num_free() == 0) return;
   const solvers::VectorOps ops(A.device());
   const Probe other = make_probe(A, 2);
   const auto &u = probe.vector, &Au = probe.image, &v = other.vector, &Av = other.image;

@@ -190,9 +190,9 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
 /// All kernels of the problem are built, then compiled at the same time, then bound to their data.
 void PreparedProblem::make_operators(const form::Form& bilinear, const std::optional<form::Form>& linear, bool solves) {
   auto constraints = op::make_constraints(system_, options_.dirichlet);
-  std::vector<std::shared_ptr<op::BuiltForm>> kernels;
-  const auto keep = [&kernels](std::shared_ptr<op::BuiltForm> built) {
-    kernels.push_back(built);
+  PlannedForms forms;
+  const auto keep = [&forms](std::shared_ptr<op::BuiltForm> built) {
+    forms.kept.push_back(built);
     return built;
   };
   const auto action = keep(op::build(bilinear, 2, system_, options_));
@@ -204,8 +204,11 @@ void PreparedProblem::make_operators(const form::Form& bilinear, const std::opti
   if (linear) load = keep(op::build(*linear, 1, system_, load_options));
   if (solves) {
     postprocess_ = std::make_unique<Postprocess>(problem_, *forms_, system_, options_);
-    for (const auto& built : postprocess_->kernels()) kernels.push_back(built);
+    forms.passing = postprocess_->kernels();
   }
+  require_stored_fits(problem_, system_, forms);
+  auto kernels = forms.kept;
+  kernels.insert(kernels.end(), forms.passing.begin(), forms.passing.end());
   op::compile(kernels);
   operator_ = std::make_unique<op::Operator>(action, std::move(constraints), diagonal);
   if (load) linear_form_ = std::make_unique<op::LinearForm>(load);

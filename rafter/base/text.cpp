@@ -73,10 +73,21 @@ long long parse_integer(std::string_view text) {
   return value;
 }
 
+namespace {
+constexpr const char* blanks = " \t\r\n";
+}
+
 std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
+  const auto first = text.find_first_not_of(blanks);
   if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::vector<std::string> words(std::string_view text) {
+  std::vector<std::string> result;
+  for (auto rest = trimmed(text); !rest.empty(); rest = trimmed(rest.substr(result.back().size())))
+    result.emplace_back(rest.substr(0, rest.find_first_of(blanks)));
+  return result;
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

@@ -28,5 +28,7 @@ std::string number_text(double value);
 
 std::string_view trimmed(std::string_view text);
 std::vector<std::string> split(std::string_view text, char separator);
+/// The parts between blanks, tabs and ends of lines, none of them empty.
+std::vector<std::string> words(std::string_view text);
 
 } // namespace rafter::base

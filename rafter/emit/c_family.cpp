@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/emit/c_family.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -42,11 +44,12 @@ public:
       if (buffer.space == Space::constant) text += constant(buffer, program_.lanes);
     for (const auto& [type, literals] : literals_) text += literal_table(type, literals.values);
     text += spelling_.head(program_.name);
+    const auto leaving = leaving_the_stack();
     int i = 0;
     for (const auto& buffer : program_.buffers) {
       if (buffer.space == Space::global) text += spelling_.argument(buffer, i++);
       if (buffer.space == Space::work)
-        text += fmt::format("  {}{} {}[{}];\n", is_large(buffer) ? spelling_.large_work : "",
+        text += fmt::format("  {}{} {}[{}];\n", leaving.contains(buffer.name) ? spelling_.large_work : "",
                             buffer.is_lane ? names_of(buffer.type).vector : names_of(buffer.type).scalar, buffer.name,
                             buffer.is_lane ? buffer.size / program_.lanes : buffer.size);
     }
@@ -54,14 +57,24 @@ public:
   }
 
 private:
-  /// Stacks have 8 MiB on most systems, threads of other programs often less: of more than 1 MiB the large arrays
-  /// leave.
-  bool is_large(const Buffer& work) const {
-    constexpr std::int64_t stack_bytes = 1 << 20, large_bytes = 1 << 16;
-    std::int64_t bytes = 0;
+  /// Work arrays that do not go on the stack. Stacks have 8 MiB on most systems, threads of other programs often less:
+  /// the largest arrays leave until at most 1 MiB is left.
+  std::set<std::string> leaving_the_stack() const {
+    constexpr std::int64_t stack_bytes = 1 << 20;
+    std::vector<std::pair<std::int64_t, std::string>> arrays;
+    std::int64_t left = 0;
     for (const auto& buffer : program_.buffers)
-      if (buffer.space == Space::work) bytes += buffer.size * size_bytes(buffer.type);
-    return bytes > stack_bytes && work.size * size_bytes(work.type) > large_bytes;
+      if (buffer.space == Space::work) {
+        arrays.emplace_back(buffer.size * size_bytes(buffer.type), buffer.name);
+        left += arrays.back().first;
+      }
+    std::ranges::stable_sort(arrays, std::ranges::greater(), &std::pair<std::int64_t, std::string>::first);
+    std::set<std::string> result;
+    for (std::size_t i = 0; left > stack_bytes; ++i) {
+      left -= arrays[i].first;
+      result.insert(arrays[i].second);
+    }
+    return result;
   }
 
   static std::string number(double value, Type type) {

@@ -2,9 +2,12 @@
 #include <rafter/machine/machine.hpp>
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <limits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <rafter/base/error.hpp>
 
@@ -24,6 +27,9 @@ template <class Integer> Integer whole_number(const json& object, const char* ke
                                      value.is_number() ? value.dump() : value.type_name(), most));
 }
 
+/// Bits of the registers that kernels are made for.
+constexpr std::array register_sizes{64, 128, 256, 512};
+
 } // namespace
 
 // Found by the JSON library through argument-dependent look-up.
@@ -41,6 +47,9 @@ void to_json(json& object, const Peak& peak) {
 }
 void from_json(const json& object, Peak& peak) {
   peak.bits = whole_number<int>(object, "bits");
+  if (std::ranges::find(register_sizes, peak.bits) == register_sizes.end()) // lanes of kernels follow from it
+    throw base::InputError(
+        fmt::format("machine record: 'bits' is {}; accepted are {}", peak.bits, fmt::join(register_sizes, ", ")));
   peak.fma = object.at("fma").get<Rate>();
   peak.add = object.at("add").get<Rate>();
   peak.mul = object.at("mul").get<Rate>();
@@ -99,6 +108,8 @@ Machine from_json(const std::string& text) {
   }
   if (machine.cores < 1 || machine.peaks.empty() || machine.levels.empty())
     throw base::InputError("machine record: at least one core, one peak and one level of memory are needed");
+  if (!std::ranges::is_sorted(machine.peaks, std::ranges::less_equal(), &Peak::bits))
+    throw base::InputError("machine record: 'bits' of the peaks do not ascend");
   return machine;
 }
 

@@ -40,7 +40,7 @@ struct CellBatches {
 };
 
 struct BatchOptions {
-  int lanes = 8;
+  int lanes = 8;                   ///< a power of two up to 1024
   int batches_per_chunk = 0;       ///< 0: chosen from the number of batches, never from the number of threads
   double affine_tolerance = 1e-12; ///< of |second differences| relative to the cell size
 };

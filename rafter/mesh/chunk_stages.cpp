@@ -2,6 +2,7 @@
 #include <rafter/mesh/chunk_stages.hpp>
 
 #include <algorithm>
+#include <bit>
 
 #include <fmt/format.h>
 
@@ -75,8 +76,10 @@ std::vector<std::vector<Chunk>> make_stages(const Mesh& mesh, std::span<const Ba
 }
 
 void require_valid(const BatchOptions& options) {
-  if (options.lanes < 1 || options.lanes > 1024)
-    throw base::InputError(fmt::format("batches of {} cells; accepted: 1 to 1024 lanes", options.lanes));
+  // Kernels run batches in groups of as many cells as a register holds.
+  if (options.lanes < 1 || options.lanes > 1024 || !std::has_single_bit(static_cast<unsigned>(options.lanes)))
+    throw base::InputError(
+        fmt::format("batches of {} cells; accepted: powers of two from 1 to 1024 lanes", options.lanes));
   if (options.batches_per_chunk < 0)
     throw base::InputError(
         fmt::format("{} batches per chunk; accepted: positive counts, or 0 to choose one from the mesh",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <sys/resource.h>
 #include <sys/sysinfo.h>
 
 #include <fmt/format.h>
@@ -62,6 +63,9 @@ double available_memory_bytes() {
   std::ifstream limit("/sys/fs/cgroup/memory.max");
   unsigned long long value = 0;
   if (limit >> value && value > 0) bytes = std::min(bytes, static_cast<double>(value));
+  struct rlimit addresses {};
+  if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY)
+    bytes = std::min(bytes, static_cast<double>(addresses.rlim_cur));
   return bytes;
 }
 

@@ -8,7 +8,8 @@
 /// Sizes of meshes that are about to be made, checked before anything is allocated.
 namespace rafter::mesh {
 
-/// Memory that this process may use: the machine's, or less where a control group sets a limit. Bytes.
+/// Memory that this process may use: the machine's, or less where a control group or `ulimit -v` sets a
+/// limit. Bytes.
 double available_memory_bytes();
 
 /// Cells of one shape and geometry degree that a mesh will have. Doubles: products of user input may exceed 64 bits.

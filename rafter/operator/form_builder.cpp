@@ -211,6 +211,20 @@ std::shared_ptr<BuiltForm> build_form(const form::LoweredForm& form, const Syste
   return built;
 }
 
+StoredNumbers stored_numbers(const BuiltPiece& piece) {
+  const auto lanes = static_cast<std::size_t>(piece.rows.count()) * static_cast<std::size_t>(piece.cells.lanes);
+  const auto& kernel = piece.kernel;
+  return {.at_points = lanes * static_cast<std::size_t>(kernel.program.num_points) *
+                       static_cast<std::size_t>(kernel.stored_point_slots),
+          .per_cell = lanes * static_cast<std::size_t>(kernel.stored_cell_slots)};
+}
+
+double stored_bytes(const BuiltPiece& piece) {
+  const auto [at_points, per_cell] = stored_numbers(piece);
+  const bool is_double = piece.kernel.info.plan.storage == schedule::Precision::double_precision;
+  return (is_double ? 8.0 : 4.0) * static_cast<double>(at_points + per_cell);
+}
+
 std::vector<std::vector<PieceChunk>> chunk_stages(const BuiltForm& form) {
   const int only = form.options.only_block;
   std::vector<std::vector<PieceChunk>> result;

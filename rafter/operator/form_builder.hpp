@@ -22,6 +22,14 @@ struct BuiltPiece {
   std::shared_ptr<const device::Program> program, setup_program;                  ///< null before compile()
 };
 
+/// Numbers that the set-up of a piece computes and keeps.
+struct StoredNumbers {
+  std::size_t at_points = 0, per_cell = 0;
+};
+StoredNumbers stored_numbers(const BuiltPiece& piece);
+/// What they take in memory.
+double stored_bytes(const BuiltPiece& piece);
+
 /// The facets of one integral: its pieces are first_piece and following, one per block.
 struct FacetStages {
   std::shared_ptr<const mesh::FacetBatches> facets;

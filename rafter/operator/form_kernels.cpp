@@ -260,14 +260,11 @@ private:
     piece.cell_coefficients = Reals(device_, built_->coefficients.values(representatives));
     const auto lanes = static_cast<std::size_t>(cells.lanes);
     const auto batches = static_cast<std::size_t>(cells.num_batches);
-    const auto rows = static_cast<std::size_t>(representatives.num_batches);
     const auto& program = piece.built.kernel.program;
-    const auto points = static_cast<std::size_t>(program.num_points);
     const auto storage = piece.info.plan.storage;
-    const auto slots = static_cast<std::size_t>(piece.built.kernel.stored_point_slots);
-    piece.stored_point = Numbers(device_, slots == 0 ? 0 : rows * points * lanes * slots + vector_room, storage);
-    piece.stored_cell =
-        Numbers(device_, rows * lanes * static_cast<std::size_t>(piece.built.kernel.stored_cell_slots), storage);
+    const auto stored = stored_numbers(piece.built);
+    piece.stored_point = Numbers(device_, stored.at_points == 0 ? 0 : stored.at_points + vector_room, storage);
+    piece.stored_cell = Numbers(device_, stored.per_cell, storage);
     piece.integral = Reals(device_, form_.rank == 0 ? batches * lanes : 0);
     piece.points = Numbers(device_, program.points);
     auto weights = program.weights;

@@ -118,7 +118,8 @@ public:
     if (request.purpose == Purpose::diagonal) function = kernel::diagonal(function, request.trial_of_output);
     const auto& machine = planner().options().machine;
     const int threads = options.device->num_threads();
-    const kernel::CurvedMap curved{program_input({}, fitted(options.plan.value_or(schedule::Plan())))};
+    // with one contraction whatever is asked for: the text of a plan names its cut under every other choice
+    const kernel::CurvedMap curved{program_input({}, fitted(schedule::Plan()))};
     choices_ = kernel::recipes(function, request.rule.num_points(),
                                {.flops_per_second = machine.peak_flops(threads),
                                 .bytes_per_second = machine.rate(machine.memory().triad, threads)},

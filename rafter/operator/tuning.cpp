@@ -94,16 +94,28 @@ private:
   std::vector<std::pair<schedule::Plan, Kernels>> kept_;
 };
 
+KernelOptions weighing_all(KernelOptions options) {
+  auto planner = (options.planner == nullptr ? tune::shared_planner() : options.planner)->options();
+  planner.weighs_all = true;
+  options.planner = std::make_shared<const tune::Planner>(std::move(planner));
+  return options;
+}
+
 } // namespace
 
-std::vector<TunedKernel> tune_kernels(const form::LoweredForm& form, const System& system, const KernelOptions& options,
+std::vector<TunedKernel> tune_kernels(const form::LoweredForm& form, const System& system, const KernelOptions& given,
                                       const TuningOptions& tuning) {
   const auto tell = [&](const std::string& text) {
     if (tuning.event) tuning.event(text);
   };
   if (form.rank != 2) throw base::InputError("plans are tuned for bilinear forms: only their kernels run often");
   std::vector<TunedKernel> result;
-  const auto built = build_form(form, system, Purpose::action, options);
+  const auto built = build_form(form, system, Purpose::action, weighing_all(given));
+  const KernelOptions& options = built->options; // with a device
+  if (built->num_cell_pieces == 0)
+    throw base::InputError(
+        "plans are tuned for kernels of cells: the form has no integral over cells (dx), and kernels "
+        "of facets have no plans to choose from");
   for (const auto& piece : built->pieces) {
     const auto& info = piece.kernel.info;
     if (info.block < 0) continue;

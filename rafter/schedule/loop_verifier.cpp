@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <bit>
 #include <set>
 
 #include <fmt/format.h>
@@ -66,7 +67,7 @@ private:
       require(!node->operands[0]->has_lane, "a loop count varies with the lane");
       require(node->style == LoopStyle::rolled || node->operands[0]->kind == Kind::integer,
               "a loop that is not rolled needs a literal count");
-      if (node->style == LoopStyle::run) is_run(*node->operands[1]);
+      if (node->style == LoopStyle::run) is_run(node->operands[0]->integer, *node->operands[1]);
       Names inside = integers;
       require(inside.insert(node->name).second, "variable " + node->name + " is defined twice");
       mark(lane_variables_, node->name, false);
@@ -108,7 +109,10 @@ private:
     }
   }
 
-  static void is_run(const Node& body) {
+  /// Vectors of a run are turned into vectors of lanes by halves.
+  void is_run(std::int64_t width, const Node& body) const {
+    require(width >= 1 && width <= program_.lanes && std::has_single_bit(static_cast<std::uint64_t>(width)),
+            fmt::format("a run of {} numbers, which is no power of two up to the lanes", width));
     require(body.operands.size() == 1 &&
                 (body.operands[0]->kind == Kind::store || body.operands[0]->kind == Kind::add) &&
                 body.operands[0]->operands.size() == 2 && is_moved(*body.operands[0]->operands[1]),

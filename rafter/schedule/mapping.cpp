@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/schedule/mapping.hpp>
 
+#include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/schedule/plain.hpp>
 #include <rafter/schedule/simd_cells.hpp>
@@ -33,6 +34,9 @@ const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan) {
 }
 
 LoopProgram lower(const LoweringInput& input, Plan& plan) {
+  if (plan.lanes < 1 || input.lanes % plan.lanes != 0)
+    throw base::InternalError(
+        fmt::format("batches of {} cells do not divide into groups of {}", input.lanes, plan.lanes));
   const Mapping& chosen = choose_mapping(input, plan);
   plan.mapping = chosen.name;
   LoopProgram program = chosen.lower(input, plan);

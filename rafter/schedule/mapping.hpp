@@ -30,7 +30,7 @@ struct LoweringInput {
   bool is_facet = false; ///< facet batches: interior starts and strides per lane, always adding
 };
 
-/// A mapping turns a tensor program into a loop program for one plan; it may decline (std::nullopt-like: empty body).
+/// A mapping turns a tensor program into a loop program for one plan, where it accepts both.
 struct Mapping {
   std::string name;
   std::string description;
@@ -49,7 +49,8 @@ std::vector<std::string> mapping_names();
 /// The plan's mapping, or the first one that accepts when it declines ("plain" never does).
 const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan);
 
-/// Lowers with the mapping so chosen, whose name the plan gets; verified.
+/// Lowers with the mapping so chosen, whose name the plan gets; verified. Throws InternalError where the
+/// plan's lanes do not divide those of the batch.
 LoopProgram lower(const LoweringInput& input, Plan& plan);
 
 } // namespace rafter::schedule

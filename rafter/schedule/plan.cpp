@@ -41,17 +41,25 @@ T choose(const std::string& what, const std::string& word, std::initializer_list
 }
 
 int number_in(const std::string& key, const std::string& text, int least, int most) {
-  const auto value = base::parse_integer(text);
+  const auto value = [&] {
+    try {
+      return base::parse_integer(text);
+    } catch (const base::InputError& error) {
+      throw base::InputError(fmt::format("plan: {}: {} from {} to {}", key, error.what(), least, most));
+    }
+  }();
   if (value < least || value > most)
     throw base::InputError(fmt::format("plan: {} = {} is out of range ({} to {})", key, text, least, most));
   return static_cast<int>(value);
 }
 
 /// A control character would break the one line that a plan is, and a zero end the name early.
-const std::string& compiler_name(const std::string& value) {
+std::string compiler_name(const std::string& value) {
+  if (value.empty())
+    throw base::InputError("plan: compiler is empty; accepted is default, or the name or path of a C compiler");
   if (std::any_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
     throw base::InputError("plan: compiler holds a control character; accepted is the name or path of a C compiler");
-  return value;
+  return value == "default" ? "" : value;
 }
 
 std::string store_name(bool is_streaming) { return is_streaming ? "streaming" : "cached"; }
@@ -76,8 +84,7 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
     plan.mapping = value;
   } else if (key == "lanes") {
     plan.lanes = number_in(key, value, 1, 16);
-    if ((plan.lanes & (plan.lanes - 1)) != 0)
-      throw base::InputError("plan: lanes must be a power of two, found " + value);
+    if ((plan.lanes & (plan.lanes - 1)) != 0) throw base::InputError("plan: lanes = " + value + " is no power of two");
   } else if (key == "even_odd")
     plan.even_odd = number_in(key, value, 0, 64);
   else if (key == "rows")
@@ -93,7 +100,7 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
     plan.*precision->value = choose(key, value, {Precision::double_precision, Precision::single_precision},
                                     [](Precision p) { return name(p); });
   else if (key == "compiler")
-    plan.compiler = value == "default" ? "" : compiler_name(value);
+    plan.compiler = compiler_name(value);
   else if (key == "flags") {
     const auto names = device::flag_set_names();
     if (std::find(names.begin(), names.end(), value) == names.end()) refuse(key, value, names);
@@ -132,8 +139,7 @@ std::string single_keys(const Plan& plan) {
 Plan parse_plan(const std::string& text) {
   Plan plan;
   std::set<std::string> given;
-  for (const auto& word : base::split(std::string(base::trimmed(text)), ' ')) {
-    if (word.empty()) continue;
+  for (const auto& word : base::words(text)) {
     const auto equals = word.find('=');
     if (equals == std::string::npos)
       throw base::InputError("plan: '" + word + "' is not of the form key=value; keys: " + base::join(keys, ", "));

@@ -27,8 +27,10 @@ public:
   Result run() {
     if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, residual_norm_)) return std::move(*end);
     if (max_iterations_ == 0) return progress_.not_converged();
-    for (;;)
-      if (auto end = iterate()) return std::move(*end);
+    std::optional<Result> end;
+    while (!end) end = iterate();
+    steps_->settle(); // whatever ended it, x is the last iterate
+    return std::move(*end);
   }
 
 private:

@@ -2,6 +2,7 @@
 #include <rafter/tune/planner.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <map>
 
@@ -50,10 +51,12 @@ std::vector<schedule::Plan> distinct_programs(const std::vector<schedule::Plan>&
 }
 
 /// What is remembered of a kernel, plans spelt as this version does: older ones lack newer keys, and what this version
-/// cannot read is left out.
+/// cannot read is left out, as are times
+/// that no clock shows.
 std::vector<Measurement> remembered(const Store& store, const std::string& key) {
   std::vector<Measurement> result;
   for (auto& m : store.find(key)) try {
+      if (!(m.seconds > 0 && std::isfinite(m.seconds))) continue;
       m.plan = schedule::to_string(schedule::parse_plan(m.plan));
       result.push_back(std::move(m));
     } catch (const base::InputError&) {

@@ -86,6 +86,25 @@ TEST(MachineRecordErrors, NumbersThatAreNotWholeOrDoNotFitAreRefused) {
     }
 }
 
+TEST(MachineRecordErrors, RegistersThatNoKernelIsMadeForAreRefused) {
+  auto record = small();
+  for (const int bits : {0, 32, 192, 1024}) {
+    record.peaks[0].bits = bits;
+    const auto found = message(machine::to_json(record));
+    EXPECT_NE(found.find("'bits' is " + std::to_string(bits) + "; accepted are 64, 128, 256, 512"), std::string::npos)
+        << found;
+  }
+  for (const int bits : {64, 256, 512}) {
+    record.peaks[0].bits = bits;
+    EXPECT_EQ(message(machine::to_json(record)), "accepted");
+  }
+  record.peaks = {record.peaks[0], record.peaks[0]};
+  for (const int second : {256, 512}) {
+    record.peaks[1].bits = second;
+    EXPECT_NE(message(machine::to_json(record)).find("do not ascend"), std::string::npos) << second;
+  }
+}
+
 TEST(MachineRecordErrors, MissingRatesAreOurFault) {
   EXPECT_THROW(bound({.flops = 1}, machine::Machine{}, 1), base::InternalError);
   auto record = small();

@@ -3,8 +3,11 @@
 // plans and quadrature within rounding.
 #include <gtest/gtest.h>
 
-#include <tests/support/interpreter_device.hpp>
-#include <tests/support/operator_problems.hpp>
+#include <array>
+#include <set>
+#include <tuple>
+
+#include <tests/support/weighed_plans.hpp>
 
 namespace rafter::test {
 namespace {
@@ -124,22 +127,52 @@ TEST(Plans, CompiledKernelsEqualTheirMeaningAtHigherDegrees) {
   expect_compiled_equals_interpreted("triangle", 5, 2, elasticity_form(2), {});
 }
 
+constexpr std::array contractions{"dense", "per-derivative", "collocated"};
+
 TEST(Plans, EveryRecipeAndContractionGivesTheSameResult) {
-  for (const int geometry_degree : {1, 2}) {
-    Problem problem(curved_box("hexahedron", geometry_degree), 2);
-    problem.with("kappa", 0.7);
-    const auto device = std::make_shared<InterpreterDevice>();
-    std::vector<double> expected;
-    for (const char* recipe : {"recompute", "recompute-merged", "store", "store-merged"})
-      for (const char* contraction : {"dense", "per-derivative", "collocated"}) {
-        const std::string plan = std::string("recipe=") + recipe + " contraction=" + contraction;
-        const op::Operator A(problem.form(helmholtz_form()), {.shared_device = device, .plan = plan});
-        const auto y = values_of(applied(A, random_vector(A, 3)));
-        if (expected.empty()) expected = y;
-        EXPECT_LE(distance(y, expected), 1e-13 * largest(expected)) << plan;
-        EXPECT_EQ(kernel::name(A.kernels().info()[0].plan.contraction), contraction);
-      }
+  const auto device = std::make_shared<InterpreterDevice>();
+  std::set<kernel::Recipe::Kind> kinds;
+  for (const int geometry_degree : {1, 2})
+    for (const bool is_rich : {false, true}) {
+      Problem problem(curved_box("hexahedron", geometry_degree), 2, is_rich ? 3 : 0);
+      problem.with("kappa", 0.7);
+      const std::string form = is_rich ? rich_form : helmholtz_form();
+      std::vector<double> expected;
+      for (const auto& recipe : recipe_names_of(weighed(problem, form)))
+        for (const char* contraction : contractions) {
+          const std::string plan = "contraction=" + std::string(contraction) + " recipe=" + recipe;
+          const op::Operator A(problem.form(form), {.shared_device = device, .plan = plan});
+          const auto y = values_of(applied(A, random_vector(A, 3)));
+          if (expected.empty()) expected = y;
+          EXPECT_LE(distance(y, expected), 1e-13 * largest(expected)) << plan;
+          EXPECT_EQ(A.kernels().info()[0].plan, schedule::parse_plan(plan)) << plan;
+          kinds.insert(A.kernels().info()[0].plan.recipe.kind);
+        }
+    }
+  EXPECT_EQ(kinds.size(), 3U) << "something is recomputed, something stored, and something in between";
+}
+
+TEST(Plans, ARecipeIsTheSameCutWithEveryContraction) {
+  const Problem problem(curved_box("hexahedron", 2), 2, 3);
+  std::set<std::string> names = recipe_names_of(weighed(problem, rich_form));
+  const std::size_t num_weighed = names.size();
+  for (int n = 1; n <= 20; ++n) { // more than there are: others fall to the best
+    names.insert(kernel::name({.kind = kernel::Recipe::Kind::partial, .num_stored = n}));
+    names.insert(kernel::name({.kind = kernel::Recipe::Kind::partial, .is_merged = true, .num_stored = n}));
   }
+  std::size_t num_replayed = 0;
+  for (const auto& name : names) {
+    std::set<std::tuple<std::string, int, int>> cuts;
+    for (const char* contraction : contractions) {
+      const auto kernel = weighed(problem, rich_form, "contraction=" + std::string(contraction) + " recipe=" + name);
+      cuts.insert({kernel::name(kernel.info.plan.recipe), kernel.stored_point_slots, kernel.stored_cell_slots});
+      EXPECT_EQ(kernel::name(kernel.info.plan.contraction), contraction);
+    }
+    EXPECT_EQ(cuts.size(), 1U) << name;
+    if (std::get<0>(*cuts.begin()) == name) ++num_replayed;
+  }
+  EXPECT_GE(num_replayed, num_weighed);
+  EXPECT_GE(num_replayed, 3U) << "what is stored, what is recomputed, and a part";
 }
 
 TEST(Plans, TheReportedPlanReplaysTheKernel) {

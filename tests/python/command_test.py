@@ -137,6 +137,17 @@ class LargeProblems(CommandTest):
         self.assertIn("1.728e+12 unknowns on 1e+09 cells", message)
         self.assertIn("GB of memory", message)
 
+    def test_numbers_stored_at_many_points(self):
+        # 2304 cells with 27000 points: 6 metric terms at each are 3 GB
+        text = self.changed('box = { cells = [3, 3], shape = "quadrilateral" }',
+                            f'file = "{os.path.join(SOURCE, "tests/data/meshes/annulus-hex-order2.msh")}"\nrefine = 2')
+        text = text.replace('tags = ["xmin", "xmax"]', 'tags = "all"')
+        points = ["--set", "fields.u.degree=1", "--set", "numerics.points=30"]
+        message = self.refused_in_little_memory(text, *points, "--plan", "recipe=store-merged")
+        self.assertRegex(message, r"needs about \d\.\d GB of memory; 1\.1 GB may be used here: \d\.\d GB of it is what kernels store")
+        self.assertIn("6 numbers at each of the 27000 quadrature points", message)
+        self.assertIn("numerics.points", message)
+
     def test_box_refined_beyond_32_bits(self):
         self.assertIn("2147483647", self.refused_in_little_memory(POISSON.replace("cells = [3, 3]", "cells = [100, 100]"), "--set", "mesh.refine=10"))
         text = self.changed('cells = [3, 3], shape = "quadrilateral"', "cells = [4000, 4000, 4000]")

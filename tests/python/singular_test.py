@@ -4,6 +4,7 @@
 
 usage: singular_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
+import json
 import os
 import sys
 import unittest
@@ -81,6 +82,18 @@ class Singular(command_test.CommandTest):
 
     def test_coefficients_of_other_sizes_elsewhere_do_not_hide_a_reaction(self):
         self.solved(self.strip([1, None, 5], a="1e9*inner(grad(u), grad(v))*dx(1) + 1e-6*(inner(grad(u), grad(v)) + u*v)*dx(5)"))
+
+    def test_conditions_that_fix_every_unknown(self):
+        for shape, cells in [("interval", 1), ("triangle", 2), ("quadrilateral", 2), ("tetrahedron", 3), ("hexahedron", 3), ("prism", 3)]:
+            mesh = f'box = {{ cells = {[1] * cells}, shape = "{shape}" }}'
+            text = STRIP.replace('file = "strip.mesh"', mesh).replace("degree = 2", "degree = 1").replace("tags = [1]", 'tags = "all"')
+            text = text.replace("value = 0.0", 'value = "x[0]"') + '[functionals]\nmean = "u*dx"\n'
+            for solver in ['method = "cg"', 'method = "cg"\npreconditioner = "chebyshev"', 'method = "gmres"']:
+                with self.subTest(shape=shape, solver=solver):
+                    result = self.run_rafter("solve", self.write(text + f"[solver]\n{solver}\n"), "--json", "report.json")
+                    self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
+                    with open(self.path("report.json"), encoding="utf-8") as file:
+                        self.assertAlmostEqual(json.load(file)["functionals"]["mean"], 0.5, 13)
 
     def test_elastic_piece_that_slides_and_turns(self):
         self.refused(self.strip([1, None, 5], ELASTIC), "component 0 of u", "component 1 of u", "rotations of u", "tag 5")

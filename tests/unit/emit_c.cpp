@@ -6,6 +6,7 @@
 #include <random>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
 #include <rafter/device/array.hpp>
 #include <rafter/emit/c_family.hpp>
 #include <tests/support/loop_texts.hpp>
@@ -121,6 +122,56 @@ TEST(CText, QuotientsAndTheLastBatch) {
       " (add x (iadd 20 (isub $last_batch $batch)) (number 3)) (prefetch u (imul 100 $batch))"
       "(prefetch x $batch) (store x (iadd 30 (imul 3 (idiv $last_batch 2))) (number 4))",
       3);
+}
+
+/// Bytes of the arrays that a kernel's text puts on the stack: "  vec w0[250];".
+std::int64_t stack_bytes(const std::string& text, int lanes) {
+  std::int64_t bytes = 0;
+  for (const auto& line : base::split(text, '\n')) {
+    const auto words = base::words(line);
+    const bool is_vector = !words.empty() && words[0] == "vec";
+    if (words.size() != 2 || !(is_vector || words[0] == "double") || !words[1].ends_with("];")) continue;
+    const auto open = words[1].find('[');
+    bytes += (is_vector ? 8 * lanes : 8) * base::parse_integer(words[1].substr(open + 1, words[1].size() - open - 3));
+  }
+  return bytes;
+}
+
+/// x = u through work arrays of these sizes, each written and read at its end.
+LoopProgram through_work(const std::vector<std::int64_t>& sizes) {
+  using namespace schedule;
+  LoopProgram program = schedule::read(test::loop_text(""));
+  std::vector<NodePtr> writes, reads;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::string name = "work" + std::to_string(i);
+    program.buffers.push_back({.name = name, .space = Space::work, .size = sizes[i], .is_lane = true});
+    const auto end = [&] { return iadd(integer(sizes[i] - 4), lane()); };
+    const auto place = static_cast<std::int64_t>(i % 8) * 4;
+    writes.push_back(store(name, end(), load("u", iadd(integer(place), lane()))));
+    reads.push_back(add("x", iadd(integer(place), lane()), load(name, end())));
+  }
+  writes.insert(writes.end(), reads.begin(), reads.end());
+  program.body = block(writes);
+  return program;
+}
+
+TEST(CText, WorkArraysThatAStackDoesNotHoldLeaveIt) {
+  constexpr std::int64_t limit = 1 << 20;
+  const std::vector<std::int64_t> many(144, 8000), few(16, 8000), one{8, 1 << 20, 16};
+  for (const auto& sizes : {many, few, one}) {
+    const auto program = through_work(sizes);
+    schedule::verify(program);
+    const auto bytes = stack_bytes(emit(program), 4);
+    std::int64_t all = 64; // w
+    for (const auto size : sizes) all += 8 * size;
+    EXPECT_LE(bytes, limit);
+    if (sizes == one) {
+      EXPECT_EQ(bytes, 64 + 8 * 24) << "the largest leaves first";
+    } else {
+      EXPECT_GE(bytes, std::min(all, limit - 64000)) << "no more leave than must";
+    }
+    EXPECT_EQ(compiled(program, 1), interpreted(program, 1));
+  }
 }
 
 using schedule::Type;

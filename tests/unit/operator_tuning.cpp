@@ -127,6 +127,34 @@ TEST_F(Tuning, StoppedTuningRemembersNothing) {
   EXPECT_FALSE(std::filesystem::exists(store_->file()));
 }
 
+TEST_F(Tuning, APlannerThatWeighsFewPlansOrNoneIsEnough) {
+  const Problem problem(box("quadrilateral"), 1);
+  const auto form = form::lower(problem.form("u*v*dx"));
+  const op::TuningOptions tuning{.search = {.most_plans = 2}, .is_fresh = true, .sample_seconds = 1e-5};
+  const auto all = op::tune_kernels(form, problem.system(), options(), tuning);
+  const auto few = op::tune_kernels(form, problem.system(), options(false), tuning);
+  EXPECT_EQ(few.front().num_timed, 2U);
+  EXPECT_EQ(few.front().info.decision.candidates.size(), all.front().info.decision.candidates.size());
+  std::string told; // stopped before anything is remembered: the planner is that of all users
+  auto stopped = tuning;
+  stopped.event = [&told](const std::string& text) {
+    told = text;
+    throw base::SolverError("stopped");
+  };
+  EXPECT_THROW((void)op::tune_kernels(form, problem.system(), {}, stopped), base::SolverError);
+  EXPECT_NE(told.find("timing"), std::string::npos) << told;
+}
+
+TEST_F(Tuning, FormsWithoutCellIntegralsAreRefused) {
+  const Problem problem(box("quadrilateral"), 1);
+  try {
+    (void)tune(problem, "u*v*ds");
+    FAIL() << "nothing is refused";
+  } catch (const base::InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("no integral over cells (dx)"), std::string::npos) << error.what();
+  }
+}
+
 TEST_F(Tuning, LinearFormsAreRefused) {
   const Problem problem(box("quadrilateral"), 1);
   EXPECT_THROW((void)op::tune_kernels(form::lower(problem.form("v*dx")), problem.system(), options(), {}),

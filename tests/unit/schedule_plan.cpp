@@ -60,6 +60,7 @@ TEST(Plan, AbsentKeysKeepTheirDefault) {
   EXPECT_EQ(parse_plan("lanes=4"), plan);
   plan.mapping = "plain";
   EXPECT_EQ(parse_plan("  mapping=plain   lanes=4 "), plan);
+  EXPECT_EQ(parse_plan("\tmapping=plain\r\n\tlanes=4\n"), plan);
 }
 
 TEST(Plan, LanesThatAreNotGivenFillSixtyFourBytes) {
@@ -98,11 +99,12 @@ TEST(Plan, MisspeltNamesAreRefusedWithTheNearest) {
 TEST(Plan, ValuesOutOfRangeAreRefusedWithTheRange) {
   expect_refused("lanes=0", {"lanes = 0", "1 to 16"});
   expect_refused("lanes=32", {"lanes = 32", "1 to 16"});
-  expect_refused("lanes=3", {"power of two", "3"});
+  expect_refused("lanes=3", {"lanes = 3", "power of two"});
   expect_refused("even_odd=-1", {"even_odd = -1", "0 to 64"});
-  expect_refused("even_odd=99999999999999999999", {"99999999999999999999"});
-  expect_refused("lanes=eight", {"'eight' is not an integer"});
-  expect_refused("lanes=", {"not an integer"});
+  expect_refused("even_odd=99999999999999999999", {"plan: even_odd:", "99999999999999999999", "0 to 64"});
+  expect_refused("lanes=eight", {"plan: lanes: 'eight' is not an integer", "1 to 16"});
+  expect_refused("lanes=0x8", {"plan: lanes: '0x8' is not an integer", "1 to 16"});
+  expect_refused("lanes=", {"plan: lanes: '' is not an integer"});
   expect_refused("prefetch=2", {"prefetch = 2", "0 to 1"});
   expect_refused("lanes=4.0", {"'4.0' is not an integer"});
 }
@@ -113,8 +115,14 @@ TEST(Plan, WordsWithoutAnEqualsSignAreRefused) {
 }
 
 TEST(Plan, CompilersWithControlCharactersAreRefused) {
-  for (const char c : {'\0', '\n', '\t', '\x7f'})
+  for (const char c : {'\0', '\v', '\x1b', '\x7f'})
     expect_refused("compiler=gc" + std::string(1, c) + "c", {"compiler", "control character"});
+}
+
+TEST(Plan, EmptyValuesAreRefused) {
+  expect_refused("compiler=", {"plan: compiler is empty", "default"});
+  for (const char* key : {"flags", "recipe", "mapping", "storage"})
+    expect_refused(std::string(key) + "=", {"plan: unknown", key, "''"});
 }
 
 TEST(Plan, AKeyGivenTwiceIsRefused) { expect_refused("lanes=4 recipe=store lanes=8", {"lanes", "twice"}); }

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include <rafter/base/error.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <tests/support/operator_problems.hpp>
 #include <tests/support/text_device.hpp>
@@ -14,6 +15,16 @@ namespace {
 struct Printed {
   std::string name, text;
 };
+
+TEST(Lowering, BatchesThatAreNoGroupsOfLanesAreRefused) {
+  schedule::Plan plan;
+  plan.lanes = 8;
+  for (const int lanes : {4, 12, 20}) {
+    schedule::LoweringInput input;
+    input.lanes = lanes;
+    EXPECT_THROW((void)schedule::lower(input, plan), base::InternalError) << lanes;
+  }
+}
 
 /// Texts of all kernels of these forms on straight and curved cells, with facets.
 std::vector<Printed> programs(const std::string& shape, const std::string& plan) {

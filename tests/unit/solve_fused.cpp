@@ -2,6 +2,7 @@
 // Fused solvers against their plain versions, and their loops against the definition.
 #include <gtest/gtest.h>
 
+#include <rafter/solve/cg.hpp>
 #include <rafter/solve/fused_loops.hpp>
 #include <rafter/solve/solver.hpp>
 #include <tests/support/solve_matrices.hpp>
@@ -114,6 +115,40 @@ TEST(FusedCg, FailsAsThePlainOne) {
   expect_same(laplacian(3), {1, std::nan(""), 3}, options, 1e-12);
   // inconsistent: the residual cannot fall
   expect_same(neumann_laplacian(50), std::vector<double>(50, 1.0), options, 1e-12);
+}
+
+/// M^-1 = I at first, a multiple of it from the second application on; its diagonal is not told.
+class FailingLater final : public solvers::Preconditioner {
+public:
+  explicit FailingLater(double factor) : factor_(factor) {}
+  void apply(const solvers::Vector& r, solvers::Vector& z) const override {
+    const auto in = r.host_read();
+    const auto out = z.host_overwrite();
+    for (std::size_t i = 0; i < in.size(); ++i) out[i] = (is_first_ ? 1.0 : factor_) * in[i];
+    is_first_ = false;
+  }
+
+private:
+  double factor_;
+  mutable bool is_first_ = true;
+};
+
+TEST(FusedCg, APreconditionerThatFailsLaterLeavesTheLastIterate) {
+  const auto A = diagonal_matrix({1, 2, 5, 11});
+  for (const double factor : {-1.0, std::nan("")}) {
+    const auto run = [&](bool is_fused) {
+      auto x = A.vector();
+      const auto result = solvers::cg(A, A.vector(std::vector<double>{1, 1, 1, 1}), x, FailingLater(factor),
+                                      {.control = {.rtol = 1e-12}, .is_fused = is_fused});
+      return std::pair(result, values(x));
+    };
+    const auto plain = run(false), fused = run(true);
+    EXPECT_EQ(plain.first.iterations, 1);
+    EXPECT_EQ(fused.first.iterations, 1);
+    EXPECT_EQ(fused.first.failure, plain.first.failure);
+    EXPECT_GT(largest(plain.second), 0);
+    EXPECT_LE(distance(fused.second, plain.second), 1e-14 * largest(plain.second)) << factor;
+  }
 }
 
 TEST(FusedCg, AToleranceBelowPrecisionIsStagnationWithTheBestSolution) {

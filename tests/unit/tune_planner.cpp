@@ -2,6 +2,7 @@
 // The planner takes what was measured, else what the model predicts, and lowers few plans for it.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
@@ -101,6 +102,22 @@ TEST(Planner, RememberedPlansThatAreNoCandidatesAreIgnored) {
   EXPECT_TRUE(store->remember(key, {{"mapping=of_old_times", 1e-9, 1}, {"contraction=dense", 1e-9, 1}}));
   EXPECT_EQ(planner.decide(kernel.problem).plan, fastest);
   EXPECT_EQ(planner.decide(kernel.problem).origin, Origin::predicted);
+}
+
+TEST(Planner, RememberedTimesThatNoClockShowsAreIgnored) {
+  const test::Folder folder;
+  const auto store = std::make_shared<Store>(folder.path() / "plans.sqlite");
+  Kernel kernel;
+  const auto weighs_all = Planner({.store = store, .weighs_all = true});
+  const auto key = weighs_all.decide(kernel.problem).key;
+  const auto slow = schedule::parse_plan("contraction=per-derivative recipe=recompute even_odd=0");
+  const auto other = schedule::parse_plan("recipe=store even_odd=0");
+  for (const double seconds : {-1.0, 0.0, -std::numeric_limits<double>::infinity()}) {
+    EXPECT_TRUE(store->remember(key, {{schedule::to_string(slow), seconds, 1}, {schedule::to_string(other), 1e-6, 1}}));
+    EXPECT_EQ(Planner({.store = store}).decide(kernel.problem).plan, other) << seconds;
+    for (const auto& candidate : weighs_all.decide(kernel.problem).candidates)
+      EXPECT_EQ(candidate.measured_seconds.has_value(), candidate.plan == other) << seconds;
+  }
 }
 
 TEST(Planner, RememberedPlansWithoutKeysOfThisVersionCount) {

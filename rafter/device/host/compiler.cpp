@@ -132,11 +132,12 @@ void compile_library(const Compiler& compiler, const Compilation& compilation) {
   command.insert(command.end(), compilation.flags.begin(), compilation.flags.end());
   command.insert(command.end(), {"-o", compilation.library.string(), compilation.source.string(), "-lm"});
   const ProcessResult result = run_process(command);
-  if (result.is_success()) return;
   std::error_code error;
+  if (result.is_success() && std::filesystem::exists(compilation.library, error)) return;
   std::filesystem::rename(compilation.source, compilation.kept_source, error);
-  const std::string how = result.signal != 0 ? "was killed by signal " + std::to_string(result.signal)
-                                             : "failed with exit code " + std::to_string(result.exit_code);
+  const std::string how = result.is_success()  ? "ended without a fault but made no library"
+                          : result.signal != 0 ? "was killed by signal " + std::to_string(result.signal)
+                                               : "failed with exit code " + std::to_string(result.exit_code);
   *(command.end() - 2) = compilation.kept_source.string(); // what the user can repeat
   *(command.end() - 3) = "/dev/null";
   throw base::EnvironmentError("the C compiler " + how + "\n  command: " + quoted(command) + "\n  source kept: " +

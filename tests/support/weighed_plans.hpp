@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <set>
+#include <string>
+
+#include <rafter/form/lowering.hpp>
+#include <rafter/operator/form_builder.hpp>
+
+#include <tests/support/interpreter_device.hpp>
+#include <tests/support/operator_problems.hpp>
+
+/// What the planner weighs for kernels, on a machine of the tests' own and with nothing remembered.
+namespace rafter::test {
+
+/// The cell kernel of a form by a plan, or ("") the planner's with all candidates.
+inline op::BuiltKernel weighed(const Problem& problem, const std::string& form, const std::string& plan = "",
+                               const op::QuadratureOptions& quadrature = {}) {
+  op::KernelOptions options{.device = std::make_shared<InterpreterDevice>(), .quadrature = quadrature};
+  options.planner = std::make_shared<const tune::Planner>(
+      tune::PlannerOptions{.machine = tune::typical_machine(512), .weighs_all = plan.empty()});
+  if (!plan.empty()) options.plan = schedule::parse_plan(plan);
+  return op::build_form(form::lower(problem.form(form)), problem.system(), op::Purpose::action, options)
+      ->pieces.front()
+      .kernel;
+}
+
+/// Names of the recipes among the candidates.
+inline std::set<std::string> recipe_names_of(const op::BuiltKernel& kernel) {
+  std::set<std::string> result;
+  for (const auto& candidate : kernel.info.decision.candidates) result.insert(kernel::name(candidate.plan.recipe));
+  return result;
+}
+
+/// On hexahedra with three components: between recomputing and storing there is something to choose.
+constexpr const char* rich_form = "(inner(grad(u), grad(v)) + dot(dot(grad(u), [x[0], 1, x[2]]), v) + inner(u, v))*dx";
+
+} // namespace rafter::test
