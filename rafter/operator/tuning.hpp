@@ -23,8 +23,8 @@ struct TunedKernel {
   std::size_t num_timed = 0; ///< plans that were timed now; 0: all was remembered
 };
 
-/// Times plans of the cell kernels of a bilinear form (else, and without cell integrals, InputError) on the data of this
-/// mesh, with values from a fixed random sequence, and remembers them in the planner's store. All candidates are
+/// Times plans of the cell kernels of a bilinear form (else, and without cell integrals, InputError) on the data of
+/// this mesh, with values from a fixed random sequence, and remembers them in the planner's store. All candidates are
 /// weighed, whatever the options of the planner say. Nothing is remembered when `event` throws.
 std::vector<TunedKernel> tune_kernels(const form::LoweredForm& form, const System& system, const KernelOptions& options,
                                       const TuningOptions& tuning);

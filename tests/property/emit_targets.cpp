@@ -64,27 +64,34 @@ protected:
     const int n = box_dimension(shape()) == 1 ? 10 : 0; // a whole batch and a part of one
     return kind == 0 ? scrambled(box(shape(), n), 2) : curved_box(shape(), kind, n);
   }
+  /// That exist on such cells.
+  std::vector<std::string> contractions_of(int kind) const {
+    if (is_tensor()) return {"collocated", "per-derivative", "dense"};
+    const bool is_affine = kind < 2, is_simplex = shape() == "triangle" || shape() == "tetrahedron";
+    return is_affine && is_simplex ? std::vector<std::string>{"modal", "dense"} : std::vector<std::string>{"dense"};
+  }
   std::vector<Case> cases() const {
-    const std::vector<std::string> contractions =
-        is_tensor() ? std::vector<std::string>{"collocated", "per-derivative", "dense"}
-                    : std::vector<std::string>{"modal", "dense"};
     const char* recipes[] = {"recompute", "store-merged", "recompute-merged", "store"};
     const char* symmetries[] = {"4", "2", "0"};
     std::vector<Case> result;
-    for (int kind = 0; kind < 3; ++kind)
+    for (int kind = 0; kind < 3; ++kind) {
+      const auto contractions = contractions_of(kind);
       for (std::size_t c = 0; c < contractions.size(); ++c) {
         const std::size_t turn = result.size();
-        const bool has_facets = kind == 1 && c == 0;
-        const std::string terms = has_facets ? "kappa*u*v*dx + u*v*ds(1)" : "exp(x[0])*kappa*u*v*dx";
+        const bool has_facets = kind == 1 && c == 0, is_modal = contractions[c] == "modal"; // constants alone
+        const std::string factor = is_modal ? "2" : "(1 + x[0])", terms = has_facets ? "kappa*u*v*dx + u*v*ds(1)"
+                                                                          : is_modal ? "kappa*u*v*dx"
+                                                                                     : "exp(x[0])*kappa*u*v*dx";
         result.push_back({.mesh = mesh(kind),
                           .degree = 1 + static_cast<int>((turn + turn / 4) % 4),
-                          .form = "(1 + x[0])*inner(grad(u), grad(v))*dx + " + terms,
+                          .form = factor + "*inner(grad(u), grad(v))*dx + " + terms,
                           .plan = "contraction=" + contractions[c] + " recipe=" + recipes[(turn + 2) % 4] +
                                   " even_odd=" + symmetries[(turn + turn / 3) % 3] +
                                   (kind == 1   ? " rows=8 unroll=0"
                                    : kind == 2 ? " lanes=4"
                                                : "")});
       }
+    }
     const int dim = box_dimension(shape());
     result.push_back({.mesh = mesh(1), .degree = 2, .components = dim, .form = elasticity_form(dim)});
     const std::string in_floats = "recipe=store storage=float";
@@ -124,6 +131,10 @@ protected:
     problem.with("kappa", 0.7);
     options.quadrature.points = wanted.degree + 1;
     const op::Operator A(problem.form(wanted.form), options);
+    if (options.plan.find("contraction=") != std::string::npos) {
+      EXPECT_EQ(kernel::name(A.kernels().info()[0].plan.contraction),
+                kernel::name(schedule::parse_plan(options.plan).contraction));
+    }
     return values_of(applied(A, random_vector(A, 3)));
   }
 
