@@ -71,7 +71,7 @@ Json counted(const Case& equation, const Variant& variant, const space::Function
   const auto& published = published_of(equation);
   const auto factors = variant.source.published(published);
   const double N = space.degree + 1;
-  const auto counts = variant.A.kernels().counts();
+  const auto counts = variant.A.counts();
   const auto cells = static_cast<double>(space.mesh().num_cells());
   const double input_bytes = 8 * static_cast<double>(variant.A.size());
   return {{"flops", counts.effective_flops / cells},

@@ -31,13 +31,18 @@ struct Choices {
   Settings common;
   std::vector<std::string> cases, geometries{"cartesian"};
   std::string plan;
+  int num_applications = 1000;
 };
 
-std::vector<Option> options_of(Choices& choices) {
+std::vector<Option> options_of(const Kind& kind, Choices& choices) {
   std::vector<Option> options{
       names_option("--cases", "operators", choices.cases, names_of(bake_off_cases())),
       names_option("--geometry", "cells of the cube", choices.geometries, geometry_names()),
       text_option("--plan", "TEXT", "plan of all kernels instead of the planner's", choices.plan)};
+  if (!kind.is_broken)
+    options.push_back(integer_option("--applications",
+                                     "applications that pay the set-up of an assembled matrix off; 0: none",
+                                     choices.num_applications, 0, 1'000'000'000));
   for (auto& option : common_options(choices.common)) options.push_back(std::move(option));
   return options;
 }
@@ -86,7 +91,7 @@ std::vector<report::Plot> plots_of(const Report& report, const Choices& choices,
 
 int run(const Kind& kind, std::span<const std::string> arguments) {
   Choices choices = defaults(kind);
-  parse(kind.suite, arguments, options_of(choices));
+  parse(kind.suite, arguments, options_of(kind, choices));
   const int threads = choices.common.threads;
   const int lanes = op::batch_lanes(choices.plan); // a wrong plan is refused before anything is measured
   Report report(layout_of(kind), choices.common, arguments);
@@ -103,7 +108,10 @@ int run(const Kind& kind, std::span<const std::string> arguments) {
                              .lanes = lanes};
           if (size == 0) choice.million_dofs = beyond_caches(problem, choice, report.machine(), device);
           const auto space = make_space(problem, choice);
-          const auto A = make_operator(problem, space, device, choices.plan);
+          const auto A =
+              make_operator(problem, space, device,
+                            {.plan = choices.plan,
+                             .num_applications = kind.is_broken ? 0.0 : static_cast<double>(choices.num_applications)});
           Json row{{"case", name}, {"geometry", geometry}};
           row.update(measure(std::array{&A}, *space, report.machine(), choices.common).front());
           if (!kind.is_broken) add_peer(row, report.machine(), threads);
@@ -114,7 +122,7 @@ int run(const Kind& kind, std::span<const std::string> arguments) {
 
 std::string describe_options(const Kind& kind) {
   Choices choices = defaults(kind);
-  return describe(options_of(choices));
+  return describe(options_of(kind, choices));
 }
 
 } // namespace

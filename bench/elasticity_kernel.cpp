@@ -108,7 +108,7 @@ void measure_steps(Report& report, const Choices& choices, const SpaceChoice& ch
   std::deque<op::Operator> built;
   std::vector<const op::Operator*> operators;
   for (const auto& step : chosen) {
-    built.push_back(make_operator(case_of(step), space, device, step.plan));
+    built.push_back(make_operator(case_of(step), space, device, {.plan = step.plan}));
     operators.push_back(&built.back());
   }
   const auto difference = differences(operators);

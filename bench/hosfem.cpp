@@ -120,7 +120,7 @@ Json row_of(Problem& problem, bool is_fused, const std::vector<double>& samples,
   const auto timing = base::timing_of(samples);
   const double seconds = timing.median / iterations;
   const auto dofs = static_cast<double>(problem.A().size());
-  const auto product = problem.A().kernels().counts();
+  const auto product = problem.A().counts();
   const auto counts = solvers::cg_iteration_counts(product, problem.A().size(), problem.M(), is_fused);
   const double bytes = counts.global_bytes_read + counts.global_bytes_written;
   const double kept = product.global_bytes_read + product.global_bytes_written + 8 * solvers::cg_kept_vectors * dofs;
@@ -142,7 +142,7 @@ Json row_of(Problem& problem, bool is_fused, const std::vector<double>& samples,
           {"iterations", result.iterations},
           {"residual", result.relative_residual},
           {"error", problem.error()},
-          {"plan", schedule::to_string(problem.A().kernels().info().front().plan)}};
+          {"plan", schedule::to_string(problem.A().info().front().plan)}};
 }
 
 void measure(Report& report, const Choices& choices, const Case& equation, const FactorSource& source,

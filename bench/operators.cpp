@@ -34,11 +34,11 @@ double dofs_per_cell(const space::FunctionSpace& space) {
 Json figures(const op::Operator& A, const std::vector<double>& samples, double dofs, const machine::Machine& machine,
              int threads) {
   const auto timing = base::timing_of(samples);
-  const auto counts = A.kernels().counts();
+  const auto counts = A.counts();
   const double bytes = counts.global_bytes_read + counts.global_bytes_written;
   const auto seen = machine::resident(machine, bytes, threads);
   const auto bound = machine::bound(counts, seen, threads);
-  const auto& kernel = A.kernels().info().front();
+  const auto& kernel = A.info().front();
   return {{"mdofs_per_second", 1e-6 * dofs / timing.median},
           {"spread", timing.spread()},
           {"effective_gflops", 1e-9 * counts.effective_flops / timing.median},
@@ -121,25 +121,25 @@ double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Mac
       machine.levels.size() < 2 ? 0 : static_cast<double>(machine.levels[machine.levels.size() - 2].bytes);
   choice.million_dofs = 0; // the smallest cube tells the bytes of a cell
   const auto space = make_space(problem, choice);
-  const auto A = make_operator(problem, space, device, plan);
+  const auto A = make_operator(problem, space, device, {.plan = plan});
   const auto cells = static_cast<double>(space->mesh().num_cells());
-  const auto counts = A.kernels().counts();
+  const auto counts = A.counts();
   const double data = counts.global_bytes_read - 8.0 * static_cast<double>(space->num_dofs());
   const double entries = choice.is_broken ? static_cast<double>(space->num_dofs()) / cells : dofs_per_cell(*space);
   return 1e-6 * 2 * last_cache * dofs_per_cell(*space) / (data / cells + 16 * entries);
 }
 
 op::Operator make_operator(const Case& problem, const std::shared_ptr<const space::FunctionSpace>& space,
-                           const std::shared_ptr<device::Device>& device, const std::string& plan,
-                           bool has_zero_boundary) {
+                           const std::shared_ptr<device::Device>& device, const OperatorChoice& choice) {
   const std::shared_ptr<const form::FieldSpace> field = space;
   form::Scope scope(3);
   scope.add_arguments({&field, 1});
   scope.add("lmbda", form::constant("lmbda", 1.0));
   scope.add("mu", form::constant("mu", 0.7));
   scope.add("C", isotropic_tensor(1.0, 0.7));
-  op::OperatorOptions options{.shared_device = device, .plan = plan};
-  if (has_zero_boundary) {
+  op::OperatorOptions options{
+      .shared_device = device, .plan = choice.plan, .num_applications = choice.num_applications};
+  if (choice.has_zero_boundary) {
     const auto zero = [](std::span<const double>, std::span<double> values) { std::ranges::fill(values, 0.0); };
     options.dirichlet.push_back({space, {.is_all = true, .value = zero}});
   }

@@ -43,11 +43,14 @@ struct SpaceChoice {
 };
 std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, const SpaceChoice& choice);
 
-/// The case's rule on hexahedra, on other shapes the smallest one that is exact; `plan`: "" for the planner's;
-/// `has_zero_boundary`: the unknowns of the whole boundary are constrained to zero.
+struct OperatorChoice {
+  std::string plan;               ///< "": the planner's
+  bool has_zero_boundary = false; ///< the unknowns of the whole boundary are constrained to zero
+  double num_applications = 0;    ///< as op::OperatorOptions
+};
+/// The case's rule on hexahedra, on other shapes the smallest one that is exact.
 op::Operator make_operator(const Case& problem, const std::shared_ptr<const space::FunctionSpace>& space,
-                           const std::shared_ptr<device::Device>& device, const std::string& plan = "",
-                           bool has_zero_boundary = false);
+                           const std::shared_ptr<device::Device>& device, const OperatorChoice& choice = {});
 
 /// Million unknowns whose vectors and data, those of the plan, fill the last cache twice; `choice.million_dofs` is not
 /// read.

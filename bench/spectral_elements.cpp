@@ -68,9 +68,11 @@ std::optional<op::Operator> make_spectral_operator(Report& report, const Case& e
                                                    const std::shared_ptr<device::Device>& device,
                                                    const std::string& plan, bool has_zero_boundary) {
   const char* recipe = source.recipe(equation);
-  auto A = make_operator(equation, space, device, std::string("recipe=") + recipe + " " + plan, has_zero_boundary);
+  auto A =
+      make_operator(equation, space, device,
+                    {.plan = std::string("recipe=") + recipe + " " + plan, .has_zero_boundary = has_zero_boundary});
   const bool is_followed = std::ranges::all_of(
-      A.kernels().info(), [recipe](const op::KernelInfo& info) { return kernel::name(info.plan.recipe) == recipe; });
+      A.info(), [recipe](const op::KernelInfo& info) { return kernel::name(info.plan.recipe) == recipe; });
   if (is_followed) return A;
   report.add({{"equation", equation.name},
               {"kernel", source.name},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 #include <rafter/machine/roofline.hpp>
+#include <rafter/operator/matrix_builder.hpp>
 #include <rafter/schedule/plan.hpp>
 
 #include "commands.hpp"
@@ -12,24 +13,56 @@
 namespace rafter::app {
 namespace {
 
-void print_kernel(const op::KernelInfo& info, const KernelOptions& options) {
-  fmt::print("\n{}\n", info.name);
-  fmt::print("  cells: {} in {} batches\n", info.num_cells, info.num_batches);
-  fmt::print("  quadrature: {}\n", info.quadrature);
-  fmt::print("  plan: {} ({})\n", schedule::to_string(info.plan), tune::name(info.decision.origin));
-  fmt::print("  flops: {:.4g} per cell executed, {:.4g} effective (the algorithm as written)\n",
-             info.counts.flops / static_cast<double>(info.num_cells),
-             info.counts.effective_flops / static_cast<double>(info.num_cells));
-  if (!info.decision.candidates.empty()) fmt::print("{}", plan_table(info));
-  if (options.has_tensor_program) fmt::print("\ntensor program:\n{}\n", info.tensor_program);
+void print_texts(const op::KernelInfo& info, const KernelOptions& options) {
+  if (options.has_tensor_program && !info.tensor_program.empty())
+    fmt::print("\ntensor program:\n{}\n", info.tensor_program);
   if (options.has_loop_program) fmt::print("\nloop program:\n{}\n", info.loop_program);
   if (options.has_source) fmt::print("\nsource:\n{}\n", info.source);
 }
 
-/// All kernels of one form, and what they cost together.
-void print_kernels(const op::FormKernels& kernels, const report::OperatorReport& report, std::int64_t dofs,
-                   const KernelOptions& options) {
-  const auto counts = kernels.counts();
+void print_plan(const op::KernelInfo& info) {
+  fmt::print("  plan: {} ({})\n", schedule::to_string(info.plan), tune::name(info.decision.origin));
+}
+
+void print_kernel(const op::KernelInfo& info, const KernelOptions& options) {
+  fmt::print("\n{}\n", info.name);
+  fmt::print("  cells: {} in {} batches\n", info.num_cells, info.num_batches);
+  fmt::print("  quadrature: {}\n", info.quadrature);
+  print_plan(info);
+  if (info.counts.flops > 0) // kernels of cell matrices are not bound to data any more
+    fmt::print("  flops: {:.4g} per cell executed, {:.4g} effective (the algorithm as written)\n",
+               info.counts.flops / static_cast<double>(info.num_cells),
+               info.counts.effective_flops / static_cast<double>(info.num_cells));
+  if (!info.decision.candidates.empty()) fmt::print("{}", plan_table(info));
+  print_texts(info, options);
+}
+
+/// The matrix, then the kernels that its cell matrices come from.
+void print_matrix(const op::AssembledMatrix& matrix, const op::BuiltMatrix& built, const KernelOptions& options) {
+  const auto& info = matrix.info();
+  const int block = built.coupling.block_size();
+  fmt::print("\n{}\n", info.name);
+  fmt::print("  rows: {} in {} slices of {}, blocks of {} x {}\n", info.num_cells * block, info.num_batches,
+             info.plan.lanes, block, block);
+  fmt::print("  entries: {:.0f}, {:.2f} % more where rows are filled up\n", info.counts.effective_flops / 2,
+             100 * (info.counts.flops / info.counts.effective_flops - 1));
+  fmt::print("  set-up: {}\n", time_text(matrix.setup_seconds()));
+  print_plan(info);
+  print_texts(info, options);
+  fmt::print("\ncell matrices of the assembled matrix\n");
+  for (const auto& piece : built.cells->pieces) print_kernel(piece.kernel.info, options);
+}
+
+void print_forecast(const op::MatrixForecast& forecast) {
+  fmt::print(
+      "  assembled matrix: {}: a product is predicted to take {}, the kernels {}; set-up {}, {:.0f} applications "
+      "expected, {:.3g} GiB\n",
+      forecast.pays() ? "taken" : "not taken", time_text(forecast.seconds), time_text(forecast.kernel_seconds),
+      time_text(forecast.setup_seconds), forecast.num_applications, forecast.bytes / 0x1p30);
+}
+
+/// What the kernels of one form cost together.
+void print_costs(const machine::Counts& counts, const report::OperatorReport& report, std::int64_t dofs) {
   const auto unknowns = static_cast<double>(dofs);
   fmt::print("{}\n", report.name);
   fmt::print("  {:.4g} flops and {:.4g} bytes per unknown\n", counts.flops / unknowns,
@@ -40,7 +73,15 @@ void print_kernels(const op::FormKernels& kernels, const report::OperatorReport&
       time_text(report.bound_seconds), report.limited_by.empty() ? "nothing" : report.limited_by,
       time_text(report.seconds), 100 * report.share, 1e-6 * report.dofs_per_second, report.gflops,
       report.gbytes_per_second);
-  for (const auto& info : kernels.info()) print_kernel(info, options);
+}
+
+void print_operator(const op::Operator& A, const report::OperatorReport& report, const KernelOptions& options) {
+  print_costs(A.counts(), report, A.size());
+  if (A.built().forecast) print_forecast(*A.built().forecast);
+  if (A.matrix() != nullptr)
+    print_matrix(*A.matrix(), *A.built().matrix, options);
+  else
+    for (const auto& info : A.info()) print_kernel(info, options);
 }
 
 } // namespace
@@ -57,12 +98,13 @@ int run_kernel(const KernelOptions& options) {
                                   .solves = false},
                                  {}, phases);
   const auto& A = prepared.operator_a();
-  print_kernels(A.kernels(), report_operator(A, prepared.machine()), A.size(), options);
+  print_operator(A, report_operator(A, prepared.machine()), options);
   if (A.precision_error() > 0)
     fmt::print("\nprecision: the operator differs from double precision by {:.2g} of its size\n", A.precision_error());
   if (const auto* L = prepared.linear_form()) {
     fmt::print("\n");
-    print_kernels(L->kernels(), report_linear_form(*L, prepared.system(), prepared.machine()), A.size(), options);
+    print_costs(L->kernels().counts(), report_linear_form(*L, prepared.system(), prepared.machine()), A.size());
+    for (const auto& info : L->kernels().info()) print_kernel(info, options);
   }
   return exit_done;
 }

@@ -49,20 +49,13 @@ double median_seconds(const std::function<void()>& call, double seconds) {
   return base::median(std::move(times));
 }
 
-std::string plans_text(const op::FormKernels& kernels) {
+std::string plans_text(std::span<const op::KernelInfo> kernels) {
   std::vector<std::string> plans;
-  for (const auto& info : kernels.info()) {
+  for (const auto& info : kernels) {
     auto plan = schedule::to_string(info.plan);
     if (std::find(plans.begin(), plans.end(), plan) == plans.end()) plans.push_back(std::move(plan));
   }
   return base::join(plans, "; ");
-}
-
-report::OperatorReport report_kernels(const std::string& name, const op::FormKernels& kernels, std::int64_t dofs,
-                                      double seconds, const machine::Machine& machine) {
-  const auto counts = kernels.counts();
-  return report_counts({.name = name, .plan = plans_text(kernels), .seconds = seconds}, counts, bytes_of(counts), dofs,
-                       machine, kernels.device()->num_threads());
 }
 
 report::OperatorReport report_operator(const op::Operator& A, const machine::Machine& machine) {
@@ -73,25 +66,29 @@ report::OperatorReport report_operator(const op::Operator& A, const machine::Mac
     auto y = A.make_vector();
     seconds = median_seconds([&] { A.apply(x, y); }, timing_seconds);
   }
-  return report_kernels("apply", A.kernels(), A.size(), seconds, machine);
+  const auto counts = A.counts();
+  return report_counts({.name = "apply", .plan = plans_text(A.info()), .seconds = seconds}, counts, bytes_of(counts),
+                       A.size(), machine, A.device()->num_threads());
 }
 
 report::OperatorReport report_linear_form(const op::LinearForm& L, const op::System& system,
                                           const machine::Machine& machine) {
   op::Vector b(L.kernels().device(), static_cast<std::size_t>(system.size()));
   const double seconds = median_seconds([&] { L.assemble(b); }, timing_seconds / 3);
-  return report_kernels("right-hand side", L.kernels(), system.size(), seconds, machine);
+  const auto counts = L.kernels().counts();
+  return report_counts({.name = "right-hand side", .plan = plans_text(L.kernels().info()), .seconds = seconds}, counts,
+                       bytes_of(counts), system.size(), machine, L.kernels().device()->num_threads());
 }
 
 std::optional<report::OperatorReport> report_iteration(const op::Operator& A, const solvers::Preconditioner& M,
                                                        const solvers::SolverOptions& options,
                                                        const solvers::Result& result, const machine::Machine& machine) {
   if (options.method != "cg" || !M.diagonal() || result.iterations < enough_applications) return std::nullopt;
-  const auto product = A.kernels().counts();
+  const auto product = A.counts();
   const auto counts = solvers::cg_iteration_counts(product, A.size(), M, options.is_fused);
   const double kept = bytes_of(product) + 8.0 * solvers::cg_kept_vectors * static_cast<double>(A.size());
   return report_counts(
-      {.name = "cg iteration", .plan = plans_text(A.kernels()), .seconds = result.seconds / result.iterations}, counts,
+      {.name = "cg iteration", .plan = plans_text(A.info()), .seconds = result.seconds / result.iterations}, counts,
       kept, A.size(), machine, A.device()->num_threads());
 }
 

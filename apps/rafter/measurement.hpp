@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <rafter/machine/machine.hpp>
@@ -16,11 +17,7 @@ namespace rafter::app {
 double median_seconds(const std::function<void()>& call, double seconds);
 
 /// The plans of the kernels, each once, in one line.
-std::string plans_text(const op::FormKernels& kernels);
-
-/// Report of something with these kernels on `dofs` unknowns that takes `seconds` per run.
-report::OperatorReport report_kernels(const std::string& name, const op::FormKernels& kernels, std::int64_t dofs,
-                                      double seconds, const machine::Machine& machine);
+std::string plans_text(std::span<const op::KernelInfo> kernels);
 
 /// Report of an operator: from its use in the solve, or timed now where that was too short to tell.
 report::OperatorReport report_operator(const op::Operator& A, const machine::Machine& machine);

@@ -41,6 +41,17 @@ std::shared_ptr<const tune::Planner> make_planner(const machine::Machine& machin
   return std::make_shared<const tune::Planner>(std::move(result));
 }
 
+/// Applications of the operator that a solve is expected to take, for what its set-up may cost: Krylov methods resolve
+/// second-order operators in some multiple of the number of unknowns along an edge.
+double expected_applications(const io::Problem& problem, const op::System& system) {
+  double points = 0;
+  for (const auto& space : system.spaces)
+    points = std::max(points, static_cast<double>(space->num_local()) / space->num_components());
+  constexpr double per_point_of_an_edge = 2;
+  return std::min<double>(problem.solver.control.max_iterations,
+                          per_point_of_an_edge * std::pow(points, 1.0 / system.mesh->tdim));
+}
+
 /// Known to be impossible before hours of work: the folder of the output is missing or not writable.
 void require_writable(const io::Output& output) {
   if (output.file.empty()) return;
@@ -171,6 +182,7 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
   system_ = make_system(problem, mesh_, lanes);
   tell(fmt::format("spaces: {} unknowns", system_.size()));
 
+  options_.num_applications = expected_applications(problem, system_);
   forms_ = std::make_unique<ProblemForms>(problem, *mesh_,
                                           ProblemForms::Spaces(system_.spaces.begin(), system_.spaces.end()));
   const auto bilinear = forms_->bilinear();
@@ -183,7 +195,7 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
 
   phases.start("kernels");
   make_operators(bilinear, linear, options.solves);
-  tell(fmt::format("kernels: {} for the operator, {} for the right-hand side", operator_->kernels().info().size(),
+  tell(fmt::format("kernels: {} for the operator, {} for the right-hand side", operator_->info().size(),
                    linear_form_ ? linear_form_->kernels().info().size() : 0));
 }
 
@@ -197,7 +209,8 @@ void PreparedProblem::make_operators(const form::Form& bilinear, const std::opti
   };
   const auto action = keep(op::build(bilinear, 2, system_, options_));
   std::shared_ptr<op::BuiltForm> diagonal, load;
-  if (solves && solvers::find_preconditioner(problem_.solver.preconditioner).needs_diagonal)
+  if (solves && action->matrix == nullptr && // which has its own
+      solvers::find_preconditioner(problem_.solver.preconditioner).needs_diagonal)
     diagonal = keep(op::build(bilinear, 2, system_, options_, op::Purpose::diagonal));
   auto load_options = options_;
   load_options.plan.clear(); // it is meant for the operator

@@ -81,8 +81,10 @@ int run_tune(const TuneOptions& options) {
     require_not_interrupted();
     console.event(text);
   };
-  const auto tuned = op::tune_kernels(form::lower(prepared.forms().bilinear()), prepared.system(),
-                                      op::kernel_options(prepared.options(), prepared.options().shared_device), tuning);
+  auto kernel_options = op::kernel_options(prepared.options(), prepared.options().shared_device);
+  kernel_options.num_applications = 0; // kernels of cells, whatever an operator takes
+  const auto tuned =
+      op::tune_kernels(form::lower(prepared.forms().bilinear()), prepared.system(), kernel_options, tuning);
   console.clear();
   for (const auto& kernel : tuned) print_kernel(kernel);
   if (options.record.empty()) return exit_done;

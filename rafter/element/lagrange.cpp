@@ -163,6 +163,29 @@ std::vector<double> interior_nodes(Shape shape, int degree) {
   return result;
 }
 
+double num_lagrange_nodes(Shape shape, int degree) {
+  const double n = degree + 1;
+  switch (shape) {
+  case Shape::point:
+    return 1;
+  case Shape::interval:
+    return n;
+  case Shape::triangle:
+    return n * (n + 1) / 2;
+  case Shape::quadrilateral:
+    return n * n;
+  case Shape::tetrahedron:
+    return n * (n + 1) * (n + 2) / 6;
+  case Shape::hexahedron:
+    return n * n * n;
+  case Shape::prism:
+    return n * n * (n + 1) / 2;
+  case Shape::pyramid:
+    return n * (n + 1) * (2 * n + 1) / 6;
+  }
+  return 0;
+}
+
 std::vector<int> node_permutation(Shape entity, int degree, int orientation_code) {
   const auto permutation = vertex_permutation(entity, orientation_code);
   if (entity == Shape::point) return {0};

@@ -25,6 +25,9 @@ std::vector<double> interior_nodes(Shape shape, int degree);
 /// lexicographic, of the others by vertices, edges, faces, interior.
 LagrangeNodes lagrange_nodes(Shape shape, int degree);
 
+/// Number of nodes of a shape, those on its boundary included. A double: for estimates of products beyond 64 bits.
+double num_lagrange_nodes(Shape shape, int degree);
+
 /// Canonical position of each interior node of an entity that is seen with an orientation code (orientation.hpp): the
 /// image of the node under the symmetry that moves the vertices. The single node of a point stays where it is.
 std::vector<int> node_permutation(Shape entity, int degree, int orientation_code);

@@ -10,34 +10,11 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/element/lagrange.hpp>
 
 namespace rafter::mesh {
 
 namespace {
-
-/// Geometry nodes of one Lagrange cell.
-double num_nodes(element::Shape shape, int degree) {
-  const double n = degree + 1;
-  switch (shape) {
-  case element::Shape::point:
-    return 1;
-  case element::Shape::interval:
-    return n;
-  case element::Shape::triangle:
-    return n * (n + 1) / 2;
-  case element::Shape::quadrilateral:
-    return n * n;
-  case element::Shape::tetrahedron:
-    return n * (n + 1) * (n + 2) / 6;
-  case element::Shape::hexahedron:
-    return n * n * n;
-  case element::Shape::prism:
-    return n * n * (n + 1) / 2;
-  case element::Shape::pyramid:
-    return n * (n + 1) * (2 * n + 1) / 6;
-  }
-  return 0;
-}
 
 /// Bytes that a cell takes in the mesh (vertices, nodes, tag, parent), in its topology, and while the topology is made
 /// (about 50 bytes for each sub-entity of one dimension at a time).
@@ -49,7 +26,7 @@ double bytes_per_cell(const PlannedCells& cells) {
     entities += n;
     most = std::max(most, n);
   }
-  const double nodes = num_nodes(cells.shape, cells.degree);
+  const double nodes = element::num_lagrange_nodes(cells.shape, cells.degree);
   const double points = cells.degree == 1 ? 0 : nodes * dim * sizeof(double);
   return 4 * (element::num_vertices(cells.shape) + nodes + 3) + 5 * entities + 50 * most + points;
 }
@@ -80,7 +57,7 @@ void require_mesh_fits(const std::string& what, double num_vertices, std::span<c
   double count = 0, entities = num_vertices, nodes = num_vertices;
   for (const auto& planned : cells) {
     count += planned.count;
-    if (planned.degree > 1) nodes += planned.count * num_nodes(planned.shape, planned.degree);
+    if (planned.degree > 1) nodes += planned.count * element::num_lagrange_nodes(planned.shape, planned.degree);
     const int dim = element::dimension(planned.shape);
     if (dim > 1) entities = std::max(entities, planned.count * element::num_facets(planned.shape));
   }

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/device/compile_all.hpp>
+#include <rafter/operator/matrix_builder.hpp>
+#include <rafter/schedule/matrix_product.hpp>
 
 namespace rafter::op {
 namespace {
@@ -204,10 +206,21 @@ std::shared_ptr<BuiltForm> build_form(const form::LoweredForm& form, const Syste
                                                      .input_fields = {},
                                                      .output_fields = {},
                                                      .pieces = {},
-                                                     .facet_stages = {}});
+                                                     .facet_stages = {},
+                                                     .forecast = {},
+                                                     .matrix = nullptr});
   if (built->options.device == nullptr) built->options.device = device::make_device("host");
   if (built->options.planner == nullptr) built->options.planner = tune::shared_planner();
+  const bool is_matrix = form.rank == 2 && purpose == Purpose::action && options.only_block < 0;
+  if (is_matrix && options.plan && schedule::is_assembled(*options.plan)) {
+    built->matrix = build_matrix(form, system, built->options);
+    return built;
+  }
   const Builder builder(*built);
+  if (is_matrix && !options.plan && options.num_applications > 0 && form.fields.empty()) {
+    built->forecast = forecast_matrix(*built);
+    if (built->forecast->pays()) built->matrix = build_matrix(form, system, built->options);
+  }
   return built;
 }
 
@@ -242,34 +255,54 @@ std::vector<std::vector<PieceChunk>> chunk_stages(const BuiltForm& form) {
   return result;
 }
 
-void compile(std::span<const std::shared_ptr<BuiltForm>> forms) {
-  struct Target {
-    std::shared_ptr<const device::Program>* program;
-    device::Device* device;
-  };
-  std::vector<device::CompileJob> jobs;
-  std::vector<Target> targets;
-  for (const auto& form : forms) {
-    if (form->is_compiled) continue;
-    const auto add = [&](const BuiltPiece& piece, const std::string& source,
-                         std::shared_ptr<const device::Program>& program) {
-      if (source.empty() || program != nullptr) return;
-      jobs.push_back({source, {.compiler = piece.kernel.info.plan.compiler, .flag_set = piece.kernel.info.plan.flags}});
-      targets.push_back({&program, form->options.device.get()});
-    };
-    for (auto& piece : form->pieces) {
-      add(piece, piece.kernel.info.source, piece.program);
-      add(piece, piece.kernel.setup_source, piece.setup_program);
+namespace {
+
+/// What is compiled for forms, and where the programs go.
+class CompileList {
+public:
+  void add(BuiltForm& form) {
+    if (form.is_compiled) return;
+    device_ = form.options.device.get();
+    if (form.matrix != nullptr) {
+      add(form.matrix->info, form.matrix->info.source, form.matrix->program);
+      add(*form.matrix->cells);
+    } else
+      for (auto& piece : form.pieces) {
+        add(piece.kernel.info, piece.kernel.info.source, piece.program);
+        add(piece.kernel.info, piece.kernel.setup_source, piece.setup_program);
+      }
+    forms_.push_back(&form);
+  }
+
+  void compile() {
+    for (const auto* form : forms_)
+      if (form->options.device.get() != device_)
+        throw base::InternalError("kernels of different devices are compiled in turn, not together");
+    if (!jobs_.empty()) {
+      const auto programs = device::compile_all(*device_, jobs_);
+      for (std::size_t i = 0; i < programs_.size(); ++i) *programs_[i] = programs[i];
     }
+    for (auto* form : forms_) form->is_compiled = true;
   }
-  for (const auto& target : targets)
-    if (target.device != targets.front().device)
-      throw base::InternalError("kernels of different devices are compiled in turn, not together");
-  if (!jobs.empty()) {
-    const auto programs = device::compile_all(*targets.front().device, jobs);
-    for (std::size_t i = 0; i < targets.size(); ++i) *targets[i].program = programs[i];
+
+private:
+  void add(const KernelInfo& info, const std::string& source, std::shared_ptr<const device::Program>& program) {
+    if (source.empty() || program != nullptr) return;
+    jobs_.push_back({source, {.compiler = info.plan.compiler, .flag_set = info.plan.flags}});
+    programs_.push_back(&program);
   }
-  for (const auto& form : forms) form->is_compiled = true;
+  device::Device* device_ = nullptr;
+  std::vector<device::CompileJob> jobs_;
+  std::vector<std::shared_ptr<const device::Program>*> programs_;
+  std::vector<BuiltForm*> forms_;
+};
+
+} // namespace
+
+void compile(std::span<const std::shared_ptr<BuiltForm>> forms) {
+  CompileList list;
+  for (const auto& form : forms) list.add(*form);
+  list.compile();
 }
 
 } // namespace rafter::op

@@ -36,6 +36,17 @@ struct FacetStages {
   std::size_t first_piece = 0;
 };
 
+/// What an assembled matrix would cost beside the kernels that it takes the place of.
+struct MatrixForecast {
+  double entries = 0, bytes = 0;         ///< that the matrix has; of memory, with its set-up
+  double seconds = 0, setup_seconds = 0; ///< of a product, predicted; of the set-up
+  double kernel_seconds = 0;             ///< of a run of the kernels
+  double num_applications = 0;           ///< that are expected
+  bool fits = false;                     ///< into the memory that there is
+  bool pays() const { return fits && setup_seconds + num_applications * seconds < num_applications * kernel_seconds; }
+};
+struct BuiltMatrix;
+
 /// All kernels of a form. Holds no data per cell but the lists of facets: FormKernels brings those.
 struct BuiltForm {
   form::LoweredForm form;
@@ -49,6 +60,8 @@ struct BuiltForm {
   std::size_t num_cell_pieces = 0;
   std::vector<FacetStages> facet_stages;
   bool is_compiled = false;
+  std::optional<MatrixForecast> forecast; ///< where an assembled matrix was weighed
+  std::shared_ptr<BuiltMatrix> matrix;    ///< takes the place of the kernels, which are then not compiled; else null
   /// Of the vectors of trial functions and of results: less than double in the action of a bilinear form alone.
   schedule::Precision vectors() const {
     const bool is_action = form.rank == 2 && purpose == Purpose::action;

@@ -121,6 +121,7 @@ public:
   explicit Implementation(std::shared_ptr<const BuiltForm> built)
       : built_(std::move(built)), form_(built_->form), system_(built_->system), device_(built_->options.device),
         parameters_(device_, parameter_values(form_)), overwrite_(device_, mode(0)), add_(device_, mode(1)) {
+    if (built_->matrix != nullptr) throw base::InternalError("the form is an assembled matrix");
     if (!built_->is_compiled) throw base::InternalError("kernels are compiled before they are bound to data");
     for (const auto& piece : built_->pieces) add_piece(piece);
     stages_ = chunk_stages(*built_);
@@ -381,7 +382,7 @@ private:
       return tables.integers.at(index).device_read();
     case Role::integral:
       return piece.integral.device_write();
-    case Role::none:
+    default: // of other programs
       break;
     }
     throw base::InternalError("kernel argument " + argument.name + " has no role");

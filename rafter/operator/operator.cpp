@@ -79,6 +79,7 @@ KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<dev
   result.quadrature = options.quadrature;
   result.planner = options.planner;
   if (!options.plan.empty()) result.plan = schedule::parse_plan(options.plan);
+  result.num_applications = options.num_applications;
   return result;
 }
 
@@ -117,9 +118,28 @@ Operator::Operator(const form::Form& form, const System& system, const OperatorO
 
 Operator::Operator(std::shared_ptr<const BuiltForm> action, space::Constraints constraints,
                    std::shared_ptr<const BuiltForm> diagonal)
-    : built_(std::move(action)), built_diagonal_(std::move(diagonal)), kernels_(built_),
-      constraints_(std::move(constraints)),
-      precision_error_(require_precision(op::precision_error(*built_, kernels_), single_keys(built_->options))) {}
+    : built_(std::move(action)), built_diagonal_(std::move(diagonal)), constraints_(std::move(constraints)) {
+  double error = 0;
+  if (built_->matrix != nullptr) {
+    matrix_ = std::make_unique<const AssembledMatrix>(built_->matrix);
+    error = matrix_->storage_error();
+  } else {
+    kernels_ = std::make_unique<const FormKernels>(built_);
+    error = op::precision_error(*built_, *kernels_);
+  }
+  precision_error_ = require_precision(error, single_keys(built_->options));
+}
+
+const FormKernels& Operator::kernels() const {
+  if (kernels_ == nullptr) throw base::InternalError("an assembled matrix has no kernels of cells");
+  return *kernels_;
+}
+
+std::span<const KernelInfo> Operator::info() const {
+  return matrix_ != nullptr ? std::span(&matrix_->info(), 1) : std::span(kernels_->info());
+}
+
+machine::Counts Operator::counts() const { return matrix_ != nullptr ? matrix_->counts() : kernels_->counts(); }
 
 template <class T>
 const device::Array<T>& Operator::projected(const device::Array<T>& x, device::Array<T>& copy) const {
@@ -162,7 +182,8 @@ void Operator::apply(const SingleVector& x, SingleVector& y) const {
 }
 
 void Operator::run(const Vector& x, Vector& y, bool adds) const {
-  if (!is_single()) return kernels_.run(&x, nullptr, y, adds);
+  if (matrix_ != nullptr) return matrix_->run(x, y, adds);
+  if (!is_single()) return kernels_->run(&x, nullptr, y, adds);
   check_size(system(), x, "the input vector");
   check_size(system(), y, "the output vector");
   if (single_x_.size() != x.size()) {
@@ -171,19 +192,19 @@ void Operator::run(const Vector& x, Vector& y, bool adds) const {
   }
   const auto from = x.host_read();
   std::copy(from.begin(), from.end(), single_x_.host_overwrite().begin());
-  kernels_.run(single_x_, single_y_, false);
+  kernels_->run(single_x_, single_y_, false);
   const auto result = single_y_.host_read();
   const auto to = adds ? y.host_write() : y.host_overwrite();
   for (std::size_t i = 0; i < to.size(); ++i) to[i] = (adds ? to[i] : 0.0) + static_cast<double>(result[i]);
 }
 
 std::int64_t Operator::num_parts() const {
-  return has_riding() ? static_cast<std::int64_t>(kernels_.riding_parts().parts.size()) : LinearOperator::num_parts();
+  return has_riding() ? static_cast<std::int64_t>(kernels_->riding_parts().parts.size()) : LinearOperator::num_parts();
 }
 
 const Operator::RidingConstraints& Operator::riding_constraints() const {
   if (riding_constraints_ == nullptr) {
-    const auto& parts = kernels_.riding_parts();
+    const auto& parts = kernels_->riding_parts();
     riding_constraints_ = std::make_unique<const RidingConstraints>(RidingConstraints{
         parts.by_part(parts.before, constraints_.entries), parts.by_part(parts.after, constraints_.entries)});
   }
@@ -192,29 +213,30 @@ const Operator::RidingConstraints& Operator::riding_constraints() const {
 
 void Operator::apply_with(Vector& x, Vector& y, const VectorWork& work) const {
   if (!has_riding()) return LinearOperator::apply_with(x, y, work);
-  if (constraints_.entries.empty()) return kernels_.run(x, y, work);
+  if (constraints_.entries.empty()) return kernels_->run(x, y, work);
   check_size(system(), x, "the input vector");
   check_size(system(), y, "the output vector");
   const auto& riding = riding_constraints();
   const auto from = x.host_write(), to = y.host_write();
   std::vector<double> kept(constraints_.entries.size()); // of x, which is 0 there while kernels read it
-  kernels_.run(x, y,
-               {.before =
-                    [&](std::int64_t part, std::span<const EntryRange> ranges) {
-                      if (work.before) work.before(part, ranges);
-                      for (const auto i : riding.before[static_cast<std::size_t>(part)]) {
-                        auto& value = from[static_cast<std::size_t>(constraints_.entries[static_cast<std::size_t>(i)])];
-                        kept[static_cast<std::size_t>(i)] = std::exchange(value, 0.0);
-                      }
-                    },
-                .after =
-                    [&](std::int64_t part, std::span<const EntryRange> ranges) {
-                      for (const auto i : riding.after[static_cast<std::size_t>(part)]) {
-                        const auto entry = static_cast<std::size_t>(constraints_.entries[static_cast<std::size_t>(i)]);
-                        from[entry] = to[entry] = kept[static_cast<std::size_t>(i)];
-                      }
-                      if (work.after) work.after(part, ranges);
-                    }});
+  kernels_->run(x, y,
+                {.before =
+                     [&](std::int64_t part, std::span<const EntryRange> ranges) {
+                       if (work.before) work.before(part, ranges);
+                       for (const auto i : riding.before[static_cast<std::size_t>(part)]) {
+                         auto& value =
+                             from[static_cast<std::size_t>(constraints_.entries[static_cast<std::size_t>(i)])];
+                         kept[static_cast<std::size_t>(i)] = std::exchange(value, 0.0);
+                       }
+                     },
+                 .after =
+                     [&](std::int64_t part, std::span<const EntryRange> ranges) {
+                       for (const auto i : riding.after[static_cast<std::size_t>(part)]) {
+                         const auto entry = static_cast<std::size_t>(constraints_.entries[static_cast<std::size_t>(i)]);
+                         from[entry] = to[entry] = kept[static_cast<std::size_t>(i)];
+                       }
+                       if (work.after) work.after(part, ranges);
+                     }});
 }
 
 void Operator::apply_add(const Vector& x, Vector& y) const {
@@ -236,14 +258,21 @@ void Operator::apply_add(const Vector& x, Vector& y) const {
 void Operator::apply_free(const Vector& x, Vector& y) const { run(x, y, false); }
 
 void Operator::diagonal(Vector& d) const {
+  if (matrix_ != nullptr)
+    matrix_->diagonal(d);
+  else
+    diagonal_by_kernels(d);
+  const auto values = d.host_write();
+  for (const auto entry : constraints_.entries) values[static_cast<std::size_t>(entry)] = 1;
+}
+
+void Operator::diagonal_by_kernels(Vector& d) const {
   if (diagonal_kernels_ == nullptr) {
     if (built_diagonal_ == nullptr)
       built_diagonal_ = compiled(build_form(form(), system(), Purpose::diagonal, built_->options));
     diagonal_kernels_ = std::make_unique<FormKernels>(built_diagonal_);
   }
   diagonal_kernels_->run(nullptr, nullptr, d, false);
-  const auto values = d.host_write();
-  for (const auto entry : constraints_.entries) values[static_cast<std::size_t>(entry)] = 1;
 }
 
 void Operator::apply_boundary_values(Vector& b, Vector& x) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <rafter/form/form.hpp>
+#include <rafter/operator/assembled_matrix.hpp>
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/linear_operator.hpp>
 #include <rafter/operator/riding_parts.hpp>
@@ -27,6 +28,7 @@ struct OperatorOptions {
   QuadratureOptions quadrature;
   std::string plan;                             ///< plan text for the cell kernels; "": the planner chooses
   std::shared_ptr<const tune::Planner> planner; ///< null: tune::shared_planner
+  double num_applications = 0;                  ///< as KernelOptions, of operators
   std::vector<FieldCondition> dirichlet;
 };
 
@@ -49,7 +51,8 @@ std::shared_ptr<BuiltForm> build(const form::Form& form, int rank, const System&
 /// The function spaces of a form's arguments (fields for functionals), in order of appearance, as a system.
 System system_of(const form::Form& form);
 
-/// A bilinear form as a matrix-free operator on system vectors. Constrained unknowns are decoupled: with P the
+/// A bilinear form as an operator on system vectors: matrix-free, or an assembled matrix where the plan says so or
+/// num_applications of the options pay its set-up off. Constrained unknowns are decoupled: with P the
 /// projection on the free ones it is P A P + (I - P), symmetric when A is.
 class Operator final : public LinearOperator {
 public:
@@ -85,7 +88,13 @@ public:
   const form::LoweredForm& form() const { return built_->form; }
   const space::Constraints& constraints() const { return constraints_; }
   std::int64_t num_free() const { return size() - static_cast<std::int64_t>(constraints_.entries.size()); }
-  const FormKernels& kernels() const { return kernels_; }
+  /// InternalError for an assembled matrix.
+  const FormKernels& kernels() const;
+  const AssembledMatrix* matrix() const { return matrix_.get(); } ///< null: matrix-free
+  const BuiltForm& built() const { return *built_; }
+  /// Kernels that an application runs: those of cells and facets, or the product of the matrix.
+  std::span<const KernelInfo> info() const;
+  machine::Counts counts() const; ///< of an application, without conditions
 
   /// Applications without riding work so far and the time they took (kernels and boundary conditions).
   struct Usage {
@@ -108,13 +117,15 @@ private:
   template <class T> void apply_projected(const device::Array<T>& x, device::Array<T>& y, device::Array<T>& copy) const;
   /// y = A x or y += A x, conditions ignored.
   void run(const Vector& x, Vector& y, bool adds) const;
-  void run(const SingleVector& x, SingleVector& y, bool adds) const { kernels_.run(x, y, adds); }
+  void run(const SingleVector& x, SingleVector& y, bool adds) const { kernels_->run(x, y, adds); }
+  void diagonal_by_kernels(Vector& d) const;
   /// Work may ride in the kernels.
-  bool has_riding() const { return device()->shares_host_memory() && !is_single(); }
+  bool has_riding() const { return kernels_ != nullptr && device()->shares_host_memory() && !is_single(); }
 
   std::shared_ptr<const BuiltForm> built_;
   mutable std::shared_ptr<const BuiltForm> built_diagonal_;
-  FormKernels kernels_;
+  std::unique_ptr<const FormKernels> kernels_;    ///< null: assembled
+  std::unique_ptr<const AssembledMatrix> matrix_; ///< null: matrix-free
   space::Constraints constraints_;
   double precision_error_ = 0;
   mutable std::unique_ptr<FormKernels> diagonal_kernels_; ///< made on first use

@@ -55,6 +55,10 @@ constexpr std::array role_names{"none",
                                 "weights",
                                 "matrix",
                                 "table",
+                                "slice_starts",
+                                "rows",
+                                "columns",
+                                "entries",
                                 "integral"};
 static_assert(role_names.size() == static_cast<std::size_t>(Role::integral) + 1);
 

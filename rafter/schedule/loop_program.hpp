@@ -139,7 +139,11 @@ enum class Role : std::uint8_t {
   points,
   weights,
   matrix,
-  table, ///< the buffer's own values
+  table,        ///< the buffer's own values
+  slice_starts, ///< of an assembled matrix, as the rest of it: see matrix_product
+  rows,
+  columns,
+  entries,
   integral
 };
 std::string_view name(Role role);

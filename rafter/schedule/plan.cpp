@@ -10,6 +10,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/device/host/compiler.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/matrix_product.hpp>
 
 namespace rafter::schedule {
 
@@ -79,7 +80,8 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
     if (!recipe) refuse(key, value, kernel::recipe_names());
     plan.recipe = *recipe;
   } else if (key == "mapping") {
-    const auto names = mapping_names();
+    auto names = mapping_names();
+    names.emplace_back(assembled_mapping);
     if (std::find(names.begin(), names.end(), value) == names.end()) refuse(key, value, names);
     plan.mapping = value;
   } else if (key == "lanes") {
@@ -149,6 +151,9 @@ Plan parse_plan(const std::string& text) {
   }
   if (plan.accumulate == Precision::single_precision && plan.compute == Precision::double_precision)
     throw base::InputError("plan: accumulate=float needs compute=float: sums of doubles are not kept as floats");
+  if (is_assembled(plan) && plan.compute == Precision::single_precision)
+    throw base::InputError("plan: compute=float with mapping=assembled, which multiplies in doubles; accepted is "
+                           "storage=float, of its entries");
   if (plan.compute == Precision::single_precision && !given.contains("lanes")) plan.lanes = 16;
   return plan;
 }

@@ -117,6 +117,7 @@ Decision Planner::decide(const KernelProblem& problem) const {
   if (best != known.end()) {
     decision.plan = *find(best->plan);
     decision.origin = Origin::measured;
+    decision.seconds = best->seconds;
   } else
     decision.origin = Origin::predicted;
   if (options_.weighs_all)
@@ -127,7 +128,10 @@ Decision Planner::decide(const KernelProblem& problem) const {
     for (const auto& m : known)
       if (m.plan == schedule::to_string(candidate.plan)) candidate.measured_seconds = m.seconds;
   std::stable_sort(decision.candidates.begin(), decision.candidates.end(), is_better);
-  if (decision.origin == Origin::predicted) decision.plan = decision.candidates.front().plan;
+  if (decision.origin == Origin::predicted) {
+    decision.plan = decision.candidates.front().plan;
+    decision.seconds = decision.candidates.front().predicted_seconds;
+  }
   return decision;
 }
 

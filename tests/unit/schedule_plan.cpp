@@ -4,6 +4,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/matrix_product.hpp>
 #include <rafter/schedule/plan.hpp>
 
 namespace rafter::schedule {
@@ -107,6 +108,13 @@ TEST(Plan, ValuesOutOfRangeAreRefusedWithTheRange) {
   expect_refused("lanes=", {"plan: lanes: '' is not an integer"});
   expect_refused("prefetch=2", {"prefetch = 2", "0 to 1"});
   expect_refused("lanes=4.0", {"'4.0' is not an integer"});
+}
+
+TEST(Plan, MatricesMultiplyInDoubles) {
+  EXPECT_TRUE(is_assembled(parse_plan("mapping=assembled storage=float")));
+  EXPECT_EQ(parse_plan(to_string(parse_plan("mapping=assembled lanes=4"))), parse_plan("lanes=4 mapping=assembled"));
+  expect_refused("mapping=assembled compute=float", {"compute=float", "mapping=assembled", "storage=float"});
+  expect_refused("mapping=asembled", {"unknown mapping 'asembled'", "did you mean 'assembled'?"});
 }
 
 TEST(Plan, WordsWithoutAnEqualsSignAreRefused) {

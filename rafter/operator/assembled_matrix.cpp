@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/operator/assembled_matrix.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/mesh/limits.hpp>
+#include <rafter/operator/matrix_builder.hpp>
+#include <rafter/operator/sliced_pattern.hpp>
+
+namespace rafter::op {
+namespace {
+
+using Entries = base::AlignedVector<double>;
+
+void require_memory(const BuiltMatrix& built) {
+  const double entries = count_entries(built.system, built.coupling);
+  const double bytes = matrix_bytes(built.system, built.coupling, entries, built.info.plan);
+  const double memory = mesh::available_memory_bytes();
+  if (bytes > memory)
+    throw base::InputError(fmt::format("an assembled matrix of {} unknowns has about {:.4g} entries and takes about "
+                                       "{:.3g} GiB with its set-up; this machine has {:.3g} GiB: use another mapping "
+                                       "than assembled",
+                                       built.system.size(), entries, bytes / 0x1p30, memory / 0x1p30));
+}
+
+/// Sums cell matrices into the entries of a pattern, column after column of all cells at once.
+class CellSum {
+public:
+  CellSum(const BuiltMatrix& built, const CellUnknowns& unknowns, const SlicedPattern& pattern)
+      : batches_(*built.system.batches), unknowns_(unknowns), coupling_(built.coupling), pattern_(pattern),
+        kernels_(built.cells) {
+    const auto block = static_cast<std::size_t>(pattern.block);
+    entries_.assign(static_cast<std::size_t>(pattern.num_stored()) * block * block, 0.0);
+  }
+
+  Entries run() {
+    const auto num_cell_entries = unknowns_.entries.size();
+    Vector unit(kernels_.device(), num_cell_entries), column(kernels_.device(), num_cell_entries);
+    std::ranges::fill(unit.host_overwrite(), 0.0);
+    std::ranges::fill(column.host_overwrite(), 0.0); // pages are touched
+    for (int local = 0; local < unknowns_.most_per_cell(); ++local) {
+      if (!set(local, 1, unit)) continue;
+      kernels_.run(&unit, nullptr, column, false);
+      add(local, column.host_read());
+      set(local, 0, unit);
+    }
+    return std::move(entries_);
+  }
+
+private:
+  static int component(const CellUnknowns::Block& block, int local) {
+    return block.components[static_cast<std::size_t>(local)];
+  }
+
+  /// Gives the local unknown of every cell a value; false: no test function meets it.
+  bool set(int local, double value, Vector& unit) const {
+    bool is_used = false;
+    const auto to = unit.host_write();
+    for (const auto& block : unknowns_.blocks) {
+      if (local >= block.length || !coupling_.has_column(component(block, local))) continue;
+      is_used = is_used || block.num_cells > 0;
+      for (std::int64_t c = 0; c < block.num_cells; ++c) {
+        const auto place = static_cast<std::size_t>(block.first + c * block.length + local);
+        to[static_cast<std::size_t>(unknowns_.broken_entries[place])] = value;
+      }
+    }
+    return is_used;
+  }
+
+  /// Adds the column of this local unknown of every cell matrix. Chunks of a stage share no unknown: an entry gets its
+  /// terms stage by stage, in the same order for any number of threads.
+  void add(int local, std::span<const double> column) {
+    for (const auto& stage : batches_.stages)
+      kernels_.device()->parallel_for(static_cast<std::int64_t>(stage.size()), [&](std::int64_t c) {
+        const auto& chunk = stage[static_cast<std::size_t>(c)];
+        const auto& block = unknowns_.blocks[static_cast<std::size_t>(chunk.block)];
+        if (local >= block.length) return;
+        const std::int64_t begin = std::int64_t{chunk.batch_begin} * batches_.lanes,
+                           end = std::min(block.num_cells, std::int64_t{chunk.batch_end} * batches_.lanes);
+        for (std::int64_t cell = begin; cell < end; ++cell) add_cell(block, cell, local, column);
+      });
+  }
+  void add_cell(const CellUnknowns::Block& block, std::int64_t cell, int local, std::span<const double> column) {
+    const auto first = static_cast<std::size_t>(block.first + cell * block.length);
+    const auto* slots = pattern_.slots.data() + static_cast<std::size_t>(local) * unknowns_.entries.size();
+    const std::int32_t in_block =
+        pattern_.block == 1 ? 0 : unknowns_.entries[first + static_cast<std::size_t>(local)] % pattern_.block;
+    for (std::size_t place = first; place < first + static_cast<std::size_t>(block.length); ++place)
+      if (slots[place] != SlicedPattern::not_coupled)
+        entries_[pattern_.place(unknowns_.entries[place], slots[place], in_block)] +=
+            column[static_cast<std::size_t>(unknowns_.broken_entries[place])];
+  }
+
+  const mesh::CellBatches& batches_;
+  const CellUnknowns& unknowns_;
+  const Coupling& coupling_;
+  const SlicedPattern& pattern_;
+  FormKernels kernels_;
+  Entries entries_;
+};
+
+/// 0 where no cell has the unknown or its test function does not meet its trial function.
+std::vector<double> diagonal_of(const SlicedPattern& pattern, const CellUnknowns& unknowns, const Entries& entries) {
+  std::vector<double> result(static_cast<std::size_t>(pattern.num_rows) * static_cast<std::size_t>(pattern.block), 0.0);
+  for (const auto& block : unknowns.blocks)
+    for (std::int64_t c = 0; c < block.num_cells; ++c)
+      for (std::size_t local = 0; local < static_cast<std::size_t>(block.length); ++local) {
+        const auto place = static_cast<std::size_t>(block.first + c * block.length) + local;
+        const auto slot = pattern.slots[local * unknowns.entries.size() + place];
+        const std::int32_t entry = unknowns.entries[place];
+        if (slot != SlicedPattern::not_coupled)
+          result[static_cast<std::size_t>(entry)] = entries[pattern.place(entry, slot, entry % pattern.block)];
+      }
+  return result;
+}
+
+/// Rounds; the relative Frobenius norm of what is lost.
+double round_entries(const Entries& entries, base::AlignedVector<float>& rounded) {
+  double difference = 0, size = 0;
+  rounded.reserve(entries.size());
+  for (const double entry : entries) {
+    rounded.push_back(static_cast<float>(entry));
+    const double lost = entry - static_cast<double>(rounded.back());
+    difference += lost * lost;
+    size += entry * entry;
+  }
+  return difference == 0 ? 0 : std::sqrt(difference / size);
+}
+
+} // namespace
+
+class AssembledMatrix::Implementation {
+public:
+  explicit Implementation(std::shared_ptr<const BuiltMatrix> built)
+      : built_(std::move(built)), info_(built_->info), device_(built_->cells->options.device) {
+    if (built_->program == nullptr) throw base::InternalError("a matrix is compiled before it is bound to data");
+    const auto begin = std::chrono::steady_clock::now();
+    require_memory(*built_);
+    set_up();
+    kernel_ = built_->program->kernel(built_->loops.name);
+    setup_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  void run(const Vector& x, Vector& y, bool adds) {
+    check_size(built_->system, x, "the input vector");
+    check_size(built_->system, y, "the output vector");
+    if (&x == &y) throw base::InputError("input and output are the same vector");
+    std::vector<device::Buffer*> buffers;
+    for (const auto& argument : built_->loops.arguments()) buffers.push_back(buffer(argument, x, y, adds));
+    std::vector<device::Task> tasks;
+    for (std::size_t r = 0; r + 1 < ranges_.size(); ++r)
+      if (ranges_[r] < ranges_[r + 1]) tasks.push_back({kernel_.get(), buffers, ranges_[r], ranges_[r + 1]});
+    device_->run(tasks)->wait();
+  }
+
+  void diagonal(Vector& d) const {
+    check_size(built_->system, d, "the diagonal");
+    std::ranges::copy(diagonal_, d.host_overwrite().begin());
+  }
+
+  machine::Counts counts() const {
+    auto result = info_.counts;
+    const double vector_bytes = 8.0 * static_cast<double>(built_->system.size());
+    result.global_bytes_read += vector_bytes;
+    result.global_bytes_written += vector_bytes;
+    return result;
+  }
+
+  const KernelInfo& info() const { return info_; }
+  double storage_error() const { return storage_error_; }
+  double setup_seconds() const { return setup_seconds_; }
+
+private:
+  void set_up() {
+    const CellUnknowns unknowns(built_->system, built_->broken);
+    SlicedPattern pattern(unknowns, Incidences(unknowns, built_->system.size()), built_->coupling,
+                          built_->system.size(), built_->loops.lanes, *device_);
+    auto entries = CellSum(*built_, unknowns, pattern).run();
+    diagonal_ = diagonal_of(pattern, unknowns, entries);
+    count(pattern);
+    ranges_ = balanced_ranges(pattern);
+    const std::int32_t num_rows = pattern.num_rows;
+    overwrite_ = Integers(device_, {0, num_rows});
+    add_ = Integers(device_, {1, num_rows});
+    starts_ = Integers(device_, std::move(pattern.starts));
+    rows_ = Integers(device_, std::move(pattern.rows));
+    columns_ = Integers(device_, std::move(pattern.columns));
+    if (info_.plan.storage == schedule::Precision::double_precision)
+      entries_ = Vector(device_, std::move(entries));
+    else {
+      base::AlignedVector<float> rounded;
+      storage_error_ = round_entries(entries, rounded);
+      singles_ = device::Array<float>(device_, std::move(rounded));
+    }
+  }
+
+  void count(const SlicedPattern& pattern) {
+    const double block_entries = pattern.block * pattern.block, stored = static_cast<double>(pattern.num_stored());
+    const double entry_bytes = info_.plan.storage == schedule::Precision::double_precision ? 8 : 4;
+    info_.num_cells = pattern.num_rows;
+    info_.num_batches = pattern.num_slices();
+    info_.counts = {.flops = 2 * block_entries * stored,
+                    .operations = block_entries * stored,
+                    .effective_flops = 2 * block_entries * static_cast<double>(pattern.num_blocks),
+                    .global_bytes_read = stored * (entry_bytes * block_entries + 4) +
+                                         4.0 * static_cast<double>(pattern.rows.size() + pattern.starts.size())};
+  }
+
+  /// Slices for each thread, of about as many columns in all.
+  std::vector<std::int64_t> balanced_ranges(const SlicedPattern& pattern) const {
+    std::vector<std::int64_t> result;
+    for (const auto columns : thread_ranges(pattern.starts.back(), *device_))
+      result.push_back(std::lower_bound(pattern.starts.begin(), pattern.starts.end() - 1, columns) -
+                       pattern.starts.begin());
+    result.front() = 0;
+    result.back() = pattern.num_slices();
+    return result;
+  }
+
+  device::Buffer* buffer(const schedule::Buffer& argument, const Vector& x, Vector& y, bool adds) const {
+    switch (argument.role) {
+    case schedule::Role::mode:
+      return (adds ? add_ : overwrite_).device_read();
+    case schedule::Role::slice_starts:
+      return starts_.device_read();
+    case schedule::Role::rows:
+      return rows_.device_read();
+    case schedule::Role::columns:
+      return columns_.device_read();
+    case schedule::Role::entries:
+      return argument.type == schedule::Type::real32 ? singles_.device_read() : entries_.device_read();
+    case schedule::Role::input_vector:
+      return x.device_read();
+    case schedule::Role::output_vector:
+      return adds ? y.device_write() : y.device_overwrite(); // every row is stored
+    default:
+      throw base::InternalError("the product of a matrix has no argument " + argument.name);
+    }
+  }
+
+  using Integers = device::Array<std::int32_t>;
+  std::shared_ptr<const BuiltMatrix> built_;
+  KernelInfo info_;
+  std::shared_ptr<device::Device> device_;
+  std::shared_ptr<const device::Kernel> kernel_;
+  Integers overwrite_, add_, starts_, rows_, columns_;
+  Vector entries_;               ///< or
+  device::Array<float> singles_; ///< as the plan says
+  std::vector<double> diagonal_;
+  std::vector<std::int64_t> ranges_; ///< of slices, of the threads
+  double storage_error_ = 0, setup_seconds_ = 0;
+};
+
+AssembledMatrix::AssembledMatrix(std::shared_ptr<const BuiltMatrix> built)
+    : implementation_(std::make_unique<Implementation>(std::move(built))) {}
+AssembledMatrix::~AssembledMatrix() = default;
+AssembledMatrix::AssembledMatrix(AssembledMatrix&&) noexcept = default;
+AssembledMatrix& AssembledMatrix::operator=(AssembledMatrix&&) noexcept = default;
+
+void AssembledMatrix::run(const Vector& x, Vector& y, bool adds) const { implementation_->run(x, y, adds); }
+void AssembledMatrix::diagonal(Vector& d) const { implementation_->diagonal(d); }
+const KernelInfo& AssembledMatrix::info() const { return implementation_->info(); }
+machine::Counts AssembledMatrix::counts() const { return implementation_->counts(); }
+double AssembledMatrix::storage_error() const { return implementation_->storage_error(); }
+double AssembledMatrix::setup_seconds() const { return implementation_->setup_seconds(); }
+
+} // namespace rafter::op

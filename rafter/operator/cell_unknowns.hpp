@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <rafter/operator/form_kernels.hpp>
+
+/// The unknowns of every cell, for set-up that goes from cells to a matrix.
+namespace rafter::op {
+
+/// The system of the broken twins of a system's spaces (space::make_broken): its vectors are cell vectors.
+System make_broken(const System& system);
+
+/// Places of unknowns of cells: cell after cell in the order of blocks, batches and lanes; in a cell (field, component,
+/// local dof).
+struct CellUnknowns {
+  CellUnknowns(const System& system, const System& broken);
+
+  struct Block {
+    std::int64_t first = 0, num_cells = 0; ///< place of the first unknown
+    int length = 0;                        ///< unknowns of a cell
+    std::vector<int> components;           ///< of the system, shape (local unknown)
+  };
+  std::vector<Block> blocks;
+  std::vector<std::int32_t> entries, broken_entries; ///< of the vectors of both systems, shape (place)
+
+  int most_per_cell() const;
+  /// The block of a cell that begins at this place.
+  const Block& block_of(std::int64_t place) const;
+};
+
+/// For every entry of the system the cells that have it.
+struct Incidences {
+  Incidences(const CellUnknowns& unknowns, std::int64_t size);
+  struct Item {
+    std::int32_t place = 0, cell = 0; ///< of the unknown and of the first unknown of its cell
+  };
+  std::span<const Item> of(std::int32_t entry) const {
+    const auto begin = static_cast<std::size_t>(starts[static_cast<std::size_t>(entry)]);
+    return std::span(items).subspan(begin,
+                                    static_cast<std::size_t>(starts[static_cast<std::size_t>(entry) + 1]) - begin);
+  }
+  std::vector<std::int32_t> starts;
+  std::vector<Item> items; ///< ascending places
+};
+
+} // namespace rafter::op

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/operator/matrix_builder.hpp>
+
+#include <algorithm>
+
+#include <rafter/emit/c_family.hpp>
+#include <rafter/mesh/limits.hpp>
+#include <rafter/operator/cell_unknowns.hpp>
+#include <rafter/schedule/matrix_product.hpp>
+#include <rafter/tune/candidates.hpp>
+
+namespace rafter::op {
+namespace {
+
+/// Of set-up on one thread, for every entry of a cell matrix: a guess, see docs/decisions/0021.
+constexpr double seconds_per_cell_entry = 60e-9;
+
+/// The form on the twins of its spaces.
+form::LoweredForm on_broken(form::LoweredForm form, const System& system, const System& broken) {
+  for (auto* spaces : {&form.test_spaces, &form.trial_spaces, &form.fields})
+    for (auto& space : *spaces) space = broken.spaces[system.index_of(*space)];
+  return form;
+}
+
+KernelOptions cell_options(KernelOptions options) {
+  options.num_applications = 0;
+  if (options.plan) {
+    options.plan->mapping = schedule::Plan().mapping;
+    options.plan = schedule::in_double(*options.plan);
+  }
+  return options;
+}
+
+/// The keys of the product are those of what is asked for; the others say how cell matrices are computed.
+schedule::Plan matrix_plan(const BuiltForm& cells, const std::optional<schedule::Plan>& given) {
+  schedule::Plan result = cells.pieces.empty() ? schedule::Plan() : cells.pieces.front().kernel.info.plan;
+  if (given) {
+    result.lanes = given->lanes;
+    result.storage = given->storage;
+  }
+  result.mapping = schedule::assembled_mapping;
+  result.lanes = schedule::slice_height(result);
+  return result;
+}
+
+/// What a slice of rows of mean length executes and moves.
+tune::Features slice_features(double length, int block, const schedule::Plan& plan) {
+  const double entries = block * block, lanes = plan.lanes;
+  tune::Features f;
+  f.operations = length * entries * lanes;
+  f.flops = 2 * f.operations;
+  f.arithmetic = length * entries;
+  f.loads = length * (entries + 1); // entries and column numbers
+  f.gathers = length * block;
+  f.iterations = length;
+  f.stores = block;
+  f.lanes = lanes;
+  f.data_bytes = lanes * (length * (8 * entries + 4) + 4) + 4;
+  f.vector_bytes = 16 * lanes * block;
+  return f;
+}
+
+double product_seconds(const BuiltForm& form, const Coupling& coupling, double num_entries) {
+  schedule::Plan plan;
+  plan.lanes =
+      tune::usual_lanes(form.system.batches->lanes, form.options.planner->options().machine.peaks.back().bits / 64);
+  const int block = coupling.block_size();
+  const auto size = static_cast<double>(form.system.size());
+  tune::KernelProblem problem;
+  problem.lanes = plan.lanes;
+  problem.num_batches = size / (block * plan.lanes);
+  problem.num_threads = form.options.device->num_threads();
+  problem.input_bytes = problem.output_bytes = 8.0 * block * plan.lanes;
+  const auto features = slice_features(num_entries / size / block, block, plan);
+  return tune::predict(features, problem, form.options.planner->options().machine).seconds;
+}
+
+} // namespace
+
+std::shared_ptr<BuiltMatrix> build_matrix(const form::LoweredForm& form, const System& system,
+                                          const KernelOptions& options) {
+  auto broken = make_broken(system);
+  auto cells = build_form(on_broken(form, system, broken), broken, Purpose::action, cell_options(options));
+  auto result = std::make_shared<BuiltMatrix>(BuiltMatrix{.system = system,
+                                                          .broken = std::move(broken),
+                                                          .coupling = Coupling(form, system),
+                                                          .cells = std::move(cells),
+                                                          .info = {},
+                                                          .loops = {},
+                                                          .program = nullptr});
+  auto& info = result->info;
+  info.name = "assembled matrix";
+  info.plan = matrix_plan(*result->cells, options.plan);
+  info.decision.plan = info.plan;
+  info.decision.origin = options.plan ? tune::Origin::given : tune::Origin::predicted;
+  result->loops = schedule::matrix_product(result->coupling.block_size(), info.plan);
+  info.source = emit::emit(result->loops, result->cells->options.device->language());
+  info.loop_program = schedule::print(result->loops);
+  return result;
+}
+
+double matrix_bytes(const System& system, const Coupling& coupling, double num_entries, const schedule::Plan& plan) {
+  constexpr double filled_up = 1.1; // rows, to the length of their slice
+  const double block = coupling.block_size();
+  double cell_unknowns = 0;
+  for (std::size_t b = 0; b < system.batches->blocks.size(); ++b)
+    for (const auto& space : system.spaces)
+      cell_unknowns += static_cast<double>(system.batches->blocks[b].num_cells) * space->num_components() *
+                       space->block(static_cast<int>(b)).layout.element->num_dofs();
+  const double entry = plan.storage == schedule::Precision::double_precision ? 8 : 12; // floats beside the doubles
+  const double column_numbers = 8 / (block * block);                                   // twice while they are found
+  constexpr double per_cell_unknown = 16 + 4 + 4 + 8 + 8; // two vectors, entries of both spaces, incidence, tables
+  return filled_up * num_entries * (entry + column_numbers) + per_cell_unknown * cell_unknowns +
+         2 * count_cell_entries(system, coupling) + // slots
+         32 * static_cast<double>(system.size());
+}
+
+MatrixForecast forecast_matrix(const BuiltForm& form) {
+  const Coupling coupling(form.form, form.system);
+  MatrixForecast result;
+  result.num_applications = form.options.num_applications;
+  result.entries = count_entries(form.system, coupling);
+  result.bytes = matrix_bytes(form.system, coupling, result.entries, schedule::Plan());
+  constexpr double usable = 0.5; // of the memory: vectors and the mesh need some
+  result.fits = result.bytes <= usable * mesh::available_memory_bytes();
+  result.seconds = product_seconds(form, coupling, result.entries);
+  for (std::size_t p = 0; p < form.num_cell_pieces; ++p)
+    result.kernel_seconds += form.pieces[p].kernel.info.decision.seconds;
+  double most_per_cell = 0;
+  for (std::size_t b = 0; b < form.system.batches->blocks.size(); ++b) {
+    double unknowns = 0;
+    for (const auto& space : form.system.spaces)
+      unknowns += space->num_components() * space->block(static_cast<int>(b)).layout.element->num_dofs();
+    most_per_cell = std::max(most_per_cell, unknowns);
+  }
+  const double threads = form.options.device->num_threads();
+  result.setup_seconds = most_per_cell * result.kernel_seconds +
+                         seconds_per_cell_entry / threads * count_cell_entries(form.system, coupling);
+  return result;
+}
+
+} // namespace rafter::op

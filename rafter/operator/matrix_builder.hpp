@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+
+#include <rafter/operator/coupling.hpp>
+#include <rafter/operator/form_builder.hpp>
+
+/// What an assembled matrix is made with, and when it is worth it.
+namespace rafter::op {
+
+/// Text and programs of an assembled matrix; AssembledMatrix brings the data.
+struct BuiltMatrix {
+  System system, broken;
+  Coupling coupling;
+  std::shared_ptr<BuiltForm> cells; ///< the form on the broken twins: applied to cell vectors it gives cell matrices
+  KernelInfo info;                  ///< of the product
+  schedule::LoopProgram loops;
+  std::shared_ptr<const device::Program> program; ///< null before compile()
+};
+
+/// `plan`: of the product (lanes, storage, compiler) and of the kernels of the cells, in which mapping and storage are
+/// the usual ones; absent: what the planner chooses for those.
+std::shared_ptr<BuiltMatrix> build_matrix(const form::LoweredForm& form, const System& system,
+                                          const KernelOptions& options);
+
+/// Of kernels that are planned but need not be compiled.
+MatrixForecast forecast_matrix(const BuiltForm& form);
+
+/// Bytes of memory that the matrix takes while it is set up.
+double matrix_bytes(const System& system, const Coupling& coupling, double num_entries, const schedule::Plan& plan);
+
+} // namespace rafter::op

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/operator/sliced_pattern.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+
+namespace rafter::op {
+namespace {
+
+/// Rows that are sorted together: few enough that the vector stays in the nearest cache.
+constexpr std::int32_t window = 512;
+
+/// Finds the block columns of rows, one after the other, and where the unknowns of cells stand among them.
+class ColumnFinder {
+public:
+  ColumnFinder(const CellUnknowns& unknowns, const Incidences& incidences, const Coupling& coupling,
+               std::int32_t num_columns, std::span<std::uint16_t> slots)
+      : unknowns_(unknowns), incidences_(incidences), coupling_(coupling), block_(coupling.block_size()), slots_(slots),
+        last_row_(static_cast<std::size_t>(num_columns), -1), number_(last_row_.size()) {}
+
+  /// Appends the columns, ascending; their number.
+  std::int32_t append(std::int32_t row, std::vector<std::int32_t>& columns) {
+    const auto begin = columns.size();
+    for_each_pair(row * block_, [&](const Incidences::Item&, int, std::size_t column) {
+      if (last_row_[column] != row) columns.push_back(static_cast<std::int32_t>(column));
+      last_row_[column] = row;
+    });
+    const auto length = columns.size() - begin;
+    if (length >= SlicedPattern::not_coupled)
+      throw base::InputError(fmt::format("an assembled matrix has at most {} columns in a row, this one has {}: use "
+                                         "another mapping than assembled",
+                                         SlicedPattern::not_coupled - 1, length));
+    std::sort(columns.begin() + static_cast<std::ptrdiff_t>(begin), columns.end());
+    for (std::size_t k = 0; k < length; ++k)
+      number_[static_cast<std::size_t>(columns[begin + k])] = static_cast<std::uint16_t>(k);
+    for (std::int32_t i = 0; i < block_; ++i)
+      for_each_pair(row * block_ + i, [&](const Incidences::Item& item, int local, std::size_t column) {
+        slots_[static_cast<std::size_t>(local) * unknowns_.entries.size() + static_cast<std::size_t>(item.place)] =
+            number_[column];
+      });
+    return static_cast<std::int32_t>(length);
+  }
+
+private:
+  /// visit(incidence, local unknown, its block column) for all that an unknown shares an entry with, cell by cell.
+  template <class Visit> void for_each_pair(std::int32_t entry, const Visit& visit) const {
+    for (const auto& item : incidences_.of(entry)) {
+      const auto& block = unknowns_.block_of(item.cell);
+      const int component = block.components[static_cast<std::size_t>(item.place - item.cell)];
+      const auto* entries = unknowns_.entries.data() + item.cell;
+      for (int local = 0; local < block.length; ++local)
+        if (coupling_(component, block.components[static_cast<std::size_t>(local)]))
+          visit(item, local, static_cast<std::size_t>(block_ == 1 ? entries[local] : entries[local] / block_));
+    }
+  }
+
+  const CellUnknowns& unknowns_;
+  const Incidences& incidences_;
+  const Coupling& coupling_;
+  std::int32_t block_;
+  std::span<std::uint16_t> slots_;
+  std::vector<std::int32_t> last_row_; ///< that has this column
+  std::vector<std::uint16_t> number_;  ///< of this column in that row
+};
+
+} // namespace
+
+std::vector<std::int64_t> thread_ranges(std::int64_t count, const device::Device& device) {
+  const std::int64_t parts = std::max(1, device.num_threads());
+  std::vector<std::int64_t> result;
+  for (std::int64_t p = 0; p <= parts; ++p) result.push_back(count * p / parts);
+  return result;
+}
+
+SlicedPattern::SlicedPattern(const CellUnknowns& unknowns, const Incidences& incidences, const Coupling& coupling,
+                             std::int64_t size, int slice_height, device::Device& device)
+    : block(coupling.block_size()), height(slice_height), num_rows(static_cast<std::int32_t>(size / block)),
+      lengths(static_cast<std::size_t>(num_rows)), places(static_cast<std::size_t>(num_rows)),
+      slots(static_cast<std::size_t>(unknowns.most_per_cell()) * unknowns.entries.size(), not_coupled) {
+  const auto ranges = thread_ranges(num_rows, device);
+  std::vector<Columns> found(ranges.size() - 1);
+  device.parallel_for(static_cast<std::int64_t>(found.size()), [&](std::int64_t r) {
+    const auto range = static_cast<std::size_t>(r);
+    ColumnFinder finder(unknowns, incidences, coupling, num_rows, slots);
+    for (std::int64_t row = ranges[range]; row < ranges[range + 1]; ++row)
+      lengths[static_cast<std::size_t>(row)] = finder.append(static_cast<std::int32_t>(row), found[range]);
+  });
+  for (const auto length : lengths) num_blocks += length;
+  place_rows();
+  fill_columns(found, ranges, device);
+}
+
+void SlicedPattern::place_rows() {
+  const auto lanes = static_cast<std::size_t>(height);
+  rows.resize((static_cast<std::size_t>(num_rows) + lanes - 1) / lanes * lanes);
+  std::iota(rows.begin(), rows.begin() + num_rows, 0);
+  for (std::int32_t begin = 0; begin < num_rows; begin += window)
+    std::stable_sort(rows.begin() + begin, rows.begin() + std::min(num_rows, begin + window),
+                     [this](std::int32_t a, std::int32_t b) {
+                       return lengths[static_cast<std::size_t>(a)] > lengths[static_cast<std::size_t>(b)];
+                     });
+  starts.assign(1, 0);
+  std::int64_t start = 0;
+  for (std::size_t first = 0; first < rows.size(); first += lanes) {
+    const auto slice = rows.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = rows.begin() + std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(first + lanes), num_rows);
+    start += lengths[static_cast<std::size_t>(*slice)]; // of the longest, which is the first
+    if (start > std::numeric_limits<std::int32_t>::max())
+      throw base::InputError("an assembled matrix of more than 2147483647 columns of slices: use another mapping");
+    starts.push_back(static_cast<std::int32_t>(start));
+    std::sort(slice, end);
+    std::fill(end, slice + height, *slice);
+    for (auto row = slice; row != end; ++row)
+      places[static_cast<std::size_t>(*row)] = static_cast<std::int32_t>(row - rows.begin());
+  }
+}
+
+void SlicedPattern::fill_columns(const std::vector<Columns>& found, const std::vector<std::int64_t>& ranges,
+                                 device::Device& device) {
+  columns.resize(static_cast<std::size_t>(num_stored()), 0);
+  const auto lanes = static_cast<std::size_t>(height);
+  device.parallel_for(static_cast<std::int64_t>(found.size()), [&](std::int64_t r) {
+    const auto range = static_cast<std::size_t>(r);
+    const auto* next = found[range].data();
+    for (auto row = static_cast<std::size_t>(ranges[range]); row < static_cast<std::size_t>(ranges[range + 1]); ++row) {
+      const auto slice = static_cast<std::size_t>(places[row] / height),
+                 lane = static_cast<std::size_t>(places[row] % height);
+      const auto length = static_cast<std::size_t>(lengths[row]);
+      // filled up with what the row reads anyhow: no value of another row becomes part of it
+      for (auto place = static_cast<std::size_t>(starts[slice]), k = std::size_t{0};
+           place < static_cast<std::size_t>(starts[slice + 1]); ++place, ++k)
+        columns[place * lanes + lane] = length == 0 ? static_cast<std::int32_t>(row) : next[std::min(k, length - 1)];
+      next += length;
+    }
+  });
+}
+
+} // namespace rafter::op

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An assembled matrix is the matrix-free operator: on every shape and map, for coupled fields, facets and conditions.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/form/lowering.hpp>
+#include <rafter/operator/matrix_builder.hpp>
+#include <rafter/operator/sliced_pattern.hpp>
+
+#include <tests/support/interpreter_device.hpp>
+#include <tests/support/operator_laws.hpp>
+
+namespace rafter::test {
+namespace {
+
+constexpr const char* assembled = "mapping=assembled";
+
+op::OperatorOptions interpreted() { return {.shared_device = std::make_shared<InterpreterDevice>()}; }
+
+/// Of the same form: matrix-free as the kernels' meaning, and assembled with these options.
+struct Pair {
+  Pair(const Problem& problem, const std::string& form, op::OperatorOptions options,
+       std::vector<op::FieldCondition> dirichlet = {})
+      : free(make(problem, form, interpreted(), dirichlet)), matrix(make(problem, form, options, dirichlet)) {}
+  static op::Operator make(const Problem& problem, const std::string& form, op::OperatorOptions options,
+                           const std::vector<op::FieldCondition>& dirichlet) {
+    options.dirichlet = dirichlet;
+    return {problem.form(form), problem.system(), options};
+  }
+  op::Operator free, matrix;
+};
+
+/// Difference of two vectors, relative to the size of the first.
+double difference(const Vector& expected, const Vector& found) {
+  return distance(found.host_read(), expected.host_read()) / largest(expected.host_read());
+}
+
+void expect_equal(const Pair& operators, double bound) {
+  const auto &A = operators.free, &M = operators.matrix;
+  ASSERT_NE(M.matrix(), nullptr);
+  const Vector x = random_vector(A, 5), x_matrix = random_vector(M, 5); // the same
+  EXPECT_LE(difference(applied(A, x), applied(M, x_matrix)), bound);
+  Vector expected = random_vector(A, 6), found = random_vector(M, 6);
+  A.apply_add(x, expected);
+  M.apply_add(x_matrix, found);
+  EXPECT_LE(difference(expected, found), bound);
+  A.diagonal(expected);
+  M.diagonal(found);
+  EXPECT_LE(difference(expected, found), bound);
+  A.apply_free(x, expected);
+  M.apply_free(x_matrix, found);
+  EXPECT_LE(difference(expected, found), bound);
+}
+
+/// Boundary values and right-hand sides as those of the matrix-free operator.
+void expect_equal_boundary_values(const Pair& operators, double bound) {
+  Vector b = random_vector(operators.free, 1), x = random_vector(operators.free, 2);
+  Vector b_matrix = random_vector(operators.free, 1), x_matrix = random_vector(operators.free, 2);
+  operators.free.apply_boundary_values(b, x);
+  operators.matrix.apply_boundary_values(b_matrix, x_matrix);
+  EXPECT_LE(difference(b, b_matrix), bound);
+  EXPECT_EQ(values_of(x), values_of(x_matrix));
+}
+
+class Assembled : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Assembled, EqualsTheKernelsOfCellsAndFacets) {
+  const auto check = [](mesh::Mesh mesh, int degree) {
+    Problem problem(std::move(mesh), degree);
+    SCOPED_TRACE(fmt::format("{} degree {}", problem.mesh().source, degree));
+    problem.with("kappa", 0.7);
+    auto options = interpreted();
+    options.plan = assembled;
+    expect_equal({problem, "((1 + x[0])*inner(grad(u), grad(v)) + u.dx(0)*v)*dx + kappa*u*v*ds((1, 2))", options},
+                 rounding(degree));
+  };
+  check(scrambled(box(GetParam()), 3), 1);
+  check(scrambled(box(GetParam()), 3), box_dimension(GetParam()) == 3 ? 2 : 3);
+  check(curved_box(GetParam(), 1), 2);
+  check(curved_box(GetParam(), 2), 1);
+}
+
+TEST_P(Assembled, HoldsWholeBlocksOfVectorsAndTheOwnComponentsOfOthers) {
+  for (const int degree : {1, 2}) {
+    Problem problem(scrambled(box(GetParam()), 3), degree, 3);
+    SCOPED_TRACE(degree);
+    problem.with("kappa", 1.3);
+    auto options = interpreted();
+    options.plan = assembled;
+    const Pair apart(problem, "inner(grad(u), grad(v))*dx", options);
+    expect_equal(apart, rounding(degree));
+    const Pair coupled(problem, "(inner(grad(u), grad(v)) + (u[0] + u[1] + u[2])*(v[0] + 2*v[1] + 3*v[2]))*dx",
+                       options);
+    expect_equal(coupled, rounding(degree));
+    // three times the entries in all; one column number for nine of them where components are neighbours
+    EXPECT_DOUBLE_EQ(coupled.matrix.counts().effective_flops, 3 * apart.matrix.counts().effective_flops);
+    EXPECT_EQ(apart.matrix.built().matrix->coupling.block_size(), 1);
+    bool has_interior = false; // whose components are not neighbours
+    for (std::size_t b = 0; b < problem.space()->batches().blocks.size(); ++b)
+      has_interior = has_interior || !problem.space()->block(static_cast<int>(b)).layout.interior_dofs.empty();
+    EXPECT_EQ(coupled.matrix.built().matrix->coupling.block_size(), has_interior ? 1 : 3);
+  }
+}
+
+TEST_P(Assembled, EqualsTheKernelsOfCoupledFieldsWithConditions) {
+  for (auto& mesh : {scrambled(box(GetParam()), 3), curved_box(GetParam(), 1)}) {
+    const int dim = mesh.gdim;
+    SCOPED_TRACE(mesh.source);
+    Problem problem(mesh, {{.degree = 2, .components = dim, .name = "w"}, {.degree = 1, .name = "p"}});
+    const std::string div = dim == 1 ? "[0].dx(0)" : "", head = dim == 1 ? "" : "div(", tail = dim == 1 ? "" : ")";
+    const auto divergence = [&](const std::string& w) { return dim == 1 ? w + div : head + w + tail; };
+    auto options = interpreted();
+    options.plan = assembled;
+    options.quadrature.degree = 4;
+    const auto one = [](std::span<const double> x, std::size_t c) { return 1 + x[0] + static_cast<double>(c); };
+    const std::string stokes =
+        "(inner(grad(w), grad(v_w)) - p*" + divergence("v_w") + " - 2*v_p*" + divergence("w") + ")*dx";
+    auto free_options = interpreted();
+    free_options.quadrature.degree = 4;
+    for (const auto& conditions : {std::vector<op::FieldCondition>{},
+                                   {dirichlet(problem.space(0), one, {1}), dirichlet(problem.space(1), one, {2})}}) {
+      Pair operators(problem, stokes, options, conditions);
+      operators.free = Pair::make(problem, stokes, free_options, conditions);
+      expect_equal(operators, rounding(2));
+      expect_equal_boundary_values(operators, rounding(2));
+    }
+    // rows of one field, columns of the other
+    Pair rectangular(problem, "v_p*" + divergence("w") + "*dx", options);
+    rectangular.free = Pair::make(problem, "v_p*" + divergence("w") + "*dx", free_options, {});
+    const Vector x = random_vector(rectangular.free, 1);
+    EXPECT_LE(difference(applied(rectangular.free, x), applied(rectangular.matrix, x)), rounding(2));
+  }
+}
+
+TEST_P(Assembled, CompiledProductsEqualTheirMeaningForAnyLanesAndThreads) {
+  for (const int components : {0, 2}) {
+    Problem problem(scrambled(curved_box(GetParam(), 1, 5), 5), 2, components);
+    problem.with("kappa", 0.7);
+    const std::string form = "(inner(grad(u), grad(v)) + kappa*" +
+                             std::string(components == 0 ? "u*v" : "(u[0] + u[1])*(v[0] - v[1])") + ")*dx";
+    std::vector<double> expected, bits;
+    for (const int lanes : {4, 8})
+      for (const int threads : {1, 3}) {
+        const auto plan = fmt::format("mapping=assembled lanes={}", lanes);
+        const op::Operator A(problem.form(form), {.threads = threads, .plan = plan});
+        const auto y = values_of(applied(A, random_vector(A, 3)));
+        if (expected.empty())
+          expected = values_of(applied(op::Operator(problem.form(form), interpreted()), random_vector(A, 3)));
+        EXPECT_LE(distance(y, expected), rounding(2) * largest(expected)) << plan;
+        if (threads == 1) bits = y;
+        EXPECT_EQ(y, bits) << plan << " " << threads << " threads";
+      }
+  }
+}
+
+TEST_P(Assembled, FloatsAreRoundedDoubles) {
+  Problem problem(scrambled(box(GetParam()), 3), 2);
+  problem.with("kappa", 0.7);
+  const op::Operator in_double(problem.form(helmholtz_form()), {.threads = 2, .plan = assembled});
+  const op::Operator in_float(problem.form(helmholtz_form()),
+                              {.threads = 2, .plan = "mapping=assembled storage=float"});
+  auto options = interpreted();
+  options.plan = "mapping=assembled storage=float";
+  const op::Operator meant(problem.form(helmholtz_form()), options);
+  const Vector x = random_vector(in_double, 3);
+  EXPECT_EQ(in_double.precision_error(), 0);
+  EXPECT_GT(in_float.precision_error(), 0);
+  EXPECT_LE(in_float.precision_error(), 6e-8);
+  const double error = difference(applied(in_double, x), applied(in_float, x));
+  EXPECT_GT(error, 0);
+  EXPECT_LE(error, 1e-6);
+  EXPECT_LE(difference(applied(meant, x), applied(in_float, x)), rounding(2));
+  EXPECT_LT(in_float.counts().global_bytes_read, 0.8 * in_double.counts().global_bytes_read);
+}
+
+TEST_P(Assembled, EntriesAreCountedBeforeTheyAreFound) {
+  InterpreterDevice host;
+  for (const int degree : {1, 2, 3}) {
+    const Problem problem(scrambled(box(GetParam(), 4), 3),
+                          {{.degree = degree, .components = 2, .name = "a"}, {.degree = 1, .name = "b"}});
+    const auto system = problem.system();
+    const op::CellUnknowns unknowns(system, op::make_broken(system));
+    const op::Incidences incidences(unknowns, system.size());
+    for (const char* text : {"inner(grad(a), grad(v_a))*dx + b*v_b*dx", "(a[0] + b)*(v_a[1] + v_b)*dx"}) {
+      const op::Coupling coupling(form::lower(problem.form(text)), system);
+      const op::SlicedPattern pattern(unknowns, incidences, coupling, system.size(), 8, host);
+      EXPECT_EQ(op::count_entries(system, coupling), static_cast<double>(pattern.num_blocks)) << degree << " " << text;
+      EXPECT_GT(op::count_cell_entries(system, coupling), op::count_entries(system, coupling));
+    }
+  }
+}
+
+TEST_P(Assembled, ConjugateGradientsTakeIt) {
+  Problem problem(scrambled(box(GetParam()), 3), 2);
+  problem.with("kappa", 0.7);
+  auto options = interpreted();
+  options.dirichlet = {dirichlet(problem.space(), zero, {1})};
+  const op::Operator free(problem.form(helmholtz_form()), options);
+  options.plan = assembled;
+  const op::Operator A(problem.form(helmholtz_form()), options);
+  for (const bool is_fused : {false, true}) {
+    Vector b = random_vector(A, 1), x = A.make_vector();
+    for (const auto entry : A.constraints().entries) b.host_write()[static_cast<std::size_t>(entry)] = 0;
+    std::ranges::fill(x.host_overwrite(), 0.0);
+    const auto result = solvers::cg(A, b, x, solvers::Jacobi(A), {.control = {.rtol = 1e-12}, .is_fused = is_fused});
+    EXPECT_EQ(result.status, solvers::Status::converged) << result.message;
+    EXPECT_LE(distance(applied(free, x).host_read(), b.host_read()), 1e-10 * largest(b.host_read()));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(every_shape, Assembled, ::testing::ValuesIn(box_shapes()),
+                         [](const auto& shape) { return shape.param; });
+
+TEST(AssembledMatrix, WorksInMemoryOfItsOwn) {
+  Problem problem(scrambled(box("tetrahedron"), 3), 2);
+  problem.with("kappa", 0.7);
+  expect_equal({problem, helmholtz_form(), {.device = "checked", .plan = assembled}}, rounding(2));
+}
+
+TEST(AssembledMatrix, PrintsAsAPlanThatGivesItBack) {
+  Problem problem(box("tetrahedron"), 2);
+  problem.with("kappa", 0.7);
+  const op::Operator A(problem.form(helmholtz_form()), {.threads = 1, .plan = "lanes=4 mapping=assembled"});
+  ASSERT_EQ(A.info().size(), 1U);
+  const auto plan = schedule::to_string(A.info()[0].plan);
+  EXPECT_NE(plan.find("mapping=assembled lanes=4"), std::string::npos) << plan;
+  const op::Operator B(problem.form(helmholtz_form()), {.threads = 1, .plan = plan});
+  EXPECT_EQ(schedule::to_string(B.info()[0].plan), plan);
+  EXPECT_EQ(B.info()[0].source, A.info()[0].source);
+  EXPECT_EQ(values_of(applied(B, random_vector(B, 2))), values_of(applied(A, random_vector(A, 2))));
+}
+
+TEST(AssembledMatrix, MisuseIsRefused) {
+  Problem problem(box("tetrahedron"), 1);
+  problem.with("kappa", 0.7);
+  const op::Operator A(problem.form(helmholtz_form()), {.threads = 1, .plan = assembled});
+  Vector x = A.make_vector(), longer(A.device(), x.size() + 1);
+  EXPECT_THROW(A.apply(x, x), base::InputError);
+  EXPECT_THROW(A.apply(longer, x), base::InputError);
+  EXPECT_THROW(A.apply(x, longer), base::InputError);
+  EXPECT_THROW(A.diagonal(longer), base::InputError);
+  EXPECT_THROW(A.kernels(), base::InternalError);
+  const auto built = op::build(problem.form(helmholtz_form()), 2, problem.system(), {.threads = 1, .plan = assembled});
+  EXPECT_THROW(op::Operator(built, {}), base::InternalError) << "nothing is compiled";
+  EXPECT_THROW(op::FormKernels{built}, base::InternalError);
+}
+
+} // namespace
+} // namespace rafter::test
