@@ -10,6 +10,7 @@
 
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_laws.hpp>
+#include <tests/support/text_device.hpp>
 
 namespace rafter::test {
 namespace {
@@ -216,6 +217,39 @@ TEST(AssembledMatrix, WorksInMemoryOfItsOwn) {
   Problem problem(scrambled(box("tetrahedron"), 3), 2);
   problem.with("kappa", 0.7);
   expect_equal({problem, helmholtz_form(), {.device = "checked", .plan = assembled}}, rounding(2));
+}
+
+/// The form of a degree on tetrahedra, planned for a typical machine with 512 bits and this many applications.
+std::shared_ptr<const op::BuiltForm> planned(int degree, double num_applications) {
+  Problem problem(mesh::make_box({.cells = {6, 6, 6}, .shape = "tetrahedron"}), degree);
+  op::KernelOptions options;
+  options.device = std::make_shared<TextDevice>();
+  options.planner = std::make_shared<const tune::Planner>(tune::PlannerOptions{.machine = tune::typical_machine(512)});
+  options.num_applications = num_applications;
+  return op::build_form(form::lower(problem.form("inner(grad(u), grad(v))*dx")), problem.system(), op::Purpose::action,
+                        options);
+}
+
+TEST(AssembledMatrix, IsChosenWhereItsSetUpPays) {
+  const auto never = planned(1, 0), once = planned(1, 1), often = planned(1, 1e7), high = planned(4, 1e7);
+  EXPECT_FALSE(never->forecast.has_value()) << "nobody knows how often it will be applied";
+  EXPECT_EQ(never->matrix, nullptr);
+  ASSERT_TRUE(once->forecast.has_value());
+  EXPECT_FALSE(once->forecast->pays());
+  EXPECT_EQ(once->matrix, nullptr);
+  ASSERT_TRUE(often->forecast.has_value());
+  EXPECT_LT(often->forecast->seconds, often->forecast->kernel_seconds);
+  EXPECT_NE(often->matrix, nullptr);
+  ASSERT_TRUE(high->forecast.has_value());
+  EXPECT_GT(high->forecast->seconds, high->forecast->kernel_seconds);
+  EXPECT_EQ(high->matrix, nullptr);
+}
+
+TEST(AssembledMatrix, WithoutMemoryForItKernelsAreTaken) {
+  auto forecast = *planned(1, 1e7)->forecast;
+  EXPECT_TRUE(forecast.pays());
+  forecast.fits = false;
+  EXPECT_FALSE(forecast.pays());
 }
 
 TEST(AssembledMatrix, PrintsAsAPlanThatGivesItBack) {
