@@ -123,6 +123,13 @@ Statements Context::with_data_row(Statements body) {
   return body;
 }
 
+LoopProgram finished(Context& context, Statements of_group) {
+  if (context.plan.prefetch) spread_prefetches(context, of_group);
+  if (context.num_groups() > 1) of_group = {loop("group", integer(context.num_groups()), block(std::move(of_group)))};
+  context.result.body = block(context.with_data_row(std::move(of_group)));
+  return std::move(context.result);
+}
+
 std::string array_name(const Context& context, int array) {
   return fmt::format("a{}_{}", array, context.program.arrays[static_cast<std::size_t>(array)].name);
 }

@@ -130,6 +130,10 @@ void load_nodes(Context& context, const std::string& target, const Placement& pl
 /// for all at once it would fill the queue of the cache and be waited for.
 void spread_prefetches(Context& context, Statements& body);
 
+/// The program of what a group of lanes does: requests ahead where the plan has them, the loop over groups, the row of
+/// the data per cell.
+LoopProgram finished(Context& context, Statements of_group);
+
 /// matrix times a line: one expression per row. Matrices with symmetry are applied by halves (even-odd decomposition;
 /// see Kopriva, Implementing Spectral Methods, 2009, 3.5.3) from Plan::even_odd columns on.
 std::vector<NodePtr> apply_to_line(Context& context, const kernel::ReferenceMatrix& matrix,

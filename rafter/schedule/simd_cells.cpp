@@ -13,10 +13,7 @@ LoopProgram lower_simd_cells(const LoweringInput& input, const Plan& plan) {
     lower_fused(context, body);
   else
     lower_steps(context, body);
-  if (plan.prefetch) spread_prefetches(context, body);
-  if (context.num_groups() > 1) body = {loop("group", integer(context.num_groups()), block(std::move(body)))};
-  context.result.body = block(context.with_data_row(std::move(body)));
-  return std::move(context.result);
+  return finished(context, std::move(body));
 }
 
 } // namespace rafter::schedule
