@@ -85,15 +85,20 @@ const Case& find_case(std::span<const Case> cases, const std::string& name) {
 }
 
 const std::vector<std::string>& geometry_names() {
-  static const std::vector<std::string> names{"cartesian", "graded", "deformed", "tetrahedra"};
+  static const std::vector<std::string> names{"cartesian", "graded", "sheared", "deformed", "tetrahedra"};
   return names;
 }
 
 std::shared_ptr<const mesh::Mesh> make_cube(int n, const std::string& geometry) {
   auto mesh = mesh::make_box(
       {.cells = {n, n, n}, .size = {1, 1, 1}, .shape = geometry == "tetrahedra" ? "tetrahedron" : "hexahedron"});
-  if (geometry == "graded")
+  if (geometry == "graded" || geometry == "sheared")
     for (double& x : mesh.points) x *= (2 + x) / 3;
+  if (geometry == "sheared")
+    for (std::size_t i = 0; i < mesh.points.size(); i += 3) {
+      mesh.points[i] += 0.3 * mesh.points[i + 1] + 0.2 * mesh.points[i + 2];
+      mesh.points[i + 1] += 0.25 * mesh.points[i + 2];
+    }
   if (geometry == "deformed")
     for (std::size_t i = 0; i < mesh.points.size(); i += 3) {
       const double x = mesh.points[i], y = mesh.points[i + 1], z = mesh.points[i + 2];

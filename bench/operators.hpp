@@ -26,11 +26,11 @@ std::vector<std::string> names_of(std::span<const Case> cases);
 /// InternalError when there is none of that name.
 const Case& find_case(std::span<const Case> cases, const std::string& name);
 
-/// "cartesian": equal cubes; "graded": boxes, no two alike; "deformed": straight edges, no cell affine; "tetrahedra":
-/// six in each cube.
+/// "cartesian": equal cubes; "graded": boxes, no two alike; "sheared": parallelepipeds, no two alike; "deformed":
+/// straight edges, no cell affine; "tetrahedra": six in each cube.
 const std::vector<std::string>& geometry_names();
 
-/// The unit cube with n cells along each edge.
+/// The unit cube, or what becomes of it, with n cells along each edge.
 std::shared_ptr<const mesh::Mesh> make_cube(int n, const std::string& geometry);
 
 /// The space of a case on a cube that has about so many unknowns.

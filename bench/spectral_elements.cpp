@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array table{
     FactorSource{"baseline", "deformed", "store-merged", "store-merged", published_full_access},
-    FactorSource{"parallelepiped", "graded", "store-merged", "partial-2-merged", published_parallelepiped},
+    FactorSource{"parallelepiped", "sheared", "store-merged", "partial-2-merged", published_parallelepiped},
     FactorSource{"trilinear", "deformed", "recompute-merged", "recompute-merged", published_trilinear},
     FactorSource{"merged", "deformed", nullptr, "partial-2-merged", published_partial},
     FactorSource{"partial", "deformed", "partial-1-merged", nullptr, published_partial}};

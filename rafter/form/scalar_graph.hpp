@@ -82,7 +82,7 @@ enum class AtomKind : std::uint8_t {
   reference_test,       ///< as reference_field
   reference_trial,      ///< as reference_field
   jacobian,             ///< a, b: J_ab = dx_a / dX_b (of an isoparametric map)
-  map_coefficient,      ///< a, b: coefficient of component b of mode a of an affine or multilinear map, per cell
+  map_coefficient,      ///< a, b: coefficient of component b of mode a of a map that is not isoparametric, per cell
   reference_coordinate, ///< a: axis of the reference point X
   reference_normal,     ///< a: component of the facet's unit normal in the reference cell
   stored_point,         ///< a: slot of the data stored per point

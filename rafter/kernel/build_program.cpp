@@ -11,6 +11,7 @@
 #include <rafter/element/reflections.hpp>
 #include <rafter/kernel/folding.hpp>
 #include <rafter/kernel/reference_matrices.hpp>
+#include <rafter/kernel/separable.hpp>
 #include <rafter/kernel/tensor_program.hpp>
 
 namespace rafter::kernel {
@@ -175,19 +176,11 @@ private:
   }
 
   // --- tables -------------------------------------------------------------------------------------------------------
-  ReferenceMatrix table_1d(const Element& element, int derivative) const {
-    const auto table = element.tabulate_1d(points_1d_);
-    ReferenceMatrix matrix{derivative == 0 ? "B" : "G", table.num_points, table.num_dofs, {}, Symmetry::none, false};
-    matrix.values.assign(
-        table.values.begin() + static_cast<std::ptrdiff_t>(derivative) * table.num_points * table.num_dofs,
-        table.values.begin() + static_cast<std::ptrdiff_t>(derivative + 1) * table.num_points * table.num_dofs);
-    return with_symmetry(std::move(matrix));
-  }
   /// 1D factor of a basis slot along an axis.
   ReferenceMatrix factor(const Element& element, const BasisSlot& slot, int axis) const {
-    ReferenceMatrix result = table_1d(element, slot.first == axis ? 1 : 0);
+    ReferenceMatrix result = table_1d(element, points_1d_, slot.first == axis ? 1 : 0);
     if (slot.second != -2) {
-      const auto other = table_1d(element, slot.second == axis ? 1 : 0);
+      const auto other = table_1d(element, points_1d_, slot.second == axis ? 1 : 0);
       for (std::size_t i = 0; i < result.values.size(); ++i) result.values[i] *= other.values[i];
       result.name += other.name;
     }
@@ -249,7 +242,7 @@ private:
     return std::vector<int>(static_cast<std::size_t>(program_.tdim), element.degree() + 1);
   }
   bool is_collocated(const Element& element) const {
-    return input_.options.contraction == Contraction::collocated &&
+    return input_.options.contraction != Contraction::per_derivative &&
            static_cast<int>(points_1d_.size()) >= element.degree() + 1;
   }
 
@@ -457,7 +450,7 @@ private:
       total =
           contract(place.array, stages.differentiation, position(slot.first), fmt::format("s{}", f), total, total >= 0);
     }
-    const auto interpolation = table_1d(element, 0);
+    const auto interpolation = table_1d(element, points_1d_, 0);
     if (is_identity(interpolation))
       program_.steps.push_back({.kind = StepKind::weigh, .target = total});
     else
@@ -478,6 +471,10 @@ private:
 
 } // namespace
 
-TensorProgram build_program(const ProgramInput& input) { return Builder(input).build(); }
+TensorProgram build_program(const ProgramInput& input) {
+  if (input.options.contraction == Contraction::separable)
+    if (const auto form = separable_form(input)) return build_separable(input, *form);
+  return Builder(input).build();
+}
 
 } // namespace rafter::kernel

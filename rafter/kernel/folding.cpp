@@ -176,7 +176,7 @@ ModalBasis make_modal_basis(element::Shape shape, int degree) {
 }
 
 std::optional<int> modal_degree(const ProgramInput& input) {
-  if (input.function.is_facet || input.function.map != mesh::MapKind::affine ||
+  if (input.function.is_facet || !mesh::is_constant(input.function.map) ||
       element::reflections(input.function.shape).empty())
     return std::nullopt;
   const auto slot_degree = [](const std::vector<FieldUse>& uses, int field, int derivative) {

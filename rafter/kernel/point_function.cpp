@@ -109,6 +109,8 @@ private:
   }
   NodeId jacobian_entry(mesh::MapKind map, int a, int b) {
     switch (map) {
+    case mesh::MapKind::cartesian:
+      return a == b ? mode(1 << b, a) : graph_.constant(0);
     case mesh::MapKind::affine:
       return mode(1 << b, a);
     case mesh::MapKind::multilinear:
@@ -123,7 +125,7 @@ private:
     if (map == mesh::MapKind::multilinear) return multilinear(a, 0);
     NodeId x = mode(0, a);
     for (int b = 0; b < dim_; ++b) {
-      const NodeId slope = mode(1 << b, a);
+      const NodeId slope = jacobian_entry(map, a, b);
       x = graph_.add(x, graph_.mul(reference(b), slope));
     }
     return x;
@@ -264,7 +266,7 @@ std::vector<NodeId> PointFunction::roots() const {
 std::vector<int> map_modes(mesh::MapKind map, int tdim) {
   std::vector<int> modes;
   for (int mask = 0; mask < 1 << tdim; ++mask)
-    if (map == mesh::MapKind::multilinear || (map == mesh::MapKind::affine && (mask & (mask - 1)) == 0))
+    if (map == mesh::MapKind::multilinear || (mesh::is_constant(map) && (mask & (mask - 1)) == 0))
       modes.push_back(mask);
   return modes;
 }

@@ -35,7 +35,7 @@ struct Output {
 
 /// sum over points w_q * outputs(q) * slots(q) is the cell's contribution. Weights are not part of the point function:
 /// they sit in the test-side tables. Atoms: parameter, cell_coefficient, reference_field, reference_trial, and
-/// geometry: jacobian and coordinate (isoparametric), map_coefficient and reference_coordinate (affine, multilinear),
+/// geometry: jacobian and coordinate (isoparametric), map_coefficient and reference_coordinate (other maps),
 /// reference_normal (facets), stored_*.
 struct PointFunction {
   form::ScalarGraph graph;
@@ -63,11 +63,11 @@ struct IntegralPart {
 std::vector<double> differentiation_frame(element::Shape shape, bool is_facet);
 
 /// Pulls integrals back to the reference cell: physical derivatives become K^T times reference derivatives, the measure
-/// det J (cells) or |adj(J)^T N| (facets). Modes of affine and multilinear maps are bit masks of the reference
-/// coordinates in their monomial: x_b = sum_m map_coefficient(m, b) prod_{i in m} X_i.
+/// det J (cells) or |adj(J)^T N| (facets). Modes of maps that are not isoparametric are bit masks of the
+/// reference coordinates in their monomial: x_b = sum_m map_coefficient(m, b) prod_{i in m} X_i.
 PointFunction pull_back(std::span<const IntegralPart> parts, element::Shape shape, mesh::MapKind map, bool is_facet);
 
-/// Modes of a map kind, in storage order: {0, 1, 2, 4} affine, all bit masks multilinear (3D).
+/// Modes of a map kind, in storage order: {0, 1, 2, 4} cartesian and affine, all bit masks multilinear (3D).
 std::vector<int> map_modes(mesh::MapKind map, int tdim);
 
 /// The same point function written with one coefficient per (test slot, trial slot) pair, all of them independent of

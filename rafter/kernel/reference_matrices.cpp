@@ -34,6 +34,14 @@ ReferenceMatrix differentiation_matrix(std::span<const double> points) {
   return matrix;
 }
 
+ReferenceMatrix table_1d(const element::Element& element, std::span<const double> points, int derivative) {
+  const auto table = element.tabulate_1d(points);
+  ReferenceMatrix matrix{derivative == 0 ? "B" : "G", table.num_points, table.num_dofs, {}, Symmetry::none, false};
+  const auto size = static_cast<std::ptrdiff_t>(table.num_points) * table.num_dofs;
+  matrix.values.assign(table.values.begin() + derivative * size, table.values.begin() + (derivative + 1) * size);
+  return with_symmetry(std::move(matrix));
+}
+
 double slot_value(const element::Table& table, std::span<const double> frame, int slot, int point, int dof) {
   if (slot < 0) return table(0, point, dof);
   double sum = 0;

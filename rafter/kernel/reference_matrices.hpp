@@ -10,6 +10,9 @@ namespace rafter::kernel {
 /// 2004, doi:10.1137/S0036144502417715); the diagonal by the zero row sum.
 ReferenceMatrix differentiation_matrix(std::span<const double> points);
 
+/// Values (0) or derivatives (1) of the 1D functions of a tensor element, shape (point, node).
+ReferenceMatrix table_1d(const element::Element& element, std::span<const double> points, int derivative);
+
 /// Entry of a table: the value of a dof's function at a point (slot -1), or its derivative along direction `slot` of a
 /// frame, shape (direction, axis).
 double slot_value(const element::Table& table, std::span<const double> frame, int slot, int point, int dof);

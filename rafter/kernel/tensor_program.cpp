@@ -12,7 +12,7 @@ namespace rafter::kernel {
 
 namespace {
 
-constexpr std::array contraction_names{"dense", "modal", "per-derivative", "collocated"};
+constexpr std::array contraction_names{"dense", "modal", "per-derivative", "collocated", "separable"};
 constexpr std::array step_names{"gather", "load_nodes", "contract", "butterfly", "evaluate", "weigh", "scatter"};
 
 } // namespace

@@ -109,7 +109,8 @@ struct CollocatedIntegration {
 };
 
 struct TensorProgram {
-  bool is_tensor = false; ///< points form a tensor grid (last axis of arrays = reference axis 0)
+  bool is_tensor = false;    ///< points form a tensor grid (last axis of arrays = reference axis 0)
+  bool is_separable = false; ///< the grid is that of the nodes, and the point function combines products of 1D matrices
   int tdim = 0;
   int num_points = 0;             ///< all points; dense programs may pad (weight 0)
   std::vector<int> point_extents; ///< {q2, q1, q0} or {num_points}
@@ -138,7 +139,8 @@ enum class Contraction : std::uint8_t {
   dense, ///< stacked tables of values and derivatives
   modal, ///< dense, integrals by exact products of orthonormal polynomials: affine simplices, constant coefficients
   per_derivative, ///< sum-factorised, one chain of 1D contractions per slot
-  collocated      ///< interpolate once, differentiate in the points with the square 1D matrix
+  collocated,     ///< interpolate once, differentiate in the points with the square 1D matrix
+  separable       ///< integrals along each axis as 1D matrices: tensor cells, coefficients constant on each of them
 };
 std::string_view name(Contraction contraction);
 

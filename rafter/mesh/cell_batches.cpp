@@ -15,9 +15,9 @@ CellBatches make_cell_batches(const Mesh& mesh, const BatchOptions& options) {
   for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
     const auto group = static_cast<std::int32_t>(g);
     const auto kinds = map_kinds(mesh, group, options.affine_tolerance);
-    std::array<std::vector<std::int32_t>, 3> cells_of_kind;
+    std::array<std::vector<std::int32_t>, map_kinds_in_order.size()> cells_of_kind;
     for (const auto cell : visiting_order(mesh, group)) cells_of_kind[static_cast<int>(kinds[cell])].push_back(cell);
-    for (const auto kind : {MapKind::affine, MapKind::multilinear, MapKind::isoparametric}) {
+    for (const auto kind : map_kinds_in_order) {
       auto& cells = cells_of_kind[static_cast<int>(kind)];
       if (cells.empty()) continue;
       Block block{group, mesh.groups[g].shape, kind, static_cast<std::int32_t>(cells.size()), 0, {}};

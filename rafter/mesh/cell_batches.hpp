@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -11,8 +12,12 @@
 /// time.
 namespace rafter::mesh {
 
-/// affine: J constant on the cell; multilinear: given by the vertices of a tensor cell; isoparametric: everything else.
-enum class MapKind : std::uint8_t { affine, multilinear, isoparametric };
+/// cartesian: J constant on the cell and diagonal (quadrilaterals and hexahedra); affine: constant; multilinear: given
+/// by the vertices of a tensor cell; isoparametric: everything else.
+enum class MapKind : std::uint8_t { cartesian, affine, multilinear, isoparametric };
+inline constexpr std::array map_kinds_in_order{MapKind::cartesian, MapKind::affine, MapKind::multilinear,
+                                               MapKind::isoparametric};
+inline bool is_constant(MapKind kind) { return kind <= MapKind::affine; } ///< J on the cell
 std::string_view name(MapKind kind);
 
 /// Cells with the same group and map kind, in visiting order.
@@ -42,7 +47,7 @@ struct CellBatches {
 struct BatchOptions {
   int lanes = 8;                   ///< a power of two up to 1024
   int batches_per_chunk = 0;       ///< 0: chosen from the number of batches, never from the number of threads
-  double affine_tolerance = 1e-12; ///< of |second differences| relative to the cell size
+  double affine_tolerance = 1e-12; ///< of |second differences| and of shears, relative to the cell size
 };
 
 /// Cells follow a Hilbert curve through their centroids, so that a batch is a compact cluster. The result depends on

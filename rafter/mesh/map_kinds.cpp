@@ -25,8 +25,9 @@ public:
   MapKind kind(std::int32_t cell) {
     load(cell);
     if (!is_straight()) return MapKind::isoparametric;
-    if (is_affine()) return MapKind::affine;
-    return element::is_tensor(group_.shape) ? MapKind::multilinear : MapKind::isoparametric;
+    const bool is_tensor = element::is_tensor(group_.shape);
+    if (is_affine()) return is_tensor && dim_ > 1 && is_diagonal() ? MapKind::cartesian : MapKind::affine;
+    return is_tensor ? MapKind::multilinear : MapKind::isoparametric;
   }
 
 private:
@@ -49,7 +50,8 @@ private:
         size = std::max(size, std::abs(corners_[v][d] - corners_[0][d]));
         largest = std::max(largest, std::abs(corners_[v][d]));
       }
-    bound_ = tolerance_ * size + 4 * std::numeric_limits<double>::epsilon() * largest;
+    rounding_ = 4 * std::numeric_limits<double>::epsilon() * largest;
+    bound_ = tolerance_ * size + rounding_;
   }
 
   const double* point(int local_node) const {
@@ -79,6 +81,17 @@ private:
     return true;
   }
 
+  /// Of an affine cell: whether each edge keeps to its axis, by the extent of the cell along the others.
+  bool is_diagonal() const {
+    for (int axis = 0; axis < dim_; ++axis)
+      for (int d = 0; d < dim_; ++d) {
+        const double extent = corners_[axis_vertices_[d]][d] - corners_[0][d];
+        const double shear = corners_[axis_vertices_[axis]][d] - corners_[0][d];
+        if (d != axis && !(std::abs(shear) <= tolerance_ * std::abs(extent) + rounding_)) return false;
+      }
+    return true;
+  }
+
   const Mesh& mesh_;
   const CellGroup& group_;
   double tolerance_;
@@ -90,13 +103,15 @@ private:
   std::array<int, 3> axis_vertices_{};
   std::array<std::array<double, 3>, 8> corners_{};
   const std::int32_t* nodes_ = nullptr;
-  double bound_ = 0;
+  double bound_ = 0, rounding_ = 0;
 };
 
 } // namespace
 
 std::string_view name(MapKind kind) {
   switch (kind) {
+  case MapKind::cartesian:
+    return "cartesian";
   case MapKind::affine:
     return "affine";
   case MapKind::multilinear:

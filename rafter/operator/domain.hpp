@@ -27,7 +27,7 @@ BatchedCells batched(const mesh::FacetBlock& block, int lanes);
 /// Number of active lanes of each batch.
 base::AlignedVector<std::int32_t> active_counts(const BatchedCells& cells);
 
-/// Coefficients of affine and multilinear maps, shape (batch, mode, axis, lane); modes as kernel::map_modes.
+/// Coefficients of maps that are not isoparametric, shape (batch, mode, axis, lane); modes as kernel::map_modes.
 base::AlignedVector<double> map_coefficients(const mesh::Mesh& mesh, const BatchedCells& cells);
 
 /// Geometry nodes, shape (batch, node, axis, lane).

@@ -10,6 +10,7 @@
 #include <rafter/emit/c_family.hpp>
 #include <rafter/form/degree.hpp>
 #include <rafter/kernel/folding.hpp>
+#include <rafter/kernel/separable.hpp>
 #include <rafter/tune/candidates.hpp>
 
 namespace rafter::op {
@@ -70,7 +71,7 @@ int count_slots(const kernel::PointFunction& setup, kernel::OutputKind kind) {
 /// curved edges add; the degrees p+1 points leave over serve multilinear cells, as is usual.
 int map_degree(element::Shape shape, std::span<const kernel::IntegralPart> parts, mesh::MapKind map,
                int geometry_degree) {
-  if (map == mesh::MapKind::affine) return 0;
+  if (mesh::is_constant(map)) return 0;
   if (parts.front().integral->rank == 2) return 2 * (geometry_degree - 1);
   const int dim = element::dimension(shape);
   const bool is_simplex = shape == element::Shape::triangle || shape == element::Shape::tetrahedron;
@@ -124,7 +125,9 @@ public:
                                {.flops_per_second = machine.peak_flops(threads),
                                 .bytes_per_second = machine.rate(machine.memory().triad, threads)},
                                &curved);
-    has_modes_ = kernel::modal_degree(program_input(choices_.front().functions.main, schedule::Plan())).has_value();
+    const auto first = program_input(choices_.front().functions.main, schedule::Plan());
+    has_modes_ = kernel::modal_degree(first).has_value();
+    is_separable_ = kernel::separable_form(first).has_value();
     function_text_ = kernel::to_string(function);
   }
 
@@ -206,7 +209,10 @@ private:
   kernel::Contraction contraction(kernel::Contraction asked) const {
     using kernel::Contraction;
     if (is_facet()) return Contraction::dense;
-    if (element::is_tensor(request_.shape)) return asked == Contraction::modal ? Contraction::collocated : asked;
+    if (element::is_tensor(request_.shape)) {
+      const bool is_other = asked == Contraction::modal || (asked == Contraction::separable && !is_separable_);
+      return is_other ? Contraction::collocated : asked;
+    }
     return asked != Contraction::dense && has_modes_ ? Contraction::modal : Contraction::dense;
   }
 
@@ -237,6 +243,7 @@ private:
     result.text = text();
     result.is_tensor = element::is_tensor(request_.shape);
     result.has_modes = has_modes_;
+    result.is_separable = is_separable_;
     result.num_points = request_.rule.num_points();
     result.points_per_axis = static_cast<int>(request_.rule.points_1d.size());
     for (const auto* uses : {&request_.inputs, &request_.outputs})
@@ -392,7 +399,8 @@ private:
   std::vector<kernel::Choice> choices_;
   std::shared_ptr<kernel::DenseTables> tables_ = kernel::make_dense_tables();
   std::string function_text_;
-  bool has_modes_ = false; ///< modal contraction applies
+  bool has_modes_ = false;    ///< modal contraction applies
+  bool is_separable_ = false; ///< separable contraction applies
   std::map<std::pair<kernel::Contraction, kernel::Recipe>, kernel::TensorProgram> programs_;
   std::map<std::string, Lowered> lowered_;
 };

@@ -72,9 +72,10 @@ std::string_view name(Precision precision) { return precision == Precision::doub
 void set(Plan& plan, const std::string& key, const std::string& value) {
   using kernel::Contraction;
   if (key == "contraction")
-    plan.contraction = choose(
-        key, value, {Contraction::dense, Contraction::modal, Contraction::per_derivative, Contraction::collocated},
-        [](Contraction c) { return kernel::name(c); });
+    plan.contraction = choose(key, value,
+                              {Contraction::dense, Contraction::modal, Contraction::per_derivative,
+                               Contraction::collocated, Contraction::separable},
+                              [](Contraction c) { return kernel::name(c); });
   else if (key == "recipe") {
     const auto recipe = kernel::parse_recipe(value);
     if (!recipe) refuse(key, value, kernel::recipe_names());

@@ -20,6 +20,7 @@ Values contractions(const KernelProblem& problem, const Plan&) {
   if (!problem.is_tensor) return problem.has_modes ? Values{"modal", "dense"} : Values{"dense"};
   constexpr int largest_table = 1024;
   Values result{"collocated", "per-derivative"};
+  if (problem.is_separable) result.emplace_back("separable");
   if (problem.num_dofs * problem.num_points <= largest_table) result.emplace_back("dense");
   return result;
 }

@@ -28,6 +28,7 @@ struct KernelProblem {
   std::string text; ///< canonical: kernels with the same text and the same plan are the same program
   bool is_tensor = false;
   bool has_modes = false;                        ///< modal contraction applies
+  bool is_separable = false;                     ///< separable contraction applies
   int num_dofs = 0, num_points = 0;              ///< of a cell; dofs of the largest field, one component
   int nodes_per_axis = 0, points_per_axis = 0;   ///< tensor cells
   std::vector<kernel::Recipe> recipes;           ///< that make sense, cheapest at first sight first

@@ -25,7 +25,7 @@ protected:
       const std::string recipe = "recipe=" + name;
       for (const auto& mapping : schedule::mapping_names())
         result.push_back(recipe + " mapping=" + mapping + " contraction=dense");
-      for (const char* contraction : {"per-derivative", "collocated", "collocated mapping=simd_points"})
+      for (const char* contraction : {"per-derivative", "collocated", "collocated mapping=simd_points", "separable"})
         if (is_tensor) result.push_back(recipe + " contraction=" + contraction);
       result.push_back(recipe + (is_tensor ? " contraction=collocated even_odd=0" : " contraction=modal"));
       for (int i = 0; i < 3; ++i)

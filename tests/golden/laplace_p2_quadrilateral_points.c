@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Generated: Laplacian of degree 2 on affine quadrilaterals, points in lanes, C.
+// Generated: Laplacian of degree 2 on cartesian quadrilaterals, points in lanes, C.
 enum { LANES = 4 };
 typedef double vec __attribute__((vector_size(32), may_alias));
 typedef double uvec __attribute__((vector_size(32), aligned(8), may_alias));
@@ -32,20 +32,20 @@ static const vec columns24[3] = {
   {0.6872983346207417, (-5.551115123125783e-17), (-0.08729833462074171), 0.0},
   {0.4, 1.0, 0.4, 0.0},
   {(-0.08729833462074171), (-5.551115123125783e-17), 0.6872983346207417, 0.0}};
-static const vec columns61[3] = {
+static const vec columns47[3] = {
   {(-1.9364916731037085), (-0.6454972243679028), 0.6454972243679028, 0.0},
   {2.581988897471611, 0.0, (-2.581988897471611), 0.0},
   {(-0.6454972243679028), 0.6454972243679028, 1.9364916731037085, 0.0}};
-static const vec columns65[3] = {
+static const vec columns51[3] = {
   {(-1.9364916731037083), 1.6137430609197572, (-0.6454972243679028), 0.0},
   {(-1.0327955589886444), 0.0, 1.0327955589886444, 0.0},
   {0.6454972243679028, (-1.6137430609197572), 1.9364916731037083, 0.0}};
-static const vec columns82[3] = {
+static const vec columns68[3] = {
   {0.3818324081226343, 0.22222222222222224, (-0.048499074789300954), 0.0},
   {(-4.9343245538895844e-17), 0.8888888888888888, (-4.9343245538895844e-17), 0.0},
   {(-0.048499074789300954), 0.22222222222222224, 0.3818324081226343, 0.0}};
-static const int cell_starts85[4] = {0, 12, 24, 36};
-static const int line_entries86[12] = {0, 1, 2, 9, 3, 4, 5, 9, 6, 7, 8, 9};
+static const int cell_starts71[4] = {0, 12, 24, 36};
+static const int line_entries72[12] = {0, 1, 2, 9, 3, 4, 5, 9, 6, 7, 8, 9};
 static const double K[14] = {0.08729833462074171, 0.6872983346207417, 5.551115123125783e-17, 0.6454972243679028, 2.581988897471611, 1.9364916731037085, 1.0327955589886444, 1.9364916731037083, 1.6137430609197572, 0.048499074789300954, 4.9343245538895844e-17, 0.3818324081226343,
   0.22222222222222224, 0.8888888888888888};
 void kernel(void* const* arguments, long begin, long end)
@@ -127,130 +127,116 @@ void kernel(void* const* arguments, long begin, long end)
      }
     }
     const double t32 = map_0[(row*6+2)*8+group*4+cell],
-    t33 = map_0[(row*6+4)*8+group*4+cell],
-    t34 = map_0[(row*6+3)*8+group*4+cell],
-    t35 = map_0[(row*6+5)*8+group*4+cell],
-    t36 = t33*t34,
-    t37 = t32*t35,
-    t38 = t37 - t36,
-    t39 = 1.0/t38,
-    t40 = t35*t39,
-    t41 = t34*t39,
-    t42 = t33*t39,
-    t43 = t32*t39;
+    t33 = map_0[(row*6+5)*8+group*4+cell],
+    t34 = t32*t33,
+    t35 = 1.0/t34,
+    t36 = t33*t35,
+    t37 = t32*t35;
     for (long q1 = 0; q1 < 3; ++q1) {
-     const double u58 = ((const double*)u0_values)[q1*4],
-     u59 = ((const double*)u0_values)[q1*4+1],
-     u60 = ((const double*)u0_values)[q1*4+2];
-     u0_line[0] = columns61[0]*u58 + columns61[1]*u59 + columns61[2]*u60;
+     const double u44 = ((const double*)u0_values)[q1*4],
+     u45 = ((const double*)u0_values)[q1*4+1],
+     u46 = ((const double*)u0_values)[q1*4+2];
+     u0_line[0] = columns47[0]*u44 + columns47[1]*u45 + columns47[2]*u46;
      { const long q0 = 0;
-      const vec t44 = u0_line[q0],
-      t45 = t40*t44,
-      t46 = u0_last[q1+q0],
-      t47 = t41*t46,
-      t48 = t45 - t47,
-      t49 = t35*t48,
-      t50 = t44*t42,
-      t51 = t46*t43,
-      t52 = t51 - t50,
-      t53 = t33*t52,
-      t54 = t49 - t53,
-      t55 = t34*t48,
-      t56 = t32*t52,
-      t57 = t56 - t55;
-      u0_out_line[q0] = t54;
-      u0_last[q1+q0] = t57;
+      const vec t38 = u0_line[q0],
+      t39 = t36*t38,
+      t40 = t33*t39,
+      t41 = u0_last[q1+q0],
+      t42 = t41*t37,
+      t43 = t32*t42;
+      u0_out_line[q0] = t40;
+      u0_last[q1+q0] = t43;
      }
-     const double u62 = ((const double*)u0_out_line)[0],
-     u63 = ((const double*)u0_out_line)[1],
-     u64 = ((const double*)u0_out_line)[2];
-     u0_values[q1] = columns65[0]*u62 + columns65[1]*u63 + columns65[2]*u64;
+     const double u48 = ((const double*)u0_out_line)[0],
+     u49 = ((const double*)u0_out_line)[1],
+     u50 = ((const double*)u0_out_line)[2];
+     u0_values[q1] = columns51[0]*u48 + columns51[1]*u49 + columns51[2]*u50;
     }
-    for (long c66 = 0; c66 < 1; ++c66) {
-     for (long i67 = 0; i67 < 1; ++i67) {
-      const vec u68 = u0_last[c66*3+i67],
-      u69 = u0_last[c66*3+i67+1],
-      u70 = u0_last[c66*3+i67+2],
-      u71 = u0_values[c66*3+i67],
-      u72 = u0_values[c66*3+i67+1],
-      u73 = u0_values[c66*3+i67+2],
-      r74 = u71 + ((-K[7])*u68 + (-K[6])*u69 + K[3]*u70),
-      r75 = u72 + (K[8]*u68 + (-K[8])*u70),
-      r76 = u73 + ((-K[3])*u68 + K[6]*u69 + K[7]*u70);
-      u0_last[c66*3+i67] = K[11]*r74 + (-K[10])*r75 + (-K[9])*r76;
-      u0_last[c66*3+i67+1] = K[12]*r74 + K[13]*r75 + K[12]*r76;
-      u0_last[c66*3+i67+2] = (-K[9])*r74 + (-K[10])*r75 + K[11]*r76;
+    for (long c52 = 0; c52 < 1; ++c52) {
+     for (long i53 = 0; i53 < 1; ++i53) {
+      const vec u54 = u0_last[c52*3+i53],
+      u55 = u0_last[c52*3+i53+1],
+      u56 = u0_last[c52*3+i53+2],
+      u57 = u0_values[c52*3+i53],
+      u58 = u0_values[c52*3+i53+1],
+      u59 = u0_values[c52*3+i53+2],
+      r60 = u57 + ((-K[7])*u54 + (-K[6])*u55 + K[3]*u56),
+      r61 = u58 + (K[8]*u54 + (-K[8])*u56),
+      r62 = u59 + ((-K[3])*u54 + K[6]*u55 + K[7]*u56);
+      u0_last[c52*3+i53] = K[11]*r60 + (-K[10])*r61 + (-K[9])*r62;
+      u0_last[c52*3+i53+1] = K[12]*r60 + K[13]*r61 + K[12]*r62;
+      u0_last[c52*3+i53+2] = (-K[9])*r60 + (-K[10])*r61 + K[11]*r62;
      }
     }
-    for (long c77 = 0; c77 < 1; ++c77) {
-     for (long k78 = 0; k78 < 3; ++k78) {
-      const double u79 = ((const double*)u0_last)[(c77*3+k78)*4],
-      u80 = ((const double*)u0_last)[(c77*3+k78)*4+1],
-      u81 = ((const double*)u0_last)[(c77*3+k78)*4+2];
-      u0_turned[cell*3+c77*3+k78] = columns82[0]*u79 + columns82[1]*u80 + columns82[2]*u81;
+    for (long c63 = 0; c63 < 1; ++c63) {
+     for (long k64 = 0; k64 < 3; ++k64) {
+      const double u65 = ((const double*)u0_last)[(c63*3+k64)*4],
+      u66 = ((const double*)u0_last)[(c63*3+k64)*4+1],
+      u67 = ((const double*)u0_last)[(c63*3+k64)*4+2];
+      u0_turned[cell*3+c63*3+k64] = columns68[0]*u65 + columns68[1]*u66 + columns68[2]*u67;
      }
     }
    }
-   for (long t83 = 0; t83 < 3; ++t83) {
-    load_run4(u0_dofs, line_entries86 + t83*4, ((double*)u0_turned), cell_starts85, t83*4);
+   for (long t69 = 0; t69 < 3; ++t69) {
+    load_run4(u0_dofs, line_entries72 + t69*4, ((double*)u0_turned), cell_starts71, t69*4);
    }
    if ((long)mode_0[0]==0) {
     if (group==0) {
-     const long z87 = (long)first_touch_0[batch*2];
-     for (long z88 = 0; z88 < (long)first_touch_0[batch*2+1]-z87; ++z88) {
-      output_vector_0[z87+z88] = 0.0;
+     const long z73 = (long)first_touch_0[batch*2];
+     for (long z74 = 0; z74 < (long)first_touch_0[batch*2+1]-z73; ++z74) {
+      output_vector_0[z73+z74] = 0.0;
      }
     } else {
     }
    } else {
    }
    if ((long)is_regular_0[batch]) {
-    for (long r89 = 0; r89 < 8; ++r89) {
-     const ivec s90 = ((const ivec*)run_starts_0)[(batch*8+r89)*2+group];
-     for (long n91 = 0; n91 < 1; ++n91) {
-      { const vec v_ = u0_dofs[(long)run_entries4[r89+n91]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)run_starts_0[((((batch*8+r89)*2+group)*4) + l_)] + n91)] += v_[l_]; }
+    for (long r75 = 0; r75 < 8; ++r75) {
+     const ivec s76 = ((const ivec*)run_starts_0)[(batch*8+r75)*2+group];
+     for (long n77 = 0; n77 < 1; ++n77) {
+      { const vec v_ = u0_dofs[(long)run_entries4[r75+n77]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)run_starts_0[((((batch*8+r75)*2+group)*4) + l_)] + n77)] += v_[l_]; }
      }
     }
    } else {
-    for (long r93 = 0; r93 < 8; ++r93) {
-     const ivec s94 = ((const ivec*)run_starts_0)[(batch*8+r93)*2+group];
-     const ivec m96 = ((const ivec*)run_permutations_0)[(batch*8+r93)*2+group];
-     for (long k95 = 0; k95 < 1; ++k95) {
-      const ivec p97 = gather_i(permutations_0, (m96 + (int)k95));
-      { const vec v_ = u0_dofs[(long)run_entries4[r93+k95]]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-group*4 < 4 ? (long)num_active_0[batch]-group*4 : 4); ++l_) output_vector_0[((long)run_starts_0[((((batch*8+r93)*2+group)*4) + l_)] + (long)permutations_0[((long)run_permutations_0[((((batch*8+r93)*2+group)*4) + l_)] + k95)])] += v_[l_]; }
+    for (long r79 = 0; r79 < 8; ++r79) {
+     const ivec s80 = ((const ivec*)run_starts_0)[(batch*8+r79)*2+group];
+     const ivec m82 = ((const ivec*)run_permutations_0)[(batch*8+r79)*2+group];
+     for (long k81 = 0; k81 < 1; ++k81) {
+      const ivec p83 = gather_i(permutations_0, (m82 + (int)k81));
+      { const vec v_ = u0_dofs[(long)run_entries4[r79+k81]]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-group*4 < 4 ? (long)num_active_0[batch]-group*4 : 4); ++l_) output_vector_0[((long)run_starts_0[((((batch*8+r79)*2+group)*4) + l_)] + (long)permutations_0[((long)run_permutations_0[((((batch*8+r79)*2+group)*4) + l_)] + k81)])] += v_[l_]; }
      }
     }
    }
    if ((long)mode_0[0]==0) {
     if ((long)num_active_0[batch]==8) {
-     const long s98 = (long)interior_starts_0[batch];
-     for (long i99 = 0; i99 < 1; ++i99) {
-      const long d100 = (long)interior_dofs11[i99];
-      *(uvec*)(output_vector_0 + s98+i99*8+group*4) = u0_dofs[d100];
+     const long s84 = (long)interior_starts_0[batch];
+     for (long i85 = 0; i85 < 1; ++i85) {
+      const long d86 = (long)interior_dofs11[i85];
+      *(uvec*)(output_vector_0 + s84+i85*8+group*4) = u0_dofs[d86];
      }
     } else {
-     const long s101 = (long)interior_starts_0[batch];
-     const long n102 = (long)num_active_0[batch];
-     const ivec l103 = vmin_i(((int)(group*4) + lane_numbers), isplat(n102-1));
-     for (long i104 = 0; i104 < 1; ++i104) {
-      const long d105 = (long)interior_dofs11[i104];
-      { const vec v_ = u0_dofs[d105]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-group*4 < 4 ? (long)num_active_0[batch]-group*4 : 4); ++l_) output_vector_0[((s101+i104*n102) + (((group*4) + l_) < (n102-1) ? ((group*4) + l_) : (n102-1)))] = v_[l_]; }
+     const long s87 = (long)interior_starts_0[batch];
+     const long n88 = (long)num_active_0[batch];
+     const ivec l89 = vmin_i(((int)(group*4) + lane_numbers), isplat(n88-1));
+     for (long i90 = 0; i90 < 1; ++i90) {
+      const long d91 = (long)interior_dofs11[i90];
+      { const vec v_ = u0_dofs[d91]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-group*4 < 4 ? (long)num_active_0[batch]-group*4 : 4); ++l_) output_vector_0[((s87+i90*n88) + (((group*4) + l_) < (n88-1) ? ((group*4) + l_) : (n88-1)))] = v_[l_]; }
      }
     }
    } else {
     if ((long)num_active_0[batch]==8) {
-     const long s106 = (long)interior_starts_0[batch];
-     for (long i107 = 0; i107 < 1; ++i107) {
-      const long d108 = (long)interior_dofs11[i107];
-      *(uvec*)(output_vector_0 + s106+i107*8+group*4) += u0_dofs[d108];
+     const long s92 = (long)interior_starts_0[batch];
+     for (long i93 = 0; i93 < 1; ++i93) {
+      const long d94 = (long)interior_dofs11[i93];
+      *(uvec*)(output_vector_0 + s92+i93*8+group*4) += u0_dofs[d94];
      }
     } else {
-     const long s109 = (long)interior_starts_0[batch];
-     const long n110 = (long)num_active_0[batch];
-     const ivec l111 = vmin_i(((int)(group*4) + lane_numbers), isplat(n110-1));
-     for (long i112 = 0; i112 < 1; ++i112) {
-      const long d113 = (long)interior_dofs11[i112];
-      { const vec v_ = u0_dofs[d113]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-group*4 < 4 ? (long)num_active_0[batch]-group*4 : 4); ++l_) output_vector_0[((s109+i112*n110) + (((group*4) + l_) < (n110-1) ? ((group*4) + l_) : (n110-1)))] += v_[l_]; }
+     const long s95 = (long)interior_starts_0[batch];
+     const long n96 = (long)num_active_0[batch];
+     const ivec l97 = vmin_i(((int)(group*4) + lane_numbers), isplat(n96-1));
+     for (long i98 = 0; i98 < 1; ++i98) {
+      const long d99 = (long)interior_dofs11[i98];
+      { const vec v_ = u0_dofs[d99]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-group*4 < 4 ? (long)num_active_0[batch]-group*4 : 4); ++l_) output_vector_0[((s95+i98*n96) + (((group*4) + l_) < (n96-1) ? ((group*4) + l_) : (n96-1)))] += v_[l_]; }
      }
     }
    }

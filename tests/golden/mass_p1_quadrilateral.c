@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Generated: mass matrix of degree 1 on affine quadrilaterals, C.
+// Generated: mass matrix of degree 1 on cartesian quadrilaterals, C.
 enum { LANES = 8 };
 typedef double vec __attribute__((vector_size(64), may_alias));
 typedef double uvec __attribute__((vector_size(64), aligned(8), may_alias));

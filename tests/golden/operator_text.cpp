@@ -53,25 +53,37 @@ op::KernelInfo laplace_with_points_in_lanes() {
 
 TEST(Golden, LaplacianWithPointsInLanes) {
   const auto info = laplace_with_points_in_lanes();
-  const std::string what = "Laplacian of degree 2 on affine quadrilaterals, points in lanes, ";
+  const std::string what = "Laplacian of degree 2 on cartesian quadrilaterals, points in lanes, ";
   expect_golden("laplace_p2_quadrilateral_points.c", with_head(what + "C", "//", info.source));
   expect_golden("laplace_p2_quadrilateral_points.loops", with_head(what + "loop program", ";", info.loop_program));
 }
 
+TEST(Golden, LaplacianOfProductsAlongEachAxis) {
+  Problem problem(box("quadrilateral"), 2);
+  op::OperatorOptions options{.shared_device = std::make_shared<TextDevice>(),
+                              .plan = "contraction=separable recipe=store-merged mapping=simd_cells prefetch=0"};
+  const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"), options);
+  const auto& info = A.kernels().info().front();
+  const std::string what = "Laplacian of degree 2 on cartesian quadrilaterals, products along each axis, ";
+  expect_golden("laplace_p2_quadrilateral_separable.tensors",
+                with_head(what + "tensor program", ";", info.tensor_program));
+  expect_golden("laplace_p2_quadrilateral_separable.loops", with_head(what + "loop program", ";", info.loop_program));
+}
+
 TEST(Golden, CTextOfTheMassMatrixOnSquares) {
   expect_golden("mass_p1_quadrilateral.c",
-                with_head("mass matrix of degree 1 on affine quadrilaterals, C", "//", mass_on_squares().source));
+                with_head("mass matrix of degree 1 on cartesian quadrilaterals, C", "//", mass_on_squares().source));
 }
 
 TEST(Golden, LoopProgramOfTheMassMatrixOnSquares) {
-  expect_golden(
-      "mass_p1_quadrilateral.loops",
-      with_head("mass matrix of degree 1 on affine quadrilaterals, loop program", ";", mass_on_squares().loop_program));
+  expect_golden("mass_p1_quadrilateral.loops",
+                with_head("mass matrix of degree 1 on cartesian quadrilaterals, loop program", ";",
+                          mass_on_squares().loop_program));
 }
 
 TEST(Golden, TensorProgramOfTheMassMatrixOnSquares) {
   expect_golden("mass_p1_quadrilateral.tensors",
-                with_head("mass matrix of degree 1 on affine quadrilaterals, tensor program", ";",
+                with_head("mass matrix of degree 1 on cartesian quadrilaterals, tensor program", ";",
                           mass_on_squares().tensor_program));
 }
 

@@ -94,6 +94,12 @@ protected:
     }
     const int dim = box_dimension(shape());
     result.push_back({.mesh = mesh(1), .degree = 2, .components = dim, .form = elasticity_form(dim)});
+    if (is_tensor())
+      for (const int degree : {2, 3}) // on boxes as they are, and turned
+        result.push_back({.mesh = degree == 2 ? box(shape(), dim == 1 ? 10 : 0) : mesh(0),
+                          .degree = degree,
+                          .form = helmholtz_form(),
+                          .plan = "contraction=separable recipe=store-merged"});
     const std::string in_floats = "recipe=store storage=float";
     result.push_back({.mesh = mesh(2), .degree = 3, .form = helmholtz_form(), .plan = in_floats, .meaning = in_floats});
     constexpr double rounding = 4 * 0x1p-24;

@@ -111,9 +111,11 @@ TEST_P(TensorProgram, agrees_with_the_form_for_every_contraction_map_and_recipe)
   const Shape shape = GetParam();
   for (const auto& form_case : forms)
     for (const int degree : {1, 2, 3})
-      for (const auto map : {MapKind::affine, MapKind::multilinear, MapKind::isoparametric}) {
-        if (map == MapKind::multilinear && (!element::is_tensor(shape) || shape == Shape::interval)) continue;
-        for (const auto contraction : {Contraction::dense, Contraction::per_derivative, Contraction::collocated}) {
+      for (const auto map : mesh::map_kinds_in_order) {
+        const bool is_of_grids = map == MapKind::multilinear || map == MapKind::cartesian;
+        if (is_of_grids && (!element::is_tensor(shape) || shape == Shape::interval)) continue;
+        for (const auto contraction :
+             {Contraction::dense, Contraction::per_derivative, Contraction::collocated, Contraction::separable}) {
           if (contraction != Contraction::dense && !element::is_tensor(shape)) continue;
           auto s = make_setup(form_case, shape, degree, map, contraction);
           const auto expected =

@@ -18,8 +18,9 @@ using mesh::MapKind;
 namespace {
 
 /// Number of cells of each map kind.
-std::array<int, 3> kinds(const mesh::Mesh& mesh, const mesh::BatchOptions& options = {}) {
-  std::array<int, 3> counts{};
+using Kinds = std::array<int, mesh::map_kinds_in_order.size()>;
+Kinds kinds(const mesh::Mesh& mesh, const mesh::BatchOptions& options = {}) {
+  Kinds counts{};
   for (const auto& block : mesh::make_cell_batches(mesh, options).blocks)
     counts[static_cast<std::size_t>(block.map)] += block.num_cells;
   return counts;
@@ -119,11 +120,15 @@ TEST(cell_batches, last_lanes_repeat_the_last_cell) {
   EXPECT_EQ(block.cells, (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10, 10, 10}));
 }
 
-TEST(map_kind, of_boxes_is_affine_for_every_shape_and_degree) {
+TEST(map_kind, of_boxes_is_the_simplest_of_every_shape_and_degree) {
   for (const auto& box_case : mesh_laws::box_cases())
     for (const int degree : {1, 2, 4}) {
       const auto box = mesh_laws::make_case(box_case, 2, degree);
-      EXPECT_EQ(kinds(box), (std::array<int, 3>{static_cast<int>(box.num_cells()), 0, 0})) << box_case.shape << degree;
+      int num_cartesian = 0;
+      for (const auto& group : box.groups)
+        if (box.tdim > 1 && element::is_tensor(group.shape)) num_cartesian += group.num_cells();
+      const int num_affine = static_cast<int>(box.num_cells()) - num_cartesian;
+      EXPECT_EQ(kinds(box), (Kinds{num_cartesian, num_affine, 0, 0})) << box_case.shape << degree;
     }
 }
 
@@ -133,7 +138,7 @@ TEST(map_kind, of_bent_meshes_follows_the_shape) {
     mesh_laws::bend(box);
     const auto counts = kinds(box);
     const int all = static_cast<int>(box.num_cells());
-    for (const auto kind : {MapKind::affine, MapKind::multilinear, MapKind::isoparametric})
+    for (const auto kind : mesh::map_kinds_in_order)
       if (counts[static_cast<std::size_t>(kind)] == all) return kind;
     ADD_FAILURE() << "several kinds";
     return MapKind::affine;
@@ -154,26 +159,49 @@ TEST(map_kind, of_bent_meshes_follows_the_shape) {
 TEST(map_kind, is_told_cell_by_cell_and_by_the_tolerance) {
   auto box = mesh::make_box({.cells = {3, 1}, .shape = "quadrilateral"});
   box.points[0] -= 1e-6; // the corner of cell 0
-  EXPECT_EQ(kinds(box), (std::array{2, 1, 0}));
-  EXPECT_EQ(kinds(box, {.affine_tolerance = 1e-5}), (std::array{3, 0, 0}));
+  EXPECT_EQ(kinds(box), (Kinds{2, 0, 1, 0}));
+  EXPECT_EQ(kinds(box, {.affine_tolerance = 1e-5}), (Kinds{3, 0, 0, 0}));
   auto curved = mesh::make_box({.cells = {3, 1}, .shape = "quadrilateral", .degree = 2});
   curved.points[curved.groups[0].nodes[4] * 2] += 1e-6; // the node in the middle of cell 0
-  EXPECT_EQ(kinds(curved), (std::array{2, 0, 1}));
+  EXPECT_EQ(kinds(curved), (Kinds{2, 0, 0, 1}));
 }
 
 TEST(map_kind, of_a_straight_quadrilateral_of_high_degree_is_multilinear) {
   auto box = mesh::make_box({.cells = {2, 2}, .shape = "quadrilateral", .degree = 3});
   for (std::size_t i = 0; i < box.points.size(); i += 2) box.points[i] += 0.3 * box.points[i] * box.points[i + 1];
-  EXPECT_EQ(kinds(box), (std::array{0, 4, 0}));
+  EXPECT_EQ(kinds(box), (Kinds{0, 0, 4, 0}));
 }
 
 TEST(map_kind, survives_a_mesh_far_from_the_origin) {
   auto box = mesh::make_box({.cells = {4, 4, 4}, .size = {1e-3, 1e-3, 1e-3}, .shape = "hexahedron"});
   for (auto& x : box.points) x += 1000.1;
-  EXPECT_EQ(kinds(box), (std::array{64, 0, 0}));
+  EXPECT_EQ(kinds(box), (Kinds{64, 0, 0, 0}));
+}
+
+TEST(map_kind, of_boxes_off_their_axes_is_affine) {
+  auto sheared = mesh::make_box({.cells = {2, 3, 2}, .shape = "hexahedron"});
+  for (std::size_t i = 0; i < sheared.points.size(); i += 3) sheared.points[i] += 1e-9 * sheared.points[i + 2];
+  EXPECT_EQ(kinds(sheared), (Kinds{0, 12, 0, 0}));
+  auto turned = mesh::make_box({.cells = {2, 3}, .shape = "quadrilateral"});
+  for (std::size_t i = 0; i < turned.points.size(); i += 2) { // by a right angle: the axes are exchanged
+    const double x = turned.points[i];
+    turned.points[i] = -turned.points[i + 1];
+    turned.points[i + 1] = x;
+  }
+  EXPECT_EQ(kinds(turned), (Kinds{0, 6, 0, 0}));
+  auto reversed = mesh::make_box({.cells = {2, 3}, .shape = "quadrilateral"});
+  for (double& x : reversed.points) x = -x;
+  EXPECT_EQ(kinds(reversed), (Kinds{6, 0, 0, 0}));
+}
+
+TEST(map_kind, of_a_flat_cell_is_told_by_its_height) {
+  auto flat = mesh::make_box({.cells = {1, 1}, .size = {1, 1e-8}, .shape = "quadrilateral"});
+  flat.points[3] += 1e-13, flat.points[7] += 1e-13; // the right edge, by 1e-5 of the height
+  EXPECT_EQ(kinds(flat), (Kinds{0, 1, 0, 0}));
 }
 
 TEST(map_kind, has_names) {
+  EXPECT_EQ(mesh::name(MapKind::cartesian), "cartesian");
   EXPECT_EQ(mesh::name(MapKind::affine), "affine");
   EXPECT_EQ(mesh::name(MapKind::multilinear), "multilinear");
   EXPECT_EQ(mesh::name(MapKind::isoparametric), "isoparametric");
@@ -186,7 +214,7 @@ TEST(facet_batches, of_one_tag_are_its_facets) {
   ASSERT_EQ(batches.blocks.size(), 1u);
   const auto& block = batches.blocks[0];
   EXPECT_EQ(block.num_facets, 15);
-  EXPECT_EQ(block.map, MapKind::affine);
+  EXPECT_EQ(block.map, MapKind::cartesian);
   EXPECT_EQ(block.local_facet, 3);
   for (const auto cell : block.cells) EXPECT_EQ(cell % 4, 3);
   const std::array<std::int32_t, 1> none{77};

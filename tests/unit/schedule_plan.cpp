@@ -29,8 +29,8 @@ void expect_refused(const std::string& text, const std::vector<std::string>& par
 
 TEST(Plan, EveryPlanIsParsedBackFromItsText) {
   int count = 0;
-  for (const auto contraction :
-       {Contraction::dense, Contraction::modal, Contraction::per_derivative, Contraction::collocated})
+  for (const auto contraction : {Contraction::dense, Contraction::modal, Contraction::per_derivative,
+                                 Contraction::collocated, Contraction::separable})
     for (const auto& recipe : {Recipe::recompute, Recipe::recompute_merged, Recipe::store, Recipe::store_merged,
                                Recipe{Recipe::Kind::partial, false, 12}, Recipe{Recipe::Kind::partial, true, 1}})
       for (const auto& mapping : mapping_names())
@@ -50,7 +50,7 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
               EXPECT_EQ(text.find('\n'), std::string::npos);
               ++count;
             }
-  EXPECT_EQ(count, 4 * 6 * 5 * 3 * 3 * static_cast<int>(mappings().size()));
+  EXPECT_EQ(count, 5 * 6 * 5 * 3 * 3 * static_cast<int>(mappings().size()));
 }
 
 TEST(Plan, AbsentKeysKeepTheirDefault) {

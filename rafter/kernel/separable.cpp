@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/kernel/separable.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/kernel/reference_matrices.hpp>
+
+namespace rafter::kernel {
+
+namespace {
+
+/// Position of a field among those that a program gathers from or scatters to.
+int position_of(const std::vector<FieldUse>& uses, int field) {
+  const auto use = std::ranges::find(uses, field, &FieldUse::index);
+  if (use == uses.end()) throw base::InternalError(fmt::format("separable: no field {}", field));
+  return static_cast<int>(use - uses.begin());
+}
+
+bool have_equal_nodes(const ProgramInput& input) {
+  if (input.inputs.empty() || input.outputs.empty()) return false;
+  const auto& first = *input.inputs.front().element;
+  const auto is_like = [&first](const FieldUse& use) {
+    return use.element->degree() == first.degree() && std::ranges::equal(use.element->nodes(), first.nodes());
+  };
+  return std::ranges::all_of(input.inputs, is_like) && std::ranges::all_of(input.outputs, is_like);
+}
+
+class Builder {
+public:
+  /// `num_forward`: axes along which products are taken before the coefficients.
+  Builder(const ProgramInput& input, const SeparableForm& form, int num_forward)
+      : form_(form), num_forward_(num_forward), dim_(form.function.tdim()),
+        n_(input.inputs.front().element->degree() + 1) {
+    program_.function = form.function;
+    program_.tdim = dim_;
+    program_.is_tensor = program_.is_separable = true;
+    program_.inputs = input.inputs;
+    program_.outputs = input.outputs;
+    program_.points = input.quadrature.points_1d;
+    program_.points.resize(static_cast<std::size_t>(n_)); // nothing depends on where they are
+    program_.point_extents.assign(static_cast<std::size_t>(dim_), n_);
+    program_.num_points = 1;
+    for (int axis = 0; axis < dim_; ++axis) program_.num_points *= n_;
+    make_factors(input);
+  }
+
+  TensorProgram build() {
+    for (std::size_t f = 0; f < program_.inputs.size(); ++f) {
+      const auto& use = program_.inputs[f];
+      const bool is_used = std::ranges::any_of(
+          form_.terms, [f](const SeparableTerm& term) { return term.input == static_cast<int>(f); });
+      if (!is_used) continue;
+      dofs_[static_cast<int>(f)] = add_array(fmt::format("u{}_dofs", f), use.components);
+      program_.steps.push_back(
+          {.kind = StepKind::gather, .field = static_cast<int>(f), .target = dofs_[static_cast<int>(f)]});
+    }
+    make_sums();
+    program_.steps.push_back({.kind = StepKind::evaluate});
+    for (std::size_t o = 0; o < program_.outputs.size(); ++o) integrate(static_cast<int>(o));
+    program_.verify();
+    return std::move(program_);
+  }
+
+private:
+  /// Kinds of matrices along some axes.
+  using Key = std::vector<int>;
+
+  /// The four products of tabulated values and derivatives; kind 0 is that of the values.
+  void make_factors(const ProgramInput& input) {
+    const auto& rule = input.quadrature;
+    const auto& element = *input.inputs.front().element;
+    std::array<ReferenceMatrix, 2> tables{table_1d(element, rule.points_1d, 0), table_1d(element, rule.points_1d, 1)};
+    std::vector<double> scale(static_cast<std::size_t>(n_), 1.0); // of each row
+    for (int kind = 0; kind < 4; ++kind) {
+      const auto& test = tables[static_cast<std::size_t>(kind / 2)];
+      const auto& trial = tables[static_cast<std::size_t>(kind % 2)];
+      ReferenceMatrix product{names[static_cast<std::size_t>(kind)], n_, n_, {}, Symmetry::none, false};
+      for (int i = 0; i < n_; ++i)
+        for (int j = 0; j < n_; ++j) {
+          double sum = 0;
+          for (int q = 0; q < test.rows; ++q)
+            sum += rule.weights_1d[static_cast<std::size_t>(q)] * test(q, i) * trial(q, j);
+          product.values.push_back(sum);
+        }
+      if (kind == 0 && is_diagonal(product))
+        for (int i = 0; i < n_; ++i) scale[static_cast<std::size_t>(i)] = product(i, i);
+      for (std::size_t e = 0; e < product.values.size(); ++e)
+        product.values[e] /= scale[e / static_cast<std::size_t>(n_)];
+      factors_[static_cast<std::size_t>(kind)] = with_symmetry(std::move(product));
+    }
+    is_lumped_ = is_identity(factors_[0]);
+    program_.weights.assign(static_cast<std::size_t>(program_.num_points), 1.0);
+    for (std::size_t q = 0; q < program_.weights.size(); ++q)
+      for (std::size_t axis = 0, rest = q; axis < static_cast<std::size_t>(dim_); ++axis, rest /= scale.size())
+        program_.weights[q] *= scale[rest % scale.size()];
+  }
+  static bool is_diagonal(const ReferenceMatrix& matrix) {
+    for (int r = 0; r < matrix.rows; ++r)
+      for (int k = 0; k < matrix.cols; ++k)
+        if (r != k && std::fabs(matrix(r, k)) > 1e-13 * matrix(r, r)) return false;
+    return true;
+  }
+
+  int add_array(const std::string& name, int components) {
+    std::vector<int> extents(static_cast<std::size_t>(dim_), n_);
+    extents.insert(extents.begin(), components);
+    program_.arrays.push_back({name, std::move(extents)});
+    return static_cast<int>(program_.arrays.size()) - 1;
+  }
+  bool is_skipped(int kind) const { return kind == 0 && is_lumped_; }
+  int matrix_of(int kind) {
+    const auto [place, is_new] = matrices_.try_emplace(kind, static_cast<int>(program_.matrices.size()));
+    if (is_new) program_.matrices.push_back(factors_[static_cast<std::size_t>(kind)]);
+    return place->second;
+  }
+  void contract(int source, int target, int kind, int axis, bool accumulates) {
+    program_.steps.push_back({.kind = StepKind::contract,
+                              .source = source,
+                              .target = target,
+                              .matrix = matrix_of(kind),
+                              .axis = dim_ - axis, // the last one is reference axis 0
+                              .accumulate = accumulates});
+  }
+
+  /// The array of a field after the products along the first axes, one kind each.
+  int forward(int field, const Key& kinds) {
+    if (kinds.empty()) return dofs_.at(field);
+    const auto known = forward_.find({field, kinds});
+    if (known != forward_.end()) return known->second;
+    const int source = forward(field, Key(kinds.begin(), kinds.end() - 1));
+    int target = source;
+    if (!is_skipped(kinds.back())) {
+      std::string name = fmt::format("u{}_", field);
+      for (const int kind : kinds) name += names[static_cast<std::size_t>(kind)];
+      target = add_array(name, program_.inputs[static_cast<std::size_t>(field)].components);
+      contract(source, target, kinds.back(), static_cast<int>(kinds.size()) - 1, false);
+    }
+    forward_[{field, kinds}] = target;
+    return target;
+  }
+
+  /// Sums of coefficients times products, one per output, component and kinds of the axes that are left.
+  void make_sums() {
+    auto& graph = program_.function.graph;
+    std::map<std::tuple<int, Key, int>, NodeId> sums;
+    for (const auto& term : form_.terms) {
+      const Key before(term.factors.begin(), term.factors.begin() + num_forward_);
+      const Key after(term.factors.begin() + num_forward_, term.factors.begin() + dim_);
+      const int array = forward(term.input, before);
+      const auto& use = program_.inputs[static_cast<std::size_t>(term.input)];
+      const Atom atom{AtomKind::reference_trial, use.index, term.trial_component, array};
+      const bool is_known =
+          std::ranges::any_of(program_.input_slots, [&](const InputSlot& s) { return s.atom == atom; });
+      if (!is_known) program_.input_slots.push_back({atom, {array, term.trial_component, 0}});
+      const NodeId product = graph.mul(term.coefficient, graph.atom(atom));
+      const auto [sum, is_new] = sums.try_emplace({term.output, after, term.test_component}, product);
+      if (!is_new) sum->second = graph.add(sum->second, product);
+      sum_arrays_[term.output].try_emplace(after, -1);
+    }
+    for (auto& [o, arrays] : sum_arrays_)
+      for (auto& [after, array] : arrays) {
+        const auto& use = program_.outputs[static_cast<std::size_t>(o)];
+        array = add_array(fmt::format("f{}_{}", o, after.empty() ? "" : names[static_cast<std::size_t>(after[0])]),
+                          use.components);
+        for (int c = 0; c < use.components; ++c) { // arrays are written whole
+          const auto sum = sums.find({o, after, c});
+          program_.function.outputs.push_back(
+              {OutputKind::test, use.index, c, array, -1, sum == sums.end() ? graph.constant(0) : sum->second});
+          program_.output_slots.push_back({array, c, 0});
+        }
+      }
+  }
+
+  /// The products along the last axis, if it is left, added up.
+  void integrate(int o) {
+    const auto sums = sum_arrays_.find(o);
+    if (sums == sum_arrays_.end()) return;
+    int result = -1;
+    for (const auto& [after, array] : sums->second) // values come first
+      if (after.empty() || is_skipped(after.front())) result = array;
+    for (const auto& [after, array] : sums->second) {
+      if (array == result) continue;
+      const bool accumulates = result >= 0;
+      if (!accumulates)
+        result = add_array(fmt::format("r{}", o), program_.outputs[static_cast<std::size_t>(o)].components);
+      contract(array, result, after.front(), dim_ - 1, accumulates);
+    }
+    if (is_lumped_) program_.steps.push_back({.kind = StepKind::weigh, .target = result});
+    program_.steps.push_back({.kind = StepKind::scatter, .field = o, .source = result});
+  }
+
+  static constexpr std::array names{"M", "C", "Ct", "K"};
+  const SeparableForm& form_;
+  int num_forward_, dim_, n_;
+  TensorProgram program_;
+  std::array<ReferenceMatrix, 4> factors_;
+  bool is_lumped_ = false;      ///< the matrix of the values is diagonal, and 1 in the products
+  std::map<int, int> matrices_; ///< of the program, by kind
+  std::map<int, int> dofs_;     ///< by input
+  std::map<std::pair<int, Key>, int> forward_;
+  std::map<int, std::map<Key, int>> sum_arrays_; ///< by output
+};
+
+} // namespace
+
+std::optional<SeparableForm> separable_form(const ProgramInput& input) {
+  if (!element::is_tensor(input.function.shape) || input.function.is_facet || !have_equal_nodes(input))
+    return std::nullopt;
+  SeparableForm form{input.function, {}};
+  form.function.outputs.clear();
+  for (const auto& output : input.function.outputs) {
+    if (output.kind != OutputKind::test) return std::nullopt;
+    std::map<Atom, NodeId> of_trial;
+    const auto is_trial = [](const Atom& atom) { return atom.kind == AtomKind::reference_trial; };
+    if (!form.function.graph.linear_coefficients(output.node, is_trial, of_trial)) return std::nullopt;
+    for (const auto& [atom, coefficient] : of_trial) {
+      SeparableTerm term{.output = position_of(input.outputs, output.field),
+                         .test_component = output.component,
+                         .input = position_of(input.inputs, atom.a),
+                         .trial_component = atom.b,
+                         .coefficient = coefficient};
+      for (int axis = 0; axis < form.function.tdim(); ++axis)
+        term.factors[static_cast<std::size_t>(axis)] =
+            2 * static_cast<int>(output.derivative == axis) + static_cast<int>(atom.c == axis);
+      form.terms.push_back(term);
+    }
+  }
+  const auto sets = dependencies(form.function);
+  const bool is_constant = std::ranges::all_of(form.terms, [&](const SeparableTerm& term) {
+    return (sets[static_cast<std::size_t>(term.coefficient)] & ~static_cast<unsigned>(on_cell)) == 0;
+  });
+  if (form.terms.empty() || !is_constant) return std::nullopt;
+  return form;
+}
+
+TensorProgram build_separable(const ProgramInput& input, const SeparableForm& form) {
+  const int dim = form.function.tdim();
+  auto all = Builder(input, form, dim).build(), all_but_last = Builder(input, form, dim - 1).build();
+  return count_flops(all_but_last) < count_flops(all) ? std::move(all_but_last) : std::move(all);
+}
+
+} // namespace rafter::kernel

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <array>
+#include <optional>
+#include <vector>
+
+#include <rafter/kernel/tensor_program.hpp>
+
+namespace rafter::kernel {
+
+/// coefficient * sum_ij v_i u_j prod_axes M_axis(i_axis, j_axis): what one coefficient of a test and a trial slot
+/// amounts to when it is constant on the cell, for a rule that is a grid of points.
+struct SeparableTerm {
+  int output = 0, test_component = 0; ///< position of the test function among the outputs
+  int input = 0, trial_component = 0;
+  std::array<int, 3> factors{}; ///< kind of M along each axis: 2 * (test differentiated) + (trial differentiated)
+  NodeId coefficient = -1;
+};
+
+/// A bilinear form on one tensor cell as a sum of such terms.
+struct SeparableForm {
+  PointFunction function; ///< whose graph has the coefficients; without outputs
+  std::vector<SeparableTerm> terms;
+};
+
+/// Nothing unless every coefficient is constant on the cell and all fields have the same nodes.
+std::optional<SeparableForm> separable_form(const ProgramInput& input);
+
+/// Products of one-dimensional matrices M = T_test^T W T_trial, one per axis: along all axes, or all but the last,
+/// before the coefficients, whichever takes fewer operations. Where values of the test function have a diagonal matrix
+/// (nodes are points), its inverse is part of the matrices, and the result is weighed.
+TensorProgram build_separable(const ProgramInput& input, const SeparableForm& form);
+
+} // namespace rafter::kernel
