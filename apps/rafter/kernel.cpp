@@ -53,20 +53,13 @@ void print_matrix(const op::AssembledMatrix& matrix, const op::BuiltMatrix& buil
   for (const auto& piece : built.cells->pieces) print_kernel(piece.kernel.info, options);
 }
 
-void print_forecast(const op::MatrixForecast& forecast) {
-  fmt::print(
-      "  assembled matrix: {}: a product is predicted to take {}, the kernels {}; set-up {}, {:.0f} applications "
-      "expected, {:.3g} GiB\n",
-      forecast.pays() ? "taken" : "not taken", time_text(forecast.seconds), time_text(forecast.kernel_seconds),
-      time_text(forecast.setup_seconds), forecast.num_applications, forecast.bytes / 0x1p30);
-}
-
 /// What the kernels of one form cost together.
 void print_costs(const machine::Counts& counts, const report::OperatorReport& report, std::int64_t dofs) {
   const auto unknowns = static_cast<double>(dofs);
   fmt::print("{}\n", report.name);
-  fmt::print("  {:.4g} flops and {:.4g} bytes per unknown\n", counts.flops / unknowns,
-             (counts.global_bytes_read + counts.global_bytes_written) / unknowns);
+  fmt::print("  {:.4g} flops and {:.4g} bytes per unknown, {:.4g} bytes to and from the nearest cache\n",
+             counts.flops / unknowns, (counts.global_bytes_read + counts.global_bytes_written) / unknowns,
+             (counts.local_bytes_read + counts.local_bytes_written) / unknowns);
   fmt::print(
       "  roofline bound {} (limited by {}), measured {}: {:.1f} % of the roofline, {:.4g} MDoF/s, {:.3g} GFLOP/s, "
       "{:.3g} GB/s\n",
@@ -77,7 +70,7 @@ void print_costs(const machine::Counts& counts, const report::OperatorReport& re
 
 void print_operator(const op::Operator& A, const report::OperatorReport& report, const KernelOptions& options) {
   print_costs(A.counts(), report, A.size());
-  if (A.built().forecast) print_forecast(*A.built().forecast);
+  if (A.built().forecast) fmt::print("  {}\n", forecast_text(*A.built().forecast));
   if (A.matrix() != nullptr)
     print_matrix(*A.matrix(), *A.built().matrix, options);
   else

@@ -12,6 +12,14 @@ std::string time_text(double seconds) {
   return fmt::format("{:.3g} us", 1e6 * seconds);
 }
 
+std::string forecast_text(const op::MatrixForecast& forecast) {
+  return fmt::format("assembled matrix: {}: a product {} {}, the kernels {}; set-up {}, {:.0f} applications expected, "
+                     "{:.3g} GiB",
+                     forecast.pays() ? "taken" : "not taken", forecast.is_measured ? "took" : "is predicted to take",
+                     time_text(forecast.seconds), time_text(forecast.kernel_seconds), time_text(forecast.setup_seconds),
+                     forecast.num_applications, forecast.bytes / 0x1p30);
+}
+
 std::string plan_table(const op::KernelInfo& info) {
   constexpr int most_untried = 12;
   std::vector<std::vector<std::string>> rows;

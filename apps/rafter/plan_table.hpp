@@ -2,12 +2,15 @@
 #pragma once
 #include <string>
 
-#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/form_builder.hpp>
 
 namespace rafter::app {
 
 /// "12.3 ms"
 std::string time_text(double seconds);
+
+/// What an assembled matrix would cost, beside the kernels, and whether it is taken; one line.
+std::string forecast_text(const op::MatrixForecast& forecast);
 
 /// The plans that were weighed for a kernel, one line each: predicted and measured time, roofline bound, counts. All
 /// that were timed, and the most promising of the rest.

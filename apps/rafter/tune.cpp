@@ -30,6 +30,14 @@ void print_kernel(const op::TunedKernel& tuned) {
   fmt::print("  plan: {}\n{}\n", schedule::to_string(info.plan), plan_table(info));
 }
 
+void print_matrix(const op::TunedMatrix& matrix) {
+  fmt::print("{}\n", forecast_text(matrix.forecast));
+  if (!matrix.was_timed)
+    fmt::print("  {}\n", matrix.forecast.is_measured
+                             ? "remembered: nothing was timed (--fresh measures again)"
+                             : "not timed: it would have to be twice as good as predicted to pay");
+}
+
 Json features_json(const tune::Features& features) {
   Json result = Json::array();
   for (const auto& feature : tune::feature_names) result.push_back(features.*feature.value);
@@ -81,12 +89,13 @@ int run_tune(const TuneOptions& options) {
     require_not_interrupted();
     console.event(text);
   };
-  auto kernel_options = op::kernel_options(prepared.options(), prepared.options().shared_device);
-  kernel_options.num_applications = 0; // kernels of cells, whatever an operator takes
-  const auto tuned =
-      op::tune_kernels(form::lower(prepared.forms().bilinear()), prepared.system(), kernel_options, tuning);
+  const auto kernel_options = op::kernel_options(prepared.options(), prepared.options().shared_device);
+  const auto form = form::lower(prepared.forms().bilinear());
+  const auto tuned = op::tune_kernels(form, prepared.system(), kernel_options, tuning);
+  const auto matrix = op::tune_matrix(form, prepared.system(), kernel_options, tuning);
   console.clear();
   for (const auto& kernel : tuned) print_kernel(kernel);
+  if (matrix) print_matrix(*matrix);
   if (options.record.empty()) return exit_done;
   Json kernels = Json::array();
   for (const auto& kernel : tuned) kernels.push_back(kernel_json(kernel, prepared.system().batches->lanes));

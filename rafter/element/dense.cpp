@@ -14,6 +14,23 @@ void eliminate(double factor, std::span<const double> pivot, std::span<double> r
   for (std::size_t i = 0; i < row.size(); ++i) row[i] -= factor * pivot[i];
 }
 
+constexpr std::size_t tile_rows = 4, tile_cols = 4;
+
+/// Rows of one matrix and columns of another, whose sums stay in registers.
+struct Tile {
+  const double *left, *right;
+  std::size_t depth, cols; ///< entries of a row of the left matrix, of the right one
+
+  template <std::size_t Rows, std::size_t Cols> void multiply(double* result) const {
+    double sums[Rows][Cols] = {};
+    for (std::size_t k = 0; k < depth; ++k)
+      for (std::size_t i = 0; i < Rows; ++i)
+        for (std::size_t j = 0; j < Cols; ++j) sums[i][j] += left[i * depth + k] * right[k * cols + j];
+    for (std::size_t i = 0; i < Rows; ++i)
+      for (std::size_t j = 0; j < Cols; ++j) result[i * cols + j] = sums[i][j];
+  }
+};
+
 double normalise(std::vector<double>& x) {
   double norm = 0;
   for (const double value : x) norm += value * value;
@@ -56,11 +73,29 @@ std::vector<double> inverse(std::vector<double> matrix, int size) {
   return result;
 }
 
-std::vector<double> transposed(std::span<const double> matrix, int size) {
-  const auto n = static_cast<std::size_t>(size);
-  std::vector<double> result(n * n);
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < n; ++j) result[j * n + i] = matrix[i * n + j];
+std::vector<double> transposed(std::span<const double> matrix, int cols) {
+  const auto n = static_cast<std::size_t>(cols), m = matrix.size() / n;
+  std::vector<double> result(matrix.size());
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j) result[j * m + i] = matrix[i * n + j];
+  return result;
+}
+
+std::vector<double> multiplied(std::span<const double> left, std::span<const double> right, int inner) {
+  const auto depth = static_cast<std::size_t>(inner), rows = left.size() / depth, cols = right.size() / depth;
+  std::vector<double> result(rows * cols);
+  const auto tile = [&](std::size_t row, std::size_t col) {
+    return Tile{&left[row * depth], &right[col], depth, cols};
+  };
+  std::size_t col = 0;
+  for (; col + tile_cols <= cols; col += tile_cols) { // the columns stay near for all rows
+    std::size_t row = 0;
+    for (; row + tile_rows <= rows; row += tile_rows)
+      tile(row, col).multiply<tile_rows, tile_cols>(&result[row * cols + col]);
+    for (; row < rows; ++row) tile(row, col).multiply<1, tile_cols>(&result[row * cols + col]);
+  }
+  for (; col < cols; ++col)
+    for (std::size_t row = 0; row < rows; ++row) tile(row, col).multiply<1, 1>(&result[row * cols + col]);
   return result;
 }
 

@@ -3,15 +3,21 @@
 #include <span>
 #include <vector>
 
-/// Small dense linear algebra for set-up; matrices are square, row-major.
+/// Small dense linear algebra for set-up; matrices are row-major.
 namespace rafter::element {
 
 std::vector<double> identity(int size);
 
+/// left times right, shapes (rows, inner) and (inner, cols); every entry is summed in the order of `inner`.
+std::vector<double> multiplied(std::span<const double> left, std::span<const double> right, int inner);
+
+/// Transpose of a matrix with so many columns.
+std::vector<double> transposed(std::span<const double> matrix, int cols);
+
+// Of square matrices:
+
 /// Inverse by Gauss-Jordan elimination with partial pivoting, O(n^3). Throws InternalError for a singular matrix.
 std::vector<double> inverse(std::vector<double> matrix, int size);
-
-std::vector<double> transposed(std::span<const double> matrix, int size);
 
 /// Largest singular value by power iteration on A^T A, to about one per cent.
 double spectral_norm(std::span<const double> matrix, int size);

@@ -21,30 +21,8 @@ constexpr std::string_view lagrange_name = "Lagrange";
 
 /// table(d, q, i) = sum over j of coefficients(i, j) * functions(d, q, j), the coefficients row-major.
 Table combined(const Table& functions, std::span<const double> coefficients) {
-  const auto n = static_cast<std::size_t>(functions.num_dofs);
-  const auto by_function = transposed(coefficients, functions.num_dofs); // makes the inner loop run along memory
-  Table result{functions.dim, functions.num_points, functions.num_dofs, {}};
-  result.values.assign(functions.values.size(), 0.);
-  // four rows at a time: the matrix of a high degree does not stay in the nearest cache
-  const std::size_t size = functions.values.size(), num_fours = size / (4 * n);
-  for (std::size_t row = 0; row < num_fours * 4 * n; row += 4 * n) {
-    const double* f = &functions.values[row];
-    double* r = &result.values[row];
-    for (std::size_t j = 0; j < n; ++j) {
-      const double* b = &by_function[j * n];
-      const double f0 = f[j], f1 = f[n + j], f2 = f[2 * n + j], f3 = f[3 * n + j];
-      for (std::size_t i = 0; i < n; ++i) {
-        r[i] += f0 * b[i];
-        r[n + i] += f1 * b[i];
-        r[2 * n + i] += f2 * b[i];
-        r[3 * n + i] += f3 * b[i];
-      }
-    }
-  }
-  for (std::size_t row = num_fours * 4 * n; row < size; row += n)
-    for (std::size_t j = 0; j < n; ++j)
-      for (std::size_t i = 0; i < n; ++i) result.values[row + i] += functions.values[row + j] * by_function[j * n + i];
-  return result;
+  const int n = functions.num_dofs;
+  return {functions.dim, functions.num_points, n, multiplied(functions.values, transposed(coefficients, n), n)};
 }
 
 /// The same functions in another order: function i of the result is function order[i].

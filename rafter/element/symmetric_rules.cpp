@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <mutex>
 
 #include <rafter/element/basis.hpp>
 #include <rafter/element/dense.hpp>
@@ -265,14 +267,16 @@ Quadrature expanded(const SymmetricRule& rule) {
 } // namespace
 
 std::optional<Quadrature> symmetric_rule(Shape shape, int degree) {
-  static const std::vector<Quadrature> rules = [] {
-    std::vector<Quadrature> result;
-    for (const auto& rule : starting_values()) result.push_back(expanded(polished(rule)));
-    return result;
-  }();
-  for (const auto& rule : rules)
-    if (rule.shape == shape && rule.degree >= degree) return rule;
-  return std::nullopt;
+  static std::mutex mutex;
+  static std::map<std::size_t, Quadrature> rules; // those that were asked for
+  const auto& table = starting_values();
+  const auto found = std::ranges::find_if(
+      table, [&](const SymmetricRule& rule) { return rule.shape == shape && rule.degree >= degree; });
+  if (found == table.end()) return std::nullopt;
+  const std::scoped_lock lock(mutex);
+  const auto [place, is_new] = rules.try_emplace(static_cast<std::size_t>(found - table.begin()));
+  if (is_new) place->second = expanded(polished(*found));
+  return place->second;
 }
 
 } // namespace rafter::element

@@ -33,6 +33,7 @@ public:
     auto operator<=>(const Key&) const = default;
   };
   std::map<Key, ReferenceMatrix> tables;
+  std::map<std::pair<element::Shape, int>, ModalBasis> modal_bases; ///< by degree
 };
 std::shared_ptr<DenseTables> make_dense_tables() { return std::make_shared<DenseTables>(); }
 
@@ -84,7 +85,7 @@ private:
       for (double& weight : program_.weights) weight *= ratio;
       program_.point_extents = {rule.num_points()};
     } else if (const auto degree = modal_degree(input_); degree && input_.options.contraction == Contraction::modal) {
-      modes_ = make_modal_basis(input_.function.shape, *degree);
+      modes_ = modal_basis(*degree);
       program_.weights.assign(static_cast<std::size_t>(modes_->size()), 1.0);
       program_.point_extents = {modes_->size()};
     } else {
@@ -92,6 +93,12 @@ private:
       program_.point_extents = {rule.num_points()};
     }
     program_.num_points = static_cast<int>(program_.weights.size());
+  }
+  const ModalBasis& modal_basis(int degree) {
+    const auto shape = input_.function.shape;
+    const auto [place, is_new] = tables_->modal_bases.try_emplace({shape, degree});
+    if (is_new) place->second = make_modal_basis(shape, degree);
+    return place->second;
   }
   /// By sectors where the rule is symmetric.
   void set_dense_points() {

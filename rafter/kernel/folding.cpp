@@ -8,6 +8,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/element/basis.hpp>
+#include <rafter/element/dense.hpp>
 #include <rafter/element/quadrature.hpp>
 #include <rafter/element/reflections.hpp>
 #include <rafter/kernel/reference_matrices.hpp>
@@ -78,45 +79,55 @@ Butterfly butterfly(const Folding& folding) {
   return result;
 }
 
+/// Without derivatives, shape (point, dof).
+std::span<const double> values_of(const element::Table& table) {
+  return std::span(table.values)
+      .first(static_cast<std::size_t>(table.num_points) * static_cast<std::size_t>(table.num_dofs));
+}
+/// Rows of points times the weights of these.
+std::vector<double> with_weights(std::vector<double> rows, std::span<const double> weights) {
+  const std::size_t length = rows.size() / weights.size();
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] *= weights[i / length];
+  return rows;
+}
+
+/// Projection to the functions that have parity `sector` under each reflection, square.
+std::vector<double> projection(unsigned sector, const std::vector<std::vector<double>>& parity_matrices, int size) {
+  auto result = element::identity(size);
+  for (std::size_t r = 0; r < parity_matrices.size(); ++r) {
+    const double sign = (sector >> r & 1U) != 0 ? -1 : 1;
+    const auto images = r == 0 ? parity_matrices[0] : element::multiplied(parity_matrices[r], result, size);
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = 0.5 * (result[i] + sign * images[i]);
+  }
+  return result;
+}
+
+/// Columns of a square matrix: the products of each with a vector, or (none) with itself.
+std::vector<double> column_products(const std::vector<double>& columns, std::span<const double> vector = {}) {
+  const auto n = static_cast<std::size_t>(std::lround(std::sqrt(columns.size())));
+  std::vector<double> result(n, 0.0);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t k = 0; k < n; ++k)
+      result[k] += columns[i * n + k] * (vector.empty() ? columns[i * n + k] : vector[i]);
+  return result;
+}
+
 /// Orthonormal basis of the polynomials that have parity `sector` under each reflection, by pivoted Gram-Schmidt on
 /// the columns of the projection.
 void append_sector(unsigned sector, const std::vector<std::vector<double>>& parity_matrices, std::size_t n,
                    ModalBasis& basis) {
-  std::vector<std::vector<double>> columns(n, std::vector<double>(n, 0.0));
-  for (std::size_t k = 0; k < n; ++k) {
-    auto& column = columns[k];
-    column[k] = 1;
-    for (std::size_t r = 0; r < parity_matrices.size(); ++r) {
-      const double sign = (sector >> r & 1U) != 0 ? -1 : 1;
-      std::vector<double> next(n);
-      for (std::size_t i = 0; i < n; ++i) {
-        double image = 0;
-        for (std::size_t j = 0; j < n; ++j) image += parity_matrices[r][i * n + j] * column[j];
-        next[i] = 0.5 * (column[i] + sign * image);
-      }
-      column = std::move(next);
-    }
-  }
-  const auto norm = [](const std::vector<double>& v) {
-    double sum = 0;
-    for (const double x : v) sum += x * x;
-    return std::sqrt(sum);
-  };
+  auto columns = projection(sector, parity_matrices, static_cast<int>(n));
   while (true) {
-    const auto largest = std::max_element(columns.begin(), columns.end(),
-                                          [&](const auto& a, const auto& b) { return norm(a) < norm(b); });
-    const double length = norm(*largest);
+    auto lengths = column_products(columns);
+    for (double& length : lengths) length = std::sqrt(length);
+    const auto largest = static_cast<std::size_t>(std::ranges::max_element(lengths) - lengths.begin());
+    const double length = lengths[largest];
     if (length < 1e-6) return; // a projection has singular values 0 and 1 only
-    const std::vector<double> mode = [&] {
-      auto unit = *largest;
-      for (double& x : unit) x /= length;
-      return unit;
-    }();
-    for (auto& column : columns) {
-      double along = 0;
-      for (std::size_t i = 0; i < n; ++i) along += mode[i] * column[i];
-      for (std::size_t i = 0; i < n; ++i) column[i] -= along * mode[i];
-    }
+    std::vector<double> mode(n);
+    for (std::size_t i = 0; i < n; ++i) mode[i] = columns[i * n + largest] / length;
+    const auto along = column_products(columns, mode);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t k = 0; k < n; ++k) columns[i * n + k] -= along[k] * mode[i];
     basis.sectors.push_back(sector);
     basis.coefficients.insert(basis.coefficients.end(), mode.begin(), mode.end());
   }
@@ -157,14 +168,11 @@ ModalBasis make_modal_basis(element::Shape shape, int degree) {
   const auto values = element::tabulate_orthonormal(shape, degree, rule.points);
   const auto n = static_cast<std::size_t>(values.num_dofs);
   std::vector<std::vector<double>> parity_matrices; // (i, j): integral of function i times function j reflected
+  const auto weighted = element::transposed(
+      with_weights({values_of(values).begin(), values_of(values).end()}, rule.weights), values.num_dofs);
   for (const auto& reflection : element::reflections(shape)) {
     const auto images = element::tabulate_orthonormal(shape, degree, element::reflected(reflection, rule.points));
-    auto& matrix = parity_matrices.emplace_back(n * n, 0.0);
-    for (int q = 0; q < rule.num_points(); ++q)
-      for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t j = 0; j < n; ++j)
-          matrix[i * n + j] += rule.weights[static_cast<std::size_t>(q)] * values(0, q, static_cast<int>(i)) *
-                               images(0, q, static_cast<int>(j));
+    parity_matrices.push_back(element::multiplied(weighted, values_of(images), rule.num_points()));
   }
   ModalBasis basis;
   basis.shape = shape;
@@ -214,22 +222,16 @@ ReferenceMatrix modal_table(const ModalBasis& modes, const element::Element& ele
   const auto orthonormal = element::tabulate_orthonormal(modes.shape, modes.degree, rule.points);
   const auto table = element.tabulate(rule.points);
   const auto frame = element::reflection_frame(modes.shape);
-  const auto n = static_cast<std::size_t>(modes.size()), dofs = static_cast<std::size_t>(table.num_dofs);
-  ReferenceMatrix matrix{"M", static_cast<int>(slots.size() * n), table.num_dofs, {}, Symmetry::none, true, {}};
+  const int num_rows = static_cast<int>(slots.size()) * modes.size();
+  ReferenceMatrix matrix{"M", num_rows, table.num_dofs, {}, Symmetry::none, true, {}};
+  const auto by_mode = element::transposed(values_of(orthonormal), orthonormal.num_dofs);
   for (const int slot : slots) {
-    std::vector<double> moments(n * dofs, 0.0); // of the orthonormal functions
+    std::vector<double> values;
     for (int q = 0; q < rule.num_points(); ++q)
-      for (std::size_t i = 0; i < dofs; ++i) {
-        const double value =
-            rule.weights[static_cast<std::size_t>(q)] * slot_value(table, frame, slot, q, static_cast<int>(i));
-        for (std::size_t j = 0; j < n; ++j) moments[j * dofs + i] += orthonormal(0, q, static_cast<int>(j)) * value;
-      }
-    for (std::size_t m = 0; m < n; ++m)
-      for (std::size_t i = 0; i < dofs; ++i) {
-        double sum = 0;
-        for (std::size_t j = 0; j < n; ++j) sum += modes.coefficients[m * n + j] * moments[j * dofs + i];
-        matrix.values.push_back(sum);
-      }
+      for (int i = 0; i < table.num_dofs; ++i) values.push_back(slot_value(table, frame, slot, q, i));
+    const auto moments = element::multiplied(by_mode, with_weights(std::move(values), rule.weights), rule.num_points());
+    const auto of_slot = element::multiplied(modes.coefficients, moments, modes.size());
+    matrix.values.insert(matrix.values.end(), of_slot.begin(), of_slot.end());
   }
   return matrix;
 }

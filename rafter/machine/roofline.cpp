@@ -22,18 +22,24 @@ double arithmetic_seconds(const Counts& counts, const Machine& machine, int core
          seconds_of(singles, machine.single_peak_flops(cores), "floating-point operations on floats");
 }
 
-/// Bytes per second for a mix with this share of writes: straight lines between the measured mixes.
-double memory_rate(const Machine& machine, int cores, double written_share) {
-  const Level& memory = machine.memory();
-  const double read = machine.rate(memory.read, cores);
-  const double copy = std::max(machine.rate(memory.copy, cores), machine.rate(memory.streaming_copy, cores));
+/// Bytes per second of a level for a mix with this share of writes: straight lines between the measured mixes.
+double level_rate(const Level& level, const Machine& machine, int cores, double written_share) {
+  const double read = machine.rate(level.read, cores);
+  const double copy = std::max(machine.rate(level.copy, cores), machine.rate(level.streaming_copy, cores));
   // A triad with streaming stores was not measured, but it lies between reading and copying with them.
-  const double triad = std::max(machine.rate(memory.triad, cores), std::min(read, copy));
+  const double triad = std::max(machine.rate(level.triad, cores), std::min(read, copy));
   if (written_share >= 0.5) return copy;
   const bool is_low = written_share < 1.0 / 3;
   const double left = is_low ? 0 : 1.0 / 3, right = is_low ? 1.0 / 3 : 0.5;
   const double t = (written_share - left) / (right - left);
   return is_low ? (1 - t) * read + t * triad : (1 - t) * triad + t * copy;
+}
+
+double traffic_seconds(double read, double written, const Level& level, const Machine& machine, int cores,
+                       const char* what) {
+  const double bytes = read + written;
+  if (bytes <= 0) return 0;
+  return seconds_of(bytes, level_rate(level, machine, cores, written / bytes), what);
 }
 
 } // namespace
@@ -46,19 +52,18 @@ Counts& Counts::operator+=(const Counts& other) {
   effective_flops += other.effective_flops;
   global_bytes_read += other.global_bytes_read;
   global_bytes_written += other.global_bytes_written;
-  local_bytes += other.local_bytes;
+  local_bytes_read += other.local_bytes_read;
+  local_bytes_written += other.local_bytes_written;
   return *this;
 }
 
 Bound bound(const Counts& counts, const Machine& machine, int cores) {
-  const double global = counts.global_bytes_read + counts.global_bytes_written;
-  const double share = global > 0 ? counts.global_bytes_written / global : 0;
-  const Level& nearest = machine.nearest_level();
-  const double local_rate = std::max(machine.rate(nearest.read, cores), machine.rate(nearest.triad, cores));
-  const std::array<Bound, 3> bounds{
-      Bound{arithmetic_seconds(counts, machine, cores), "flops"},
-      Bound{seconds_of(global, memory_rate(machine, cores, share), "bytes from memory"), "memory"},
-      Bound{seconds_of(counts.local_bytes, local_rate, "bytes from the nearest cache"), "local memory"}};
+  const double memory = traffic_seconds(counts.global_bytes_read, counts.global_bytes_written, machine.memory(),
+                                        machine, cores, "bytes from memory");
+  const double local = traffic_seconds(counts.local_bytes_read, counts.local_bytes_written, machine.nearest_level(),
+                                       machine, cores, "bytes from the nearest cache");
+  const std::array<Bound, 3> bounds{Bound{arithmetic_seconds(counts, machine, cores), "flops"}, Bound{memory, "memory"},
+                                    Bound{local, "local memory"}};
   const auto largest = std::ranges::max_element(bounds, {}, &Bound::seconds);
   return largest->seconds > 0 ? *largest : Bound{};
 }

@@ -12,9 +12,11 @@ struct Counts {
   double effective_flops = 0;      ///< of the algorithm alone, without recomputation and padding
   double global_bytes_read = 0;    ///< compulsory: each input once
   double global_bytes_written = 0; ///< compulsory: each output once
-  double local_bytes = 0;          ///< to and from the nearest memory while computing
-  double single_flops = 0;         ///< of the flops: on floats
-  double single_operations = 0;    ///< of the operations: on floats
+  /// To and from the nearest cache while computing, each access (schedule::Traffic): of work arrays, vectors, data,
+  /// tables and lists of indices, but not of what stays in registers.
+  double local_bytes_read = 0, local_bytes_written = 0;
+  double single_flops = 0;      ///< of the flops: on floats
+  double single_operations = 0; ///< of the operations: on floats
 
   Counts& operator+=(const Counts& other);
   bool operator==(const Counts&) const = default;
@@ -28,7 +30,7 @@ struct Bound {
 
 /// Time-based roofline: max(flops / peak, operations / rate of multiply-adds, global bytes / memory bandwidth, local
 /// bytes / bandwidth of the nearest level) on so many cores; operations on doubles and on floats take their times one
-/// after the other. Bandwidth from memory follows the mix of reads and writes
+/// after the other. Bandwidths follow the mix of reads and writes
 /// between what was measured for reading (no writes), triad (one third) and copy (half). Throws InternalError when the
 /// record lacks a rate that the counts need.
 Bound bound(const Counts& counts, const Machine& machine, int cores);

@@ -207,7 +207,10 @@ private:
                     .operations = block_entries * stored,
                     .effective_flops = 2 * block_entries * static_cast<double>(pattern.num_blocks),
                     .global_bytes_read = stored * (entry_bytes * block_entries + 4) +
-                                         4.0 * static_cast<double>(pattern.rows.size() + pattern.starts.size())};
+                                         4.0 * static_cast<double>(pattern.rows.size() + pattern.starts.size()),
+                    .local_bytes_read = stored * (entry_bytes * block_entries + 4 + 8.0 * pattern.block) +
+                                        4.0 * static_cast<double>(pattern.rows.size() + 2 * pattern.starts.size()),
+                    .local_bytes_written = 8.0 * static_cast<double>(built_->system.size())};
   }
 
   /// Slices for each thread, of about as many columns in all.

@@ -39,11 +39,15 @@ struct FacetStages {
 /// What an assembled matrix would cost beside the kernels that it takes the place of.
 struct MatrixForecast {
   double entries = 0, bytes = 0;         ///< that the matrix has; of memory, with its set-up
-  double seconds = 0, setup_seconds = 0; ///< of a product, predicted; of the set-up
+  double seconds = 0, setup_seconds = 0; ///< of a product; of the set-up
   double kernel_seconds = 0;             ///< of a run of the kernels
   double num_applications = 0;           ///< that are expected
   bool fits = false;                     ///< into the memory that there is
-  bool pays() const { return fits && setup_seconds + num_applications * seconds < num_applications * kernel_seconds; }
+  bool is_measured = false;              ///< the seconds are of this problem on this machine; else predicted
+  /// `doubt`: by how much the times of the kernels beside those of the matrix may be underrated.
+  bool pays(double doubt = 1) const {
+    return fits && setup_seconds + num_applications * seconds < doubt * num_applications * kernel_seconds;
+  }
 };
 struct BuiltMatrix;
 

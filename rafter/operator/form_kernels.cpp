@@ -9,6 +9,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/riding_parts.hpp>
+#include <rafter/schedule/counts.hpp>
 
 namespace rafter::op {
 
@@ -287,18 +288,39 @@ private:
     return result;
   }
 
-  /// Executed and effective operations and compulsory bytes besides the vectors.
-  static void count(Piece& piece) {
+  /// What a run clears: entries that a batch is the first to touch, of which the program's count knows one per batch.
+  double uncounted_clearing_bytes(const Piece& piece) const {
+    if (piece.built.block < 0) return 0;
+    double entries = 0;
+    for (const auto& use : piece.built.kernel.program.outputs) {
+      const auto field = built_->output_fields[static_cast<std::size_t>(use.index)];
+      const auto place = std::ranges::find(piece.built.fields, field) - piece.built.fields.begin();
+      const auto touched = piece.spaces[static_cast<std::size_t>(place)]->first_touch.host_read();
+      for (std::size_t b = 0; b + 1 < touched.size(); b += 2) entries += touched[b + 1] - touched[b] - 1;
+    }
+    return entries * built_->word_bytes();
+  }
+
+  /// Executed and effective operations, bytes of the nearest cache, and compulsory bytes besides the vectors.
+  void count(Piece& piece) const {
     const auto& built = piece.built.kernel;
     auto& counts = piece.info.counts;
     const double cells = static_cast<double>(piece.info.num_cells),
                  batches = static_cast<double>(piece.info.num_batches);
     const auto executed = schedule::count(built.loops);
-    const double runs = batches * (built.loops.lanes == 1 ? piece.cells.lanes : 1);
+    const double runs = built.loops.lanes == 1 ? cells : batches; // programs without lanes loop over the cells
     counts.flops = executed.flops * runs;
     counts.operations = executed.operations * runs;
     counts.single_flops = executed.single_flops * runs;
     counts.single_operations = executed.single_operations * runs;
+    counts.local_bytes_read = executed.local.read_bytes * runs;
+    counts.local_bytes_written = executed.local.written_bytes * runs;
+    if (built.loops.lanes > 1) { // lanes without a cell write nothing
+      const double idle = batches - cells / piece.cells.lanes;
+      counts.local_bytes_read -= executed.masked.read_bytes * idle;
+      counts.local_bytes_written -= executed.masked.written_bytes * idle;
+    }
+    counts.local_bytes_written += uncounted_clearing_bytes(piece);
     counts.effective_flops = kernel::count_flops(built.program) * cells;
     counts.global_bytes_read = built.data_bytes * batches;
   }

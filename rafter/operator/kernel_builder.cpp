@@ -11,6 +11,7 @@
 #include <rafter/form/degree.hpp>
 #include <rafter/kernel/folding.hpp>
 #include <rafter/kernel/separable.hpp>
+#include <rafter/schedule/counts.hpp>
 #include <rafter/tune/candidates.hpp>
 
 namespace rafter::op {

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+#include <rafter/base/hash.hpp>
 #include <rafter/emit/c_family.hpp>
 #include <rafter/mesh/limits.hpp>
 #include <rafter/operator/cell_unknowns.hpp>
 #include <rafter/schedule/matrix_product.hpp>
 #include <rafter/tune/candidates.hpp>
+#include <rafter/tune/store.hpp>
 
 namespace rafter::op {
 namespace {
@@ -115,6 +118,52 @@ double matrix_bytes(const System& system, const Coupling& coupling, double num_e
          32 * static_cast<double>(system.size());
 }
 
+namespace {
+
+/// What is timed, as the store's text of a plan.
+constexpr const char *timed_product = "product", *timed_kernels = "kernels", *timed_setup = "set-up";
+
+/// Of the matrix in the store: by its kernels and the sizes of the problem; "" where nothing is remembered.
+std::string store_key(const BuiltForm& form) {
+  std::string text = fmt::format("assembled matrix of {} unknowns\n", form.system.size());
+  for (const auto& piece : form.pieces) {
+    const auto& info = piece.kernel.info;
+    if (info.block >= 0 && info.decision.key.empty()) return "";
+    text += fmt::format("{} {} {}\n", info.name, info.num_cells, info.decision.key);
+  }
+  return base::content_hash(text);
+}
+
+void take_measured(const BuiltForm& form, MatrixForecast& forecast) {
+  const auto* store = form.options.planner->options().store.get();
+  const auto key = store == nullptr ? "" : store_key(form);
+  if (key.empty()) return;
+  int num_found = 0;
+  auto found = forecast;
+  for (const auto& m : store->find(key))
+    for (const auto& [name, seconds] :
+         {std::pair{timed_product, &found.seconds}, std::pair{timed_kernels, &found.kernel_seconds},
+          std::pair{timed_setup, &found.setup_seconds}})
+      if (m.plan == name && m.seconds > 0) {
+        *seconds = m.seconds;
+        ++num_found;
+      }
+  if (num_found < 3) return;
+  forecast = found;
+  forecast.is_measured = true;
+}
+
+} // namespace
+
+void remember(const BuiltForm& form, const MatrixForecast& measured) {
+  auto* store = form.options.planner->options().store.get();
+  const auto key = store == nullptr ? "" : store_key(form);
+  if (key.empty()) return;
+  store->remember(key, {{timed_product, measured.seconds, measured.seconds},
+                        {timed_kernels, measured.kernel_seconds, measured.kernel_seconds},
+                        {timed_setup, measured.setup_seconds, measured.setup_seconds}});
+}
+
 MatrixForecast forecast_matrix(const BuiltForm& form) {
   const Coupling coupling(form.form, form.system);
   MatrixForecast result;
@@ -136,6 +185,7 @@ MatrixForecast forecast_matrix(const BuiltForm& form) {
   const double threads = form.options.device->num_threads();
   result.setup_seconds = most_per_cell * result.kernel_seconds +
                          seconds_per_cell_entry / threads * count_cell_entries(form.system, coupling);
+  take_measured(form, result);
   return result;
 }
 

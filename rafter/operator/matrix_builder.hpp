@@ -23,8 +23,11 @@ struct BuiltMatrix {
 std::shared_ptr<BuiltMatrix> build_matrix(const form::LoweredForm& form, const System& system,
                                           const KernelOptions& options);
 
-/// Of kernels that are planned but need not be compiled.
+/// Of kernels that are planned but need not be compiled. Times that were measured for this problem (remember()) take
+/// the place of predicted ones.
 MatrixForecast forecast_matrix(const BuiltForm& form);
+/// Keeps the times of a measured forecast in the planner's store, if there is one.
+void remember(const BuiltForm& form, const MatrixForecast& measured);
 
 /// Bytes of memory that the matrix takes while it is set up.
 double matrix_bytes(const System& system, const Coupling& coupling, double num_entries, const schedule::Plan& plan);

@@ -2,6 +2,7 @@
 #include <rafter/operator/tuning.hpp>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <iterator>
 #include <random>
@@ -9,12 +10,20 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/sampling.hpp>
-#include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/assembled_matrix.hpp>
+#include <rafter/operator/matrix_builder.hpp>
 #include <rafter/tune/store.hpp>
 
 namespace rafter::op {
 
 namespace {
+
+/// Values of all sizes, the same in every run.
+void fill(Vector& vector) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> uniform(0.5, 1);
+  for (double& value : vector.host_overwrite()) value = uniform(random);
+}
 
 /// Kernels of one block under several plans, on the same vectors.
 class Contest {
@@ -29,10 +38,7 @@ public:
     // the contest needs no weighing: its plans are given
     options_.planner = std::make_shared<const tune::Planner>(
         tune::PlannerOptions{.machine = options.planner->options().machine, .store = nullptr});
-    std::mt19937 random(1);
-    std::uniform_real_distribution<double> uniform(0.5, 1);
-    for (auto* vector : {&x_, &fields_})
-      for (double& value : vector->host_overwrite()) value = uniform(random);
+    for (auto* vector : {&x_, &fields_}) fill(*vector);
     for (double& value : y_.host_overwrite()) value = 0; // pages are touched before the clock runs
   }
 
@@ -94,14 +100,56 @@ private:
   std::vector<std::pair<schedule::Plan, Kernels>> kept_;
 };
 
-KernelOptions weighing_all(KernelOptions options) {
+/// For kernels, whatever an operator takes.
+KernelOptions for_kernels(KernelOptions options, bool weighs_all) {
   auto planner = (options.planner == nullptr ? tune::shared_planner() : options.planner)->options();
-  planner.weighs_all = true;
+  planner.weighs_all = weighs_all;
   options.planner = std::make_shared<const tune::Planner>(std::move(planner));
+  options.num_applications = 0;
   return options;
 }
 
+/// Products with a matrix and runs of the kernels that it stands for, side by side.
+MatrixForecast measured(const std::shared_ptr<BuiltForm>& kernels, MatrixForecast forecast,
+                        const TuningOptions& tuning) {
+  auto with_matrix = std::make_shared<BuiltForm>(*kernels);
+  with_matrix->matrix = build_matrix(kernels->form, kernels->system, kernels->options);
+  compile(std::array{kernels, with_matrix});
+  const FormKernels run_kernels(kernels);
+  const AssembledMatrix matrix(with_matrix->matrix);
+  const auto& device = kernels->options.device;
+  Vector x(device, static_cast<std::size_t>(kernels->system.size())), y(device, x.size());
+  fill(x);
+  std::ranges::fill(y.host_overwrite(), 0.0);
+  constexpr int rounds = 7;
+  const std::array<std::function<void()>, 2> runs{[&] { run_kernels.run(&x, nullptr, y, false); },
+                                                  [&] { matrix.run(x, y, false); }};
+  const auto seconds = base::steady_medians(base::sample(
+      runs, {.rounds = rounds, .sample_seconds = tuning.sample_seconds, .threads = device->num_threads()}));
+  forecast.kernel_seconds = seconds[0];
+  forecast.seconds = seconds[1];
+  forecast.setup_seconds = matrix.setup_seconds();
+  forecast.is_measured = true;
+  return forecast;
+}
+
 } // namespace
+
+std::optional<TunedMatrix> tune_matrix(const form::LoweredForm& form, const System& system, const KernelOptions& given,
+                                       const TuningOptions& tuning) {
+  if (form.rank != 2 || !form.fields.empty() || given.num_applications <= 0) return std::nullopt;
+  const auto kernels = build_form(form, system, Purpose::action, for_kernels(given, false));
+  kernels->options.num_applications = given.num_applications;
+  TunedMatrix result{forecast_matrix(*kernels)};
+  constexpr double doubt = 2;
+  const bool is_known = result.forecast.is_measured && !tuning.is_fresh;
+  if (is_known || !result.forecast.pays(doubt)) return result;
+  if (tuning.event) tuning.event("assembled matrix: timing its set-up and products");
+  result.forecast = measured(kernels, result.forecast, tuning);
+  result.was_timed = true;
+  remember(*kernels, result.forecast);
+  return result;
+}
 
 std::vector<TunedKernel> tune_kernels(const form::LoweredForm& form, const System& system, const KernelOptions& given,
                                       const TuningOptions& tuning) {
@@ -110,7 +158,7 @@ std::vector<TunedKernel> tune_kernels(const form::LoweredForm& form, const Syste
   };
   if (form.rank != 2) throw base::InputError("plans are tuned for bilinear forms: only their kernels run often");
   std::vector<TunedKernel> result;
-  const auto built = build_form(form, system, Purpose::action, weighing_all(given));
+  const auto built = build_form(form, system, Purpose::action, for_kernels(given, true));
   const KernelOptions& options = built->options; // with a device
   if (built->num_cell_pieces == 0)
     throw base::InputError(

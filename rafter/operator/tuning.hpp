@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include <rafter/operator/form_kernels.hpp>
+#include <rafter/operator/form_builder.hpp>
 #include <rafter/tune/search.hpp>
 
-/// Plans of a form's cell kernels, found by timing.
+/// Plans of a form's cell kernels, and whether it is applied as a matrix, found by timing.
 namespace rafter::op {
 
 struct TuningOptions {
@@ -28,5 +29,18 @@ struct TunedKernel {
 /// weighed, whatever the options of the planner say. Nothing is remembered when `event` throws.
 std::vector<TunedKernel> tune_kernels(const form::LoweredForm& form, const System& system, const KernelOptions& options,
                                       const TuningOptions& tuning);
+
+/// The assembled matrix beside the kernels of its form.
+struct TunedMatrix {
+  MatrixForecast forecast;
+  bool was_timed = false; ///< now; else its times were remembered, or it was predicted to be far from paying
+};
+
+/// Times products with the assembled matrix of a bilinear form, and its set-up once, beside runs of the form's kernels
+/// by the plans that the planner chooses, and remembers the times in its store: operators on the same problem then
+/// decide by them. Not done where the times that are predicted leave no hope. Nothing for forms with known fields,
+/// whose matrix changes with these, and where `options` expect no applications.
+std::optional<TunedMatrix> tune_matrix(const form::LoweredForm& form, const System& system,
+                                       const KernelOptions& options, const TuningOptions& tuning);
 
 } // namespace rafter::op

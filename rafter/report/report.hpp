@@ -19,7 +19,7 @@ struct OperatorReport {
   double bound_seconds = 0;     ///< no execution on this machine is faster
   double seconds = 0;           ///< of one application
   double share = 0;             ///< bound_seconds / seconds
-  std::string limited_by;       ///< "compute" or "memory"
+  std::string limited_by;       ///< "compute", "memory" or "local memory" (the nearest cache)
 };
 
 struct FieldErrors {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/schedule/context.hpp>
+
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <rafter/schedule/lowering.hpp>
 
 namespace rafter::schedule {
 
@@ -121,13 +122,6 @@ NodePtr Context::define_integer(Statements& to, const std::string& prefix, NodeP
 Statements Context::with_data_row(Statements body) {
   if (reads_data_) body.insert(body.begin(), ilet("row", iload(global(Role::data_rows, 0, Type::integer), batch())));
   return body;
-}
-
-LoopProgram finished(Context& context, Statements of_group) {
-  if (context.plan.prefetch) spread_prefetches(context, of_group);
-  if (context.num_groups() > 1) of_group = {loop("group", integer(context.num_groups()), block(std::move(of_group)))};
-  context.result.body = block(context.with_data_row(std::move(of_group)));
-  return std::move(context.result);
 }
 
 std::string array_name(const Context& context, int array) {

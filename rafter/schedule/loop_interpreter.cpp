@@ -17,10 +17,12 @@ public:
 
   Machine(const LoopProgram& program, std::span<const Argument> arguments)
       : lanes_(static_cast<std::size_t>(program.lanes)) {
+    const auto registers = in_registers(program);
     std::size_t next = 0;
     for (const auto& buffer : program.buffers) {
       auto& memory = memory_[buffer.name];
       memory.type = buffer.type;
+      memory.moved_bytes = registers.contains(buffer.name) ? 0 : size_bytes(buffer.type);
       if (buffer.space == Space::global) {
         if (next >= arguments.size()) throw base::InternalError("interpreter: too few arguments");
         memory.argument = arguments[next++];
@@ -33,10 +35,12 @@ public:
     integers_["last_batch"] = Integers(lanes_, last);
     statement(body);
   }
+  const Traffic& traffic() const { return traffic_; }
 
 private:
   struct Memory {
     Type type = Type::real;
+    double moved_bytes = 0; ///< by an access; 0: in registers
     Argument argument;
     std::vector<double> reals;
     std::vector<float> singles;
@@ -114,6 +118,14 @@ private:
       count = std::min(count, static_cast<std::size_t>(std::max<std::int64_t>(0, integer_value(node.operands[2])[0])));
     for (std::size_t l = 0; l < count; ++l)
       write(node.name, index[l], node.kind == Kind::add ? read(node.name, index[l]) + value[l] : value[l]);
+    if (node.is_streaming) return;
+    const double bytes = static_cast<double>(count) * memory_.at(node.name).moved_bytes;
+    traffic_.written_bytes += bytes;
+    if (node.kind == Kind::add) traffic_.read_bytes += bytes;
+  }
+  void tell_read(const Node& node) {
+    const std::size_t count = node.operands[0]->has_lane ? lanes_ : 1;
+    traffic_.read_bytes += static_cast<double>(count) * memory_.at(node.name).moved_bytes;
   }
   Integers integer_value(const NodePtr& node) {
     Integers result(lanes_, node->integer);
@@ -133,6 +145,7 @@ private:
           throw base::InternalError("interpreter: index " + std::to_string(index[l]) + " leaves buffer " + node->name);
         result[l] = values[static_cast<std::size_t>(index[l])];
       }
+      tell_read(*node);
       return result;
     }
     default:
@@ -172,6 +185,7 @@ private:
     if (node->kind == Kind::load) {
       const auto index = integer_value(node->operands[0]);
       for (std::size_t l = 0; l < lanes_; ++l) result[l] = read(node->name, index[l]);
+      tell_read(*node);
       return result;
     }
     std::vector<Reals> operands;
@@ -194,13 +208,16 @@ private:
   std::unordered_map<std::string, Memory> memory_;
   std::unordered_map<std::string, Integers> integers_;
   std::unordered_map<std::string, Reals> reals_;
+  Traffic traffic_;
 };
 
 } // namespace
 
-void interpret(const LoopProgram& program, std::span<const Argument> arguments, std::int64_t begin, std::int64_t end) {
+Traffic interpret(const LoopProgram& program, std::span<const Argument> arguments, std::int64_t begin,
+                  std::int64_t end) {
   Machine machine(program, arguments);
   for (std::int64_t batch = begin; batch < end; ++batch) machine.run(program.body, batch, end - 1);
+  return machine.traffic();
 }
 
 } // namespace rafter::schedule

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -186,19 +187,20 @@ struct Argument {
   std::span<std::int32_t> integers;
   std::span<float> singles = {};
 };
-void interpret(const LoopProgram& program, std::span<const Argument> arguments, std::int64_t begin, std::int64_t end);
-
-/// Executed operations and global traffic per batch, loop-invariant counts exact where trip counts are literals;
-/// branches count their first alternative (the regular path), loops over run-time counts once.
-struct Counts {
-  double flops = 0;      ///< all lanes; FMA counts 2
-  double operations = 0; ///< as processors issue them: a multiplication and the sum that it goes into count 1
-  double single_flops = 0, single_operations = 0; ///< of these, on floats
-  double loads_bytes = 0, stores_bytes = 0;       ///< global buffers, every access
+/// Bytes that loads and stores exchange with the nearest cache: every access of every lane to work arrays, vectors,
+/// data, tables and lists of indices, each as often as it is executed. Not among them are registers (see
+/// in_registers()), prefetches, and stores that pass the caches by.
+struct Traffic {
+  double read_bytes = 0, written_bytes = 0;
+  bool operator==(const Traffic&) const = default;
 };
-Counts count(const LoopProgram& program);
 
-/// Of all work arrays: what a batch, or a group of its cells, keeps near.
-double work_bytes(const LoopProgram& program);
+/// Names of the work arrays and constant tables that need no memory: every place in them is known once unrolled loops
+/// are written out.
+std::set<std::string> in_registers(const LoopProgram& program);
+
+/// Also what was moved: that of all the batches.
+Traffic interpret(const LoopProgram& program, std::span<const Argument> arguments, std::int64_t begin,
+                  std::int64_t end);
 
 } // namespace rafter::schedule

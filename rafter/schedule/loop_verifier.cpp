@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <bit>
 #include <set>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -11,97 +14,126 @@ namespace rafter::schedule {
 namespace {
 
 [[noreturn]] void fail(const std::string& what) { throw base::InternalError("loop program: " + what); }
-void require(bool condition, const std::string& what) {
-  if (!condition) fail(what);
+/// Words are put together only where they are needed.
+template <class... Words>
+void require(bool condition, fmt::format_string<const Words&...> what, const Words&... words) {
+  if (!condition) fail(fmt::format(what, words...));
 }
 
 bool is_integer(Kind kind) { return kind <= Kind::iload; }
 bool is_real(Kind kind) { return kind >= Kind::number && kind <= Kind::operation; }
 
+/// Names that are defined here; a block forgets at its end what it defined.
+class Scope {
+public:
+  /// False when the name is there already.
+  bool define(const std::string& name) {
+    if (!names_.insert(name).second) return false;
+    order_.push_back(name);
+    return true;
+  }
+  bool contains(const std::string& name) const { return names_.contains(name); }
+  std::size_t size() const { return order_.size(); }
+  /// Back to the first `size` names.
+  void shrink(std::size_t size) {
+    for (; order_.size() > size; order_.pop_back()) names_.erase(order_.back());
+  }
+
+private:
+  std::unordered_set<std::string_view> names_; ///< the program's own
+  std::vector<std::string_view> order_;
+};
+
 class Verifier {
 public:
-  explicit Verifier(const LoopProgram& program) : program_(program) {}
+  explicit Verifier(const LoopProgram& program) : program_(program) {
+    for (const auto& buffer : program.buffers) buffers_.emplace(buffer.name, &buffer);
+  }
 
   void run() {
     require(program_.lanes >= 1 && program_.lanes <= 64, "lanes out of range");
     require(program_.body != nullptr && program_.body->kind == Kind::block, "the body is a block");
     std::set<std::string> names;
     for (const auto& buffer : program_.buffers) {
-      require(names.insert(buffer.name).second, "buffer " + buffer.name + " is declared twice");
-      require(buffer.size > (buffer.space == Space::global ? -1 : 0), "buffer " + buffer.name + " has no size");
+      require(names.insert(buffer.name).second, "buffer {} is declared twice", buffer.name);
+      require(buffer.size > (buffer.space == Space::global ? -1 : 0), "buffer {} has no size", buffer.name);
       require(buffer.space != Space::constant || static_cast<std::int64_t>(buffer.values.size()) == buffer.size,
-              "constant buffer " + buffer.name + " needs one value per element");
-      require(buffer.role != Role::table || !buffer.values.empty(), "table " + buffer.name + " has no values");
-      require(!buffer.is_lane || buffer.size % program_.lanes == 0,
-              "lane buffer " + buffer.name + " has a broken size");
+              "constant buffer {} needs one value per element", buffer.name);
+      require(buffer.role != Role::table || !buffer.values.empty(), "table {} has no values", buffer.name);
+      require(!buffer.is_lane || buffer.size % program_.lanes == 0, "lane buffer {} has a broken size", buffer.name);
     }
-    statement(program_.body, {"batch", "last_batch"}, {});
+    static const std::string batch = "batch", last_batch = "last_batch";
+    integers_.define(batch);
+    integers_.define(last_batch);
+    statement(program_.body);
   }
 
 private:
-  using Names = std::set<std::string>;
+  using Names = std::unordered_set<std::string_view>;
 
-  /// A block works on its own copy of the names: what it defines ends with it.
-  void statements(const NodePtr& block, Names integers, Names reals) {
+  void statements(const NodePtr& block) {
+    const auto num_integers = integers_.size(), num_reals = reals_.size();
     for (const auto& child : block->operands) {
       if (child->kind == Kind::let) {
-        const bool is_vector = real(child->operands[0], integers, reals);
-        require(reals.insert(child->name).second, "register " + child->name + " is defined twice");
+        const bool is_vector = real(child->operands[0]);
+        require(reals_.define(child->name), "register {} is defined twice", child->name);
         mark(lane_registers_, child->name, is_vector);
         register_types_[child->name] = child->operands[0]->type;
       } else if (child->kind == Kind::ilet) {
-        expect_integer(child->operands[0], integers);
-        require(integers.insert(child->name).second, "variable " + child->name + " is defined twice");
+        expect_integer(child->operands[0]);
+        require(integers_.define(child->name), "variable {} is defined twice", child->name);
         mark(lane_variables_, child->name, child->operands[0]->has_lane);
       } else
-        statement(child, integers, reals);
+        statement(child);
     }
+    integers_.shrink(num_integers);
+    reals_.shrink(num_reals);
   }
-  void statement(const NodePtr& node, const Names& integers, const Names& reals) {
+  void statement(const NodePtr& node) {
     switch (node->kind) {
     case Kind::block:
-      statements(node, integers, reals);
+      statements(node);
       break;
     case Kind::loop: {
-      expect_integer(node->operands[0], integers);
+      expect_integer(node->operands[0]);
       require(!node->operands[0]->has_lane, "a loop count varies with the lane");
       require(node->style == LoopStyle::rolled || node->operands[0]->kind == Kind::integer,
               "a loop that is not rolled needs a literal count");
       if (node->style == LoopStyle::run) is_run(node->operands[0]->integer, *node->operands[1]);
-      Names inside = integers;
-      require(inside.insert(node->name).second, "variable " + node->name + " is defined twice");
+      require(integers_.define(node->name), "variable {} is defined twice", node->name);
       mark(lane_variables_, node->name, false);
-      statement(node->operands[1], inside, reals);
+      statement(node->operands[1]);
+      integers_.shrink(integers_.size() - 1);
       break;
     }
     case Kind::branch:
-      expect_integer(node->operands[0], integers);
+      expect_integer(node->operands[0]);
       require(!node->operands[0]->has_lane, "a condition varies with the lane");
-      statement(node->operands[1], integers, reals);
-      statement(node->operands[2], integers, reals);
+      statement(node->operands[1]);
+      statement(node->operands[2]);
       break;
     case Kind::store:
     case Kind::add: {
       const auto& target = real_buffer(node->name);
       require(target.space == Space::work || (target.space == Space::global && target.is_written),
-              "write to read-only buffer " + node->name);
-      index(node->operands[0], target, integers);
+              "write to read-only buffer {}", node->name);
+      index(node->operands[0], target);
       if (node->is_streaming)
         require(target.space == Space::global && node->kind == Kind::store && node->operands.size() == 2 &&
                     is_whole_vector(*node->operands[0]),
-                "a streaming store to " + node->name + " is not one of a whole vector to a global buffer");
-      const bool is_vector = real(node->operands[1], integers, reals);
-      require(node->operands[1]->type == target.type, "what is written to " + node->name + " has another type");
-      require(!is_vector || node->operands[0]->has_lane, "lanes of a value collide in " + node->name);
+                "a streaming store to {} is not one of a whole vector to a global buffer", node->name);
+      const bool is_vector = real(node->operands[1]);
+      require(node->operands[1]->type == target.type, "what is written to {} has another type", node->name);
+      require(!is_vector || node->operands[0]->has_lane, "lanes of a value collide in {}", node->name);
       if (node->operands.size() > 2) {
-        expect_integer(node->operands[2], integers);
+        expect_integer(node->operands[2]);
         require(!node->operands[2]->has_lane, "an active count varies with the lane");
       }
       break;
     }
     case Kind::prefetch:
-      require(buffer(node->name).space == Space::global, "prefetch of " + node->name + ", which is near");
-      expect_integer(node->operands[0], integers);
+      require(buffer(node->name).space == Space::global, "prefetch of {}, which is near", node->name);
+      expect_integer(node->operands[0]);
       require(!node->operands[0]->has_lane, "a prefetch varies with the lane");
       break;
     default:
@@ -112,7 +144,7 @@ private:
   /// Vectors of a run are turned into vectors of lanes by halves.
   void is_run(std::int64_t width, const Node& body) const {
     require(width >= 1 && width <= program_.lanes && std::has_single_bit(static_cast<std::uint64_t>(width)),
-            fmt::format("a run of {} numbers, which is no power of two up to the lanes", width));
+            "a run of {} numbers, which is no power of two up to the lanes", width);
     require(body.operands.size() == 1 &&
                 (body.operands[0]->kind == Kind::store || body.operands[0]->kind == Kind::add) &&
                 body.operands[0]->operands.size() == 2 && is_moved(*body.operands[0]->operands[1]),
@@ -128,63 +160,62 @@ private:
     return index.kind == Kind::iadd && !index.operands[0]->has_lane && index.operands[1]->kind == Kind::lane;
   }
   const Buffer& buffer(const std::string& name) const {
-    const Buffer* found = program_.find(name);
-    require(found != nullptr, "unknown buffer " + name);
-    return *found;
+    const auto found = buffers_.find(name);
+    if (found == buffers_.end()) fail("unknown buffer " + name);
+    return *found->second;
   }
   const Buffer& buffer(const std::string& name, bool holds_reals) const {
     const Buffer& found = buffer(name);
-    require(schedule::is_real(found.type) == holds_reals, "buffer " + name + " has another type");
+    require(schedule::is_real(found.type) == holds_reals, "buffer {} has another type", name);
     return found;
   }
   const Buffer& real_buffer(const std::string& name) const { return buffer(name, true); }
-  void index(const NodePtr& node, const Buffer& target, const Names& integers) const {
-    expect_integer(node, integers);
+  void index(const NodePtr& node, const Buffer& target) const {
+    expect_integer(node);
     if (node->kind == Kind::integer)
-      require(node->integer >= 0 && (target.size == 0 || node->integer < target.size),
-              fmt::format("index {} leaves {}", node->integer, target.name));
+      require(node->integer >= 0 && (target.size == 0 || node->integer < target.size), "index {} leaves {}",
+              node->integer, target.name);
   }
-  void expect_integer(const NodePtr& node, const Names& integers) const {
+  void expect_integer(const NodePtr& node) const {
     require(is_integer(node->kind), "an integer expression is expected");
     if (node->kind == Kind::variable) {
-      require(integers.contains(node->name), "unknown variable " + node->name);
-      require(node->has_lane == lane_variables_.contains(node->name),
-              "variable " + node->name + " is marked wrongly for lanes");
+      require(integers_.contains(node->name), "unknown variable {}", node->name);
+      require(node->has_lane == lane_variables_.contains(node->name), "variable {} is marked wrongly for lanes",
+              node->name);
     }
     if (node->kind == Kind::iload) {
-      index(node->operands[0], buffer(node->name, false), integers);
+      index(node->operands[0], buffer(node->name, false));
       return;
     }
     require(node->kind != Kind::idiv || (node->operands[1]->kind == Kind::integer && node->operands[1]->integer > 0),
             "a divisor is a positive literal");
-    for (const auto& operand : node->operands) expect_integer(operand, integers);
+    for (const auto& operand : node->operands) expect_integer(operand);
   }
   /// True when the value varies with the lane.
-  bool real(const NodePtr& node, const Names& integers, const Names& reals) {
+  bool real(const NodePtr& node) {
     require(is_real(node->kind), "a real expression is expected");
     bool is_vector = false;
     if (node->kind == Kind::reg) {
-      require(reals.contains(node->name), "unknown register " + node->name);
-      require(node->type == register_types_.at(node->name), "register " + node->name + " has another type");
+      require(reals_.contains(node->name), "unknown register {}", node->name);
+      require(node->type == register_types_.at(node->name), "register {} has another type", node->name);
       is_vector = lane_registers_.contains(node->name);
     } else if (node->kind == Kind::load) {
       const auto& source = real_buffer(node->name);
-      require(node->type == source.type, "what is loaded from " + node->name + " has another type");
-      index(node->operands[0], source, integers);
+      require(node->type == source.type, "what is loaded from {} has another type", node->name);
+      index(node->operands[0], source);
       is_vector = node->operands[0]->has_lane;
     } else if (is_conversion(*node)) {
       const bool is_wider = node->kind == Kind::widen;
-      is_vector = real(node->operands[0], integers, reals);
+      is_vector = real(node->operands[0]);
       require(node->type == (is_wider ? Type::real : Type::real32) &&
                   node->operands[0]->type == (is_wider ? Type::real32 : Type::real),
-              is_wider ? "a double is widened" : "a float is narrowed");
+              "{}", is_wider ? "a double is widened" : "a float is narrowed");
     } else if (node->kind == Kind::operation) {
       require(static_cast<int>(node->operands.size()) == form::info(node->op).arity && node->operands.size() > 0,
-              fmt::format("operation {} with {} operands", form::info(node->op).name, node->operands.size()));
+              "operation {} with {} operands", form::info(node->op).name, node->operands.size());
       for (const auto& operand : node->operands) {
-        is_vector = real(operand, integers, reals) || is_vector;
-        require(operand->type == node->type,
-                fmt::format("operation {} on numbers of different types", form::info(node->op).name));
+        is_vector = real(operand) || is_vector;
+        require(operand->type == node->type, "operation {} on numbers of different types", form::info(node->op).name);
       }
     }
     return is_vector;
@@ -199,8 +230,10 @@ private:
   }
 
   const LoopProgram& program_;
+  std::unordered_map<std::string_view, const Buffer*> buffers_;
+  Scope integers_, reals_;
   Names lane_variables_, lane_registers_;
-  std::map<std::string, Type> register_types_;
+  std::unordered_map<std::string_view, Type> register_types_;
 };
 
 } // namespace

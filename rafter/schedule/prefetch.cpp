@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 
+#include <rafter/schedule/counts.hpp>
 #include <rafter/schedule/lowering.hpp>
 
 namespace rafter::schedule {
@@ -34,11 +35,7 @@ public:
 private:
   static constexpr std::int64_t fewest_turns = 12, enough_turns = 16;
 
-  double flops(const NodePtr& statement) const {
-    LoopProgram alone = context_.result;
-    alone.body = block({statement});
-    return count(alone).flops;
-  }
+  double flops(const NodePtr& statement) const { return count(context_.result, *statement).flops; }
   std::optional<std::size_t> heaviest(const Statements& statements) const {
     std::optional<std::size_t> result;
     double most = 0;

@@ -78,6 +78,8 @@ Prediction predict(const Features& features, const KernelProblem& problem, const
   const double memory = machine::bound(counts, seen_by(problem, bytes, machine, crowding), problem.num_threads).seconds;
   counts.flops = problem.num_batches * features.flops;
   counts.operations = problem.num_batches * features.operations;
+  counts.local_bytes_read = problem.num_batches * features.local_read_bytes;
+  counts.local_bytes_written = problem.num_batches * features.local_written_bytes;
   const bool is_single = features.word_bytes < 8;
   if (is_single) {
     counts.single_flops = counts.flops;

@@ -7,27 +7,27 @@
 
 namespace rafter::tune {
 
-/// What one batch executes and moves, counted from the loop program; branches count their first alternative (the
-/// regular path), loops over run-time counts once. Work arrays that are only indexed by constants are registers.
+/// What one batch executes and moves, as schedule::Counts.
 struct Features {
-  double flops = 0;        ///< of all lanes, a fused multiply-add counts two
-  double operations = 0;   ///< the same, a fused multiply-add counts one
-  double arithmetic = 0;   ///< instructions: sums, products, fused multiply-adds
-  double divisions = 0;    ///< instructions: quotients and square roots
-  double functions = 0;    ///< calls of other elementary functions, one per lane
-  double loads = 0;        ///< instructions on consecutive lanes
-  double stores = 0;       ///< the same
-  double broadcasts = 0;   ///< numbers that every lane takes: entries of tables in memory
-  double gathers = 0;      ///< instructions
-  double scatters = 0;     ///< numbers written one by one
-  double index_loads = 0;  ///< loads of integers
-  double iterations = 0;   ///< of loops that are not unrolled
-  double work_bytes = 0;   ///< of work arrays
-  double text = 0;         ///< operations that stand in the program, unrolled loops written out
-  double lanes = 8;        ///< that an instruction serves
-  double word_bytes = 8;   ///< of the numbers that are computed with
-  double data_bytes = 0;   ///< as LoweredPlan
-  double vector_bytes = 0; ///< as KernelProblem
+  double flops = 0;
+  double operations = 0;
+  double arithmetic = 0; ///< from here as schedule::Instructions
+  double divisions = 0;
+  double functions = 0;
+  double loads = 0;
+  double stores = 0;
+  double broadcasts = 0;
+  double gathers = 0;
+  double scatters = 0;
+  double index_loads = 0;
+  double iterations = 0;
+  double work_bytes = 0;                                ///< of work arrays
+  double text = 0;                                      ///< as schedule::Instructions
+  double lanes = 8;                                     ///< that an instruction serves
+  double word_bytes = 8;                                ///< of the numbers that are computed with
+  double data_bytes = 0;                                ///< as LoweredPlan
+  double vector_bytes = 0;                              ///< as KernelProblem
+  double local_read_bytes = 0, local_written_bytes = 0; ///< as schedule::Counts::local
   bool operator==(const Features&) const = default;
 };
 
@@ -53,7 +53,9 @@ inline constexpr std::array feature_names{FeatureName{"flops", &Features::flops}
                                           FeatureName{"lanes", &Features::lanes},
                                           FeatureName{"word_bytes", &Features::word_bytes},
                                           FeatureName{"data_bytes", &Features::data_bytes},
-                                          FeatureName{"vector_bytes", &Features::vector_bytes}};
+                                          FeatureName{"vector_bytes", &Features::vector_bytes},
+                                          FeatureName{"local_read_bytes", &Features::local_read_bytes},
+                                          FeatureName{"local_written_bytes", &Features::local_written_bytes}};
 
 Features count_features(const LoweredPlan& lowered, const KernelProblem& problem);
 

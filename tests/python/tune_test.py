@@ -72,6 +72,19 @@ class Tune(command_test.CommandTest):
         (_, origin), _ = self.plans("--threads", "1", "--plan", "predicted")
         self.assertEqual(origin, "predicted")
 
+    def test_a_matrix_is_timed_and_remembered(self):
+        problem = command_test.POISSON.replace("cells = [3, 3]", "cells = [300, 300]").replace("quadrilateral", "triangle").replace("degree = 2", "degree = 1")
+        arguments = (self.write(problem), "--threads", "1")
+        environment = {"XDG_CACHE_HOME": self.cache.name}
+        first = self.run_rafter("tune", *arguments, environment=environment)
+        self.assertEqual(first.returncode, command_test.DONE, first.stderr)
+        self.assertIn("assembled matrix: timing", first.stderr)
+        told = re.search(r"assembled matrix: (taken|not taken): a product took .*", first.stdout).group(0)
+        second = self.run_rafter("tune", *arguments, environment=environment)
+        self.assertIn(told, second.stdout)
+        self.assertNotIn("timing", second.stderr)
+        self.assertIn(told, self.run_rafter("kernel", *arguments, environment=environment).stdout)
+
     def test_record_holds_every_candidate(self):
         self.timed(self.tune("--threads", "1", "--record", "sweep.json"))
         with open(self.path("sweep.json"), encoding="utf-8") as file:

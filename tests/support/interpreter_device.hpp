@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <algorithm>
-#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
 
-#include <rafter/base/error.hpp>
-#include <rafter/device/device.hpp>
 #include <rafter/schedule/loop_program.hpp>
+#include <tests/support/host_memory_device.hpp>
 
 /// A device whose language is the text of loop programs and which interprets them: the definition that compiled kernels
 /// are held against.
 namespace rafter::test {
 
-class InterpreterDevice final : public device::Device {
+class InterpreterDevice final : public HostMemoryDevice {
 public:
   std::string name() const override { return "interpreter"; }
   std::string language() const override { return "loops"; }
-  int num_threads() const override { return 1; }
-  bool shares_host_memory() const override { return true; }
-  std::shared_ptr<device::Buffer> allocate(std::size_t) override { throw base::InternalError("memory is shared"); }
-  std::shared_ptr<device::Buffer> wrap(void* host, std::size_t bytes) override {
-    return std::make_shared<Memory>(host, bytes);
-  }
   std::shared_ptr<const device::Program> compile(const std::string& source, const device::CompileOptions&) override {
     return std::make_shared<Text>(source);
   }
@@ -41,21 +35,16 @@ public:
                                buffer->size_bytes() / sizeof(std::int32_t)};
         arguments.push_back(argument);
       }
-      schedule::interpret(program, arguments, task.begin, task.end);
+      const auto moved = schedule::interpret(program, arguments, task.begin, task.end);
+      traffic_.read_bytes += moved.read_bytes;
+      traffic_.written_bytes += moved.written_bytes;
     }
-    return std::make_shared<Done>();
+    return device::done();
   }
+  /// Of all runs so far.
+  const schedule::Traffic& traffic() const { return traffic_; }
 
 private:
-  struct Memory final : device::Buffer {
-    Memory(void* h, std::size_t b) : host(h), bytes(b) {}
-    std::size_t size_bytes() const override { return bytes; }
-    void copy_from_host(const void* source, std::size_t n) override { std::memmove(host, source, n); }
-    void copy_to_host(void* destination, std::size_t n) const override { std::memmove(destination, host, n); }
-    void* handle() const override { return host; }
-    void* host;
-    std::size_t bytes;
-  };
   struct Entry final : device::Kernel {
     explicit Entry(const std::string& text) : program(schedule::read(text)) {}
     const std::string& name() const override { return program.name; }
@@ -66,9 +55,7 @@ private:
     std::shared_ptr<const device::Kernel> kernel(const std::string&) const override { return entry; }
     std::shared_ptr<Entry> entry;
   };
-  struct Done final : device::Event {
-    void wait() override {}
-  };
+  schedule::Traffic traffic_;
 };
 
 } // namespace rafter::test

@@ -33,15 +33,25 @@ Machine made_up() {
 
 TEST(MachineRoofline, LargestTimeIsTheBound) {
   const Machine machine = made_up();
-  const auto flops = bound({.flops = 200e9, .global_bytes_read = 10e9, .local_bytes = 200e9}, machine, 1);
+  const auto flops = bound({.flops = 200e9, .global_bytes_read = 10e9, .local_bytes_read = 200e9}, machine, 1);
   EXPECT_DOUBLE_EQ(flops.seconds, 2);
   EXPECT_EQ(flops.limited_by, "flops");
-  const auto memory = bound({.flops = 200e9, .global_bytes_read = 30e9, .local_bytes = 200e9}, machine, 1);
+  const auto memory = bound({.flops = 200e9, .global_bytes_read = 30e9, .local_bytes_read = 200e9}, machine, 1);
   EXPECT_DOUBLE_EQ(memory.seconds, 3);
   EXPECT_EQ(memory.limited_by, "memory");
-  const auto local = bound({.flops = 200e9, .global_bytes_read = 30e9, .local_bytes = 800e9}, machine, 1);
+  const auto local = bound({.flops = 200e9, .global_bytes_read = 30e9, .local_bytes_read = 800e9}, machine, 1);
   EXPECT_DOUBLE_EQ(local.seconds, 4);
   EXPECT_EQ(local.limited_by, "local memory");
+}
+
+TEST(MachineRoofline, TheNearestCacheFollowsTheMixOfReadsAndWrites) {
+  const Machine machine = made_up();
+  const auto seconds = [&machine](double read, double written) {
+    return bound({.local_bytes_read = read, .local_bytes_written = written}, machine, 1).seconds;
+  };
+  EXPECT_DOUBLE_EQ(seconds(400e9, 0), 2);
+  EXPECT_DOUBLE_EQ(seconds(200e9, 100e9), 2);
+  EXPECT_DOUBLE_EQ(seconds(100e9, 100e9), 2);
 }
 
 TEST(MachineRoofline, NothingToDoTakesNoTime) {
@@ -76,9 +86,9 @@ TEST(MachineRoofline, CoresInterpolateBetweenOneAndAll) {
 }
 
 TEST(MachineRoofline, CountsAdd) {
-  Counts sum{1, 2, 3, 4, 5, 6, 7, 8};
-  sum += {10, 20, 30, 40, 50, 60, 70, 80};
-  EXPECT_EQ(sum, (Counts{11, 22, 33, 44, 55, 66, 77, 88}));
+  Counts sum{1, 2, 3, 4, 5, 6, 7, 8, 9};
+  sum += {10, 20, 30, 40, 50, 60, 70, 80, 90};
+  EXPECT_EQ(sum, (Counts{11, 22, 33, 44, 55, 66, 77, 88, 99}));
 }
 
 TEST(MachineRoofline, OperationsOnFloatsHaveTheirOwnRate) {

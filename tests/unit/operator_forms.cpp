@@ -8,52 +8,38 @@
 #include <rafter/base/error.hpp>
 #include <rafter/device/host/host_device.hpp>
 #include <rafter/form/lowering.hpp>
-#include <rafter/form/parser.hpp>
-#include <rafter/operator/operator.hpp>
 
 #include "../support/cell_reference.hpp"
 #include "../support/device_folders.hpp"
 #include "../support/interpreter_device.hpp"
-#include "../support/space_meshes.hpp"
+#include "../support/operator_problems.hpp"
 
 namespace {
 
 using namespace rafter;
 
-struct Problem {
-  std::shared_ptr<const mesh::Mesh> mesh;
-  std::shared_ptr<const space::FunctionSpace> space;
+struct Stated {
+  test::Problem problem;
   form::Form form;
 };
 
-Problem make_problem(mesh::Mesh mesh, int degree, int components, const std::string& text) {
-  Problem problem;
-  problem.mesh = std::make_shared<const mesh::Mesh>(std::move(mesh));
-  auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*problem.mesh));
-  problem.space = space::FunctionSpace::make(problem.mesh, batches, {.degree = degree, .components = components});
-  form::Scope scope(problem.mesh->gdim);
-  const std::shared_ptr<const form::FieldSpace> space = problem.space;
-  scope.add_arguments({&space, 1});
-  scope.add("kappa", form::constant("kappa", 0.7));
-  problem.form = form::parse_form(text, scope);
-  return problem;
-}
-
-void fill_random(device::Vector& vector, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  for (double& value : vector.host_overwrite()) value = uniform(random);
+Stated make_problem(mesh::Mesh mesh, int degree, int components, const std::string& text) {
+  test::Problem problem(std::move(mesh), degree, components);
+  problem.with("kappa", 0.7);
+  auto form = problem.form(text);
+  return {std::move(problem), std::move(form)};
 }
 
 /// A x by cells, with the quadrature rules that the kernels report (degree) taken anew.
-std::vector<double> long_way(const Problem& problem, std::span<const double> x,
-                             const op::QuadratureOptions& quadrature) {
-  const auto lowered = form::lower(problem.form);
-  std::vector<double> y(static_cast<std::size_t>(problem.space->num_local()), 0.0);
-  const int components = problem.space->num_components();
-  for (std::int32_t g = 0; g < static_cast<std::int32_t>(problem.mesh->groups.size()); ++g) {
-    const auto& group = problem.mesh->groups[static_cast<std::size_t>(g)];
-    const auto element = problem.space->element(group.shape);
+std::vector<double> long_way(const Stated& stated, std::span<const double> x, const op::QuadratureOptions& quadrature) {
+  const auto lowered = form::lower(stated.form);
+  const auto& mesh = stated.problem.mesh();
+  const auto& space = *stated.problem.space();
+  std::vector<double> y(static_cast<std::size_t>(space.num_local()), 0.0);
+  const int components = space.num_components();
+  for (std::int32_t g = 0; g < static_cast<std::int32_t>(mesh.groups.size()); ++g) {
+    const auto& group = mesh.groups[static_cast<std::size_t>(g)];
+    const auto element = space.element(group.shape);
     const auto rule = element::is_tensor(group.shape)
                           ? element::make_quadrature_with_points(group.shape, *quadrature.points, quadrature.kind)
                           : element::make_quadrature(group.shape, 2 * *quadrature.points - 1);
@@ -61,12 +47,12 @@ std::vector<double> long_way(const Problem& problem, std::span<const double> x,
       test::TestCell cell{mesh::geometry_element(group), {}, mesh::MapKind::isoparametric};
       const int nodes = cell.geometry->num_dofs();
       for (int i = 0; i < nodes; ++i)
-        for (int a = 0; a < problem.mesh->gdim; ++a)
-          cell.nodes.push_back(problem.mesh->points[static_cast<std::size_t>(
-              group.nodes[static_cast<std::size_t>(c * nodes + i)] * problem.mesh->gdim + a)]);
+        for (int a = 0; a < mesh.gdim; ++a)
+          cell.nodes.push_back(mesh.points[static_cast<std::size_t>(
+              group.nodes[static_cast<std::size_t>(c * nodes + i)] * mesh.gdim + a)]);
       std::vector<std::int32_t> entries(static_cast<std::size_t>(components * element->num_dofs()));
-      const auto at = problem.space->position(g, c);
-      problem.space->cell_dofs(at.block, at.batch, at.lane, entries);
+      const auto at = space.position(g, c);
+      space.cell_dofs(at.block, at.batch, at.lane, entries);
       test::CellValues values;
       values.parameters.assign(lowered.parameters.size(), 0.7);
       for (const auto entry : entries) values.u.push_back(x[static_cast<std::size_t>(entry)]);
@@ -102,16 +88,13 @@ TEST(OperatorPlans, name_every_mapping_of_the_registry) {
 
 class OperatorOnShape : public ::testing::TestWithParam<std::string> {
 protected:
-  static std::string elasticity(int dim) {
-    return "inner(kappa*div(u)*Identity(" + std::to_string(dim) + ") + 2*sym(grad(u)), sym(grad(v)))*dx";
-  }
-  static void check(const Problem& problem, op::OperatorOptions options, double tolerance) {
-    const op::Operator A(problem.form, options);
+  static void check(const Stated& stated, op::OperatorOptions options, double tolerance) {
+    const op::Operator A(stated.form, options);
     auto x = A.make_vector(), y = A.make_vector();
-    fill_random(x, 3);
-    fill_random(y, 4); // whatever stood in y is overwritten
+    test::fill_random(x, 3);
+    test::fill_random(y, 4); // whatever stood in y is overwritten
     A.apply(x, y);
-    const auto expected = long_way(problem, x.host_read(), options.quadrature);
+    const auto expected = long_way(stated, x.host_read(), options.quadrature);
     expect_close(y.host_read(), expected, tolerance);
     A.apply_add(x, y);
     std::vector<double> twice(expected);
@@ -142,7 +125,7 @@ TEST_P(OperatorOnShape, curved_and_turned_cells_with_vector_fields) {
     op::OperatorOptions options;
     options.threads = 2;
     options.quadrature.points = degree + 1;
-    check(make_problem(test::curved_box(shape, 2), degree, dim, elasticity(dim)), options, 1e-12);
+    check(make_problem(test::curved_box(shape, 2), degree, dim, test::elasticity_form(dim)), options, 1e-12);
   }
 }
 
@@ -155,7 +138,7 @@ TEST_P(OperatorOnShape, interpreted_programs_equal_the_long_way) {
     options.shared_device = std::make_shared<test::InterpreterDevice>();
     options.plan = plan;
     options.quadrature.points = 3;
-    check(make_problem(test::box(shape), 2, dim, elasticity(dim)), options, 1e-12);
+    check(make_problem(test::box(shape), 2, dim, test::elasticity_form(dim)), options, 1e-12);
   }
 }
 
@@ -165,18 +148,18 @@ TEST_P(OperatorOnShape, checked_device_finds_no_stale_or_foreign_access) {
   op::OperatorOptions options;
   options.device = "checked";
   options.quadrature.points = 3;
-  check(make_problem(test::curved_box(shape, 2), 2, dim, elasticity(dim)), options, 1e-12);
+  check(make_problem(test::curved_box(shape, 2), 2, dim, test::elasticity_form(dim)), options, 1e-12);
 }
 
 TEST(CompiledTogether, FormsShareOneCompilationAndEqualKernels) {
   const test::Folder folder;
   op::OperatorOptions options;
   options.shared_device = std::make_shared<device::HostDevice>(2, device::CacheDirectory(folder.path()));
-  const auto problem = make_problem(test::box("quadrilateral"), 2, 0, "kappa*u*v*dx + u*v*ds(1)");
-  const auto system = op::make_system({problem.space});
-  const std::vector<std::shared_ptr<op::BuiltForm>> built{
-      op::build(problem.form, 2, system, options), op::build(problem.form, 2, system, options),
-      op::build(problem.form, 2, system, options, op::Purpose::diagonal)};
+  const auto [problem, stated] = make_problem(test::box("quadrilateral"), 2, 0, "kappa*u*v*dx + u*v*ds(1)");
+  const auto system = problem.system();
+  const std::vector<std::shared_ptr<op::BuiltForm>> built{op::build(stated, 2, system, options),
+                                                          op::build(stated, 2, system, options),
+                                                          op::build(stated, 2, system, options, op::Purpose::diagonal)};
   EXPECT_EQ(folder.count(".so"), 0U);
   EXPECT_THROW(op::FormKernels{built[0]}, base::InternalError);
   op::compile(built);
@@ -189,9 +172,9 @@ TEST(CompiledTogether, FormsShareOneCompilationAndEqualKernels) {
   EXPECT_EQ(folder.count(".so"), programs.size());
   EXPECT_EQ(built[0]->pieces[0].program, built[1]->pieces[0].program);
 
-  const op::Operator together(built[0], {}, built[2]), alone(problem.form, system, options);
+  const op::Operator together(built[0], {}, built[2]), alone(stated, system, options);
   device::Vector x = alone.make_vector(), y = alone.make_vector(), expected = alone.make_vector();
-  fill_random(x, 1);
+  test::fill_random(x, 1);
   alone.apply(x, expected);
   together.apply(x, y);
   EXPECT_TRUE(std::ranges::equal(y.host_read(), expected.host_read()));

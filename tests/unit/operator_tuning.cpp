@@ -145,6 +145,50 @@ TEST_F(Tuning, APlannerThatWeighsFewPlansOrNoneIsEnough) {
   EXPECT_NE(told.find("timing"), std::string::npos) << told;
 }
 
+TEST_F(Tuning, OperatorsDecideForAMatrixByTheTimesOfItsProducts) {
+  const Problem problem(box("tetrahedron", 4), 1);
+  const auto form = form::lower(problem.form("inner(grad(u), grad(v))*dx + u*v*ds"));
+  const op::TuningOptions tuning{.sample_seconds = 1e-5};
+  auto expecting = options(false);
+  expecting.num_applications = 1e6; // set-up costs nothing beside them
+  (void)op::tune_kernels(form, problem.system(), expecting, {.search = {.most_plans = 1}, .sample_seconds = 1e-5});
+  const auto timed = op::tune_matrix(form, problem.system(), expecting, tuning);
+  ASSERT_TRUE(timed.has_value());
+  EXPECT_TRUE(timed->was_timed);
+  EXPECT_TRUE(timed->forecast.is_measured);
+  const auto again = op::tune_matrix(form, problem.system(), expecting, tuning);
+  EXPECT_FALSE(again->was_timed);
+  for (const auto value :
+       {&op::MatrixForecast::seconds, &op::MatrixForecast::kernel_seconds, &op::MatrixForecast::setup_seconds}) {
+    EXPECT_GT(timed->forecast.*value, 0);
+    EXPECT_EQ(again->forecast.*value, timed->forecast.*value);
+  }
+  const auto built = op::build_form(form, problem.system(), op::Purpose::action, expecting);
+  ASSERT_TRUE(built->forecast.has_value());
+  EXPECT_EQ(built->forecast->seconds, timed->forecast.seconds);
+  EXPECT_EQ(built->matrix != nullptr, timed->forecast.pays());
+  const auto fresh = op::tune_matrix(form, problem.system(), expecting, {.is_fresh = true, .sample_seconds = 1e-5});
+  EXPECT_TRUE(fresh->was_timed);
+  // another problem has times of its own
+  const Problem larger(box("tetrahedron", 5), 1);
+  const auto of_larger = op::build_form(form::lower(larger.form("inner(grad(u), grad(v))*dx + u*v*ds")),
+                                        larger.system(), op::Purpose::action, expecting);
+  EXPECT_FALSE(of_larger->forecast->is_measured);
+}
+
+TEST_F(Tuning, MatricesWithoutHopeAreNotTimed) {
+  const Problem problem(box("tetrahedron", 2), 1);
+  const auto form = form::lower(problem.form("inner(grad(u), grad(v))*dx"));
+  auto expecting = options(false);
+  EXPECT_FALSE(op::tune_matrix(form, problem.system(), expecting, {}).has_value()) << "nobody applies it";
+  expecting.num_applications = 1;
+  const auto hopeless = op::tune_matrix(form, problem.system(), expecting, {});
+  ASSERT_TRUE(hopeless.has_value());
+  EXPECT_FALSE(hopeless->was_timed);
+  EXPECT_FALSE(hopeless->forecast.is_measured);
+  EXPECT_FALSE(hopeless->forecast.pays());
+}
+
 TEST_F(Tuning, FormsWithoutCellIntegralsAreRefused) {
   const Problem problem(box("quadrilateral"), 1);
   try {

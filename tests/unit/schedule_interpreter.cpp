@@ -7,7 +7,7 @@
 #include <limits>
 
 #include <rafter/base/error.hpp>
-#include <rafter/schedule/loop_program.hpp>
+#include <rafter/schedule/counts.hpp>
 
 #include <tests/support/loop_texts.hpp>
 
@@ -59,7 +59,7 @@ TEST(Counts, OperationsOnFloatsAreTold) {
   EXPECT_EQ(counts.single_flops, 8);
   EXPECT_EQ(counts.operations, 8);
   EXPECT_EQ(counts.single_operations, 4);
-  EXPECT_EQ(counts.stores_bytes, 32);
+  EXPECT_EQ(counts.global.written_bytes, 32);
 }
 
 TEST(Meaning, StoresOfLanesThatMeetLeaveTheLast) {
@@ -184,8 +184,8 @@ TEST(Counts, RunTimeLoopsCountOnceAndBranchesTheirFirstAlternative) {
 TEST(Counts, BytesAreThoseOfGlobalBuffers) {
   const auto counts = counted("(let a (load u lane)) (store w lane %a) (let b (load w lane)) (let d (load c 1))"
                               "(for i 3 (block (store x (iadd (imul $i 4) lane) %b) (add x $i %d)))");
-  EXPECT_EQ(counts.loads_bytes, 8 * (4 + 3)); // u by lanes; what the scalar adds read
-  EXPECT_EQ(counts.stores_bytes, 8 * (3 * 4 + 3));
+  EXPECT_EQ(counts.global.read_bytes, 8 * (4 + 3)); // u by lanes; what the scalar adds read
+  EXPECT_EQ(counts.global.written_bytes, 8 * (3 * 4 + 3));
 }
 
 } // namespace

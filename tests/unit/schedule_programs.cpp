@@ -5,6 +5,7 @@
 #include <set>
 
 #include <rafter/base/error.hpp>
+#include <rafter/schedule/counts.hpp>
 #include <rafter/schedule/mapping.hpp>
 #include <tests/support/operator_problems.hpp>
 #include <tests/support/text_device.hpp>
@@ -80,8 +81,8 @@ TEST_P(Programs, ReadBackFromTheirTextTheyAreTheSame) {
     EXPECT_EQ(again.buffers, program.buffers);
     const auto counts = schedule::count(program), same = schedule::count(again);
     EXPECT_EQ(counts.flops, same.flops);
-    EXPECT_EQ(counts.loads_bytes, same.loads_bytes);
-    EXPECT_EQ(counts.stores_bytes, same.stores_bytes);
+    EXPECT_EQ(counts.global.read_bytes, same.global.read_bytes);
+    EXPECT_EQ(counts.global.written_bytes, same.global.written_bytes);
   });
 }
 

@@ -203,23 +203,40 @@ TEST(Search, OneCandidateIsTheAnswer) {
   EXPECT_EQ(search(unmeasured(sweep), machine.measure()).front().plan, sweep.front().plan);
 }
 
-TEST(Search, IsWithinFivePercentOfExhaustiveOnRecordedSweeps) {
-  int num_kernels = 0;
+/// Time of the plan that is found over that of the fastest, by kernel of the sweeps in a folder of bench/data.
+std::map<std::string, double> losses(const std::string& folder) {
+  std::map<std::string, double> result;
   for (const auto& file :
-       std::filesystem::directory_iterator(std::filesystem::path(RAFTER_SOURCE_DIR) / "bench/data/sweeps")) {
+       std::filesystem::directory_iterator(std::filesystem::path(RAFTER_SOURCE_DIR) / "bench/data" / folder)) {
     std::ifstream stream(file.path());
     const auto record = nlohmann::json::parse(stream);
     for (const auto& kernel : record.at("kernels")) {
-      ++num_kernels;
       const auto sweep = recorded_sweep(record, kernel);
       Machine machine(sweep);
       const auto found = search(unmeasured(sweep), machine.measure());
       EXPECT_LE(machine.timed.size(), 5U);
-      EXPECT_LE(machine.seconds(found.front().plan), 1.05 * machine.best())
-          << file.path().filename() << ": " << schedule::to_string(found.front().plan);
+      result[file.path().stem().string() + " " + kernel.at("kernel").get<std::string>()] =
+          machine.seconds(found.front().plan) / machine.best();
     }
   }
-  EXPECT_GE(num_kernels, 30);
+  EXPECT_GE(result.size(), 30U);
+  return result;
+}
+
+/// Weights of the model and constants of the search were chosen on these, by hand: this shows that they fit.
+TEST(Search, IsWithinFivePercentOfExhaustiveOnRecordedSweeps) {
+  for (const auto& [kernel, loss] : losses("sweeps")) EXPECT_LE(loss, 1.05) << kernel;
+}
+
+/// The same cases recorded afterwards: nothing was chosen on these. One is lost, the mass matrix of degree 3 on
+/// deformed cells, where compilers differ by a tenth.
+TEST(Search, LosesOneOfThirtyByATenthOnSweepsThatWereHeldOut) {
+  int num_lost = 0;
+  for (const auto& [kernel, loss] : losses("sweeps_held_out")) {
+    EXPECT_LE(loss, 1.1) << kernel;
+    num_lost += loss > 1.05 ? 1 : 0;
+  }
+  EXPECT_LE(num_lost, 1);
 }
 
 } // namespace

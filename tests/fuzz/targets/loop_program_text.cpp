@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Text -> loop program -> text -> the same text; the verifier's complaints are InternalErrors.
-#include <rafter/schedule/loop_program.hpp>
+#include <rafter/schedule/counts.hpp>
 
 #include "target.hpp"
 

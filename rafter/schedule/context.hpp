@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <string>
+#include <vector>
+
+#include <rafter/schedule/mapping.hpp>
+
+/// The program that a mapping builds.
+namespace rafter::schedule {
+
+using Statements = std::vector<NodePtr>;
+
+/// Entries begin .. end-1 of a vector, which the next batch is the first to use.
+struct Stream {
+  std::string vector;
+  NodePtr begin, end;
+};
+
+/// What stands side by side in SIMD lanes.
+enum class LaneAxis : std::uint8_t {
+  none,  ///< nothing: scalars, cells one after the other
+  cell,  ///< cells of a group
+  point, ///< points along the first axis of the grid; the cells of a group one after the other
+};
+
+/// The program being built: names, buffers and the meaning of "lane".
+class Context {
+public:
+  Context(const LoweringInput& input, const Plan& plan, LaneAxis lane_axis);
+
+  const LoweringInput& input;
+  const kernel::TensorProgram& program;
+  const Plan& plan;
+  LaneAxis lane_axis; ///< of the statements that are made now
+  LoopProgram result;
+  std::vector<Stream> streams; ///< that gather and scatter come to next
+
+  bool has_cell_lanes() const { return lane_axis == LaneAxis::cell; }
+  bool has_point_lanes() const { return lane_axis == LaneAxis::point; }
+  /// Groups of lanes that a batch is run as.
+  int num_groups() const { return lane_axis != LaneAxis::none ? input.lanes / plan.lanes : 1; }
+  /// Number of the group: the variable of the loop over them.
+  NodePtr group() const { return num_groups() > 1 ? variable("group") : integer(0); }
+  /// start + cell of the batch: the hardware lane of the group, or the variable of a loop over cells.
+  NodePtr at_cell(NodePtr start) const {
+    return iadd(iadd(std::move(start), imul(group(), integer(plan.lanes))),
+                has_cell_lanes() ? lane() : variable("cell"));
+  }
+  /// start + place in the lanes, where points stand there.
+  NodePtr at_point(NodePtr start) const { return has_point_lanes() ? iadd(std::move(start), lane()) : start; }
+  /// Element of a global array with one entry per cell of a batch: entry * cells + cell, as whole registers.
+  NodePtr lane_entry(NodePtr entry) const {
+    if (!has_cell_lanes()) return at_cell(imul(std::move(entry), integer(input.lanes)));
+    return work_entry(iadd(imul(std::move(entry), integer(num_groups())), group()));
+  }
+  /// Element of a work array.
+  NodePtr work_entry(NodePtr entry) const {
+    return lane_axis != LaneAxis::none ? iadd(imul(std::move(entry), integer(plan.lanes)), lane()) : entry;
+  }
+  NodePtr batch() const { return variable("batch"); }
+  /// Row of the batch in the data per cell: batches of equal cells share one.
+  NodePtr data_row() {
+    reads_data_ = true;
+    return variable("row");
+  }
+  /// The body of the program, the row named before it.
+  Statements with_data_row(Statements body);
+
+  /// Of work arrays and of what is computed.
+  Type type() const { return plan.compute == Precision::double_precision ? Type::real : Type::real32; }
+  NodePtr number(double value) const { return schedule::number(value, type()); }
+  NodePtr load(const std::string& array, NodePtr index) const { ///< of a work array
+    return schedule::load(array, std::move(index), type());
+  }
+  /// What any buffer of reals holds, as what is computed with.
+  NodePtr fetch(const std::string& buffer, NodePtr index) const;
+  /// What was computed, as the buffer holds it.
+  NodePtr fitting(const std::string& buffer, NodePtr value) const;
+
+  /// Declares on first use, reals with the type that the plan gives them; the name.
+  std::string global(Role role, int index = 0, Type type = Type::real, bool is_written = false);
+  std::string integers(const std::string& prefix, const std::vector<int>& values);
+  std::string reals(const std::string& prefix, const std::vector<double>& values);
+  /// Numbers that are used as whole vectors.
+  std::string vectors(const std::string& prefix, const std::vector<double>& values);
+  std::string work(const std::string& name, std::int64_t entries);
+  std::string fresh(const std::string& prefix) { return prefix + std::to_string(next_name_++); }
+  NodePtr define(Statements& to, const std::string& prefix, NodePtr value);         ///< let; its register
+  NodePtr define_integer(Statements& to, const std::string& prefix, NodePtr value); ///< ilet; its variable
+
+  /// Number of cells of the batch (iload).
+  NodePtr num_active() { return iload(global(Role::num_active, 0, Type::integer), batch()); }
+  /// Number of lanes of the group that hold a cell (none: 0 or less).
+  NodePtr active_lanes() {
+    if (num_groups() == 1) return num_active();
+    return imin(isub(num_active(), imul(group(), integer(plan.lanes))), integer(plan.lanes));
+  }
+
+private:
+  std::string constant(const std::string& prefix, Type type, const std::vector<double>& values, bool is_lane = false);
+  Type type_of(Role role, int index) const; ///< of reals
+  int next_name_ = 0;
+  bool reads_data_ = false;
+};
+
+/// Work array of a tensor-program array.
+std::string array_name(const Context& context, int array);
+
+} // namespace rafter::schedule

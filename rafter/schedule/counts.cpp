@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/schedule/counts.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <unordered_map>
+
+namespace rafter::schedule {
+
+namespace {
+
+using form::ScalarOp;
+
+/// What is known of a place in an array when the program is written.
+enum class Place : std::uint8_t {
+  literal,  ///< no variables
+  unrolled, ///< variables of unrolled loops alone
+  computed
+};
+
+/// Of every work array and constant table the least that is known of a place in it.
+class Places {
+public:
+  Places(const std::vector<Buffer>& buffers, const Node& body) {
+    for (const auto& buffer : buffers)
+      if (buffer.space != Space::global) of_array_[buffer.name] = Place::literal;
+    visit(body);
+  }
+  Place of(const std::string& array) const {
+    const auto found = of_array_.find(array);
+    return found == of_array_.end() ? Place::computed : found->second;
+  }
+  const std::unordered_map<std::string_view, Place>& all() const { return of_array_; }
+
+private:
+  void visit(const Node& node) {
+    const bool is_unrolled = node.kind == Kind::loop && node.style == LoopStyle::unrolled;
+    if (is_unrolled) unrolled_.push_back(node.name);
+    const bool is_access =
+        node.kind == Kind::load || node.kind == Kind::iload || node.kind == Kind::store || node.kind == Kind::add;
+    if (is_access)
+      if (const auto found = of_array_.find(node.name); found != of_array_.end())
+        found->second = std::max(found->second, place(*node.operands[0]));
+    for (const auto& operand : node.operands) visit(*operand);
+    if (is_unrolled) unrolled_.pop_back();
+  }
+  Place place(const Node& index) const {
+    if (index.kind == Kind::iload) return Place::computed;
+    if (index.kind == Kind::variable)
+      return std::ranges::count(unrolled_, index.name) > 0 ? Place::unrolled : Place::computed;
+    Place result = Place::literal;
+    for (const auto& operand : index.operands) result = std::max(result, place(*operand));
+    return result;
+  }
+
+  std::unordered_map<std::string_view, Place> of_array_;
+  std::vector<std::string_view> unrolled_; ///< variables of the unrolled loops around
+};
+
+bool is_product(const Node& node) { return node.kind == Kind::operation && node.op == ScalarOp::mul; }
+bool is_sum(const Node& node) {
+  return node.kind == Kind::operation && (node.op == ScalarOp::add || node.op == ScalarOp::sub);
+}
+
+/// Index x + lane: one load or store of consecutive numbers.
+bool is_contiguous(const Node& index) {
+  return index.kind == Kind::lane ||
+         (index.kind == Kind::iadd && index.operands[1]->kind == Kind::lane && !index.operands[0]->has_lane);
+}
+
+/// How often something is done, and how often it stands in the text.
+struct Times {
+  double executed = 1, written = 1;
+};
+
+class Counter {
+public:
+  Counter(const LoopProgram& program, const Node& part) : lanes_(program.lanes) {
+    const Places places(program.buffers, part);
+    for (const auto& buffer : program.buffers) {
+      const auto place = places.of(buffer.name);
+      const bool is_work = buffer.space == Space::work;
+      arrays_[buffer.name] = {.word_bytes = size_bytes(buffer.type),
+                              .is_literal = is_work && place == Place::literal,
+                              .is_near = buffer.space == Space::global || place == Place::computed,
+                              .is_global = buffer.space == Space::global};
+    }
+    statement(part, {});
+  }
+  const Counts& counts() const { return counts_; }
+
+private:
+  struct Array {
+    int word_bytes = 8;
+    bool is_literal = false; ///< a work array of literal places
+    bool is_near = false;    ///< in the nearest cache
+    bool is_global = false;
+  };
+
+  void statement(const Node& node, const Times& times) {
+    switch (node.kind) {
+    case Kind::block:
+      for (const auto& child : node.operands) statement(*child, times);
+      break;
+    case Kind::loop:
+      loop(node, times);
+      break;
+    case Kind::branch:
+      branch(node, times);
+      break;
+    case Kind::let:
+      let(node, times);
+      break;
+    case Kind::ilet:
+      index(*node.operands[0], times);
+      break;
+    case Kind::store:
+    case Kind::add:
+      write(node, times);
+      break;
+    case Kind::prefetch:
+      if (!is_in_run_) instructions().loads += times.executed;
+      lists(*node.operands[0], times.executed);
+      break;
+    default:
+      break;
+    }
+  }
+
+  void branch(const Node& node, const Times& times) {
+    index(*node.operands[0], times);
+    const double first = share_of_first(*node.operands[0]);
+    statement(*node.operands[1], {times.executed * first, times.written});
+    if (first < 1) statement(*node.operands[2], {times.executed * (1 - first), times.written});
+  }
+  /// What is done in one turn of a loop is done in that one; else the first alternative is the regular path.
+  double share_of_first(const Node& condition) const {
+    if (condition.kind != Kind::ieq || condition.operands[0]->kind != Kind::variable ||
+        condition.operands[1]->kind != Kind::integer)
+      return 1;
+    const auto turns = turns_.find(condition.operands[0]->name);
+    const auto turn = static_cast<double>(condition.operands[1]->integer);
+    return turns == turns_.end() ? 1 : turn >= 0 && turn < turns->second ? 1 / turns->second : 0;
+  }
+
+  void loop(const Node& node, const Times& times) {
+    const bool is_known = node.operands[0]->kind == Kind::integer;
+    const double count = is_known ? static_cast<double>(node.operands[0]->integer) : 1;
+    const bool is_unrolled = node.style == LoopStyle::unrolled;
+    const Times inside{times.executed * count, is_unrolled ? times.written * count : times.written};
+    if (node.style == LoopStyle::run) {
+      run_instructions(*node.operands[1]->operands[0], count, inside.executed);
+      is_in_run_ = true;
+      statement(*node.operands[1], inside);
+      is_in_run_ = false;
+      return;
+    }
+    if (!is_unrolled) instructions().iterations += inside.executed;
+    index(*node.operands[0], times);
+    if (is_known) turns_[node.name] = count;
+    statement(*node.operands[1], inside);
+    turns_.erase(node.name);
+  }
+
+  /// Lane by lane `width` consecutive numbers at a time, and their turn: as many exchanges as the width has bits.
+  void run_instructions(const Node& move, double width, double executed) {
+    auto& to = instructions();
+    const double steps = executed * lanes_ / width;
+    to.text += 2;
+    if (move.operands[1]->kind != Kind::load) to.arithmetic += steps; // converted
+    to.arithmetic += executed * std::log2(width);
+    if (move.kind == Kind::add) {
+      to.loads += executed;
+      to.scatters += steps;
+    } else {
+      to.loads += steps;
+      to.stores += executed;
+    }
+  }
+
+  void let(const Node& node, const Times& times) {
+    const bool is_vector = real(*node.operands[0], times);
+    vectors_[node.name] = is_vector;
+    products_.erase(node.name);
+    if (is_product(*node.operands[0])) products_[node.name] = times.executed * width(is_vector);
+  }
+
+  void write(const Node& node, const Times& times) {
+    const Node &place = *node.operands[0], &value = *node.operands[1];
+    const bool adds = node.kind == Kind::add;
+    const double number = times.executed * width(real(value, times));
+    if (adds) {
+      operate(times.executed * width(place.has_lane), value.type);
+      fuse(value, number);
+    }
+    index(place, times);
+    if (node.operands.size() > 2) lists(*node.operands[2], times.executed);
+    move(node, times);
+    if (!is_in_run_) write_instructions(node, times);
+  }
+  void write_instructions(const Node& node, const Times& times) {
+    const Node& place = *node.operands[0];
+    const bool adds = node.kind == Kind::add;
+    auto& to = instructions();
+    to.text += times.written;
+    // a product that is added is one instruction with the sum
+    if (adds && !is_product(*node.operands[1])) to.arithmetic += times.executed;
+    if (arrays_.at(node.name).is_literal) return;
+    if (place.has_lane && (!is_contiguous(place) || node.operands.size() > 2))
+      to.scatters += times.executed * lanes_;
+    else {
+      to.stores += times.executed;
+      if (adds) to.loads += times.executed;
+    }
+  }
+  /// The bytes of a store or an addition.
+  void move(const Node& node, const Times& times) {
+    const auto& array = arrays_.at(node.name);
+    const double bytes = array.word_bytes * times.executed * width(node.operands[0]->has_lane);
+    const auto add = [&](Traffic& to) {
+      to.written_bytes += bytes;
+      if (node.kind == Kind::add) to.read_bytes += bytes;
+    };
+    if (array.is_global) add(counts_.global);
+    if (!array.is_near || node.is_streaming) return;
+    add(counts_.local);
+    if (node.operands.size() > 2) add(counts_.masked);
+  }
+
+  /// Counts a real expression; true when it varies with the lane.
+  bool real(const Node& node, const Times& times) {
+    switch (node.kind) {
+    case Kind::reg:
+      return vectors_[node.name];
+    case Kind::load:
+      load(node, times);
+      return node.operands[0]->has_lane;
+    case Kind::widen:
+    case Kind::narrow:
+      if (!is_in_run_) instructions().arithmetic += times.executed;
+      return real(*node.operands[0], times);
+    case Kind::operation:
+      return operation(node, times);
+    default:
+      return false;
+    }
+  }
+  void load(const Node& node, const Times& times) {
+    const Node& place = *node.operands[0];
+    const auto& array = arrays_.at(node.name);
+    index(place, times);
+    const double bytes = array.word_bytes * times.executed * width(place.has_lane);
+    if (array.is_near) counts_.local.read_bytes += bytes;
+    if (array.is_global) counts_.global.read_bytes += bytes;
+    if (array.is_literal || is_in_run_) return;
+    auto& to = instructions();
+    to.text += times.written;
+    if (!place.has_lane)
+      to.broadcasts += times.executed;
+    else
+      (is_contiguous(place) ? to.loads : to.gathers) += times.executed;
+  }
+  bool operation(const Node& node, const Times& times) {
+    bool is_vector = false, is_fused = false;
+    for (const auto& operand : node.operands) {
+      const bool has_lanes = real(*operand, times);
+      is_vector = is_vector || has_lanes;
+      is_fused = is_fused || (is_sum(node) && fuse(*operand, times.executed * width(has_lanes)));
+    }
+    operate(times.executed * width(is_vector) * form::info(node.op).flops, node.type);
+    if (!is_in_run_) operation_instructions(node, times, is_vector);
+    return is_vector;
+  }
+  void operation_instructions(const Node& node, const Times& times, bool is_vector) {
+    auto& to = instructions();
+    to.text += times.written;
+    switch (form::info(node.op).effort) {
+    case form::Effort::quotient:
+      to.divisions += times.executed;
+      return;
+    case form::Effort::function:
+      to.functions += times.executed * width(is_vector);
+      return;
+    case form::Effort::simple:
+      break;
+    }
+    const bool is_fused = is_sum(node) && (is_product(*node.operands[0]) || is_product(*node.operands[1]));
+    // a sign is one of the instruction that takes it, one of the products of a sum is fused with it
+    if (node.op != ScalarOp::neg && !is_fused) to.arithmetic += times.executed;
+  }
+
+  void operate(double number, Type type) {
+    counts_.flops += number;
+    if (type == Type::real32) counts_.single_flops += number;
+    issue(number, type);
+  }
+  void issue(double number, Type type) {
+    counts_.operations += number;
+    if (type == Type::real32) counts_.single_operations += number;
+  }
+  /// True for a product, here or in a register: what adds it needs no instruction for it. `number`: its count.
+  bool fuse(const Node& term, double number) {
+    if (is_product(term)) {
+      issue(-number, term.type);
+      return true;
+    }
+    const auto found = term.kind == Kind::reg ? products_.find(term.name) : products_.end();
+    if (found == products_.end()) return false;
+    issue(-found->second, term.type);
+    products_.erase(found);
+    return true;
+  }
+
+  /// An integer expression of the program.
+  void index(const Node& node, const Times& times) {
+    if (!is_in_run_) instructions().index_loads += times.executed * num_loads(node);
+    lists(node, times.executed);
+  }
+  static double num_loads(const Node& node) {
+    double result = node.kind == Kind::iload ? 1 : 0;
+    for (const auto& operand : node.operands) result += num_loads(*operand);
+    return result;
+  }
+  /// The bytes of its integers.
+  void lists(const Node& node, double executed) {
+    if (node.kind == Kind::iload && arrays_.at(node.name).is_near)
+      counts_.local.read_bytes += size_bytes(Type::integer) * executed * width(node.operands[0]->has_lane);
+    for (const auto& operand : node.operands) lists(*operand, executed);
+  }
+
+  double width(bool is_vector) const { return is_vector ? lanes_ : 1; }
+  Instructions& instructions() { return counts_.instructions; }
+
+  double lanes_;
+  Counts counts_;
+  bool is_in_run_ = false; ///< what a run executes is counted as a whole
+  std::unordered_map<std::string_view, Array> arrays_;
+  std::unordered_map<std::string_view, double> turns_; ///< of the loops around, by their variables
+  std::unordered_map<std::string_view, bool> vectors_;
+  std::unordered_map<std::string_view, double> products_; ///< registers that hold one which no sum has taken; its count
+};
+
+} // namespace
+
+Counts count(const LoopProgram& program) { return count(program, *program.body); }
+Counts count(const LoopProgram& program, const Node& part) { return Counter(program, part).counts(); }
+
+std::set<std::string> in_registers(const LoopProgram& program) {
+  const Places places(program.buffers, *program.body);
+  std::set<std::string> result;
+  for (const auto& [name, place] : places.all())
+    if (place != Place::computed) result.emplace(name);
+  return result;
+}
+
+double work_bytes(const LoopProgram& program) {
+  double bytes = 0;
+  for (const auto& buffer : program.buffers)
+    if (buffer.space == Space::work) bytes += static_cast<double>(buffer.size) * size_bytes(buffer.type);
+  return bytes;
+}
+
+} // namespace rafter::schedule

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <rafter/schedule/context.hpp>
+
+/// The point function in loop programs.
+namespace rafter::schedule {
+
+/// The point function as expressions at the level where their operands are known.
+class PointStage {
+public:
+  /// Where an array slot of the point function is at the current point; overrides the arrays of the tensor program.
+  struct Access {
+    std::function<NodePtr(const kernel::InputSlot&)> read;
+    std::function<void(std::size_t output, NodePtr value, Statements& to)> write; ///< test outputs
+  };
+  PointStage(Context& context, Access access);
+
+  /// Nodes that depend on the cell alone; before the loops over points.
+  void at_cell(Statements& to);
+  /// Nodes that depend on reference axes `axis` and slower (and the cell); inside the loop over that axis.
+  void at_axis(int axis, Statements& to);
+  /// All the rest, and the outputs.
+  void at_point(Statements& to);
+
+  /// Loop variable of a tensor axis ("q0", ...) or "q" for points of a dense program. Where points stand in lanes, "q0"
+  /// counts vectors of them.
+  static std::string axis_variable(int axis) { return "q" + std::to_string(axis); }
+
+private:
+  void emit(unsigned allowed, Statements& to);
+  void write_stored(Role role, NodePtr entry, NodePtr value, Statements& to) const;
+  NodePtr value(form::NodeId id) const;
+  NodePtr atom(const form::Atom& atom);
+  NodePtr reference_coordinate(int axis);
+  NodePtr point_number() const;
+  NodePtr stored_entry(int slot) const;
+  Context& context_;
+  Access access_;
+  std::vector<form::NodeId> order_;
+  std::vector<unsigned> dependencies_;
+  std::map<form::NodeId, NodePtr> values_;
+  int num_stored_points_ = 0, num_stored_cells_ = 0;
+};
+
+/// The evaluate step over the arrays of the tensor program: loops over points around a PointStage.
+void evaluate(Context& context, Statements& to);
+/// Per-lane total of integral outputs is kept in work buffer "total"; these start it and write it out.
+void begin_integral(Context& context, Statements& to);
+void end_integral(Context& context, Statements& to);
+
+} // namespace rafter::schedule

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The bytes of the nearest cache that a kernel is counted for are those that the interpreter sees it move, and reports
+// name that cache where it bounds.
+#include <gtest/gtest.h>
+
+#include <rafter/operator/form_builder.hpp>
+#include <tests/support/interpreter_device.hpp>
+#include <tests/support/operator_problems.hpp>
+
+namespace rafter::test {
+namespace {
+
+/// What interpreted kernels are counted for, and what they move.
+class Interpreted {
+public:
+  const std::shared_ptr<InterpreterDevice>& device() const { return device_; }
+  /// `counts`: of what `run` does once.
+  template <class Run> void expect_counted(const machine::Counts& counts, const Run& run) const {
+    const auto before = device_->traffic(); // of set-up, and of checks of the precision
+    run();
+    EXPECT_GT(counts.local_bytes_read + counts.local_bytes_written, 0);
+    EXPECT_EQ(counts.local_bytes_read, device_->traffic().read_bytes - before.read_bytes);
+    EXPECT_EQ(counts.local_bytes_written, device_->traffic().written_bytes - before.written_bytes);
+  }
+  /// Batches that are full and whose cells see all shared entities alike take the regular path, which counts are of.
+  machine::Counts expect_counted(const Problem& problem, const std::string& form, const std::string& plan) const {
+    const op::Operator A(problem.form(form), {.shared_device = device_, .plan = plan});
+    expect_counted(A.counts(), [&] { (void)applied(A, random_vector(A, 3)); });
+    return A.counts();
+  }
+
+private:
+  std::shared_ptr<InterpreterDevice> device_ = std::make_shared<InterpreterDevice>();
+};
+
+/// Boxes of full batches: eight cells of each kind, and multiples.
+mesh::Mesh full_batches(const std::string& shape, bool is_curved) {
+  const int n = box_dimension(shape) == 1 ? 8 : box_dimension(shape) == 2 ? 4 : 2;
+  return is_curved ? curved_box(shape, 2, n) : box(shape, n);
+}
+
+class LocalTraffic : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(LocalTraffic, IsThatOfTheInterpretedProgram) {
+  for (const bool is_curved : {false, true})
+    for (const std::string plan : {"mapping=simd_cells", "lanes=4 prefetch=0", "contraction=dense unroll=0 rows=5",
+                                   "contraction=per-derivative recipe=recompute", "recipe=store storage=float",
+                                   "compute=float accumulate=float lanes=2", "mapping=simd_points"})
+      for (const int degree : {1, 2}) {
+        SCOPED_TRACE(plan + (is_curved ? " curved" : "") + " degree " + std::to_string(degree));
+        Problem problem(full_batches(GetParam(), is_curved), degree);
+        Interpreted().expect_counted(problem.with("kappa", 0.7), "((1 + x[0])*inner(grad(u), grad(v)) + kappa*u*v)*dx",
+                                     plan);
+      }
+}
+
+TEST_P(LocalTraffic, OfVectorFieldsIsThatOfTheInterpretedProgram) {
+  const int dim = box_dimension(GetParam());
+  for (const std::string plan : {"", "mapping=simd_points lanes=4", "recipe=recompute-merged even_odd=2"}) {
+    SCOPED_TRACE(plan);
+    Problem problem(full_batches(GetParam(), false), 2, dim);
+    Interpreted().expect_counted(problem.with("kappa", 0.7), elasticity_form(dim), plan);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(every_shape, LocalTraffic,
+                         ::testing::Values("interval", "triangle", "quadrilateral", "tetrahedron", "hexahedron",
+                                           "prism", "pyramid"),
+                         [](const auto& shape) { return shape.param; });
+
+class LocalTrafficOfLanes : public ::testing::TestWithParam<std::string> {};
+
+/// Kernels of facets and of integrals have no path of their own for batches that are not full: their lanes without a
+/// cell compute and write nothing.
+TEST_P(LocalTrafficOfLanes, WithoutACellIsWhatTheyExecute) {
+  Problem problem(box(GetParam(), 3), 2);
+  problem.with("kappa", 0.7);
+  const auto& blocks = problem.system().batches->blocks;
+  EXPECT_TRUE(std::ranges::any_of(blocks, [](const auto& block) { return block.num_cells % 8 != 0; }));
+  for (const char* plan : {"", "lanes=4"}) {
+    SCOPED_TRACE(plan);
+    Interpreted().expect_counted(problem, "kappa*u*v*ds", plan);
+    const Interpreted of_integral;
+    const auto built = op::build(problem.functional("(1 + x[0])*dx"), 0, problem.system(),
+                                 {.shared_device = of_integral.device(), .plan = plan});
+    op::compile({&built, 1});
+    const op::FormKernels volume(built);
+    of_integral.expect_counted(volume.counts(), [&] { (void)volume.integral(nullptr); });
+  }
+}
+INSTANTIATE_TEST_SUITE_P(every_shape, LocalTrafficOfLanes, ::testing::ValuesIn(box_shapes()),
+                         [](const auto& shape) { return shape.param; });
+
+TEST(LocalTraffic, OfCellVectorsThatAreStreamedDoesNotHoldTheStreams) {
+  const Problem problem(box("hexahedron", 2), {{.degree = 2, .is_broken = true}});
+  const auto cached = Interpreted().expect_counted(problem, "u*v*dx", "stores=cached"),
+             streamed = Interpreted().expect_counted(problem, "u*v*dx", "stores=streaming");
+  EXPECT_EQ(cached.local_bytes_written - streamed.local_bytes_written, 8 * 8 * 27);
+  EXPECT_EQ(cached.local_bytes_read, streamed.local_bytes_read);
+}
+
+TEST(LocalTraffic, BoundsWhereNothingElseDoes) {
+  const Problem problem(box("hexahedron", 2), 3);
+  const op::Operator A(problem.form("u*v*dx"), {.shared_device = std::make_shared<InterpreterDevice>()});
+  auto machine = tune::typical_machine(512);
+  for (auto* rate :
+       {&machine.levels[0].read, &machine.levels[0].triad, &machine.levels[0].copy, &machine.levels[0].streaming_copy})
+    rate->one_core = rate->all_cores = 1e9;
+  const auto bound = machine::bound(A.counts(), machine, 1);
+  EXPECT_EQ(bound.limited_by, "local memory");
+  EXPECT_DOUBLE_EQ(bound.seconds, 1e-9 * (A.counts().local_bytes_read + A.counts().local_bytes_written));
+}
+
+} // namespace
+} // namespace rafter::test

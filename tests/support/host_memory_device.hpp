@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <utility>
+
+#include <rafter/base/error.hpp>
+#include <rafter/device/host/host_device.hpp>
+
+/// What devices of the tests share that work in this program's memory, on one thread.
+namespace rafter::test {
+
+class HostMemoryDevice : public device::Device {
+public:
+  int num_threads() const final { return 1; }
+  bool shares_host_memory() const final { return true; }
+  std::shared_ptr<device::Buffer> allocate(std::size_t) final { throw base::InternalError("memory is shared"); }
+  std::shared_ptr<device::Buffer> wrap(void* host, std::size_t bytes) final {
+    return std::make_shared<Memory>(host, bytes);
+  }
+
+private:
+  class Memory final : public device::Buffer {
+  public:
+    Memory(void* host, std::size_t bytes) : host_(host), bytes_(bytes) {}
+    std::size_t size_bytes() const override { return bytes_; }
+    void copy_from_host(const void*, std::size_t) override { throw base::InternalError("memory is shared"); }
+    void copy_to_host(void*, std::size_t) const override { throw base::InternalError("memory is shared"); }
+    void* handle() const override { return host_; }
+
+  private:
+    void* host_;
+    std::size_t bytes_;
+  };
+};
+
+} // namespace rafter::test
