@@ -14,22 +14,38 @@ void eliminate(double factor, std::span<const double> pivot, std::span<double> r
   for (std::size_t i = 0; i < row.size(); ++i) row[i] -= factor * pivot[i];
 }
 
-constexpr std::size_t tile_rows = 4, tile_cols = 4;
-
-/// Rows of one matrix and columns of another, whose sums stay in registers.
-struct Tile {
+/// Four rows of a product; `right` has `depth` rows of `cols` entries.
+struct FourRows {
   const double *left, *right;
-  std::size_t depth, cols; ///< entries of a row of the left matrix, of the right one
-
-  template <std::size_t Rows, std::size_t Cols> void multiply(double* result) const {
-    double sums[Rows][Cols] = {};
-    for (std::size_t k = 0; k < depth; ++k)
-      for (std::size_t i = 0; i < Rows; ++i)
-        for (std::size_t j = 0; j < Cols; ++j) sums[i][j] += left[i * depth + k] * right[k * cols + j];
-    for (std::size_t i = 0; i < Rows; ++i)
-      for (std::size_t j = 0; j < Cols; ++j) result[i * cols + j] = sums[i][j];
-  }
+  std::size_t depth, cols;
+  double* result; ///< zeros
 };
+[[gnu::always_inline]] inline void multiply_here(const FourRows& rows) {
+  const auto [left, right, depth, cols, r] = rows;
+  for (std::size_t k = 0; k < depth; ++k) {
+    const double a = left[k], b = left[depth + k], c = left[2 * depth + k], d = left[3 * depth + k];
+    const double* row = right + k * cols;
+    for (std::size_t j = 0; j < cols; ++j) {
+      r[j] += a * row[j];
+      r[cols + j] += b * row[j];
+      r[2 * cols + j] += c * row[j];
+      r[3 * cols + j] += d * row[j];
+    }
+  }
+}
+/// Where the processor has longer registers than the library is compiled for. Products and sums are not fused
+/// (CMakeLists.txt), so that every processor finds the same bits.
+#if defined(__x86_64__)
+[[gnu::target("avx512f")]] void multiply_in_512_bits(const FourRows& rows) { multiply_here(rows); }
+[[gnu::target("avx2")]] void multiply_in_256_bits(const FourRows& rows) { multiply_here(rows); }
+void multiply(const FourRows& rows) {
+  if (__builtin_cpu_supports("avx512f") != 0) return multiply_in_512_bits(rows);
+  if (__builtin_cpu_supports("avx2") != 0) return multiply_in_256_bits(rows);
+  multiply_here(rows);
+}
+#else
+void multiply(const FourRows& rows) { multiply_here(rows); }
+#endif
 
 double normalise(std::vector<double>& x) {
   double norm = 0;
@@ -83,19 +99,12 @@ std::vector<double> transposed(std::span<const double> matrix, int cols) {
 
 std::vector<double> multiplied(std::span<const double> left, std::span<const double> right, int inner) {
   const auto depth = static_cast<std::size_t>(inner), rows = left.size() / depth, cols = right.size() / depth;
-  std::vector<double> result(rows * cols);
-  const auto tile = [&](std::size_t row, std::size_t col) {
-    return Tile{&left[row * depth], &right[col], depth, cols};
-  };
-  std::size_t col = 0;
-  for (; col + tile_cols <= cols; col += tile_cols) { // the columns stay near for all rows
-    std::size_t row = 0;
-    for (; row + tile_rows <= rows; row += tile_rows)
-      tile(row, col).multiply<tile_rows, tile_cols>(&result[row * cols + col]);
-    for (; row < rows; ++row) tile(row, col).multiply<1, tile_cols>(&result[row * cols + col]);
-  }
-  for (; col < cols; ++col)
-    for (std::size_t row = 0; row < rows; ++row) tile(row, col).multiply<1, 1>(&result[row * cols + col]);
+  std::vector<double> result(rows * cols, 0.0);
+  std::size_t i = 0;
+  for (; i + 4 <= rows; i += 4) multiply({&left[i * depth], right.data(), depth, cols, &result[i * cols]});
+  for (; i < rows; ++i)
+    for (std::size_t k = 0; k < depth; ++k)
+      for (std::size_t j = 0; j < cols; ++j) result[i * cols + j] += left[i * depth + k] * right[k * cols + j];
   return result;
 }
 

@@ -2,30 +2,29 @@
 #include <rafter/kernel/min_cut.hpp>
 
 #include <algorithm>
-#include <unordered_map>
+#include <limits>
 
 namespace rafter::kernel {
 
 namespace {
 
-/// A network with its flow; edges stand in pairs, each the reverse of the other.
+/// A network with its flow; edges stand in pairs, each the reverse of the other, those of a vertex in a chain.
 class Network {
 public:
-  explicit Network(std::size_t num_vertices) : edges_of_(num_vertices) {}
+  explicit Network(std::size_t num_vertices)
+      : first_(num_vertices, none), last_(num_vertices, none), levels_(num_vertices) {}
 
   void add(std::size_t from, std::size_t to, double capacity) {
     if (capacity <= 0) return;
-    edges_of_[from].push_back(edges_.size());
-    edges_.push_back({to, capacity});
-    edges_of_[to].push_back(edges_.size());
-    edges_.push_back({from, 0});
+    append(from, {to, none, capacity});
+    append(to, {from, none, 0});
     if (capacity < infinite) tolerance_ = std::max(tolerance_, 1e-12 * capacity);
   }
 
   /// The vertices on the source's side of the cut nearest to it.
   std::vector<char> source_side(std::size_t source, std::size_t sink) {
     while (find_levels(source, sink)) {
-      next_.assign(edges_of_.size(), 0);
+      next_ = first_;
       while (push(source, sink, infinite) > tolerance_) {
       }
     }
@@ -36,21 +35,28 @@ public:
 
 private:
   static constexpr double infinite = std::numeric_limits<double>::infinity();
+  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
   struct Edge {
-    std::size_t to;
+    std::size_t to, next; ///< vertex; edge of the same vertex
     double room;
   };
 
+  void append(std::size_t vertex, const Edge& edge) {
+    (last_[vertex] == none ? first_[vertex] : edges_[last_[vertex]].next) = edges_.size();
+    last_[vertex] = edges_.size();
+    edges_.push_back(edge);
+  }
+
   bool find_levels(std::size_t source, std::size_t sink) {
-    levels_.assign(edges_of_.size(), -1);
+    levels_.assign(levels_.size(), -1);
     levels_[source] = 0;
-    std::vector<std::size_t> queue{source};
-    for (std::size_t i = 0; i < queue.size(); ++i)
-      for (const auto e : edges_of_[queue[i]]) {
+    queue_.assign(1, source);
+    for (std::size_t i = 0; i < queue_.size(); ++i)
+      for (auto e = first_[queue_[i]]; e != none; e = edges_[e].next) {
         const auto& edge = edges_[e];
         if (edge.room <= tolerance_ || levels_[edge.to] >= 0) continue;
-        levels_[edge.to] = levels_[queue[i]] + 1;
-        queue.push_back(edge.to);
+        levels_[edge.to] = levels_[queue_[i]] + 1;
+        queue_.push_back(edge.to);
       }
     return levels_[sink] >= 0;
   }
@@ -59,8 +65,7 @@ private:
   /// shallow.
   double push(std::size_t vertex, std::size_t sink, double most) {
     if (vertex == sink) return most;
-    for (auto& i = next_[vertex]; i < edges_of_[vertex].size(); ++i) {
-      const auto e = edges_of_[vertex][i];
+    for (auto& e = next_[vertex]; e != none; e = edges_[e].next) {
       const auto to = edges_[e].to;
       if (edges_[e].room <= tolerance_ || levels_[to] != levels_[vertex] + 1) continue;
       const double sent = push(to, sink, std::min(most, edges_[e].room));
@@ -73,9 +78,8 @@ private:
   }
 
   std::vector<Edge> edges_;
-  std::vector<std::vector<std::size_t>> edges_of_;
+  std::vector<std::size_t> first_, last_, next_, queue_;
   std::vector<int> levels_;
-  std::vector<std::size_t> next_;
   double tolerance_ = 0;
 };
 
@@ -84,20 +88,20 @@ private:
 std::vector<form::NodeId> cheapest_fetches(const form::ScalarGraph& graph, std::span<const form::NodeId> needed,
                                            const std::function<Price(form::NodeId)>& price) {
   const auto nodes = graph.reachable(needed);
-  std::unordered_map<form::NodeId, std::size_t> position;
-  for (std::size_t i = 0; i < nodes.size(); ++i) position[nodes[i]] = i;
+  std::vector<std::size_t> position(nodes.empty() ? 0 : static_cast<std::size_t>(nodes.back()) + 1); // ascending
+  for (std::size_t i = 0; i < nodes.size(); ++i) position[static_cast<std::size_t>(nodes[i])] = i;
   // Of every node two vertices: on the source's side the first is "had" and the second "computed". A node that is had
   // and not computed is fetched; one that is computed has its operands.
   const std::size_t source = 2 * nodes.size(), sink = source + 1;
   constexpr double always = std::numeric_limits<double>::infinity();
   Network network(sink + 1);
-  for (const auto id : needed) network.add(source, 2 * position.at(id), always);
+  for (const auto id : needed) network.add(source, 2 * position[static_cast<std::size_t>(id)], always);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto [compute, fetch] = price(nodes[i]);
     network.add(2 * i, 2 * i + 1, fetch);
     network.add(2 * i + 1, sink, compute);
     for (const auto operand : graph[nodes[i]].operands)
-      if (operand >= 0) network.add(2 * i + 1, 2 * position.at(operand), always);
+      if (operand >= 0) network.add(2 * i + 1, 2 * position[static_cast<std::size_t>(operand)], always);
   }
   const auto is_on_side = network.source_side(source, sink);
   std::vector<form::NodeId> fetched;

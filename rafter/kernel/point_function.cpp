@@ -12,6 +12,7 @@
 #include <rafter/element/dense.hpp>
 #include <rafter/element/reflections.hpp>
 #include <rafter/kernel/coefficients.hpp>
+#include <rafter/kernel/reciprocals.hpp>
 #include <rafter/kernel/sum_of_products.hpp>
 
 namespace rafter::kernel {
@@ -334,7 +335,7 @@ PointFunction pull_back(std::span<const IntegralPart> parts, element::Shape shap
     auto other = pulled_back(parts, shape, map, is_facet, writing);
     if (count_flops(other, loops) < count_flops(best, loops)) best = std::move(other);
   }
-  return best;
+  return with_reciprocals(std::move(best));
 }
 
 namespace {

@@ -140,7 +140,7 @@ public:
     auto& plan = info.decision.plan;
     const auto& choice = choice_of(plan);
     auto& main = lowered(plan);
-    result.program = std::move(main.program);
+    result.program = std::move(program(plan)); // no other plan is lowered any more
     result.loops = std::move(main.loops);
     plan.mapping = main.mapping;
     info.plan = plan;
@@ -154,16 +154,14 @@ public:
     result.stored_cell_slots = count_slots(setup, kernel::OutputKind::stored_cell);
     if (setup.outputs.empty()) return result;
     const auto own_plan = setup_plan(plan);
-    auto made = lower(kernel::build_program(program_input(setup, own_plan)), setup, own_plan, main.stored_order);
-    result.setup_program = std::move(made.program);
-    result.setup_loops = std::move(made.loops);
+    result.setup_program = kernel::build_program(program_input(setup, own_plan));
+    result.setup_loops = lower(result.setup_program, setup, own_plan, main.stored_order).loops;
     result.setup_source = emit::emit(result.setup_loops, options_.device->language());
     return result;
   }
 
 private:
   struct Lowered {
-    kernel::TensorProgram program;
     schedule::LoopProgram loops;
     std::string mapping; ///< that accepted
     schedule::StoredOrder stored_order = schedule::StoredOrder::by_batch;
@@ -322,7 +320,7 @@ private:
   }
 
   /// `order`: of what is stored, when another program reads it.
-  Lowered lower(kernel::TensorProgram program, const kernel::PointFunction& function, schedule::Plan plan,
+  Lowered lower(const kernel::TensorProgram& program, const kernel::PointFunction& function, schedule::Plan plan,
                 std::optional<schedule::StoredOrder> order = {}) const {
     schedule::LoweringInput lowering;
     lowering.spaces = request_.spaces;
@@ -334,9 +332,8 @@ private:
     }
     for (const int i : used(function, request_.outputs, false))
       lowering.output_spaces.push_back(request_.output_spaces[static_cast<std::size_t>(i)]);
+    lowering.program = &program;
     Lowered result;
-    result.program = std::move(program);
-    lowering.program = &result.program;
     result.stored_order = lowering.stored_order = order.value_or(schedule::choose_mapping(lowering, plan).stored_order);
     result.loops = schedule::lower(lowering, plan);
     result.mapping = plan.mapping;
@@ -345,7 +342,7 @@ private:
   }
 
   /// Plans that differ in contraction and recipe have programs of their own.
-  const kernel::TensorProgram& program(const schedule::Plan& plan) {
+  kernel::TensorProgram& program(const schedule::Plan& plan) {
     const auto [place, is_new] = programs_.try_emplace({plan.contraction, plan.recipe});
     if (!is_new) return place->second;
     const auto& choice = choice_of(plan);
