@@ -31,7 +31,7 @@ public:
   /// The entries of `vector` that the next batch is the first to touch, as a stream.
   void announce(const std::string& vector) {
     if (context_.input.is_facet) return;
-    const NodePtr next = imin(iadd(context_.batch(), integer(1)), variable("last_batch"));
+    const NodePtr next = context_.next_batch();
     const NodePtr place = imul(next, integer(2));
     const std::string touch = buffer(Role::first_touch);
     const auto numbers = static_cast<std::int64_t>(layout_.interior_dofs.size()) * components_ * context_.input.lanes;
@@ -256,6 +256,7 @@ void load_nodes(Context& context, const std::string& target, const Placement& pl
   const int nodes = context.program.geometry->num_dofs();
   const int dim = context.program.tdim;
   const std::string source = context.global(Role::nodes);
+  context.announce_row(Role::nodes, nodes * dim);
   const std::string places = context.integers("node_places", placement.dof_entries);
   const std::string i = context.fresh("i");
   Statements body;

@@ -119,6 +119,15 @@ NodePtr Context::define_integer(Statements& to, const std::string& prefix, NodeP
   return variable(name, has_lane);
 }
 
+void Context::announce_row(Role role, int numbers) {
+  if (!plan.prefetch || !has_cell_lanes()) return;
+  const std::string buffer = global(role);
+  if (std::ranges::find(streams, buffer, &Stream::vector) != streams.end()) return;
+  const NodePtr size = integer(std::int64_t{numbers} * input.lanes);
+  const NodePtr row = iload(global(Role::data_rows, 0, Type::integer), next_batch());
+  streams.push_back({buffer, imul(row, size), imul(iadd(row, integer(1)), size)});
+}
+
 Statements Context::with_data_row(Statements body) {
   if (reads_data_) body.insert(body.begin(), ilet("row", iload(global(Role::data_rows, 0, Type::integer), batch())));
   return body;

@@ -51,18 +51,25 @@ public:
   /// Element of a global array with one entry per cell of a batch: entry * cells + cell, as whole registers.
   NodePtr lane_entry(NodePtr entry) const {
     if (!has_cell_lanes()) return at_cell(imul(std::move(entry), integer(input.lanes)));
-    return work_entry(iadd(imul(std::move(entry), integer(num_groups())), group()));
+    return iadd(first_of_lanes(std::move(entry)), lane());
+  }
+  /// The first lane of such an element, with cells in lanes.
+  NodePtr first_of_lanes(NodePtr entry) const {
+    return imul(iadd(imul(std::move(entry), integer(num_groups())), group()), integer(plan.lanes));
   }
   /// Element of a work array.
   NodePtr work_entry(NodePtr entry) const {
     return lane_axis != LaneAxis::none ? iadd(imul(std::move(entry), integer(plan.lanes)), lane()) : entry;
   }
   NodePtr batch() const { return variable("batch"); }
+  NodePtr next_batch() const { return imin(iadd(batch(), integer(1)), variable("last_batch")); }
   /// Row of the batch in the data per cell: batches of equal cells share one.
   NodePtr data_row() {
     reads_data_ = true;
     return variable("row");
   }
+  /// The row of the next batch in an array of so many numbers per cell, as a stream.
+  void announce_row(Role role, int numbers);
   /// The body of the program, the row named before it.
   Statements with_data_row(Statements body);
 

@@ -21,7 +21,7 @@ struct Plan {
   int even_odd = 4;                   ///< 1D matrices with symmetry and at least so many columns use even-odd; 0: never
   int rows = 16;                      ///< sums of dense products that are kept in registers
   int unroll = 256;                   ///< dense tables of at most so many entries stand in the text; 0: none
-  bool prefetch = true;               ///< vectors of the next batch are fetched while one is computed
+  bool prefetch = true;               ///< vectors and data of the next batch are fetched while one is computed
   bool is_streaming = false;          ///< what belongs to one batch alone is stored past the caches
   Precision storage = Precision::double_precision;    ///< of what set-up stores per cell and point
   Precision compute = Precision::double_precision;    ///< of work arrays and registers

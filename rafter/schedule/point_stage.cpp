@@ -65,6 +65,14 @@ NodePtr PointStage::stored_entry(int slot) const {
   return context_.lane_entry(iadd(imul(point, integer(num_stored_points_)), integer(slot)));
 }
 
+void PointStage::ask_for_stored(int slot, Statements& to) {
+  constexpr int entries_ahead = 48; // what memory takes to answer, and less than the nearest cache holds
+  if (!context_.plan.prefetch || !context_.has_cell_lanes()) return;
+  const NodePtr point = iadd(imul(context_.data_row(), integer(context_.program.num_points)), point_number());
+  const NodePtr entry = iadd(imul(point, integer(num_stored_points_)), integer(slot + entries_ahead));
+  to.push_back(prefetch(context_.global(Role::stored_point), context_.first_of_lanes(entry)));
+}
+
 NodePtr PointStage::reference_coordinate(int axis) {
   const auto& program = context_.program;
   if (!program.is_tensor)
@@ -80,6 +88,7 @@ NodePtr PointStage::reference_coordinate(int axis) {
 NodePtr PointStage::atom(const Atom& a) {
   const auto& program = context_.program;
   const auto per_cell = [&](Role role, int count, int entry) {
+    context_.announce_row(role, count);
     return context_.fetch(context_.global(role),
                           context_.lane_entry(iadd(imul(context_.data_row(), integer(count)), integer(entry))));
   };
@@ -122,9 +131,10 @@ void PointStage::emit(unsigned allowed, Statements& to) {
       continue;
     }
     NodePtr expression;
-    if (node.op == form::ScalarOp::atom)
+    if (node.op == form::ScalarOp::atom) {
       expression = atom(node.atom);
-    else {
+      if (node.atom.kind == AtomKind::stored_point) ask_for_stored(node.atom.a, to);
+    } else {
       std::vector<NodePtr> operands;
       for (int i = 0; i < form::info(node.op).arity; ++i)
         operands.push_back(value(node.operands[static_cast<std::size_t>(i)]));

@@ -39,6 +39,8 @@ private:
   NodePtr reference_coordinate(int axis);
   NodePtr point_number() const;
   NodePtr stored_entry(int slot) const;
+  /// Data per point are read in order, but processors that see it do not run far enough ahead of the memory.
+  void ask_for_stored(int slot, Statements& to);
   Context& context_;
   Access access_;
   std::vector<form::NodeId> order_;

@@ -29,9 +29,9 @@ void kernel(void* const* arguments, long begin, long end)
   const int* restrict is_regular_0 = arguments[5];
   const int* restrict first_touch_0 = arguments[6];
   const double* restrict stored_cell_0 = arguments[7];
-  double* restrict output_vector_0 = arguments[8];
-  const int* restrict mode_0 = arguments[9];
-  const int* restrict data_rows_0 = arguments[10];
+  const int* restrict data_rows_0 = arguments[8];
+  double* restrict output_vector_0 = arguments[9];
+  const int* restrict mode_0 = arguments[10];
   for (long batch = begin; batch < end; ++batch) {
   const long row = (long)data_rows_0[batch];
   if ((long)is_regular_0[batch]) {
