@@ -88,9 +88,9 @@ TEST_P(SeparableKernels, InterpretedProgramsGiveWhatTheSimplestProgramMeans) {
 }
 
 TEST_P(SeparableKernels, HighDegrees) {
-  for (const int degree : {7, 8, 9})
+  for (const int degree : dim() == 2 ? std::vector{7, 8, 9} : std::vector{7}) // what is interpreted grows fast
     check(box(GetParam(), 1), {degree, 0, degree + 2, helmholtz_form(), ""}, {.threads = 1});
-  check(sheared(GetParam()), {6, 0, 7, convection, ""}, {.threads = 1});
+  check(sheared(GetParam()), {dim() == 2 ? 6 : 5, 0, 7, convection, ""}, {.threads = 1});
 }
 
 TEST_P(SeparableKernels, CheckedDeviceFindsNoStaleOrForeignAccess) {
