@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include <rafter/base/error.hpp>
 
@@ -14,37 +15,58 @@ void eliminate(double factor, std::span<const double> pivot, std::span<double> r
   for (std::size_t i = 0; i < row.size(); ++i) row[i] -= factor * pivot[i];
 }
 
-/// Four rows of a product; `right` has `depth` rows of `cols` entries.
-struct FourRows {
-  const double *left, *right;
-  std::size_t depth, cols;
-  double* result; ///< zeros
+/// Rows times some columns that lie side by side.
+struct Panel {
+  const double* left; ///< shape (rows, depth)
+  std::size_t rows, depth;
+  const double* columns; ///< shape (depth, columns)
+  double* result;        ///< of a matrix whose rows lie `stride` apart
+  std::size_t stride;
 };
-[[gnu::always_inline]] inline void multiply_here(const FourRows& rows) {
-  const auto [left, right, depth, cols, r] = rows;
-  for (std::size_t k = 0; k < depth; ++k) {
-    const double a = left[k], b = left[depth + k], c = left[2 * depth + k], d = left[3 * depth + k];
-    const double* row = right + k * cols;
-    for (std::size_t j = 0; j < cols; ++j) {
-      r[j] += a * row[j];
-      r[cols + j] += b * row[j];
-      r[2 * cols + j] += c * row[j];
-      r[3 * cols + j] += d * row[j];
-    }
+
+constexpr std::size_t registers_per_row = 2;
+
+template <std::size_t Lanes> struct Register { using Type [[gnu::vector_size(Lanes * sizeof(double))]] = double; };
+
+/// `Rows` rows at once, whose sums stay in registers.
+template <std::size_t Lanes, std::size_t Rows>
+[[gnu::always_inline]] inline void multiply_rows(const Panel& panel, std::size_t row) {
+  using Vector = typename Register<Lanes>::Type;
+  constexpr std::size_t width = registers_per_row * Lanes;
+  const double* left = panel.left + row * panel.depth;
+  Vector sums[Rows][registers_per_row] = {};
+  for (std::size_t k = 0; k < panel.depth; ++k) {
+    Vector columns[registers_per_row];
+    std::memcpy(columns, panel.columns + k * width, sizeof(columns));
+    for (std::size_t i = 0; i < Rows; ++i)
+      for (std::size_t v = 0; v < registers_per_row; ++v) sums[i][v] += left[i * panel.depth + k] * columns[v];
   }
+  for (std::size_t i = 0; i < Rows; ++i) std::memcpy(panel.result + (row + i) * panel.stride, sums[i], sizeof(sums[i]));
 }
-/// Where the processor has longer registers than the library is compiled for. Products and sums are not fused
-/// (CMakeLists.txt), so that every processor finds the same bits.
+
+template <std::size_t Lanes> [[gnu::always_inline]] inline void multiply(const Panel& panel) {
+  constexpr std::size_t rows_at_once = 4;
+  std::size_t row = 0;
+  for (; row + rows_at_once <= panel.rows; row += rows_at_once) multiply_rows<Lanes, rows_at_once>(panel, row);
+  for (; row < panel.rows; ++row) multiply_rows<Lanes, 1>(panel, row);
+}
+
+/// For one kind of processor. Products and sums are not fused (CMakeLists.txt), so that all find the same bits.
+struct Multiplier {
+  std::size_t width; ///< columns of a panel
+  void (*run)(const Panel& panel);
+};
+void multiply_in_128_bits(const Panel& panel) { multiply<2>(panel); }
 #if defined(__x86_64__)
-[[gnu::target("avx512f")]] void multiply_in_512_bits(const FourRows& rows) { multiply_here(rows); }
-[[gnu::target("avx2")]] void multiply_in_256_bits(const FourRows& rows) { multiply_here(rows); }
-void multiply(const FourRows& rows) {
-  if (__builtin_cpu_supports("avx512f") != 0) return multiply_in_512_bits(rows);
-  if (__builtin_cpu_supports("avx2") != 0) return multiply_in_256_bits(rows);
-  multiply_here(rows);
+[[gnu::target("avx2")]] void multiply_in_256_bits(const Panel& panel) { multiply<4>(panel); }
+[[gnu::target("avx512f")]] void multiply_in_512_bits(const Panel& panel) { multiply<8>(panel); }
+Multiplier multiplier() {
+  if (__builtin_cpu_supports("avx512f") != 0) return {registers_per_row * 8, multiply_in_512_bits};
+  if (__builtin_cpu_supports("avx2") != 0) return {registers_per_row * 4, multiply_in_256_bits};
+  return {registers_per_row * 2, multiply_in_128_bits};
 }
 #else
-void multiply(const FourRows& rows) { multiply_here(rows); }
+Multiplier multiplier() { return {registers_per_row * 2, multiply_in_128_bits}; }
 #endif
 
 double normalise(std::vector<double>& x) {
@@ -100,11 +122,18 @@ std::vector<double> transposed(std::span<const double> matrix, int cols) {
 std::vector<double> multiplied(std::span<const double> left, std::span<const double> right, int inner) {
   const auto depth = static_cast<std::size_t>(inner), rows = left.size() / depth, cols = right.size() / depth;
   std::vector<double> result(rows * cols, 0.0);
-  std::size_t i = 0;
-  for (; i + 4 <= rows; i += 4) multiply({&left[i * depth], right.data(), depth, cols, &result[i * cols]});
-  for (; i < rows; ++i)
+  const auto [width, run] = multiplier();
+  std::vector<double> columns(depth * width);
+  std::size_t col = 0;
+  for (; col + width <= cols; col += width) {
     for (std::size_t k = 0; k < depth; ++k)
-      for (std::size_t j = 0; j < cols; ++j) result[i * cols + j] += left[i * depth + k] * right[k * cols + j];
+      std::copy_n(right.begin() + static_cast<std::ptrdiff_t>(k * cols + col), width,
+                  columns.begin() + static_cast<std::ptrdiff_t>(k * width));
+    run({left.data(), rows, depth, columns.data(), &result[col], cols});
+  }
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t k = 0; k < depth; ++k)
+      for (std::size_t j = col; j < cols; ++j) result[i * cols + j] += left[i * depth + k] * right[k * cols + j];
   return result;
 }
 

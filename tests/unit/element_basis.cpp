@@ -74,6 +74,25 @@ TEST(Basis, PyramidIsContinuousAtTheApexAndReturnsTheGradientAlongTheAxis) {
   for (std::size_t i = 0; i < at.values.size(); ++i) EXPECT_NEAR(at.values[i], close.values[i], 2e-4) << i;
 }
 
+/// Of sizes around those that are computed at once.
+TEST(Dense, ProductsAreSumsOverTheInnerIndex) {
+  for (const auto& [rows, inner, cols] : {std::array{1, 1, 1}, std::array{4, 7, 16}, std::array{9, 33, 35},
+                                          std::array{5, 20, 3}, std::array{64, 50, 48}}) {
+    std::vector<double> left, right, expected(static_cast<std::size_t>(rows * cols), 0.0);
+    for (int i = 0; i < rows * inner; ++i) left.push_back(std::sin(1.7 * i));
+    for (int i = 0; i < inner * cols; ++i) right.push_back(std::cos(0.9 * i));
+    for (int i = 0; i < rows; ++i)
+      for (int k = 0; k < inner; ++k)
+        for (int j = 0; j < cols; ++j)
+          expected[static_cast<std::size_t>(i * cols + j)] +=
+              left[static_cast<std::size_t>(i * inner + k)] * right[static_cast<std::size_t>(k * cols + j)];
+    const auto found = multiplied(left, right, inner);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-13) << rows << " " << cols;
+    EXPECT_EQ(transposed(transposed(left, inner), rows), left);
+  }
+}
+
 TEST(Dense, InverseAndNormOfAKnownMatrix) {
   const std::vector<double> matrix{0, 2, 0, 0, 0, -3, 4, 0, 0}; // singular values 2, 3, 4; needs pivoting
   const std::vector<double> expected{0, 0, 0.25, 0.5, 0, 0, 0, -1. / 3, 0};
