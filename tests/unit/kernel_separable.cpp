@@ -82,6 +82,8 @@ TEST(kernel_separable, means_what_collocation_means) {
             expect_like_collocation({text, shape, map, degree, points, 0, kind});
           expect_like_collocation({elasticity(dim), shape, map, degree, points, dim, kind});
         }
+        if (degree == 2) // the node in the middle is between the points
+          expect_like_collocation({convection, shape, map, degree, 2, 0, QuadratureKind::gll});
         if (degree > 1) expect_like_collocation({test::mass(), shape, map, degree, degree, 0, QuadratureKind::gauss});
       }
     }
@@ -121,6 +123,7 @@ TEST(kernel_separable, takes_no_more_products_than_the_form_needs) {
   // K, M; M K, K M, M M; the coefficients; M, K
   EXPECT_EQ(num_contractions({test::laplace()}), 7);
   EXPECT_EQ(num_contractions({test::laplace(), Shape::quadrilateral}), 4);
+  EXPECT_EQ(num_contractions({test::laplace(), Shape::hexahedron, MapKind::affine}), 17);
   // one derivative per axis where the nodes are points
   EXPECT_EQ(num_contractions({test::laplace(), Shape::hexahedron, MapKind::cartesian, 3, 4, 0, gll}), 3);
   EXPECT_EQ(num_contractions({test::mass(), Shape::hexahedron, MapKind::cartesian, 3, 4, 0, gll}), 0);
