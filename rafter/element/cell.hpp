@@ -44,6 +44,9 @@ double reference_volume(Shape shape);
 /// True for interval, quadrilateral, hexahedron: nodal elements factor into 1D tables there.
 bool is_tensor(Shape shape);
 
+/// True for interval, triangle, tetrahedron: maps given by the vertices are affine there.
+inline bool is_simplex(Shape shape) { return num_vertices(shape) == dimension(shape) + 1; }
+
 /// Outward unit normal of a facet in reference coordinates.
 std::array<double, 3> reference_normal(Shape shape, int facet);
 

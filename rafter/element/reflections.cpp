@@ -23,23 +23,46 @@ Reflection exchange_first(int dim) {
   return result;
 }
 
+/// Reflections and the directions that each of them keeps or reverses.
+struct Symmetries {
+  std::vector<Reflection> reflections;
+  std::vector<double> frame;
+};
+
+/// Frames: edges of exchanged vertices, and what joins the middles of what is exchanged.
+Symmetries symmetries(Shape shape) {
+  switch (shape) {
+  case Shape::triangle:
+    return {{exchange_first(2)}, {1, 0, -0.5, 1}};
+  case Shape::tetrahedron:
+    return {{exchange_first(3), {{1, 0, 0, 0, 0, 1, 0, 1, 0}, {0, 0, 0}}}, {1, 0, 0, 0, 1, -1, -0.5, 0.5, 0.5}};
+  case Shape::prism: // those of the triangle and of the interval
+    return {{{{-1, -1, 0, 0, 1, 0, 0, 0, 1}, {-1, 0, 0}}, {{1, 0, 0, 0, 1, 0, 0, 0, -1}, {0, 0, 0}}},
+            {1, 0, 0, -0.5, 1, 0, 0, 0, 1}};
+  case Shape::pyramid: // two of the square; the apex is above vertex 0 of the base
+    return {{{{-1, 0, -1, 0, 1, 0, 0, 0, 1}, {-1, 0, 0}}, {{1, 0, 0, 0, -1, -1, 0, 0, 1}, {0, -1, 0}}},
+            {1, 0, 0, 0, 1, 0, -0.5, -0.5, 1}};
+  default:
+    return {{}, identity(dimension(shape))};
+  }
+}
+
+const Symmetries& symmetries_of(Shape shape) {
+  static const auto all = [] {
+    std::map<Shape, Symmetries> result;
+    for (const Shape each : {Shape::point, Shape::interval, Shape::triangle, Shape::quadrilateral, Shape::tetrahedron,
+                             Shape::hexahedron, Shape::prism, Shape::pyramid})
+      result.emplace(each, symmetries(each));
+    return result;
+  }();
+  return all.at(shape);
+}
+
 } // namespace
 
-const std::vector<Reflection>& reflections(Shape shape) {
-  static const std::vector<Reflection> none;
-  static const std::vector<Reflection> of_triangle{exchange_first(2)};
-  static const std::vector<Reflection> of_tetrahedron{exchange_first(3), {{1, 0, 0, 0, 0, 1, 0, 1, 0}, {0, 0, 0}}};
-  if (shape == Shape::triangle) return of_triangle;
-  if (shape == Shape::tetrahedron) return of_tetrahedron;
-  return none;
-}
+const std::vector<Reflection>& reflections(Shape shape) { return symmetries_of(shape).reflections; }
 
-std::vector<double> reflection_frame(Shape shape) {
-  // edge of the exchanged vertices, (other such edge,) and the line through the middles of what is exchanged
-  if (shape == Shape::triangle) return {1, 0, -0.5, 1};
-  if (shape == Shape::tetrahedron) return {1, 0, 0, 0, 1, -1, -0.5, 0.5, 0.5};
-  return identity(dimension(shape));
-}
+std::vector<double> reflection_frame(Shape shape) { return symmetries_of(shape).frame; }
 
 unsigned direction_parity(Shape shape, int direction) {
   const auto n = static_cast<std::size_t>(dimension(shape));

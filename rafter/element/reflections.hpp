@@ -6,7 +6,7 @@
 
 #include <rafter/element/cell.hpp>
 
-/// Symmetries of simplices that matrices on them can be split by, as even and odd functions split matrices on
+/// Symmetries of cells that dense matrices on them can be split by, as even and odd functions split matrices on
 /// intervals.
 namespace rafter::element {
 
@@ -16,7 +16,9 @@ struct Reflection {
   std::vector<double> offset; ///< shape (dimension)
 };
 
-/// Reflections that commute: triangles exchange vertices 0 and 1; tetrahedra 0 and 1, and 2 and 3; none elsewhere.
+/// Reflections that commute: triangles exchange vertices 0 and 1; tetrahedra 0 and 1, and 2 and 3; prisms what their
+/// triangles exchange, and both triangles; pyramids turn the first axis of the base around, and the second. None on
+/// tensor shapes, which have 1D matrices.
 const std::vector<Reflection>& reflections(Shape shape);
 inline constexpr unsigned max_reflections = 2; ///< of any shape
 

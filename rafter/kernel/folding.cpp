@@ -184,8 +184,9 @@ ModalBasis make_modal_basis(element::Shape shape, int degree) {
 }
 
 std::optional<int> modal_degree(const ProgramInput& input) {
-  if (input.function.is_facet || !mesh::is_constant(input.function.map) ||
-      element::reflections(input.function.shape).empty())
+  const auto shape = input.function.shape; // derivatives lower the total degree on simplices alone
+  if (input.function.is_facet || !mesh::is_constant(input.function.map) || !element::is_simplex(shape) ||
+      element::is_tensor(shape))
     return std::nullopt;
   const auto slot_degree = [](const std::vector<FieldUse>& uses, int field, int derivative) {
     const auto use =

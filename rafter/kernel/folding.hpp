@@ -9,9 +9,9 @@
 #include <rafter/element/element.hpp>
 #include <rafter/kernel/tensor_program.hpp>
 
-/// Even-odd decomposition on simplices: values at points that the reflections of a cell exchange are replaced by their
-/// sums and differences. A table of functions that the reflections keep up to sign then falls apart into one block per
-/// sector (set of reflections that change the sign).
+/// Even-odd decomposition on shapes without 1D matrices: values at points that the reflections of a cell exchange are
+/// replaced by their sums and differences. A table of functions that the reflections keep up to sign then falls apart
+/// into one block per sector (set of reflections that change the sign).
 namespace rafter::kernel {
 
 /// The order and the orbits of points; nothing when a reflection moves a point to where there is none, and for shapes

@@ -125,8 +125,7 @@ std::string_view name(MapKind kind) {
 std::vector<MapKind> map_kinds(const Mesh& mesh, int group, double tolerance) {
   const auto& cells = mesh.groups[group];
   std::vector<MapKind> kinds(cells.tags.size(), MapKind::affine);
-  const bool is_simplex = element::num_vertices(cells.shape) == element::dimension(cells.shape) + 1;
-  if (is_simplex && cells.degree == 1) return kinds;
+  if (element::is_simplex(cells.shape) && cells.degree == 1) return kinds;
   MapClassifier classifier(mesh, cells, tolerance);
   for (std::int32_t c = 0; c < cells.num_cells(); ++c) kinds[c] = classifier.kind(c);
   return kinds;

@@ -32,10 +32,8 @@ Samples make_samples(const CellGroup& group) {
   const auto element = geometry_element(group);
   auto points = rule.points;
   auto weights = rule.weights;
-  const bool is_simplex = group.shape == element::Shape::interval || group.shape == element::Shape::triangle ||
-                          group.shape == element::Shape::tetrahedron;
-  const int num_nodes =
-      is_simplex && group.degree == 1 ? 0 : element->num_dofs(); // J is constant on straight simplices
+  const bool is_straight = element::is_simplex(group.shape) && group.degree == 1;
+  const int num_nodes = is_straight ? 0 : element->num_dofs(); // J is constant
   const auto nodes = element->nodes();
   for (int n = 0; n < num_nodes; ++n) {
     const auto x =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -14,9 +15,13 @@ namespace {
 
 using element::Shape;
 
+/// Shapes that have reflections, and those of them on which derivatives lower the total degree.
+class Reflected : public testing::TestWithParam<Shape> {};
 class Simplices : public testing::TestWithParam<Shape> {};
 
-TEST_P(Simplices, ReflectionsAreInvolutionsThatCommuteAndKeepTheCell) {
+Folding folding_of(const element::Element& element) { return make_folding(element.shape(), element.nodes()).value(); }
+
+TEST_P(Reflected, ReflectionsAreInvolutionsThatCommuteAndKeepTheCell) {
   const auto& all = element::reflections(GetParam());
   const auto vertices = element::reference_vertices(GetParam());
   const std::vector<double> corners(vertices.begin(), vertices.end());
@@ -30,7 +35,7 @@ TEST_P(Simplices, ReflectionsAreInvolutionsThatCommuteAndKeepTheCell) {
   }
 }
 
-TEST_P(Simplices, EveryReflectionKeepsOrReversesTheDirectionsOfTheFrame) {
+TEST_P(Reflected, EveryReflectionKeepsOrReversesTheDirectionsOfTheFrame) {
   const auto dim = static_cast<std::size_t>(element::dimension(GetParam()));
   const auto frame = element::reflection_frame(GetParam());
   const auto& all = element::reflections(GetParam());
@@ -45,7 +50,7 @@ TEST_P(Simplices, EveryReflectionKeepsOrReversesTheDirectionsOfTheFrame) {
     }
 }
 
-TEST_P(Simplices, NodesFoldAtEveryDegree) {
+TEST_P(Reflected, NodesFoldAtEveryDegree) {
   for (int degree = 1; degree <= 12; ++degree) {
     const auto element = element::make_element(element::Family::lagrange, GetParam(), degree);
     const auto folding = make_folding(GetParam(), element->nodes());
@@ -60,7 +65,7 @@ TEST_P(Simplices, NodesFoldAtEveryDegree) {
   }
 }
 
-TEST_P(Simplices, PointsThatAReflectionMovesAwayDoNotFold) {
+TEST_P(Reflected, PointsThatAReflectionMovesAwayDoNotFold) {
   const auto dim = static_cast<std::size_t>(element::dimension(GetParam()));
   EXPECT_FALSE(make_folding(GetParam(), std::vector<double>(dim, -0.9)).has_value());
 }
@@ -124,33 +129,115 @@ std::vector<double> apply_folded(const ReferenceMatrix& matrix, const Folding* r
   return result;
 }
 
-TEST_P(Simplices, FoldedTablesDoWhatTheTablesDo) {
+double sum_of_squares(const std::vector<double>& values) {
+  return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
+}
+
+/// That a folded table does to random dofs what the table does.
+void expect_same_map(const ReferenceMatrix& table, const ReferenceMatrix& split, const Folding* rows,
+                     const Folding& columns, const std::string& what) {
+  std::vector<double> dofs(static_cast<std::size_t>(table.cols));
+  for (std::size_t i = 0; i < dofs.size(); ++i) dofs[i] = std::sin(1.0 + static_cast<double>(i * i));
+  const auto found = apply_folded(split, rows, columns, dofs);
+  for (int r = 0; r < table.rows; ++r) {
+    double expected = 0, squares = 0;
+    for (int i = 0; i < table.cols; ++i) {
+      expected += table(r, i) * dofs[static_cast<std::size_t>(i)];
+      squares += table(r, i) * table(r, i);
+    }
+    EXPECT_NEAR(found[static_cast<std::size_t>(r)], expected, 1e-14 * std::sqrt(squares * sum_of_squares(dofs)))
+        << what << " row " << r;
+  }
+}
+
+std::size_t num_entries(const ReferenceMatrix& matrix) {
+  std::size_t entries = 0;
+  for (const auto& block : matrix.blocks) entries += block.rows.size() * block.cols.size();
+  return entries;
+}
+
+TEST_P(Reflected, FoldedTablesDoWhatTheTablesDo) {
+  const auto dim = element::dimension(GetParam());
   for (int degree = 1; degree <= 5; ++degree) {
     const auto element = element::make_element(element::Family::lagrange, GetParam(), degree);
-    const auto columns = make_folding(GetParam(), element->nodes());
+    const auto columns = folding_of(*element);
     const auto modes = make_modal_basis(GetParam(), degree - 1);
-    const std::vector<int> slots{0, 1};
-    const std::vector<unsigned> parities{element::direction_parity(GetParam(), 0),
-                                         element::direction_parity(GetParam(), 1)};
+    std::vector<int> slots(static_cast<std::size_t>(dim));
+    std::iota(slots.begin(), slots.end(), 0);
+    std::vector<unsigned> parities;
+    for (const int slot : slots) parities.push_back(element::direction_parity(GetParam(), slot));
     const auto table = modal_table(modes, *element, slots);
-    const auto split = folded(table, parities, modes.sectors, nullptr, *columns);
-    std::vector<double> dofs(static_cast<std::size_t>(element->num_dofs()));
-    for (std::size_t i = 0; i < dofs.size(); ++i) dofs[i] = std::sin(1.0 + static_cast<double>(i * i));
-    const auto found = apply_folded(split, nullptr, *columns, dofs);
-    for (int r = 0; r < table.rows; ++r) {
-      double expected = 0;
-      for (int i = 0; i < table.cols; ++i) expected += table(r, i) * dofs[static_cast<std::size_t>(i)];
-      EXPECT_NEAR(found[static_cast<std::size_t>(r)], expected, 1e-12 * degree * degree) << degree << " " << r;
-    }
-    std::size_t entries = 0;
-    for (const auto& block : split.blocks) entries += block.rows.size() * block.cols.size();
+    const auto split = folded(table, parities, modes.sectors, nullptr, columns);
+    expect_same_map(table, split, nullptr, columns, "degree " + std::to_string(degree));
+    const std::size_t sectors = std::size_t{1} << element::reflections(GetParam()).size();
     if (degree >= 3) {
-      EXPECT_LE(entries, table.values.size() / (GetParam() == Shape::triangle ? 2 : 4) * 1.15)
+      EXPECT_LE(num_entries(split), 1.15 * static_cast<double>(table.values.size() / sectors))
           << "all sectors are used";
     }
   }
 }
 
+TEST_P(Reflected, TablesAtTheirRulesFoldOnBothSides) {
+  for (int degree = 1; degree <= 6; ++degree) {
+    const auto element = element::make_element(element::Family::lagrange, GetParam(), degree);
+    const auto rule = element::make_quadrature(GetParam(), 2 * degree);
+    const auto columns = folding_of(*element);
+    const auto rows = make_folding(GetParam(), rule.points);
+    if (!rows) { // collapsed towards one vertex
+      EXPECT_TRUE(GetParam() == Shape::tetrahedron && rule.num_points() == std::pow(degree + 1, 3)) << degree;
+      continue;
+    }
+    const auto basis = element->tabulate(rule.points);
+    ReferenceMatrix table{"T", basis.num_points, basis.num_dofs, {}, Symmetry::none, true, {}};
+    table.values.resize(static_cast<std::size_t>(table.rows) * static_cast<std::size_t>(table.cols));
+    for (int q = 0; q < table.rows; ++q) // as programs order them: by the places of the points
+      for (int i = 0; i < table.cols; ++i)
+        table.values[static_cast<std::size_t>(rows->places[static_cast<std::size_t>(q)] * table.cols + i)] =
+            basis(0, q, i);
+    Folding ordered = *rows;
+    std::iota(ordered.places.begin(), ordered.places.end(), 0);
+    const std::vector<unsigned> kept{0};
+    const auto split = folded(table, kept, ordered.sectors, &ordered, columns);
+    expect_same_map(table, split, &ordered, columns, "degree " + std::to_string(degree));
+    EXPECT_LT(num_entries(split), table.values.size());
+  }
+}
+
+/// Nodes per sector by the characters of the group: a quarter (a half) of the sum over its members of the nodes that
+/// each keeps in place, with the sign of the sector.
+TEST_P(Reflected, SectorsHaveAsManyNodesAsTheSymmetrySays) {
+  const auto& all = element::reflections(GetParam());
+  for (int degree = 1; degree <= 8; ++degree) {
+    const auto element = element::make_element(element::Family::lagrange, GetParam(), degree);
+    const auto folding = folding_of(*element);
+    std::vector<int> fixed; // by each member, a set of reflections
+    for (unsigned member = 0; member < 1U << all.size(); ++member) {
+      const auto nodes = element->nodes();
+      std::vector<double> images(nodes.begin(), nodes.end());
+      for (std::size_t r = 0; r < all.size(); ++r)
+        if ((member >> r & 1U) != 0) images = element::reflected(all[r], images);
+      const auto dim = static_cast<std::size_t>(element::dimension(GetParam()));
+      int count = 0;
+      for (std::size_t i = 0; i < nodes.size(); i += dim) {
+        double moved = 0;
+        for (std::size_t d = 0; d < dim; ++d) moved = std::fmax(moved, std::fabs(images[i + d] - nodes[i + d]));
+        count += moved < 1e-10 ? 1 : 0;
+      }
+      fixed.push_back(count);
+    }
+    for (unsigned sector = 0; sector < fixed.size(); ++sector) {
+      int sum = 0;
+      for (unsigned member = 0; member < fixed.size(); ++member)
+        sum += std::popcount(sector & member) % 2 == 0 ? fixed[member] : -fixed[member];
+      EXPECT_EQ(static_cast<int>(fixed.size()) * std::ranges::count(folding.sectors, sector), sum)
+          << degree << " " << sector;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(every, Reflected,
+                         testing::Values(Shape::triangle, Shape::tetrahedron, Shape::prism, Shape::pyramid),
+                         [](const auto& shape) { return std::string(element::name(shape.param)); });
 INSTANTIATE_TEST_SUITE_P(every, Simplices, testing::Values(Shape::triangle, Shape::tetrahedron),
                          [](const auto& shape) { return std::string(element::name(shape.param)); });
 
