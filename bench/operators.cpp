@@ -115,7 +115,8 @@ std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, cons
   // an even number of cells lets batches be clusters of 2 x 2 x 2
   const double cells = std::cbrt(choice.million_dofs * 1e6 / components) / choice.degree;
   auto mesh = make_cube(std::max(2, 2 * static_cast<int>(std::round(cells / 2))), choice.geometry);
-  auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh, {.lanes = choice.lanes}));
+  auto batches = std::make_shared<const mesh::CellBatches>(
+      mesh::make_cell_batches(*mesh, op::batch_options(*mesh, choice.degree, choice.lanes)));
   return space::FunctionSpace::make(
       std::move(mesh), std::move(batches),
       {.degree = choice.degree, .components = problem.components, .is_broken = choice.is_broken});

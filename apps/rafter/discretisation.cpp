@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/limits.hpp>
+#include <rafter/operator/operator.hpp>
 
 namespace rafter::app {
 namespace {
@@ -144,7 +145,10 @@ double estimate_bytes(const io::Problem& problem, const mesh::Mesh& mesh, const 
 }
 
 op::System make_system(const io::Problem& problem, const std::shared_ptr<const mesh::Mesh>& mesh, int lanes) {
-  const auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh, {.lanes = lanes}));
+  int degree = 1;
+  for (const auto& field : problem.fields) degree = std::max(degree, field.degree);
+  const auto batches = std::make_shared<const mesh::CellBatches>(
+      mesh::make_cell_batches(*mesh, op::batch_options(*mesh, degree, lanes)));
   const double needed = estimate_bytes(problem, *mesh, *batches);
   if (needed > mesh::available_memory_bytes())
     refuse_size(problem, count_unknowns(problem, *mesh), static_cast<double>(mesh->num_cells()), needed);

@@ -21,8 +21,8 @@ double count_unknowns(const io::Problem& problem, const mesh::Mesh& mesh);
 /// estimate that serves to refuse what cannot work.
 double estimate_bytes(const io::Problem& problem, const mesh::Mesh& mesh, const mesh::CellBatches& batches);
 
-/// One space per field, on batches of `lanes` cells. Throws InputError when the problem does not fit into the memory of
-/// this machine.
+/// One space per field, on batches of at least `lanes` cells. Throws InputError when the problem does not fit into the
+/// memory of this machine.
 op::System make_system(const io::Problem& problem, const std::shared_ptr<const mesh::Mesh>& mesh, int lanes);
 
 /// The kernels of a problem before they take memory.

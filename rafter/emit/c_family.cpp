@@ -441,6 +441,19 @@ private:
     if (is_variable(index)) return schedule::integer(0);
     return index->kind == Kind::iadd && is_variable(index->operands[1]) ? index->operands[0] : nullptr;
   }
+  /// The entry of a work array as `entry` * `stride` + `offset` (null: 0): several groups of lanes side by side.
+  struct Strided {
+    NodePtr entry;
+    int stride = 1;
+    NodePtr offset;
+  };
+  static Strided strided(const NodePtr& entry) {
+    const bool has_offset = entry->kind == Kind::iadd && entry->operands[0]->kind == Kind::imul;
+    const NodePtr& scaled = has_offset ? entry->operands[0] : entry;
+    if (scaled->kind != Kind::imul || scaled->operands[1]->kind != Kind::integer) return {entry, 1, nullptr};
+    return {scaled->operands[0], static_cast<int>(scaled->operands[1]->integer),
+            has_offset ? entry->operands[1] : nullptr};
+  }
   /// A loop over a run as one call that moves it; false when it does not look like one.
   bool move_run(const schedule::Node& loop, const std::string& indent, std::string& text) {
     const auto& move = *loop.operands[1]->operands[0];
@@ -450,22 +463,25 @@ private:
     const auto& outside = adds ? move : value;
     const auto& inside = adds ? value : move;
     const auto position = behind(outside.operands[0], loop.name);
-    const auto entry = lane_entry(inside.operands[0]);
-    if (position == nullptr || entry == nullptr || entry->kind != Kind::iload || spelling_.run_mover == nullptr)
-      return false;
+    const auto whole_entry = lane_entry(inside.operands[0]);
+    if (position == nullptr || whole_entry == nullptr || spelling_.run_mover == nullptr) return false;
+    const auto [entry, stride, offset] = strided(whole_entry);
+    if (entry->kind != Kind::iload) return false;
     const auto first = behind(entry->operands[0], loop.name);
     if (first == nullptr || !program_.find(inside.name)->is_lane) return false;
     const auto place = starts(position);
     if (!place) return false;
     const RunMove mover{.lanes = program_.lanes,
                         .width = static_cast<int>(loop.operands[0]->integer),
+                        .stride = stride,
                         .adds = adds,
                         .vector = program_.find(outside.name)->type,
                         .work = program_.find(inside.name)->type};
     helpers_["move"] = spelling_.run_prelude(program_.lanes, mover.work);
     helpers_["move_" + name(mover)] = spelling_.run_mover(mover);
-    text += fmt::format("{}{}({}, {} + {}, {}, {});\n", indent, name(mover), inside.name, entry->name,
-                        integer(first, 1), numbers_of(*program_.find(outside.name)), *place);
+    text += fmt::format("{}{}({}{}, {} + {}, {}, {});\n", indent, name(mover), inside.name,
+                        offset == nullptr ? "" : " + " + integer(offset, 1), entry->name, integer(first, 1),
+                        numbers_of(*program_.find(outside.name)), *place);
     return true;
   }
   /// Where the position of lane 0 stands when those of all lanes follow each other in a table, and what is added to
@@ -546,7 +562,8 @@ const RealNames& names_of(schedule::Type type) {
 
 std::string name(const RunMove& move) {
   const char* types = move.vector != move.work ? "_df" : move.work == Type::real32 ? "_f" : "";
-  return fmt::format("{}_run{}{}", move.adds ? "add" : "load", move.width, types);
+  const std::string stride = move.stride > 1 ? fmt::format("_by{}", move.stride) : "";
+  return fmt::format("{}_run{}{}{}", move.adds ? "add" : "load", move.width, types, stride);
 }
 
 std::string emit(const schedule::LoopProgram& program, const Spelling& spelling) {

@@ -11,10 +11,12 @@ namespace rafter::emit {
 /// Runs of numbers between a vector and work arrays.
 struct RunMove {
   int lanes = 1, width = 1;
+  int stride = 1;    ///< vectors from one entry of the work array to the next
   bool adds = false; ///< to the vector
   schedule::Type vector = schedule::Type::real, work = schedule::Type::real;
 };
-/// Name of the helper that moves them: "load_run8", of floats "load_run8_f", between both types "load_run8_df".
+/// Name of the helper that moves them: "load_run8", of floats "load_run8_f", between both types "load_run8_df", of
+/// every other vector "load_run8_by2".
 std::string name(const RunMove& move);
 
 /// How the C family calls reals of a type.

@@ -200,6 +200,11 @@ std::string mover_head(const RunMove& move) {
                      name(move), not_written, work.vector, move.adds ? "" : "const ", vector.scalar);
 }
 
+/// Vector of the work array that takes number `i` of the runs.
+std::string entry(const RunMove& move, int i) {
+  return move.stride == 1 ? fmt::format("w[n[{}]]", i) : fmt::format("w[{}*n[{}]]", move.stride, i);
+}
+
 /// What lane `l` adds to its run.
 std::string addend(const RunMove& move, int l) {
   const int group = l / move.width * move.width;
@@ -215,13 +220,13 @@ std::string run_mover(const RunMove& move) {
   std::string text = mover_head(move);
   for (int i = 0; i < move.width; ++i)
     text += fmt::format("  {} r{} = {};\n", names_of(move.work).vector, i,
-                        move.adds ? fmt::format("w[n[{}]]", i) : side_by_side(move, i));
+                        move.adds ? entry(move, i) : side_by_side(move, i));
   text += turn(move.width);
   if (move.adds) // lane by lane: runs may be the same
     for (int l = 0; l < move.lanes; ++l)
       text += fmt::format("  *({}*)(x + s[{}]) += {};\n", run_type(move), l, addend(move, l));
   else
-    for (int i = 0; i < move.width; ++i) text += fmt::format("  w[n[{0}]] = r{0};\n", i);
+    for (int i = 0; i < move.width; ++i) text += fmt::format("  {} = r{};\n", entry(move, i), i);
   return text + "}\n";
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include <rafter/mesh/alike_cells.hpp>
 #include <rafter/mesh/chunk_stages.hpp>
 #include <rafter/mesh/map_kinds.hpp>
 #include <rafter/mesh/visiting_order.hpp>
@@ -21,6 +22,7 @@ CellBatches make_cell_batches(const Mesh& mesh, const BatchOptions& options) {
       auto& cells = cells_of_kind[static_cast<int>(kind)];
       if (cells.empty()) continue;
       Block block{group, mesh.groups[g].shape, kind, static_cast<std::int32_t>(cells.size()), 0, {}};
+      if (options.has_alike_simplices) cells = in_alike_batches(mesh.groups[g], cells, options.lanes);
       block.cells = padded_to_batches(std::move(cells), options.lanes);
       block.num_batches = static_cast<std::int32_t>(block.cells.size() / options.lanes);
       batches.blocks.push_back(std::move(block));

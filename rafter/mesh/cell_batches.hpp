@@ -48,10 +48,12 @@ struct BatchOptions {
   int lanes = 8;                   ///< a power of two up to 1024
   int batches_per_chunk = 0;       ///< 0: chosen from the number of batches, never from the number of threads
   double affine_tolerance = 1e-12; ///< of |second differences| and of shears, relative to the cell size
+  bool has_alike_simplices = true; ///< simplices of a batch see their edges and faces in the same orientations
 };
 
-/// Cells follow a Hilbert curve through their centroids, so that a batch is a compact cluster. The result depends on
-/// the mesh and the options alone: sums over cells are then the same for every number of threads.
+/// Cells follow a Hilbert curve through their centroids, so that a batch is a compact cluster, or several where
+/// simplices look for their like. The result depends on the mesh and the options alone: sums over cells are then the
+/// same for every number of threads.
 CellBatches make_cell_batches(const Mesh& mesh, const BatchOptions& options = {});
 
 /// Exterior facets grouped like cells: one block per (group, local facet number, map kind of the cell).

@@ -24,7 +24,8 @@ using Reals = Array<double>;
 
 /// Index tables of one space on one block, as kernels take them.
 struct SpaceTables {
-  Integers run_starts, run_permutations, permutations, interior_starts, interior_strides, first_touch, is_regular;
+  Integers run_starts, run_permutations, permutations, interior_starts, interior_strides, first_touch, pattern_numbers,
+      patterns;
 };
 
 /// Numbers as kernels take them, in double precision or in single precision or, where kernels differ, in both.
@@ -245,7 +246,8 @@ private:
     if (!dofs.layout.interior_dofs.empty())
       for (std::size_t b = 0; b < dofs.interior_starts.size(); ++b) shared[2 * b + 1] = dofs.interior_starts[b];
     tables->first_touch = moved(shared);
-    tables->is_regular = to_array<std::int32_t>(device_, dofs.is_regular);
+    tables->pattern_numbers = to_array<std::int32_t>(device_, dofs.pattern_numbers);
+    tables->patterns = to_array<std::int32_t>(device_, dofs.patterns);
     return tables;
   }
 
@@ -376,8 +378,10 @@ private:
       return piece.spaces[index]->interior_strides.device_read();
     case Role::first_touch:
       return piece.spaces[index]->first_touch.device_read();
-    case Role::is_regular:
-      return piece.spaces[index]->is_regular.device_read();
+    case Role::pattern_numbers:
+      return piece.spaces[index]->pattern_numbers.device_read();
+    case Role::patterns:
+      return piece.spaces[index]->patterns.device_read();
     case Role::num_active:
       return piece.num_active.device_read();
     case Role::data_rows:

@@ -75,8 +75,7 @@ int map_degree(element::Shape shape, std::span<const kernel::IntegralPart> parts
   if (mesh::is_constant(map)) return 0;
   if (parts.front().integral->rank == 2) return 2 * (geometry_degree - 1);
   const int dim = element::dimension(shape);
-  const bool is_simplex = shape == element::Shape::triangle || shape == element::Shape::tetrahedron;
-  return is_simplex ? dim * (geometry_degree - 1) : dim * geometry_degree - 1;
+  return element::is_simplex(shape) ? dim * (geometry_degree - 1) : dim * geometry_degree - 1;
 }
 
 } // namespace
@@ -188,6 +187,8 @@ private:
     if (!choices_.empty()) plan.recipe = choice_of(plan).recipe;
     plan.lanes = std::min(plan.lanes, request_.lanes);
     plan.contraction = contraction(plan.contraction);
+    const bool has_dense_products = plan.contraction <= kernel::Contraction::modal;
+    plan.groups = has_dense_products ? std::min(plan.groups, request_.lanes / plan.lanes) : 1;
     if (request_.outputs.empty()) return schedule::in_double(plan); // functionals: sums that cancel
     if (!is_action()) plan = computing_in_double(plan);
     return plan;

@@ -64,8 +64,17 @@ private:
 
 } // namespace
 
-int batch_lanes(const std::string& plan) {
-  return std::max(schedule::parse_plan(plan).lanes, mesh::CellBatches().lanes);
+int batch_lanes(const std::string& text) {
+  const auto plan = schedule::parse_plan(text);
+  return std::max(plan.lanes * plan.groups, mesh::CellBatches().lanes);
+}
+
+mesh::BatchOptions batch_options(const mesh::Mesh& mesh, int degree, int lanes) {
+  constexpr int several_per_edge = 3, long_products = 5;
+  const bool is_dense =
+      std::ranges::none_of(mesh.groups, [](const auto& group) { return element::is_tensor(group.shape); });
+  if (is_dense && degree >= long_products) lanes = std::max(lanes, 2 * mesh::CellBatches().lanes);
+  return {.lanes = lanes, .has_alike_simplices = degree >= several_per_edge};
 }
 
 std::shared_ptr<device::Device> device_of(const OperatorOptions& options) {

@@ -32,9 +32,12 @@ struct OperatorOptions {
   std::vector<FieldCondition> dirichlet;
 };
 
-/// Cells of a batch for kernels of this plan (OperatorOptions::plan): as many as usual, or as its lanes when these are
-/// more. Throws InputError as schedule::parse_plan.
+/// Cells of a batch for kernels of this plan (OperatorOptions::plan): as many as usual, or as its groups of lanes when
+/// these are more. Throws InputError as schedule::parse_plan.
 int batch_lanes(const std::string& plan);
+/// How cells are batched for fields of this degree at most: `lanes` of them, or twice as many as usual where dense
+/// products are long enough to take several groups; simplices with their like where an edge has several unknowns.
+mesh::BatchOptions batch_options(const mesh::Mesh& mesh, int degree, int lanes = mesh::CellBatches().lanes);
 
 /// The device that the options ask for.
 std::shared_ptr<device::Device> device_of(const OperatorOptions& options);

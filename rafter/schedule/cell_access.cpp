@@ -23,10 +23,13 @@ public:
       shared_runs(true, to);
       return;
     }
-    Statements regular, permuted;
-    shared_runs(false, regular);
+    Statements uniform, permuted;
+    const NodePtr pattern = context_.define_integer(to, "p", iload(buffer(Role::pattern_numbers), context_.batch()));
+    if (layout_.arrangements.size() > layout_.run_dofs.size())
+      pattern_ = context_.define_integer(uniform, "p", imul(isub(pattern, integer(1)), integer(layout_.num_runs)));
+    shared_runs(false, uniform);
     shared_runs(true, permuted);
-    to.push_back(branch(iload(buffer(Role::is_regular), context_.batch()), block(regular), block(permuted)));
+    to.push_back(branch(pattern, block(uniform), block(permuted)));
   }
   /// The entries of `vector` that the next batch is the first to touch, as a stream.
   void announce(const std::string& vector) {
@@ -60,10 +63,10 @@ private:
     for (const int dof : dofs) entries.push_back(placement_.dof_entries[static_cast<std::size_t>(dof)]);
     return entries;
   }
-  /// Of every number of every run: dof by dof, the components of a dof side by side.
-  std::string run_entries() {
+  /// Of every number of these dofs: dof by dof, the components of a dof side by side.
+  std::string entries_of(const std::vector<int>& dofs) {
     std::vector<int> entries;
-    for (const int entry : placed(layout_.run_dofs))
+    for (const int entry : placed(dofs))
       for (int c = 0; c < components_; ++c) entries.push_back(c * placement_.component_stride + entry);
     return context_.integers("run_entries", entries);
   }
@@ -95,16 +98,25 @@ private:
       const NodePtr entry = context_.lane_entry(
           iadd(imul(context_.batch(), integer(layout_.num_runs)), iadd(integer(runs.first), variable(r))));
       const NodePtr start = context_.define_integer(per_run, "s", iload(buffer(Role::run_starts), entry));
-      const NodePtr number =
-          iadd(integer(runs.first_dof * components_), imul(variable(r), integer(runs.length * components_)));
       if (is_permuted)
-        permuted_run(runs, entry, start, number, per_run);
+        permuted_run(runs, entry, start, dof_number(runs.first_dof, r, runs.length), per_run);
       else
-        whole_run(runs, start, number, per_run);
+        whole_run(runs, start, arrangement(runs, r, per_run), per_run);
       to.push_back(loop(r, integer(runs.count), block(per_run)));
     }
   }
-  /// `number`: of the first of the run, in run_entries.
+  /// Of the first dof of run `r` of a class, among the numbers of dofs.
+  NodePtr dof_number(int first, const std::string& r, int length) const {
+    return iadd(integer(first * components_), imul(variable(r), integer(length * components_)));
+  }
+  /// The same among the numbers of arrangements, in that of the batch; a run of one dof has one.
+  NodePtr arrangement(const RunClass& runs, const std::string& r, Statements& to) {
+    if (runs.length == 1 || pattern_ == nullptr)
+      return dof_number(layout_.arrangement_offsets[static_cast<std::size_t>(runs.first)].front(), r, runs.length);
+    const NodePtr run = iadd(pattern_, iadd(integer(runs.first), variable(r)));
+    return context_.define_integer(to, "m", imul(iload(buffer(Role::patterns), run), integer(components_)));
+  }
+  /// `number`: of the first of the run, among those of its dofs.
   void permuted_run(const RunClass& runs, const NodePtr& entry, const NodePtr& start, const NodePtr& number,
                     Statements& to) {
     const std::string k = context_.fresh("k");
@@ -113,12 +125,14 @@ private:
     const NodePtr position =
         context_.define_integer(per_dof, "p", iload(buffer(Role::permutations), iadd(table, variable(k))));
     for (int c = 0; c < components_; ++c)
-      touch_(per_dof, iadd(start, iadd(imul(position, integer(components_)), integer(c))),
-             iload(run_entries(), iadd(iadd(number, imul(variable(k), integer(components_))), integer(c))),
-             context_.has_cell_lanes() ? context_.active_lanes() : nullptr, false);
+      touch_(
+          per_dof, iadd(start, iadd(imul(position, integer(components_)), integer(c))),
+          iload(entries_of(layout_.run_dofs), iadd(iadd(number, imul(variable(k), integer(components_))), integer(c))),
+          context_.has_cell_lanes() ? context_.active_lanes() : nullptr, false);
     to.push_back(loop(k, integer(runs.length), block(per_dof)));
   }
-  /// Numbers in pieces of as many as there are lanes, of half as many, ...
+  /// Numbers in pieces of as many as there are lanes, of half as many, ... `number`: of the first, among those of
+  /// arrangements.
   void whole_run(const RunClass& runs, const NodePtr& start, const NodePtr& number, Statements& to) {
     const int total = runs.length * components_;
     int done = 0;
@@ -129,8 +143,8 @@ private:
       const NodePtr before = iadd(integer(done), imul(variable(piece), integer(width)));
       Statements move, moves;
       const auto behind = [&](const NodePtr& base) { return width == 1 ? base : iadd(base, variable(k)); };
-      touch_(width == 1 ? moves : move, behind(iadd(start, before)), iload(run_entries(), behind(iadd(number, before))),
-             nullptr, false);
+      touch_(width == 1 ? moves : move, behind(iadd(start, before)),
+             iload(entries_of(layout_.arrangements), behind(iadd(number, before))), nullptr, false);
       if (width > 1) moves.push_back(loop(k, integer(width), block(move), LoopStyle::run));
       to.push_back(loop(piece, integer(pieces), block(moves)));
       done += pieces * width;
@@ -175,6 +189,7 @@ private:
   int space_, components_;
   const Placement& placement_;
   Touch touch_;
+  NodePtr pattern_; ///< where that of the batch begins; null: there is but one
 };
 
 } // namespace

@@ -7,8 +7,8 @@
 
 namespace rafter::schedule {
 
-Context::Context(const LoweringInput& lowering, const Plan& chosen, LaneAxis axis)
-    : input(lowering), program(*lowering.program), plan(chosen), lane_axis(axis) {
+Context::Context(const LoweringInput& lowering, const Plan& chosen, LaneAxis axis, int of_a_turn)
+    : input(lowering), program(*lowering.program), plan(chosen), lane_axis(axis), groups(of_a_turn) {
   result.lanes = axis != LaneAxis::none ? chosen.lanes : 1;
 }
 
@@ -96,7 +96,7 @@ std::string Context::work(const std::string& name, std::int64_t entries) {
     buffer.name = name;
     buffer.space = Space::work;
     buffer.type = type();
-    buffer.size = entries * result.lanes;
+    buffer.size = entries * groups * result.lanes;
     buffer.is_lane = lane_axis != LaneAxis::none;
     result.buffers.push_back(buffer);
   }

@@ -26,12 +26,15 @@ enum class LaneAxis : std::uint8_t {
 /// The program being built: names, buffers and the meaning of "lane".
 class Context {
 public:
-  Context(const LoweringInput& input, const Plan& plan, LaneAxis lane_axis);
+  /// `groups`: of lanes whose numbers stand side by side in work arrays.
+  Context(const LoweringInput& input, const Plan& plan, LaneAxis lane_axis, int groups = 1);
 
   const LoweringInput& input;
   const kernel::TensorProgram& program;
   const Plan& plan;
-  LaneAxis lane_axis; ///< of the statements that are made now
+  LaneAxis lane_axis;          ///< of the statements that are made now
+  const int groups;            ///< that work arrays hold
+  NodePtr member = integer(0); ///< which of them the statements are for that are made now
   LoopProgram result;
   std::vector<Stream> streams; ///< that gather and scatter come to next
 
@@ -39,8 +42,11 @@ public:
   bool has_point_lanes() const { return lane_axis == LaneAxis::point; }
   /// Groups of lanes that a batch is run as.
   int num_groups() const { return lane_axis != LaneAxis::none ? input.lanes / plan.lanes : 1; }
-  /// Number of the group: the variable of the loop over them.
-  NodePtr group() const { return num_groups() > 1 ? variable("group") : integer(0); }
+  /// Turns that they take.
+  int num_turns() const { return num_groups() / groups; }
+  /// Number of the turn: the variable of the loop over them.
+  NodePtr turn() const { return num_turns() > 1 ? variable("group") : integer(0); }
+  NodePtr group() const { return iadd(imul(turn(), integer(groups)), member); } ///< its number
   /// start + cell of the batch: the hardware lane of the group, or the variable of a loop over cells.
   NodePtr at_cell(NodePtr start) const {
     return iadd(iadd(std::move(start), imul(group(), integer(plan.lanes))),
@@ -59,7 +65,8 @@ public:
   }
   /// Element of a work array.
   NodePtr work_entry(NodePtr entry) const {
-    return lane_axis != LaneAxis::none ? iadd(imul(std::move(entry), integer(plan.lanes)), lane()) : entry;
+    if (lane_axis == LaneAxis::none) return entry;
+    return iadd(imul(iadd(imul(std::move(entry), integer(groups)), member), integer(plan.lanes)), lane());
   }
   NodePtr batch() const { return variable("batch"); }
   NodePtr next_batch() const { return imin(iadd(batch(), integer(1)), variable("last_batch")); }

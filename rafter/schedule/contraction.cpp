@@ -66,7 +66,10 @@ std::vector<ReferenceMatrix::Block> blocks_of(const ReferenceMatrix& matrix) {
   return {all};
 }
 
-/// Groups of `rows` rows that are summed at the same time; the last one starts early enough to be whole, and stores
+/// Rows that are summed at the same time, for every group of lanes that a turn takes.
+int most_rows(const Plan& plan) { return std::max(plan.rows / plan.groups, 1); }
+
+/// Groups of `most` rows that are summed at the same time; the last one starts early enough to be whole, and stores
 /// what it shares with the one before a second time.
 struct RowGroups {
   int num_rows, count, size;
@@ -119,40 +122,81 @@ void contract_unrolled(Context& context, const DenseStep& dense, const NodePtr& 
   }
 }
 
-/// Long tables: groups of rows whose sums stay in registers, per column one vector load and one broadcast entry per
-/// row.
-void contract_by_groups(Context& context, const DenseStep& dense, const std::string& table, const NodePtr& component,
-                        Statements& to) {
-  std::int64_t offset = 0;
-  for (const auto& block : blocks_of(dense.matrix)) {
-    if (block.rows.empty()) continue;
+/// Long tables: groups of rows whose sums stay in registers, per column one entry per row, and one vector per group of
+/// lanes that is multiplied by them all.
+class LongProduct {
+public:
+  LongProduct(Context& context, const DenseStep& dense, std::string table, NodePtr component)
+      : context_(context), dense_(dense), table_(std::move(table)), component_(std::move(component)),
+        sums_(context.work("sums", most_rows(context.plan))) {}
+
+  void add_block(const ReferenceMatrix::Block& block, Statements& to) {
+    if (block.rows.empty()) return;
     const auto num_cols = static_cast<std::int64_t>(block.cols.size());
-    const RowGroups groups(static_cast<int>(block.rows.size()), context.plan.rows);
-    const std::string sums = context.work("sums", context.plan.rows);
-    const std::string g = context.fresh("g"), k = context.fresh("k");
-    Statements group, column;
-    const NodePtr col = listed(context, "cols", block.cols, variable(k));
-    const NodePtr u = context.define(
-        column, "u",
-        context.load(dense.source, context.work_entry(iadd(imul(component, integer(dense.matrix.cols)), col))));
+    const RowGroups groups(static_cast<int>(block.rows.size()), most_rows(context_.plan));
+    const std::string g = context_.fresh("g"), k = context_.fresh("k");
+    Statements group;
+    each_sum(groups, [&](int, const NodePtr& sum) { group.push_back(store(sums_, sum, context_.number(0))); });
     const NodePtr first_entry =
-        iadd(integer(offset), imul(iadd(imul(variable(g), integer(num_cols)), variable(k)), integer(groups.size)));
-    for (int r = 0; r < groups.size; ++r) {
-      const NodePtr sum = context.work_entry(integer(r));
-      group.push_back(store(sums, sum, context.number(0)));
-      column.push_back(
-          add(sums, sum, operation(ScalarOp::mul, {context.fetch(table, iadd(first_entry, integer(r))), u})));
-    }
-    group.push_back(loop(k, integer(num_cols), schedule::block(column)));
-    const NodePtr first = context.define_integer(
+        iadd(integer(offset_), imul(iadd(imul(variable(g), integer(num_cols)), variable(k)), integer(groups.size)));
+    group.push_back(
+        loop(k, integer(num_cols),
+             schedule::block(column(groups, listed(context_, "cols", block.cols, variable(k)), first_entry))));
+    const NodePtr first = context_.define_integer(
         group, "f", imin(imul(variable(g), integer(groups.size)), integer(groups.num_rows - groups.size)));
-    for (int r = 0; r < groups.size; ++r)
-      store_row(context, dense, component, listed(context, "rows", block.rows, iadd(first, integer(r))),
-                context.load(sums, context.work_entry(integer(r))), group);
+    each_sum(groups, [&](int r, const NodePtr& sum) {
+      store_row(context_, dense_, component_, listed(context_, "rows", block.rows, iadd(first, integer(r))),
+                context_.load(sums_, sum), group);
+    });
     to.push_back(loop(g, integer(groups.count), schedule::block(group)));
-    offset += static_cast<std::int64_t>(groups.count) * groups.size * num_cols;
+    offset_ += static_cast<std::int64_t>(groups.count) * groups.size * num_cols;
   }
-}
+
+private:
+  /// Calls f(row, its sum) for one group of lanes after the other.
+  template <class F> void each_sum(const RowGroups& groups, const F& f) {
+    each_member([&] {
+      for (int r = 0; r < groups.size; ++r) f(r, context_.work_entry(integer(r)));
+    });
+  }
+  template <class F> void each_member(const F& f) {
+    const NodePtr outside = context_.member;
+    for (int m = 0; m < context_.groups; ++m) {
+      context_.member = integer(m);
+      f();
+    }
+    context_.member = outside;
+  }
+  Statements column(const RowGroups& groups, const NodePtr& col, const NodePtr& first_entry) {
+    Statements body;
+    std::vector<NodePtr> entries;
+    for (int r = 0; r < groups.size; ++r) {
+      const NodePtr entry = context_.fetch(table_, iadd(first_entry, integer(r)));
+      entries.push_back(context_.groups > 1 ? context_.define(body, "t", entry) : entry);
+    }
+    std::vector<NodePtr> vectors;
+    each_member([&] {
+      vectors.push_back(context_.define(
+          body, "u",
+          context_.load(dense_.source, context_.work_entry(iadd(imul(component_, integer(dense_.matrix.cols)), col)))));
+    });
+    for (int r = 0; r < groups.size; ++r) {
+      auto vector = vectors.begin();
+      each_member([&] {
+        body.push_back(add(sums_, context_.work_entry(integer(r)),
+                           operation(ScalarOp::mul, {entries[static_cast<std::size_t>(r)], *vector++})));
+      });
+    }
+    return body;
+  }
+
+  Context& context_;
+  const DenseStep& dense_;
+  std::string table_;
+  NodePtr component_;
+  std::string sums_;
+  std::int64_t offset_ = 0; ///< of the block in the table
+};
 
 void contract_dense(Context& context, const kernel::Step& step, Statements& to) {
   const auto& matrix = context.program.matrices[static_cast<std::size_t>(step.matrix)];
@@ -162,8 +206,10 @@ void contract_dense(Context& context, const kernel::Step& step, Statements& to) 
   Statements body;
   if (stands_in_text(matrix, context.plan))
     contract_unrolled(context, dense, variable(c), body);
-  else
-    contract_by_groups(context, dense, context.global(Role::matrix, step.matrix), variable(c), body);
+  else {
+    LongProduct product(context, dense, context.global(Role::matrix, step.matrix), variable(c));
+    for (const auto& block : blocks_of(matrix)) product.add_block(block, body);
+  }
   to.push_back(loop(c, integer(dense.components), schedule::block(body)));
 }
 
@@ -257,7 +303,7 @@ std::vector<double> packed_table(const ReferenceMatrix& matrix, const Plan& plan
   if (stands_in_text(matrix, plan)) return result;
   for (const auto& block : blocks_of(matrix)) {
     if (block.rows.empty()) continue;
-    const RowGroups groups(static_cast<int>(block.rows.size()), plan.rows);
+    const RowGroups groups(static_cast<int>(block.rows.size()), most_rows(plan));
     for (int g = 0; g < groups.count; ++g)
       for (const int k : block.cols)
         for (int r = 0; r < groups.size; ++r)
@@ -297,6 +343,12 @@ void butterfly(Context& context, const kernel::Step& step, Statements& to) {
   orbits(folding.pairs, [&](const std::vector<NodePtr>& u, Statements&) {
     return std::vector<NodePtr>{plus(u[0], u[1]), minus(u[0], u[1])};
   });
+}
+
+bool takes_all_groups(const Context& context, const kernel::Step& step) {
+  if (context.groups == 1 || step.kind != kernel::StepKind::contract) return false;
+  const auto& matrix = context.program.matrices[static_cast<std::size_t>(step.matrix)];
+  return matrix.is_data && !stands_in_text(matrix, context.plan);
 }
 
 void contract(Context& context, const kernel::Step& step, Statements& to) {

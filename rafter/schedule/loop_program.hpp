@@ -128,7 +128,8 @@ enum class Role : std::uint8_t {
   interior_starts,
   interior_strides,
   first_touch,
-  is_regular,
+  pattern_numbers, ///< of batches, see space::BlockDofs
+  patterns,
   num_active,
   data_rows, ///< row of the data per cell that a batch reads
   map,

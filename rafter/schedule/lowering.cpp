@@ -3,60 +3,86 @@
 
 namespace rafter::schedule {
 
-LoopProgram finished(Context& context, Statements of_group) {
-  if (context.plan.prefetch) spread_prefetches(context, of_group);
-  if (context.num_groups() > 1) of_group = {loop("group", integer(context.num_groups()), block(std::move(of_group)))};
-  context.result.body = block(context.with_data_row(std::move(of_group)));
+LoopProgram finished(Context& context, Statements of_turn) {
+  if (context.plan.prefetch) spread_prefetches(context, of_turn);
+  if (context.num_turns() > 1) of_turn = {loop("group", integer(context.num_turns()), block(std::move(of_turn)))};
+  context.result.body = block(context.with_data_row(std::move(of_turn)));
   return std::move(context.result);
 }
+
+namespace {
+
+/// Where the dofs of an array stand.
+Placement placement(const kernel::TensorProgram& program, int array) {
+  const auto& a = program.arrays[static_cast<std::size_t>(array)];
+  auto result = Placement::dense(a.size() / a.extents[0]);
+  if (a.folding >= 0) result.dof_entries = program.foldings[static_cast<std::size_t>(a.folding)].places;
+  return result;
+}
+
+void weigh(Context& context, const kernel::Step& step, Statements& to) {
+  const auto& array = context.program.arrays[static_cast<std::size_t>(step.target)];
+  const std::string target = array_name(context, step.target);
+  const std::string i = context.fresh("i"), c = context.fresh("c");
+  const int points = array.size() / array.extents[0];
+  const NodePtr entry = context.work_entry(iadd(imul(variable(c), integer(points)), variable(i)));
+  const auto statement =
+      store(target, entry,
+            operation(form::ScalarOp::mul,
+                      {context.fetch(context.global(Role::weights), variable(i)), context.load(target, entry)}));
+  to.push_back(loop(c, integer(array.extents[0]), loop(i, integer(points), statement)));
+}
+
+void lower_step(Context& context, const kernel::Step& step, Statements& to) {
+  const auto& program = context.program;
+  switch (step.kind) {
+  case kernel::StepKind::gather:
+    gather(context, step.field, array_name(context, step.target), placement(program, step.target), to);
+    break;
+  case kernel::StepKind::load_nodes:
+    load_nodes(context, array_name(context, step.target), placement(program, step.target), to);
+    break;
+  case kernel::StepKind::contract:
+    contract(context, step, to);
+    break;
+  case kernel::StepKind::butterfly:
+    butterfly(context, step, to);
+    break;
+  case kernel::StepKind::evaluate:
+    evaluate(context, to);
+    break;
+  case kernel::StepKind::scatter:
+    scatter(context, step.field, array_name(context, step.source), placement(program, step.source), to);
+    break;
+  case kernel::StepKind::weigh:
+    weigh(context, step, to);
+    break;
+  }
+}
+
+} // namespace
 
 void lower_steps(Context& context, Statements& to) {
   const auto& program = context.program;
   for (std::size_t a = 0; a < program.arrays.size(); ++a)
     context.work(array_name(context, static_cast<int>(a)), program.arrays[a].size());
-  const auto placement = [&program](int array) {
-    const auto& a = program.arrays[static_cast<std::size_t>(array)];
-    auto result = Placement::dense(a.size() / a.extents[0]);
-    if (a.folding >= 0) result.dof_entries = program.foldings[static_cast<std::size_t>(a.folding)].places;
-    return result;
+  if (context.groups > 1) context.member = variable("member");
+  Statements of_group; // since the last step that took all groups
+  const auto for_each_group = [&] {
+    if (context.groups > 1 && !of_group.empty())
+      of_group = {loop("member", integer(context.groups), block(std::move(of_group)))};
+    to.insert(to.end(), of_group.begin(), of_group.end());
+    of_group.clear();
   };
-  begin_integral(context, to);
-  for (const auto& step : program.steps) {
-    switch (step.kind) {
-    case kernel::StepKind::gather:
-      gather(context, step.field, array_name(context, step.target), placement(step.target), to);
-      break;
-    case kernel::StepKind::load_nodes:
-      load_nodes(context, array_name(context, step.target), placement(step.target), to);
-      break;
-    case kernel::StepKind::contract:
-      contract(context, step, to);
-      break;
-    case kernel::StepKind::butterfly:
-      butterfly(context, step, to);
-      break;
-    case kernel::StepKind::evaluate:
-      evaluate(context, to);
-      break;
-    case kernel::StepKind::scatter:
-      scatter(context, step.field, array_name(context, step.source), placement(step.source), to);
-      break;
-    case kernel::StepKind::weigh: {
-      const auto& array = program.arrays[static_cast<std::size_t>(step.target)];
-      const std::string target = array_name(context, step.target);
-      const std::string i = context.fresh("i"), c = context.fresh("c");
-      const int points = array.size() / array.extents[0];
-      const NodePtr entry = context.work_entry(iadd(imul(variable(c), integer(points)), variable(i)));
-      const auto statement =
-          store(target, entry,
-                operation(form::ScalarOp::mul,
-                          {context.fetch(context.global(Role::weights), variable(i)), context.load(target, entry)}));
-      to.push_back(loop(c, integer(array.extents[0]), loop(i, integer(points), statement)));
-      break;
-    }
-    }
-  }
-  end_integral(context, to);
+  begin_integral(context, of_group);
+  for (const auto& step : program.steps)
+    if (takes_all_groups(context, step)) {
+      for_each_group();
+      lower_step(context, step, to);
+    } else
+      lower_step(context, step, of_group);
+  end_integral(context, of_group);
+  for_each_group();
 }
 
 } // namespace rafter::schedule

@@ -11,8 +11,8 @@
 #include <rafter/schedule/point_stage.hpp>
 
 /// Parts that the mappings for cells share: access to vectors, contractions of lines, the point function. A batch holds
-/// LoweringInput::lanes cells; a mapping binds them to a loop over cells, or groups of Plan::lanes of them, one group
-/// after the other, to SIMD.
+/// LoweringInput::lanes cells; a mapping binds them to a loop over cells, or groups of Plan::lanes of them to SIMD, one
+/// group after the other, or several in turn, whose numbers then stand side by side in work arrays.
 namespace rafter::schedule {
 
 /// Where cell dofs stand in a work array: entry component * component_stride + dof_entries[dof].
@@ -33,9 +33,9 @@ void load_nodes(Context& context, const std::string& target, const Placement& pl
 /// for all at once it would fill the queue of the cache and be waited for.
 void spread_prefetches(Context& context, Statements& body);
 
-/// The program of what a group of lanes does: requests ahead where the plan has them, the loop over groups, the row of
-/// the data per cell.
-LoopProgram finished(Context& context, Statements of_group);
+/// The program of what a turn of groups of lanes does: requests ahead where the plan has them, the loop over turns, the
+/// row of the data per cell.
+LoopProgram finished(Context& context, Statements of_turn);
 
 /// matrix times a line: one expression per row. Matrices with symmetry are applied by halves (even-odd decomposition;
 /// see Kopriva, Implementing Spectral Methods, 2009, 3.5.3) from Plan::even_odd columns on.
@@ -69,8 +69,10 @@ std::vector<NodePtr> apply_into_lanes(Context& context, const kernel::ReferenceM
 
 /// A whole contraction step as loops over lines (1D matrices) or a register-blocked product (dense tables).
 void contract(Context& context, const kernel::Step& step, Statements& to);
+/// Whether it takes all groups of a turn at a time, so that what is loaded of a table serves all of them.
+bool takes_all_groups(const Context& context, const kernel::Step& step);
 
-/// One step after the other, without fusion.
+/// One step after the other, without fusion; steps that take single groups, one group after the other.
 void lower_steps(Context& context, Statements& to);
 
 } // namespace rafter::schedule

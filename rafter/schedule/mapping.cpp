@@ -34,9 +34,10 @@ const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan) {
 }
 
 LoopProgram lower(const LoweringInput& input, Plan& plan) {
-  if (plan.lanes < 1 || input.lanes % plan.lanes != 0)
-    throw base::InternalError(
-        fmt::format("batches of {} cells do not divide into groups of {}", input.lanes, plan.lanes));
+  if (plan.lanes < 1 || plan.groups < 1 || input.lanes % (plan.lanes * plan.groups) != 0)
+    throw base::InternalError(fmt::format("batches of {} cells do not divide into groups of {}", input.lanes,
+                                          plan.groups == 1 ? fmt::format("{}", plan.lanes)
+                                                           : fmt::format("{} x {}", plan.groups, plan.lanes)));
   const Mapping& chosen = choose_mapping(input, plan);
   plan.mapping = chosen.name;
   LoopProgram program = chosen.lower(input, plan);

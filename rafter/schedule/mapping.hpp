@@ -50,7 +50,7 @@ std::vector<std::string> mapping_names();
 const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan);
 
 /// Lowers with the mapping so chosen, whose name the plan gets; verified. Throws InternalError where the
-/// plan's lanes do not divide those of the batch.
+/// groups of lanes that the plan takes at a time do not divide the cells of the batch.
 LoopProgram lower(const LoweringInput& input, Plan& plan);
 
 } // namespace rafter::schedule

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <set>
 
 #include <fmt/format.h>
@@ -16,13 +17,16 @@ namespace rafter::schedule {
 
 namespace {
 
-const std::vector<std::string> keys{"contraction", "recipe", "mapping", "lanes",   "even_odd",   "rows",     "unroll",
-                                    "prefetch",    "stores", "storage", "compute", "accumulate", "compiler", "flags"};
+const std::vector<std::string> keys{"contraction", "recipe",  "mapping",    "lanes",    "even_odd",
+                                    "rows",        "groups",  "unroll",     "prefetch", "stores",
+                                    "storage",     "compute", "accumulate", "compiler", "flags"};
 
 struct PrecisionKey {
   const char* name;
   Precision Plan::*value;
 };
+constexpr int most_lanes = 16, most_groups = 8;
+
 constexpr std::array precisions{PrecisionKey{"storage", &Plan::storage}, PrecisionKey{"compute", &Plan::compute},
                                 PrecisionKey{"accumulate", &Plan::accumulate}};
 
@@ -52,6 +56,13 @@ int number_in(const std::string& key, const std::string& text, int least, int mo
   if (value < least || value > most)
     throw base::InputError(fmt::format("plan: {} = {} is out of range ({} to {})", key, text, least, most));
   return static_cast<int>(value);
+}
+
+int power_of_two_in(const std::string& key, const std::string& text, int most) {
+  const int value = number_in(key, text, 1, most);
+  if (!std::has_single_bit(static_cast<unsigned>(value)))
+    throw base::InputError(fmt::format("plan: {} = {} is no power of two", key, text));
+  return value;
 }
 
 /// A control character would break the one line that a plan is, and a zero end the name early.
@@ -85,13 +96,14 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
     names.emplace_back(assembled_mapping);
     if (std::find(names.begin(), names.end(), value) == names.end()) refuse(key, value, names);
     plan.mapping = value;
-  } else if (key == "lanes") {
-    plan.lanes = number_in(key, value, 1, 16);
-    if ((plan.lanes & (plan.lanes - 1)) != 0) throw base::InputError("plan: lanes = " + value + " is no power of two");
-  } else if (key == "even_odd")
+  } else if (key == "lanes")
+    plan.lanes = power_of_two_in(key, value, most_lanes);
+  else if (key == "even_odd")
     plan.even_odd = number_in(key, value, 0, 64);
   else if (key == "rows")
     plan.rows = number_in(key, value, 1, 28);
+  else if (key == "groups")
+    plan.groups = power_of_two_in(key, value, most_groups);
   else if (key == "unroll")
     plan.unroll = number_in(key, value, 0, 4096);
   else if (key == "prefetch")
@@ -113,12 +125,12 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
 }
 
 std::string to_string(const Plan& plan) {
-  return fmt::format("contraction={} recipe={} mapping={} lanes={} even_odd={} rows={} unroll={} prefetch={} stores={} "
-                     "storage={} compute={} accumulate={} compiler={} flags={}",
+  return fmt::format("contraction={} recipe={} mapping={} lanes={} even_odd={} rows={} groups={} unroll={} "
+                     "prefetch={} stores={} storage={} compute={} accumulate={} compiler={} flags={}",
                      kernel::name(plan.contraction), kernel::name(plan.recipe), plan.mapping, plan.lanes, plan.even_odd,
-                     plan.rows, plan.unroll, plan.prefetch ? 1 : 0, store_name(plan.is_streaming), name(plan.storage),
-                     name(plan.compute), name(plan.accumulate), plan.compiler.empty() ? "default" : plan.compiler,
-                     plan.flags.empty() ? "default" : plan.flags);
+                     plan.rows, plan.groups, plan.unroll, plan.prefetch ? 1 : 0, store_name(plan.is_streaming),
+                     name(plan.storage), name(plan.compute), name(plan.accumulate),
+                     plan.compiler.empty() ? "default" : plan.compiler, plan.flags.empty() ? "default" : plan.flags);
 }
 
 Plan without_compilation(Plan plan) {

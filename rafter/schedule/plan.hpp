@@ -20,6 +20,7 @@ struct Plan {
   int lanes = 8;                      ///< cells side by side; batches of more run in groups. Texts: 16 with floats
   int even_odd = 4;                   ///< 1D matrices with symmetry and at least so many columns use even-odd; 0: never
   int rows = 16;                      ///< sums of dense products that are kept in registers
+  int groups = 1;                     ///< of lanes that dense products take at a time; sums are shared among them
   int unroll = 256;                   ///< dense tables of at most so many entries stand in the text; 0: none
   bool prefetch = true;               ///< vectors and data of the next batch are fetched while one is computed
   bool is_streaming = false;          ///< what belongs to one batch alone is stored past the caches
@@ -31,8 +32,8 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
-/// "contraction=collocated recipe=store-merged mapping=simd_cells lanes=8 even_odd=4 rows=16 unroll=256
-/// prefetch=1 stores=cached storage=double compute=double accumulate=double compiler=default flags=default"
+/// "contraction=collocated recipe=store-merged mapping=simd_cells lanes=8 even_odd=4 rows=16 groups=1
+/// unroll=256 prefetch=1 stores=cached storage=double compute=double accumulate=double compiler=default flags=default"
 std::string to_string(const Plan& plan);
 /// Sets one key of the text form. Throws InputError with the nearest key or value.
 void set(Plan& plan, const std::string& key, const std::string& value);

@@ -8,11 +8,13 @@ namespace rafter::schedule {
 bool accepts_simd_cells(const LoweringInput&, const Plan& plan) { return plan.lanes > 1; }
 
 LoopProgram lower_simd_cells(const LoweringInput& input, const Plan& plan) {
-  Context context(input, plan, LaneAxis::cell);
+  const bool is_separable = input.program->is_separable && input.program->tdim > 1;
+  const bool is_fused = !is_separable && can_fuse(*input.program);
+  Context context(input, plan, LaneAxis::cell, is_separable || is_fused ? 1 : plan.groups);
   Statements body;
-  if (context.program.is_separable && context.program.tdim > 1)
+  if (is_separable)
     lower_separable(context, body);
-  else if (can_fuse(context.program))
+  else if (is_fused)
     lower_fused(context, body);
   else
     lower_steps(context, body);

@@ -13,8 +13,6 @@
 namespace rafter::space {
 namespace {
 
-bool is_simplex(element::Shape shape) { return element::num_vertices(shape) == element::dimension(shape) + 1; }
-
 using Positions = std::vector<std::vector<FunctionSpace::Position>>;
 
 /// Inverse of the batches' cell lists; every cell must occur exactly once.
@@ -52,7 +50,7 @@ std::shared_ptr<const FunctionSpace> FunctionSpace::make(std::shared_ptr<const m
   space->degree = options.degree;
   space->components = options.components;
   space->gdim = mesh->gdim;
-  space->is_simplex = std::ranges::all_of(mesh->groups, [](const auto& g) { return space::is_simplex(g.shape); });
+  space->is_simplex = std::ranges::all_of(mesh->groups, [](const auto& g) { return element::is_simplex(g.shape); });
   space->element_family_ = options.family;
   space->is_broken_ = options.is_broken;
   space->mesh_ = std::move(mesh);
@@ -173,9 +171,9 @@ std::size_t FunctionSpace::index_bytes() const {
   std::size_t bytes = 0;
   for (const BlockDofs& block : blocks_)
     bytes += (block.run_starts.size() + block.run_permutations.size() + block.interior_starts.size() +
-              block.first_touch.size() + block.layout.permutations.size()) *
-                 sizeof(std::int32_t) +
-             block.is_regular.size();
+              block.first_touch.size() + block.pattern_numbers.size() + block.patterns.size() +
+              block.layout.permutations.size()) *
+             sizeof(std::int32_t);
   return bytes;
 }
 

@@ -37,6 +37,10 @@ struct ElementLayout {
   /// of the identity of each run length is included; offsets of run r, code o: permutation_offsets[r][o].
   std::vector<std::int32_t> permutations;
   std::vector<std::vector<std::int32_t>> permutation_offsets; ///< shape (run, orientation code)
+  /// The other way: arrangements[offset + i] = local dof at canonical position i, one run after the other, for each its
+  /// different permutations. Offsets of run r, code o: arrangement_offsets[r][o].
+  std::vector<int> arrangements;
+  std::vector<std::vector<std::int32_t>> arrangement_offsets; ///< shape (run, orientation code)
 };
 
 /// Where the dofs of the batches of one block live.
@@ -48,8 +52,11 @@ struct BlockDofs {
   base::AlignedVector<std::int32_t> run_permutations;
   /// First entry of the interior run, shape (batch).
   std::vector<std::int32_t> interior_starts;
-  /// 1 where all lanes are active and every permutation is the identity: the batch may be gathered by run starts alone.
-  std::vector<std::uint8_t> is_regular;
+  /// Number of the batch's pattern, from 1, where all lanes are active and see the entities of each run in the same
+  /// orientation, so that its runs are gathered whole; 0 where lanes differ. Shape (batch).
+  std::vector<std::int32_t> pattern_numbers;
+  /// Offsets into layout.arrangements, shape (pattern, run).
+  std::vector<std::int32_t> patterns;
   /// [first, last) entries of the local vector that this batch touches first, shape (batch, 2); the interior run is the
   /// last part of the range.
   std::vector<std::int32_t> first_touch;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/space/layout.hpp>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -18,6 +19,26 @@ std::int32_t offset_of(const std::vector<int>& permutation, std::vector<std::int
   return place->second;
 }
 
+/// The arrangements of the last run, whose dofs begin at `first` among those of all runs.
+void add_arrangements(ElementLayout& layout, std::size_t first) {
+  const auto& codes = layout.permutation_offsets.back();
+  auto& offsets = layout.arrangement_offsets.emplace_back();
+  for (std::size_t code = 0; code < codes.size(); ++code) {
+    const auto same = static_cast<std::size_t>(std::ranges::find(codes, codes[code]) - codes.begin());
+    if (same < code) {
+      offsets.push_back(offsets[same]);
+      continue;
+    }
+    offsets.push_back(static_cast<std::int32_t>(layout.arrangements.size()));
+    const auto length = static_cast<std::size_t>(layout.run_lengths.back());
+    layout.arrangements.resize(layout.arrangements.size() + length);
+    for (std::size_t k = 0; k < length; ++k) {
+      const auto position = layout.permutations[static_cast<std::size_t>(codes[code]) + k];
+      layout.arrangements[static_cast<std::size_t>(offsets.back() + position)] = layout.run_dofs[first + k];
+    }
+  }
+}
+
 } // namespace
 
 ElementLayout make_layout(std::shared_ptr<const element::Element> element) {
@@ -33,10 +54,12 @@ ElementLayout make_layout(std::shared_ptr<const element::Element> element) {
       layout.run_dims.push_back(dim);
       layout.run_entities.push_back(entity);
       layout.run_lengths.push_back(static_cast<int>(dofs.size()));
+      const std::size_t first = layout.run_dofs.size();
       layout.run_dofs.insert(layout.run_dofs.end(), dofs.begin(), dofs.end());
       auto& offsets = layout.permutation_offsets.emplace_back();
       for (int code = 0; code < element::num_orientations(kind); ++code)
         offsets.push_back(offset_of(element->entity_permutation(kind, code), layout.permutations, known));
+      add_arrangements(layout, first);
     }
   }
   layout.num_runs = static_cast<int>(layout.run_dims.size());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -93,7 +94,8 @@ struct RunSource {
   std::size_t stride;           ///< from cell to cell
   std::vector<std::int32_t>* starts;
   std::int32_t num_entries;
-  const std::int32_t* offsets; ///< of permutations, by code
+  const std::int32_t* offsets;      ///< of permutations, by code
+  const std::int32_t* arrangements; ///< likewise, of arrangements
 };
 
 RunSource make_source(const mesh::Mesh& mesh, std::int32_t group, const ElementLayout& layout, std::size_t run,
@@ -111,7 +113,8 @@ RunSource make_source(const mesh::Mesh& mesh, std::int32_t group, const ElementL
           .stride = static_cast<std::size_t>(element::num_entities(mesh.groups[g].shape, dim)),
           .starts = &starts[static_cast<std::size_t>(dim)],
           .num_entries = layout.run_lengths[run] * num_components,
-          .offsets = layout.permutation_offsets[run].data()};
+          .offsets = layout.permutation_offsets[run].data(),
+          .arrangements = layout.arrangement_offsets[run].data()};
 }
 
 /// Numbers one batch after the other; holds the next free entry.
@@ -119,7 +122,8 @@ class Numberer {
 public:
   Numberer(const mesh::Mesh& mesh, const mesh::CellBatches& batches, std::vector<ElementLayout> layouts,
            int num_components)
-      : batches_(batches), num_components_(num_components), blocks_(layouts.size()), sources_(layouts.size()) {
+      : batches_(batches), num_components_(num_components), blocks_(layouts.size()), sources_(layouts.size()),
+        patterns_(layouts.size()) {
     const mesh::Topology& topology = mesh.topology();
     starts_[0].assign(static_cast<std::size_t>(mesh.num_vertices), -1);
     starts_[1].assign(static_cast<std::size_t>(topology.num_edges), -1);
@@ -142,8 +146,8 @@ public:
       throw base::InternalError(fmt::format("batch {} of block {} does not exist or is visited twice", batch, block));
     const int active = batches_.num_active(block, batch);
     dofs.first_touch[2 * i] = next_;
-    const bool is_identity = number_runs(b, i, active);
-    dofs.is_regular[i] = is_identity && active == batches_.lanes;
+    const bool is_uniform = number_runs(b, i, active);
+    if (is_uniform && active == batches_.lanes) dofs.pattern_numbers[i] = pattern_number(b, i);
     dofs.interior_starts[i] = next_;
     next_ += static_cast<std::int32_t>(dofs.layout.interior_dofs.size()) * num_components_ * active;
     dofs.first_touch[2 * i + 1] = next_;
@@ -164,16 +168,16 @@ private:
     blocks_[b].run_starts.resize(num_starts);
     blocks_[b].run_permutations.resize(num_starts);
     blocks_[b].interior_starts.assign(num_batches, -1);
-    blocks_[b].is_regular.resize(num_batches);
+    blocks_[b].pattern_numbers.resize(num_batches);
     blocks_[b].first_touch.resize(2 * num_batches);
   }
 
-  /// True if every permutation is the identity.
+  /// True if the permutations of each run are the same.
   bool number_runs(std::size_t b, std::size_t batch, int active) {
     const auto lanes = static_cast<std::size_t>(batches_.lanes);
     const std::int32_t* cells = batches_.blocks[b].cells.data() + batch * lanes;
     std::size_t at = batch * sources_[b].size() * lanes;
-    bool is_identity = true;
+    bool is_uniform = true;
     for (const RunSource& source : sources_[b]) {
       std::int32_t* starts = blocks_[b].run_starts.data() + at;
       std::int32_t* permutations = blocks_[b].run_permutations.data() + at;
@@ -183,13 +187,30 @@ private:
         if (start < 0) start = std::exchange(next_, next_ + source.num_entries);
         starts[lane] = start;
         permutations[lane] = source.offsets[source.codes == nullptr ? 0 : source.codes[entity]];
-        is_identity = is_identity && permutations[lane] == source.offsets[0];
+        is_uniform = is_uniform && permutations[lane] == permutations[0];
       }
       std::fill(starts + active, starts + lanes, starts[active - 1]);
       std::fill(permutations + active, permutations + lanes, permutations[active - 1]);
       at += lanes;
     }
-    return is_identity;
+    return is_uniform;
+  }
+  /// Of a batch whose lanes are like its first; 0 where there would be too many different ones.
+  std::int32_t pattern_number(std::size_t b, std::size_t batch) {
+    constexpr std::size_t most = 256;
+    const auto cell =
+        static_cast<std::size_t>(batches_.blocks[b].cells[batch * static_cast<std::size_t>(batches_.lanes)]);
+    std::vector<std::int32_t> pattern;
+    for (const RunSource& source : sources_[b])
+      pattern.push_back(source.arrangements[source.codes == nullptr ? 0 : source.codes[cell * source.stride]]);
+    auto& known = patterns_[b];
+    if (const auto found = known.find(pattern); found != known.end()) return found->second;
+    if (known.size() == most) return 0;
+    auto& all = blocks_[b].patterns;
+    all.insert(all.end(), pattern.begin(), pattern.end());
+    const auto number = static_cast<std::int32_t>(known.size()) + 1;
+    known.emplace(std::move(pattern), number);
+    return number;
   }
 
   const mesh::CellBatches& batches_;
@@ -197,7 +218,8 @@ private:
   std::int32_t next_ = 0;
   EntityStarts starts_;
   std::vector<BlockDofs> blocks_;
-  std::vector<std::vector<RunSource>> sources_; ///< shape (block, run)
+  std::vector<std::vector<RunSource>> sources_;                             ///< shape (block, run)
+  std::vector<std::map<std::vector<std::int32_t>, std::int32_t>> patterns_; ///< numbers of those so far, by block
 };
 
 } // namespace

@@ -78,8 +78,26 @@ Values even_odd(const KernelProblem& problem, const Plan& plan) {
   return result;
 }
 
-/// Dense products: few sums leave registers for the entries, many save loads of the vector.
-Values rows(const KernelProblem& problem, const Plan&) { return problem.is_tensor ? Values{"16"} : Values{"16", "8"}; }
+/// Where registers hold fewer cells than a batch, entries of dense tables may serve several of them: those of long
+/// tables do, which are loaded from the second cache.
+Values groups(const KernelProblem& problem, const Plan& plan) {
+  constexpr int most = 4, long_table_dofs = 50;
+  const bool is_dense =
+      plan.contraction == kernel::Contraction::dense || plan.contraction == kernel::Contraction::modal;
+  const int in_batch = is_dense ? problem.lanes / plan.lanes : 1;
+  Values result;
+  for (int groups = in_batch > 1 && problem.num_dofs >= long_table_dofs ? 2 : 1; groups <= std::min(most, in_batch);
+       groups *= 2)
+    result.push_back(std::to_string(groups));
+  return result;
+}
+
+/// Dense products: few sums leave registers for the entries, many save loads of the vector. Groups share them.
+Values rows(const KernelProblem& problem, const Plan& plan) {
+  constexpr int many_lanes = 8; // processors with as many have 32 registers
+  if (problem.is_tensor) return {"16"};
+  return plan.groups > 1 && problem.register_lanes >= many_lanes ? Values{"24", "16"} : Values{"16", "8"};
+}
 
 /// Dense tables in the text or in memory.
 Values unroll(const KernelProblem& problem, const Plan&) {
@@ -104,6 +122,7 @@ constexpr std::array table{Axis{"contraction", 0.4, contractions},
                            Axis{"mapping", 0.4, mappings},
                            Axis{"lanes", 0.6, lanes},
                            Axis{"even_odd", 0.8, even_odd},
+                           Axis{"groups", 0.8, groups},
                            Axis{"rows", 0.8, rows},
                            Axis{"unroll", 0.8, unroll},
                            Axis{"stores", 0.8, stores},

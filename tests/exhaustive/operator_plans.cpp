@@ -17,8 +17,9 @@ protected:
   /// Every recipe that the planner weighs with every contraction and mapping; the other keys take turns.
   static std::vector<std::string> plans(const Problem& problem, const std::string& text) {
     const bool is_tensor = element::is_tensor(element::shape_from_name(std::get<0>(GetParam())));
-    const std::vector<std::string> keys{"lanes=4", "lanes=2",    "rows=8 unroll=0", "prefetch=0",
-                                        "lanes=1", "even_odd=2", "rows=4",          "unroll=4096"};
+    const std::vector<std::string> keys{"lanes=4",    "lanes=2",     "rows=8 unroll=0",
+                                        "prefetch=0", "lanes=1",     "even_odd=2",
+                                        "rows=4",     "unroll=4096", "groups=2 lanes=4 unroll=0"};
     std::vector<std::string> result{""};
     std::size_t turn = static_cast<std::size_t>(std::get<1>(GetParam()));
     for (const auto& name : recipe_names_of(weighed(problem, text, "", usual_rule()))) {

@@ -87,7 +87,7 @@ protected:
                           .form = factor + "*inner(grad(u), grad(v))*dx + " + terms,
                           .plan = "contraction=" + contractions[c] + " recipe=" + recipes[(turn + 2) % 4] +
                                   " even_odd=" + symmetries[(turn + turn / 3) % 3] +
-                                  (kind == 1   ? " rows=8 unroll=0"
+                                  (kind == 1   ? is_tensor() ? " rows=8 unroll=0" : " rows=8 unroll=0 lanes=4 groups=2"
                                    : kind == 2 ? " lanes=4"
                                                : "")});
       }

@@ -122,23 +122,31 @@ TEST_P(Numbering, BatchesTouchOnlyWhatTheyOrEarlierBatchesTouchedFirst) {
   });
 }
 
-TEST_P(Numbering, RegularBatchesAreFullAndUnpermuted) {
+TEST_P(Numbering, BatchesWithAPatternAreFullAndTheirLanesAlike) {
   for_each_space([](const space::FunctionSpace& space) {
     const auto& batches = space.batches();
     const auto lanes = static_cast<std::size_t>(batches.lanes);
     for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
       const auto& dofs = space.block(static_cast<int>(b));
       const auto& layout = dofs.layout;
-      for (std::size_t batch = 0; batch < dofs.is_regular.size(); ++batch) {
-        bool is_regular = batches.num_active(static_cast<int>(b), static_cast<std::int32_t>(batch)) == batches.lanes;
-        for (std::size_t run = 0; run < layout.run_lengths.size(); ++run)
-          for (std::size_t lane = 0; lane < lanes; ++lane) {
-            const auto offset = static_cast<std::size_t>(
-                dofs.run_permutations[(batch * layout.run_lengths.size() + run) * lanes + lane]);
-            for (int k = 0; k < layout.run_lengths[run]; ++k)
-              is_regular = is_regular && layout.permutations[offset + static_cast<std::size_t>(k)] == k;
+      const std::size_t num_runs = layout.run_lengths.size();
+      for (std::size_t batch = 0; batch < dofs.pattern_numbers.size(); ++batch) {
+        bool is_uniform = batches.num_active(static_cast<int>(b), static_cast<std::int32_t>(batch)) == batches.lanes;
+        const auto* offsets = dofs.run_permutations.data() + batch * num_runs * lanes;
+        for (std::size_t run = 0; run < num_runs; ++run)
+          for (std::size_t lane = 0; lane < lanes; ++lane)
+            is_uniform = is_uniform && offsets[run * lanes + lane] == offsets[run * lanes];
+        const auto number = static_cast<std::size_t>(dofs.pattern_numbers[batch]);
+        ASSERT_EQ(number > 0, is_uniform);
+        if (number == 0) continue;
+        ASSERT_LE(number * num_runs, dofs.patterns.size());
+        const int* dof = layout.run_dofs.data(); // each stands where its permutation puts it
+        for (std::size_t run = 0; run < num_runs; ++run)
+          for (int k = 0; k < layout.run_lengths[run]; ++k, ++dof) {
+            const auto place = dofs.patterns[(number - 1) * num_runs + run] +
+                               layout.permutations[static_cast<std::size_t>(offsets[run * lanes] + k)];
+            ASSERT_EQ(layout.arrangements.at(static_cast<std::size_t>(place)), *dof);
           }
-        ASSERT_EQ(dofs.is_regular[batch], is_regular);
       }
     }
   });

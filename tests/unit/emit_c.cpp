@@ -208,7 +208,8 @@ template <class T> void expect_same_vectors(const LoopProgram& program, double t
 }
 
 /// Runs of `width` numbers per lane, some of them the same, loaded into work arrays and added back.
-LoopProgram runs(int lanes, int width, Type vector = Type::real, Type work = Type::real) {
+/// Work arrays of `groups` groups of lanes: the runs go to the last of them.
+LoopProgram runs(int lanes, int width, Type vector = Type::real, Type work = Type::real, int groups = 1) {
   using namespace schedule;
   LoopProgram program;
   program.lanes = lanes;
@@ -217,11 +218,12 @@ LoopProgram runs(int lanes, int width, Type vector = Type::real, Type work = Typ
   Buffer s{.name = "s", .type = Type::integer, .role = Role::run_starts};
   Buffer places{.name = "places", .space = Space::constant, .type = Type::integer, .size = 2 * width};
   for (int i = 0; i < 2 * width; ++i) places.values.push_back((5 * i + 3) % (2 * width)); // 5 divides no width
-  Buffer w{.name = "w", .space = Space::work, .type = work, .size = 2 * width * lanes, .is_lane = true};
+  Buffer w{.name = "w", .space = Space::work, .type = work, .size = 2 * width * groups * lanes, .is_lane = true};
   program.buffers = {x, u, s, places, w};
   const auto position = [](int first) { return iadd(iadd(iload("s", lane()), integer(first)), variable("k")); };
   const auto entry = [&](const NodePtr& first) {
-    return iadd(imul(iload("places", iadd(first, variable("k"))), integer(lanes)), lane());
+    const NodePtr place = iload("places", iadd(first, variable("k")));
+    return iadd(imul(iadd(imul(place, integer(groups)), integer(groups - 1)), integer(lanes)), lane());
   };
   const auto run = [&](NodePtr move) { return loop("k", integer(width), block({std::move(move)}), LoopStyle::run); };
   const auto read = [&](int first) { return converted(load("u", position(first), vector), work); };
@@ -253,6 +255,19 @@ TEST(CText, RunsMoveAsVectors) {
         else
           expect_same_vectors<float>(program);
       }
+}
+
+TEST(CText, RunsMoveToOneOfSeveralGroups) {
+  for (const int groups : {2, 4})
+    for (const int width : {2, 8}) {
+      const auto program = runs(8, width, Type::real, Type::real, groups);
+      schedule::verify(program);
+      const std::string name = "run" + std::to_string(width) + "_by" + std::to_string(groups), text = emit(program);
+      EXPECT_NE(text.find("load_" + name + "(w + " + std::to_string(groups - 1) + ", places + 0"), std::string::npos)
+          << text;
+      EXPECT_NE(text.find("add_" + name + "(w + "), std::string::npos) << text;
+      expect_same_vectors<double>(program);
+    }
 }
 
 TEST(CText, RunsThatLookOtherwiseMoveOneByOne) {

@@ -9,7 +9,9 @@
 #include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/colouring.hpp>
 #include <rafter/mesh/hilbert.hpp>
+#include <rafter/mesh/visiting_order.hpp>
 #include <tests/support/mesh_laws.hpp>
+#include <tests/support/space_meshes.hpp>
 
 using namespace rafter;
 using element::Shape;
@@ -99,7 +101,7 @@ TEST(cell_batches, hold_the_children_of_one_parent) {
     auto coarse = mesh::make_box({.cells = {3, 5, 2}, .shape = shape});
     mesh_laws::bend(coarse);
     const auto fine = coarse.refined(2);
-    const auto batches = mesh::make_cell_batches(fine);
+    const auto batches = mesh::make_cell_batches(fine, {.has_alike_simplices = false});
     const auto& block = batches.blocks[0];
     const auto& group = fine.groups[0];
     for (std::size_t i = 0; i < block.cells.size(); ++i) {
@@ -107,6 +109,54 @@ TEST(cell_batches, hold_the_children_of_one_parent) {
       EXPECT_EQ(block.cells[i] / 8, block.cells[i / 8 * 8] / 8) << shape;
       EXPECT_EQ(group.parents[block.cells[i]], group.parents[block.cells[i / 8 * 8]]) << shape;
     }
+  }
+}
+
+namespace {
+
+/// Whether all cells of a batch have vertices that ascend alike.
+bool are_alike(const mesh::CellGroup& group, std::span<const std::int32_t> cells) {
+  const auto n = static_cast<std::size_t>(element::num_vertices(group.shape));
+  const auto vertex = [&](std::int32_t cell, std::size_t v) {
+    return group.vertices[static_cast<std::size_t>(cell) * n + v];
+  };
+  for (const auto cell : cells)
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if ((vertex(cell, j) < vertex(cell, i)) != (vertex(cells[0], j) < vertex(cells[0], i))) return false;
+  return true;
+}
+
+} // namespace
+
+TEST(cell_batches, of_simplices_are_alike) {
+  for (const auto* shape : {"triangle", "tetrahedron"})
+    for (const bool is_scrambled : {false, true}) {
+      auto box =
+          mesh::make_box(std::string(shape) == "triangle" ? mesh::BoxOptions{.cells = {60, 60}, .shape = shape}
+                                                          : mesh::BoxOptions{.cells = {12, 12, 12}, .shape = shape});
+      if (is_scrambled) box = test::scrambled(box, 3);
+      const auto batches = mesh::make_cell_batches(box);
+      const auto& block = batches.blocks[0];
+      int alike = 0;
+      for (std::int32_t batch = 0; batch < block.num_batches; ++batch)
+        alike +=
+            are_alike(box.groups[0], std::span(block.cells).subspan(static_cast<std::size_t>(batch) * 8, 8)) ? 1 : 0;
+      // at most one batch of those that wait at the end per order of vertices, if they are all found all the time
+      EXPECT_GE(alike, is_scrambled ? 0.9 * block.num_batches : block.num_batches - 6) << shape << is_scrambled;
+    }
+}
+
+TEST(cell_batches, of_simplices_stay_where_their_cells_are) {
+  const auto box = test::scrambled(mesh::make_box({.cells = {12, 12, 12}, .shape = "tetrahedron"}), 3);
+  const auto batches = mesh::make_cell_batches(box);
+  const auto order = mesh::visiting_order(box, 0);
+  std::vector<std::size_t> place(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) place[static_cast<std::size_t>(order[i])] = i;
+  const auto& cells = batches.blocks[0].cells;
+  for (std::size_t i = 0; i + 8 < order.size(); ++i) {
+    const auto before = static_cast<double>(place[static_cast<std::size_t>(cells[i])]);
+    EXPECT_LE(std::abs(before - static_cast<double>(i)), 2 * 64 * 8) << i;
   }
 }
 

@@ -43,8 +43,10 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
               const auto storage = single_if(even_odd == 4), compute = single_if(lanes == 2),
                          accumulate = single_if(lanes == 2 && even_odd == 0);
               const char* flags = lanes == 8 ? "O2" : "";
-              const Plan plan{contraction,    recipe,     mapping, lanes,   even_odd,   even_odd + 1, 3 * even_odd,
-                              lanes % 4 == 0, lanes == 8, storage, compute, accumulate, compiler,     flags};
+              const int groups = even_odd == 4 ? std::min(lanes, 8) : 1;
+              const Plan plan{contraction,  recipe,  mapping,      lanes,          even_odd,
+                              even_odd + 1, groups,  3 * even_odd, lanes % 4 == 0, lanes == 8,
+                              storage,      compute, accumulate,   compiler,       flags};
               const std::string text = to_string(plan);
               EXPECT_EQ(parse_plan(text), plan) << text;
               EXPECT_EQ(text.find('\n'), std::string::npos);
@@ -101,6 +103,11 @@ TEST(Plan, ValuesOutOfRangeAreRefusedWithTheRange) {
   expect_refused("lanes=0", {"lanes = 0", "1 to 16"});
   expect_refused("lanes=32", {"lanes = 32", "1 to 16"});
   expect_refused("lanes=3", {"lanes = 3", "power of two"});
+  expect_refused("groups=0", {"groups = 0", "1 to 8"});
+  expect_refused("groups=16", {"groups = 16", "1 to 8"});
+  expect_refused("groups=6", {"groups = 6", "power of two"});
+  expect_refused("groups=two", {"plan: groups: 'two' is not an integer", "1 to 8"});
+  expect_refused("group=2", {"'group'", "groups"});
   expect_refused("even_odd=-1", {"even_odd = -1", "0 to 64"});
   expect_refused("even_odd=99999999999999999999", {"plan: even_odd:", "99999999999999999999", "0 to 64"});
   expect_refused("lanes=eight", {"plan: lanes: 'eight' is not an integer", "1 to 16"});

@@ -25,6 +25,11 @@ TEST(Lowering, BatchesThatAreNoGroupsOfLanesAreRefused) {
     input.lanes = lanes;
     EXPECT_THROW((void)schedule::lower(input, plan), base::InternalError) << lanes;
   }
+  plan.lanes = 4;
+  plan.groups = 4;
+  schedule::LoweringInput input;
+  input.lanes = 8;
+  EXPECT_THROW((void)schedule::lower(input, plan), base::InternalError);
 }
 
 /// Texts of all kernels of these forms on straight and curved cells, with facets.
@@ -53,8 +58,8 @@ protected:
   template <class Check> void for_all(const Check& check) const {
     int number = 0;
     for (const auto& mapping : schedule::mapping_names())
-      for (const char* rest :
-           {" contraction=dense", " contraction=collocated lanes=4", " contraction=per-derivative even_odd=0"})
+      for (const char* rest : {" contraction=dense", " contraction=dense lanes=2 groups=4 unroll=0",
+                               " contraction=collocated lanes=4", " contraction=per-derivative even_odd=0"})
         for (const auto& printed : programs(GetParam(), "mapping=" + mapping + rest)) {
           SCOPED_TRACE(printed.name);
           check(schedule::read(printed.text), printed.text);

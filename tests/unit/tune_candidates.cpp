@@ -77,6 +77,27 @@ TEST(Candidates, DenseProductsDifferInRegistersAndText) {
   EXPECT_EQ(values(candidates(hexahedron()), "rows").size(), 1U);
 }
 
+TEST(Candidates, DenseProductsTakeSeveralGroupsWhereABatchHasThem) {
+  const auto groups = [](KernelProblem problem, int batch, int of_register) {
+    problem.lanes = batch;
+    problem.register_lanes = of_register;
+    return values(candidates(problem), "groups");
+  };
+  EXPECT_EQ(groups(tetrahedron(), 8, 8), std::set<std::string>{"1"});
+  EXPECT_EQ(groups(tetrahedron(), 16, 8), (std::set<std::string>{"1", "2"}));
+  EXPECT_EQ(groups(tetrahedron(), 8, 4), (std::set<std::string>{"1", "2"}));
+  EXPECT_EQ(groups(tetrahedron(), 8, 2), (std::set<std::string>{"1", "2", "4"}));
+  EXPECT_EQ(groups(hexahedron(), 16, 8), std::set<std::string>{"1"});
+  auto large = tetrahedron();
+  large.num_dofs = 56;
+  EXPECT_EQ(groups(large, 8, 8), std::set<std::string>{"1"});
+  EXPECT_EQ(groups(large, 16, 8), std::set<std::string>({"1", "2"})); // one of lanes = 16
+  EXPECT_EQ(groups(large, 16, 4), std::set<std::string>({"2", "4"}));
+  auto problem = tetrahedron();
+  problem.register_lanes = 2;
+  for (const auto& plan : candidates(problem)) EXPECT_LE(plan.lanes * plan.groups, 8);
+}
+
 TEST(Candidates, EvenOddThresholdsDifferInWhatTheyDo) {
   const auto thresholds = [](int nodes, int points) {
     auto problem = hexahedron();

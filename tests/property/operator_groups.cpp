@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Dense products over several groups of lanes (groups of a plan) give what the simplest program means, compiled and
+// interpreted, whatever the batches hold.
+#include <gtest/gtest.h>
+
+#include <rafter/schedule/counts.hpp>
+
+#include <tests/support/interpreter_device.hpp>
+#include <tests/support/operator_problems.hpp>
+
+namespace rafter::test {
+namespace {
+
+constexpr const char* simplest = "mapping=plain contraction=dense recipe=recompute";
+const std::string varying = "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[1])*kappa*u*v)*dx + kappa*u*v*ds";
+
+struct Case {
+  int degree = 1, components = 0;
+  std::string form, plan;
+};
+
+class Groups : public ::testing::TestWithParam<std::string> {
+protected:
+  int dim() const { return box_dimension(GetParam()); }
+  std::vector<mesh::Mesh> meshes() const {
+    return {scrambled(box(GetParam()), 2), curved_box(GetParam(), 1), curved_box(GetParam(), 2)};
+  }
+  /// Tables in the text and beside it, groups that are a whole batch and that take turns, few rows and many, modes and
+  /// points, one component and several, stored factors and floats.
+  std::vector<Case> cases() const {
+    const std::string elasticity = elasticity_form(dim());
+    return {{1, 0, varying, "groups=2 lanes=8 unroll=0"},
+            {2, 0, varying, "groups=4 lanes=2 unroll=0 recipe=recompute"},
+            {3, 0, varying, "groups=2 lanes=4 rows=5 recipe=store"},
+            {2, 0, varying, "groups=8 lanes=2 rows=7 unroll=0"},
+            {2, 0, helmholtz_form(), "contraction=modal groups=2 lanes=4 unroll=0"},
+            {3, 0, helmholtz_form(), "contraction=modal groups=2 lanes=8 rows=24"},
+            {2, 0, helmholtz_form(), "contraction=modal groups=2 lanes=2 unroll=4096"},
+            {2, dim(), elasticity, "groups=2 lanes=8 unroll=0 recipe=recompute"},
+            {2, dim(), elasticity, "groups=4 lanes=4 recipe=store storage=float"},
+            {2, dim(), elasticity, "groups=2 lanes=16 rows=28 compute=float unroll=0"}};
+  }
+  static std::string full_plan(const Case& wanted) {
+    const bool has_contraction = wanted.plan.find("contraction") != std::string::npos;
+    return wanted.plan + (has_contraction ? "" : " contraction=dense");
+  }
+  static op::Operator make(const Problem& problem, const Case& wanted, op::OperatorOptions options,
+                           const std::string& plan) {
+    options.plan = plan;
+    options.quadrature.points = wanted.degree + 1;
+    return {problem.form(wanted.form), options};
+  }
+  /// The plan that means the same: floats are compared with floats.
+  static std::string meaning(const schedule::Plan& plan) {
+    const std::string floats = schedule::single_keys(plan);
+    if (floats.empty()) return simplest;
+    return "mapping=plain contraction=dense recipe=" + std::string(kernel::name(plan.recipe)) + " " + floats;
+  }
+  /// On every device of `all`.
+  static void check(const mesh::Mesh& mesh, const Case& wanted, int lanes,
+                    const std::vector<op::OperatorOptions>& all) {
+    const auto plan = schedule::parse_plan(full_plan(wanted));
+    SCOPED_TRACE(mesh.source + " degree " + std::to_string(wanted.degree) + " " + full_plan(wanted) + " batches of " +
+                 std::to_string(lanes));
+    Problem problem(mesh, wanted.degree, wanted.components, {.lanes = lanes});
+    problem.with("kappa", 0.7);
+    const auto B = make(problem, wanted, {.shared_device = std::make_shared<InterpreterDevice>()}, meaning(plan));
+    const auto expected = values_of(applied(B, random_vector(B, 3)));
+    auto twice = expected;
+    for (double& value : twice) value *= 2;
+    const double rounding = plan.compute == schedule::Precision::double_precision ? 1e-13 : 0x1p-23;
+    const double tolerance = rounding * (wanted.degree + 1) * (wanted.degree + 1) * largest(expected);
+    for (const auto& options : all) {
+      const auto A = make(problem, wanted, options, full_plan(wanted));
+      const auto& used = A.kernels().info().front().plan;
+      EXPECT_EQ(used.groups, std::min(plan.groups, lanes / used.lanes));
+      auto y = applied(A, random_vector(A, 3));
+      EXPECT_LE(distance(values_of(y), expected), tolerance);
+      A.apply_add(random_vector(A, 3), y);
+      EXPECT_LE(distance(values_of(y), twice), 2 * tolerance);
+    }
+  }
+};
+
+TEST_P(Groups, GiveWhatTheSimplestProgramMeans) {
+  const auto on = meshes();
+  std::size_t turn = 0;
+  for (const auto& wanted : cases()) {
+    const auto plan = schedule::parse_plan(wanted.plan);
+    std::vector<op::OperatorOptions> devices{{.threads = 2}};
+    if (turn % 2 == 0)
+      devices.push_back({.shared_device = std::make_shared<InterpreterDevice>()});
+    else
+      devices.push_back({.device = "checked"}); // no stale or foreign access
+    // batches of the groups of one turn and of two
+    check(on[turn % on.size()], wanted, plan.lanes * plan.groups * (turn % 2 == 0 ? 1 : 2), devices);
+    ++turn;
+  }
+}
+
+TEST_P(Groups, HighDegrees) {
+  const op::OperatorOptions compiled{.threads = 1};
+  check(scrambled(box(GetParam(), 1), 2), {5, 0, helmholtz_form(), "contraction=modal groups=2 rows=24"}, 16,
+        {compiled});
+}
+
+TEST_P(Groups, BatchesOfFewerTakeWhatTheyHave) {
+  const op::OperatorOptions compiled{.threads = 1};
+  check(box(GetParam()), {2, 0, varying, "groups=8 lanes=4 unroll=0"}, 8, {compiled});
+  check(box(GetParam()), {2, 0, varying, "groups=4 lanes=8 unroll=0"}, 8, {compiled});
+}
+
+TEST_P(Groups, RightHandSidesAndFunctionals) {
+  Problem problem(curved_box(GetParam(), 2), 3, 0, {.lanes = 16});
+  const auto result = [&](const std::string& plan, std::shared_ptr<device::Device> device) {
+    const op::OperatorOptions options{.shared_device = std::move(device), .plan = plan};
+    const op::LinearForm b(problem.form("exp(x[0])*v*dx"), problem.system(), options);
+    Vector f(options.shared_device, static_cast<std::size_t>(problem.system().size()));
+    b.assemble(f);
+    auto values = values_of(f);
+    values.push_back(op::Functional(problem.functional("(u*u + exp(x[0]))*dx"), problem.system(), options)(f));
+    return values;
+  };
+  const auto expected = result(simplest, std::make_shared<InterpreterDevice>());
+  EXPECT_LE(distance(result("contraction=dense groups=2 lanes=8 unroll=0", device::make_device("host", 1)), expected),
+            1e-12 * largest(expected));
+}
+
+INSTANTIATE_TEST_SUITE_P(every_shape, Groups, ::testing::Values("triangle", "tetrahedron", "prism", "pyramid"),
+                         [](const auto& shape) { return shape.param; });
+
+TEST(GroupsOfLanes, AreForDenseProductsAlone) {
+  const auto groups = [](const std::string& shape, const std::string& plan) {
+    Problem problem(box(shape), 2, 0, {.lanes = 16});
+    const op::Operator A(problem.form("u*v*dx"),
+                         {.shared_device = std::make_shared<InterpreterDevice>(), .plan = "groups=2 " + plan});
+    return A.kernels().info().front().plan.groups;
+  };
+  EXPECT_EQ(groups("hexahedron", ""), 1);
+  EXPECT_EQ(groups("hexahedron", "contraction=per-derivative"), 1);
+  EXPECT_EQ(groups("hexahedron", "contraction=dense"), 2);
+  EXPECT_EQ(groups("tetrahedron", ""), 2);
+  EXPECT_EQ(groups("tetrahedron", "lanes=16"), 1);
+}
+
+/// Loads and operations of the kernel of a Laplacian.
+schedule::Counts counts(const std::string& plan) {
+  Problem problem(box("tetrahedron"), 4, 0, {.lanes = 16});
+  const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"),
+                       {.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan});
+  return schedule::count(schedule::read(A.kernels().info().front().loop_program));
+}
+
+TEST(GroupsOfLanes, ShareWhatIsLoadedOfTables) {
+  const auto one = counts("groups=1 rows=8 unroll=0"), two = counts("groups=2 rows=16 unroll=0");
+  EXPECT_EQ(one.flops, two.flops);
+  // each entry once instead of twice: there and back a quarter of 3 x 20 rows of 35
+  const double entries = 2 * 3 * 20 * 35 / 4.0;
+  EXPECT_NEAR(one.instructions.broadcasts - two.instructions.broadcasts, entries, 0.1 * entries);
+}
+
+TEST(GroupsOfLanes, BatchesHaveTwoOnesOfHighDegreeOnCellsWithDenseProducts) {
+  const auto lanes = [](const std::string& shape, int degree, int wanted = 8) {
+    return op::batch_options(box(shape), degree, wanted).lanes;
+  };
+  for (const char* shape : {"triangle", "tetrahedron", "prism", "pyramid"}) {
+    EXPECT_EQ(lanes(shape, 4), 8) << shape;
+    EXPECT_EQ(lanes(shape, 5), 16) << shape;
+    EXPECT_EQ(lanes(shape, 5, 32), 32) << shape;
+  }
+  EXPECT_EQ(lanes("hexahedron", 8), 8);
+  EXPECT_EQ(lanes("mixed", 8), 8);
+  EXPECT_FALSE(op::batch_options(box("tetrahedron"), 2).has_alike_simplices);
+  EXPECT_TRUE(op::batch_options(box("tetrahedron"), 3).has_alike_simplices);
+}
+
+TEST(GroupsOfLanes, BatchesAreLargeEnough) {
+  EXPECT_EQ(op::batch_lanes("groups=2"), 16);
+  EXPECT_EQ(op::batch_lanes("groups=4 lanes=2"), 8);
+  EXPECT_EQ(op::batch_lanes("groups=8 lanes=16"), 128);
+}
+
+} // namespace
+} // namespace rafter::test
