@@ -6,7 +6,7 @@
 #include <random>
 
 #include <rafter/base/error.hpp>
-#include <rafter/schedule/loop_program.hpp>
+#include <rafter/schedule/counts.hpp>
 #include <rafter/schedule/plan.hpp>
 
 #include <tests/support/loop_texts.hpp>
