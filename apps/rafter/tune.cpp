@@ -33,9 +33,9 @@ void print_kernel(const op::TunedKernel& tuned) {
 void print_matrix(const op::TunedMatrix& matrix) {
   fmt::print("{}\n", forecast_text(matrix.forecast));
   if (!matrix.was_timed)
-    fmt::print("  {}\n", matrix.forecast.is_measured
-                             ? "remembered: nothing was timed (--fresh measures again)"
-                             : "not timed: it would have to be twice as good as predicted to pay");
+    fmt::print("  {}\n", matrix.forecast.is_measured ? "remembered: nothing was timed (--fresh measures again)"
+                         : !matrix.forecast.fits     ? "not timed: it does not fit into the memory"
+                                                 : "not timed: it would have to be twice as good as predicted to pay");
 }
 
 Json features_json(const tune::Features& features) {

@@ -41,8 +41,7 @@ public:
     program_.is_tensor = program_.is_separable = true;
     program_.inputs = input.inputs;
     program_.outputs = input.outputs;
-    program_.points = input.quadrature.points_1d;
-    program_.points.resize(static_cast<std::size_t>(n_)); // nothing depends on where they are
+    program_.points.assign(static_cast<std::size_t>(n_), 0.0); // nothing depends on where they are
     program_.point_extents.assign(static_cast<std::size_t>(dim_), n_);
     program_.num_points = 1;
     for (int axis = 0; axis < dim_; ++axis) program_.num_points *= n_;

@@ -143,6 +143,9 @@ enum class Contraction : std::uint8_t {
   separable       ///< integrals along each axis as 1D matrices: tensor cells, coefficients constant on each of them
 };
 std::string_view name(Contraction contraction);
+inline bool has_dense_products(Contraction contraction) {
+  return contraction == Contraction::dense || contraction == Contraction::modal;
+}
 
 struct ProgramOptions {
   Contraction contraction = Contraction::collocated; ///< non-tensor shapes and facets always use dense

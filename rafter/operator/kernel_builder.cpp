@@ -187,8 +187,7 @@ private:
     if (!choices_.empty()) plan.recipe = choice_of(plan).recipe;
     plan.lanes = std::min(plan.lanes, request_.lanes);
     plan.contraction = contraction(plan.contraction);
-    const bool has_dense_products = plan.contraction <= kernel::Contraction::modal;
-    plan.groups = has_dense_products ? std::min(plan.groups, request_.lanes / plan.lanes) : 1;
+    plan.groups = kernel::has_dense_products(plan.contraction) ? std::min(plan.groups, request_.lanes / plan.lanes) : 1;
     if (request_.outputs.empty()) return schedule::in_double(plan); // functionals: sums that cancel
     if (!is_action()) plan = computing_in_double(plan);
     return plan;

@@ -129,7 +129,7 @@ std::string store_key(const BuiltForm& form) {
   for (const auto& piece : form.pieces) {
     const auto& info = piece.kernel.info;
     if (info.block >= 0 && info.decision.key.empty()) return "";
-    text += fmt::format("{} {} {}\n", info.name, info.num_cells, info.decision.key);
+    text += fmt::format("{} {} {} {}\n", info.name, info.num_cells, info.decision.key, schedule::to_string(info.plan));
   }
   return base::content_hash(text);
 }

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace rafter::schedule {
 
@@ -136,12 +138,45 @@ private:
   }
   /// What is done in one turn of a loop is done in that one; else the first alternative is the regular path.
   double share_of_first(const Node& condition) const {
-    if (condition.kind != Kind::ieq || condition.operands[0]->kind != Kind::variable ||
-        condition.operands[1]->kind != Kind::integer)
-      return 1;
-    const auto turns = turns_.find(condition.operands[0]->name);
-    const auto turn = static_cast<double>(condition.operands[1]->integer);
-    return turns == turns_.end() ? 1 : turn >= 0 && turn < turns->second ? 1 / turns->second : 0;
+    if (condition.kind != Kind::ieq) return 1;
+    std::vector<std::string_view> counters;
+    for (const auto& operand : condition.operands)
+      if (!find_counters(*operand, counters)) return 1;
+    if (counters.empty()) return 1;
+    Values values;
+    return share_of_true(condition, counters, values);
+  }
+  using Values = std::unordered_map<std::string_view, std::int64_t>; ///< of loop variables
+
+  /// Adds the variables of loops with known turns; false when there is anything else than sums and products of them.
+  bool find_counters(const Node& node, std::vector<std::string_view>& counters) const {
+    if (node.kind == Kind::integer) return true;
+    if (node.kind == Kind::variable) {
+      if (!turns_.contains(node.name)) return false;
+      if (std::ranges::find(counters, node.name) == counters.end()) counters.emplace_back(node.name);
+      return true;
+    }
+    const bool is_known = node.kind == Kind::iadd || node.kind == Kind::imul;
+    return is_known && std::ranges::all_of(node.operands,
+                                           [&](const NodePtr& operand) { return find_counters(*operand, counters); });
+  }
+  static std::int64_t value_of(const Node& node, const Values& values) {
+    if (node.kind == Kind::integer) return node.integer;
+    if (node.kind == Kind::variable) return values.at(node.name);
+    const std::int64_t a = value_of(*node.operands[0], values), b = value_of(*node.operands[1], values);
+    return node.kind == Kind::iadd ? a + b : a * b;
+  }
+  /// Over all turns of the counters that have no value yet.
+  double share_of_true(const Node& condition, std::span<const std::string_view> counters, Values& values) const {
+    if (counters.empty())
+      return value_of(*condition.operands[0], values) == value_of(*condition.operands[1], values) ? 1 : 0;
+    const auto turns = static_cast<std::int64_t>(turns_.at(counters.front()));
+    double share = 0;
+    for (std::int64_t turn = 0; turn < turns; ++turn) {
+      values[counters.front()] = turn;
+      share += share_of_true(condition, counters.subspan(1), values) / static_cast<double>(turns);
+    }
+    return share;
   }
 
   void loop(const Node& node, const Times& times) {

@@ -70,7 +70,11 @@ void PointStage::ask_for_stored(int slot, Statements& to) {
   if (!context_.plan.prefetch || !context_.has_cell_lanes()) return;
   const NodePtr point = iadd(imul(context_.data_row(), integer(context_.program.num_points)), point_number());
   const NodePtr entry = iadd(imul(point, integer(num_stored_points_)), integer(slot + entries_ahead));
-  to.push_back(prefetch(context_.global(Role::stored_point), context_.first_of_lanes(entry)));
+  const std::string buffer = context_.global(Role::stored_point);
+  const int per_line = 64 / size_bytes(context_.result.find(buffer)->type); // numbers of a cache line
+  const NodePtr first = context_.first_of_lanes(entry);
+  for (int line = 0; line < context_.plan.lanes; line += per_line)
+    to.push_back(prefetch(buffer, iadd(first, integer(line))));
 }
 
 NodePtr PointStage::reference_coordinate(int axis) {

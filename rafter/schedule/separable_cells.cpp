@@ -211,8 +211,7 @@ private:
     if (!body.empty()) to.push_back(for_each(i, n_, body));
   }
 
-  // --- column by column
-  // -----------------------------------------------------------------------------------------------
+  // --- column by column ---------------------------------------------------------------------------------------------
   void columns(const PointStage& stage, const NodePtr& i, Statements& to) {
     column_.clear();
     const auto load = [&](int array, int c) {

@@ -82,9 +82,7 @@ Values even_odd(const KernelProblem& problem, const Plan& plan) {
 /// tables do, which are loaded from the second cache.
 Values groups(const KernelProblem& problem, const Plan& plan) {
   constexpr int most = 4, long_table_dofs = 50;
-  const bool is_dense =
-      plan.contraction == kernel::Contraction::dense || plan.contraction == kernel::Contraction::modal;
-  const int in_batch = is_dense ? problem.lanes / plan.lanes : 1;
+  const int in_batch = kernel::has_dense_products(plan.contraction) ? problem.lanes / plan.lanes : 1;
   Values result;
   for (int groups = in_batch > 1 && problem.num_dofs >= long_table_dofs ? 2 : 1; groups <= std::min(most, in_batch);
        groups *= 2)

@@ -70,6 +70,19 @@ TEST(Golden, LaplacianOfProductsAlongEachAxis) {
   expect_golden("laplace_p2_quadrilateral_separable.loops", with_head(what + "loop program", ";", info.loop_program));
 }
 
+/// Data per cell of the next batch and data per point further on are asked for, both at places that the text shows.
+TEST(Golden, MassMatrixOnUnlikeCells) {
+  for (const std::string recipe : {"store", "recompute"}) {
+    Problem problem(curved_box("quadrilateral", 1), 3);
+    op::OperatorOptions options{.shared_device = std::make_shared<TextDevice>(),
+                                .plan = "contraction=collocated mapping=simd_cells recipe=" + recipe};
+    const op::Operator M(problem.form("u*v*dx"), options);
+    expect_golden("mass_p3_quadrilateral_" + recipe + ".loops",
+                  with_head("mass matrix of degree 3 on multilinear quadrilaterals, " + recipe + ", loop program", ";",
+                            M.kernels().info().front().loop_program));
+  }
+}
+
 TEST(Golden, CTextOfTheMassMatrixOnSquares) {
   expect_golden("mass_p1_quadrilateral.c",
                 with_head("mass matrix of degree 1 on cartesian quadrilaterals, C", "//", mass_on_squares().source));

@@ -43,9 +43,10 @@ class LocalTraffic : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(LocalTraffic, IsThatOfTheInterpretedProgram) {
   for (const bool is_curved : {false, true})
-    for (const std::string plan : {"mapping=simd_cells", "lanes=4 prefetch=0", "contraction=dense unroll=0 rows=5",
-                                   "contraction=per-derivative recipe=recompute", "recipe=store storage=float",
-                                   "compute=float accumulate=float lanes=2", "mapping=simd_points"})
+    for (const std::string plan :
+         {"mapping=simd_cells", "lanes=4 prefetch=0", "contraction=dense unroll=0 rows=5",
+          "contraction=per-derivative recipe=recompute", "recipe=store storage=float",
+          "compute=float accumulate=float lanes=2", "mapping=simd_points", "groups=2 lanes=4 unroll=0"})
       for (const int degree : {1, 2}) {
         SCOPED_TRACE(plan + (is_curved ? " curved" : "") + " degree " + std::to_string(degree));
         Problem problem(full_batches(GetParam(), is_curved), degree);
@@ -61,6 +62,19 @@ TEST_P(LocalTraffic, OfVectorFieldsIsThatOfTheInterpretedProgram) {
     Problem problem(full_batches(GetParam(), false), 2, dim);
     Interpreted().expect_counted(problem.with("kappa", 0.7), elasticity_form(dim), plan);
   }
+}
+
+TEST_P(LocalTraffic, OfConstantCoefficientsIsThatOfTheInterpretedProgram) {
+  const std::size_t dim = static_cast<std::size_t>(box_dimension(GetParam()));
+  for (const bool is_sheared : {false, true}) // boxes and parallelepipeds
+    for (const std::string plan : {"contraction=separable recipe=store", "contraction=separable lanes=4 even_odd=2"}) {
+      SCOPED_TRACE(plan + (is_sheared ? " sheared" : ""));
+      auto mesh = full_batches(GetParam(), false);
+      for (std::size_t i = 0; is_sheared && i < mesh.points.size(); i += dim)
+        mesh.points[i] += 0.3 * mesh.points[i + dim - 1];
+      Problem problem(std::move(mesh), 2);
+      Interpreted().expect_counted(problem.with("kappa", 0.7), helmholtz_form(), plan);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(every_shape, LocalTraffic,
