@@ -171,8 +171,12 @@ private:
     const NodePtr layer = iadd(imul(variable(c), integer(volume_)), imul(variable(k), integer(layer_)));
     Statements body;
     const auto along_rows = products_of(dofs, 0);
-    const int rows = columns_ / n_;
-    if (!along_rows.empty()) products(dofs, along_rows, layer, {.lines = rows, .apart = n_, .stride = 1}, body);
+    if (!along_rows.empty()) {
+      const std::string j = context_.fresh("j");
+      Statements row;
+      product_of_line(dofs, along_rows, layer, imul(variable(j), integer(n_)), 1, row);
+      body.push_back(for_each(j, columns_ / n_, row));
+    }
     if (dim_ == 3) {
       std::vector<int> sources{dofs}; // first: their place is that of a product
       for (const auto& step : along_rows) sources.push_back(step.target);
@@ -180,18 +184,8 @@ private:
     }
     if (!body.empty()) to.push_back(for_each(c, components(dofs), {for_each(k, n_, body)}));
   }
-  struct Lines {
-    int lines = 1, apart = 1, stride = 1;
-  };
   NodePtr base_of(int array, const NodePtr& layer) const { return is_plane(array) ? integer(0) : layer; }
-  void products(int source, const std::vector<kernel::Step>& steps, const NodePtr& layer, const Lines& lines,
-                Statements& to) {
-    const std::string j = context_.fresh("j");
-    const NodePtr line = imul(variable(j), integer(lines.apart));
-    Statements body;
-    product_of_line(source, steps, layer, line, lines.stride, body);
-    to.push_back(for_each(j, lines.lines, body));
-  }
+  /// The products of one line of an array, which begins at `line` of its layer, by several matrices.
   void product_of_line(int source, const std::vector<kernel::Step>& steps, const NodePtr& layer, const NodePtr& line,
                        int stride, Statements& to) {
     LineProducts apply(context_, load_line(names_.at(source), iadd(base_of(source, layer), line), stride, to));
