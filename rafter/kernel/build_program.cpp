@@ -363,12 +363,7 @@ private:
           program_.function.outputs.push_back({kind, field, c, slot.first, std::max(slot.second, -1), zero});
     }
   }
-  const FieldUse& output_use(int index) const {
-    const auto use = std::find_if(program_.outputs.begin(), program_.outputs.end(),
-                                  [index](const FieldUse& u) { return u.index == index; });
-    if (use == program_.outputs.end()) throw base::InternalError(fmt::format("no output field {}", index));
-    return *use;
-  }
+  const FieldUse& output_use(int index) const { return program_.outputs[position_of(program_.outputs, index)]; }
 
   void make_output_arrays() {
     for (std::size_t f = 0; f < program_.outputs.size(); ++f) {

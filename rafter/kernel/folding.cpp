@@ -189,32 +189,19 @@ std::optional<int> modal_degree(const ProgramInput& input) {
       element::is_tensor(shape))
     return std::nullopt;
   const auto slot_degree = [](const std::vector<FieldUse>& uses, int field, int derivative) {
-    const auto use =
-        std::find_if(uses.begin(), uses.end(), [field](const FieldUse& candidate) { return candidate.index == field; });
-    if (use == uses.end()) throw base::InternalError("folding: a slot of no field");
-    return use->element->degree() - (derivative < 0 ? 0 : 1);
+    return uses[position_of(uses, field)].element->degree() - (derivative < 0 ? 0 : 1);
   };
   auto function = input.function; // coefficients are added to its graph
-  std::vector<NodeId> coefficients;
+  const auto coefficients = constant_coefficients(function);
+  if (!coefficients) return std::nullopt;
   int degree = 0;
-  for (const auto& output : input.function.outputs) {
-    if (output.kind != OutputKind::test) return std::nullopt;
-    std::map<Atom, NodeId> of_trial;
-    const auto is_trial = [](const Atom& atom) { return atom.kind == AtomKind::reference_trial; };
-    if (!function.graph.linear_coefficients(output.node, is_trial, of_trial)) return std::nullopt;
+  for (const auto& coefficient : *coefficients) {
+    const auto& output = function.outputs[static_cast<std::size_t>(coefficient.output)];
     const int of_test = slot_degree(input.outputs, output.field, output.derivative);
-    for (const auto& [atom, coefficient] : of_trial) {
-      const int of_slot = slot_degree(input.inputs, atom.a, atom.c);
-      if (of_test + of_slot > input.quadrature.degree) return std::nullopt;
-      degree = std::max({degree, of_test, of_slot});
-      coefficients.push_back(coefficient);
-    }
+    const int of_trial = slot_degree(input.inputs, coefficient.trial.a, coefficient.trial.c);
+    if (of_test + of_trial > input.quadrature.degree) return std::nullopt;
+    degree = std::max({degree, of_test, of_trial});
   }
-  const auto sets = dependencies(function);
-  const bool is_constant = std::all_of(coefficients.begin(), coefficients.end(), [&](NodeId node) {
-    return (sets[static_cast<std::size_t>(node)] & ~static_cast<unsigned>(on_cell)) == 0;
-  });
-  if (coefficients.empty() || !is_constant) return std::nullopt;
   return degree;
 }
 

@@ -492,4 +492,21 @@ std::string to_string(const PointFunction& function) {
   return text;
 }
 
+std::optional<std::vector<PairCoefficient>> constant_coefficients(PointFunction& function) {
+  std::vector<PairCoefficient> result;
+  for (std::size_t o = 0; o < function.outputs.size(); ++o) {
+    std::map<Atom, NodeId> of_trial;
+    const auto& output = function.outputs[o];
+    if (output.kind != OutputKind::test || !function.graph.linear_coefficients(output.node, is_trial, of_trial))
+      return std::nullopt;
+    for (const auto& [atom, node] : of_trial) result.push_back({static_cast<int>(o), atom, node});
+  }
+  const auto sets = dependencies(function);
+  const bool is_constant = std::ranges::all_of(result, [&](const PairCoefficient& coefficient) {
+    return (sets[static_cast<std::size_t>(coefficient.node)] & ~static_cast<unsigned>(on_cell)) == 0;
+  });
+  if (result.empty() || !is_constant) return std::nullopt;
+  return result;
+}
+
 } // namespace rafter::kernel

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -79,6 +80,16 @@ PointFunction merged(const PointFunction& function, bool has_factors_outside = f
 /// Coefficients of equal test and trial basis functions: what the diagonal of a bilinear form needs. `trial_of_test`:
 /// number of the trial function on the space of each test function, -1 for none; empty: the same numbers.
 PointFunction diagonal(const PointFunction& function, std::span<const int> trial_of_test = {});
+
+/// The coefficient of one pair of slots of a bilinear form.
+struct PairCoefficient {
+  int output = -1; ///< of the function: the test slot
+  Atom trial;
+  NodeId node = -1; ///< of its graph
+};
+/// Those of all pairs, where each is constant on the cell; nodes are added to the graph. Nothing where one is not, or
+/// the function is no bilinear form's action.
+std::optional<std::vector<PairCoefficient>> constant_coefficients(PointFunction& function);
 
 /// What a node's value varies with; bits of one set.
 enum Dependency : unsigned {

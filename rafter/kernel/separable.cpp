@@ -5,21 +5,14 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
-#include <rafter/base/error.hpp>
 #include <rafter/kernel/reference_matrices.hpp>
 
 namespace rafter::kernel {
 
 namespace {
-
-/// Position of a field among those that a program gathers from or scatters to.
-int position_of(const std::vector<FieldUse>& uses, int field) {
-  const auto use = std::ranges::find(uses, field, &FieldUse::index);
-  if (use == uses.end()) throw base::InternalError(fmt::format("separable: no field {}", field));
-  return static_cast<int>(use - uses.begin());
-}
 
 bool have_equal_nodes(const ProgramInput& input) {
   if (input.inputs.empty() || input.outputs.empty()) return false;
@@ -213,29 +206,21 @@ std::optional<SeparableForm> separable_form(const ProgramInput& input) {
   if (!element::is_tensor(input.function.shape) || input.function.is_facet || !have_equal_nodes(input))
     return std::nullopt;
   SeparableForm form{input.function, {}};
-  form.function.outputs.clear();
-  for (const auto& output : input.function.outputs) {
-    if (output.kind != OutputKind::test) return std::nullopt;
-    std::map<Atom, NodeId> of_trial;
-    const auto is_trial = [](const Atom& atom) { return atom.kind == AtomKind::reference_trial; };
-    if (!form.function.graph.linear_coefficients(output.node, is_trial, of_trial)) return std::nullopt;
-    for (const auto& [atom, coefficient] : of_trial) {
-      SeparableTerm term{.output = position_of(input.outputs, output.field),
-                         .test_component = output.component,
-                         .input = position_of(input.inputs, atom.a),
-                         .trial_component = atom.b,
-                         .coefficient = coefficient};
-      for (int axis = 0; axis < form.function.tdim(); ++axis)
-        term.factors[static_cast<std::size_t>(axis)] =
-            2 * static_cast<int>(output.derivative == axis) + static_cast<int>(atom.c == axis);
-      form.terms.push_back(term);
-    }
+  const auto coefficients = constant_coefficients(form.function);
+  if (!coefficients) return std::nullopt;
+  const auto outputs = std::exchange(form.function.outputs, {});
+  for (const auto& [o, trial, node] : *coefficients) {
+    const auto& output = outputs[static_cast<std::size_t>(o)];
+    SeparableTerm term{.output = static_cast<int>(position_of(input.outputs, output.field)),
+                       .test_component = output.component,
+                       .input = static_cast<int>(position_of(input.inputs, trial.a)),
+                       .trial_component = trial.b,
+                       .coefficient = node};
+    for (int axis = 0; axis < form.function.tdim(); ++axis)
+      term.factors[static_cast<std::size_t>(axis)] =
+          2 * static_cast<int>(output.derivative == axis) + static_cast<int>(trial.c == axis);
+    form.terms.push_back(term);
   }
-  const auto sets = dependencies(form.function);
-  const bool is_constant = std::ranges::all_of(form.terms, [&](const SeparableTerm& term) {
-    return (sets[static_cast<std::size_t>(term.coefficient)] & ~static_cast<unsigned>(on_cell)) == 0;
-  });
-  if (form.terms.empty() || !is_constant) return std::nullopt;
   return form;
 }
 

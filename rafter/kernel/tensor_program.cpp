@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <rafter/base/error.hpp>
 
 namespace rafter::kernel {
 
@@ -18,6 +19,12 @@ constexpr std::array step_names{"gather", "load_nodes", "contract", "butterfly",
 } // namespace
 
 std::string_view name(Contraction contraction) { return contraction_names[static_cast<std::size_t>(contraction)]; }
+
+std::size_t position_of(const std::vector<FieldUse>& uses, int index) {
+  const auto use = std::ranges::find(uses, index, &FieldUse::index);
+  if (use == uses.end()) throw base::InternalError(fmt::format("tensor program: no field {}", index));
+  return static_cast<std::size_t>(use - uses.begin());
+}
 
 int TensorArray::size() const { return std::accumulate(extents.begin(), extents.end(), 1, std::multiplies<>()); }
 

@@ -81,6 +81,9 @@ struct FieldUse {
   std::shared_ptr<const element::Element> element;
 };
 
+/// Position of the field with this number in the form. InternalError when there is none.
+std::size_t position_of(const std::vector<FieldUse>& uses, int index);
+
 /// Entry of an array that the point function reads or writes at point q: index (component, q) of a tensor array, or
 /// (component, offset + q) of a dense one.
 struct Slot {

@@ -17,7 +17,8 @@ namespace rafter::mesh {
 enum class MapKind : std::uint8_t { cartesian, affine, multilinear, isoparametric };
 inline constexpr std::array map_kinds_in_order{MapKind::cartesian, MapKind::affine, MapKind::multilinear,
                                                MapKind::isoparametric};
-inline bool is_constant(MapKind kind) { return kind <= MapKind::affine; } ///< J on the cell
+/// Whether J is, on the cell.
+inline bool is_constant(MapKind kind) { return kind == MapKind::cartesian || kind == MapKind::affine; }
 std::string_view name(MapKind kind);
 
 /// Cells with the same group and map kind, in visiting order.

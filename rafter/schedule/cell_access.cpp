@@ -201,6 +201,14 @@ Placement Placement::dense(int num_dofs) {
   return placement;
 }
 
+Placement Placement::layers(int count, int size, int distance, int component_stride) {
+  Placement placement;
+  placement.component_stride = component_stride;
+  for (int k = 0; k < count; ++k)
+    for (int i = 0; i < size; ++i) placement.dof_entries.push_back(k * distance + i);
+  return placement;
+}
+
 namespace {
 
 /// Zeroes the shared entries that this batch is the first to touch.

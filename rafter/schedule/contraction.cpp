@@ -215,6 +215,30 @@ void contract_dense(Context& context, const kernel::Step& step, Statements& to) 
 
 } // namespace
 
+std::vector<NodePtr> load_line(Context& context, const std::string& array, const NodePtr& base, int count, int stride,
+                               Statements& to) {
+  std::vector<NodePtr> line;
+  for (int k = 0; k < count; ++k) {
+    const NodePtr entry = context.work_entry(iadd(base, integer(k * stride)));
+    line.push_back(context.define(to, "u", context.load(array, entry)));
+  }
+  return line;
+}
+
+void store_line(Context& context, const std::string& array, const NodePtr& base, int stride,
+                const std::vector<NodePtr>& values, Statements& to, bool adds) {
+  for (std::size_t r = 0; r < values.size(); ++r) {
+    const NodePtr place = context.work_entry(iadd(base, integer(static_cast<int>(r) * stride)));
+    to.push_back(adds ? add(array, place, values[r]) : store(array, place, values[r]));
+  }
+}
+
+int layer_distance(const Context& context, int entries) {
+  const bool is_full_stride =
+      context.lane_axis != LaneAxis::none && entries * context.plan.lanes * size_bytes(context.type()) % 4096 == 0;
+  return is_full_stride ? entries + 1 : entries;
+}
+
 bool goes_by_halves(const Context& context, const ReferenceMatrix& matrix) {
   const int least = context.plan.even_odd;
   return matrix.symmetry != Symmetry::none && least > 0 && matrix.cols >= std::max(least, 2) && matrix.rows > 1;

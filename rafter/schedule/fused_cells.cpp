@@ -39,8 +39,7 @@ public:
         line_(has_point_lanes ? (q_ + lanes_ - 1) / lanes_ : q_), layer_(dim_ == 3 ? q_ * line_ : line_),
         columns_(layer_), last_axis_(dim_ - 1) {
     slab_ = has_point_lanes && dim_ == 3 ? layer_ : line_;
-    // arrays whose planes lie 4 KiB apart fight for the same cache sets
-    if (context.lane_axis != LaneAxis::none && layer_ * lanes_ * size_bytes(context.type()) % 4096 == 0) layer_ += 1;
+    layer_ = layer_distance(context, layer_);
     volume_ = layer_ * q_;
     name_arrays();
   }
@@ -116,13 +115,8 @@ private:
   /// Dofs stand densely in an array of their own; else those of a layer at its begin, those that are values in the
   /// points at their place.
   Placement placement(const FieldStages& s) const {
-    Placement result = Placement::dense(power(s.nodes, dim_));
-    if (has_point_lanes_) return result;
-    result.component_stride = volume_;
-    const int rows = power(s.nodes, dim_ - 1);
-    for (int k = 0; k < s.nodes; ++k)
-      for (int i = 0; i < rows; ++i) result.dof_entries[static_cast<std::size_t>(k * rows + i)] = k * layer_ + i;
-    return result;
+    if (has_point_lanes_) return Placement::dense(power(s.nodes, dim_));
+    return Placement::layers(s.nodes, power(s.nodes, dim_ - 1), layer_, volume_);
   }
   NodePtr layer_of(const NodePtr& component, const NodePtr& k) const {
     return iadd(imul(component, integer(volume_)), imul(k, integer(layer_)));
@@ -135,28 +129,15 @@ private:
   // --- loops over lines
   // -----------------------------------------------------------------------------------------------
   NodePtr entry(const NodePtr& base, int offset) const { return context_.work_entry(iadd(base, integer(offset))); }
-  std::vector<NodePtr> load_line(const std::string& array, const NodePtr& base, int count, int stride, Statements& to) {
-    std::vector<NodePtr> line;
-    for (int k = 0; k < count; ++k)
-      line.push_back(context_.define(to, "u", context_.load(array, entry(base, k * stride))));
-    return line;
-  }
-  void store_line(const std::string& array, const NodePtr& base, int stride, const std::vector<NodePtr>& values,
-                  Statements& to, bool adds = false) {
-    for (std::size_t r = 0; r < values.size(); ++r) {
-      const NodePtr place = entry(base, static_cast<int>(r) * stride);
-      to.push_back(adds ? add(array, place, values[r]) : store(array, place, values[r]));
-    }
-  }
   void map_line(const ReferenceMatrix& m, const std::string& source, const NodePtr& source_base, int source_stride,
                 const std::string& target, const NodePtr& target_base, int target_stride, Statements& to,
                 bool adds = false) {
-    const auto line = load_line(source, source_base, m.cols, source_stride, to);
-    store_line(target, target_base, target_stride, apply_to_line(context_, m, line, to), to, adds);
+    const auto line = load_line(context_, source, source_base, m.cols, source_stride, to);
+    store_line(context_, target, target_base, target_stride, apply_to_line(context_, m, line, to), to, adds);
   }
   // Along axis 0 the points of a line stand in its entries, or in the lanes of them; dofs always in entries.
   std::vector<NodePtr> load_first(const std::string& array, const NodePtr& base, int count, Statements& to) {
-    if (!has_point_lanes_) return load_line(array, base, count, 1, to);
+    if (!has_point_lanes_) return load_line(context_, array, base, count, 1, to);
     std::vector<NodePtr> line;
     for (int k = 0; k < count; ++k)
       line.push_back(context_.define(to, "u", context_.load(array, iadd(imul(base, integer(lanes_)), integer(k)))));
@@ -177,12 +158,12 @@ private:
   }
   void dofs_to_values(const FieldStages& s, Statements& to) {
     each_dof_line(s, to, [&](const NodePtr& number, const NodePtr& values, Statements& body) {
-      store_line(s.values, values, 1, s.cell_dofs->load_vectors(number), body);
+      store_line(context_, s.values, values, 1, s.cell_dofs->load_vectors(number), body);
     });
   }
   void values_to_dofs(const FieldStages& s, Statements& to) {
     each_dof_line(s, to, [&](const NodePtr& number, const NodePtr& values, Statements& body) {
-      s.cell_dofs->store_vectors(number, load_line(s.values, values, line_, 1, body), body);
+      s.cell_dofs->store_vectors(number, load_line(context_, s.values, values, line_, 1, body), body);
     });
   }
   NodePtr for_each(const std::string& name, int count, Statements body) const {
@@ -227,24 +208,25 @@ private:
     const NodePtr base = iadd(imul(component, integer(volume_)), i);
     std::vector<NodePtr> values;
     if (!s.interpolates)
-      values = load_line(s.values, base, q_, layer_, to);
+      values = load_line(context_, s.values, base, q_, layer_, to);
     else {
       const auto& interpolation = matrix(v.interpolation[static_cast<std::size_t>(last_axis_)]);
-      const auto line = load_line(s.partial, base, s.nodes, layer_, to);
+      const auto line = load_line(context_, s.partial, base, s.nodes, layer_, to);
       if (!s.last.empty() && goes_by_halves(context_, interpolation) &&
           goes_by_halves(context_, matrix(v.differentiation))) {
         Halves halves = apply(context_, interpolation, halves_of(context_, line, to), 1, to);
         if (halves.middle != nullptr) halves.middle = context_.define(to, "v", halves.middle);
-        store_line(s.values, base, layer_, line_of(halves), to);
-        store_line(s.last, base, layer_, line_of(apply(context_, matrix(v.differentiation), halves, 1, to)), to);
+        store_line(context_, s.values, base, layer_, line_of(halves), to);
+        store_line(context_, s.last, base, layer_, line_of(apply(context_, matrix(v.differentiation), halves, 1, to)),
+                   to);
         return;
       }
       for (const auto& value : apply_to_line(context_, interpolation, line, to))
         values.push_back(context_.define(to, "v", value));
-      store_line(s.values, base, layer_, values, to);
+      store_line(context_, s.values, base, layer_, values, to);
     }
     if (!s.last.empty())
-      store_line(s.last, base, layer_, apply_to_line(context_, matrix(v.differentiation), values, to), to);
+      store_line(context_, s.last, base, layer_, apply_to_line(context_, matrix(v.differentiation), values, to), to);
   }
   /// One layer (component, last-axis dof) from dofs to `partial`: axis 0, and in 3D axis 1.
   void interpolate_layer(const FieldStages& s, const CollocatedEvaluation& v, const NodePtr& component,
@@ -254,8 +236,8 @@ private:
     const auto along_first = [&](const NodePtr& row, const std::string& array, const NodePtr& base, Statements& body) {
       const auto line = has_point_lanes_
                             ? s.cell_dofs->load_line(line_number(s, component, k, row), body)
-                            : load_line(s.dofs, iadd(target, imul(row, integer(s.nodes))), s.nodes, 1, body);
-      store_line(array, base, 1, apply_first(matrix(v.interpolation[0]), line, body), body);
+                            : load_line(context_, s.dofs, iadd(target, imul(row, integer(s.nodes))), s.nodes, 1, body);
+      store_line(context_, array, base, 1, apply_first(matrix(v.interpolation[0]), line, body), body);
     };
     if (dim_ == 2) {
       along_first(integer(0), s.partial, target, to);
@@ -352,7 +334,8 @@ private:
     if (s.line.empty()) return;
     per_component(s.components, to, [&](const NodePtr& c, Statements& body) {
       const auto line = load_first(s.values, line_base(c), q_, body);
-      store_line(s.line, slab_base(c), 1, apply_first(matrix(evaluation(e).differentiation), line, body), body);
+      store_line(context_, s.line, slab_base(c), 1, apply_first(matrix(evaluation(e).differentiation), line, body),
+                 body);
     });
   }
   void line_transposed(int o, Statements& to) {
@@ -367,7 +350,7 @@ private:
           auto& value = result[static_cast<std::size_t>(r)];
           value = operation(form::ScalarOp::add, {value, context_.load(s.line_value, entry(base, r))});
         }
-      store_line(s.values, line_base(c), 1, result, body);
+      store_line(context_, s.values, line_base(c), 1, result, body);
     });
   }
   /// Adds the transposed derivative along axis 1 of a layer; it stores where nothing was stored before.
@@ -433,7 +416,7 @@ private:
     Statements column;
     const NodePtr base = iadd(imul(variable(c), integer(volume_)), variable(i));
     if (s.interpolates)
-      store_line(s.partial, base, layer_, restricted_column(o, base, column), column);
+      store_line(context_, s.partial, base, layer_, restricted_column(o, base, column), column);
     else {
       auto total = column_total(o, base, column);
       const std::string weights = context_.global(Role::weights);
@@ -442,7 +425,7 @@ private:
         const NodePtr weight = context_.fetch(weights, iadd_point(integer(r * power(q_, dim_ - 1)), variable(i)));
         value = operation(form::ScalarOp::mul, {weight, value});
       }
-      store_line(s.values, base, layer_, total, column);
+      store_line(context_, s.values, base, layer_, total, column);
     }
     to.push_back(for_each(c, s.components, {for_each(i, columns_, column)}));
     if (!s.interpolates && has_point_lanes_) values_to_dofs(s, to);
@@ -460,9 +443,9 @@ private:
     const auto& s = outputs_[static_cast<std::size_t>(o)];
     std::vector<NodePtr> total;
     if (!s.last.empty())
-      total =
-          apply_to_line(context_, matrix(integration(o).differentiation), load_line(s.last, base, q_, layer_, to), to);
-    if (has_values(o)) total = sums(load_line(s.values, base, q_, layer_, to), total);
+      total = apply_to_line(context_, matrix(integration(o).differentiation),
+                            load_line(context_, s.last, base, q_, layer_, to), to);
+    if (has_values(o)) total = sums(load_line(context_, s.values, base, q_, layer_, to), total);
     for (auto& value : total) value = context_.define(to, "r", value);
     return total;
   }
@@ -478,10 +461,10 @@ private:
     if (s.last.empty() || !goes_by_halves(context_, restriction) ||
         !goes_by_halves(context_, matrix(w.differentiation)))
       return apply_to_line(context_, restriction, column_total(o, base, to), to);
-    Halves total = halves_of(context_, load_line(s.last, base, q_, layer_, to), to);
+    Halves total = halves_of(context_, load_line(context_, s.last, base, q_, layer_, to), to);
     total = apply(context_, matrix(w.differentiation), total, 0.5, to);
     if (has_values(o)) {
-      const Halves values = halves_of(context_, load_line(s.values, base, q_, layer_, to), to);
+      const Halves values = halves_of(context_, load_line(context_, s.values, base, q_, layer_, to), to);
       total.even = sums(values.even, total.even);
       total.odd = sums(values.odd, total.odd);
       if (total.middle != nullptr) total.middle = operation(form::ScalarOp::add, {values.middle, total.middle});
@@ -504,7 +487,7 @@ private:
       if (has_point_lanes_)
         s.cell_dofs->store_vectors(line_number(s, variable(c), variable(k), row), values, body);
       else
-        store_line(s.dofs, iadd(from, imul(row, integer(s.nodes))), 1, values, body);
+        store_line(context_, s.dofs, iadd(from, imul(row, integer(s.nodes))), 1, values, body);
     };
     if (dim_ == 2)
       along_first(s.partial, from, integer(0), per_layer);

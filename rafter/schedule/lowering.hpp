@@ -20,6 +20,8 @@ struct Placement {
   std::vector<int> dof_entries;
   int component_stride = 0;
   static Placement dense(int num_dofs);
+  /// Layers of `size` dofs, their begins `distance` apart.
+  static Placement layers(int count, int size, int distance, int component_stride);
 };
 
 /// Loads the dofs of input field `field` into work buffer `target`.
@@ -36,6 +38,16 @@ void spread_prefetches(Context& context, Statements& body);
 /// The program of what a turn of groups of lanes does: requests ahead where the plan has them, the loop over turns, the
 /// row of the data per cell.
 LoopProgram finished(Context& context, Statements of_turn);
+
+/// The numbers at base, base + stride, .. of a work array, in registers.
+std::vector<NodePtr> load_line(Context& context, const std::string& array, const NodePtr& base, int count, int stride,
+                               Statements& to);
+/// Stores or adds them there.
+void store_line(Context& context, const std::string& array, const NodePtr& base, int stride,
+                const std::vector<NodePtr>& values, Statements& to, bool adds = false);
+/// Entries of a work array from one layer of so many to the next: arrays whose planes lie 4 KiB apart fight for the
+/// same cache sets.
+int layer_distance(const Context& context, int entries);
 
 /// matrix times a line: one expression per row. Matrices with symmetry are applied by halves (even-odd decomposition;
 /// see Kopriva, Implementing Spectral Methods, 2009, 3.5.3) from Plan::even_odd columns on.

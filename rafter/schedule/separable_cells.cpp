@@ -44,10 +44,7 @@ class Separable {
 public:
   explicit Separable(Context& context)
       : context_(context), program_(context.program), dim_(program_.tdim), n_(program_.point_extents[0]),
-        columns_(dim_ == 3 ? n_ * n_ : n_), layer_(columns_) {
-    // arrays whose planes lie 4 KiB apart fight for the same cache sets
-    if (layer_ * context.plan.lanes * size_bytes(context.type()) % 4096 == 0) layer_ += 1;
-    volume_ = layer_ * n_;
+        columns_(dim_ == 3 ? n_ * n_ : n_), layer_(layer_distance(context, columns_)), volume_(layer_ * n_) {
     sort_steps();
     place_arrays();
   }
@@ -136,26 +133,7 @@ private:
   std::string volume(int array) {
     return context_.work(array_name(context_, array), std::int64_t{components(array)} * volume_);
   }
-  Placement placement() const {
-    Placement result;
-    result.component_stride = volume_;
-    for (int k = 0; k < n_; ++k)
-      for (int i = 0; i < columns_; ++i) result.dof_entries.push_back(k * layer_ + i);
-    return result;
-  }
-
-  // --- lines --------------------------------------------------------------------------------------------------------
-  NodePtr entry(const NodePtr& base, int offset) const { return context_.work_entry(iadd(base, integer(offset))); }
-  Line load_line(const std::string& array, const NodePtr& base, int stride, Statements& to) {
-    Line line;
-    for (int k = 0; k < n_; ++k)
-      line.push_back(context_.define(to, "u", context_.load(array, entry(base, k * stride))));
-    return line;
-  }
-  void store_line(const std::string& array, const NodePtr& base, int stride, const Line& values, Statements& to) {
-    for (int k = 0; k < n_; ++k)
-      to.push_back(store(array, entry(base, k * stride), values[static_cast<std::size_t>(k)]));
-  }
+  Placement placement() const { return Placement::layers(n_, columns_, layer_, volume_); }
 
   // --- layer by layer -----------------------------------------------------------------------------------------------
   bool is_plane(int array) const { return std::ranges::find(planes_, array) != planes_.end(); }
@@ -188,11 +166,13 @@ private:
   /// The products of one line of an array, which begins at `line` of its layer, by several matrices.
   void product_of_line(int source, const std::vector<kernel::Step>& steps, const NodePtr& layer, const NodePtr& line,
                        int stride, Statements& to) {
-    LineProducts apply(context_, load_line(names_.at(source), iadd(base_of(source, layer), line), stride, to));
+    LineProducts apply(context_,
+                       load_line(context_, names_.at(source), iadd(base_of(source, layer), line), n_, stride, to));
     std::vector<Line> results;
     for (const auto& step : steps) results.push_back(apply(matrix(step), to));
     for (std::size_t s = 0; s < steps.size(); ++s)
-      store_line(names_.at(steps[s].target), iadd(base_of(steps[s].target, layer), line), stride, results[s], to);
+      store_line(context_, names_.at(steps[s].target), iadd(base_of(steps[s].target, layer), line), stride, results[s],
+                 to);
   }
   /// Axis 1 of a layer in three dimensions.
   void products_of_columns(const std::vector<int>& sources, const NodePtr& layer, Statements& to) {
@@ -210,7 +190,7 @@ private:
     column_.clear();
     const auto load = [&](int array, int c) {
       auto& line = column_[{array, c}];
-      if (line.empty()) line = load_line(names_.at(array), iadd(integer(c * volume_), i), layer_, to);
+      if (line.empty()) line = load_line(context_, names_.at(array), iadd(integer(c * volume_), i), n_, layer_, to);
     };
     for (const auto& input : program_.input_slots) // all, before results take their places
       if (names_.contains(input.slot.array)) load(input.slot.array, input.slot.component);
@@ -225,7 +205,7 @@ private:
       for (int c = 0; c < components(step.source); ++c) {
         Line result = column_result(step.source, c, to);
         if (is_weighed_) weigh(result, i);
-        store_line(results_.at(step.source), iadd(integer(c * volume_), i), layer_, result, to);
+        store_line(context_, results_.at(step.source), iadd(integer(c * volume_), i), layer_, result, to);
       }
   }
   void products_in_columns(Statements& to) {
@@ -279,7 +259,7 @@ private:
   int dim_, n_;
   int columns_; ///< of the last axis: nodes of a layer
   int layer_;   ///< entries from one layer to the next
-  int volume_ = 0;
+  int volume_;  ///< of a component
   bool is_weighed_ = false;
   std::vector<kernel::Step> gathers_, scatters_;
   std::vector<kernel::Step> before_columns_, in_columns_, backward_; ///< contractions

@@ -63,14 +63,8 @@ protected:
     options.plan = plan(wanted);
     const auto A = make(problem, wanted, options);
     expect_serves(A);
-    auto y = applied(A, random_vector(A, 3));
     const double rounding = wanted.rest.find("compute=float") != std::string::npos ? 0x1p-24 : 1e-13;
-    const double tolerance = rounding * (wanted.degree + 1) * (wanted.degree + 1) * largest(expected);
-    EXPECT_LE(distance(values_of(y), expected), tolerance);
-    A.apply_add(random_vector(A, 3), y);
-    std::vector<double> twice(expected);
-    for (double& value : twice) value *= 2;
-    EXPECT_LE(distance(values_of(y), twice), 2 * tolerance);
+    expect_action(A, 3, expected, rounding * (wanted.degree + 1) * (wanted.degree + 1) * largest(expected));
   }
 };
 

@@ -130,6 +130,16 @@ inline double distance(std::span<const double> x, std::span<const double> y) {
 }
 
 /// Whole boundary of a field, with values f(x, component).
+/// A x of the vector `random_vector(A, seed)`, stored and then added to itself.
+inline void expect_action(const op::Operator& A, unsigned seed, std::span<const double> expected, double tolerance) {
+  auto y = applied(A, random_vector(A, seed));
+  EXPECT_LE(distance(values_of(y), expected), tolerance);
+  A.apply_add(random_vector(A, seed), y);
+  std::vector<double> twice(expected.begin(), expected.end());
+  for (double& value : twice) value *= 2;
+  EXPECT_LE(distance(values_of(y), twice), 2 * tolerance);
+}
+
 template <class Function>
 op::FieldCondition dirichlet(const std::shared_ptr<const space::FunctionSpace>& space, const Function& f,
                              std::vector<std::int32_t> tags = {}) {

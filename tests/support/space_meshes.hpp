@@ -87,6 +87,14 @@ inline std::vector<int> frame_of(element::Shape shape) {
   return {0, 1, 2, shape == Shape::prism || shape == Shape::tetrahedron ? 3 : 4};
 }
 
+/// The first coordinate moved by 0.3 times the last: boxes become parallelepipeds.
+inline mesh::Mesh sheared(mesh::Mesh mesh) {
+  const auto dim = static_cast<std::size_t>(mesh.gdim);
+  mesh.source += " (sheared)";
+  for (std::size_t i = 0; i < mesh.points.size(); i += dim) mesh.points[i] += 0.3 * mesh.points[i + dim - 1];
+  return mesh;
+}
+
 /// All affine maps of the reference cell onto itself that keep its orientation: 1, 3, 4, 12, 24, 6 and 4 for the shapes
 /// from interval to pyramid. Found by trying all images of the frame.
 inline std::vector<Symmetry> symmetries(element::Shape shape) {
