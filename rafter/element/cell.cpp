@@ -107,15 +107,6 @@ Vector cross(const Vector& a, const Vector& b) {
 }
 double dot(const Vector& a, const Vector& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
-/// The vertex one step of 2 from vertex 0 along an axis: the columns of every affine map start at vertex 0.
-int axis_vertex(Shape shape, int axis) {
-  for (int v = 1; v < num_vertices(shape); ++v) {
-    const Vector step = difference(vertex(shape, v), vertex(shape, 0));
-    if (step[axis] == 2 && dot(step, step) == 4) return v;
-  }
-  throw base::InternalError("element: no vertex along the axis");
-}
-
 Vector centre(Shape shape) {
   Vector result{};
   for (int v = 0; v < num_vertices(shape); ++v)
@@ -159,6 +150,14 @@ Shape entity_shape(Shape shape, int dim, int entity) {
 }
 
 std::span<const double> reference_vertices(Shape shape) { return topology(shape).vertices; }
+
+int axis_vertex(Shape shape, int axis) {
+  for (int v = 1; v < num_vertices(shape); ++v) {
+    const Vector step = difference(vertex(shape, v), vertex(shape, 0));
+    if (step[axis] == 2 && dot(step, step) == 4) return v;
+  }
+  throw base::InternalError("element: no vertex along the axis");
+}
 
 std::array<double, 3> reference_normal(Shape shape, int facet) {
   const int dim = dimension(shape);

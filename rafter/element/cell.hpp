@@ -39,6 +39,8 @@ inline Shape facet_shape(Shape shape, int facet) { return entity_shape(shape, di
 
 /// Reference coordinates of the vertices, shape (vertex, dimension), row-major.
 std::span<const double> reference_vertices(Shape shape);
+/// The vertex one step of 2 from vertex 0 along an axis: the columns of every affine map start at vertex 0.
+int axis_vertex(Shape shape, int axis);
 double reference_volume(Shape shape);
 
 /// True for interval, quadrilateral, hexahedron: nodal elements factor into 1D tables there.

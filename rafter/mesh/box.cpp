@@ -178,6 +178,21 @@ void add_points(Mesh& mesh, const Lattice& lattice, const Layout& layout, const 
   });
 }
 
+/// Room for the cells of every group.
+void reserve_cells(Mesh& mesh, const Lattice& lattice, const Layout& layout) {
+  std::int64_t cross_section = 1;
+  for (int d = 1; d < lattice.dim(); ++d) cross_section *= lattice.cells(d);
+  for (auto& group : mesh.groups) {
+    std::int64_t count = 0;
+    for (const auto& slab : layout.slabs)
+      count += cross_section * slab.num_columns *
+               std::count_if(slab.split.pieces.begin(), slab.split.pieces.end(),
+                             [&](const BoxPiece& piece) { return piece.shape == group.shape; });
+    group.vertices.reserve(static_cast<std::size_t>(count) * element::num_vertices(group.shape));
+    group.tags.reserve(count);
+  }
+}
+
 void add_cells(Mesh& mesh, const Lattice& lattice, const Layout& layout) {
   std::array<int, 8> group_of{};
   for (const auto shape : element::all_cell_shapes) {
@@ -189,6 +204,7 @@ void add_cells(Mesh& mesh, const Lattice& lattice, const Layout& layout) {
     group_of[static_cast<std::size_t>(shape)] = static_cast<int>(mesh.groups.size());
     mesh.groups.emplace_back().shape = shape;
   }
+  reserve_cells(mesh, lattice, layout);
   auto next_centre = static_cast<std::int32_t>(lattice.num_points());
   lattice.for_each_cube([&](const std::array<int, 3>& cube) {
     const auto& split = layout.at(cube[0]);
@@ -223,13 +239,15 @@ void tag_boundary(Mesh& mesh, const Lattice& lattice) {
   const auto sides = boundary_sides(lattice, mesh.num_vertices);
   for (const auto& group : mesh.groups) {
     const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
-    for (std::size_t c = 0; c < group.tags.size(); ++c)
+    for (std::size_t c = 0; c < group.tags.size(); ++c) {
+      const auto vertices = std::span(group.vertices).subspan(c * num_vertices, num_vertices);
+      if (std::ranges::all_of(vertices, [&](std::int32_t v) { return sides[v] == 0; })) continue;
       for (int f = 0; f < element::num_facets(group.shape); ++f) {
         TaggedFacet facet;
         unsigned common = 0xff;
         int n = 0;
         for (const int v : element::entity_vertices(group.shape, mesh.tdim - 1, f)) {
-          facet.vertices[n] = group.vertices[c * num_vertices + v];
+          facet.vertices[n] = vertices[v];
           common &= sides[facet.vertices[n++]];
         }
         for (int side = 0; side < 2 * mesh.tdim; ++side)
@@ -238,6 +256,7 @@ void tag_boundary(Mesh& mesh, const Lattice& lattice) {
             mesh.tagged_facets.push_back(facet);
           }
       }
+    }
   }
   constexpr std::array names{"xmin", "xmax", "ymin", "ymax", "zmin", "zmax"};
   for (int side = 0; side < 2 * mesh.tdim; ++side) mesh.tag_names[names[side]] = {mesh.tdim - 1, side + 1};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/mesh/hilbert.hpp>
 
+#include <array>
 #include <bit>
 
 namespace rafter::mesh {
@@ -32,20 +33,52 @@ int direction(unsigned w, int n) {
   return std::countr_one(w % 2 == 0 ? w - 1 : w) % n;
 }
 
+/// What follows within a subcube from where the curve is: corner of the current cube where it enters, and the axis that
+/// it runs along, less one.
+struct State {
+  unsigned start = 0;
+  int axis = 0;
+};
+constexpr int max_dim = 3, num_labels = 1 << max_dim;
+
+/// Number of the subcube in the corner `label`, and the state inside it.
+struct Step {
+  unsigned number = 0;
+  std::uint8_t next = 0; ///< place of the state
+};
+using Steps = std::array<Step, max_dim * num_labels * num_labels>; ///< shape (axis, start, label)
+
+constexpr std::size_t place(const State& state) {
+  return static_cast<std::size_t>(state.axis) * num_labels + state.start;
+}
+
+Steps make_steps(int n) {
+  Steps steps{};
+  for (int axis = 0; axis < n; ++axis)
+    for (unsigned start = 0; start < 1u << n; ++start)
+      for (unsigned label = 0; label < 1u << n; ++label) {
+        const int shift = (axis + 1) % n;
+        const unsigned w = gray_inverse(rotated_right(label ^ start, shift, n));
+        const State inside{start ^ rotated_left(entry(w), shift, n), (axis + direction(w, n) + 1) % n};
+        steps[place({start, axis}) * num_labels + label] = {w, static_cast<std::uint8_t>(place(inside))};
+      }
+  return steps;
+}
+
 } // namespace
 
 std::uint64_t hilbert_index(std::span<const std::uint32_t> point, int bits) {
-  const int n = static_cast<int>(point.size());
+  static const std::array<Steps, max_dim> steps_of_dim{make_steps(1), make_steps(2), make_steps(3)};
+  const auto n = point.size();
+  const auto& steps = steps_of_dim[n - 1];
   std::uint64_t index = 0;
-  unsigned start = 0; // corner of the current cube where the curve enters
-  int axis = 0;       // axis that the curve runs along, less one
+  std::size_t state = place({});
   for (int level = bits - 1; level >= 0; --level) {
     unsigned label = 0;
-    for (int d = 0; d < n; ++d) label |= (point[d] >> level & 1u) << d;
-    const unsigned w = gray_inverse(rotated_right(label ^ start, (axis + 1) % n, n));
-    index = index << n | w;
-    start ^= rotated_left(entry(w), (axis + 1) % n, n);
-    axis = (axis + direction(w, n) + 1) % n;
+    for (std::size_t d = 0; d < n; ++d) label |= (point[d] >> level & 1u) << d;
+    const auto& step = steps[state * num_labels + label];
+    index = index << n | step.number;
+    state = step.next;
   }
   return index;
 }

@@ -19,7 +19,7 @@ public:
       : mesh_(mesh), group_(group), tolerance_(tolerance), dim_(mesh.tdim), geometry_(geometry_element(group)),
         corner_nodes_(vertex_nodes(*geometry_)), reference_(element::reference_vertices(group.shape)) {
     if (group.degree > 1) functions_ = vertex_functions(group.shape, geometry_->nodes());
-    for (int axis = 0; axis < dim_; ++axis) axis_vertices_[axis] = vertex_along(axis);
+    for (int axis = 0; axis < dim_; ++axis) axis_vertices_[axis] = element::axis_vertex(group.shape, axis);
   }
 
   MapKind kind(std::int32_t cell) {
@@ -31,16 +31,6 @@ public:
   }
 
 private:
-  /// The vertex one step from vertex 0 along an axis; every reference cell has one.
-  int vertex_along(int axis) const {
-    for (std::size_t v = 0; v < corner_nodes_.size(); ++v) {
-      bool found = true;
-      for (int d = 0; d < dim_; ++d) found = found && reference_[v * dim_ + d] == (d == axis ? 1.0 : -1.0);
-      if (found) return static_cast<int>(v);
-    }
-    return 0;
-  }
-
   void load(std::int32_t cell) {
     nodes_ = group_.nodes.data() + static_cast<std::size_t>(cell) * geometry_->num_dofs();
     double size = 0, largest = 0;

@@ -20,6 +20,14 @@ constexpr std::size_t max_problems = 10;
 /// a boundary layer of aspect ratio 1e6 stays far above.
 constexpr double flat_tolerance = 1e-13;
 
+/// Cells whose nodes lie this near to where an affine map puts them, relative to the shortest column of J, and that
+/// are not thinner than `least_shape` = det J / product of the lengths of its columns, have one det J, up to less than
+/// what reports show.
+constexpr double affine_tolerance = 1e-12, least_shape = 1e-4;
+
+using Vector = std::array<double, 3>;
+using Columns = std::array<Vector, 3>; ///< of J: dx / dX_a
+
 /// Where det J is sampled: a rule that integrates it exactly (weights > 0), then the nodes (weight 0).
 struct Samples {
   std::vector<double> weights;
@@ -28,12 +36,13 @@ struct Samples {
 
 Samples make_samples(const CellGroup& group) {
   const int dim = element::dimension(group.shape);
-  const auto rule = element::make_quadrature(group.shape, std::min(dim * group.degree, element::max_quadrature_degree));
   const auto element = geometry_element(group);
+  const bool is_straight = element::is_simplex(group.shape) && group.degree == 1; // J is constant
+  const int degree = is_straight ? 0 : std::min(dim * group.degree, element::max_quadrature_degree);
+  const auto rule = element::make_quadrature(group.shape, degree);
   auto points = rule.points;
   auto weights = rule.weights;
-  const bool is_straight = element::is_simplex(group.shape) && group.degree == 1;
-  const int num_nodes = is_straight ? 0 : element->num_dofs(); // J is constant
+  const int num_nodes = is_straight ? 0 : element->num_dofs();
   const auto nodes = element->nodes();
   for (int n = 0; n < num_nodes; ++n) {
     const auto x =
@@ -50,18 +59,13 @@ struct Jacobian {
   double det = 0, scale = 0; ///< det J and the product of the lengths of its columns
 };
 
-Jacobian jacobian(const element::Table& table, int point, std::span<const std::int32_t> nodes, const Mesh& mesh) {
-  const auto dim = static_cast<std::size_t>(mesh.gdim);
-  std::array<std::array<double, 3>, 3> columns{}; // dx / dX_a
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    const double* x = mesh.points.data() + static_cast<std::size_t>(nodes[n]) * dim;
-    for (std::size_t a = 0; a < dim; ++a) {
-      const double derivative = table(static_cast<int>(a) + 1, point, static_cast<int>(n));
-      for (std::size_t d = 0; d < dim; ++d) columns[a][d] += derivative * x[d];
-    }
-  }
+double length(const Vector& column) {
+  return std::sqrt(column[0] * column[0] + column[1] * column[1] + column[2] * column[2]);
+}
+
+Jacobian jacobian(const Columns& columns, std::size_t dim) {
   Jacobian result{0, 1};
-  for (std::size_t a = 0; a < dim; ++a) result.scale *= std::hypot(columns[a][0], columns[a][1], columns[a][2]);
+  for (std::size_t a = 0; a < dim; ++a) result.scale *= length(columns[a]);
   const auto& [a, b, c] = columns;
   if (dim == 1) result.det = a[0];
   if (dim == 2) result.det = a[0] * b[1] - a[1] * b[0];
@@ -78,17 +82,85 @@ struct CellSize {
   bool is_valid = true; ///< det J > 0 beyond rounding everywhere
 };
 
-CellSize measure(const Samples& samples, std::span<const std::int32_t> nodes, const Mesh& mesh) {
-  CellSize size{0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), true};
-  for (int p = 0; p < samples.table.num_points; ++p) {
-    const auto j = jacobian(samples.table, p, nodes, mesh);
-    size.volume += samples.weights[static_cast<std::size_t>(p)] * j.det;
-    size.worst = std::min(size.worst, j.det);
-    if (j.scale > 0) size.flatness = std::min(size.flatness, j.det / j.scale);
-    if (!(j.det > flat_tolerance * j.scale)) size.is_valid = false;
+/// Measures the cells of one group.
+class CellMeasure {
+public:
+  CellMeasure(const Mesh& mesh, const CellGroup& group)
+      : mesh_(mesh), group_(group), samples_(make_samples(group)), element_(geometry_element(group)),
+        dim_(static_cast<std::size_t>(mesh.gdim)) {
+    for (int n = 0; n < element_->num_dofs(); ++n)
+      for (std::size_t a = 0; a < dim_; ++a)
+        steps_.push_back((element_->nodes()[static_cast<std::size_t>(n) * dim_ + a] + 1) / 2);
+    origin_ = static_cast<std::size_t>(element_->entity_dofs(0, 0)[0]);
+    for (std::size_t a = 0; a < dim_; ++a)
+      ends_[a] =
+          static_cast<std::size_t>(element_->entity_dofs(0, element::axis_vertex(group.shape, static_cast<int>(a)))[0]);
   }
-  return size;
-}
+
+  CellSize operator()(std::int32_t cell) const {
+    const auto n = static_cast<std::size_t>(element_->num_dofs());
+    const auto nodes = std::span(group_.nodes).subspan(static_cast<std::size_t>(cell) * n, n);
+    CellSize size;
+    return is_affine(nodes, size) ? size : sampled(nodes);
+  }
+
+private:
+  const double* point(std::int32_t node) const { return &mesh_.points[static_cast<std::size_t>(node) * dim_]; }
+
+  /// True, and the size, where one J serves for the whole cell.
+  bool is_affine(std::span<const std::int32_t> nodes, CellSize& size) const {
+    const double* first = point(nodes[origin_]);
+    Columns columns{};
+    double shortest = std::numeric_limits<double>::infinity();
+    for (std::size_t a = 0; a < dim_; ++a) {
+      for (std::size_t d = 0; d < dim_; ++d) columns[a][d] = (point(nodes[ends_[a]])[d] - first[d]) / 2;
+      shortest = std::min(shortest, length(columns[a]));
+    }
+    const auto j = jacobian(columns, dim_);
+    if (!(j.det > least_shape * j.scale)) return false;
+    for (std::size_t n = 0; n < nodes.size(); ++n)
+      for (std::size_t d = 0; d < dim_; ++d) {
+        double x = first[d];
+        for (std::size_t a = 0; a < dim_; ++a) x += 2 * steps_[n * dim_ + a] * columns[a][d];
+        if (!(std::abs(x - point(nodes[n])[d]) <= affine_tolerance * shortest)) return false;
+      }
+    size = {j.det * element::reference_volume(group_.shape), j.det, j.det / j.scale, true};
+    return true;
+  }
+
+  CellSize sampled(std::span<const std::int32_t> nodes) const {
+    CellSize size{0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), true};
+    for (int p = 0; p < samples_.table.num_points; ++p) {
+      const auto j = jacobian(columns_at(p, nodes), dim_);
+      size.volume += samples_.weights[static_cast<std::size_t>(p)] * j.det;
+      size.worst = std::min(size.worst, j.det);
+      if (j.scale > 0) size.flatness = std::min(size.flatness, j.det / j.scale);
+      if (!(j.det > flat_tolerance * j.scale)) size.is_valid = false;
+    }
+    return size;
+  }
+
+  Columns columns_at(int sample, std::span<const std::int32_t> nodes) const {
+    Columns columns{};
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      const double* x = point(nodes[n]);
+      for (std::size_t a = 0; a < dim_; ++a) {
+        const double derivative = samples_.table(static_cast<int>(a) + 1, sample, static_cast<int>(n));
+        for (std::size_t d = 0; d < dim_; ++d) columns[a][d] += derivative * x[d];
+      }
+    }
+    return columns;
+  }
+
+  const Mesh& mesh_;
+  const CellGroup& group_;
+  Samples samples_;
+  std::shared_ptr<const element::Element> element_;
+  std::size_t dim_;
+  std::vector<double> steps_;         ///< of the nodes along the axes, 0 to 1, shape (node, axis)
+  std::size_t origin_ = 0;            ///< node at vertex 0
+  std::array<std::size_t, 3> ends_{}; ///< node one step along each axis
+};
 
 void add_problem(ValidityReport& report, std::string line) {
   if (report.problems.size() < max_problems) report.problems.push_back(std::move(line));
@@ -109,12 +181,12 @@ std::string describe_fault(const CellSize& size, double mean, double scaled) {
 void check_group(const Mesh& mesh, std::size_t g, ValidityReport& report) {
   const auto& group = mesh.groups[g];
   if (group.num_cells() == 0) return;
-  const auto samples = make_samples(group);
-  const auto n = static_cast<std::size_t>(samples.table.num_dofs);
+  const CellMeasure measure(mesh, group);
+  const double reference_volume = element::reference_volume(group.shape);
   for (std::int32_t c = 0; c < group.num_cells(); ++c) {
-    const auto size = measure(samples, std::span(group.nodes).subspan(static_cast<std::size_t>(c) * n, n), mesh);
+    const auto size = measure(c);
     report.volume += std::abs(size.volume);
-    const double mean = std::abs(size.volume) / element::reference_volume(group.shape);
+    const double mean = std::abs(size.volume) / reference_volume;
     const double scaled = mean > 0 ? size.worst / mean : -1.0;
     const FacetRef cell{static_cast<std::int32_t>(g), c, 0};
     if (!(scaled >= report.worst_det_j)) {

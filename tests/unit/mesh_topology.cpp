@@ -26,34 +26,58 @@ std::vector<std::int32_t> global_vertices(const mesh::CellGroup& group, std::int
   return result;
 }
 
+/// Equal vertices have equal numbers, others others, and no number is left out.
+void expect_numbers_of_vertex_sets(const mesh::Mesh& mesh, int dim) {
+  const auto& topology = mesh.topology();
+  std::map<std::int32_t, std::set<std::int32_t>> vertices;
+  std::set<std::set<std::int32_t>> sets;
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
+    const auto& group = mesh.groups[g];
+    const auto& numbers = dim == 1 ? topology.groups[g].edges : topology.groups[g].faces;
+    const int per_cell = element::num_entities(group.shape, dim);
+    ASSERT_EQ(numbers.size(), static_cast<std::size_t>(per_cell * group.num_cells()));
+    for (std::int32_t c = 0; c < group.num_cells(); ++c)
+      for (int e = 0; e < per_cell; ++e) {
+        const auto list = global_vertices(group, c, dim, e);
+        const std::set set(list.begin(), list.end());
+        const auto [found, is_new] = vertices.emplace(numbers[static_cast<std::size_t>(c * per_cell + e)], set);
+        EXPECT_EQ(found->second, set);
+        sets.insert(set);
+      }
+  }
+  EXPECT_EQ(vertices.size(), sets.size());
+  EXPECT_EQ(vertices.begin()->first, 0);
+  EXPECT_EQ(vertices.rbegin()->first, static_cast<int>(sets.size()) - 1);
+  EXPECT_EQ(static_cast<int>(sets.size()), dim == 1 ? topology.num_edges : topology.num_faces);
+}
+
 TEST(Topology, EntityNumbersStandForVertexSets) {
   for (const auto* name : samples) {
     SCOPED_TRACE(name);
     const auto mesh = sample(name);
-    const auto& topology = mesh.topology();
-    for (int dim = 1; dim < mesh.tdim; ++dim) {
-      std::map<std::int32_t, std::set<std::int32_t>> vertices;
-      std::set<std::set<std::int32_t>> sets;
-      for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
-        const auto& group = mesh.groups[g];
-        const auto& numbers = dim == 1 ? topology.groups[g].edges : topology.groups[g].faces;
-        const int per_cell = element::num_entities(group.shape, dim);
-        ASSERT_EQ(numbers.size(), static_cast<std::size_t>(per_cell * group.num_cells()));
-        for (std::int32_t c = 0; c < group.num_cells(); ++c)
-          for (int e = 0; e < per_cell; ++e) {
-            const auto list = global_vertices(group, c, dim, e);
-            const std::set set(list.begin(), list.end());
-            const auto [found, is_new] = vertices.emplace(numbers[static_cast<std::size_t>(c * per_cell + e)], set);
-            EXPECT_EQ(found->second, set);
-            sets.insert(set);
-          }
-      }
-      EXPECT_EQ(vertices.size(), sets.size());
-      EXPECT_EQ(vertices.begin()->first, 0);
-      EXPECT_EQ(vertices.rbegin()->first, static_cast<int>(sets.size()) - 1);
-      EXPECT_EQ(static_cast<int>(sets.size()), dim == 1 ? topology.num_edges : topology.num_faces);
-    }
+    for (int dim = 1; dim < mesh.tdim; ++dim) expect_numbers_of_vertex_sets(mesh, dim);
   }
+}
+
+/// More entities than usual have one smallest vertex: tetrahedra around an edge, whose ends are vertices 0 and 1.
+TEST(Topology, ManyEntitiesMayMeetInAVertex) {
+  constexpr std::int32_t num_cells = 400;
+  mesh::Mesh mesh;
+  mesh.num_vertices = num_cells + 2;
+  auto& group = mesh.groups.emplace_back();
+  group.shape = element::Shape::tetrahedron;
+  for (std::int32_t c = 0; c < num_cells; ++c) {
+    const std::int32_t next = (c + 1) % num_cells;
+    for (const auto v : {0, 1, 2 + c, 2 + next}) group.vertices.push_back(v);
+    group.tags.push_back(1);
+  }
+  mesh.tagged_facets.push_back({{0, 2, 2 + num_cells - 1, -1}, 5}); // the last, by its vertices in another order
+  for (int dim = 1; dim < 3; ++dim) expect_numbers_of_vertex_sets(mesh, dim);
+  const auto& topology = mesh.topology();
+  EXPECT_EQ(topology.num_faces, 3 * num_cells);
+  ASSERT_EQ(topology.exterior_facets.size(), 2u * num_cells);
+  EXPECT_EQ(std::ranges::count(topology.exterior_tags, 5), 1);
+  EXPECT_TRUE(std::ranges::is_sorted(topology.exterior_facets));
 }
 
 TEST(Topology, CellsAgreeOnTheCanonicalFrameOfWhatTheyShare) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/mesh.hpp>
@@ -44,6 +45,20 @@ TEST(Validity, AffineCellsScoreOne) {
     EXPECT_NEAR(report.worst_det_j, 1, 1e-12) << shape;
     EXPECT_TRUE(report.problems.empty()) << shape;
   }
+}
+
+/// The whole cell is looked at before it counts as affine.
+TEST(Validity, OneNodeOffMakesACellScoreLess) {
+  for (const auto* shape : {"quadrilateral", "hexahedron", "prism"})
+    for (const int degree : {1, 2}) {
+      const auto dim = static_cast<std::size_t>(element::dimension(element::shape_from_name(shape)));
+      auto mesh = mesh::make_box({.cells = std::vector<int>(dim, 1), .shape = shape, .degree = degree});
+      for (double& x : mesh.points) {
+        const double kept = std::exchange(x, x + 1e-4);
+        EXPECT_LT(mesh::check_validity(mesh).worst_det_j, 1 - 1e-5) << shape << ' ' << degree;
+        x = kept;
+      }
+    }
 }
 
 TEST(Validity, WorstJacobianOfATaperedQuadrilateral) {
