@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -60,9 +59,8 @@ std::string non_finite_point(const form::Expr& value, const mesh::Mesh& mesh, in
 
 op::Vector random_vector(const op::Operator& A, unsigned seed) {
   op::Vector result = A.make_vector();
-  std::mt19937_64 engine(seed);
-  const auto entries = result.host_overwrite();
-  for (double& entry : entries) entry = static_cast<double>(engine() >> 11) * 0x1p-52 - 1.0;
+  solvers::VectorOps(A.device()).fill_random(seed, result);
+  const auto entries = result.host_write();
   for (const auto constrained : A.constraints().entries) entries[static_cast<std::size_t>(constrained)] = 0;
   return result;
 }

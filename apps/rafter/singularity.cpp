@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -19,20 +20,29 @@ namespace {
 using op::Vector;
 
 /// What the checks share: the operator's free entries, their places, the piece of each.
-struct Subject {
+class Subject {
+public:
   const op::Operator& A;
   const io::Problem& problem;
   Reach reach;
   mesh::Pieces pieces;
-  Unknowns unknowns;
   std::vector<std::uint8_t> is_free; ///< shape (entry)
 
   Subject(const op::Operator& op, const io::Problem& from)
       : A(op), problem(from), reach(reach_of(op.form(), op.system())),
-        pieces(mesh::connected_pieces(*op.system().mesh, reach.any)), unknowns(make_unknowns(op.system(), pieces)),
-        is_free(unknowns.size(), 1) {
+        pieces(mesh::connected_pieces(mesh(), reach.any)), is_free(static_cast<std::size_t>(op.size()), 1) {
     for (const auto entry : A.constraints().entries) is_free[static_cast<std::size_t>(entry)] = 0;
   }
+
+  const mesh::Mesh& mesh() const { return *A.system().mesh; }
+  /// Of all cells: made on first use, most problems are found regular without.
+  const Unknowns& unknowns() const {
+    if (!unknowns_) unknowns_ = make_unknowns(A.system(), pieces, mesh::make_cell_mask(mesh(), true));
+    return *unknowns_;
+  }
+
+private:
+  mutable std::optional<Unknowns> unknowns_;
 };
 
 std::string tags_text(const mesh::Mesh& mesh, const std::set<std::int32_t>& tags) {
@@ -70,17 +80,20 @@ constexpr double row_noise = 1e-12;
 std::vector<double> noise_of(const Subject& subject, std::span<const double> image) {
   std::vector<double> noise(image.size(), 0.0);
   std::vector<std::uint8_t> is_covered(image.size(), 0);
+  const auto all_cells = mesh::make_cell_mask(subject.mesh(), true);
   for (std::size_t f = 0; f < subject.problem.fields.size(); ++f) {
     const auto& covered = subject.reach.by_cells[f];
-    for_cells(subject.A.system(), f, [&](std::size_t g, std::size_t cell, std::span<const std::int32_t> entries) {
-      double largest = 0;
-      for (const auto entry : entries) largest = std::max(largest, std::abs(image[static_cast<std::size_t>(entry)]));
-      for (const auto entry : entries) {
-        const auto i = static_cast<std::size_t>(entry);
-        if (covered[g][cell] != 0) is_covered[i] = 1;
-        noise[i] = std::max(noise[i], row_noise * largest);
-      }
-    });
+    for_cells(subject.A.system(), f, all_cells,
+              [&](std::size_t g, std::size_t cell, std::span<const std::int32_t> entries) {
+                double largest = 0;
+                for (const auto entry : entries)
+                  largest = std::max(largest, std::abs(image[static_cast<std::size_t>(entry)]));
+                for (const auto entry : entries) {
+                  const auto i = static_cast<std::size_t>(entry);
+                  if (covered[g][cell] != 0) is_covered[i] = 1;
+                  noise[i] = std::max(noise[i], row_noise * largest);
+                }
+              });
   }
   for (std::size_t i = 0; i < noise.size(); ++i)
     if (is_covered[i] != 0) noise[i] = 0;
@@ -110,13 +123,14 @@ void require_rows(const Subject& subject, const Probe& probe) {
       ++count;
     }
   if (count == 0) return;
-  const std::size_t field = subject.unknowns.field_of(first);
+  const std::size_t field = subject.unknowns().field_of(first);
   throw base::InputError(fmt::format(
       "{}: forms.a: the problem is singular: {} of {} unknowns have an empty row, the first in {}{}; every unknown "
       "that [[dirichlet]] does not fix needs a term with its test function '{}' (with coefficients that are not zero, "
       "and enough quadrature points)",
-      subject.problem.forms.a.location.text(), count, values.size(), describe(subject.unknowns, subject.problem, first),
-      describe_left_out(*subject.A.system().mesh, subject.reach.by_cells[field]), subject.problem.test_name(field)));
+      subject.problem.forms.a.location.text(), count, values.size(),
+      describe(subject.unknowns(), subject.problem, first),
+      describe_left_out(subject.mesh(), subject.reach.by_cells[field]), subject.problem.test_name(field)));
 }
 
 // --- null vectors
@@ -148,12 +162,10 @@ std::vector<Mode> modes_of(const io::Problem& problem, int gdim) {
 using PerPiece = std::vector<double>;
 
 /// Means of the coordinates of a field's nodes, shape (piece, axis).
-std::vector<double> centres(const Subject& subject, std::size_t field) {
-  const auto& unknowns = subject.unknowns;
-  const auto dim = static_cast<std::size_t>(unknowns.gdim);
-  const auto num_pieces = static_cast<std::size_t>(subject.pieces.count);
-  std::vector<double> sums(num_pieces * dim, 0.0);
-  PerPiece counts(num_pieces, 0.0);
+std::vector<double> centres(const Unknowns& unknowns, std::int32_t num_pieces, std::size_t field) {
+  const auto dim = static_cast<std::size_t>(unknowns.gdim), count = static_cast<std::size_t>(num_pieces);
+  std::vector<double> sums(count * dim, 0.0);
+  PerPiece counts(count, 0.0);
   const auto begin = static_cast<std::size_t>(unknowns.field_offsets[field]),
              end = static_cast<std::size_t>(unknowns.field_offsets[field + 1]);
   for (std::size_t i = begin; i < end; ++i) {
@@ -167,13 +179,12 @@ std::vector<double> centres(const Subject& subject, std::size_t field) {
 }
 
 /// Centre of every piece for rotations, shape (piece, axis); nothing for constants.
-std::vector<double> centres_for(const Subject& subject, const Mode& mode) {
-  return mode.other < 0 ? std::vector<double>() : centres(subject, mode.field);
+std::vector<double> centres_for(const Unknowns& unknowns, std::int32_t num_pieces, const Mode& mode) {
+  return mode.other < 0 ? std::vector<double>() : centres(unknowns, num_pieces, mode.field);
 }
 
 /// The mode at an entry, rotations about the centre of its piece; 0 outside the pieces and in other fields.
-double mode_value(const Subject& subject, const Mode& mode, std::span<const double> centre, std::size_t entry) {
-  const auto& unknowns = subject.unknowns;
+double mode_value(const Unknowns& unknowns, const Mode& mode, std::span<const double> centre, std::size_t entry) {
   if (unknowns.piece[entry] < 0 || unknowns.field_of(entry) != mode.field) return 0;
   const auto from_centre = [&](int axis) {
     const auto a = static_cast<std::size_t>(axis), dim = static_cast<std::size_t>(unknowns.gdim);
@@ -188,16 +199,16 @@ double mode_value(const Subject& subject, const Mode& mode, std::span<const doub
 Vector mode_vector(const Subject& subject, const Mode& mode) {
   Vector result = subject.A.make_vector();
   const auto entries = result.host_overwrite();
-  const auto centre = centres_for(subject, mode);
-  for (std::size_t i = 0; i < entries.size(); ++i) entries[i] = mode_value(subject, mode, centre, i);
+  const auto centre = centres_for(subject.unknowns(), subject.pieces.count, mode);
+  for (std::size_t i = 0; i < entries.size(); ++i) entries[i] = mode_value(subject.unknowns(), mode, centre, i);
   return result;
 }
 
 PerPiece norms(const Subject& subject, std::span<const double> values, bool only_free) {
   PerPiece squares(static_cast<std::size_t>(subject.pieces.count), 0.0);
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (subject.unknowns.piece[i] >= 0 && (!only_free || subject.is_free[i] != 0))
-      squares[static_cast<std::size_t>(subject.unknowns.piece[i])] += values[i] * values[i];
+    if (subject.unknowns().piece[i] >= 0 && (!only_free || subject.is_free[i] != 0))
+      squares[static_cast<std::size_t>(subject.unknowns().piece[i])] += values[i] * values[i];
   for (double& square : squares) square = std::sqrt(square);
   return squares;
 }
@@ -207,7 +218,7 @@ PerPiece magnitudes(const Subject& subject, std::size_t field) {
   Vector probe = random_vector(subject.A, 1), image = subject.A.make_vector();
   const auto entries = probe.host_write();
   for (std::size_t i = 0; i < entries.size(); ++i)
-    if (subject.unknowns.field_of(i) != field) entries[i] = 0;
+    if (subject.unknowns().field_of(i) != field) entries[i] = 0;
   subject.A.apply(probe, image);
   const auto of_probe = norms(subject, probe.host_read(), true);
   auto result = norms(subject, image.host_read(), true);
@@ -222,13 +233,13 @@ struct EntriesByPiece {
 EntriesByPiece sort_by_piece(const Subject& subject) {
   EntriesByPiece result;
   result.begins.assign(static_cast<std::size_t>(subject.pieces.count) + 1, 0);
-  for (const auto piece : subject.unknowns.piece)
+  for (const auto piece : subject.unknowns().piece)
     if (piece >= 0) ++result.begins[static_cast<std::size_t>(piece) + 1];
   for (std::size_t p = 1; p < result.begins.size(); ++p) result.begins[p] += result.begins[p - 1];
   auto next = result.begins;
   result.order.resize(result.begins.back());
-  for (std::size_t i = 0; i < subject.unknowns.size(); ++i)
-    if (const auto piece = subject.unknowns.piece[i]; piece >= 0)
+  for (std::size_t i = 0; i < subject.unknowns().size(); ++i)
+    if (const auto piece = subject.unknowns().piece[i]; piece >= 0)
       result.order[next[static_cast<std::size_t>(piece)]++] = i;
   return result;
 }
@@ -249,7 +260,7 @@ Image image_of(const Subject& subject, const Mode& mode, const PerPiece& magnitu
   Image result;
   for (const double n : norm) result.exists.push_back(n > 0 ? 1 : 0);
   for (const auto entry : entries.order) {
-    const auto piece = static_cast<std::size_t>(subject.unknowns.piece[entry]);
+    const auto piece = static_cast<std::size_t>(subject.unknowns().piece[entry]);
     const double scale = subject.is_free[entry] != 0 && magnitude[piece] > 0 ? magnitude[piece] : 1;
     result.values.push_back(norm[piece] > 0 ? values[entry] / (scale * norm[piece]) : 0);
   }
@@ -286,7 +297,7 @@ std::vector<std::size_t> dependent(std::vector<std::span<double>> vectors, doubl
 /// " on the piece of 8 cells with tag 2 between (2, 0) and (3, 1)"; "" for the only piece.
 std::string describe_piece(const Subject& subject, std::int32_t piece) {
   if (subject.pieces.count == 1) return {};
-  const auto& mesh = *subject.A.system().mesh;
+  const auto& mesh = subject.mesh();
   std::set<std::int32_t> tags;
   std::int64_t count = 0;
   for (std::size_t g = 0; g < mesh.groups.size(); ++g)
@@ -297,11 +308,11 @@ std::string describe_piece(const Subject& subject, std::int32_t piece) {
       }
   const auto dim = static_cast<std::size_t>(mesh.gdim);
   std::vector<double> low(dim, std::numeric_limits<double>::max()), high(dim, std::numeric_limits<double>::lowest());
-  for (std::size_t i = 0; i < subject.unknowns.size(); ++i)
-    if (subject.unknowns.piece[i] == piece)
+  for (std::size_t i = 0; i < subject.unknowns().size(); ++i)
+    if (subject.unknowns().piece[i] == piece)
       for (std::size_t a = 0; a < dim; ++a) {
-        low[a] = std::min(low[a], subject.unknowns.point(i)[a]);
-        high[a] = std::max(high[a], subject.unknowns.point(i)[a]);
+        low[a] = std::min(low[a], subject.unknowns().point(i)[a]);
+        high[a] = std::max(high[a], subject.unknowns().point(i)[a]);
       }
   return fmt::format(" on the piece of {} cells with {} between {} and {}, which shares no vertex with the rest of the "
                      "{} cells",
@@ -310,21 +321,23 @@ std::string describe_piece(const Subject& subject, std::int32_t piece) {
 }
 
 /// True when on every piece the modes are linearly independent on the fixed entries alone: then none of their
-/// combinations is free there, whatever the operator does to it.
+/// combinations is free there, whatever the operator does to it. Conditions hold on the boundary: only the cells there
+/// are looked at.
 bool conditions_hold_all(const Subject& subject, const std::vector<Mode>& modes) {
   constexpr double least_part = 1e-6; // of a mode that the others leave: far from doubt
-  const auto num_pieces = static_cast<std::size_t>(subject.pieces.count);
-  std::vector<std::vector<std::size_t>> fixed(num_pieces);
+  const auto count = subject.pieces.count;
+  const auto unknowns = make_unknowns(subject.A.system(), subject.pieces, boundary_cells(subject.mesh()));
+  std::vector<std::vector<std::size_t>> fixed(static_cast<std::size_t>(count));
   for (const auto constrained : subject.A.constraints().entries)
-    if (const auto piece = subject.unknowns.piece[static_cast<std::size_t>(constrained)]; piece >= 0)
+    if (const auto piece = unknowns.piece[static_cast<std::size_t>(constrained)]; piece >= 0)
       fixed[static_cast<std::size_t>(piece)].push_back(static_cast<std::size_t>(constrained));
   if (std::ranges::any_of(fixed, [](const auto& entries) { return entries.empty(); })) return false;
   std::vector<std::vector<double>> centre;
-  for (const auto& mode : modes) centre.push_back(centres_for(subject, mode));
+  for (const auto& mode : modes) centre.push_back(centres_for(unknowns, count, mode));
   for (const auto& entries : fixed) {
     std::vector<std::vector<double>> values(modes.size());
     for (std::size_t m = 0; m < modes.size(); ++m) {
-      for (const auto entry : entries) values[m].push_back(mode_value(subject, modes[m], centre[m], entry));
+      for (const auto entry : entries) values[m].push_back(mode_value(unknowns, modes[m], centre[m], entry));
       const double norm = std::sqrt(dot(values[m], values[m]));
       if (norm == 0) return false;
       for (double& value : values[m]) value /= norm;
@@ -336,7 +349,7 @@ bool conditions_hold_all(const Subject& subject, const std::vector<Mode>& modes)
 
 void require_no_null_vectors(const Subject& subject) {
   constexpr double relative_noise = 2e-13; // of images that cancel; rounding makes about 1e-15
-  const auto modes = modes_of(subject.problem, subject.unknowns.gdim);
+  const auto modes = modes_of(subject.problem, subject.mesh().gdim);
   if (conditions_hold_all(subject, modes)) return;
   const auto entries = sort_by_piece(subject);
   std::vector<PerPiece> magnitude;
@@ -393,7 +406,7 @@ void require_diagonal(const op::Operator& A, const io::Problem& problem) {
       "\"none\" if forms.a couples this field to others only (a saddle point problem); otherwise a coefficient is not "
       "finite, or quadrature has fewer points than the degree needs",
       problem.forms.a.location.text(), problem.solver.preconditioner, *found,
-      describe(subject.unknowns, problem, static_cast<std::size_t>(found - values.begin()))));
+      describe(subject.unknowns(), problem, static_cast<std::size_t>(found - values.begin()))));
 }
 
 } // namespace rafter::app

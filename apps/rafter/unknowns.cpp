@@ -40,7 +40,13 @@ std::span<const double> Unknowns::point(std::size_t entry) const {
   return std::span(points).subspan(entry * dim, dim);
 }
 
-Unknowns make_unknowns(const op::System& system, const mesh::Pieces& pieces) {
+mesh::CellMask boundary_cells(const mesh::Mesh& mesh) {
+  auto mask = mesh::make_cell_mask(mesh, false);
+  add_cells_of_facets(mesh, {}, mask);
+  return mask;
+}
+
+Unknowns make_unknowns(const op::System& system, const mesh::Pieces& pieces, const mesh::CellMask& cells) {
   const auto size = static_cast<std::size_t>(system.size());
   const auto dim = static_cast<std::size_t>(system.mesh->gdim);
   Unknowns result{.gdim = system.mesh->gdim,
@@ -51,7 +57,7 @@ Unknowns make_unknowns(const op::System& system, const mesh::Pieces& pieces) {
   for (std::size_t f = 0; f < system.spaces.size(); ++f) {
     result.field_offsets.push_back(static_cast<std::int32_t>(system.offset(f)));
     const auto& space = *system.spaces[f];
-    for_cells(system, f, [&](std::size_t g, std::size_t cell, std::span<const std::int32_t> entries) {
+    for_cells(system, f, cells, [&](std::size_t g, std::size_t cell, std::span<const std::int32_t> entries) {
       const auto nodes = space.cell_node_points(static_cast<std::int32_t>(g), static_cast<std::int32_t>(cell));
       const std::size_t num_dofs = nodes.size() / dim;
       for (std::size_t i = 0; i < entries.size(); ++i) {

@@ -23,7 +23,11 @@ struct Unknowns {
   std::size_t field_of(std::size_t entry) const;
   std::span<const double> point(std::size_t entry) const;
 };
-Unknowns make_unknowns(const op::System& system, const mesh::Pieces& pieces);
+/// Of the cells that the mask holds: entries of others are left without a piece.
+Unknowns make_unknowns(const op::System& system, const mesh::Pieces& pieces, const mesh::CellMask& cells);
+
+/// Cells that have facets on the boundary of the mesh.
+mesh::CellMask boundary_cells(const mesh::Mesh& mesh);
 
 /// "field 'u', component 1, at (0.5, 0, 1)".
 std::string describe(const Unknowns& unknowns, const io::Problem& problem, std::size_t entry);
@@ -35,8 +39,9 @@ struct Reach {
 };
 Reach reach_of(const form::LoweredForm& form, const op::System& system);
 
-/// Calls visit(group, cell, entries) for every cell; entries: of the field in the system's vectors.
-template <class Visit> void for_cells(const op::System& system, std::size_t field, const Visit& visit) {
+/// Calls visit(group, cell, entries) for every cell of the mask; entries: of the field in the system's vectors.
+template <class Visit>
+void for_cells(const op::System& system, std::size_t field, const mesh::CellMask& cells, const Visit& visit) {
   const auto& space = *system.spaces[field];
   const auto offset = static_cast<std::int32_t>(system.offset(field));
   const auto& groups = system.mesh->groups;
@@ -44,6 +49,7 @@ template <class Visit> void for_cells(const op::System& system, std::size_t fiel
   for (std::size_t g = 0; g < groups.size(); ++g) {
     entries.resize(static_cast<std::size_t>(space.element(groups[g].shape)->num_dofs() * space.num_components()));
     for (std::int32_t cell = 0; cell < groups[g].num_cells(); ++cell) {
+      if (cells[g][static_cast<std::size_t>(cell)] == 0) continue;
       const auto position = space.position(static_cast<std::int32_t>(g), cell);
       space.cell_dofs(position.block, position.batch, position.lane, entries);
       for (auto& entry : entries) entry += offset;

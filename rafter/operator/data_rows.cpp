@@ -56,20 +56,23 @@ private:
   }
 
   void measure(std::int32_t batch) {
-    outline_.offsets.clear();
-    outline_.bounds.clear();
+    outline_.offsets.resize(lanes_ * num_nodes_ * dim_);
+    outline_.bounds.resize(lanes_);
+    double* offset = outline_.offsets.data();
+    double* bound = outline_.bounds.data();
     for (const auto cell : lanes_of(batch)) {
       const auto* nodes = &group_.nodes[static_cast<std::size_t>(cell) * num_nodes_];
       const double* first = point(nodes[0]);
       double size = 0, largest = 0;
-      for (std::size_t n = 0; n < num_nodes_; ++n)
-        for (std::size_t a = 0; a < dim_; ++a) {
-          const double x = point(nodes[n])[a];
-          outline_.offsets.push_back(x - first[a]);
-          size = std::max(size, std::abs(x - first[a]));
-          largest = std::max(largest, std::abs(x));
+      for (std::size_t n = 0; n < num_nodes_; ++n) {
+        const double* x = point(nodes[n]);
+        for (std::size_t a = 0; a < dim_; ++a, ++offset) {
+          *offset = x[a] - first[a];
+          size = std::max(size, std::abs(*offset));
+          largest = std::max(largest, std::abs(x[a]));
         }
-      outline_.bounds.push_back(tolerance * size + 4 * std::numeric_limits<double>::epsilon() * largest);
+      }
+      *bound++ = tolerance * size + 4 * std::numeric_limits<double>::epsilon() * largest;
     }
     const auto* begin = coefficients_.data() + static_cast<std::size_t>(batch) * num_coefficients_ * lanes_;
     outline_.coefficients.assign(begin, begin + num_coefficients_ * lanes_);
@@ -90,10 +93,13 @@ private:
   bool equals(const Outline& other) const {
     if (outline_.coefficients != other.coefficients) return false;
     const std::size_t per_lane = num_nodes_ * dim_;
-    for (std::size_t i = 0; i < outline_.offsets.size(); ++i) {
-      const std::size_t lane = i / per_lane;
+    for (std::size_t lane = 0; lane < lanes_; ++lane) {
       const double bound = std::min(outline_.bounds[lane], other.bounds[lane]);
-      if (!(std::abs(outline_.offsets[i] - other.offsets[i]) <= bound)) return false;
+      const double* own = outline_.offsets.data() + lane * per_lane;
+      const double* others = other.offsets.data() + lane * per_lane;
+      std::size_t num_near = 0; // counted without leaving the loop early, which lets it run on vectors
+      for (std::size_t i = 0; i < per_lane; ++i) num_near += std::abs(own[i] - others[i]) <= bound ? 1 : 0;
+      if (num_near != per_lane) return false;
     }
     return true;
   }

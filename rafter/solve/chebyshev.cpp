@@ -80,7 +80,7 @@ struct Lanczos {
         q(operator_.device(), inverse.size()) {}
 
   void run(int iterations) {
-    fill_random(r);
+    ops.fill_random(0, r);
     ops.multiply(inverse_diagonal, r, z);
     ops.copy(z, p);
     const double first = ops.dot(r, z);

@@ -41,7 +41,7 @@ std::optional<Result> prepare(const op::LinearOperator& A, const Vector& b, Vect
 
 bool is_null_vector(const op::LinearOperator& A, const VectorOps& ops, const Vector& v) {
   Vector probe(A.device(), v.size()), image(A.device(), v.size());
-  fill_random(probe);
+  ops.fill_random(0, probe);
   A.apply(probe, image);
   const double scale = ops.norm(image) / ops.norm(probe);
   A.apply(v, image);
@@ -51,17 +51,6 @@ bool is_null_vector(const op::LinearOperator& A, const VectorOps& ops, const Vec
 std::string null_space_hint(const op::LinearOperator& A, const VectorOps& ops, const Vector& v) {
   if (!is_null_vector(A, ops, v)) return {};
   return fmt::format("; the operator seems to be singular and the system without a solution{}", singular_advice);
-}
-
-void fill_random(Vector& x) {
-  const auto entries = x.host_overwrite();
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    // splitmix64 (Steele, Lea, Flood 2014, doi:10.1145/2660193.2660195) of the index
-    std::uint64_t bits = (static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15ULL;
-    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebULL;
-    entries[i] = static_cast<double>((bits ^ (bits >> 31)) >> 11) * 0x1p-52 - 1.0;
-  }
 }
 
 } // namespace rafter::solvers

@@ -27,7 +27,4 @@ bool is_null_vector(const op::LinearOperator& A, const VectorOps& ops, const Vec
 /// Advice to append when a solve failed: non-empty if v, a residual or search direction, is a null vector of A.
 std::string null_space_hint(const op::LinearOperator& A, const VectorOps& ops, const Vector& v);
 
-/// Reproducible numbers in [-1, 1], the same for any number of threads.
-void fill_random(Vector& x);
-
 } // namespace rafter::solvers

@@ -29,6 +29,14 @@ double block_dot(const double* x, const double* y, std::size_t n) {
   return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
 }
 
+/// splitmix64 (Steele, Lea, Flood 2014, doi:10.1145/2660193.2660195) of an index, as a number in [-1, 1].
+double random_number(std::uint64_t index) {
+  std::uint64_t bits = (index + 1) * 0x9e3779b97f4a7c15ULL;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebULL;
+  return static_cast<double>((bits ^ (bits >> 31)) >> 11) * 0x1p-52 - 1.0;
+}
+
 } // namespace
 
 std::span<const double> pairwise_sum(std::vector<double>& sums, std::size_t num_sums) {
@@ -63,6 +71,14 @@ void VectorOps::fill(double value, Vector& x) const {
   const auto out = x.host_overwrite();
   for_blocks(out.size(), 0, [&](std::size_t begin, std::size_t end, std::span<double>) {
     std::fill(out.begin() + static_cast<std::ptrdiff_t>(begin), out.begin() + static_cast<std::ptrdiff_t>(end), value);
+  });
+}
+
+void VectorOps::fill_random(std::uint32_t stream, Vector& x) const {
+  const auto out = x.host_overwrite();
+  const std::uint64_t first = static_cast<std::uint64_t>(stream) << 40; // vectors are shorter
+  for_blocks(out.size(), 0, [&](std::size_t begin, std::size_t end, std::span<double>) {
+    for (std::size_t i = begin; i < end; ++i) out[i] = random_number(first + i);
   });
 }
 

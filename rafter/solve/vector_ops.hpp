@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -21,7 +22,9 @@ class VectorOps {
 public:
   explicit VectorOps(std::shared_ptr<device::Device> device) : device_(std::move(device)) {}
 
-  void fill(double value, Vector& x) const;                         ///< x = value
+  void fill(double value, Vector& x) const; ///< x = value
+  /// Reproducible numbers in [-1, 1]; streams of other numbers have others.
+  void fill_random(std::uint32_t stream, Vector& x) const;
   void copy(const Vector& x, Vector& y) const;                      ///< y = x
   void scale(double a, Vector& x) const;                            ///< x = a x
   void axpy(double a, const Vector& x, Vector& y) const;            ///< y = y + a x

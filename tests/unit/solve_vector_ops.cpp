@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <limits>
+#include <numeric>
 
 #include <rafter/solve/vector_ops.hpp>
 #include <tests/support/solve_matrices.hpp>
@@ -86,6 +89,28 @@ TEST(VectorOps, RunOnTheThreadsOfTheirDevice) {
   const double squares = ops.dot(x, x);
   EXPECT_EQ(count_threads(), before);
   EXPECT_GT(squares, 0);
+}
+
+TEST(VectorOps, RandomVectorsAreReproducibleAndOfManyStreams) {
+  std::vector<std::vector<double>> of_streams;
+  for (const unsigned stream : {0u, 1u, 2u})
+    for (const int threads : {1, 3}) {
+      const auto device = device::make_device("host", threads);
+      device::Vector x(device, length);
+      solvers::VectorOps(device).fill_random(stream, x);
+      of_streams.push_back(values(x));
+    }
+  for (std::size_t i = 0; i < of_streams.size(); i += 2) EXPECT_EQ(of_streams[i], of_streams[i + 1]);
+  for (std::size_t i = 0; i < of_streams.size(); i += 2) {
+    const auto& x = of_streams[i];
+    EXPECT_TRUE(std::ranges::all_of(x, [](double value) { return std::abs(value) <= 1; }));
+    // Numbers of variance 1/3 that know nothing of each other: products have the mean 0 and the deviation 1/3.
+    for (std::size_t j = 0; j < of_streams.size(); j += 2) {
+      const double mean = std::inner_product(x.begin(), x.end(), of_streams[j].begin(), 0.0) / length;
+      EXPECT_NEAR(mean, i == j ? 1.0 / 3 : 0.0, 5 * (1.0 / 3) / std::sqrt(static_cast<double>(length)))
+          << i << ' ' << j;
+    }
+  }
 }
 
 TEST(VectorOps, SumsAreAccurate) {
