@@ -3,7 +3,9 @@
 // plans and quadrature within rounding.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <random>
 #include <set>
 #include <tuple>
 
@@ -125,6 +127,61 @@ TEST(Plans, CompiledKernelsEqualTheirMeaningAtHigherDegrees) {
   expect_compiled_equals_interpreted("hexahedron", 4, 0, helmholtz_form(), {.plan = "recipe=recompute"});
   expect_compiled_equals_interpreted("tetrahedron", 4, 0, helmholtz_form(), {});
   expect_compiled_equals_interpreted("triangle", 5, 2, elasticity_form(2), {});
+}
+
+/// Hexahedra on a line that share no vertex, two beside each other with the same order of their vertices' numbers and
+/// each pair, far from the next, with an order of its own.
+mesh::Mesh pairs_of_cubes(int num_pairs) {
+  std::mt19937 random(5);
+  std::array<std::int32_t, 8> order{0, 1, 2, 3, 4, 5, 6, 7};
+  mesh::Mesh result;
+  result.num_vertices = 16 * num_pairs;
+  result.points.resize(3 * static_cast<std::size_t>(result.num_vertices));
+  auto& group = result.groups.emplace_back();
+  for (int cell = 0; cell < 2 * num_pairs; ++cell) {
+    if (cell % 2 == 0) std::shuffle(order.begin(), order.end(), random);
+    for (int v = 0; v < 8; ++v) {
+      const auto vertex = 8 * cell + order[static_cast<std::size_t>(v)];
+      group.vertices.push_back(vertex);
+      double* x = &result.points[3 * static_cast<std::size_t>(vertex)];
+      x[0] = 100 * (cell / 2) + 1.5 * (cell % 2) + (v & 1);
+      x[1] = v >> 1 & 1;
+      x[2] = v >> 2;
+    }
+    group.tags.push_back(1);
+  }
+  group.nodes = group.vertices;
+  return result;
+}
+
+/// Batches whose lanes are alike and that have no pattern all the same: there are as many patterns as are numbered.
+std::size_t num_batches_without_pattern(const space::BlockDofs& dofs, std::size_t lanes) {
+  const auto num_runs = dofs.layout.run_lengths.size();
+  std::size_t count = 0;
+  for (std::size_t batch = 0; batch < dofs.pattern_numbers.size(); ++batch) {
+    if (dofs.pattern_numbers[batch] != 0) continue;
+    const auto* permutations = dofs.run_permutations.data() + batch * num_runs * lanes;
+    bool is_uniform = true;
+    for (std::size_t i = 0; i < num_runs * lanes; ++i)
+      is_uniform = is_uniform && permutations[i] == permutations[i / lanes * lanes];
+    if (is_uniform) ++count;
+  }
+  return count;
+}
+
+TEST(Plans, BatchesBeyondThePatternsThatAreNumberedGiveTheSameResult) {
+  Problem problem(pairs_of_cubes(400), 3, 0, {.lanes = 2});
+  problem.with("kappa", 0.7);
+  const auto& dofs = problem.space()->block(0);
+  const auto num_patterns = dofs.patterns.size() / dofs.layout.run_lengths.size();
+  EXPECT_GT(num_patterns, 100U);
+  EXPECT_GT(num_batches_without_pattern(dofs, 2), 20U) << num_patterns << " patterns";
+  const auto result = [&](const char* plan) {
+    const op::Operator A(problem.form(helmholtz_form()), {.threads = 2, .plan = plan});
+    return values_of(applied(A, random_vector(A, 3)));
+  };
+  const auto expected = result("mapping=plain lanes=2");
+  EXPECT_LE(distance(result("mapping=simd_cells lanes=2"), expected), 1e-13 * largest(expected));
 }
 
 constexpr std::array contractions{"dense", "per-derivative", "collocated"};
