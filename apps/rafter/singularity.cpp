@@ -37,7 +37,7 @@ public:
   const mesh::Mesh& mesh() const { return *A.system().mesh; }
   /// Of all cells: made on first use, most problems are found regular without.
   const Unknowns& unknowns() const {
-    if (!unknowns_) unknowns_ = make_unknowns(A.system(), pieces, mesh::make_cell_mask(mesh(), true));
+    if (!unknowns_) unknowns_ = make_unknowns(A.system(), pieces);
     return *unknowns_;
   }
 
@@ -326,11 +326,10 @@ std::string describe_piece(const Subject& subject, std::int32_t piece) {
 bool conditions_hold_all(const Subject& subject, const std::vector<Mode>& modes) {
   constexpr double least_part = 1e-6; // of a mode that the others leave: far from doubt
   const auto count = subject.pieces.count;
-  const auto unknowns = make_unknowns(subject.A.system(), subject.pieces, boundary_cells(subject.mesh()));
+  const auto unknowns = fixed_on_boundary(subject.A.system(), subject.pieces, subject.is_free);
   std::vector<std::vector<std::size_t>> fixed(static_cast<std::size_t>(count));
-  for (const auto constrained : subject.A.constraints().entries)
-    if (const auto piece = unknowns.piece[static_cast<std::size_t>(constrained)]; piece >= 0)
-      fixed[static_cast<std::size_t>(piece)].push_back(static_cast<std::size_t>(constrained));
+  for (std::size_t i = 0; i < unknowns.size(); ++i)
+    if (const auto piece = unknowns.piece[i]; piece >= 0) fixed[static_cast<std::size_t>(piece)].push_back(i);
   if (std::ranges::any_of(fixed, [](const auto& entries) { return entries.empty(); })) return false;
   std::vector<std::vector<double>> centre;
   for (const auto& mode : modes) centre.push_back(centres_for(unknowns, count, mode));

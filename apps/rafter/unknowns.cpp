@@ -40,13 +40,7 @@ std::span<const double> Unknowns::point(std::size_t entry) const {
   return std::span(points).subspan(entry * dim, dim);
 }
 
-mesh::CellMask boundary_cells(const mesh::Mesh& mesh) {
-  auto mask = mesh::make_cell_mask(mesh, false);
-  add_cells_of_facets(mesh, {}, mask);
-  return mask;
-}
-
-Unknowns make_unknowns(const op::System& system, const mesh::Pieces& pieces, const mesh::CellMask& cells) {
+Unknowns make_unknowns(const op::System& system, const mesh::Pieces& pieces) {
   const auto size = static_cast<std::size_t>(system.size());
   const auto dim = static_cast<std::size_t>(system.mesh->gdim);
   Unknowns result{.gdim = system.mesh->gdim,
@@ -54,6 +48,7 @@ Unknowns make_unknowns(const op::System& system, const mesh::Pieces& pieces, con
                   .piece = std::vector<std::int32_t>(size, -1),
                   .points = std::vector<double>(size * dim),
                   .field_offsets = {}};
+  const auto cells = mesh::make_cell_mask(*system.mesh, true);
   for (std::size_t f = 0; f < system.spaces.size(); ++f) {
     result.field_offsets.push_back(static_cast<std::int32_t>(system.offset(f)));
     const auto& space = *system.spaces[f];
@@ -70,6 +65,35 @@ Unknowns make_unknowns(const op::System& system, const mesh::Pieces& pieces, con
     });
   }
   result.field_offsets.push_back(static_cast<std::int32_t>(size));
+  return result;
+}
+
+Unknowns fixed_on_boundary(const op::System& system, const mesh::Pieces& pieces,
+                           std::span<const std::uint8_t> is_free) {
+  Unknowns result{.gdim = system.mesh->gdim, .component = {}, .piece = {}, .points = {}, .field_offsets = {0}};
+  const auto dim = static_cast<std::size_t>(result.gdim);
+  auto cells = mesh::make_cell_mask(*system.mesh, false);
+  add_cells_of_facets(*system.mesh, {}, cells);
+  std::vector<int> fixed; // local numbers
+  for (std::size_t f = 0; f < system.spaces.size(); ++f) {
+    const auto& space = *system.spaces[f];
+    for_cells(system, f, cells, [&](std::size_t g, std::size_t cell, std::span<const std::int32_t> entries) {
+      fixed.clear();
+      for (std::size_t i = 0; i < entries.size(); ++i)
+        if (is_free[static_cast<std::size_t>(entries[i])] == 0) fixed.push_back(static_cast<int>(i));
+      const int num_dofs = static_cast<int>(entries.size()) / space.num_components();
+      for (const int i : fixed) {
+        result.component.push_back(static_cast<std::int8_t>(i / num_dofs));
+        result.piece.push_back(pieces.of_cell[g][cell]);
+      }
+      for (int& i : fixed) i %= num_dofs;
+      const auto first = result.points.size();
+      result.points.resize(first + fixed.size() * dim);
+      space.node_points(static_cast<std::int32_t>(g), static_cast<std::int32_t>(cell), fixed,
+                        std::span(result.points).subspan(first));
+    });
+    result.field_offsets.push_back(static_cast<std::int32_t>(result.size()));
+  }
   return result;
 }
 

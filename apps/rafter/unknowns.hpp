@@ -23,11 +23,10 @@ struct Unknowns {
   std::size_t field_of(std::size_t entry) const;
   std::span<const double> point(std::size_t entry) const;
 };
-/// Of the cells that the mask holds: entries of others are left without a piece.
-Unknowns make_unknowns(const op::System& system, const mesh::Pieces& pieces, const mesh::CellMask& cells);
-
-/// Cells that have facets on the boundary of the mesh.
-mesh::CellMask boundary_cells(const mesh::Mesh& mesh);
+Unknowns make_unknowns(const op::System& system, const mesh::Pieces& pieces);
+/// Of constrained entries alone, `is_free` = 0, as the cells that have facets on the boundary see them: field by field,
+/// numbered anew, an entry once for each of its cells.
+Unknowns fixed_on_boundary(const op::System& system, const mesh::Pieces& pieces, std::span<const std::uint8_t> is_free);
 
 /// "field 'u', component 1, at (0.5, 0, 1)".
 std::string describe(const Unknowns& unknowns, const io::Problem& problem, std::size_t entry);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <map>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -97,21 +96,17 @@ System system_of(const form::Form& form) { return system_of_lowered(form::lower(
 Operator::Operator(const form::Form& form, const OperatorOptions& options) : Operator(form, system_of(form), options) {}
 
 space::Constraints make_constraints(const System& system, const std::vector<FieldCondition>& conditions) {
-  std::map<std::int32_t, double> values;
+  space::Constraints result;
   for (std::size_t f = 0; f < system.spaces.size(); ++f) {
     std::vector<space::DirichletCondition> of_field;
     for (const auto& condition : conditions)
       if (condition.space == system.spaces[f]) of_field.push_back(condition.condition);
     const auto constraints = space::make_constraints(*system.spaces[f], of_field);
-    for (std::size_t i = 0; i < constraints.entries.size(); ++i)
-      values[constraints.entries[i] + static_cast<std::int32_t>(system.offset(f))] = constraints.values[i];
+    for (const auto entry : constraints.entries)
+      result.entries.push_back(entry + static_cast<std::int32_t>(system.offset(f)));
+    result.values.insert(result.values.end(), constraints.values.begin(), constraints.values.end());
   }
   for (const auto& condition : conditions) (void)system.index_of(*condition.space);
-  space::Constraints result;
-  for (const auto& [entry, value] : values) {
-    result.entries.push_back(entry);
-    result.values.push_back(value);
-  }
   return result;
 }
 

@@ -46,7 +46,8 @@ std::vector<int> components_of(const FunctionSpace& space, const DirichletCondit
 class Collector {
 public:
   explicit Collector(const FunctionSpace& space)
-      : space_(space), values_(static_cast<std::size_t>(space.num_components())),
+      : space_(space), what_(fmt::format("the value of the Dirichlet condition on field '{}'", space.name)),
+        values_(static_cast<std::size_t>(space.num_components())),
         last_condition_(static_cast<std::size_t>(space.num_local())) {
     for (const auto& group : space.mesh().groups) {
       auto& closures = closures_.emplace_back();
@@ -106,11 +107,11 @@ private:
   }
 
   void evaluate(const DirichletCondition& condition, std::span<const double> x) {
-    evaluate_checked(condition.value, x, values_,
-                     fmt::format("the value of the Dirichlet condition on field '{}'", space_.name));
+    evaluate_checked(condition.value, x, values_, what_);
   }
 
   const FunctionSpace& space_;
+  std::string what_;                                    ///< for messages
   std::vector<std::vector<std::vector<int>>> closures_; ///< shape (group, local facet): local dofs
   std::vector<double> values_, points_;
   std::vector<std::int32_t> entries_;
