@@ -3,29 +3,33 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
 #include <numeric>
+#include <set>
+#include <tuple>
 
-#include <rafter/element/lagrange.hpp>
+#include <rafter/kernel/reference_matrices.hpp>
+#include <rafter/operator/form_builder.hpp>
 
 namespace rafter::op {
 namespace {
 
-/// Interior entities of a mesh by shape: shared by all their cells, or cells.
+/// Entities of a mesh by shape, cells apart.
 using Entities = std::array<double, element::all_cell_shapes.size() + 1>;
 
 double& of(Entities& entities, element::Shape shape) { return entities[static_cast<std::size_t>(shape)]; }
 
-/// With the sign by which pairs of unknowns in their closure count: a pair that k cells share is in the closure of
-/// k cells, of k or k - 1 interior faces between them, and so on; the alternating sum is 1 for every pair.
+/// With the sign by which pairs of unknowns in their closure count beside those of cells: a pair that k cells share is
+/// in the closure of k cells, of k or k - 1 interior faces between them, and so on; the alternating sum is 1 for every
+/// pair.
 Entities signed_entities(const mesh::Mesh& mesh) {
   using element::Shape;
   const auto& topology = mesh.topology();
   Entities result{};
-  for (const auto& group : mesh.groups) {
-    of(result, group.shape) += group.num_cells();
+  for (const auto& group : mesh.groups)
     for (int facet = 0; facet < element::num_facets(group.shape); ++facet)
       of(result, element::facet_shape(group.shape, facet)) -= group.num_cells() / 2.0;
-  }
   double boundary_sides = 0; // edges of boundary faces, each counted by both of them
   for (const auto& exterior : topology.exterior_facets) {
     const auto shape =
@@ -44,43 +48,226 @@ Entities signed_entities(const mesh::Mesh& mesh) {
   return result;
 }
 
-/// sum over components that couple of sum over shapes of count * nodes of the one field * nodes of the other.
-double count_pairs(const System& system, const Coupling& coupling, const Entities& entities) {
+/// Coupled pairs of unknowns among the local dofs of a cell of a block that `dofs_of` gives of an element.
+template <class DofsOf>
+double count_pairs(const System& system, const Coupling& coupling, std::size_t block, const DofsOf& dofs_of) {
+  std::vector<std::vector<int>> dofs; // shape (component)
+  for (const auto& space : system.spaces)
+    dofs.resize(dofs.size() + static_cast<std::size_t>(space->num_components()),
+                dofs_of(*space->block(static_cast<int>(block)).layout.element));
   double result = 0;
-  for (std::size_t f = 0; f < system.spaces.size(); ++f)
-    for (std::size_t g = 0; g < system.spaces.size(); ++g) {
-      double components = 0;
-      for (int i = 0; i < system.spaces[f]->num_components(); ++i)
-        for (int j = 0; j < system.spaces[g]->num_components(); ++j)
-          components += coupling(coupling.first_component(f) + i, coupling.first_component(g) + j) ? 1 : 0;
-      for (std::size_t s = 0; s < entities.size(); ++s) {
-        const auto shape = static_cast<element::Shape>(s);
-        result += components * entities[s] * element::num_lagrange_nodes(shape, system.spaces[f]->degree) *
-                  element::num_lagrange_nodes(shape, system.spaces[g]->degree);
+  for (int row = 0; row < coupling.num_components(); ++row)
+    for (int column = 0; column < coupling.num_components(); ++column)
+      if (const auto* pairs = coupling.pairs(block, row, column))
+        for (const int i : dofs[static_cast<std::size_t>(row)])
+          for (const int j : dofs[static_cast<std::size_t>(column)]) result += (*pairs)(i, j) ? 1 : 0;
+  return result;
+}
+
+/// In the closure of an entity of each shape: the mean of those of all cells.
+Entities mean_pairs(const System& system, const Coupling& coupling) {
+  Entities sums{}, numbers{};
+  const auto& blocks = system.batches->blocks;
+  for (std::size_t b = 0; b < blocks.size(); ++b)
+    for (int dim = 0; dim < element::dimension(blocks[b].shape); ++dim)
+      for (int entity = 0; entity < element::num_entities(blocks[b].shape, dim); ++entity) {
+        const auto shape = element::entity_shape(blocks[b].shape, dim, entity);
+        of(numbers, shape) += blocks[b].num_cells;
+        of(sums, shape) += blocks[b].num_cells * count_pairs(system, coupling, b, [&](const element::Element& element) {
+                             return element.closure_dofs(dim, entity);
+                           });
+      }
+  for (std::size_t s = 0; s < sums.size(); ++s) sums[s] /= std::max(1.0, numbers[s]);
+  return sums;
+}
+
+/// The points where a basis function, or its derivative in a direction, is not zero, in words of 64 bits.
+class Supports {
+public:
+  Supports(const element::Table& table, std::span<const double> frame, int slot)
+      : num_words_(static_cast<std::size_t>(table.num_points) / 64 + 1),
+        words_(static_cast<std::size_t>(table.num_dofs) * num_words_) {
+    double largest = 0;
+    const auto value = [&](int point, int dof) {
+      return std::fabs(kernel::slot_value(table, frame, slot, point, dof));
+    };
+    for (int point = 0; point < table.num_points; ++point)
+      for (int dof = 0; dof < table.num_dofs; ++dof) largest = std::max(largest, value(point, dof));
+    for (int point = 0; point < table.num_points; ++point)
+      for (int dof = 0; dof < table.num_dofs; ++dof)
+        if (value(point, dof) > 1e-13 * largest) // of the rounding of a table's entries
+          words_[static_cast<std::size_t>(dof) * num_words_ + static_cast<std::size_t>(point) / 64] |= std::uint64_t{1}
+                                                                                                       << (point % 64);
+  }
+  /// Whether two functions have a point in common.
+  static bool meet(const Supports& a, int dof_a, const Supports& b, int dof_b) {
+    for (std::size_t w = 0; w < a.num_words_; ++w)
+      if ((a.words_[static_cast<std::size_t>(dof_a) * a.num_words_ + w] &
+           b.words_[static_cast<std::size_t>(dof_b) * b.num_words_ + w]) != 0)
+        return true;
+    return false;
+  }
+
+private:
+  std::size_t num_words_;
+  std::vector<std::uint64_t> words_;
+};
+
+/// Where an integrand multiplies functions: the values (-1) or derivatives of both, in the kernel of a piece.
+struct Product {
+  std::size_t piece = 0;
+  int test = -1, trial = -1;
+  auto operator<=>(const Product&) const = default;
+};
+using Products = std::set<Product>;
+
+/// Finds the pairs of basis functions that products couple.
+class PairFinder {
+public:
+  PairFinder(const BuiltForm& built, const System& system) : built_(built), system_(system) {
+    for (std::size_t f = 0; f < system.spaces.size(); ++f)
+      fields_.insert(fields_.end(), static_cast<std::size_t>(system.spaces[f]->num_components()), f);
+  }
+
+  /// Of the cells of a block, shape (row, column).
+  std::vector<Products> products(std::size_t block) const {
+    std::vector<Products> result(fields_.size() * fields_.size());
+    for (std::size_t p = 0; p < built_.pieces.size(); ++p) {
+      const auto& piece = built_.pieces[p];
+      const bool is_of_block = piece.block >= 0 ? piece.block == static_cast<int>(block)
+                                                : piece.cells.group == system_.batches->blocks[block].group;
+      if (is_of_block) add_products(p, result);
+    }
+    return result;
+  }
+
+  Coupling::Pairs pairs(std::size_t row, std::size_t column, const Products& products, element::Shape shape) {
+    const auto test = system_.spaces[fields_[row]]->element(shape),
+               trial = system_.spaces[fields_[column]]->element(shape);
+    Coupling::Pairs result{.num_rows = test->num_dofs(), .num_columns = trial->num_dofs(), .values = {}};
+    for (int i = 0; i < result.num_rows; ++i)
+      for (int j = 0; j < result.num_columns; ++j)
+        result.values.push_back(std::ranges::any_of(products, [&](const Product& product) {
+          return is_large(product.piece, *test) || is_large(product.piece, *trial) ||
+                 Supports::meet(supports(product.piece, test, product.test), i,
+                                supports(product.piece, trial, product.trial), j);
+        }));
+    return result;
+  }
+
+private:
+  /// Of pieces whose tables take too long to make: high degrees, for which a matrix never pays, are taken as dense.
+  bool is_large(std::size_t piece, const element::Element& element) const {
+    constexpr double most_values = 1 << 22;
+    return 4.0 * element.num_dofs() * built_.pieces[piece].rule.num_points() > most_values;
+  }
+
+  std::size_t component(std::size_t field, int component) const {
+    return static_cast<std::size_t>(std::ranges::find(fields_, field) - fields_.begin()) +
+           static_cast<std::size_t>(component);
+  }
+
+  void add_products(std::size_t number, std::vector<Products>& result) const {
+    const auto& piece = built_.pieces[number];
+    const auto function =
+        kernel::pull_back(piece.parts, piece.cells.shape, piece.cells.map, piece.cells.local_facet >= 0);
+    for (const auto& output : function.outputs) {
+      const auto row = component(built_.output_fields[static_cast<std::size_t>(output.field)], output.component);
+      for (const auto id : function.graph.reachable(std::span(&output.node, 1))) {
+        const auto& node = function.graph[id];
+        if (node.op != form::ScalarOp::atom || node.atom.kind != form::AtomKind::reference_trial) continue;
+        const auto column = component(built_.input_fields[static_cast<std::size_t>(node.atom.a)], node.atom.b);
+        result[row * fields_.size() + column].insert({number, output.derivative, node.atom.c});
       }
     }
-  return result;
+  }
+
+  const Supports& supports(std::size_t number, const std::shared_ptr<const element::Element>& element, int slot) {
+    const std::tuple key(number, element.get(), slot);
+    if (const auto found = supports_.find(key); found != supports_.end()) return found->second;
+    const auto& piece = built_.pieces[number];
+    const int facet = piece.cells.local_facet;
+    const auto points = facet < 0 ? piece.rule.points
+                                  : element::map_to_cell(piece.cells.shape, element::dimension(piece.cells.shape) - 1,
+                                                         facet, piece.rule.points);
+    const auto frame = kernel::differentiation_frame(piece.cells.shape, facet >= 0);
+    return supports_.emplace(key, Supports(element->tabulate(points), frame, slot)).first->second;
+  }
+
+  const BuiltForm& built_;
+  const System& system_;
+  std::vector<std::size_t> fields_; ///< shape (component)
+  std::map<std::tuple<std::size_t, const element::Element*, int>, Supports> supports_;
+};
+
+/// Components of blocks of unknowns share what couples.
+void share(std::vector<Products>& products, std::size_t num_components, std::size_t block_size) {
+  for (std::size_t row = 0; row < num_components; ++row)
+    for (std::size_t column = 0; column < num_components; ++column) {
+      auto& first = products[row / block_size * block_size * num_components + column / block_size * block_size];
+      first.merge(Products(products[row * num_components + column]));
+    }
+  for (std::size_t row = 0; row < num_components; ++row)
+    for (std::size_t column = 0; column < num_components; ++column)
+      products[row * num_components + column] =
+          products[row / block_size * block_size * num_components + column / block_size * block_size];
 }
 
 } // namespace
 
-Coupling::Coupling(const form::LoweredForm& form, const System& system) {
-  for (const auto& space : system.spaces) {
-    first_.push_back(size_);
-    size_ += space->num_components();
+Coupling::Coupling(const BuiltForm& built, const System& system) {
+  for (const auto& space : system.spaces) size_ += space->num_components();
+  PairFinder finder(built, system);
+  const auto& blocks = system.batches->blocks;
+  std::vector<std::vector<Products>> products;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    products.push_back(finder.products(b));
+    numbers_.emplace_back();
+    for (const auto& of_components : products.back()) numbers_.back().push_back(of_components.empty() ? -1 : 0);
+    num_dofs_.emplace_back();
+    for (const auto& space : system.spaces)
+      num_dofs_.back().insert(num_dofs_.back().end(), static_cast<std::size_t>(space->num_components()),
+                              space->block(static_cast<int>(b)).layout.element->num_dofs());
   }
-  pairs_.assign(static_cast<std::size_t>(size_) * static_cast<std::size_t>(size_), 0);
-  for (const auto& integral : form.integrals)
-    for (const auto& term : integral.test_terms) {
-      const int row = first_[system.index_of(*form.test_spaces[static_cast<std::size_t>(term.field)])] + term.component;
-      for (const auto id : integral.graph->reachable(std::span(&term.coefficient, 1))) {
-        const auto& node = (*integral.graph)[id];
-        if (node.op != form::ScalarOp::atom || node.atom.kind != form::AtomKind::trial) continue;
-        const auto& space = *form.trial_spaces[static_cast<std::size_t>(node.atom.a)];
-        pairs_[index(row, first_[system.index_of(space)] + node.atom.b)] = 1;
-      }
-    }
   block_size_ = find_block_size(system);
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const auto size = static_cast<std::size_t>(size_);
+    share(products[b], size, static_cast<std::size_t>(block_size_));
+    std::map<std::tuple<int, int, Products>, int> found; // by dofs of both
+    for (std::size_t row = 0; row < size; ++row)
+      for (std::size_t column = 0; column < size; ++column) {
+        const auto& of_components = products[b][row * size + column];
+        if (of_components.empty()) continue;
+        const std::tuple key(num_dofs_[b][row], num_dofs_[b][column], of_components);
+        const auto [place, is_new] = found.try_emplace(key, static_cast<int>(pairs_.size()));
+        if (is_new) pairs_.push_back(finder.pairs(row, column, of_components, blocks[b].shape));
+        numbers_[b][row * size + column] = place->second;
+      }
+  }
+}
+
+bool Coupling::operator()(int row, int column) const {
+  return std::ranges::any_of(numbers_, [&](const auto& block) { return block[index(row, column)] >= 0; });
+}
+
+const Coupling::Pairs* Coupling::pairs(std::size_t block, int row, int column) const {
+  const int number = numbers_[block][index(row, column)];
+  return number < 0 ? nullptr : &pairs_[static_cast<std::size_t>(number)];
+}
+
+std::vector<std::vector<std::int32_t>> Coupling::local_columns(std::size_t block) const {
+  std::vector<std::vector<std::int32_t>> result;
+  const auto& num_dofs = num_dofs_[block];
+  for (int row = 0; row < size_; ++row)
+    for (int i = 0; i < num_dofs[static_cast<std::size_t>(row)]; ++i) {
+      auto& columns = result.emplace_back();
+      std::int32_t first = 0;
+      for (int column = 0; column < size_; first += num_dofs[static_cast<std::size_t>(column++)])
+        if (const auto* coupled = pairs(block, row, column))
+          for (int j = 0; j < coupled->num_columns; ++j)
+            if ((*coupled)(i, j)) columns.push_back(first + j);
+    }
+  return result;
 }
 
 bool Coupling::has_column(int column) const {
@@ -104,15 +291,23 @@ int Coupling::find_block_size(const System& system) const {
 }
 
 double count_cell_entries(const System& system, const Coupling& coupling) {
-  Entities cells{};
-  for (const auto& group : system.mesh->groups) of(cells, group.shape) += group.num_cells();
-  return count_pairs(system, coupling, cells);
+  double result = 0;
+  const auto& blocks = system.batches->blocks;
+  for (std::size_t b = 0; b < blocks.size(); ++b)
+    result += blocks[b].num_cells * count_pairs(system, coupling, b, [](const element::Element& element) {
+                std::vector<int> all(static_cast<std::size_t>(element.num_dofs()));
+                std::iota(all.begin(), all.end(), 0);
+                return all;
+              });
+  return result;
 }
 
 double count_entries(const System& system, const Coupling& coupling) {
-  const bool is_broken = std::ranges::any_of(system.spaces, [](const auto& space) { return space->is_broken(); });
-  return is_broken ? count_cell_entries(system, coupling)
-                   : count_pairs(system, coupling, signed_entities(*system.mesh));
+  double result = count_cell_entries(system, coupling);
+  if (std::ranges::any_of(system.spaces, [](const auto& space) { return space->is_broken(); })) return result;
+  const auto entities = signed_entities(*system.mesh), pairs = mean_pairs(system, coupling);
+  for (std::size_t s = 0; s < entities.size(); ++s) result += entities[s] * pairs[s];
+  return result;
 }
 
 } // namespace rafter::op

@@ -121,6 +121,8 @@ private:
         cells.local_facet >= 0 ? element::facet_shape(cells.shape, cells.local_facet) : cells.shape;
     auto rule = choose_rule(integration_shape, parts, cells.map, geometry_degree(cells), built_.options.quadrature);
     request.rule = std::move(rule.rule);
+    piece.parts = parts;
+    piece.rule = request.rule;
     piece.kernel = build_kernel(request, built_.options);
     auto& info = piece.kernel.info;
     info.name = name;

@@ -15,7 +15,9 @@ namespace rafter::op {
 struct BuiltPiece {
   BatchedCells cells;
   DataRows rows;
-  int block = -1; ///< of the system's batches; -1: facets
+  int block = -1;                          ///< of the system's batches; -1: facets
+  std::vector<kernel::IntegralPart> parts; ///< of the form's integrals
+  element::Quadrature rule;
   BuiltKernel kernel;
   std::vector<std::size_t> fields; ///< of the system, whose index tables the kernel takes, in its order
   std::vector<std::shared_ptr<const space::FunctionSpace::FacetDofs>> facet_dofs; ///< facets: shape (field of `fields`)

@@ -46,6 +46,13 @@ schedule::Plan matrix_plan(const BuiltForm& cells, const std::optional<schedule:
   return result;
 }
 
+double unknowns_per_cell(const System& system, std::size_t block) {
+  double result = 0;
+  for (const auto& space : system.spaces)
+    result += space->num_components() * space->block(static_cast<int>(block)).layout.element->num_dofs();
+  return result;
+}
+
 /// What a slice of rows of mean length executes and moves.
 tune::Features slice_features(double length, int block, const schedule::Plan& plan) {
   const double entries = block * block, lanes = plan.lanes;
@@ -84,9 +91,10 @@ std::shared_ptr<BuiltMatrix> build_matrix(const form::LoweredForm& form, const S
                                           const KernelOptions& options) {
   auto broken = make_broken(system);
   auto cells = build_form(on_broken(form, system, broken), broken, Purpose::action, cell_options(options));
+  Coupling coupling(*cells, system);
   auto result = std::make_shared<BuiltMatrix>(BuiltMatrix{.system = system,
                                                           .broken = std::move(broken),
-                                                          .coupling = Coupling(form, system),
+                                                          .coupling = std::move(coupling),
                                                           .cells = std::move(cells),
                                                           .info = {},
                                                           .loops = {},
@@ -105,16 +113,17 @@ std::shared_ptr<BuiltMatrix> build_matrix(const form::LoweredForm& form, const S
 double matrix_bytes(const System& system, const Coupling& coupling, double num_entries, const schedule::Plan& plan) {
   constexpr double filled_up = 1.1; // rows, to the length of their slice
   const double block = coupling.block_size();
-  double cell_unknowns = 0;
-  for (std::size_t b = 0; b < system.batches->blocks.size(); ++b)
-    for (const auto& space : system.spaces)
-      cell_unknowns += static_cast<double>(system.batches->blocks[b].num_cells) * space->num_components() *
-                       space->block(static_cast<int>(b)).layout.element->num_dofs();
+  double cell_unknowns = 0, cell_pairs = 0;
+  for (std::size_t b = 0; b < system.batches->blocks.size(); ++b) {
+    const double per_cell = unknowns_per_cell(system, b), num_cells = system.batches->blocks[b].num_cells;
+    cell_unknowns += num_cells * per_cell;
+    cell_pairs += num_cells * per_cell * per_cell;
+  }
   const double entry = plan.storage == schedule::Precision::double_precision ? 8 : 12; // floats beside the doubles
   const double column_numbers = 8 / (block * block);                                   // twice while they are found
   constexpr double per_cell_unknown = 16 + 4 + 4 + 8 + 8; // two vectors, entries of both spaces, incidence, tables
   return filled_up * num_entries * (entry + column_numbers) + per_cell_unknown * cell_unknowns +
-         2 * count_cell_entries(system, coupling) + // slots
+         2 * cell_pairs + // slots
          32 * static_cast<double>(system.size());
 }
 
@@ -165,7 +174,7 @@ void remember(const BuiltForm& form, const MatrixForecast& measured) {
 }
 
 MatrixForecast forecast_matrix(const BuiltForm& form) {
-  const Coupling coupling(form.form, form.system);
+  const Coupling coupling(form, form.system);
   MatrixForecast result;
   result.num_applications = form.options.num_applications;
   result.entries = count_entries(form.system, coupling);
@@ -176,12 +185,8 @@ MatrixForecast forecast_matrix(const BuiltForm& form) {
   for (std::size_t p = 0; p < form.num_cell_pieces; ++p)
     result.kernel_seconds += form.pieces[p].kernel.info.decision.seconds;
   double most_per_cell = 0;
-  for (std::size_t b = 0; b < form.system.batches->blocks.size(); ++b) {
-    double unknowns = 0;
-    for (const auto& space : form.system.spaces)
-      unknowns += space->num_components() * space->block(static_cast<int>(b)).layout.element->num_dofs();
-    most_per_cell = std::max(most_per_cell, unknowns);
-  }
+  for (std::size_t b = 0; b < form.system.batches->blocks.size(); ++b)
+    most_per_cell = std::max(most_per_cell, unknowns_per_cell(form.system, b));
   const double threads = form.options.device->num_threads();
   result.setup_seconds = most_per_cell * result.kernel_seconds +
                          seconds_per_cell_entry / threads * count_cell_entries(form.system, coupling);

@@ -18,8 +18,10 @@ class ColumnFinder {
 public:
   ColumnFinder(const CellUnknowns& unknowns, const Incidences& incidences, const Coupling& coupling,
                std::int32_t num_columns, std::span<std::uint16_t> slots)
-      : unknowns_(unknowns), incidences_(incidences), coupling_(coupling), block_(coupling.block_size()), slots_(slots),
-        last_row_(static_cast<std::size_t>(num_columns), -1), number_(last_row_.size()) {}
+      : unknowns_(unknowns), incidences_(incidences), block_(coupling.block_size()), slots_(slots),
+        last_row_(static_cast<std::size_t>(num_columns), -1), number_(last_row_.size()) {
+    for (std::size_t b = 0; b < unknowns.blocks.size(); ++b) local_columns_.push_back(coupling.local_columns(b));
+  }
 
   /// Appends the columns, ascending; their number.
   std::int32_t append(std::int32_t row, std::vector<std::int32_t>& columns) {
@@ -48,22 +50,20 @@ private:
   /// visit(incidence, local unknown, its block column) for all that an unknown shares an entry with, cell by cell.
   template <class Visit> void for_each_pair(std::int32_t entry, const Visit& visit) const {
     for (const auto& item : incidences_.of(entry)) {
-      const auto& block = unknowns_.block_of(item.cell);
-      const int component = block.components[static_cast<std::size_t>(item.place - item.cell)];
+      const auto block = static_cast<std::size_t>(&unknowns_.block_of(item.cell) - unknowns_.blocks.data());
       const auto* entries = unknowns_.entries.data() + item.cell;
-      for (int local = 0; local < block.length; ++local)
-        if (coupling_(component, block.components[static_cast<std::size_t>(local)]))
-          visit(item, local, static_cast<std::size_t>(block_ == 1 ? entries[local] : entries[local] / block_));
+      for (const auto local : local_columns_[block][static_cast<std::size_t>(item.place - item.cell)])
+        visit(item, local, static_cast<std::size_t>(block_ == 1 ? entries[local] : entries[local] / block_));
     }
   }
 
   const CellUnknowns& unknowns_;
   const Incidences& incidences_;
-  const Coupling& coupling_;
   std::int32_t block_;
   std::span<std::uint16_t> slots_;
-  std::vector<std::int32_t> last_row_; ///< that has this column
-  std::vector<std::uint16_t> number_;  ///< of this column in that row
+  std::vector<std::vector<std::vector<std::int32_t>>> local_columns_; ///< shape (block, local unknown, column)
+  std::vector<std::int32_t> last_row_;                                ///< that has this column
+  std::vector<std::uint16_t> number_;                                 ///< of this column in that row
 };
 
 } // namespace

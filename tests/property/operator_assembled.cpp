@@ -175,6 +175,14 @@ TEST_P(Assembled, FloatsAreRoundedDoubles) {
   EXPECT_LT(in_float.counts().global_bytes_read, 0.8 * in_double.counts().global_bytes_read);
 }
 
+/// The kernels of a form under the first plan, as text alone.
+std::shared_ptr<const op::BuiltForm> planned(const Problem& problem, const std::string& text,
+                                             const op::QuadratureOptions& quadrature = {}) {
+  op::KernelOptions options{
+      .device = std::make_shared<TextDevice>(), .quadrature = quadrature, .plan = schedule::Plan(), .planner = {}};
+  return op::build_form(form::lower(problem.form(text)), problem.system(), op::Purpose::action, options);
+}
+
 TEST_P(Assembled, EntriesAreCountedBeforeTheyAreFound) {
   InterpreterDevice host;
   for (const int degree : {1, 2, 3}) {
@@ -184,12 +192,56 @@ TEST_P(Assembled, EntriesAreCountedBeforeTheyAreFound) {
     const op::CellUnknowns unknowns(system, op::make_broken(system));
     const op::Incidences incidences(unknowns, system.size());
     for (const char* text : {"inner(grad(a), grad(v_a))*dx + b*v_b*dx", "(a[0] + b)*(v_a[1] + v_b)*dx"}) {
-      const op::Coupling coupling(form::lower(problem.form(text)), system);
+      const op::Coupling coupling(*planned(problem, text), system);
       const op::SlicedPattern pattern(unknowns, incidences, coupling, system.size(), 8, host);
       EXPECT_EQ(op::count_entries(system, coupling), static_cast<double>(pattern.num_blocks)) << degree << " " << text;
       EXPECT_GT(op::count_cell_entries(system, coupling), op::count_entries(system, coupling));
     }
   }
+}
+
+/// Entries of a matrix that are not zero, from the kernels' action on every unit vector.
+double count_nonzeros(const op::Operator& A) {
+  Vector x = A.make_vector(), y = A.make_vector();
+  std::ranges::fill(x.host_overwrite(), 0.0);
+  std::vector<double> entries;
+  for (auto& unit : x.host_write()) {
+    unit = 1;
+    A.apply(x, y);
+    entries.insert(entries.end(), y.host_read().begin(), y.host_read().end());
+    unit = 0;
+  }
+  const double bound = 1e-12 * largest(entries);
+  return static_cast<double>(std::ranges::count_if(entries, [=](double a) { return std::fabs(a) > bound; }));
+}
+
+TEST(AssembledMatrix, HoldsNoEntriesThatAreZeroByStructure) {
+  InterpreterDevice host;
+  for (const char* shape : {"quadrilateral", "hexahedron"})
+    for (const int degree : {1, 2})
+      for (auto& mesh : {box(shape, 2), scrambled(curved_box(shape, 1), 3)}) {
+        Problem problem(mesh, degree);
+        SCOPED_TRACE(fmt::format("{} degree {}", problem.mesh().source, degree));
+        op::OperatorOptions options = interpreted();
+        options.quadrature = {.kind = element::QuadratureKind::gll, .points = degree + 1, .degree = {}};
+        const auto system = problem.system();
+        const op::CellUnknowns unknowns(system, op::make_broken(system));
+        for (const char* text : {"inner(grad(u), grad(v))*dx", "u*v*dx", "u.dx(0)*v*dx + 3.1*u*v*dx"}) {
+          const op::Coupling coupling(*planned(problem, text, options.quadrature), system);
+          const op::SlicedPattern pattern(unknowns, op::Incidences(unknowns, system.size()), coupling, system.size(), 8,
+                                          host);
+          EXPECT_EQ(static_cast<double>(pattern.num_blocks), count_nonzeros(Pair::make(problem, text, options, {})))
+              << text;
+          EXPECT_EQ(op::count_entries(system, coupling), static_cast<double>(pattern.num_blocks)) << text;
+        }
+        auto with_matrix = options;
+        with_matrix.plan = assembled;
+        for (const char* text : {"(inner(grad(u), grad(v)) + u.dx(0)*v)*dx + u*v*ds(1)", "u*v*dx + u.dx(1)*v*ds(2)"}) {
+          Pair operators(problem, text, with_matrix);
+          operators.free = Pair::make(problem, text, options, {});
+          expect_equal(operators, rounding(degree));
+        }
+      }
 }
 
 TEST_P(Assembled, ConjugateGradientsTakeIt) {
@@ -220,7 +272,7 @@ TEST(AssembledMatrix, WorksInMemoryOfItsOwn) {
 }
 
 /// The form of a degree on tetrahedra, planned for a typical machine with 512 bits and this many applications.
-std::shared_ptr<const op::BuiltForm> planned(int degree, double num_applications) {
+std::shared_ptr<const op::BuiltForm> weighed(int degree, double num_applications) {
   Problem problem(mesh::make_box({.cells = {6, 6, 6}, .shape = "tetrahedron"}), degree);
   op::KernelOptions options;
   options.device = std::make_shared<TextDevice>();
@@ -231,7 +283,7 @@ std::shared_ptr<const op::BuiltForm> planned(int degree, double num_applications
 }
 
 TEST(AssembledMatrix, IsChosenWhereItsSetUpPays) {
-  const auto never = planned(1, 0), once = planned(1, 1), often = planned(1, 1e7), high = planned(4, 1e7);
+  const auto never = weighed(1, 0), once = weighed(1, 1), often = weighed(1, 1e7), high = weighed(4, 1e7);
   EXPECT_FALSE(never->forecast.has_value()) << "nobody knows how often it will be applied";
   EXPECT_EQ(never->matrix, nullptr);
   ASSERT_TRUE(once->forecast.has_value());
@@ -246,7 +298,7 @@ TEST(AssembledMatrix, IsChosenWhereItsSetUpPays) {
 }
 
 TEST(AssembledMatrix, WithoutMemoryForItKernelsAreTaken) {
-  auto forecast = *planned(1, 1e7)->forecast;
+  auto forecast = *weighed(1, 1e7)->forecast;
   EXPECT_TRUE(forecast.pays());
   forecast.fits = false;
   EXPECT_FALSE(forecast.pays());
