@@ -212,7 +212,7 @@ std::shared_ptr<BuiltForm> build_form(const form::LoweredForm& form, const Syste
                                                      .forecast = {},
                                                      .matrix = nullptr});
   if (built->options.device == nullptr) built->options.device = device::make_device("host");
-  if (built->options.planner == nullptr) built->options.planner = tune::shared_planner();
+  if (built->options.planner == nullptr) built->options.planner = tune::planner_of_this_machine();
   const bool is_matrix = form.rank == 2 && purpose == Purpose::action && options.only_block < 0;
   if (is_matrix && options.plan && schedule::is_assembled(*options.plan)) {
     built->matrix = build_matrix(form, system, built->options);

@@ -30,7 +30,7 @@ struct KernelOptions {
   std::shared_ptr<device::Device> device; ///< null: a host device with all cores
   QuadratureOptions quadrature;
   std::optional<schedule::Plan> plan;           ///< used for every cell kernel instead of the planner's choice
-  std::shared_ptr<const tune::Planner> planner; ///< null: tune::shared_planner
+  std::shared_ptr<const tune::Planner> planner; ///< null: tune::planner_of_this_machine
   double num_applications = 0; ///< that are expected: whether set-up pays off; 0: not known, an assembled matrix is not
                                ///< taken unless the plan says so
   int only_block = -1;         ///< the kernel of this block of cells alone, to time it

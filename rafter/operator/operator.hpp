@@ -27,7 +27,7 @@ struct OperatorOptions {
   std::shared_ptr<device::Device> shared_device; ///< used instead of `device` when given
   QuadratureOptions quadrature;
   std::string plan;                             ///< plan text for the cell kernels; "": the planner chooses
-  std::shared_ptr<const tune::Planner> planner; ///< null: tune::shared_planner
+  std::shared_ptr<const tune::Planner> planner; ///< null: tune::planner_of_this_machine
   double num_applications = 0;                  ///< as KernelOptions, of operators
   std::vector<FieldCondition> dirichlet;
 };

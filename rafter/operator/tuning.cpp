@@ -102,7 +102,7 @@ private:
 
 /// For kernels, whatever an operator takes.
 KernelOptions for_kernels(KernelOptions options, bool weighs_all) {
-  auto planner = (options.planner == nullptr ? tune::shared_planner() : options.planner)->options();
+  auto planner = (options.planner == nullptr ? tune::planner_of_this_machine() : options.planner)->options();
   planner.weighs_all = weighs_all;
   options.planner = std::make_shared<const tune::Planner>(std::move(planner));
   options.num_applications = 0;

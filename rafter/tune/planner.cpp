@@ -135,23 +135,11 @@ Decision Planner::decide(const KernelProblem& problem) const {
   return decision;
 }
 
-namespace {
-
-std::shared_ptr<const Planner>& shared() {
-  static std::shared_ptr<const Planner> planner;
-  return planner;
-}
-
-} // namespace
-
-std::shared_ptr<const Planner> shared_planner() {
-  if (shared() != nullptr) return shared();
-  static const auto of_this_machine = std::make_shared<const Planner>(
+std::shared_ptr<const Planner> planner_of_this_machine() {
+  static const auto planner = std::make_shared<const Planner>(
       PlannerOptions{.machine = machine::load().value_or(typical_machine(device::register_bits(device::cpu()).back())),
                      .store = std::make_shared<Store>()});
-  return of_this_machine;
+  return planner;
 }
-
-void share_planner(std::shared_ptr<const Planner> planner) { shared() = std::move(planner); }
 
 } // namespace rafter::tune

@@ -55,11 +55,9 @@ private:
   PlannerOptions options_;
 };
 
-/// The planner of operators that are given none: the one that the process shares, else one of the machine's record when
-/// one is kept, else of a typical machine, with the store of this user.
-std::shared_ptr<const Planner> shared_planner();
-/// Shares a planner (null: that of this machine again). Operators that stand keep theirs; not while others are made.
-void share_planner(std::shared_ptr<const Planner> planner);
+/// The planner of operators that are given none: of the machine's record when one is kept, else of a typical machine,
+/// with the store of this user. Read once.
+std::shared_ptr<const Planner> planner_of_this_machine();
 
 /// Plans for which fewer than this many loop programs are made when only the best is wanted.
 inline constexpr std::size_t num_weighed = 6;

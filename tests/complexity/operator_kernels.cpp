@@ -33,7 +33,7 @@ op::KernelInfo kernel_of(const FormCase& form, const std::string& shape, int deg
   mesh::Mesh mesh = geometry_degree == 1 ? box(shape, 1) : curved_box(shape, geometry_degree);
   Problem problem(std::move(mesh), degree, form.is_vector ? 3 : 0);
   problem.with("kappa", 0.7);
-  op::OperatorOptions options{.shared_device = std::make_shared<TextDevice>(), .plan = plan};
+  op::OperatorOptions options = planned({.shared_device = std::make_shared<TextDevice>(), .plan = plan});
   options.quadrature.points = degree + extra_points;
   const op::Operator A(problem.form(form.text), options);
   EXPECT_EQ(A.kernels().info().size(), 1U);
@@ -231,7 +231,8 @@ TEST(Text, IsTheSameForTheSameProblem) {
 TEST(Text, DoesNotDependOnTheMesh) {
   const auto source = [](mesh::Mesh mesh) {
     Problem problem(std::move(mesh), 3);
-    const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"), {.shared_device = std::make_shared<TextDevice>()});
+    const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"),
+                         planned({.shared_device = std::make_shared<TextDevice>()}));
     return A.kernels().info().front().source;
   };
   EXPECT_EQ(source(box("hexahedron", 1)), source(scrambled(box("hexahedron", 3), 4)));

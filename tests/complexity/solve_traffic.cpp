@@ -112,9 +112,9 @@ TEST_P(Traffic, OfAFusedIterationIsThatOfEveryVectorOnce) {
   const int n = degree <= 2 ? 32 : 2 * (30 / degree / 2 + 2); // at low degree chunks are of full length from there on
   const Problem problem(curved_box("hexahedron", 1, n), degree);
   const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"),
-                       {.shared_device = std::make_shared<InterpreterDevice>(),
-                        .quadrature = {.kind = element::QuadratureKind::gll, .points = degree + 1},
-                        .plan = "recipe=recompute"});
+                       planned({.shared_device = std::make_shared<InterpreterDevice>(),
+                                .quadrature = {.kind = element::QuadratureKind::gll, .points = degree + 1},
+                                .plan = "recipe=recompute"}));
   const auto dofs = static_cast<double>(A.size());
   const std::size_t cache_bytes = std::size_t{1} << 18;
   ASSERT_GT(4 * 8 * dofs, 3.0 * static_cast<double>(cache_bytes));

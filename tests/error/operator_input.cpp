@@ -33,7 +33,7 @@ protected:
 
   Problem problem_ = Problem(two_material_box("quadrilateral"), 2).with("kappa", 0.7);
   Problem other_ = Problem(box("quadrilateral"), 2).with("kappa", 0.7);
-  op::OperatorOptions options_ = {.shared_device = std::make_shared<InterpreterDevice>()};
+  op::OperatorOptions options_ = planned({.shared_device = std::make_shared<InterpreterDevice>()});
 };
 
 TEST_F(OperatorErrors, FormsOfAnotherRankAreRefused) {
@@ -138,7 +138,7 @@ TEST_F(OperatorErrors, PlansAndQuadratureOutOfRangeAreRefused) {
 }
 
 TEST_F(OperatorErrors, UnknownDevicesAreRefused) {
-  op::OperatorOptions options;
+  op::OperatorOptions options = planned();
   options.device = "hots";
   expect_parts(of_operator(problem_.form("u*v*dx"), options), {"hots", "host"});
 }

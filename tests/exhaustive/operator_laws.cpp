@@ -11,7 +11,7 @@ class EveryDegree : public ::testing::TestWithParam<std::tuple<std::string, int>
 protected:
   const std::string& shape() const { return std::get<0>(GetParam()); }
   int degree() const { return std::get<1>(GetParam()); }
-  op::OperatorOptions options_ = {.threads = 2};
+  op::OperatorOptions options_ = planned({.threads = 2});
 };
 
 TEST_P(EveryDegree, HelmholtzLaws) {

@@ -39,7 +39,7 @@ protected:
     return {scrambled(box(shape, 1), 2), curved_box(shape, 1, 1), curved_box(shape, 2, 1)};
   }
   static std::vector<double> result_of(const Problem& problem, const std::string& text, op::OperatorOptions options) {
-    const op::Operator A(problem.form(text), options);
+    const op::Operator A(problem.form(text), planned(options));
     const auto& kernel = A.kernels().info().front();
     const auto plan = schedule::parse_plan(options.plan);
     if (options.shared_device == nullptr && options.plan.find("recipe=") != std::string::npos) {

@@ -37,16 +37,17 @@ std::string with_head(const std::string& what, const std::string& comment, const
 
 op::KernelInfo mass_on_squares() {
   Problem problem(box("quadrilateral"), 1);
-  op::OperatorOptions options{.shared_device = std::make_shared<TextDevice>(),
-                              .plan = "contraction=collocated recipe=store-merged mapping=simd_cells"};
+  op::OperatorOptions options = planned({.shared_device = std::make_shared<TextDevice>(),
+                                         .plan = "contraction=collocated recipe=store-merged mapping=simd_cells"});
   const op::Operator M(problem.form("u*v*dx"), options);
   return M.kernels().info().front();
 }
 
 op::KernelInfo laplace_with_points_in_lanes() {
   Problem problem(box("quadrilateral"), 2);
-  op::OperatorOptions options{.shared_device = std::make_shared<TextDevice>(),
-                              .plan = "contraction=collocated recipe=recompute mapping=simd_points lanes=4 prefetch=0"};
+  op::OperatorOptions options =
+      planned({.shared_device = std::make_shared<TextDevice>(),
+               .plan = "contraction=collocated recipe=recompute mapping=simd_points lanes=4 prefetch=0"});
   const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"), options);
   return A.kernels().info().front();
 }
@@ -60,8 +61,9 @@ TEST(Golden, LaplacianWithPointsInLanes) {
 
 TEST(Golden, LaplacianOfProductsAlongEachAxis) {
   Problem problem(box("quadrilateral"), 2);
-  op::OperatorOptions options{.shared_device = std::make_shared<TextDevice>(),
-                              .plan = "contraction=separable recipe=store-merged mapping=simd_cells prefetch=0"};
+  op::OperatorOptions options =
+      planned({.shared_device = std::make_shared<TextDevice>(),
+               .plan = "contraction=separable recipe=store-merged mapping=simd_cells prefetch=0"});
   const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"), options);
   const auto& info = A.kernels().info().front();
   const std::string what = "Laplacian of degree 2 on cartesian quadrilaterals, products along each axis, ";
@@ -74,8 +76,8 @@ TEST(Golden, LaplacianOfProductsAlongEachAxis) {
 TEST(Golden, MassMatrixOnUnlikeCells) {
   for (const std::string recipe : {"store", "recompute"}) {
     Problem problem(curved_box("quadrilateral", 1), 3);
-    op::OperatorOptions options{.shared_device = std::make_shared<TextDevice>(),
-                                .plan = "contraction=collocated mapping=simd_cells recipe=" + recipe};
+    op::OperatorOptions options = planned({.shared_device = std::make_shared<TextDevice>(),
+                                           .plan = "contraction=collocated mapping=simd_cells recipe=" + recipe});
     const op::Operator M(problem.form("u*v*dx"), options);
     expect_golden("mass_p3_quadrilateral_" + recipe + ".loops",
                   with_head("mass matrix of degree 3 on multilinear quadrilaterals, " + recipe + ", loop program", ";",

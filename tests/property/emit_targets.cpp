@@ -136,7 +136,7 @@ protected:
     Problem problem(wanted.mesh, wanted.degree, wanted.components, {.lanes = wanted.lanes});
     problem.with("kappa", 0.7);
     options.quadrature.points = wanted.degree + 1;
-    const op::Operator A(problem.form(wanted.form), options);
+    const op::Operator A(problem.form(wanted.form), planned(options));
     if (options.plan.find("contraction=") != std::string::npos) {
       EXPECT_EQ(kernel::name(A.kernels().info()[0].plan.contraction),
                 kernel::name(schedule::parse_plan(options.plan).contraction));

@@ -12,8 +12,8 @@ namespace {
 class Algebra : public ::testing::TestWithParam<std::string> {
 protected:
   const std::string& shape() const { return GetParam(); }
-  op::OperatorOptions compiled_ = {.threads = 2};
-  op::OperatorOptions interpreted_ = {.shared_device = std::make_shared<InterpreterDevice>()};
+  op::OperatorOptions compiled_ = planned({.threads = 2});
+  op::OperatorOptions interpreted_ = planned({.shared_device = std::make_shared<InterpreterDevice>()});
 };
 
 TEST_P(Algebra, HelmholtzOnStraightCells) {
@@ -42,8 +42,9 @@ protected:
     return {scrambled(box(shape), 2), curved_box(shape, 2)};
   }
   /// Enough for det J and normals of quadratic cells.
-  op::OperatorOptions options_ = {.shared_device = std::make_shared<InterpreterDevice>(), .quadrature = {.degree = 8}};
-  op::OperatorOptions few_points_ = {.shared_device = options_.shared_device, .quadrature = {.degree = 3}};
+  op::OperatorOptions options_ =
+      planned({.shared_device = std::make_shared<InterpreterDevice>(), .quadrature = {.degree = 8}});
+  op::OperatorOptions few_points_ = planned({.shared_device = options_.shared_device, .quadrature = {.degree = 3}});
 };
 
 TEST_P(Integrals, OneSumsToTheVolume) {
@@ -147,7 +148,7 @@ TEST(Sums, ApplyAddAddsWhatApplyGives) {
     Problem problem(box(shape), 2);
     problem.with("kappa", 0.7);
     for (const bool is_constrained : {false, true}) {
-      op::OperatorOptions options{.threads = 2};
+      op::OperatorOptions options = planned({.threads = 2});
       if (is_constrained) options.dirichlet = {dirichlet(problem.space(), zero)};
       const op::Operator A(problem.form(helmholtz_form()), options);
       const Vector x = random_vector(A, 1);
@@ -164,8 +165,9 @@ TEST(Sums, ApplyAddAddsWhatApplyGives) {
 TEST(Sums, ConstrainedOperatorsAreTheIdentityOnConstrainedEntries) {
   Problem problem(box("prism"), 2);
   problem.with("kappa", 0.7);
-  const op::Operator free(problem.form(helmholtz_form()), {.threads = 1});
-  const op::Operator A(problem.form(helmholtz_form()), {.threads = 1, .dirichlet = {dirichlet(problem.space(), zero)}});
+  const op::Operator free(problem.form(helmholtz_form()), planned({.threads = 1}));
+  const op::Operator A(problem.form(helmholtz_form()),
+                       planned({.threads = 1, .dirichlet = {dirichlet(problem.space(), zero)}}));
   const Vector x = random_vector(A, 1);
   const Vector y = applied(A, x);
   Vector inside = random_vector(A, 1);
@@ -184,7 +186,7 @@ TEST(Sums, FacetTermsAddToCellTerms) {
   for (const auto& shape : box_shapes()) {
     Problem problem(box(shape), 2);
     problem.with("kappa", 0.7);
-    const op::OperatorOptions options{.shared_device = std::make_shared<InterpreterDevice>()};
+    const op::OperatorOptions options = planned({.shared_device = std::make_shared<InterpreterDevice>()});
     const op::Operator cells(problem.form(helmholtz_form()), options);
     const op::Operator facets(problem.form("kappa*u*v*ds(1)"), options);
     const op::Operator robin(problem.form(std::string(helmholtz_form()) + " + kappa*u*v*ds(1)"), options);

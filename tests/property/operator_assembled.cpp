@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* assembled = "mapping=assembled";
 
-op::OperatorOptions interpreted() { return {.shared_device = std::make_shared<InterpreterDevice>()}; }
+op::OperatorOptions interpreted() { return planned({.shared_device = std::make_shared<InterpreterDevice>()}); }
 
 /// Of the same form: matrix-free as the kernels' meaning, and assembled with these options.
 struct Pair {
@@ -27,7 +27,7 @@ struct Pair {
   static op::Operator make(const Problem& problem, const std::string& form, op::OperatorOptions options,
                            const std::vector<op::FieldCondition>& dirichlet) {
     options.dirichlet = dirichlet;
-    return {problem.form(form), problem.system(), options};
+    return {problem.form(form), problem.system(), planned(options)};
   }
   op::Operator free, matrix;
 };
@@ -144,7 +144,7 @@ TEST_P(Assembled, CompiledProductsEqualTheirMeaningForAnyLanesAndThreads) {
     for (const int lanes : {4, 8})
       for (const int threads : {1, 3}) {
         const auto plan = fmt::format("mapping=assembled lanes={}", lanes);
-        const op::Operator A(problem.form(form), {.threads = threads, .plan = plan});
+        const op::Operator A(problem.form(form), planned({.threads = threads, .plan = plan}));
         const auto y = values_of(applied(A, random_vector(A, 3)));
         if (expected.empty())
           expected = values_of(applied(op::Operator(problem.form(form), interpreted()), random_vector(A, 3)));
@@ -158,9 +158,9 @@ TEST_P(Assembled, CompiledProductsEqualTheirMeaningForAnyLanesAndThreads) {
 TEST_P(Assembled, FloatsAreRoundedDoubles) {
   Problem problem(scrambled(box(GetParam()), 3), 2);
   problem.with("kappa", 0.7);
-  const op::Operator in_double(problem.form(helmholtz_form()), {.threads = 2, .plan = assembled});
+  const op::Operator in_double(problem.form(helmholtz_form()), planned({.threads = 2, .plan = assembled}));
   const op::Operator in_float(problem.form(helmholtz_form()),
-                              {.threads = 2, .plan = "mapping=assembled storage=float"});
+                              planned({.threads = 2, .plan = "mapping=assembled storage=float"}));
   auto options = interpreted();
   options.plan = "mapping=assembled storage=float";
   const op::Operator meant(problem.form(helmholtz_form()), options);
@@ -176,10 +176,12 @@ TEST_P(Assembled, FloatsAreRoundedDoubles) {
 }
 
 /// The kernels of a form under the first plan, as text alone.
-std::shared_ptr<const op::BuiltForm> planned(const Problem& problem, const std::string& text,
+std::shared_ptr<const op::BuiltForm> in_text(const Problem& problem, const std::string& text,
                                              const op::QuadratureOptions& quadrature = {}) {
-  op::KernelOptions options{
-      .device = std::make_shared<TextDevice>(), .quadrature = quadrature, .plan = schedule::Plan(), .planner = {}};
+  op::KernelOptions options{.device = std::make_shared<TextDevice>(),
+                            .quadrature = quadrature,
+                            .plan = schedule::Plan(),
+                            .planner = planner()};
   return op::build_form(form::lower(problem.form(text)), problem.system(), op::Purpose::action, options);
 }
 
@@ -192,7 +194,7 @@ TEST_P(Assembled, EntriesAreCountedBeforeTheyAreFound) {
     const op::CellUnknowns unknowns(system, op::make_broken(system));
     const op::Incidences incidences(unknowns, system.size());
     for (const char* text : {"inner(grad(a), grad(v_a))*dx + b*v_b*dx", "(a[0] + b)*(v_a[1] + v_b)*dx"}) {
-      const op::Coupling coupling(*planned(problem, text), system);
+      const op::Coupling coupling(*in_text(problem, text), system);
       const op::SlicedPattern pattern(unknowns, incidences, coupling, system.size(), 8, host);
       EXPECT_EQ(op::count_entries(system, coupling), static_cast<double>(pattern.num_blocks)) << degree << " " << text;
       EXPECT_GT(op::count_cell_entries(system, coupling), op::count_entries(system, coupling));
@@ -227,7 +229,7 @@ TEST(AssembledMatrix, HoldsNoEntriesThatAreZeroByStructure) {
         const auto system = problem.system();
         const op::CellUnknowns unknowns(system, op::make_broken(system));
         for (const char* text : {"inner(grad(u), grad(v))*dx", "u*v*dx", "u.dx(0)*v*dx + 3.1*u*v*dx"}) {
-          const op::Coupling coupling(*planned(problem, text, options.quadrature), system);
+          const op::Coupling coupling(*in_text(problem, text, options.quadrature), system);
           const op::SlicedPattern pattern(unknowns, op::Incidences(unknowns, system.size()), coupling, system.size(), 8,
                                           host);
           EXPECT_EQ(static_cast<double>(pattern.num_blocks), count_nonzeros(Pair::make(problem, text, options, {})))
@@ -271,12 +273,12 @@ TEST(AssembledMatrix, WorksInMemoryOfItsOwn) {
   expect_equal({problem, helmholtz_form(), {.device = "checked", .plan = assembled}}, rounding(2));
 }
 
-/// The form of a degree on tetrahedra, planned for a typical machine with 512 bits and this many applications.
+/// The form of a degree on tetrahedra, planned for this many applications.
 std::shared_ptr<const op::BuiltForm> weighed(int degree, double num_applications) {
   Problem problem(mesh::make_box({.cells = {6, 6, 6}, .shape = "tetrahedron"}), degree);
   op::KernelOptions options;
   options.device = std::make_shared<TextDevice>();
-  options.planner = std::make_shared<const tune::Planner>(tune::PlannerOptions{.machine = tune::typical_machine(512)});
+  options.planner = planner();
   options.num_applications = num_applications;
   return op::build_form(form::lower(problem.form("inner(grad(u), grad(v))*dx")), problem.system(), op::Purpose::action,
                         options);
@@ -307,11 +309,11 @@ TEST(AssembledMatrix, WithoutMemoryForItKernelsAreTaken) {
 TEST(AssembledMatrix, PrintsAsAPlanThatGivesItBack) {
   Problem problem(box("tetrahedron"), 2);
   problem.with("kappa", 0.7);
-  const op::Operator A(problem.form(helmholtz_form()), {.threads = 1, .plan = "lanes=4 mapping=assembled"});
+  const op::Operator A(problem.form(helmholtz_form()), planned({.threads = 1, .plan = "lanes=4 mapping=assembled"}));
   ASSERT_EQ(A.info().size(), 1U);
   const auto plan = schedule::to_string(A.info()[0].plan);
   EXPECT_NE(plan.find("mapping=assembled lanes=4"), std::string::npos) << plan;
-  const op::Operator B(problem.form(helmholtz_form()), {.threads = 1, .plan = plan});
+  const op::Operator B(problem.form(helmholtz_form()), planned({.threads = 1, .plan = plan}));
   EXPECT_EQ(schedule::to_string(B.info()[0].plan), plan);
   EXPECT_EQ(B.info()[0].source, A.info()[0].source);
   EXPECT_EQ(values_of(applied(B, random_vector(B, 2))), values_of(applied(A, random_vector(A, 2))));
@@ -320,14 +322,15 @@ TEST(AssembledMatrix, PrintsAsAPlanThatGivesItBack) {
 TEST(AssembledMatrix, MisuseIsRefused) {
   Problem problem(box("tetrahedron"), 1);
   problem.with("kappa", 0.7);
-  const op::Operator A(problem.form(helmholtz_form()), {.threads = 1, .plan = assembled});
+  const op::Operator A(problem.form(helmholtz_form()), planned({.threads = 1, .plan = assembled}));
   Vector x = A.make_vector(), longer(A.device(), x.size() + 1);
   EXPECT_THROW(A.apply(x, x), base::InputError);
   EXPECT_THROW(A.apply(longer, x), base::InputError);
   EXPECT_THROW(A.apply(x, longer), base::InputError);
   EXPECT_THROW(A.diagonal(longer), base::InputError);
   EXPECT_THROW(A.kernels(), base::InternalError);
-  const auto built = op::build(problem.form(helmholtz_form()), 2, problem.system(), {.threads = 1, .plan = assembled});
+  const auto built =
+      op::build(problem.form(helmholtz_form()), 2, problem.system(), planned({.threads = 1, .plan = assembled}));
   EXPECT_THROW(op::Operator(built, {}), base::InternalError) << "nothing is compiled";
   EXPECT_THROW(op::FormKernels{built}, base::InternalError);
 }

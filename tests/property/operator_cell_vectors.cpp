@@ -25,7 +25,7 @@ public:
     const std::string v = "v_" + field, product = "inner(" + field + ", " + v + ")";
     std::string text = "((1 + x[0])*inner(grad(" + field + "), grad(" + v + ")) + kappa*" + product + ")*dx";
     if (has_facets) text += " + " + product + "*ds";
-    return op::Operator(problem_.form(text), options);
+    return op::Operator(problem_.form(text), planned(options));
   }
   void expect_same_action(const op::OperatorOptions& options, bool has_facets) const {
     SCOPED_TRACE(problem_.mesh().source + " degree " + std::to_string(space().degree) + " " + options.plan);
@@ -48,7 +48,7 @@ private:
 class CellVectors : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(CellVectors, HoldTheActionOfTheGlobalOperatorAfterItsGatherAndBeforeItsScatter) {
-  const op::OperatorOptions interpreted{.shared_device = std::make_shared<InterpreterDevice>()};
+  const op::OperatorOptions interpreted = planned({.shared_device = std::make_shared<InterpreterDevice>()});
   for (const int components : {0, 3}) {
     for (const int degree : {1, 2, 3})
       Twins(scrambled(box(GetParam()), 3), degree, components).expect_same_action(interpreted, true);
@@ -81,7 +81,7 @@ TEST(CellVectorPlans, StreamWhatTheCachesDoNotHoldAndNobodyShares) {
   for (auto& level : small.levels) level.bytes = 1;
   const auto stores = [](const op::Operator& A) { return A.kernels().info().front().plan.is_streaming; };
   const Twins twins(box("hexahedron"), 2, 0);
-  const op::OperatorOptions usual{.shared_device = std::make_shared<InterpreterDevice>()};
+  const op::OperatorOptions usual = planned({.shared_device = std::make_shared<InterpreterDevice>()});
   auto tiny_caches = usual;
   tiny_caches.planner = std::make_shared<const tune::Planner>(tune::PlannerOptions{.machine = small, .store = nullptr});
   EXPECT_FALSE(stores(twins.operator_on("e", usual)));

@@ -48,7 +48,7 @@ protected:
                            const std::string& plan) {
     options.plan = plan;
     options.quadrature.points = wanted.degree + 1;
-    return {problem.form(wanted.form), options};
+    return {problem.form(wanted.form), planned(options)};
   }
   /// The plan that means the same: floats are compared with floats.
   static std::string meaning(const schedule::Plan& plan) {
@@ -94,13 +94,13 @@ TEST_P(Groups, GiveWhatTheSimplestProgramMeans) {
 }
 
 TEST_P(Groups, HighDegrees) {
-  const op::OperatorOptions compiled{.threads = 1};
+  const op::OperatorOptions compiled = planned({.threads = 1});
   check(scrambled(box(GetParam(), 1), 2), {5, 0, helmholtz_form(), "contraction=modal groups=2 rows=24"}, 16,
         {compiled});
 }
 
 TEST_P(Groups, BatchesOfFewerTakeWhatTheyHave) {
-  const op::OperatorOptions compiled{.threads = 1};
+  const op::OperatorOptions compiled = planned({.threads = 1});
   check(box(GetParam()), {2, 0, varying, "groups=8 lanes=4 unroll=0"}, 8, {compiled});
   check(box(GetParam()), {2, 0, varying, "groups=4 lanes=8 unroll=0"}, 8, {compiled});
 }
@@ -108,7 +108,7 @@ TEST_P(Groups, BatchesOfFewerTakeWhatTheyHave) {
 TEST_P(Groups, RightHandSidesAndFunctionals) {
   Problem problem(curved_box(GetParam(), 2), 3, 0, {.lanes = 16});
   const auto result = [&](const std::string& plan, std::shared_ptr<device::Device> device) {
-    const op::OperatorOptions options{.shared_device = std::move(device), .plan = plan};
+    const op::OperatorOptions options = planned({.shared_device = std::move(device), .plan = plan});
     const op::LinearForm b(problem.form("exp(x[0])*v*dx"), problem.system(), options);
     Vector f(options.shared_device, static_cast<std::size_t>(problem.system().size()));
     b.assemble(f);
@@ -128,7 +128,7 @@ TEST(GroupsOfLanes, AreForDenseProductsAlone) {
   const auto groups = [](const std::string& shape, const std::string& plan) {
     Problem problem(box(shape), 2, 0, {.lanes = 16});
     const op::Operator A(problem.form("u*v*dx"),
-                         {.shared_device = std::make_shared<InterpreterDevice>(), .plan = "groups=2 " + plan});
+                         planned({.shared_device = std::make_shared<InterpreterDevice>(), .plan = "groups=2 " + plan}));
     return A.kernels().info().front().plan.groups;
   };
   EXPECT_EQ(groups("hexahedron", ""), 1);
@@ -142,7 +142,7 @@ TEST(GroupsOfLanes, AreForDenseProductsAlone) {
 schedule::Counts counts(const std::string& plan) {
   Problem problem(box("tetrahedron"), 4, 0, {.lanes = 16});
   const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"),
-                       {.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan});
+                       planned({.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan}));
   return schedule::count(schedule::read(A.kernels().info().front().loop_program));
 }
 

@@ -25,7 +25,8 @@ TEST_P(Invariance, ResultsAreTheSameBitsForEveryNumberOfThreadsAndEveryRun) {
   problem.with("kappa", 0.7);
   std::vector<double> expected, expected_sum;
   for (const int threads : {1, 2, 3, 2}) {
-    const op::Operator A(problem.form(std::string(helmholtz_form()) + " + kappa*u*v*ds(1)"), {.threads = threads});
+    const op::Operator A(problem.form(std::string(helmholtz_form()) + " + kappa*u*v*ds(1)"),
+                         planned({.threads = threads}));
     const Vector x = random_vector(A, 4);
     for (int run = 0; run < 2; ++run) {
       const auto y = values_of(applied(A, x));
@@ -33,7 +34,7 @@ TEST_P(Invariance, ResultsAreTheSameBitsForEveryNumberOfThreadsAndEveryRun) {
       EXPECT_EQ(y, expected) << threads << " threads, run " << run;
     }
     const op::Functional energy(problem.functional("(inner(grad(u), grad(u)) + exp(u))*dx"), problem.system(),
-                                {.threads = threads});
+                                planned({.threads = threads}));
     expected_sum.push_back(energy(x));
     expected_sum.push_back(energy(x));
   }
@@ -44,8 +45,8 @@ TEST_P(Invariance, ResultsAreTheSameBitsForEveryNumberOfThreadsAndEveryRun) {
 std::vector<double> numbers_of(mesh::Mesh mesh, int degree, int lanes) {
   Problem problem(std::move(mesh), degree, 0, {.lanes = lanes});
   problem.with("kappa", 0.7);
-  const op::OperatorOptions options{.shared_device = std::make_shared<InterpreterDevice>(),
-                                    .quadrature = {.degree = 2 * degree + 1}};
+  const op::OperatorOptions options =
+      planned({.shared_device = std::make_shared<InterpreterDevice>(), .quadrature = {.degree = 2 * degree + 1}});
   const op::Operator A(problem.form("((1 + x[0])*inner(grad(u), grad(v)) + kappa*u*v)*dx + x[0]*u*v*ds((1, 2))"),
                        options);
   const Vector u = problem.interpolated(
@@ -87,7 +88,7 @@ TEST_P(Invariance, BatchesRunInGroupsOfLanesGiveTheSameResults) {
   problem.with("kappa", 0.7);
   const auto device = std::make_shared<InterpreterDevice>();
   const auto results = [&](const std::string& plan) {
-    const op::OperatorOptions options{.shared_device = device, .plan = plan};
+    const op::OperatorOptions options = planned({.shared_device = device, .plan = plan});
     const op::Operator A(problem.form("((1 + x[0])*inner(grad(u), grad(v)) + kappa*u*v)*dx + u*v*ds(1)"), options);
     const Vector x = random_vector(A, 3);
     auto y = values_of(applied(A, x));
@@ -112,9 +113,9 @@ void expect_compiled_equals_interpreted(const std::string& shape, int degree, in
   Problem problem(curved_box(shape, 1), degree, components);
   problem.with("kappa", 0.7);
   options.threads = 2;
-  const op::Operator compiled(problem.form(text), options);
+  const op::Operator compiled(problem.form(text), planned(options));
   options.shared_device = std::make_shared<InterpreterDevice>();
-  const op::Operator interpreted(problem.form(text), options);
+  const op::Operator interpreted(problem.form(text), planned(options));
   const Vector x = random_vector(compiled, 3), same = random_vector(interpreted, 3);
   const auto expected = values_of(applied(interpreted, same));
   // the compiler may fuse multiplications and additions, the mapping is the same
@@ -177,7 +178,7 @@ TEST(Plans, BatchesBeyondThePatternsThatAreNumberedGiveTheSameResult) {
   EXPECT_GT(num_patterns, 100U);
   EXPECT_GT(num_batches_without_pattern(dofs, 2), 20U) << num_patterns << " patterns";
   const auto result = [&](const char* plan) {
-    const op::Operator A(problem.form(helmholtz_form()), {.threads = 2, .plan = plan});
+    const op::Operator A(problem.form(helmholtz_form()), planned({.threads = 2, .plan = plan}));
     return values_of(applied(A, random_vector(A, 3)));
   };
   const auto expected = result("mapping=plain lanes=2");
@@ -198,7 +199,7 @@ TEST(Plans, EveryRecipeAndContractionGivesTheSameResult) {
       for (const auto& recipe : recipe_names_of(weighed(problem, form)))
         for (const char* contraction : contractions) {
           const std::string plan = "contraction=" + std::string(contraction) + " recipe=" + recipe;
-          const op::Operator A(problem.form(form), {.shared_device = device, .plan = plan});
+          const op::Operator A(problem.form(form), planned({.shared_device = device, .plan = plan}));
           const auto y = values_of(applied(A, random_vector(A, 3)));
           if (expected.empty()) expected = y;
           EXPECT_LE(distance(y, expected), 1e-13 * largest(expected)) << plan;
@@ -235,7 +236,7 @@ TEST(Plans, ARecipeIsTheSameCutWithEveryContraction) {
 TEST(Plans, TheReportedPlanReplaysTheKernel) {
   Problem problem(box("hexahedron"), 2);
   problem.with("kappa", 0.7);
-  const op::OperatorOptions chosen{.shared_device = std::make_shared<InterpreterDevice>()};
+  const op::OperatorOptions chosen = planned({.shared_device = std::make_shared<InterpreterDevice>()});
   const op::Operator A(problem.form(helmholtz_form()), chosen);
   auto replayed = chosen;
   replayed.plan = schedule::to_string(A.kernels().info()[0].plan);
@@ -251,10 +252,10 @@ TEST(Quadrature, GaussLobattoPointsIntegrateWhatTheyAreExactFor) {
     const auto gll = [&](int points) {
       const op::Operator M(
           problem.form("u*v*dx"),
-          {.shared_device = device, .quadrature = {.kind = element::QuadratureKind::gll, .points = points}});
+          planned({.shared_device = device, .quadrature = {.kind = element::QuadratureKind::gll, .points = points}}));
       return values_of(applied(M, random_vector(M, 3)));
     };
-    const op::Operator exact(problem.form("u*v*dx"), {.shared_device = device});
+    const op::Operator exact(problem.form("u*v*dx"), planned({.shared_device = device}));
     const auto expected = values_of(applied(exact, random_vector(exact, 3)));
     EXPECT_LE(distance(gll(4), expected), 1e-14 * largest(expected)) << shape;
     EXPECT_GT(distance(gll(3), expected), 1e-3 * largest(expected)) << shape;
@@ -265,8 +266,9 @@ TEST(Quadrature, GaussLobattoPointsInTheNodesLumpTheMassMatrix) {
   const auto device = std::make_shared<InterpreterDevice>();
   for (const char* shape : {"interval", "quadrilateral", "hexahedron"}) {
     Problem problem(box(shape), 3);
-    const op::Operator M(problem.form("u*v*dx"),
-                         {.shared_device = device, .quadrature = {.kind = element::QuadratureKind::gll, .points = 4}});
+    const op::Operator M(
+        problem.form("u*v*dx"),
+        planned({.shared_device = device, .quadrature = {.kind = element::QuadratureKind::gll, .points = 4}}));
     const Vector one = problem.interpolated(M.make_vector(), [](auto, auto) { return 1.0; });
     const auto lumped = values_of(applied(M, one));
     const Vector x = random_vector(M, 3);
@@ -281,7 +283,7 @@ TEST(Quadrature, TheRuleAndItsReasonAreReported) {
   problem.with("kappa", 0.7);
   const auto info = [&](op::QuadratureOptions quadrature) {
     return op::Operator(problem.form(helmholtz_form()),
-                        {.shared_device = std::make_shared<InterpreterDevice>(), .quadrature = quadrature})
+                        planned({.shared_device = std::make_shared<InterpreterDevice>(), .quadrature = quadrature}))
         .kernels()
         .info()[0];
   };

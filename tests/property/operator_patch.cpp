@@ -49,7 +49,7 @@ TEST_P(Patch, ConstantStressOnDistortedCells) {
     return value;
   };
   const op::Operator A(problem.form(elasticity_form(dim)),
-                       {.threads = 2, .dirichlet = {dirichlet(problem.space(), exact)}});
+                       planned({.threads = 2, .dirichlet = {dirichlet(problem.space(), exact)}}));
   Vector b = A.make_vector(), x = A.make_vector();
   std::ranges::fill(b.host_overwrite(), 0.0);
   std::ranges::fill(x.host_overwrite(), 0.0);
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(every_shape, Patch, ::testing::ValuesIn(box_shapes()),
 
 TEST(NaturalConditions, TractionOfALinearFieldIsInEquilibrium) {
   // A u = L for linear u with the flux of u on the whole boundary, no Dirichlet conditions at all
-  const op::OperatorOptions options{.shared_device = std::make_shared<InterpreterDevice>()};
+  const op::OperatorOptions options = planned({.shared_device = std::make_shared<InterpreterDevice>()});
   for (const auto& shape : box_shapes()) {
     Problem problem(scrambled(box(shape), 4), 1);
     const Power exact{1, problem.dim()};

@@ -46,7 +46,7 @@ protected:
   static op::Operator make(const Problem& problem, const Case& wanted, op::OperatorOptions options) {
     options.quadrature.points = wanted.points;
     options.quadrature.kind = wanted.rule;
-    return {problem.form(wanted.form), options};
+    return {problem.form(wanted.form), planned(options)};
   }
   static void expect_serves(const op::Operator& A) {
     for (const auto& info : A.kernels().info()) EXPECT_EQ(info.plan.mapping, "simd_points") << info.name;
@@ -96,9 +96,10 @@ TEST_P(PointsInLanes, RightHandSidesAndMixedFields) {
                   {{.degree = 3, .components = dim(), .name = "u"}, {.degree = 2, .name = "p"}});
   const std::string text = "(inner(grad(u), grad(v_u)) - p*div(v_u) - div(u)*v_p + p*v_p)*dx";
   const auto result = [&](const std::string& plan, std::shared_ptr<device::Device> device) {
-    const op::Operator A(problem.form(text), problem.system(), {.shared_device = std::move(device), .plan = plan});
+    const op::Operator A(problem.form(text), problem.system(),
+                         planned({.shared_device = std::move(device), .plan = plan}));
     const op::LinearForm b(problem.form("exp(x[0])*(v_u[1] + v_p)*dx"), problem.system(),
-                           {.shared_device = A.kernels().device(), .plan = plan});
+                           planned({.shared_device = A.kernels().device(), .plan = plan}));
     auto y = applied(A, random_vector(A, 5));
     auto f = A.make_vector();
     b.assemble(f);
@@ -118,8 +119,8 @@ INSTANTIATE_TEST_SUITE_P(tensor_shapes, PointsInLanes, ::testing::Values("quadri
 TEST(PointLanes, AnotherMappingTakesWhatTheyDoNotServe) {
   const auto mapping = [](const std::string& shape, const std::string& rest) {
     Problem problem(box(shape), 3);
-    const op::Operator A(problem.form("u*v*dx"), {.shared_device = std::make_shared<InterpreterDevice>(),
-                                                  .plan = "mapping=simd_points " + rest});
+    const op::Operator A(problem.form("u*v*dx"), planned({.shared_device = std::make_shared<InterpreterDevice>(),
+                                                          .plan = "mapping=simd_points " + rest}));
     return A.kernels().info().front().plan.mapping;
   };
   EXPECT_EQ(mapping("hexahedron", "lanes=4"), "simd_points");
@@ -134,7 +135,7 @@ TEST(PointLanes, WorkArraysAreAnEighth) {
   Problem problem(box("hexahedron"), 7);
   const auto work_bytes = [&](const std::string& plan) {
     const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"),
-                         {.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan});
+                         planned({.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan}));
     return A.kernels().info().front().work_bytes;
   };
   const double dofs = 8 * 8 * 512; // of a batch, gathered and to be scattered

@@ -13,7 +13,7 @@ namespace rafter::test {
 namespace {
 
 op::Operator make(const Problem& problem, const std::string& plan, bool is_interpreted = false) {
-  op::OperatorOptions options{.threads = 2, .plan = plan};
+  op::OperatorOptions options = planned({.threads = 2, .plan = plan});
   if (is_interpreted) options.shared_device = std::make_shared<InterpreterDevice>();
   return {problem.form("((1 + x[0])*inner(grad(u), grad(v)) + kappa*u*v)*dx + kappa*u*v*ds(1)"), options};
 }
@@ -85,7 +85,7 @@ TEST_P(Floats, ThatAreSummedDifferByRounding) {
 
 TEST_P(Floats, InVectorsOfFloatsAreThoseOfTheCopies) {
   auto space = problem();
-  op::OperatorOptions options{.threads = 2, .plan = "recipe=recompute compute=float accumulate=float"};
+  op::OperatorOptions options = planned({.threads = 2, .plan = "recipe=recompute compute=float accumulate=float"});
   const auto one = [](std::span<const double>, std::span<double> values) { std::ranges::fill(values, 1.0); };
   options.dirichlet.push_back({space.space(), {.tags = {1}, .is_all = false, .value = one}});
   const op::Operator A(space.form(helmholtz_form()), options);
@@ -164,7 +164,7 @@ TEST(Precision, NumbersBeyondFloatsAreRefused) {
 
 TEST(Precision, VectorsOfFloatsAreRefusedByOtherOperators) {
   Problem problem(box("quadrilateral"), 1);
-  const op::Operator A(problem.form("u*v*dx"), {.plan = "compute=float"});
+  const op::Operator A(problem.form("u*v*dx"), planned({.plan = "compute=float"}));
   const auto x = A.make_single_vector();
   auto y = A.make_single_vector();
   try {
@@ -173,7 +173,7 @@ TEST(Precision, VectorsOfFloatsAreRefusedByOtherOperators) {
   } catch (const base::InputError& error) {
     EXPECT_NE(std::string(error.what()).find("compute=float accumulate=float"), std::string::npos) << error.what();
   }
-  const op::Operator B(problem.form("u*v*dx"), {.plan = "compute=float accumulate=float"});
+  const op::Operator B(problem.form("u*v*dx"), planned({.plan = "compute=float accumulate=float"}));
   const device::SingleVector longer(B.device(), static_cast<std::size_t>(B.size()) + 1);
   EXPECT_THROW(B.apply(longer, y), base::InputError);
   Vector z = B.make_vector();
@@ -182,7 +182,7 @@ TEST(Precision, VectorsOfFloatsAreRefusedByOtherOperators) {
 
 TEST(Precision, PlansThatStoreNothingAreAsBefore) {
   Problem problem(box("hexahedron"), 2);
-  const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"), {.plan = "recipe=recompute storage=float"});
+  const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"), planned({.plan = "recipe=recompute storage=float"}));
   EXPECT_EQ(A.precision_error(), 0);
 }
 
@@ -194,7 +194,7 @@ TEST(Precision, FunctionalsAndDiagonalsStayInDouble) {
         Vector(std::make_shared<InterpreterDevice>(), static_cast<std::size_t>(problem.system().size())),
         [](std::span<const double> x, std::size_t) { return x[0]; });
     return op::Functional(problem.functional("inner(grad(u), grad(u))*dx"), problem.system(),
-                          {.shared_device = u.device(), .plan = plan})(u);
+                          planned({.shared_device = u.device(), .plan = plan}))(u);
   };
   const auto diagonal = [&](const std::string& plan) {
     const auto A = make(problem, plan, true);

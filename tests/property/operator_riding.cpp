@@ -76,7 +76,7 @@ void expect_same_as_apply(const op::Operator& A) {
   for (int run = 0; run < 2; ++run) EXPECT_EQ(Spoiler(A, x).run(), expected) << "run " << run;
 }
 
-op::OperatorOptions interpreted() { return {.shared_device = std::make_shared<InterpreterDevice>()}; }
+op::OperatorOptions interpreted() { return planned({.shared_device = std::make_shared<InterpreterDevice>()}); }
 
 class Riding : public ::testing::TestWithParam<std::string> {};
 
@@ -119,7 +119,7 @@ TEST_P(Riding, AnyNumberOfThreadsGivesTheSameBits) {
     SCOPED_TRACE(threads);
     expect_same_as_apply(op::Operator(
         problem.form(std::string(helmholtz_form()) + " + kappa*u*v*ds(1)"),
-        {.threads = threads, .dirichlet = {dirichlet(problem.space(), [](auto, auto) { return 0.0; }, {2})}}));
+        planned({.threads = threads, .dirichlet = {dirichlet(problem.space(), [](auto, auto) { return 0.0; }, {2})}})));
   }
 }
 
@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(every_shape, Riding, ::testing::ValuesIn(box_shapes()),
 TEST(RidingParts, LongChunksAreCutIntoSeveral) {
   Problem problem(curved_box("hexahedron", 1, 6), {{.degree = 4}}, {.batches_per_chunk = 14}); // one kind of cells
   problem.with("kappa", 0.7);
-  const op::Operator A(problem.form(helmholtz_form()), {.threads = 2});
+  const op::Operator A(problem.form(helmholtz_form()), planned({.threads = 2}));
   const auto& parts = A.kernels().riding_parts();
   for (const auto& stage : parts.stages)
     for (const auto& [first, last] : stage) EXPECT_GT(last, first);
@@ -179,7 +179,7 @@ TEST(RidingDefault, ServesAnyOperatorOnAnyDevice) {
 TEST(RidingDefault, ServesKernelsInMemoryOfTheirOwn) {
   Problem problem(scrambled(box("hexahedron"), 3), 2);
   problem.with("kappa", 0.7);
-  expect_same_as_apply(op::Operator(problem.form(helmholtz_form()), {.device = "checked"}));
+  expect_same_as_apply(op::Operator(problem.form(helmholtz_form()), planned({.device = "checked"})));
 }
 
 } // namespace

@@ -43,7 +43,7 @@ protected:
   static op::Operator make(const Problem& problem, const Case& wanted, op::OperatorOptions options) {
     options.quadrature.points = wanted.points;
     options.quadrature.kind = wanted.rule;
-    return {problem.form(wanted.form), options};
+    return {problem.form(wanted.form), planned(options)};
   }
   static void check(mesh::Mesh mesh, const Case& wanted, op::OperatorOptions options) {
     SCOPED_TRACE(mesh.source + " degree " + std::to_string(wanted.degree) + " " + wanted.form + " " + wanted.rest);
@@ -89,7 +89,8 @@ TEST_P(SeparableKernels, SeveralFieldsOfOneDegree) {
                   {{.degree = 2, .components = dim(), .name = "u"}, {.degree = 2, .name = "p"}});
   const std::string text = "(inner(grad(u), grad(v_u)) - p*div(v_u) - div(u)*v_p + 2*p*v_p)*dx";
   const auto result = [&](const std::string& plan, std::shared_ptr<device::Device> device) {
-    const op::Operator A(problem.form(text), problem.system(), {.shared_device = std::move(device), .plan = plan});
+    const op::Operator A(problem.form(text), problem.system(),
+                         planned({.shared_device = std::move(device), .plan = plan}));
     return std::pair{values_of(applied(A, random_vector(A, 5))), A.kernels().info().front().plan.contraction};
   };
   const auto expected = result(simplest, std::make_shared<InterpreterDevice>()).first;
@@ -105,7 +106,7 @@ TEST(SeparableContraction, ServesIntervals) {
   Problem problem(box("interval", 11), 3);
   const auto result = [&](const std::string& plan) {
     const op::Operator A(problem.form("(0.1*inner(grad(u), grad(v)) + 2*u.dx(0)*v + u*v)*dx"),
-                         {.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan});
+                         planned({.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan}));
     return values_of(applied(A, random_vector(A, 5)));
   };
   const auto expected = result(simplest);
@@ -115,8 +116,8 @@ TEST(SeparableContraction, ServesIntervals) {
 TEST(SeparableContraction, AnotherOneTakesWhatItDoesNotServe) {
   const auto contraction = [](mesh::Mesh mesh, const std::string& form) {
     Problem problem(std::move(mesh), 2);
-    const op::Operator A(problem.form(form),
-                         {.shared_device = std::make_shared<InterpreterDevice>(), .plan = "contraction=separable"});
+    const op::Operator A(problem.form(form), planned({.shared_device = std::make_shared<InterpreterDevice>(),
+                                                      .plan = "contraction=separable"}));
     return std::string(kernel::name(A.kernels().info().front().plan.contraction));
   };
   EXPECT_EQ(contraction(box("hexahedron"), "u*v*dx"), "separable");
@@ -130,7 +131,7 @@ TEST(SeparableContraction, IsTakenOnBoxes) {
   for (const int degree : {1, 2, 4}) {
     Problem problem(box("hexahedron", 16 / degree), degree);
     for (const char* form : {"u*v*dx", "inner(grad(u), grad(v))*dx"}) {
-      const op::Operator A(problem.form(form), {.threads = 1});
+      const op::Operator A(problem.form(form), planned({.threads = 1}));
       EXPECT_EQ(A.kernels().info().front().plan.contraction, kernel::Contraction::separable) << form << degree;
     }
   }

@@ -24,7 +24,7 @@ public:
   }
   /// Batches that are full and whose cells see all shared entities alike take the regular path, which counts are of.
   machine::Counts expect_counted(const Problem& problem, const std::string& form, const std::string& plan) const {
-    const op::Operator A(problem.form(form), {.shared_device = device_, .plan = plan});
+    const op::Operator A(problem.form(form), planned({.shared_device = device_, .plan = plan}));
     expect_counted(A.counts(), [&] { (void)applied(A, random_vector(A, 3)); });
     return A.counts();
   }
@@ -93,7 +93,7 @@ TEST_P(LocalTrafficOfLanes, WithoutACellIsWhatTheyExecute) {
     Interpreted().expect_counted(problem, "kappa*u*v*ds", plan);
     const Interpreted of_integral;
     const auto built = op::build(problem.functional("(1 + x[0])*dx"), 0, problem.system(),
-                                 {.shared_device = of_integral.device(), .plan = plan});
+                                 planned({.shared_device = of_integral.device(), .plan = plan}));
     op::compile({&built, 1});
     const op::FormKernels volume(built);
     of_integral.expect_counted(volume.counts(), [&] { (void)volume.integral(nullptr); });
@@ -112,7 +112,7 @@ TEST(LocalTraffic, OfCellVectorsThatAreStreamedDoesNotHoldTheStreams) {
 
 TEST(LocalTraffic, BoundsWhereNothingElseDoes) {
   const Problem problem(box("hexahedron", 2), 3);
-  const op::Operator A(problem.form("u*v*dx"), {.shared_device = std::make_shared<InterpreterDevice>()});
+  const op::Operator A(problem.form("u*v*dx"), planned({.shared_device = std::make_shared<InterpreterDevice>()}));
   auto machine = tune::typical_machine(512);
   for (auto* rate :
        {&machine.levels[0].read, &machine.levels[0].triad, &machine.levels[0].copy, &machine.levels[0].streaming_copy})

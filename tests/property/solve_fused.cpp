@@ -29,9 +29,9 @@ protected:
   FusedCg() : problem_(scrambled(box(shape_, length()), 3), 2) { problem_.with("kappa", 40.0); }
   op::Operator make_operator(int threads, const std::string& device = "host") const {
     return {problem_.form(std::string(helmholtz_form()) + " + kappa*u*v*ds(1)"),
-            {.device = device,
-             .threads = threads,
-             .dirichlet = {dirichlet(problem_.space(), [](auto x, auto) { return 1 + x[0]; }, {2})}}};
+            planned({.device = device,
+                     .threads = threads,
+                     .dirichlet = {dirichlet(problem_.space(), [](auto x, auto) { return 1 + x[0]; }, {2})}})};
   }
   int length() const { return shape_ == "interval" ? 400 : box_dimension(shape_) == 2 ? 10 : 4; }
   std::string shape_ = GetParam();
@@ -89,7 +89,7 @@ TEST(FusedChebyshev, SmoothsOperatorsOfFormsAsThePlainOne) {
     problem.with("kappa", 0.7);
     const op::Operator A(
         problem.form(helmholtz_form()),
-        {.threads = 2, .dirichlet = {dirichlet(problem.space(), [](auto, auto) { return 0.0; }, {1})}});
+        planned({.threads = 2, .dirichlet = {dirichlet(problem.space(), [](auto, auto) { return 0.0; }, {1})}}));
     const auto smoothed = [&](bool is_fused) {
       const solvers::Chebyshev M(A, {.degree = 4, .is_fused = is_fused});
       Vector x = random_vector(A, 2);

@@ -15,6 +15,7 @@
 #include <rafter/solve/solver.hpp>
 #include <rafter/space/evaluate.hpp>
 
+#include "planner.hpp"
 #include "space_meshes.hpp"
 
 /// Manufactured solutions: a form and a load whose exact solution is known, solved on a mesh, with relative errors
@@ -89,7 +90,7 @@ public:
     const auto found = form::field(space_, "found");
     const auto norm = [&](const form::Expr& e) {
       const auto measure = form::dx.with_degree(2 * space_->degree + 4);
-      return std::sqrt(op::Functional(form::inner(e, e) * measure, op::make_system({space_}))(*solution_));
+      return std::sqrt(op::Functional(form::inner(e, e) * measure, op::make_system({space_}), planned())(*solution_));
     };
     const auto slope = form::grad(exact_);
     return {.l2 = norm(found - exact_) / norm(exact_), .h1 = norm(form::grad(found) - slope) / norm(slope)};
@@ -113,7 +114,7 @@ private:
   }
 
   void solve(const Manufactured& problem) {
-    op::OperatorOptions options{.threads = 1};
+    op::OperatorOptions options = planned({.threads = 1});
     const bool is_natural = !problem.boundary_of_w.empty();
     const form::PointEvaluator values(exact_);
     const auto boundary_value = [&values](std::span<const double> x, std::span<double> at) { values(x, at); };
@@ -124,7 +125,7 @@ private:
     auto b = A.make_vector();
     solution_ = std::make_unique<op::Vector>(A.make_vector());
     solvers::VectorOps(A.device()).fill(0, *solution_);
-    op::LinearForm(load, A.system(), {.shared_device = A.device()}).assemble(b);
+    op::LinearForm(load, A.system(), planned({.shared_device = A.device()})).assemble(b);
     A.apply_boundary_values(b, *solution_);
     solvers::SolverOptions solver;
     solver.control.rtol = 1e-11;

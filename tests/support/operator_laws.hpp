@@ -148,7 +148,7 @@ struct Power {
 /// Error of the solution of -laplace(u) + kappa u = f with boundary values, relative to the largest nodal value.
 inline double solution_error(Problem& problem, const Power& exact, double kappa, int max_points_degree = -1) {
   exact.set_source(problem.with("kappa", kappa), kappa);
-  op::OperatorOptions options{.threads = 2, .dirichlet = {dirichlet(problem.space(), exact)}};
+  op::OperatorOptions options = planned({.threads = 2, .dirichlet = {dirichlet(problem.space(), exact)}});
   if (max_points_degree > 0) options.quadrature.degree = max_points_degree;
   const op::Operator A(problem.form(helmholtz_form()), options);
   Vector b = A.make_vector(), x = A.make_vector();

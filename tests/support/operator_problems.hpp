@@ -10,6 +10,7 @@
 #include <rafter/form/parser.hpp>
 #include <rafter/operator/operator.hpp>
 
+#include <tests/support/planner.hpp>
 #include <tests/support/space_meshes.hpp>
 
 /// Problems on small meshes for the laws of operators. Forms keep their numbers in constants, so that different

@@ -89,7 +89,7 @@ TEST(OperatorPlans, name_every_mapping_of_the_registry) {
 class OperatorOnShape : public ::testing::TestWithParam<std::string> {
 protected:
   static void check(const Stated& stated, op::OperatorOptions options, double tolerance) {
-    const op::Operator A(stated.form, options);
+    const op::Operator A(stated.form, test::planned(options));
     auto x = A.make_vector(), y = A.make_vector();
     test::fill_random(x, 3);
     test::fill_random(y, 4); // whatever stood in y is overwritten
@@ -108,7 +108,7 @@ TEST_P(OperatorOnShape, compiled_kernels_equal_the_long_way) {
   for (const int degree : {1, 2, 3})
     for (const auto& plan : plans) {
       SCOPED_TRACE(plan + " degree " + std::to_string(degree));
-      op::OperatorOptions options;
+      op::OperatorOptions options = test::planned();
       options.threads = 2;
       options.plan = plan;
       options.quadrature.points = degree + 2;
@@ -122,7 +122,7 @@ TEST_P(OperatorOnShape, curved_and_turned_cells_with_vector_fields) {
   const std::string& shape = GetParam();
   const int dim = test::box_dimension(shape);
   for (const int degree : {2, 3}) {
-    op::OperatorOptions options;
+    op::OperatorOptions options = test::planned();
     options.threads = 2;
     options.quadrature.points = degree + 1;
     check(make_problem(test::curved_box(shape, 2), degree, dim, test::elasticity_form(dim)), options, 1e-12);
@@ -134,7 +134,7 @@ TEST_P(OperatorOnShape, interpreted_programs_equal_the_long_way) {
   const int dim = test::box_dimension(shape);
   for (const auto& plan : {plans[0], plans[1]}) {
     SCOPED_TRACE(plan);
-    op::OperatorOptions options;
+    op::OperatorOptions options = test::planned();
     options.shared_device = std::make_shared<test::InterpreterDevice>();
     options.plan = plan;
     options.quadrature.points = 3;
@@ -145,7 +145,7 @@ TEST_P(OperatorOnShape, interpreted_programs_equal_the_long_way) {
 TEST_P(OperatorOnShape, checked_device_finds_no_stale_or_foreign_access) {
   const std::string& shape = GetParam();
   const int dim = test::box_dimension(shape);
-  op::OperatorOptions options;
+  op::OperatorOptions options = test::planned();
   options.device = "checked";
   options.quadrature.points = 3;
   check(make_problem(test::curved_box(shape, 2), 2, dim, test::elasticity_form(dim)), options, 1e-12);
@@ -153,7 +153,7 @@ TEST_P(OperatorOnShape, checked_device_finds_no_stale_or_foreign_access) {
 
 TEST(CompiledTogether, FormsShareOneCompilationAndEqualKernels) {
   const test::Folder folder;
-  op::OperatorOptions options;
+  op::OperatorOptions options = test::planned();
   options.shared_device = std::make_shared<device::HostDevice>(2, device::CacheDirectory(folder.path()));
   const auto [problem, stated] = make_problem(test::box("quadrilateral"), 2, 0, "kappa*u*v*dx + u*v*ds(1)");
   const auto system = problem.system();

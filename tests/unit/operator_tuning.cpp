@@ -114,7 +114,8 @@ TEST_F(Tuning, PlansNameTheCompilerThatIsUsed) {
   const Folder cache; // nothing is compiled yet
   auto device = std::make_shared<device::HostDevice>(1, device::CacheDirectory(cache.path()));
   const Problem problem(box("quadrilateral"), 1);
-  const op::Operator A(problem.form("u*v*dx"), {.shared_device = device, .plan = "compiler=" + script.string()});
+  const op::Operator A(problem.form("u*v*dx"),
+                       planned({.shared_device = device, .plan = "compiler=" + script.string()}));
   EXPECT_TRUE(std::filesystem::exists(folder_.path() / "uses"));
 }
 
@@ -135,13 +136,13 @@ TEST_F(Tuning, APlannerThatWeighsFewPlansOrNoneIsEnough) {
   const auto few = op::tune_kernels(form, problem.system(), options(false), tuning);
   EXPECT_EQ(few.front().num_timed, 2U);
   EXPECT_EQ(few.front().info.decision.candidates.size(), all.front().info.decision.candidates.size());
-  std::string told; // stopped before anything is remembered: the planner is that of all users
+  std::string told;
   auto stopped = tuning;
   stopped.event = [&told](const std::string& text) {
     told = text;
     throw base::SolverError("stopped");
   };
-  EXPECT_THROW((void)op::tune_kernels(form, problem.system(), {}, stopped), base::SolverError);
+  EXPECT_THROW((void)op::tune_kernels(form, problem.system(), {.planner = planner()}, stopped), base::SolverError);
   EXPECT_NE(told.find("timing"), std::string::npos) << told;
 }
 

@@ -43,7 +43,7 @@ std::vector<Printed> programs(const std::string& shape, const std::string& plan)
       problem.with("kappa", 0.7);
       const std::string text = is_vector ? elasticity_form(dim) + " + inner(u, v)*ds(1)"
                                          : "((1 + exp(x[0]))*inner(grad(u), grad(v)) + kappa*u*v)*dx + kappa*u*v*ds";
-      const op::OperatorOptions options{.shared_device = std::make_shared<TextDevice>(), .plan = plan};
+      const op::OperatorOptions options = planned({.shared_device = std::make_shared<TextDevice>(), .plan = plan});
       const op::Operator A(problem.form(text), options);
       for (const auto& info : A.kernels().info()) result.push_back({plan + " " + info.name, info.loop_program});
       const op::LinearForm b(problem.form(is_vector ? "v[0]*x[0]*dx" : "exp(x[0])*v*dx"), problem.system(), options);
