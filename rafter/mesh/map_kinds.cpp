@@ -61,11 +61,13 @@ private:
   }
 
   bool is_affine() const {
+    std::array<std::array<double, 3>, 3> edges{}; // along the axes
+    for (int axis = 0; axis < dim_; ++axis)
+      for (int d = 0; d < dim_; ++d) edges[axis][d] = corners_[axis_vertices_[axis]][d] - corners_[0][d];
     for (std::size_t v = 0; v < corner_nodes_.size(); ++v)
       for (int d = 0; d < dim_; ++d) {
         double x = corners_[0][d];
-        for (int axis = 0; axis < dim_; ++axis)
-          x += (reference_[v * dim_ + axis] + 1) / 2 * (corners_[axis_vertices_[axis]][d] - corners_[0][d]);
+        for (int axis = 0; axis < dim_; ++axis) x += (reference_[v * dim_ + axis] + 1) / 2 * edges[axis][d];
         if (!(std::abs(x - corners_[v][d]) <= bound_)) return false;
       }
     return true;

@@ -22,7 +22,7 @@ class RowFinder {
 public:
   RowFinder(const mesh::Mesh& mesh, const BatchedCells& cells, const CellCoefficients& coefficients)
       : mesh_(mesh), group_(mesh.groups[static_cast<std::size_t>(cells.group)]), cells_(cells),
-        num_nodes_(static_cast<std::size_t>(mesh::geometry_element(group_)->num_dofs())),
+        num_nodes_(static_cast<std::size_t>(mesh::geometry_element(group_)->num_dofs())), nodes_(telling_nodes()),
         dim_(static_cast<std::size_t>(mesh.gdim)), lanes_(static_cast<std::size_t>(cells.lanes)),
         coefficients_(coefficients.values(cells)), num_coefficients_(static_cast<std::size_t>(coefficients.count())) {}
 
@@ -51,20 +51,32 @@ private:
   static constexpr std::size_t most_rows = 4096; ///< that the second cache holds; more would cost as much as they save
   static constexpr double tolerance = 1e-12;     ///< as mesh::BatchOptions::affine_tolerance
 
+  /// Nodes that tell the map of a cell, the first at vertex 0: affine maps are told by the vertices along the axes.
+  std::vector<std::size_t> telling_nodes() const {
+    std::vector<std::size_t> nodes(num_nodes_);
+    std::iota(nodes.begin(), nodes.end(), std::size_t{0});
+    if (cells_.map != mesh::MapKind::cartesian && cells_.map != mesh::MapKind::affine) return nodes;
+    const auto element = mesh::geometry_element(group_);
+    nodes = {static_cast<std::size_t>(element->entity_dofs(0, 0)[0])};
+    for (int axis = 0; axis < mesh_.tdim; ++axis)
+      nodes.push_back(static_cast<std::size_t>(element->entity_dofs(0, element::axis_vertex(group_.shape, axis))[0]));
+    return nodes;
+  }
+
   std::span<const std::int32_t> lanes_of(std::int32_t batch) const {
     return cells_.cells.subspan(static_cast<std::size_t>(batch) * lanes_, lanes_);
   }
 
   void measure(std::int32_t batch) {
-    outline_.offsets.resize(lanes_ * num_nodes_ * dim_);
+    outline_.offsets.resize(lanes_ * nodes_.size() * dim_);
     outline_.bounds.resize(lanes_);
     double* offset = outline_.offsets.data();
     double* bound = outline_.bounds.data();
     for (const auto cell : lanes_of(batch)) {
       const auto* nodes = &group_.nodes[static_cast<std::size_t>(cell) * num_nodes_];
-      const double* first = point(nodes[0]);
+      const double* first = point(nodes[nodes_[0]]);
       double size = 0, largest = 0;
-      for (std::size_t n = 0; n < num_nodes_; ++n) {
+      for (const auto n : nodes_) {
         const double* x = point(nodes[n]);
         for (std::size_t a = 0; a < dim_; ++a, ++offset) {
           *offset = x[a] - first[a];
@@ -92,7 +104,7 @@ private:
 
   bool equals(const Outline& other) const {
     if (outline_.coefficients != other.coefficients) return false;
-    const std::size_t per_lane = num_nodes_ * dim_;
+    const std::size_t per_lane = nodes_.size() * dim_;
     for (std::size_t lane = 0; lane < lanes_; ++lane) {
       const double bound = std::min(outline_.bounds[lane], other.bounds[lane]);
       const double* own = outline_.offsets.data() + lane * per_lane;
@@ -122,7 +134,9 @@ private:
   const mesh::Mesh& mesh_;
   const mesh::CellGroup& group_;
   const BatchedCells& cells_;
-  std::size_t num_nodes_, dim_, lanes_;
+  std::size_t num_nodes_;
+  std::vector<std::size_t> nodes_; ///< local, that are compared
+  std::size_t dim_, lanes_;
   base::AlignedVector<double> coefficients_; ///< shape (batch, coefficient, lane)
   std::size_t num_coefficients_;
   Outline outline_; ///< of the batch that was measured last

@@ -16,7 +16,8 @@ struct DataRows {
 };
 
 /// Two batches share a row when, lane by lane, the nodes of their cells relative to the first differ by less than 1e-12
-/// of the cell's size plus what rounding of coordinates explains, and the coefficients are the same.
+/// of the cell's size plus what rounding of coordinates explains, and the coefficients are the same. Of affine maps,
+/// the nodes are the vertices along the axes, which kernels take them from.
 /// `reads_position`: numbers depend on where a cell is, so that no two are equal.
 DataRows make_data_rows(const mesh::Mesh& mesh, const BatchedCells& cells, const CellCoefficients& coefficients,
                         bool reads_position);
