@@ -68,12 +68,14 @@ Unknowns make_unknowns(const op::System& system, const mesh::Pieces& pieces) {
   return result;
 }
 
-Unknowns fixed_on_boundary(const op::System& system, const mesh::Pieces& pieces,
-                           std::span<const std::uint8_t> is_free) {
+Unknowns fixed_on_boundary(const op::System& system, const mesh::Pieces& pieces, std::span<const std::uint8_t> is_free,
+                           std::size_t stride) {
   Unknowns result{.gdim = system.mesh->gdim, .component = {}, .piece = {}, .points = {}, .field_offsets = {0}};
   const auto dim = static_cast<std::size_t>(result.gdim);
   auto cells = mesh::make_cell_mask(*system.mesh, false);
-  add_cells_of_facets(*system.mesh, {}, cells);
+  const auto& facets = system.mesh->topology().exterior_facets;
+  for (std::size_t i = 0; i < facets.size(); i += stride)
+    cells[static_cast<std::size_t>(facets[i].group)][static_cast<std::size_t>(facets[i].cell)] = 1;
   std::vector<int> fixed; // local numbers
   for (std::size_t f = 0; f < system.spaces.size(); ++f) {
     const auto& space = *system.spaces[f];

@@ -24,9 +24,10 @@ struct Unknowns {
   std::span<const double> point(std::size_t entry) const;
 };
 Unknowns make_unknowns(const op::System& system, const mesh::Pieces& pieces);
-/// Of constrained entries alone, `is_free` = 0, as the cells that have facets on the boundary see them: field by field,
-/// numbered anew, an entry once for each of its cells.
-Unknowns fixed_on_boundary(const op::System& system, const mesh::Pieces& pieces, std::span<const std::uint8_t> is_free);
+/// Of constrained entries alone, `is_free` = 0, as the cells behind every `stride`-th facet of the boundary see them:
+/// field by field, numbered anew, an entry once for each of its cells.
+Unknowns fixed_on_boundary(const op::System& system, const mesh::Pieces& pieces, std::span<const std::uint8_t> is_free,
+                           std::size_t stride);
 
 /// "field 'u', component 1, at (0.5, 0, 1)".
 std::string describe(const Unknowns& unknowns, const io::Problem& problem, std::size_t entry);

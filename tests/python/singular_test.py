@@ -100,6 +100,15 @@ class Singular(command_test.CommandTest):
         held = ELASTIC + '[[dirichlet]]\ntags = [2]\ncomponents = [0]\nvalue = 0.0\n'
         self.refused(self.strip([1, None, 5], held), "component 1 of u", "tag 5")
 
+    def test_large_bodies_of_which_a_part_of_the_boundary_tells(self):
+        body = STRIP.replace('file = "strip.mesh"', "box = { cells = [20, 20, 20] }").replace("degree = 2", "degree = 1\ncomponents = 3")
+        body = body.replace("inner(grad(u), grad(v))", "inner(sym(grad(u)), sym(grad(v)))").replace("v*dx", "v[1]*dx").replace("= 0.0", "= [0.0, 0.0, 0.0]")
+        self.solved(body)
+        one = body.replace("value = [0.0, 0.0, 0.0]", "components = [0]\nvalue = [0.0]")
+        self.refused(one, "component 1 of u", "component 2 of u", "rotations of u")
+        self.refused(one + '[[dirichlet]]\ntags = ["ymin"]\ncomponents = [1]\nvalue = [0.0]\n', "constants of component 2 of u")
+        self.solved(one + ''.join(f'[[dirichlet]]\ntags = ["{side}"]\ncomponents = [{c}]\nvalue = [0.0]\n' for side, c in [("ymin", 1), ("zmin", 2)]))
+
     def test_rotation_about_a_point_that_no_condition_holds(self):
         # u_1 = 0 on y = 0 and y = 1 and nothing for u_0: it slides along x; u_0 = 0 at the left as well: nothing moves
         slides = self.strip([1, 1], ELASTIC).split("[[dirichlet]]")[0] + '[[dirichlet]]\ntags = [9]\ncomponents = [1]\nvalue = 0.0\n'
