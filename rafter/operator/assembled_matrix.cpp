@@ -40,8 +40,6 @@ public:
   Entries run() {
     const auto num_cell_entries = unknowns_.entries.size();
     Vector unit(kernels_.device(), num_cell_entries), column(kernels_.device(), num_cell_entries);
-    std::ranges::fill(unit.host_overwrite(), 0.0);
-    std::ranges::fill(column.host_overwrite(), 0.0); // pages are touched
     for (int local = 0; local < unknowns_.most_per_cell(); ++local) {
       if (!set(local, 1, unit)) continue;
       kernels_.run(&unit, nullptr, column, false);
@@ -85,14 +83,16 @@ private:
       });
   }
   void add_cell(const CellUnknowns::Block& block, std::int64_t cell, int local, std::span<const double> column) {
-    const auto first = static_cast<std::size_t>(block.first + cell * block.length);
-    const auto* slots = pattern_.slots.data() + static_cast<std::size_t>(local) * unknowns_.entries.size();
-    const std::int32_t in_block =
-        pattern_.block == 1 ? 0 : unknowns_.entries[first + static_cast<std::size_t>(local)] % pattern_.block;
-    for (std::size_t place = first; place < first + static_cast<std::size_t>(block.length); ++place)
-      if (slots[place] != SlicedPattern::not_coupled)
-        entries_[pattern_.place(unknowns_.entries[place], slots[place], in_block)] +=
-            column[static_cast<std::size_t>(unknowns_.broken_entries[place])];
+    const std::int64_t first = block.first + cell * block.length;
+    const auto* entries = unknowns_.entries.data() + first;
+    const auto* from = unknowns_.broken_entries.data() + first;
+    const auto* slots = pattern_.slots.data() + CellUnknowns::first_pair(block, first) + local;
+    const std::size_t stride = pattern_.block_stride();
+    const std::int32_t in_block = pattern_.block == 1 ? 0 : entries[local] % pattern_.block;
+    auto* to = entries_.data() + in_block * pattern_.height;
+    for (int row = 0; row < block.length; ++row, slots += block.length)
+      if (*slots != SlicedPattern::not_coupled)
+        to[pattern_.first_place(entries[row]) + *slots * stride] += column[static_cast<std::size_t>(from[row])];
   }
 
   const mesh::CellBatches& batches_;
@@ -109,11 +109,13 @@ std::vector<double> diagonal_of(const SlicedPattern& pattern, const CellUnknowns
   for (const auto& block : unknowns.blocks)
     for (std::int64_t c = 0; c < block.num_cells; ++c)
       for (std::size_t local = 0; local < static_cast<std::size_t>(block.length); ++local) {
-        const auto place = static_cast<std::size_t>(block.first + c * block.length) + local;
-        const auto slot = pattern.slots[local * unknowns.entries.size() + place];
-        const std::int32_t entry = unknowns.entries[place];
+        const std::int64_t place = block.first + c * block.length + static_cast<std::int64_t>(local);
+        const auto slot = pattern.slots[CellUnknowns::first_pair(block, place) + local];
+        const std::int32_t entry = unknowns.entries[static_cast<std::size_t>(place)];
         if (slot != SlicedPattern::not_coupled)
-          result[static_cast<std::size_t>(entry)] = entries[pattern.place(entry, slot, entry % pattern.block)];
+          result[static_cast<std::size_t>(entry)] =
+              entries[pattern.first_place(entry) + slot * pattern.block_stride() +
+                      static_cast<std::size_t>(entry % pattern.block * pattern.height)];
       }
   return result;
 }

@@ -35,6 +35,8 @@ CellUnknowns::CellUnknowns(const System& system, const System& broken) {
       lengths.push_back(static_cast<std::size_t>(num_dofs * space->num_components()));
     }
     block.length = static_cast<int>(block.components.size());
+    block.first_pair = num_pairs;
+    num_pairs += static_cast<std::size_t>(block.num_cells) * block.components.size() * block.components.size();
     for (std::int32_t batch = 0; batch < batches.blocks[b].num_batches; ++batch)
       for (int lane = 0; lane < batches.num_active(static_cast<int>(b), batch); ++lane)
         for (std::size_t f = 0; f < system.spaces.size(); ++f) {

@@ -16,7 +16,7 @@ namespace rafter::op {
 namespace {
 
 /// Of set-up on one thread, for every entry of a cell matrix: the most that was seen, see docs/decisions/0021.
-constexpr double seconds_per_cell_entry = 150e-9;
+constexpr double seconds_per_cell_entry = 100e-9;
 
 /// The form on the twins of its spaces.
 form::LoweredForm on_broken(form::LoweredForm form, const System& system, const System& broken) {

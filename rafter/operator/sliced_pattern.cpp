@@ -26,7 +26,7 @@ public:
   /// Appends the columns, ascending; their number.
   std::int32_t append(std::int32_t row, std::vector<std::int32_t>& columns) {
     const auto begin = columns.size();
-    for_each_pair(row * block_, [&](const Incidences::Item&, int, std::size_t column) {
+    for_each_pair(row * block_, [&](std::size_t, std::size_t column) {
       if (last_row_[column] != row) columns.push_back(static_cast<std::int32_t>(column));
       last_row_[column] = row;
     });
@@ -39,21 +39,21 @@ public:
     for (std::size_t k = 0; k < length; ++k)
       number_[static_cast<std::size_t>(columns[begin + k])] = static_cast<std::uint16_t>(k);
     for (std::int32_t i = 0; i < block_; ++i)
-      for_each_pair(row * block_ + i, [&](const Incidences::Item& item, int local, std::size_t column) {
-        slots_[static_cast<std::size_t>(local) * unknowns_.entries.size() + static_cast<std::size_t>(item.place)] =
-            number_[column];
-      });
+      for_each_pair(row * block_ + i, [&](std::size_t pair, std::size_t column) { slots_[pair] = number_[column]; });
     return static_cast<std::int32_t>(length);
   }
 
 private:
-  /// visit(incidence, local unknown, its block column) for all that an unknown shares an entry with, cell by cell.
+  /// visit(pair, block column) for all that an unknown shares an entry with, cell by cell.
   template <class Visit> void for_each_pair(std::int32_t entry, const Visit& visit) const {
     for (const auto& item : incidences_.of(entry)) {
-      const auto block = static_cast<std::size_t>(&unknowns_.block_of(item.cell) - unknowns_.blocks.data());
+      const auto& block = unknowns_.block_of(item.cell);
+      const auto& local_columns = local_columns_[static_cast<std::size_t>(&block - unknowns_.blocks.data())];
       const auto* entries = unknowns_.entries.data() + item.cell;
-      for (const auto local : local_columns_[block][static_cast<std::size_t>(item.place - item.cell)])
-        visit(item, local, static_cast<std::size_t>(block_ == 1 ? entries[local] : entries[local] / block_));
+      const std::size_t first = CellUnknowns::first_pair(block, item.place);
+      for (const auto local : local_columns[static_cast<std::size_t>(item.place - item.cell)])
+        visit(first + static_cast<std::size_t>(local),
+              static_cast<std::size_t>(block_ == 1 ? entries[local] : entries[local] / block_));
     }
   }
 
@@ -79,7 +79,7 @@ SlicedPattern::SlicedPattern(const CellUnknowns& unknowns, const Incidences& inc
                              std::int64_t size, int slice_height, device::Device& device)
     : block(coupling.block_size()), height(slice_height), num_rows(static_cast<std::int32_t>(size / block)),
       lengths(static_cast<std::size_t>(num_rows)), places(static_cast<std::size_t>(num_rows)),
-      slots(static_cast<std::size_t>(unknowns.most_per_cell()) * unknowns.entries.size(), not_coupled) {
+      first_places(places.size()), slots(unknowns.num_pairs, not_coupled) {
   const auto ranges = thread_ranges(num_rows, device);
   std::vector<Columns> found(ranges.size() - 1);
   device.parallel_for(static_cast<std::int64_t>(found.size()), [&](std::int64_t r) {
@@ -113,8 +113,11 @@ void SlicedPattern::place_rows() {
     starts.push_back(static_cast<std::int32_t>(start));
     std::sort(slice, end);
     std::fill(end, slice + height, *slice);
-    for (auto row = slice; row != end; ++row)
+    const auto first_place = static_cast<std::size_t>(starts[starts.size() - 2]) * block_stride();
+    for (auto row = slice; row != end; ++row) {
       places[static_cast<std::size_t>(*row)] = static_cast<std::int32_t>(row - rows.begin());
+      first_places[static_cast<std::size_t>(*row)] = first_place + static_cast<std::size_t>(row - slice);
+    }
   }
 }
 

@@ -21,9 +21,10 @@ struct SlicedPattern {
   base::AlignedVector<std::int32_t> starts, rows, columns; ///< as matrix_product
   std::vector<std::int32_t> lengths;                       ///< shape (row)
   std::vector<std::int32_t> places;                        ///< slice * height + lane, shape (row)
+  std::vector<std::size_t> first_places;                   ///< of the first entry of the row, shape (row)
 
-  /// Number of the block column of a local unknown among those of the row of another one of its cell, shape (local
-  /// unknown, place of the other); not_coupled where they share no entry.
+  /// Number of the block column of a local unknown among those of the row of another one of its cell, shape (pair of
+  /// CellUnknowns); not_coupled where they share no entry.
   std::vector<std::uint16_t> slots;
   static constexpr std::uint16_t not_coupled = 0xffff;
 
@@ -32,14 +33,15 @@ struct SlicedPattern {
   std::int64_t num_stored() const { return std::int64_t{starts.back()} * height; }
 
   /// Place of an entry of the matrix among all, shape (start, row of the block, column of the block, lane): that of row
-  /// `row` (0 .. block num_rows - 1), the k-th block column of it, and column `in_block` of that.
-  std::size_t place(std::int32_t row, std::size_t k, std::int32_t in_block) const {
-    const std::int32_t at = places[static_cast<std::size_t>(row / block)];
-    const auto size = static_cast<std::size_t>(block), lanes = static_cast<std::size_t>(height);
-    const auto start = static_cast<std::size_t>(starts[static_cast<std::size_t>(at / height)]) + k;
-    return ((start * size + static_cast<std::size_t>(row % block)) * size + static_cast<std::size_t>(in_block)) *
-               lanes +
-           static_cast<std::size_t>(at % height);
+  /// `row` (0 .. block num_rows - 1), its first block column, and the first column of that. The k-th is k
+  /// block_stride() further, the next column of a block `height`.
+  std::size_t first_place(std::int32_t row) const {
+    if (block == 1) return first_places[static_cast<std::size_t>(row)];
+    return first_places[static_cast<std::size_t>(row / block)] +
+           static_cast<std::size_t>(row % block) * static_cast<std::size_t>(block * height);
+  }
+  std::size_t block_stride() const {
+    return static_cast<std::size_t>(block) * static_cast<std::size_t>(block * height);
   }
 
 private:
