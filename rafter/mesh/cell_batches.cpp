@@ -2,17 +2,19 @@
 #include <rafter/mesh/cell_batches.hpp>
 
 #include <array>
+#include <tuple>
 
 #include <rafter/mesh/alike_cells.hpp>
 #include <rafter/mesh/chunk_stages.hpp>
 #include <rafter/mesh/map_kinds.hpp>
+#include <rafter/mesh/patches.hpp>
 #include <rafter/mesh/visiting_order.hpp>
 
 namespace rafter::mesh {
 
 CellBatches make_cell_batches(const Mesh& mesh, const BatchOptions& options) {
   require_valid(options);
-  CellBatches batches{.lanes = options.lanes};
+  CellBatches batches{.lanes = options.lanes, .patch_width = options.patch_width};
   for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
     const auto group = static_cast<std::int32_t>(g);
     const auto kinds = map_kinds(mesh, group, options.affine_tolerance);
@@ -21,8 +23,10 @@ CellBatches make_cell_batches(const Mesh& mesh, const BatchOptions& options) {
     for (const auto kind : map_kinds_in_order) {
       auto& cells = cells_of_kind[static_cast<int>(kind)];
       if (cells.empty()) continue;
-      Block block{group, mesh.groups[g].shape, kind, static_cast<std::int32_t>(cells.size()), 0, {}};
+      Block block{group, mesh.groups[g].shape, kind, static_cast<std::int32_t>(cells.size()), 0, {}, {}};
       if (options.has_alike_simplices) cells = in_alike_batches(mesh.groups[g], cells, options.lanes);
+      if (options.patch_width > 1)
+        std::tie(cells, block.are_patches) = in_patched_batches(mesh, group, cells, options.lanes, options.patch_width);
       block.cells = padded_to_batches(std::move(cells), options.lanes);
       block.num_batches = static_cast<std::int32_t>(block.cells.size() / options.lanes);
       batches.blocks.push_back(std::move(block));

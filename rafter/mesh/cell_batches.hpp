@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -29,6 +30,7 @@ struct Block {
   std::int32_t num_cells = 0, num_batches = 0;
   std::vector<std::int32_t>
       cells; ///< cell of the group, shape (batch, lane); lanes past num_cells repeat the last cell
+  std::vector<std::uint8_t> are_patches; ///< shape (batch): full and of patches, see patches.hpp; empty: none is
 };
 
 struct Chunk {
@@ -37,7 +39,14 @@ struct Chunk {
 
 struct CellBatches {
   int lanes = 8;
+  int patch_width = 1; ///< as BatchOptions
   std::vector<Block> blocks;
+  /// Patches of a batch, of cells of this dimension; without patches its cells.
+  int patches_per_batch(int dim) const {
+    int result = lanes;
+    for (; dim > 0; --dim) result /= patch_width;
+    return std::max(result, 1);
+  }
   std::vector<std::vector<Chunk>> stages; ///< run one after the other; the chunks of a stage touch disjoint vertices
   int num_active(int block, std::int32_t batch) const {
     const auto& b = blocks[static_cast<std::size_t>(block)];
@@ -50,6 +59,7 @@ struct BatchOptions {
   int batches_per_chunk = 0;       ///< 0: chosen from the number of batches, never from the number of threads
   double affine_tolerance = 1e-12; ///< of |second differences| and of shears, relative to the cell size
   bool has_alike_simplices = true; ///< simplices of a batch see their edges and faces in the same orientations
+  int patch_width = 1; ///< cells along an axis of patches, of which batches consist where there are any; 1: no
 };
 
 /// Cells follow a Hilbert curve through their centroids, so that a batch is a compact cluster, or several where

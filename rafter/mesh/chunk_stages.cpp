@@ -80,6 +80,9 @@ void require_valid(const BatchOptions& options) {
   if (options.lanes < 1 || options.lanes > 1024 || !std::has_single_bit(static_cast<unsigned>(options.lanes)))
     throw base::InputError(
         fmt::format("batches of {} cells; accepted: powers of two from 1 to 1024 lanes", options.lanes));
+  if (options.patch_width < 1 || options.patch_width > 8)
+    throw base::InputError(
+        fmt::format("patches of {} cells along an axis; accepted: 1 (none) to 8", options.patch_width));
   if (options.batches_per_chunk < 0)
     throw base::InputError(
         fmt::format("{} batches per chunk; accepted: positive counts, or 0 to choose one from the mesh",

@@ -166,8 +166,9 @@ private:
   void make_facet_pieces() {
     for (const auto& integral : form_.integrals) {
       if (integral.measure.kind != form::MeasureKind::exterior_facet) continue;
-      const auto facets = std::make_shared<const mesh::FacetBatches>(mesh::make_facet_batches(
-          *system_.mesh, measure_tags(*system_.mesh, integral.measure), {.lanes = system_.batches->lanes}));
+      const auto facets = std::make_shared<const mesh::FacetBatches>(
+          mesh::make_facet_batches(*system_.mesh, measure_tags(*system_.mesh, integral.measure),
+                                   {.lanes = system_.batches->patches_per_batch(system_.mesh->tdim)}));
       built_.facet_stages.push_back({facets, built_.pieces.size()});
       for (const auto& block : facets->blocks) {
         BuiltPiece piece;

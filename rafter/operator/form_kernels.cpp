@@ -24,8 +24,8 @@ using Reals = Array<double>;
 
 /// Index tables of one space on one block, as kernels take them.
 struct SpaceTables {
-  Integers run_starts, run_permutations, permutations, interior_starts, interior_strides, first_touch, pattern_numbers,
-      patterns;
+  Integers run_starts, run_permutations, permutations, interior_starts, interior_strides, first_touch, patch_starts,
+      patch_numbers, patch_patterns, pattern_numbers, patterns;
 };
 
 /// Numbers as kernels take them, in double precision or in single precision or, where kernels differ, in both.
@@ -248,6 +248,9 @@ private:
     tables->first_touch = moved(shared);
     tables->pattern_numbers = to_array<std::int32_t>(device_, dofs.pattern_numbers);
     tables->patterns = to_array<std::int32_t>(device_, dofs.patterns);
+    tables->patch_starts = moved(dofs.patch_starts);
+    tables->patch_numbers = to_array<std::int32_t>(device_, dofs.patch_numbers);
+    tables->patch_patterns = to_array<std::int32_t>(device_, dofs.patch_patterns);
     return tables;
   }
 
@@ -382,6 +385,12 @@ private:
       return piece.spaces[index]->pattern_numbers.device_read();
     case Role::patterns:
       return piece.spaces[index]->patterns.device_read();
+    case Role::patch_starts:
+      return piece.spaces[index]->patch_starts.device_read();
+    case Role::patch_numbers:
+      return piece.spaces[index]->patch_numbers.device_read();
+    case Role::patch_patterns:
+      return piece.spaces[index]->patch_patterns.device_read();
     case Role::num_active:
       return piece.num_active.device_read();
     case Role::data_rows:

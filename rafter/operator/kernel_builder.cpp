@@ -170,6 +170,10 @@ private:
 
   bool is_facet() const { return request_.local_facet >= 0; }
   const tune::Planner& planner() const { return *options_.planner; }
+  /// Patches of a batch; 0: they are not gathered.
+  int patch_lanes(const space::ElementLayout& layout) const {
+    return is_facet() || layout.patch == nullptr ? 0 : request_.lanes / static_cast<int>(layout.patch->corners.size());
+  }
   int register_lanes() const { return planner().options().machine.peaks.back().bits / 64; }
   /// Lanes of plans that nobody chose.
   int usual_lanes(schedule::Precision compute) const {
@@ -257,6 +261,7 @@ private:
     result.flag_sets = options_.device->flag_sets();
     result.lanes = request_.lanes;
     result.register_lanes = register_lanes();
+    for (const auto* layout : request_.spaces) result.patch_lanes = std::max(result.patch_lanes, patch_lanes(*layout));
     result.num_batches = static_cast<double>(request_.num_batches);
     result.num_threads = options_.device->num_threads();
     result.shares_data = rows_per_batch() < 0.5;
@@ -293,8 +298,9 @@ private:
                             element::name(element.shape()), element.degree(), components, access);
     };
     const auto access = [&](int space) {
-      const bool is_shared = request_.spaces[static_cast<std::size_t>(space)]->num_runs > 0;
-      return fmt::format("{} {}", is_shared ? "pattern" : "cell vector", space);
+      const auto& layout = *request_.spaces[static_cast<std::size_t>(space)];
+      const char* words = layout.num_runs == 0 ? "cell vector" : patch_lanes(layout) > 0 ? "patches" : "pattern";
+      return fmt::format("{} {}", words, space);
     };
     if (request_.map == mesh::MapKind::isoparametric) add("geometry", *request_.geometry, 0, "nodes");
     for (std::size_t i = 0; i < request_.inputs.size(); ++i)
@@ -386,10 +392,19 @@ private:
         words += static_cast<double>(kernel::map_modes(request_.map, dim).size()) * dim;
       if (argument.role == schedule::Role::nodes) words += request_.geometry->num_dofs() * dim;
       if (argument.role == schedule::Role::cell_coefficients) words += request_.num_coefficients;
-      if (argument.role == schedule::Role::run_starts)
-        starts += request_.spaces[static_cast<std::size_t>(argument.index)]->num_runs;
+      if (argument.role == schedule::Role::run_starts) starts += starts_per_batch(loops, argument.index);
     }
-    return request_.lanes * (8 * words * rows_per_batch() + 4 * starts);
+    return 8 * words * rows_per_batch() * request_.lanes + 4 * starts;
+  }
+
+  /// Of batches of patches, if the kernel gathers those.
+  double starts_per_batch(const schedule::LoopProgram& loops, int space) const {
+    const auto& layout = *request_.spaces[static_cast<std::size_t>(space)];
+    const bool has_patches = std::ranges::any_of(loops.arguments(), [&](const auto& argument) {
+      return argument.role == schedule::Role::patch_starts && argument.index == space;
+    });
+    if (has_patches) return static_cast<double>(layout.patch->run_lengths.size()) * patch_lanes(layout);
+    return static_cast<double>(layout.num_runs) * request_.lanes;
   }
 
   const KernelRequest& request_;

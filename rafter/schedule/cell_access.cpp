@@ -7,12 +7,51 @@ namespace rafter::schedule {
 
 namespace {
 
+/// Moves one number between a vector and a work array.
+using Touch = std::function<void(Statements& to, NodePtr index, NodePtr entry, NodePtr active, bool is_interior)>;
+
+/// Runs of equal length.
+struct RunClass {
+  int first = 0, count = 0; ///< runs
+  int length = 0;           ///< dofs of a run
+  int first_dof = 0;
+};
+/// Those that follow each other, so that the text does not grow with the degree.
+std::vector<RunClass> run_classes(const std::vector<int>& lengths) {
+  std::vector<RunClass> classes;
+  int first_dof = 0;
+  for (std::size_t run = 0; run < lengths.size(); ++run) {
+    if (classes.empty() || classes.back().length != lengths[run])
+      classes.push_back({static_cast<int>(run), 0, lengths[run], first_dof});
+    ++classes.back().count;
+    first_dof += lengths[run];
+  }
+  return classes;
+}
+
+/// Numbers of a run from `start` on, in pieces of as many as there are lanes, of half as many, ... `entries`: table of
+/// work entries, `number`: the first of the run there.
+void whole_run(Context& context, const Touch& touch, int total, const NodePtr& start, const std::string& entries,
+               const NodePtr& number, Statements& to) {
+  int done = 0;
+  for (int width = context.plan.lanes; width > 0; width /= 2) {
+    const int pieces = (total - done) / width;
+    if (pieces == 0) continue;
+    const std::string piece = context.fresh("n"), k = context.fresh("k");
+    const NodePtr before = iadd(integer(done), imul(variable(piece), integer(width)));
+    Statements move, moves;
+    const auto behind = [&](const NodePtr& base) { return width == 1 ? base : iadd(base, variable(k)); };
+    touch(width == 1 ? moves : move, behind(iadd(start, before)), iload(entries, behind(iadd(number, before))), nullptr,
+          false);
+    if (width > 1) moves.push_back(loop(k, integer(width), block(move), LoopStyle::run));
+    to.push_back(loop(piece, integer(pieces), block(moves)));
+    done += pieces * width;
+  }
+}
+
 /// One field's way between its vector and a work array of cell dofs.
 class FieldAccess {
 public:
-  /// `touch`(to, vector index, work entry, active): moves one number.
-  using Touch = std::function<void(Statements& to, NodePtr index, NodePtr entry, NodePtr active, bool is_interior)>;
-
   FieldAccess(Context& context, int space, int components, const Placement& placement, Touch touch)
       : context_(context), layout_(*context.input.spaces[static_cast<std::size_t>(space)]), space_(space),
         components_(components), placement_(placement), touch_(std::move(touch)) {}
@@ -72,27 +111,8 @@ private:
   }
   std::string buffer(Role role) { return context_.global(role, space_, Type::integer); }
 
-  /// Shared entities of one kind.
-  struct RunClass {
-    int first = 0, count = 0; ///< runs
-    int length = 0;           ///< dofs of a run
-    int first_dof = 0;
-  };
-  /// Classes of equal run lengths, so that the text does not grow with the degree.
-  std::vector<RunClass> run_classes() const {
-    std::vector<RunClass> classes;
-    int first_dof = 0;
-    for (int run = 0; run < layout_.num_runs; ++run) {
-      const int length = layout_.run_lengths[static_cast<std::size_t>(run)];
-      if (classes.empty() || classes.back().length != length) classes.push_back({run, 0, length, first_dof});
-      ++classes.back().count;
-      first_dof += length;
-    }
-    return classes;
-  }
-
   void shared_runs(bool is_permuted, Statements& to) {
-    for (const auto& runs : run_classes()) {
+    for (const auto& runs : run_classes(layout_.run_lengths)) {
       const std::string r = context_.fresh("r");
       Statements per_run;
       const NodePtr entry = context_.lane_entry(
@@ -100,8 +120,11 @@ private:
       const NodePtr start = context_.define_integer(per_run, "s", iload(buffer(Role::run_starts), entry));
       if (is_permuted)
         permuted_run(runs, entry, start, dof_number(runs.first_dof, r, runs.length), per_run);
-      else
-        whole_run(runs, start, arrangement(runs, r, per_run), per_run);
+      else {
+        const NodePtr number = arrangement(runs, r, per_run);
+        whole_run(context_, touch_, runs.length * components_, start, entries_of(layout_.arrangements), number,
+                  per_run);
+      }
       to.push_back(loop(r, integer(runs.count), block(per_run)));
     }
   }
@@ -131,26 +154,6 @@ private:
           context_.has_cell_lanes() ? context_.active_lanes() : nullptr, false);
     to.push_back(loop(k, integer(runs.length), block(per_dof)));
   }
-  /// Numbers in pieces of as many as there are lanes, of half as many, ... `number`: of the first, among those of
-  /// arrangements.
-  void whole_run(const RunClass& runs, const NodePtr& start, const NodePtr& number, Statements& to) {
-    const int total = runs.length * components_;
-    int done = 0;
-    for (int width = context_.plan.lanes; width > 0; width /= 2) {
-      const int pieces = (total - done) / width;
-      if (pieces == 0) continue;
-      const std::string piece = context_.fresh("n"), k = context_.fresh("k");
-      const NodePtr before = iadd(integer(done), imul(variable(piece), integer(width)));
-      Statements move, moves;
-      const auto behind = [&](const NodePtr& base) { return width == 1 ? base : iadd(base, variable(k)); };
-      touch_(width == 1 ? moves : move, behind(iadd(start, before)),
-             iload(entries_of(layout_.arrangements), behind(iadd(number, before))), nullptr, false);
-      if (width > 1) moves.push_back(loop(k, integer(width), block(move), LoopStyle::run));
-      to.push_back(loop(piece, integer(pieces), block(moves)));
-      done += pieces * width;
-    }
-  }
-
   template <class Index> void each_interior(Statements& to, NodePtr active, const Index& index) {
     const std::string dofs = context_.integers("interior_dofs", placed(layout_.interior_dofs));
     const std::string i = context_.fresh("i");
@@ -211,6 +214,68 @@ Placement Placement::layers(int count, int size, int distance, int component_str
 
 namespace {
 
+/// What a field's cells share, by patches: between the vector and a work array of the whole patch around the loop over
+/// its children, between that and the dofs of a child inside.
+class PatchAccess {
+public:
+  PatchAccess(Context& context, int space, int components)
+      : context_(context), patch_(*context.input.spaces[static_cast<std::size_t>(space)]->patch), space_(space),
+        components_(components),
+        array_(context.work(context.fresh("patch"), std::int64_t{components} * patch_.num_nodes)) {}
+
+  const std::string& array() const { return array_; }
+  /// Whether the batch consists of patches that are gathered as such, as 0 or not.
+  NodePtr is_used() const { return iload(table(Role::patch_numbers), context_.batch()); }
+
+  /// Between vector and array.
+  void runs(const Touch& touch, Statements& to) const {
+    const std::string entries = entries_of_patch();
+    const auto num_runs = static_cast<int>(patch_.run_lengths.size());
+    const NodePtr before = isub(is_used(), integer(1));
+    const NodePtr pattern = context_.define_integer(to, "p", imul(before, integer(num_runs)));
+    for (const auto& runs : run_classes(patch_.run_lengths)) {
+      const std::string r = context_.fresh("r");
+      const NodePtr run = iadd(integer(runs.first), variable(r));
+      Statements per_run;
+      const NodePtr entry = context_.patch_entry(iadd(imul(context_.batch(), integer(num_runs)), run));
+      const NodePtr start = context_.define_integer(per_run, "s", iload(table(Role::patch_starts), entry));
+      const NodePtr number = context_.define_integer(
+          per_run, "m", imul(iload(table(Role::patch_patterns), iadd(pattern, run)), integer(components_)));
+      whole_run(context_, touch, runs.length * components_, start, entries, number, per_run);
+      to.push_back(loop(r, integer(runs.count), block(per_run)));
+    }
+  }
+  /// `move`(to, entry of the child's work array, entry of the patch's).
+  template <class Move>
+  void child(const std::vector<int>& dof_entries, int stride, Statements& to, const Move& move) const {
+    const std::string corners = context_.integers("patch_corners", patch_.corners);
+    const std::string places = context_.integers("patch_places", patch_.places);
+    const std::string dofs = context_.integers("run_dofs", dof_entries);
+    const NodePtr corner = context_.define_integer(to, "c", iload(corners, context_.group()));
+    const std::string i = context_.fresh("i");
+    Statements body;
+    const NodePtr dof = context_.define_integer(body, "d", iload(dofs, variable(i)));
+    const NodePtr node = context_.define_integer(body, "n", iadd(corner, iload(places, variable(i))));
+    for (int c = 0; c < components_; ++c)
+      move(body, context_.work_entry(iadd(integer(c * stride), dof)),
+           context_.work_entry(iadd(integer(c * patch_.num_nodes), node)));
+    to.push_back(loop(i, integer(static_cast<std::int64_t>(patch_.places.size())), block(body)));
+  }
+
+private:
+  std::string table(Role role) const { return context_.global(role, space_, Type::integer); }
+  std::string entries_of_patch() const {
+    std::vector<int> entries;
+    for (const int node : patch_.arrangements)
+      for (int c = 0; c < components_; ++c) entries.push_back(c * patch_.num_nodes + node);
+    return context_.integers("patch_entries", entries);
+  }
+  Context& context_;
+  const space::PatchLayout& patch_;
+  int space_, components_;
+  std::string array_;
+};
+
 /// Zeroes the shared entries that this batch is the first to touch.
 Statements clear_first_touched(Context& context, int space, const std::string& vector) {
   const std::string touch = context.global(Role::first_touch, space, Type::integer);
@@ -220,23 +285,92 @@ Statements clear_first_touched(Context& context, int space, const std::string& v
   const std::string z = context.fresh("z");
   clearing.push_back(loop(z, isub(bound(1), first),
                           store(vector, iadd(first, variable(z)), context.fitting(vector, context.number(0)))));
-  // a loop over groups or cells is outside: only its first turn clears
+  return clearing;
+}
+/// The same inside a loop over groups or cells: only its first turn clears.
+Statements clear_in_first_turn(Context& context, int space, const std::string& vector) {
+  Statements clearing = clear_first_touched(context, space, vector);
   const NodePtr turn = context.has_cell_lanes() ? context.group() : context.at_cell(integer(0));
   if (turn->kind == Kind::integer) return clearing;
   return {branch(ieq(turn, integer(0)), block(clearing), block({}))};
+}
+
+std::vector<int> placed(const Placement& placement, const std::vector<int>& dofs) {
+  std::vector<int> entries;
+  for (const int dof : dofs) entries.push_back(placement.dof_entries[static_cast<std::size_t>(dof)]);
+  return entries;
+}
+
+/// A field of a kernel.
+struct Field {
+  int space, components;
+  std::string array; ///< of cell dofs
+  const Placement& placement;
+  const space::ElementLayout& layout;
+};
+Field field_of(const Context& context, int space, int components, const std::string& array,
+               const Placement& placement) {
+  return {space, components, array, placement, *context.input.spaces[static_cast<std::size_t>(space)]};
+}
+
+/// `alone`: the gather of cells without a patch.
+void gather_patches(Context& context, const Field& field, const std::string& vector, Statements alone, Statements& to) {
+  const PatchAccess patch(context, field.space, field.components);
+  const auto into_patch = [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr&, bool) {
+    body.push_back(store(patch.array(), context.work_entry(entry), context.fetch(vector, index)));
+  };
+  Statements whole, child;
+  patch.runs(into_patch, whole);
+  context.before_groups.push_back(branch(patch.is_used(), block(whole), block({})));
+  patch.child(placed(field.placement, field.layout.run_dofs), field.placement.component_stride, child,
+              [&](Statements& body, const NodePtr& entry, const NodePtr& entry_of_patch) {
+                body.push_back(store(field.array, entry, context.load(patch.array(), entry_of_patch)));
+              });
+  to.push_back(branch(patch.is_used(), block(child), block(std::move(alone))));
+}
+
+/// `alone`: the sums of cells without a patch.
+void scatter_patches(Context& context, const Field& field, const std::string& vector, const NodePtr& is_overwriting,
+                     Statements alone, Statements& to) {
+  const PatchAccess patch(context, field.space, field.components);
+  const auto from_patch = [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr& active,
+                              bool) {
+    body.push_back(
+        add(vector, index, context.fitting(vector, context.load(patch.array(), context.work_entry(entry))), active));
+  };
+  const std::string i = context.fresh("i");
+  const NodePtr zero = store(patch.array(), context.work_entry(variable(i)), context.number(0));
+  const std::int64_t size = std::int64_t{field.components} * field.layout.patch->num_nodes;
+  context.before_groups.push_back(branch(patch.is_used(), loop(i, integer(size), zero), block({})));
+  Statements child;
+  patch.child(placed(field.placement, field.layout.run_dofs), field.placement.component_stride, child,
+              [&](Statements& body, const NodePtr& entry, const NodePtr& entry_of_patch) {
+                body.push_back(add(patch.array(), entry_of_patch, context.load(field.array, entry)));
+              });
+  to.push_back(branch(patch.is_used(), block(child), block(std::move(alone))));
+  Statements whole{branch(is_overwriting, block(clear_first_touched(context, field.space, vector)), block({}))};
+  patch.runs(from_patch, whole);
+  context.after_groups.push_back(branch(patch.is_used(), block(whole), block({})));
 }
 
 } // namespace
 
 void gather(Context& context, int field, const std::string& target, const Placement& placement, Statements& to) {
   const auto& use = context.program.inputs[static_cast<std::size_t>(field)];
+  const int space = context.input.input_spaces[static_cast<std::size_t>(field)];
   const std::string vector =
       context.global(Role::input_vector, context.input.input_vectors[static_cast<std::size_t>(field)]);
-  FieldAccess access(context, context.input.input_spaces[static_cast<std::size_t>(field)], use.components, placement,
+  FieldAccess access(context, space, use.components, placement,
                      [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr&, bool) {
                        body.push_back(store(target, context.work_entry(entry), context.fetch(vector, index)));
                      });
-  access.runs(to);
+  Statements runs;
+  access.runs(runs);
+  const Field shared = field_of(context, space, use.components, target, placement);
+  if (context.has_patches(shared.layout))
+    gather_patches(context, shared, vector, std::move(runs), to);
+  else
+    to.insert(to.end(), runs.begin(), runs.end());
   access.interior(to);
   access.announce(vector);
 }
@@ -264,8 +398,13 @@ void scatter(Context& context, int field, const std::string& source, const Place
   }
   if (!context.plan.is_streaming) access.announce(vector); // else it would be fetched to be thrown out
   const NodePtr is_overwriting = ieq(iload(context.global(Role::mode, 0, Type::integer), integer(0)), integer(0));
-  to.push_back(branch(is_overwriting, block(clear_first_touched(context, space, vector)), block({})));
-  access.runs(to);
+  Statements runs{branch(is_overwriting, block(clear_in_first_turn(context, space, vector)), block({}))};
+  access.runs(runs);
+  const Field shared = field_of(context, space, use.components, source, placement);
+  if (context.has_patches(shared.layout))
+    scatter_patches(context, shared, vector, is_overwriting, std::move(runs), to);
+  else
+    to.insert(to.end(), runs.begin(), runs.end());
   if (!access.has_interior()) return;
   Statements storing, adding;
   stores_interior = true;

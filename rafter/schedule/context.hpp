@@ -36,7 +36,8 @@ public:
   const int groups;            ///< that work arrays hold
   NodePtr member = integer(0); ///< which of them the statements are for that are made now
   LoopProgram result;
-  std::vector<Stream> streams; ///< that gather and scatter come to next
+  std::vector<Stream> streams;            ///< that gather and scatter come to next
+  Statements before_groups, after_groups; ///< of a batch, around the loop over its groups of lanes
 
   bool has_cell_lanes() const { return lane_axis == LaneAxis::cell; }
   bool has_point_lanes() const { return lane_axis == LaneAxis::point; }
@@ -101,6 +102,14 @@ public:
   std::string fresh(const std::string& prefix) { return prefix + std::to_string(next_name_++); }
   NodePtr define(Statements& to, const std::string& prefix, NodePtr value);         ///< let; its register
   NodePtr define_integer(Statements& to, const std::string& prefix, NodePtr value); ///< ilet; its variable
+
+  /// Whether cells of this layout are gathered by patches, one of their children in each group of lanes.
+  bool has_patches(const space::ElementLayout& layout) const {
+    return layout.patch != nullptr && plan.has_patches && has_cell_lanes() && groups == 1 && !input.is_facet &&
+           num_groups() == static_cast<int>(layout.patch->corners.size());
+  }
+  /// Element of a global array with one entry per patch of a batch.
+  NodePtr patch_entry(NodePtr entry) const { return iadd(imul(std::move(entry), integer(plan.lanes)), lane()); }
 
   /// Number of cells of the batch (iload).
   NodePtr num_active() { return iload(global(Role::num_active, 0, Type::integer), batch()); }

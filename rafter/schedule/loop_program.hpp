@@ -130,6 +130,9 @@ enum class Role : std::uint8_t {
   first_touch,
   pattern_numbers, ///< of batches, see space::BlockDofs
   patterns,
+  patch_starts,
+  patch_numbers,
+  patch_patterns,
   num_active,
   data_rows, ///< row of the data per cell that a batch reads
   map,

@@ -5,8 +5,13 @@ namespace rafter::schedule {
 
 LoopProgram finished(Context& context, Statements of_turn) {
   if (context.plan.prefetch) spread_prefetches(context, of_turn);
-  if (context.num_turns() > 1) of_turn = {loop("group", integer(context.num_turns()), block(std::move(of_turn)))};
-  context.result.body = block(context.with_data_row(std::move(of_turn)));
+  Statements body = std::move(context.before_groups);
+  if (context.num_turns() > 1)
+    body.push_back(loop("group", integer(context.num_turns()), block(std::move(of_turn))));
+  else
+    body.insert(body.end(), of_turn.begin(), of_turn.end());
+  body.insert(body.end(), context.after_groups.begin(), context.after_groups.end());
+  context.result.body = block(context.with_data_row(std::move(body)));
   return std::move(context.result);
 }
 

@@ -17,9 +17,9 @@ namespace rafter::schedule {
 
 namespace {
 
-const std::vector<std::string> keys{"contraction", "recipe",  "mapping",    "lanes",    "even_odd",
-                                    "rows",        "groups",  "unroll",     "prefetch", "stores",
-                                    "storage",     "compute", "accumulate", "compiler", "flags"};
+const std::vector<std::string> keys{"contraction", "recipe",     "mapping",  "lanes",    "even_odd", "rows",
+                                    "groups",      "unroll",     "patches",  "prefetch", "stores",   "storage",
+                                    "compute",     "accumulate", "compiler", "flags"};
 
 struct PrecisionKey {
   const char* name;
@@ -106,6 +106,8 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
     plan.groups = power_of_two_in(key, value, most_groups);
   else if (key == "unroll")
     plan.unroll = number_in(key, value, 0, 4096);
+  else if (key == "patches")
+    plan.has_patches = number_in(key, value, 0, 1) != 0;
   else if (key == "prefetch")
     plan.prefetch = number_in(key, value, 0, 1) != 0;
   else if (key == "stores")
@@ -126,10 +128,10 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
 
 std::string to_string(const Plan& plan) {
   return fmt::format("contraction={} recipe={} mapping={} lanes={} even_odd={} rows={} groups={} unroll={} "
-                     "prefetch={} stores={} storage={} compute={} accumulate={} compiler={} flags={}",
+                     "patches={} prefetch={} stores={} storage={} compute={} accumulate={} compiler={} flags={}",
                      kernel::name(plan.contraction), kernel::name(plan.recipe), plan.mapping, plan.lanes, plan.even_odd,
-                     plan.rows, plan.groups, plan.unroll, plan.prefetch ? 1 : 0, store_name(plan.is_streaming),
-                     name(plan.storage), name(plan.compute), name(plan.accumulate),
+                     plan.rows, plan.groups, plan.unroll, plan.has_patches ? 1 : 0, plan.prefetch ? 1 : 0,
+                     store_name(plan.is_streaming), name(plan.storage), name(plan.compute), name(plan.accumulate),
                      plan.compiler.empty() ? "default" : plan.compiler, plan.flags.empty() ? "default" : plan.flags);
 }
 

@@ -22,8 +22,9 @@ struct Plan {
   int rows = 16;                      ///< sums of dense products that are kept in registers
   int groups = 1;                     ///< of lanes that dense products take at a time; sums are shared among them
   int unroll = 256;                   ///< dense tables of at most so many entries stand in the text; 0: none
-  bool prefetch = true;               ///< vectors and data of the next batch are fetched while one is computed
-  bool is_streaming = false;          ///< what belongs to one batch alone is stored past the caches
+  bool has_patches = true;   ///< what cells of a patch share is gathered and added once, where batches are patches
+  bool prefetch = true;      ///< vectors and data of the next batch are fetched while one is computed
+  bool is_streaming = false; ///< what belongs to one batch alone is stored past the caches
   Precision storage = Precision::double_precision;    ///< of what set-up stores per cell and point
   Precision compute = Precision::double_precision;    ///< of work arrays and registers
   Precision accumulate = Precision::double_precision; ///< of the vectors: contributions of cells are summed in it
@@ -33,7 +34,8 @@ struct Plan {
 };
 
 /// "contraction=collocated recipe=store-merged mapping=simd_cells lanes=8 even_odd=4 rows=16 groups=1
-/// unroll=256 prefetch=1 stores=cached storage=double compute=double accumulate=double compiler=default flags=default"
+/// unroll=256 patches=1 prefetch=1 stores=cached storage=double compute=double accumulate=double compiler=default
+/// flags=default"
 std::string to_string(const Plan& plan);
 /// Sets one key of the text form. Throws InputError with the nearest key or value.
 void set(Plan& plan, const std::string& key, const std::string& value);

@@ -170,10 +170,11 @@ std::vector<double> FunctionSpace::cell_node_points(std::int32_t group, std::int
 std::size_t FunctionSpace::index_bytes() const {
   std::size_t bytes = 0;
   for (const BlockDofs& block : blocks_)
-    bytes += (block.run_starts.size() + block.run_permutations.size() + block.interior_starts.size() +
-              block.first_touch.size() + block.pattern_numbers.size() + block.patterns.size() +
-              block.layout.permutations.size()) *
-             sizeof(std::int32_t);
+    bytes +=
+        (block.run_starts.size() + block.run_permutations.size() + block.interior_starts.size() +
+         block.first_touch.size() + block.pattern_numbers.size() + block.patterns.size() + block.patch_starts.size() +
+         block.patch_numbers.size() + block.patch_patterns.size() + block.layout.permutations.size()) *
+        sizeof(std::int32_t);
   return bytes;
 }
 

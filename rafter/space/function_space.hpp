@@ -24,6 +24,8 @@
 /// own.
 namespace rafter::space {
 
+struct PatchLayout;
+
 /// Gather pattern of an element on a shape: the same for every batch.
 struct ElementLayout {
   std::shared_ptr<const element::Element> element;
@@ -41,6 +43,23 @@ struct ElementLayout {
   /// different permutations. Offsets of run r, code o: arrangement_offsets[r][o].
   std::vector<int> arrangements;
   std::vector<std::vector<std::int32_t>> arrangement_offsets; ///< shape (run, orientation code)
+  std::shared_ptr<const PatchLayout> patch; ///< of batches of patches; null: there are none, or they are not used
+};
+
+/// Gather pattern of a patch (mesh/patches.hpp): of the dofs that its cells share with one another or with other cells.
+/// Those on a corner, an edge, a face and in the interior of the patch are runs like those of one large cell, each of
+/// runs of its cells. Dofs stand on the lattice of all nodes of the patch, first axis fastest.
+struct PatchLayout {
+  struct Piece {
+    int child = 0, run = 0; ///< a cell that has the dofs, and as which of its runs
+  };
+  int num_nodes = 0;             ///< of the lattice
+  std::vector<int> corners;      ///< node at which each child begins, shape (child)
+  std::vector<int> places;       ///< of the dofs of a cell behind that, as ElementLayout::run_dofs
+  std::vector<int> run_lengths;  ///< dofs (without components), shape (run)
+  std::vector<int> num_pieces;   ///< shape (run)
+  std::vector<Piece> pieces;     ///< of the runs one after the other
+  std::vector<int> arrangements; ///< as ElementLayout::arrangements: nodes; first those of the pieces as cells see them
 };
 
 /// Where the dofs of the batches of one block live.
@@ -60,6 +79,10 @@ struct BlockDofs {
   /// [first, last) entries of the local vector that this batch touches first, shape (batch, 2); the interior run is the
   /// last part of the range.
   std::vector<std::int32_t> first_touch;
+  /// First entry of each run of a patch, shape (batch, run, patch); 0 in batches without patches.
+  base::AlignedVector<std::int32_t> patch_starts;
+  /// As pattern_numbers, of patches; 0: gathered cell by cell. And offsets into PatchLayout::arrangements.
+  std::vector<std::int32_t> patch_numbers, patch_patterns;
 };
 
 struct SpaceOptions {

@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/space/patch_layout.hpp>
+#include <rafter/space/patch_numbering.hpp>
+#include <rafter/space/patterns.hpp>
 
 namespace rafter::space {
 namespace {
@@ -123,7 +125,7 @@ public:
   Numberer(const mesh::Mesh& mesh, const mesh::CellBatches& batches, std::vector<ElementLayout> layouts,
            int num_components)
       : batches_(batches), num_components_(num_components), blocks_(layouts.size()), sources_(layouts.size()),
-        patterns_(layouts.size()) {
+        patterns_(layouts.size()), patches_(layouts.size()) {
     const mesh::Topology& topology = mesh.topology();
     starts_[0].assign(static_cast<std::size_t>(mesh.num_vertices), -1);
     starts_[1].assign(static_cast<std::size_t>(topology.num_edges), -1);
@@ -134,6 +136,7 @@ public:
       for (std::size_t r = 0; r < blocks_[b].layout.run_dims.size(); ++r)
         sources_[b].push_back(
             make_source(mesh, batches.blocks[b].group, blocks_[b].layout, r, starts_, num_components));
+      if (!batches.blocks[b].are_patches.empty()) begin_patches(b);
     }
   }
 
@@ -146,6 +149,8 @@ public:
       throw base::InternalError(fmt::format("batch {} of block {} does not exist or is visited twice", batch, block));
     const int active = batches_.num_active(block, batch);
     dofs.first_touch[2 * i] = next_;
+    if (patches_[b] != nullptr && batches_.blocks[b].are_patches[i] != 0)
+      dofs.patch_numbers[i] = patches_[b]->number(i, next_);
     const bool is_uniform = number_runs(b, i, active);
     if (is_uniform && active == batches_.lanes) dofs.pattern_numbers[i] = pattern_number(b, i);
     dofs.interior_starts[i] = next_;
@@ -157,10 +162,28 @@ public:
     for (std::size_t b = 0; b < blocks_.size(); ++b)
       if (std::ranges::count(blocks_[b].interior_starts, -1) > 0)
         throw base::InternalError(fmt::format("batches of block {} belong to no stage", b));
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      blocks_[b].patterns = std::move(patterns_[b]).take();
+      if (patches_[b] != nullptr) std::move(*patches_[b]).finish(blocks_[b]);
+    }
     return {.blocks = std::move(blocks_), .num_local = next_};
   }
 
 private:
+  void begin_patches(std::size_t b) {
+    auto layout = make_patch_layout(blocks_[b].layout, batches_.patch_width);
+    if (layout == nullptr) return;
+    blocks_[b].patch_numbers.resize(static_cast<std::size_t>(batches_.blocks[b].num_batches));
+    patches_[b] = std::make_unique<PatchNumbering>(
+        std::move(layout), batches_.blocks[b], batches_.lanes, num_components_,
+        [this, b](int run, std::int32_t cell) -> PatchNumbering::Run {
+          const RunSource& source = sources_[b][static_cast<std::size_t>(run)];
+          const std::size_t entity = static_cast<std::size_t>(cell) * source.stride;
+          const auto permutation = source.offsets[source.codes == nullptr ? 0 : source.codes[entity]];
+          return {(*source.starts)[static_cast<std::size_t>(source.entities[entity])],
+                  blocks_[b].layout.permutations.data() + permutation, source.num_entries / num_components_};
+        });
+  }
   void allocate(std::size_t b) {
     const auto num_batches = static_cast<std::size_t>(batches_.blocks[b].num_batches);
     const std::size_t num_starts =
@@ -195,22 +218,14 @@ private:
     }
     return is_uniform;
   }
-  /// Of a batch whose lanes are like its first; 0 where there would be too many different ones.
+  /// Of a batch whose lanes are like its first.
   std::int32_t pattern_number(std::size_t b, std::size_t batch) {
-    constexpr std::size_t most = 256;
     const auto cell =
         static_cast<std::size_t>(batches_.blocks[b].cells[batch * static_cast<std::size_t>(batches_.lanes)]);
     std::vector<std::int32_t> pattern;
     for (const RunSource& source : sources_[b])
       pattern.push_back(source.arrangements[source.codes == nullptr ? 0 : source.codes[cell * source.stride]]);
-    auto& known = patterns_[b];
-    if (const auto found = known.find(pattern); found != known.end()) return found->second;
-    if (known.size() == most) return 0;
-    auto& all = blocks_[b].patterns;
-    all.insert(all.end(), pattern.begin(), pattern.end());
-    const auto number = static_cast<std::int32_t>(known.size()) + 1;
-    known.emplace(std::move(pattern), number);
-    return number;
+    return patterns_[b].number(std::move(pattern));
   }
 
   const mesh::CellBatches& batches_;
@@ -218,8 +233,9 @@ private:
   std::int32_t next_ = 0;
   EntityStarts starts_;
   std::vector<BlockDofs> blocks_;
-  std::vector<std::vector<RunSource>> sources_;                             ///< shape (block, run)
-  std::vector<std::map<std::vector<std::int32_t>, std::int32_t>> patterns_; ///< numbers of those so far, by block
+  std::vector<std::vector<RunSource>> sources_;          ///< shape (block, run)
+  std::vector<Patterns> patterns_;                       ///< by block
+  std::vector<std::unique_ptr<PatchNumbering>> patches_; ///< by block; null: none
 };
 
 } // namespace

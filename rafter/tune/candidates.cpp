@@ -57,11 +57,15 @@ Values mappings(const KernelProblem& problem, const Plan& plan) {
 
 /// As many as a register holds: compilers take wider vectors apart badly. Twice as many where the batch has them, since
 /// instructions of two registers do not wait for each other; half as many, which halve the working set, where the
-/// arrays of all points, a dozen and more, leave the second cache.
+/// arrays of all points, a dozen and more, leave the second cache. Patches are gathered by plans of their lanes alone.
 Values lanes(const KernelProblem& problem, const Plan& plan) {
   const int usual = usual_lanes(problem.lanes, problem.register_lanes);
   Values result{std::to_string(usual)};
   if (plan.mapping == "plain" || plan.mapping == "simd_points") return result;
+  if (problem.patch_lanes > 0) {
+    if (usual != problem.patch_lanes) result.push_back(std::to_string(problem.patch_lanes));
+    return result;
+  }
   if (usual < problem.lanes) result.push_back(std::to_string(2 * usual));
   if (usual >= 4 && has_large_arrays(problem, usual)) result.push_back(std::to_string(usual / 2));
   return result;

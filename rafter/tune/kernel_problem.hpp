@@ -36,6 +36,7 @@ struct KernelProblem {
   std::vector<std::string> flag_sets{"default"}; ///< the same
   int lanes = 8;                                 ///< cells of a batch
   int register_lanes = 8;                        ///< numbers that a register holds
+  int patch_lanes = 0;                           ///< patches of a batch, which plans of as many lanes gather; 0: none
   double num_batches = 0;
   int num_threads = 1;
   bool shares_data = false;     ///< most batches read data per cell that others read, too

@@ -26,7 +26,7 @@ static inline void load_run4(vec* w, const int* n, const double* x, const int* s
   w[n[2]] = r2;
   w[n[3]] = r3;
 }
-static const int run_entries5[8] = {0, 2, 6, 8, 1, 3, 5, 7};
+static const int run_entries3[8] = {0, 2, 6, 8, 1, 3, 5, 7};
 static const int interior_dofs12[1] = {4};
 static const vec columns25[3] = {
   {0.6872983346207417, (-5.551115123125783e-17), (-0.08729833462074171), 0.0},
@@ -75,8 +75,8 @@ void kernel(void* const* arguments, long begin, long end)
    if (p0) {
     for (long r1 = 0; r1 < 8; ++r1) {
      const ivec s2 = ((const ivec*)run_starts_0)[(batch*8+r1)*2+group];
-     for (long n3 = 0; n3 < 1; ++n3) {
-      u0_dofs[(long)run_entries5[r1+n3]] = gather(input_vector_0, (s2 + (int)n3));
+     for (long n4 = 0; n4 < 1; ++n4) {
+      u0_dofs[(long)run_entries3[r1+n4]] = gather(input_vector_0, (s2 + (int)n4));
      }
     }
    } else {
@@ -85,7 +85,7 @@ void kernel(void* const* arguments, long begin, long end)
      const ivec m9 = ((const ivec*)run_permutations_0)[(batch*8+r6)*2+group];
      for (long k8 = 0; k8 < 1; ++k8) {
       const ivec p10 = gather_i(permutations_0, (m9 + (int)k8));
-      u0_dofs[(long)run_entries5[r6+k8]] = gather(input_vector_0, (s7 + p10));
+      u0_dofs[(long)run_entries3[r6+k8]] = gather(input_vector_0, (s7 + p10));
      }
     }
    }
@@ -196,7 +196,7 @@ void kernel(void* const* arguments, long begin, long end)
     for (long r77 = 0; r77 < 8; ++r77) {
      const ivec s78 = ((const ivec*)run_starts_0)[(batch*8+r77)*2+group];
      for (long n79 = 0; n79 < 1; ++n79) {
-      { const vec v_ = u0_dofs[(long)run_entries5[r77+n79]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)run_starts_0[((((batch*8+r77)*2+group)*4) + l_)] + n79)] += v_[l_]; }
+      { const vec v_ = u0_dofs[(long)run_entries3[r77+n79]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)run_starts_0[((((batch*8+r77)*2+group)*4) + l_)] + n79)] += v_[l_]; }
      }
     }
    } else {
@@ -205,7 +205,7 @@ void kernel(void* const* arguments, long begin, long end)
      const ivec m84 = ((const ivec*)run_permutations_0)[(batch*8+r81)*2+group];
      for (long k83 = 0; k83 < 1; ++k83) {
       const ivec p85 = gather_i(permutations_0, (m84 + (int)k83));
-      { const vec v_ = u0_dofs[(long)run_entries5[r81+k83]]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-group*4 < 4 ? (long)num_active_0[batch]-group*4 : 4); ++l_) output_vector_0[((long)run_starts_0[((((batch*8+r81)*2+group)*4) + l_)] + (long)permutations_0[((long)run_permutations_0[((((batch*8+r81)*2+group)*4) + l_)] + k83)])] += v_[l_]; }
+      { const vec v_ = u0_dofs[(long)run_entries3[r81+k83]]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-group*4 < 4 ? (long)num_active_0[batch]-group*4 : 4); ++l_) output_vector_0[((long)run_starts_0[((((batch*8+r81)*2+group)*4) + l_)] + (long)permutations_0[((long)run_permutations_0[((((batch*8+r81)*2+group)*4) + l_)] + k83)])] += v_[l_]; }
      }
     }
    }

@@ -16,7 +16,7 @@ static inline vec gather(const double* p, ivec i) { return (vec)__builtin_ia32_g
 #else
 static inline vec gather(const double* p, ivec i) { vec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; return r; }
 #endif
-static const int run_entries5[4] = {0, 1, 2, 3};
+static const int run_entries3[4] = {0, 1, 2, 3};
 static const double K[2] = {0.21132486540518708, 0.7886751345948129};
 void kernel(void* const* arguments, long begin, long end)
 {
@@ -38,8 +38,8 @@ void kernel(void* const* arguments, long begin, long end)
   if (p0) {
    for (long r1 = 0; r1 < 4; ++r1) {
     const ivec s2 = ((const ivec*)run_starts_0)[batch*4+r1];
-    for (long n3 = 0; n3 < 1; ++n3) {
-     u0_values[(long)run_entries5[r1+n3]] = gather(input_vector_0, (s2 + (int)n3));
+    for (long n4 = 0; n4 < 1; ++n4) {
+     u0_values[(long)run_entries3[r1+n4]] = gather(input_vector_0, (s2 + (int)n4));
     }
    }
   } else {
@@ -48,7 +48,7 @@ void kernel(void* const* arguments, long begin, long end)
     const ivec m9 = ((const ivec*)run_permutations_0)[batch*4+r6];
     for (long k8 = 0; k8 < 1; ++k8) {
      const ivec p10 = gather_i(permutations_0, (m9 + (int)k8));
-     u0_values[(long)run_entries5[r6+k8]] = gather(input_vector_0, (s7 + p10));
+     u0_values[(long)run_entries3[r6+k8]] = gather(input_vector_0, (s7 + p10));
     }
    }
   }
@@ -109,7 +109,7 @@ void kernel(void* const* arguments, long begin, long end)
    for (long r34 = 0; r34 < 4; ++r34) {
     const ivec s35 = ((const ivec*)run_starts_0)[batch*4+r34];
     for (long n36 = 0; n36 < 1; ++n36) {
-     { const vec v_ = u0_values[(long)run_entries5[r34+n36]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)run_starts_0[(((batch*4+r34)*8) + l_)] + n36)] += v_[l_]; }
+     { const vec v_ = u0_values[(long)run_entries3[r34+n36]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)run_starts_0[(((batch*4+r34)*8) + l_)] + n36)] += v_[l_]; }
     }
    }
   } else {
@@ -118,7 +118,7 @@ void kernel(void* const* arguments, long begin, long end)
     const ivec m41 = ((const ivec*)run_permutations_0)[batch*4+r38];
     for (long k40 = 0; k40 < 1; ++k40) {
      const ivec p42 = gather_i(permutations_0, (m41 + (int)k40));
-     { const vec v_ = u0_values[(long)run_entries5[r38+k40]]; for (long l_ = 0; l_ < (long)num_active_0[batch]; ++l_) output_vector_0[((long)run_starts_0[(((batch*4+r38)*8) + l_)] + (long)permutations_0[((long)run_permutations_0[(((batch*4+r38)*8) + l_)] + k40)])] += v_[l_]; }
+     { const vec v_ = u0_values[(long)run_entries3[r38+k40]]; for (long l_ = 0; l_ < (long)num_active_0[batch]; ++l_) output_vector_0[((long)run_starts_0[(((batch*4+r38)*8) + l_)] + (long)permutations_0[((long)run_permutations_0[(((batch*4+r38)*8) + l_)] + k40)])] += v_[l_]; }
     }
    }
   }

@@ -85,6 +85,16 @@ TEST(Golden, MassMatrixOnUnlikeCells) {
   }
 }
 
+TEST(Golden, MassMatrixOnPatches) {
+  Problem problem(box("quadrilateral", 8), 1, 0, {.lanes = 16, .patch_width = 2});
+  op::OperatorOptions options{.shared_device = std::make_shared<TextDevice>(),
+                              .plan = "contraction=separable recipe=store mapping=simd_cells lanes=4 prefetch=0"};
+  const op::Operator M(problem.form("u*v*dx"), options);
+  expect_golden("mass_p1_quadrilateral_patches.loops",
+                with_head("mass matrix of degree 1 on patches of 2 x 2 squares, loop program", ";",
+                          M.kernels().info().front().loop_program));
+}
+
 TEST(Golden, CTextOfTheMassMatrixOnSquares) {
   expect_golden("mass_p1_quadrilateral.c",
                 with_head("mass matrix of degree 1 on cartesian quadrilaterals, C", "//", mass_on_squares().source));

@@ -91,6 +91,18 @@ TEST_P(Riding, KernelsOfCellsAndFacetsComeBetween) {
   }
 }
 
+TEST(RidingPatches, KernelsOfPatchesComeBetween) {
+  for (const std::string shape : {"quadrilateral", "hexahedron"})
+    for (const int degree : {1, 2}) {
+      SCOPED_TRACE(shape + std::to_string(degree));
+      Problem problem(box(shape, 9), degree, 0, {.lanes = 4 << box_dimension(shape), .patch_width = 2});
+      problem.with("kappa", 0.7);
+      auto options = interpreted();
+      options.plan = "lanes=4";
+      expect_same_as_apply(op::Operator(problem.form(std::string(helmholtz_form()) + " + kappa*u*v*ds(1)"), options));
+    }
+}
+
 TEST_P(Riding, KernelsReadZeroAtConstrainedUnknownsAndTheWorkDoesNot) {
   Problem problem(scrambled(curved_box(GetParam(), 1), 5), 2, 2);
   problem.with("kappa", 0.7);

@@ -110,6 +110,17 @@ TEST(LocalTraffic, OfCellVectorsThatAreStreamedDoesNotHoldTheStreams) {
   EXPECT_EQ(cached.local_bytes_read, streamed.local_bytes_read);
 }
 
+TEST(LocalTraffic, OfPatchesIsThatOfTheInterpretedProgram) {
+  for (const std::string shape : {"quadrilateral", "hexahedron"})
+    for (const int degree : {1, 2})
+      for (const int components : {0, 3}) {
+        SCOPED_TRACE(shape + " degree " + std::to_string(degree) + " components " + std::to_string(components));
+        const Problem problem(box(shape, 8), degree, components,
+                              {.lanes = 4 << box_dimension(shape), .patch_width = 2});
+        Interpreted().expect_counted(problem, "inner(grad(u), grad(v))*dx", "lanes=4");
+      }
+}
+
 TEST(LocalTraffic, BoundsWhereNothingElseDoes) {
   const Problem problem(box("hexahedron", 2), 3);
   const op::Operator A(problem.form("u*v*dx"), planned({.shared_device = std::make_shared<InterpreterDevice>()}));

@@ -31,12 +31,24 @@ protected:
     }
     check(test::scrambled(test::curved_box(GetParam(), 2), 9), 3, 2, law);
     check(test::curved_box(GetParam(), 3), 4, 0, law);
+    for_each_space_with_patches(law);
+  }
+  /// Where cells form patches: with cells left over, of refined cells that are turned against each other.
+  template <class Law> void for_each_space_with_patches(Law&& law) const {
+    if (GetParam() != "quadrilateral" && GetParam() != "hexahedron") return;
+    const int lanes = 2 << test::box_dimension(GetParam());
+    for (const auto& mesh : {test::box(GetParam(), 5), test::scrambled(test::box(GetParam()), 7).refined(1)})
+      for (const int degree : {1, 2, 3})
+        for (const int components : {0, 3}) check(mesh, degree, components, law, {.lanes = lanes, .patch_width = 2});
   }
 
 private:
-  template <class Law> void check(const mesh::Mesh& mesh, int degree, int components, Law&& law) const {
-    SCOPED_TRACE(mesh.source + ", degree " + std::to_string(degree) + ", components " + std::to_string(components));
-    law(*test::make_space(mesh, degree, components));
+  template <class Law>
+  void check(const mesh::Mesh& mesh, int degree, int components, Law&& law,
+             const mesh::BatchOptions& options = {}) const {
+    SCOPED_TRACE(mesh.source + ", degree " + std::to_string(degree) + ", components " + std::to_string(components) +
+                 ", patches of " + std::to_string(options.patch_width));
+    law(*test::make_space(mesh, degree, components, options));
   }
 };
 
@@ -150,6 +162,45 @@ TEST_P(Numbering, BatchesWithAPatternAreFullAndTheirLanesAlike) {
       }
     }
   });
+}
+
+TEST_P(Numbering, PatchesGiveTheCellsEntries) {
+  std::size_t num_gathered = 0, num_alone = 0;
+  for_each_space_with_patches([&](const space::FunctionSpace& space) {
+    const int num_c = space.num_components();
+    for (std::size_t b = 0; b < space.batches().blocks.size(); ++b) {
+      const auto& dofs = space.block(static_cast<int>(b));
+      if (dofs.layout.patch == nullptr) continue;
+      const auto& patch = *dofs.layout.patch;
+      const auto num_runs = patch.run_lengths.size(), num_children = patch.corners.size();
+      const auto per_batch = static_cast<std::size_t>(space.batches().lanes) / num_children;
+      std::vector<std::int32_t> entries(static_cast<std::size_t>(dofs.layout.element->num_dofs() * num_c));
+      for (std::size_t batch = 0; batch < dofs.patch_numbers.size(); ++batch) {
+        const auto number = static_cast<std::size_t>(dofs.patch_numbers[batch]);
+        ++(number > 0 ? num_gathered : num_alone);
+        for (std::size_t p = 0; p < per_batch && number > 0; ++p) {
+          std::map<int, std::int32_t> entry_of_node;
+          for (std::size_t run = 0; run < num_runs; ++run) {
+            const auto place = static_cast<std::size_t>(dofs.patch_patterns.at((number - 1) * num_runs + run));
+            for (int k = 0; k < patch.run_lengths[run]; ++k)
+              entry_of_node[patch.arrangements.at(place + static_cast<std::size_t>(k))] =
+                  dofs.patch_starts[(batch * num_runs + run) * per_batch + p] + k * num_c;
+          }
+          for (std::size_t child = 0; child < num_children; ++child) {
+            space.cell_dofs(static_cast<int>(b), static_cast<std::int32_t>(batch),
+                            static_cast<int>(child * per_batch + p), entries);
+            for (std::size_t i = 0; i < patch.places.size(); ++i)
+              for (int c = 0; c < num_c; ++c)
+                ASSERT_EQ(
+                    entry_of_node.at(patch.corners[child] + patch.places[i]) + c,
+                    entries[static_cast<std::size_t>(c * dofs.layout.element->num_dofs() + dofs.layout.run_dofs[i])]);
+          }
+        }
+      }
+    }
+  });
+  const bool has_patches = GetParam() == "quadrilateral" || GetParam() == "hexahedron";
+  EXPECT_EQ(num_gathered > num_alone / 4, has_patches);
 }
 
 TEST_P(Numbering, PaddedLanesRepeatTheLastActiveLane) {

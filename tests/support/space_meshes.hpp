@@ -172,12 +172,17 @@ inline mesh::Mesh scrambled(const mesh::Mesh& original, unsigned seed) {
   return mesh;
 }
 
-inline std::shared_ptr<const space::FunctionSpace> make_space(const mesh::Mesh& mesh, int degree, int components = 0,
-                                                              int lanes = 8) {
+inline std::shared_ptr<const space::FunctionSpace> make_space(const mesh::Mesh& mesh, int degree, int components,
+                                                              const mesh::BatchOptions& options) {
   auto shared = std::make_shared<const mesh::Mesh>(mesh);
-  auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*shared, {.lanes = lanes}));
+  auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*shared, options));
   return space::FunctionSpace::make(std::move(shared), std::move(batches),
                                     {.degree = degree, .components = components});
+}
+
+inline std::shared_ptr<const space::FunctionSpace> make_space(const mesh::Mesh& mesh, int degree, int components = 0,
+                                                              int lanes = 8) {
+  return make_space(mesh, degree, components, {.lanes = lanes});
 }
 
 /// Calls visit(group, cell, entries (component, local dof), points (local dof, gdim)) for every cell.

@@ -44,9 +44,9 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
                          accumulate = single_if(lanes == 2 && even_odd == 0);
               const char* flags = lanes == 8 ? "O2" : "";
               const int groups = even_odd == 4 ? std::min(lanes, 8) : 1;
-              const Plan plan{contraction,  recipe,  mapping,      lanes,          even_odd,
-                              even_odd + 1, groups,  3 * even_odd, lanes % 4 == 0, lanes == 8,
-                              storage,      compute, accumulate,   compiler,       flags};
+              const Plan plan{contraction, recipe,       mapping,   lanes,          even_odd,   even_odd + 1,
+                              groups,      3 * even_odd, lanes > 2, lanes % 4 == 0, lanes == 8, storage,
+                              compute,     accumulate,   compiler,  flags};
               const std::string text = to_string(plan);
               EXPECT_EQ(parse_plan(text), plan) << text;
               EXPECT_EQ(text.find('\n'), std::string::npos);
@@ -114,6 +114,7 @@ TEST(Plan, ValuesOutOfRangeAreRefusedWithTheRange) {
   expect_refused("lanes=0x8", {"plan: lanes: '0x8' is not an integer", "1 to 16"});
   expect_refused("lanes=", {"plan: lanes: '' is not an integer"});
   expect_refused("prefetch=2", {"prefetch = 2", "0 to 1"});
+  expect_refused("patches=-1", {"patches = -1", "0 to 1"});
   expect_refused("lanes=4.0", {"'4.0' is not an integer"});
 }
 

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/mesh/patches.hpp>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+
+namespace rafter::mesh {
+
+namespace {
+
+/// Local facets across the axes, shape (axis, side), as entity_vertices orders those of tensor shapes.
+using FacetsOfAxis = std::array<std::array<int, 2>, 3>;
+
+FacetsOfAxis facets_of_axes(element::Shape shape) {
+  const int dim = element::dimension(shape);
+  FacetsOfAxis result{};
+  for (int f = 0; f < element::num_entities(shape, dim - 1); ++f) {
+    const auto vertices = element::entity_vertices(shape, dim - 1, f);
+    for (int a = 0; a < dim; ++a) {
+      const int side = vertices[0] >> a & 1;
+      if (std::ranges::all_of(vertices, [&](int v) { return (v >> a & 1) == side; })) result[a][side] = f;
+    }
+  }
+  return result;
+}
+
+/// Cells of a group beside one another along parallel axes.
+class Neighbours {
+public:
+  Neighbours(const Mesh& mesh, int group)
+      : cells_(mesh.groups[group]), dim_(element::dimension(cells_.shape)), facets_(facets_of_axes(cells_.shape)),
+        num_facets_(element::num_entities(cells_.shape, dim_ - 1)) {
+    const auto& topology = mesh.topology();
+    facet_numbers_ = dim_ == 3 ? topology.groups[group].faces : topology.groups[group].edges;
+    sides_.assign(2 * static_cast<std::size_t>(dim_ == 3 ? topology.num_faces : topology.num_edges), -1);
+    for (std::int32_t cell = 0; cell < mesh.groups[group].num_cells(); ++cell)
+      for (int f = 0; f < num_facets_; ++f) {
+        const std::size_t side = 2 * facet(cell, f);
+        (sides_[side] < 0 ? sides_[side] : sides_[side + 1]) = cell;
+      }
+  }
+  int dim() const { return dim_; }
+
+  /// Across the facet of an axis on this side (0, 1); -1: none whose axes are parallel.
+  std::int32_t beside(std::int32_t cell, int axis, int side) const {
+    const std::size_t shared = facet(cell, facets_[axis][side]);
+    const std::int32_t other = sides_[2 * shared] == cell ? sides_[2 * shared + 1] : sides_[2 * shared];
+    return other >= 0 && other != cell && continues(cell, other, axis, side) ? other : -1;
+  }
+
+private:
+  bool continues(std::int32_t cell, std::int32_t other, int axis, int side) const {
+    const std::size_t num_vertices = std::size_t{1} << dim_, bit = std::size_t{1} << axis;
+    const auto* here = &cells_.vertices[static_cast<std::size_t>(cell) * num_vertices];
+    const auto* there = &cells_.vertices[static_cast<std::size_t>(other) * num_vertices];
+    for (std::size_t v = 0; v < num_vertices; ++v)
+      if (((v & bit) != 0) == (side == 1) && here[v] != there[v ^ bit]) return false;
+    return true;
+  }
+  std::size_t facet(std::int32_t cell, int local) const {
+    return static_cast<std::size_t>(facet_numbers_[static_cast<std::size_t>(cell) * num_facets_ + local]);
+  }
+  const CellGroup& cells_;
+  int dim_;
+  FacetsOfAxis facets_;
+  int num_facets_;
+  std::span<const std::int32_t> facet_numbers_; ///< shape (cell, local facet)
+  std::vector<std::int32_t> sides_;             ///< cells of the group at a facet, shape (facet, 2)
+};
+
+/// Numbers below width^dim as places along the axes.
+class Lattice {
+public:
+  Lattice(int dim, int width) : dim_(dim), width_(width) {}
+  std::size_t size() const { return number({width_ - 1, width_ - 1, width_ - 1}) + 1; }
+  std::array<int, 3> place(std::size_t number) const {
+    std::array<int, 3> result{};
+    for (int a = 0; a < dim_; ++a, number /= static_cast<std::size_t>(width_))
+      result[a] = static_cast<int>(number % static_cast<std::size_t>(width_));
+    return result;
+  }
+  std::size_t number(const std::array<int, 3>& place) const {
+    std::size_t result = 0;
+    for (int a = dim_; a-- > 0;)
+      result = result * static_cast<std::size_t>(width_) + static_cast<std::size_t>(place[a]);
+    return result;
+  }
+
+private:
+  int dim_, width_;
+};
+
+/// Whether vertices of the cells are one at each point of a lattice.
+bool is_lattice(const CellGroup& group, std::span<const std::int32_t> patch, int width) {
+  const int dim = element::dimension(group.shape);
+  const Lattice cells(dim, width), points(dim, width + 1), corners(dim, 2);
+  std::vector<std::int32_t> vertices(points.size(), -1);
+  for (std::size_t child = 0; child < patch.size(); ++child)
+    for (std::size_t v = 0; v < corners.size(); ++v) {
+      auto place = cells.place(child);
+      for (int a = 0; a < dim; ++a) place[a] += corners.place(v)[a];
+      const std::int32_t vertex = group.vertices[static_cast<std::size_t>(patch[child]) * corners.size() + v];
+      auto& known = vertices[points.number(place)];
+      if (known >= 0 && known != vertex) return false;
+      known = vertex;
+    }
+  std::ranges::sort(vertices);
+  return std::ranges::adjacent_find(vertices) == vertices.end();
+}
+
+/// Places of cells along the axes, modulo the width of a patch, counted from the lower end of the structured part that
+/// a cell belongs to: patches begin where all are 0.
+class Places {
+public:
+  Places(const Neighbours& neighbours, std::size_t num_cells, int width)
+      : neighbours_(neighbours), width_(width), place_(num_cells, {-1, 0, 0}) {}
+
+  void spread_from(std::int32_t seed) {
+    if (is_known(seed)) return;
+    for (int axis = 0; axis < neighbours_.dim(); ++axis) seed = lower_end(seed, axis);
+    place_[seed] = {0, 0, 0};
+    std::deque<std::int32_t> waiting{seed};
+    while (!waiting.empty()) {
+      const auto cell = waiting.front();
+      waiting.pop_front();
+      for (int axis = 0; axis < neighbours_.dim(); ++axis)
+        for (int side = 0; side < 2; ++side) {
+          const auto other = neighbours_.beside(cell, axis, side);
+          if (other < 0 || is_known(other)) continue;
+          place_[other] = place_[cell];
+          auto& along = place_[other][axis];
+          along = static_cast<std::int8_t>((along + (side == 0 ? width_ - 1 : 1)) % width_);
+          waiting.push_back(other);
+        }
+    }
+  }
+  bool is_first(std::int32_t cell) const { return place_[cell] == std::array<std::int8_t, 3>{0, 0, 0}; }
+
+private:
+  bool is_known(std::int32_t cell) const { return place_[cell][0] >= 0; }
+  /// Of the row of cells through this one; a ring has none.
+  std::int32_t lower_end(std::int32_t cell, int axis) const {
+    std::int32_t end = cell;
+    for (std::int32_t next; (next = neighbours_.beside(end, axis, 0)) >= 0; end = next)
+      if (next == cell) return cell;
+    return end;
+  }
+  const Neighbours& neighbours_;
+  int width_;
+  std::vector<std::array<std::int8_t, 3>> place_; ///< shape (cell, axis); the first -1: not known
+};
+
+/// The children of a patch by its first; empty: there is none.
+std::vector<std::int32_t> patch_from(const Neighbours& neighbours, std::int32_t first, int width) {
+  const Lattice lattice(neighbours.dim(), width);
+  std::vector<std::int32_t> patch(lattice.size(), first);
+  for (std::size_t child = 1; child < patch.size(); ++child) {
+    auto before = lattice.place(child);
+    int axis = 0;
+    while (before[axis] == 0) ++axis;
+    --before[axis];
+    patch[child] = neighbours.beside(patch[lattice.number(before)], axis, 1);
+    if (patch[child] < 0) return {};
+  }
+  return patch;
+}
+
+} // namespace
+
+std::vector<std::int32_t> find_patches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int width) {
+  const auto& all = mesh.groups[group];
+  if (!element::is_tensor(all.shape) || element::dimension(all.shape) < 2 || width < 2) return {};
+  const Neighbours neighbours(mesh, group);
+  Places places(neighbours, all.tags.size(), width);
+  for (const auto cell : cells) places.spread_from(cell);
+  std::vector<bool> is_free(all.tags.size());
+  for (const auto cell : cells) is_free[cell] = true;
+  std::vector<std::int32_t> result;
+  for (const auto first : cells) {
+    if (!places.is_first(first)) continue;
+    const auto patch = patch_from(neighbours, first, width);
+    const bool is_ours = std::ranges::all_of(patch, [&](std::int32_t cell) { return is_free[cell]; });
+    if (patch.empty() || !is_ours || !is_lattice(all, patch, width)) continue;
+    for (const auto cell : patch) is_free[cell] = false;
+    result.insert(result.end(), patch.begin(), patch.end());
+  }
+  return result;
+}
+
+namespace {
+
+/// Takes cells and patches in, gives batches out.
+class Batches {
+public:
+  Batches(std::span<const std::int32_t> patches, std::size_t patch_size, int lanes)
+      : patches_(patches), size_(patch_size), lanes_(static_cast<std::size_t>(lanes)) {}
+
+  void take_cell(std::int32_t cell) {
+    rest_.push_back(cell);
+    if (rest_.size() == lanes_) append(rest_, false);
+  }
+  void take_patch(std::int32_t patch) {
+    waiting_.push_back(patch);
+    if (waiting_.size() * size_ != lanes_) return;
+    auto children = waiting_children();
+    append(children, true);
+  }
+  std::pair<std::vector<std::int32_t>, std::vector<std::uint8_t>> finish() {
+    for (const auto cell : waiting_children()) take_cell(cell);
+    if (!rest_.empty()) append(rest_, false);
+    if (std::ranges::count(are_patches_, 1) == 0) are_patches_.clear();
+    return {std::move(cells_), std::move(are_patches_)};
+  }
+
+private:
+  void append(std::vector<std::int32_t>& batch, bool is_patches) {
+    cells_.insert(cells_.end(), batch.begin(), batch.end());
+    are_patches_.push_back(is_patches ? 1 : 0);
+    batch.clear();
+  }
+  std::vector<std::int32_t> waiting_children() {
+    std::vector<std::int32_t> result;
+    for (std::size_t child = 0; child < size_; ++child)
+      for (const auto patch : waiting_) result.push_back(patches_[static_cast<std::size_t>(patch) * size_ + child]);
+    waiting_.clear();
+    return result;
+  }
+  std::span<const std::int32_t> patches_; ///< shape (patch, child)
+  std::size_t size_, lanes_;
+  std::vector<std::int32_t> waiting_, rest_; ///< patches, cells
+  std::vector<std::int32_t> cells_;
+  std::vector<std::uint8_t> are_patches_;
+};
+
+} // namespace
+
+std::pair<std::vector<std::int32_t>, std::vector<std::uint8_t>>
+in_patched_batches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int lanes, int width) {
+  const std::size_t size = Lattice(element::dimension(mesh.groups[group].shape), width).size();
+  if (static_cast<std::size_t>(lanes) % size != 0) return {{cells.begin(), cells.end()}, {}};
+  const auto patches = find_patches(mesh, group, cells, width);
+  std::vector<std::int32_t> patch_of(mesh.groups[group].tags.size(), -1);
+  for (std::size_t i = 0; i < patches.size(); ++i) patch_of[patches[i]] = static_cast<std::int32_t>(i / size);
+  std::vector<bool> is_taken(patches.size() / size);
+  Batches batches(patches, size, lanes);
+  for (const auto cell : cells)
+    if (const auto patch = patch_of[cell]; patch < 0)
+      batches.take_cell(cell);
+    else if (!is_taken[patch]) {
+      is_taken[patch] = true;
+      batches.take_patch(patch);
+    }
+  return batches.finish();
+}
+
+} // namespace rafter::mesh

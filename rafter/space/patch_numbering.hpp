@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include <rafter/space/function_space.hpp>
+#include <rafter/space/patterns.hpp>
+
+namespace rafter::space {
+
+/// Numbers the shared dofs of batches of patches: those that a patch is the first to touch get consecutive entries run
+/// by run, in the order of its lattice. Patches that touch them later see them in that order, or turned.
+class PatchNumbering {
+public:
+  /// A run of a cell.
+  struct Run {
+    std::int32_t& start;             ///< its first entry; below 0: not numbered yet
+    const std::int32_t* permutation; ///< canonical position of the k-th dof
+    int length;                      ///< dofs
+  };
+  using RunOf = std::function<Run(int run, std::int32_t cell)>;
+
+  PatchNumbering(std::unique_ptr<PatchLayout> layout, const mesh::Block& block, int lanes, int num_components,
+                 RunOf run_of);
+  /// Numbers what is not numbered, from `next` on. The number of the batch's pattern; 0 where cells outside of patches
+  /// numbered a part of a run before, or the patches of the batch see their runs turned in different ways.
+  std::int32_t number(std::size_t batch, std::int32_t& next);
+  /// Layout, starts and patterns.
+  void finish(BlockDofs& dofs) &&;
+
+private:
+  std::int32_t start_of_run(std::span<const PatchLayout::Piece> pieces, std::span<const std::int32_t> cells,
+                            std::size_t patch, std::int32_t& next);
+  std::int32_t arrangement(std::size_t first, std::int32_t start);
+
+  std::unique_ptr<PatchLayout> layout_;
+  const mesh::Block& block_;
+  std::size_t lanes_, num_patches_; ///< of a batch
+  int num_components_;
+  RunOf run_of_;
+  base::AlignedVector<std::int32_t> starts_; ///< as BlockDofs::patch_starts
+  std::map<std::pair<std::size_t, std::vector<std::int32_t>>, std::int32_t> arrangements_; ///< turned ones, by place
+  Patterns patterns_;
+  std::vector<std::int32_t> entries_; ///< of the dofs of the run that is looked at
+};
+
+} // namespace rafter::space

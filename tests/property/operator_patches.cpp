@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Kernels that gather patches of cells give what the simplest program on plain batches means, compiled and interpreted,
+// on structured, refined, turned and curved cells, with cells left over.
+#include <gtest/gtest.h>
+
+#include <rafter/schedule/counts.hpp>
+
+#include <tests/support/interpreter_device.hpp>
+#include <tests/support/operator_problems.hpp>
+
+namespace rafter::test {
+namespace {
+
+constexpr const char* simplest = "mapping=plain contraction=dense recipe=recompute patches=0";
+const std::string varying = "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[1])*kappa*u*v)*dx + kappa*u*v*ds";
+
+struct Case {
+  int degree = 1, components = 0, width = 2;
+  std::string form, plan;
+};
+
+class Patches : public ::testing::TestWithParam<std::string> {
+protected:
+  int dim() const { return box_dimension(GetParam()); }
+  int lanes(const Case& wanted) const {
+    const int of_plan = schedule::parse_plan(wanted.plan).lanes;
+    return of_plan * static_cast<int>(std::pow(wanted.width, dim()));
+  }
+  /// Whole patches; patches and cells left over; descendants of cells that are turned against each other; curved ones.
+  std::vector<mesh::Mesh> meshes(int width) const {
+    const int n = dim() == 2 ? 4 * width : 2 * width;
+    const int refinements = (width == 4 ? 2 : 1) + (dim() == 2 ? 1 : 0);
+    return {box(GetParam(), n), sheared(box(GetParam(), n + 1)), scrambled(box(GetParam()), 3).refined(refinements),
+            curved_box(GetParam(), 2, n)};
+  }
+  std::vector<Case> cases() const {
+    const std::string elasticity = elasticity_form(dim());
+    return {{1, 0, 2, varying, "lanes=2"},
+            {1, 0, 4, helmholtz_form(), "lanes=2 contraction=separable recipe=store"},
+            {2, 0, 2, varying, "lanes=4 recipe=recompute"},
+            {2, 0, 2, helmholtz_form(), "lanes=2 contraction=separable recipe=store"},
+            {2, dim(), 2, elasticity, "lanes=2 recipe=store"},
+            {1, dim(), 2, elasticity, "lanes=8 prefetch=0"},
+            {3, 0, 2, varying, "lanes=2 stores=streaming"},
+            {2, 0, 2, varying, "lanes=2 contraction=per-derivative"},
+            {2, 0, 2, varying, "lanes=2 contraction=dense recipe=recompute"},
+            {1, 0, 2, varying, "lanes=4 compute=float"}};
+  }
+  static op::Operator make(const Problem& problem, const Case& wanted, op::OperatorOptions options,
+                           const std::string& plan) {
+    options.plan = plan;
+    options.quadrature.points = wanted.degree + 1;
+    return {problem.form(wanted.form), options};
+  }
+  /// In some block; cells that are turned have other kinds of maps.
+  static bool gathers_patches(const op::Operator& A) {
+    return std::ranges::any_of(A.kernels().info(), [](const auto& kernel) {
+      return kernel.loop_program.find("patch_starts") != std::string::npos;
+    });
+  }
+  void check(const mesh::Mesh& mesh, const Case& wanted, const std::vector<op::OperatorOptions>& all) const {
+    SCOPED_TRACE(mesh.source + " degree " + std::to_string(wanted.degree) + " " + wanted.plan);
+    Problem problem(mesh, wanted.degree, wanted.components, {.lanes = lanes(wanted), .patch_width = wanted.width});
+    problem.with("kappa", 0.7);
+    const auto plan = schedule::parse_plan(wanted.plan);
+    const std::string floats = schedule::single_keys(plan);
+    const auto B = make(problem, wanted, {.shared_device = std::make_shared<InterpreterDevice>()},
+                        floats.empty() ? simplest : "mapping=plain patches=0 " + floats);
+    const auto expected = values_of(applied(B, random_vector(B, 3)));
+    const double rounding = floats.empty() ? 1e-13 : 0x1p-23;
+    const double tolerance = rounding * (wanted.degree + 1) * (wanted.degree + 1) * largest(expected);
+    for (const auto& options : all) {
+      const auto A = make(problem, wanted, options, wanted.plan);
+      EXPECT_TRUE(gathers_patches(A));
+      expect_action(A, 3, expected, tolerance);
+    }
+  }
+};
+
+TEST_P(Patches, GiveWhatTheSimplestProgramMeans) {
+  std::size_t turn = 0;
+  for (const auto& wanted : cases()) {
+    const auto on = meshes(wanted.width);
+    for (const std::size_t mesh : {turn, turn + 2}) {
+      std::vector<op::OperatorOptions> devices{{.threads = 2}};
+      if (turn % 2 == 0)
+        devices.push_back({.shared_device = std::make_shared<InterpreterDevice>()});
+      else
+        devices.push_back({.device = "checked"}); // no stale or foreign access
+      check(on[mesh % on.size()], wanted, devices);
+    }
+    ++turn;
+  }
+}
+
+/// Fields of several degrees on the same batches, coupled.
+TEST_P(Patches, OfSeveralFields) {
+  for (const auto& mesh : meshes(2)) {
+    Problem problem(mesh, {{.degree = 2, .components = dim(), .name = "w"}, {.degree = 1, .name = "p"}},
+                    {.lanes = 4 << dim(), .patch_width = 2});
+    const auto form = problem.form("(inner(grad(w), grad(v_w)) - p*div(v_w) - v_p*div(w))*dx");
+    const op::Operator A(form, {.threads = 2, .plan = "lanes=4"});
+    const op::Operator B(form, {.shared_device = std::make_shared<InterpreterDevice>(), .plan = simplest});
+    EXPECT_TRUE(gathers_patches(A));
+    const auto expected = values_of(applied(B, random_vector(B, 5)));
+    expect_action(A, 5, expected, 1e-12 * largest(expected));
+  }
+}
+
+TEST_P(Patches, DiagonalsRightHandSidesAndFunctionals) {
+  for (const auto& mesh : meshes(2)) {
+    Problem problem(mesh, 2, 0, {.lanes = 4 << dim(), .patch_width = 2});
+    const auto result = [&](const std::string& plan, std::shared_ptr<device::Device> device) {
+      const op::OperatorOptions options{.shared_device = std::move(device), .plan = plan};
+      const op::LinearForm b(problem.form("exp(x[0])*v*dx"), problem.system(), options);
+      Vector f(options.shared_device, static_cast<std::size_t>(problem.system().size()));
+      b.assemble(f);
+      auto values = values_of(f);
+      values.push_back(op::Functional(problem.functional("(u*u + exp(x[0]))*dx"), problem.system(), options)(f));
+      const op::Operator A(problem.form("(1 + x[0])*u*v*dx"), options);
+      auto diagonal = A.make_vector();
+      A.diagonal(diagonal);
+      for (const double value : diagonal.host_read()) values.push_back(value);
+      return values;
+    };
+    const auto expected = result(simplest, std::make_shared<InterpreterDevice>());
+    EXPECT_LE(distance(result("lanes=4", device::make_device("host", 2)), expected), 1e-12 * largest(expected));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(tensor_shapes, Patches, ::testing::Values("quadrilateral", "hexahedron"),
+                         [](const auto& shape) { return shape.param; });
+
+TEST(PatchesOfCells, AreGatheredOnceInsteadOfCellByCell) {
+  const auto reads = [](const std::string& plan) {
+    Problem problem(box("hexahedron", 8), 1, 0, {.lanes = 512, .patch_width = 4});
+    const op::Operator A(problem.form("u*v*dx"),
+                         {.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan});
+    const auto counts = schedule::count(schedule::read(A.kernels().info().front().loop_program)).instructions;
+    return counts.gathers + counts.scatters;
+  };
+  // 125 unknowns of a patch in the place of 64 cells with 8
+  EXPECT_LE(reads("patches=1"), 0.25 * reads("patches=0"));
+}
+
+TEST(PatchesOfCells, AreForLowDegreesOnLargeMeshesOfTensorCells) {
+  const auto width = [](const mesh::Mesh& mesh, int degree) { return op::batch_options(mesh, degree).patch_width; };
+  const auto cubes = box("hexahedron", 32), squares = mesh::make_box({.cells = {128, 64}, .size = {1, 1}, .shape = ""});
+  EXPECT_EQ(width(cubes, 1), 4);
+  EXPECT_EQ(width(cubes, 2), 2);
+  EXPECT_EQ(width(cubes, 3), 1);
+  EXPECT_EQ(width(squares, 1), 4);
+  EXPECT_EQ(width(box("hexahedron", 16), 1), 2); // too few cells for batches of 512
+  EXPECT_EQ(width(box("hexahedron", 8), 1), 1);
+  EXPECT_EQ(width(box("tetrahedron", 16), 1), 1);
+  EXPECT_EQ(op::batch_options(cubes, 1).lanes, 512);
+  EXPECT_EQ(op::batch_options(cubes, 2, 16).lanes, 128);
+}
+
+} // namespace
+} // namespace rafter::test
