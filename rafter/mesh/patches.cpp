@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 
 namespace rafter::mesh {
 
@@ -91,23 +90,61 @@ private:
   int dim_, width_;
 };
 
-/// Whether vertices of the cells are one at each point of a lattice.
-bool is_lattice(const CellGroup& group, std::span<const std::int32_t> patch, int width) {
-  const int dim = element::dimension(group.shape);
-  const Lattice cells(dim, width), points(dim, width + 1), corners(dim, 2);
-  std::vector<std::int32_t> vertices(points.size(), -1);
-  for (std::size_t child = 0; child < patch.size(); ++child)
-    for (std::size_t v = 0; v < corners.size(); ++v) {
-      auto place = cells.place(child);
-      for (int a = 0; a < dim; ++a) place[a] += corners.place(v)[a];
-      const std::int32_t vertex = group.vertices[static_cast<std::size_t>(patch[child]) * corners.size() + v];
-      auto& known = vertices[points.number(place)];
-      if (known >= 0 && known != vertex) return false;
-      known = vertex;
+/// How the cells of a patch and their vertices stand.
+class PatchShape {
+public:
+  PatchShape(int dim, int width) : num_points_(Lattice(dim, width + 1).size()) {
+    const Lattice cells(dim, width), points(dim, width + 1), corners(dim, 2);
+    for (std::size_t child = 0; child < cells.size(); ++child) {
+      const auto place = cells.place(child);
+      for (std::size_t v = 0; v < corners.size(); ++v) {
+        auto point = place;
+        for (int a = 0; a < dim; ++a) point[a] += corners.place(v)[a];
+        points_.push_back(points.number(point));
+      }
+      if (child == 0) continue;
+      auto before = place;
+      int axis = 0;
+      while (before[axis] == 0) ++axis;
+      --before[axis];
+      steps_.push_back({cells.number(before), axis});
     }
-  std::ranges::sort(vertices);
-  return std::ranges::adjacent_find(vertices) == vertices.end();
-}
+  }
+
+  /// The children by the first; empty: there are none.
+  std::vector<std::int32_t> children(const Neighbours& neighbours, std::int32_t first) const {
+    std::vector<std::int32_t> result{first};
+    for (const auto& [before, axis] : steps_) {
+      result.push_back(neighbours.beside(result[before], axis, 1));
+      if (result.back() < 0) return {};
+    }
+    return result;
+  }
+  /// Whether vertices of the children are one at each point of a lattice.
+  bool is_lattice(const CellGroup& group, std::span<const std::int32_t> children) {
+    vertices_.assign(num_points_, -1);
+    const std::size_t num_corners = points_.size() / children.size();
+    for (std::size_t child = 0; child < children.size(); ++child)
+      for (std::size_t v = 0; v < num_corners; ++v) {
+        const std::int32_t vertex = group.vertices[static_cast<std::size_t>(children[child]) * num_corners + v];
+        auto& known = vertices_[points_[child * num_corners + v]];
+        if (known >= 0 && known != vertex) return false;
+        known = vertex;
+      }
+    std::ranges::sort(vertices_);
+    return std::ranges::adjacent_find(vertices_) == vertices_.end();
+  }
+
+private:
+  struct Step {
+    std::size_t before; ///< child on the lower side
+    int axis;
+  };
+  std::size_t num_points_;
+  std::vector<std::size_t> points_; ///< of the lattice of vertices, shape (child, corner)
+  std::vector<Step> steps_;         ///< to the children but for the first
+  std::vector<std::int32_t> vertices_;
+};
 
 /// Places of cells along the axes, modulo the width of a patch, counted from the lower end of the structured part that
 /// a cell belongs to: patches begin where all are 0.
@@ -120,11 +157,12 @@ public:
     if (is_known(seed)) return;
     for (int axis = 0; axis < neighbours_.dim(); ++axis) seed = lower_end(seed, axis);
     place_[seed] = {0, 0, 0};
-    std::deque<std::int32_t> waiting{seed};
+    std::vector<std::int32_t> waiting{seed};
     while (!waiting.empty()) {
-      const auto cell = waiting.front();
-      waiting.pop_front();
-      for (int axis = 0; axis < neighbours_.dim(); ++axis)
+      const auto cell = waiting.back();
+      waiting.pop_back();
+      for (int axis = neighbours_.dim();
+           axis-- > 0;) // along the first axis first, where cells tend to be neighbours in memory
         for (int side = 0; side < 2; ++side) {
           const auto other = neighbours_.beside(cell, axis, side);
           if (other < 0 || is_known(other)) continue;
@@ -151,21 +189,6 @@ private:
   std::vector<std::array<std::int8_t, 3>> place_; ///< shape (cell, axis); the first -1: not known
 };
 
-/// The children of a patch by its first; empty: there is none.
-std::vector<std::int32_t> patch_from(const Neighbours& neighbours, std::int32_t first, int width) {
-  const Lattice lattice(neighbours.dim(), width);
-  std::vector<std::int32_t> patch(lattice.size(), first);
-  for (std::size_t child = 1; child < patch.size(); ++child) {
-    auto before = lattice.place(child);
-    int axis = 0;
-    while (before[axis] == 0) ++axis;
-    --before[axis];
-    patch[child] = neighbours.beside(patch[lattice.number(before)], axis, 1);
-    if (patch[child] < 0) return {};
-  }
-  return patch;
-}
-
 } // namespace
 
 std::vector<std::int32_t> find_patches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int width) {
@@ -174,14 +197,15 @@ std::vector<std::int32_t> find_patches(const Mesh& mesh, int group, std::span<co
   const Neighbours neighbours(mesh, group);
   Places places(neighbours, all.tags.size(), width);
   for (const auto cell : cells) places.spread_from(cell);
+  PatchShape shape(element::dimension(all.shape), width);
   std::vector<bool> is_free(all.tags.size());
   for (const auto cell : cells) is_free[cell] = true;
   std::vector<std::int32_t> result;
   for (const auto first : cells) {
     if (!places.is_first(first)) continue;
-    const auto patch = patch_from(neighbours, first, width);
+    const auto patch = shape.children(neighbours, first);
     const bool is_ours = std::ranges::all_of(patch, [&](std::int32_t cell) { return is_free[cell]; });
-    if (patch.empty() || !is_ours || !is_lattice(all, patch, width)) continue;
+    if (patch.empty() || !is_ours || !shape.is_lattice(all, patch)) continue;
     for (const auto cell : patch) is_free[cell] = false;
     result.insert(result.end(), patch.begin(), patch.end());
   }
