@@ -394,9 +394,7 @@ private:
       break;
     case Kind::prefetch:
       if (spelling_.prefetch != nullptr)
-        text += fmt::format("{}{};\n", indent,
-                            spelling_.prefetch(node->name + " + " + integer(node->operands[0], 1),
-                                               program_.find(node->name)->is_written));
+        text += fmt::format("{}{};\n", indent, spelling_.prefetch(node->name + " + " + integer(node->operands[0], 1)));
       break;
     default:
       throw base::InternalError("emitter: not a statement");

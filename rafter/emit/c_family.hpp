@@ -42,7 +42,7 @@ struct Spelling {
   /// Elementary function on one number ("sqrt" -> "__builtin_sqrt").
   std::function<std::string(form::ScalarOp op, schedule::Type type)> function;
   /// Hint that the entry at `place` (text of an address) will be used soon; null: the language has none.
-  std::function<std::string(const std::string& place, bool is_written)> prefetch;
+  std::function<std::string(const std::string& place)> prefetch;
   /// What the helpers below share, for work arrays of a type.
   std::function<std::string(int lanes, schedule::Type work)> run_prelude;
   /// Helper that moves runs of `width` consecutive numbers, one per lane, between a vector and work arrays, converted

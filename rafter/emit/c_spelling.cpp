@@ -129,9 +129,9 @@ std::string function(form::ScalarOp op, schedule::Type type) {
   return std::string("__builtin_") + (op == form::ScalarOp::abs ? "fabs" : form::info(op).name) + names_of(type).suffix;
 }
 
-std::string prefetch(const std::string& place, bool is_written) {
-  return fmt::format("__builtin_prefetch({}{})", place, is_written ? ", 1" : "");
-}
+/// To the second cache, for reading: the few line buffers of the first are held for as long as memory takes, and a line
+/// that one core alone uses need not be asked for as one that is written.
+std::string prefetch(const std::string& place) { return fmt::format("__builtin_prefetch({}, 0, 2)", place); }
 
 /// Consecutive numbers of the vector.
 std::string run_type(const RunMove& move) { return fmt::format("{}run{}", names_of(move.vector).initial, move.width); }

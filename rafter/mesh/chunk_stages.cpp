@@ -16,8 +16,12 @@ namespace {
 std::vector<Chunk> cut_into_chunks(std::span<const BatchedCells> blocks, int batches_per_chunk) {
   std::int64_t total = 0;
   for (const auto& block : blocks) total += block.num_batches;
-  // Enough chunks for many threads in every stage, and long enough runs that their surface is small.
-  if (batches_per_chunk == 0) batches_per_chunk = static_cast<int>(std::clamp<std::int64_t>(total / 64, 1, 64));
+  // Enough chunks for many threads in every stage, and long enough runs that their surface is small: what chunks share
+  // comes from memory once more.
+  if (batches_per_chunk == 0) {
+    const std::int64_t most = std::clamp<std::int64_t>(total / 256, 64, 512);
+    batches_per_chunk = static_cast<int>(std::clamp<std::int64_t>(total / 64, 1, most));
+  }
   std::vector<Chunk> chunks;
   for (std::size_t b = 0; b < blocks.size(); ++b)
     for (std::int32_t begin = 0; begin < blocks[b].num_batches; begin += batches_per_chunk)
