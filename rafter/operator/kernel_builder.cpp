@@ -154,16 +154,21 @@ public:
     if (setup.outputs.empty()) return result;
     const auto own_plan = setup_plan(plan);
     result.setup_program = kernel::build_program(program_input(setup, own_plan));
-    result.setup_loops = lower(result.setup_program, setup, own_plan, main.stored_order).loops;
+    result.setup_loops = lower(result.setup_program, setup, own_plan, main.stored).loops;
     result.setup_source = emit::emit(result.setup_loops, options_.device->language());
     return result;
   }
 
 private:
+  /// How what is stored per point stands.
+  struct Stored {
+    schedule::StoredOrder order = schedule::StoredOrder::by_batch;
+    int lanes = 0; ///< as LoweringInput::stored_lanes
+  };
   struct Lowered {
     schedule::LoopProgram loops;
     std::string mapping; ///< that accepted
-    schedule::StoredOrder stored_order = schedule::StoredOrder::by_batch;
+    Stored stored;
   };
 
   static constexpr std::size_t max_recipes = 6; ///< that are planned with
@@ -325,9 +330,14 @@ private:
     return input;
   }
 
-  /// `order`: of what is stored, when another program reads it.
+  /// As the kernel of a plan reads it: a mapping with cells in lanes, what a group of them reads side by side.
+  Stored stored_for(const schedule::LoweringInput& lowering, const schedule::Plan& plan) const {
+    const auto& mapping = schedule::choose_mapping(lowering, plan);
+    return {mapping.stored_order, mapping.name == "simd_cells" ? plan.lanes : 0};
+  }
+  /// `stored`: when another program reads what is stored.
   Lowered lower(const kernel::TensorProgram& program, const kernel::PointFunction& function, schedule::Plan plan,
-                std::optional<schedule::StoredOrder> order = {}) const {
+                std::optional<Stored> stored = {}) const {
     schedule::LoweringInput lowering;
     lowering.spaces = request_.spaces;
     lowering.lanes = request_.lanes;
@@ -340,7 +350,9 @@ private:
       lowering.output_spaces.push_back(request_.output_spaces[static_cast<std::size_t>(i)]);
     lowering.program = &program;
     Lowered result;
-    result.stored_order = lowering.stored_order = order.value_or(schedule::choose_mapping(lowering, plan).stored_order);
+    result.stored = stored ? *stored : stored_for(lowering, plan);
+    lowering.stored_order = result.stored.order;
+    lowering.stored_lanes = result.stored.lanes;
     result.loops = schedule::lower(lowering, plan);
     result.mapping = plan.mapping;
     require_work_fits(result.loops, request_.rule);

@@ -61,18 +61,32 @@ NodePtr PointStage::stored_entry(int slot) const {
     const NodePtr row = iadd(imul(cell, integer(num_stored_points_)), integer(slot));
     return context_.at_point(iadd(imul(row, integer(program.num_points)), point_number()));
   }
-  const NodePtr point = iadd(imul(context_.data_row(), integer(program.num_points)), point_number());
-  return context_.lane_entry(iadd(imul(point, integer(num_stored_points_)), integer(slot)));
+  const NodePtr first = first_stored(slot);
+  return context_.has_cell_lanes() ? iadd(first, lane()) : first;
+}
+
+/// Of the cells that are computed at a time, so many numbers per cell ahead.
+NodePtr PointStage::first_stored(int number) const {
+  const auto& input = context_.input;
+  const int side_by_side = input.stored_lanes > 0 ? input.stored_lanes : input.lanes;
+  const int num_groups = input.lanes / side_by_side, at_a_time = context_.has_cell_lanes() ? context_.plan.lanes : 1;
+  NodePtr part = context_.has_cell_lanes() ? context_.group() : context_.at_cell(integer(0)), group = integer(0);
+  if (num_groups > 1) { // where these cells stand, in units of as many as are computed at a time
+    group = idiv(part, side_by_side / at_a_time);
+    part = side_by_side == at_a_time ? integer(0) : isub(part, imul(group, integer(side_by_side / at_a_time)));
+  }
+  const NodePtr row = iadd(imul(context_.data_row(), integer(num_groups)), group);
+  const NodePtr point = iadd(imul(row, integer(context_.program.num_points)), point_number());
+  const NodePtr entry = iadd(imul(point, integer(num_stored_points_)), integer(number));
+  return iadd(imul(entry, integer(side_by_side)), imul(part, integer(at_a_time)));
 }
 
 void PointStage::ask_for_stored(int slot, Statements& to) {
   constexpr int entries_ahead = 48; // what memory takes to answer, and less than the nearest cache holds
   if (!context_.plan.prefetch || !context_.has_cell_lanes()) return;
-  const NodePtr point = iadd(imul(context_.data_row(), integer(context_.program.num_points)), point_number());
-  const NodePtr entry = iadd(imul(point, integer(num_stored_points_)), integer(slot + entries_ahead));
   const std::string buffer = context_.global(Role::stored_point);
   const int per_line = 64 / size_bytes(context_.result.find(buffer)->type); // numbers of a cache line
-  const NodePtr first = context_.first_of_lanes(entry);
+  const NodePtr first = first_stored(slot + entries_ahead);
   for (int line = 0; line < context_.plan.lanes; line += per_line)
     to.push_back(prefetch(buffer, iadd(first, integer(line))));
 }

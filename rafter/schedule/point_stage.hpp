@@ -39,6 +39,7 @@ private:
   NodePtr reference_coordinate(int axis);
   NodePtr point_number() const;
   NodePtr stored_entry(int slot) const;
+  NodePtr first_stored(int number) const;
   /// Data per point are read in order, but processors that see it do not run far enough ahead of the memory.
   void ask_for_stored(int slot, Statements& to);
   Context& context_;
