@@ -112,11 +112,15 @@ std::shared_ptr<const mesh::Mesh> make_cube(int n, const std::string& geometry) 
 
 std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, const SpaceChoice& choice) {
   const int components = std::max(problem.components, 1);
-  // an even number of cells lets batches be clusters of 2 x 2 x 2
   const double cells = std::cbrt(choice.million_dofs * 1e6 / components) / choice.degree;
-  auto mesh = make_cube(std::max(2, 2 * static_cast<int>(std::round(cells / 2))), choice.geometry);
-  auto batches = std::make_shared<const mesh::CellBatches>(
-      mesh::make_cell_batches(*mesh, op::batch_options(*mesh, choice.degree, choice.lanes)));
+  const int step = choice.degree == 1 ? 4 : 2; // cells along an axis of patches, or of a batch
+  auto mesh = make_cube(std::max(2, step * static_cast<int>(std::round(cells / step))), choice.geometry);
+  auto options = op::batch_options(*mesh, choice.degree, choice.lanes);
+  if (choice.is_broken && options.patch_width > 1) { // nothing is shared
+    options.patch_width = 1;
+    options.lanes = choice.lanes;
+  }
+  auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh, options));
   return space::FunctionSpace::make(
       std::move(mesh), std::move(batches),
       {.degree = choice.degree, .components = problem.components, .is_broken = choice.is_broken});
@@ -126,7 +130,8 @@ double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Mac
                      const std::shared_ptr<device::Device>& device, const std::string& plan) {
   const double last_cache =
       machine.levels.size() < 2 ? 0 : static_cast<double>(machine.levels[machine.levels.size() - 2].bytes);
-  choice.million_dofs = 0; // the smallest cube tells the bytes of a cell
+  // a small cube tells the bytes of a cell; one of low degree has patches as large ones have
+  choice.million_dofs = choice.degree > 2 ? 0 : std::max(problem.components, 1) * 32 * 32 * 32 * 1e-6;
   const auto space = make_space(problem, choice);
   const auto A = make_operator(problem, space, device, {.plan = plan});
   const auto cells = static_cast<double>(space->mesh().num_cells());

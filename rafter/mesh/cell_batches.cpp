@@ -15,6 +15,7 @@ namespace rafter::mesh {
 CellBatches make_cell_batches(const Mesh& mesh, const BatchOptions& options) {
   require_valid(options);
   CellBatches batches{.lanes = options.lanes, .patch_width = options.patch_width};
+  if (options.lanes % cells_per_patch(options.patch_width, mesh.tdim) != 0) batches.patch_width = 1;
   for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
     const auto group = static_cast<std::int32_t>(g);
     const auto kinds = map_kinds(mesh, group, options.affine_tolerance);
@@ -25,8 +26,8 @@ CellBatches make_cell_batches(const Mesh& mesh, const BatchOptions& options) {
       if (cells.empty()) continue;
       Block block{group, mesh.groups[g].shape, kind, static_cast<std::int32_t>(cells.size()), 0, {}, {}};
       if (options.has_alike_simplices) cells = in_alike_batches(mesh.groups[g], cells, options.lanes);
-      if (options.patch_width > 1)
-        std::tie(cells, block.are_patches) = in_patched_batches(mesh, group, cells, options.lanes, options.patch_width);
+      if (batches.patch_width > 1)
+        std::tie(cells, block.are_patches) = in_patched_batches(mesh, group, cells, options.lanes, batches.patch_width);
       block.cells = padded_to_batches(std::move(cells), options.lanes);
       block.num_batches = static_cast<std::int32_t>(block.cells.size() / options.lanes);
       batches.blocks.push_back(std::move(block));

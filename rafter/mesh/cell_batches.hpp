@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -37,16 +36,19 @@ struct Chunk {
   std::int32_t block = 0, batch_begin = 0, batch_end = 0;
 };
 
+/// width^dim.
+inline int cells_per_patch(int width, int dim) {
+  int result = 1;
+  for (; dim > 0; --dim) result *= width;
+  return result;
+}
+
 struct CellBatches {
   int lanes = 8;
-  int patch_width = 1; ///< as BatchOptions
+  int patch_width = 1; ///< as BatchOptions; 1 where batches would hold no whole patch
   std::vector<Block> blocks;
   /// Patches of a batch, of cells of this dimension; without patches its cells.
-  int patches_per_batch(int dim) const {
-    int result = lanes;
-    for (; dim > 0; --dim) result /= patch_width;
-    return std::max(result, 1);
-  }
+  int patches_per_batch(int dim) const { return lanes / cells_per_patch(patch_width, dim); }
   std::vector<std::vector<Chunk>> stages; ///< run one after the other; the chunks of a stage touch disjoint vertices
   int num_active(int block, std::int32_t batch) const {
     const auto& b = blocks[static_cast<std::size_t>(block)];
@@ -55,7 +57,8 @@ struct CellBatches {
 };
 
 struct BatchOptions {
-  int lanes = 8;                   ///< a power of two up to 1024
+  static constexpr int most_lanes = 1024;
+  int lanes = 8;                   ///< a power of two up to most_lanes
   int batches_per_chunk = 0;       ///< 0: chosen from the number of batches, never from the number of threads
   double affine_tolerance = 1e-12; ///< of |second differences| and of shears, relative to the cell size
   bool has_alike_simplices = true; ///< simplices of a batch see their edges and faces in the same orientations

@@ -81,9 +81,10 @@ std::vector<std::vector<Chunk>> make_stages(const Mesh& mesh, std::span<const Ba
 
 void require_valid(const BatchOptions& options) {
   // Kernels run batches in groups of as many cells as a register holds.
-  if (options.lanes < 1 || options.lanes > 1024 || !std::has_single_bit(static_cast<unsigned>(options.lanes)))
-    throw base::InputError(
-        fmt::format("batches of {} cells; accepted: powers of two from 1 to 1024 lanes", options.lanes));
+  if (options.lanes < 1 || options.lanes > BatchOptions::most_lanes ||
+      !std::has_single_bit(static_cast<unsigned>(options.lanes)))
+    throw base::InputError(fmt::format("batches of {} cells; accepted: powers of two from 1 to {} lanes", options.lanes,
+                                       BatchOptions::most_lanes));
   if (options.patch_width < 1 || options.patch_width > 8)
     throw base::InputError(
         fmt::format("patches of {} cells along an axis; accepted: 1 (none) to 8", options.patch_width));

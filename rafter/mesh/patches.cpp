@@ -262,7 +262,6 @@ private:
 std::pair<std::vector<std::int32_t>, std::vector<std::uint8_t>>
 in_patched_batches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int lanes, int width) {
   const std::size_t size = Lattice(element::dimension(mesh.groups[group].shape), width).size();
-  if (static_cast<std::size_t>(lanes) % size != 0) return {{cells.begin(), cells.end()}, {}};
   const auto patches = find_patches(mesh, group, cells, width);
   std::vector<std::int32_t> patch_of(mesh.groups[group].tags.size(), -1);
   for (std::size_t i = 0; i < patches.size(); ++i) patch_of[patches[i]] = static_cast<std::int32_t>(i / size);

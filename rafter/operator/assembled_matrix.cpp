@@ -90,9 +90,9 @@ private:
     const std::size_t stride = pattern_.block_stride();
     const std::int32_t in_block = pattern_.block == 1 ? 0 : entries[local] % pattern_.block;
     auto* to = entries_.data() + in_block * pattern_.height;
-    for (int row = 0; row < block.length; ++row, slots += block.length)
-      if (*slots != SlicedPattern::not_coupled)
-        to[pattern_.first_place(entries[row]) + *slots * stride] += column[static_cast<std::size_t>(from[row])];
+    for (int row = 0; row < block.length; ++row)
+      if (const auto slot = slots[row * block.length]; slot != SlicedPattern::not_coupled)
+        to[pattern_.first_place(entries[row]) + slot * stride] += column[static_cast<std::size_t>(from[row])];
   }
 
   const mesh::CellBatches& batches_;

@@ -31,7 +31,7 @@ public:
     result.lanes = cells_.lanes;
     for (std::int32_t batch = 0; batch < cells_.num_batches; ++batch) {
       if (batch == trial_batches && 2 * rows_.size() > trial_batches) return {}; // nothing repeats
-      if (rows_.size() > most_rows) return {};
+      if (rows_.size() * lanes_ > most_cells) return {};
       measure(batch);
       result.of_batch.push_back(row(batch));
     }
@@ -48,8 +48,8 @@ private:
     Outline outline;
   };
   static constexpr std::size_t trial_batches = 1024;
-  static constexpr std::size_t most_rows = 4096; ///< that the second cache holds; more would cost as much as they save
-  static constexpr double tolerance = 1e-12;     ///< as mesh::BatchOptions::affine_tolerance
+  static constexpr std::size_t most_cells = 32768; ///< of rows that caches hold; more would cost as much as they save
+  static constexpr double tolerance = 1e-12;       ///< as mesh::BatchOptions::affine_tolerance
 
   /// Nodes that tell the map of a cell, the first at vertex 0: affine maps are told by the vertices along the axes.
   std::vector<std::size_t> telling_nodes() const {

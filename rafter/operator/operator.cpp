@@ -61,25 +61,19 @@ private:
   std::chrono::steady_clock::time_point start_;
 };
 
-} // namespace
-
-namespace {
-
-int power(int base, int exponent) {
-  int result = 1;
-  for (; exponent > 0; --exponent) result *= base;
-  return result;
-}
-
 /// Cells of degree 1 and 2 share most of their unknowns one by one. Patches of degree 4 as a whole share few, and their
-/// unknowns fit the nearest cache. Batches become larger by the cells of a patch: there must be enough for all threads.
+/// unknowns fit the nearest cache. Batches become larger by the cells of a patch: fewer than 64 of them are no chunks
+/// for several threads.
 int patch_width(const mesh::Mesh& mesh, int degree, int lanes) {
   constexpr int degree_of_patch = 4, fewest_batches = 64;
   const bool has_patches = mesh.tdim > 1 && std::ranges::all_of(mesh.groups, [](const auto& group) {
                              return element::is_tensor(group.shape);
                            });
-  for (int width = degree_of_patch / std::max(degree, 1); has_patches && width > 1; width /= 2)
-    if (mesh.num_cells() >= std::int64_t{fewest_batches} * lanes * power(width, mesh.tdim)) return width;
+  for (int width = degree_of_patch / std::max(degree, 1); has_patches && width > 1; width /= 2) {
+    const int of_batch = lanes * mesh::cells_per_patch(width, mesh.tdim);
+    if (of_batch <= mesh::BatchOptions::most_lanes && mesh.num_cells() >= std::int64_t{fewest_batches} * of_batch)
+      return width;
+  }
   return 1;
 }
 
@@ -96,7 +90,7 @@ mesh::BatchOptions batch_options(const mesh::Mesh& mesh, int degree, int lanes) 
       std::ranges::none_of(mesh.groups, [](const auto& group) { return element::is_tensor(group.shape); });
   if (is_dense && degree >= long_products) lanes = std::max(lanes, 2 * mesh::CellBatches().lanes);
   const int width = patch_width(mesh, degree, lanes);
-  return {.lanes = lanes * power(width, mesh.tdim),
+  return {.lanes = lanes * mesh::cells_per_patch(width, mesh.tdim),
           .has_alike_simplices = degree >= several_per_edge,
           .patch_width = width};
 }

@@ -36,7 +36,8 @@ struct OperatorOptions {
 /// these are more. Throws InputError as schedule::parse_plan.
 int batch_lanes(const std::string& plan);
 /// How cells are batched for fields of this degree at most: `lanes` of them, or twice as many as usual where dense
-/// products are long enough to take several groups; simplices with their like where an edge has several unknowns.
+/// products are long enough to take several groups; simplices with their like where an edge has several unknowns. Of
+/// quadrilaterals and hexahedra of degree 1 and 2, where there are enough of them, `lanes` patches.
 mesh::BatchOptions batch_options(const mesh::Mesh& mesh, int degree, int lanes = mesh::CellBatches().lanes);
 
 /// The device that the options ask for.

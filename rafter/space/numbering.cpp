@@ -64,7 +64,8 @@ std::int64_t count_dofs(const mesh::Mesh& mesh, const mesh::CellBatches& batches
   return count;
 }
 
-/// Bytes of index tables and of one vector, known before anything is allocated.
+/// Bytes of the cells' index tables, beside which those of patches are small, and of one vector, known before anything
+/// is allocated.
 double needed_bytes(const mesh::CellBatches& batches, const std::vector<ElementLayout>& layouts, std::int64_t count) {
   double bytes = 8.0 * static_cast<double>(count);
   for (std::size_t b = 0; b < layouts.size(); ++b)

@@ -87,8 +87,9 @@ TEST(Golden, MassMatrixOnUnlikeCells) {
 
 TEST(Golden, MassMatrixOnPatches) {
   Problem problem(box("quadrilateral", 8), 1, 0, {.lanes = 16, .patch_width = 2});
-  op::OperatorOptions options{.shared_device = std::make_shared<TextDevice>(),
-                              .plan = "contraction=separable recipe=store mapping=simd_cells lanes=4 prefetch=0"};
+  op::OperatorOptions options =
+      planned({.shared_device = std::make_shared<TextDevice>(),
+               .plan = "contraction=separable recipe=store mapping=simd_cells lanes=4 prefetch=0"});
   const op::Operator M(problem.form("u*v*dx"), options);
   expect_golden("mass_p1_quadrilateral_patches.loops",
                 with_head("mass matrix of degree 1 on patches of 2 x 2 squares, loop program", ";",

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <rafter/schedule/counts.hpp>
+#include <rafter/schedule/matrix_product.hpp>
 
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>
@@ -24,7 +25,7 @@ protected:
   int dim() const { return box_dimension(GetParam()); }
   int lanes(const Case& wanted) const {
     const int of_plan = schedule::parse_plan(wanted.plan).lanes;
-    return of_plan * static_cast<int>(std::pow(wanted.width, dim()));
+    return of_plan * mesh::cells_per_patch(wanted.width, dim());
   }
   /// Whole patches; patches and cells left over; descendants of cells that are turned against each other; curved ones.
   std::vector<mesh::Mesh> meshes(int width) const {
@@ -44,13 +45,15 @@ protected:
             {3, 0, 2, varying, "lanes=2 stores=streaming"},
             {2, 0, 2, varying, "lanes=2 contraction=per-derivative"},
             {2, 0, 2, varying, "lanes=2 contraction=dense recipe=recompute"},
-            {1, 0, 2, varying, "lanes=4 compute=float"}};
+            {1, 0, 2, varying, "lanes=4 compute=float"},
+            {1, 0, 2, varying, "lanes=16 compute=float recipe=store"}, // set up by lanes of 8
+            {1, 0, 2, varying, "lanes=4 mapping=assembled"}};
   }
   static op::Operator make(const Problem& problem, const Case& wanted, op::OperatorOptions options,
                            const std::string& plan) {
     options.plan = plan;
     options.quadrature.points = wanted.degree + 1;
-    return {problem.form(wanted.form), options};
+    return {problem.form(wanted.form), planned(options)};
   }
   /// In some block; cells that are turned have other kinds of maps.
   static bool gathers_patches(const op::Operator& A) {
@@ -71,7 +74,8 @@ protected:
     const double tolerance = rounding * (wanted.degree + 1) * (wanted.degree + 1) * largest(expected);
     for (const auto& options : all) {
       const auto A = make(problem, wanted, options, wanted.plan);
-      EXPECT_TRUE(gathers_patches(A));
+      const bool has_few_patches = plan.lanes > 8; // fewer than a batch takes
+      EXPECT_TRUE(schedule::is_assembled(plan) || has_few_patches || gathers_patches(A));
       expect_action(A, 3, expected, tolerance);
     }
   }
@@ -99,8 +103,8 @@ TEST_P(Patches, OfSeveralFields) {
     Problem problem(mesh, {{.degree = 2, .components = dim(), .name = "w"}, {.degree = 1, .name = "p"}},
                     {.lanes = 4 << dim(), .patch_width = 2});
     const auto form = problem.form("(inner(grad(w), grad(v_w)) - p*div(v_w) - v_p*div(w))*dx");
-    const op::Operator A(form, {.threads = 2, .plan = "lanes=4"});
-    const op::Operator B(form, {.shared_device = std::make_shared<InterpreterDevice>(), .plan = simplest});
+    const op::Operator A(form, planned({.threads = 2, .plan = "lanes=4"}));
+    const op::Operator B(form, planned({.shared_device = std::make_shared<InterpreterDevice>(), .plan = simplest}));
     EXPECT_TRUE(gathers_patches(A));
     const auto expected = values_of(applied(B, random_vector(B, 5)));
     expect_action(A, 5, expected, 1e-12 * largest(expected));
@@ -111,7 +115,7 @@ TEST_P(Patches, DiagonalsRightHandSidesAndFunctionals) {
   for (const auto& mesh : meshes(2)) {
     Problem problem(mesh, 2, 0, {.lanes = 4 << dim(), .patch_width = 2});
     const auto result = [&](const std::string& plan, std::shared_ptr<device::Device> device) {
-      const op::OperatorOptions options{.shared_device = std::move(device), .plan = plan};
+      const auto options = planned({.shared_device = std::move(device), .plan = plan});
       const op::LinearForm b(problem.form("exp(x[0])*v*dx"), problem.system(), options);
       Vector f(options.shared_device, static_cast<std::size_t>(problem.system().size()));
       b.assemble(f);
@@ -135,12 +139,23 @@ TEST(PatchesOfCells, AreGatheredOnceInsteadOfCellByCell) {
   const auto reads = [](const std::string& plan) {
     Problem problem(box("hexahedron", 8), 1, 0, {.lanes = 512, .patch_width = 4});
     const op::Operator A(problem.form("u*v*dx"),
-                         {.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan});
+                         planned({.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan}));
     const auto counts = schedule::count(schedule::read(A.kernels().info().front().loop_program)).instructions;
     return counts.gathers + counts.scatters;
   };
   // 125 unknowns of a patch in the place of 64 cells with 8
   EXPECT_LE(reads("patches=1"), 0.25 * reads("patches=0"));
+}
+
+TEST(PatchesOfCells, GiveTheSameBitsForAnyNumberOfThreads) {
+  Problem problem(sheared(box("hexahedron", 13)), 2, 0, {.lanes = 16, .patch_width = 2});
+  problem.with("kappa", 0.7);
+  const auto result = [&](int threads) {
+    const op::Operator A(problem.form(varying), planned({.threads = threads, .plan = "lanes=2"}));
+    return values_of(applied(A, random_vector(A, 3)));
+  };
+  const auto expected = result(1);
+  for (const int threads : {2, 3, 4}) EXPECT_EQ(result(threads), expected) << threads;
 }
 
 TEST(PatchesOfCells, AreForLowDegreesOnLargeMeshesOfTensorCells) {
@@ -155,6 +170,8 @@ TEST(PatchesOfCells, AreForLowDegreesOnLargeMeshesOfTensorCells) {
   EXPECT_EQ(width(box("tetrahedron", 16), 1), 1);
   EXPECT_EQ(op::batch_options(cubes, 1).lanes, 512);
   EXPECT_EQ(op::batch_options(cubes, 2, 16).lanes, 128);
+  EXPECT_EQ(op::batch_options(cubes, 1, 32).lanes, 256); // patches of 4 would make batches of 2048
+  EXPECT_EQ(op::batch_options(cubes, 1, 256).lanes, 256);
 }
 
 } // namespace

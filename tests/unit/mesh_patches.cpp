@@ -129,6 +129,7 @@ TEST(patches, fill_batches_and_the_rest_stands_apart) {
 TEST(patches, batches_that_hold_no_whole_patch_have_none) {
   const auto batches = mesh::make_cell_batches(box_of({4, 4, 4}), {.lanes = 4, .patch_width = 2});
   EXPECT_TRUE(batches.blocks[0].are_patches.empty());
+  EXPECT_EQ(batches.patch_width, 1);
   for (const int width : {0, -1, 9})
     EXPECT_THROW(mesh::make_cell_batches(box_of({4, 4, 4}), {.patch_width = width}), base::InputError);
 }
