@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include <rafter/mesh/cell_batches.hpp>
+
 namespace rafter::mesh {
 
 namespace {
@@ -161,8 +163,8 @@ public:
     while (!waiting.empty()) {
       const auto cell = waiting.back();
       waiting.pop_back();
-      for (int axis = neighbours_.dim();
-           axis-- > 0;) // along the first axis first, where cells tend to be neighbours in memory
+      // the first axis, along which cells tend to be neighbours in memory, is gone along first
+      for (int axis = neighbours_.dim(); axis-- > 0;)
         for (int side = 0; side < 2; ++side) {
           const auto other = neighbours_.beside(cell, axis, side);
           if (other < 0 || is_known(other)) continue;
@@ -261,7 +263,7 @@ private:
 
 std::pair<std::vector<std::int32_t>, std::vector<std::uint8_t>>
 in_patched_batches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int lanes, int width) {
-  const std::size_t size = Lattice(element::dimension(mesh.groups[group].shape), width).size();
+  const auto size = static_cast<std::size_t>(cells_per_patch(width, mesh.tdim));
   const auto patches = find_patches(mesh, group, cells, width);
   std::vector<std::int32_t> patch_of(mesh.groups[group].tags.size(), -1);
   for (std::size_t i = 0; i < patches.size(); ++i) patch_of[patches[i]] = static_cast<std::int32_t>(i / size);
