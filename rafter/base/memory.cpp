@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/base/memory.hpp>
+
+#include <fstream>
+#include <string>
+
+namespace rafter::base {
+
+std::optional<ProcessMemory> process_memory() {
+  std::ifstream status("/proc/self/status");
+  ProcessMemory memory;
+  std::string line;
+  while (std::getline(status, line)) { // "VmHWM:     12345 kB"
+    const auto bytes = [&line] { return 1024 * std::stoll(line.substr(line.find(':') + 1)); };
+    if (line.starts_with("VmHWM:")) memory.peak_bytes = bytes();
+    if (line.starts_with("VmRSS:")) memory.resident_bytes = bytes();
+  }
+  if (memory.peak_bytes == 0 || memory.resident_bytes == 0) return std::nullopt;
+  return memory;
+}
+
+bool restart_peak_memory() {
+  std::ofstream control("/proc/self/clear_refs");
+  control << "5" << std::flush; // "to reset the peak resident set size": proc(5)
+  return control.good();
+}
+
+} // namespace rafter::base

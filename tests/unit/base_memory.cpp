@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include <rafter/base/memory.hpp>
+#include <sys/mman.h>
+
+namespace rafter::base {
+namespace {
+
+constexpr std::int64_t mebibyte = 1 << 20;
+constexpr std::int64_t tolerance = 4 * mebibyte; // what the process takes and the system counts elsewhere meanwhile
+
+/// Takes so much memory of the system, touches all of it and gives it back.
+void touch(std::int64_t bytes) {
+  void* pages =
+      ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  std::memset(pages, 1, static_cast<std::size_t>(bytes));
+  ASSERT_EQ(::munmap(pages, static_cast<std::size_t>(bytes)), 0);
+}
+
+TEST(Memory, PeakHoldsWhatIsNoLongerResident) {
+  const auto before = process_memory();
+  ASSERT_TRUE(before);
+  EXPECT_GT(before->resident_bytes, 0);
+  const std::int64_t taken = before->peak_bytes - before->resident_bytes + 64 * mebibyte; // beyond any earlier peak
+  touch(taken);
+  const auto after = process_memory();
+  ASSERT_TRUE(after);
+  EXPECT_NEAR(static_cast<double>(after->peak_bytes), static_cast<double>(before->resident_bytes + taken), tolerance);
+  EXPECT_NEAR(static_cast<double>(after->resident_bytes), static_cast<double>(before->resident_bytes), tolerance);
+}
+
+TEST(Memory, RestartedPeakIsThatOfWhatFollows) {
+  touch(128 * mebibyte);
+  if (!restart_peak_memory()) GTEST_SKIP() << "this system does not restart peaks";
+  const auto start = process_memory();
+  ASSERT_TRUE(start);
+  EXPECT_LE(start->peak_bytes, start->resident_bytes + tolerance);
+  touch(32 * mebibyte);
+  const auto after = process_memory();
+  ASSERT_TRUE(after);
+  EXPECT_NEAR(static_cast<double>(after->peak_bytes), static_cast<double>(start->resident_bytes + 32 * mebibyte),
+              tolerance);
+}
+
+} // namespace
+} // namespace rafter::base
