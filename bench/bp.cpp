@@ -22,7 +22,7 @@ Kind bp() {
 }
 Kind bk() {
   return {"bk",
-          "bake-off kernels, cell vector to cell vector; unknowns: cells p^3 components",
+          "bake-off kernels, cell vector to cell vector; unknowns: those of a mesh without boundary",
           true,
           {"bp1", "bp2", "bp3", "bp4", "bp5", "bp6"}};
 }
@@ -37,7 +37,7 @@ struct Choices {
 std::vector<Option> options_of(const Kind& kind, Choices& choices) {
   std::vector<Option> options{
       names_option("--cases", "operators", choices.cases, names_of(bake_off_cases())),
-      names_option("--geometry", "cells of the cube", choices.geometries, geometry_names()),
+      names_option("--geometry", "cells of the square or cube", choices.geometries, geometry_names()),
       text_option("--plan", "TEXT", "plan of all kernels instead of the planner's", choices.plan)};
   if (!kind.is_broken)
     options.push_back(integer_option("--applications",
@@ -66,7 +66,7 @@ void add_peer(Json& row, const machine::Machine& machine, int threads) {
 Layout layout_of(const Kind& kind) {
   Layout layout{.suite = kind.suite,
                 .title = kind.title,
-                .columns = {{"case", "case", "{:<11}"}, {"geometry", "cells", "{:<11}"}},
+                .columns = {{"case", "case", "{:<11}"}, {"geometry", "cells", "{:<21}"}},
                 .identity = {"case", "geometry", "degree", "dofs"},
                 .figure = "mdofs_per_second"};
   for (auto& column : measured_columns()) layout.columns.push_back(std::move(column));

@@ -3,8 +3,9 @@
 #include <span>
 #include <string>
 
-/// CEED's bake-off problems and kernels (https://ceed.exascaleproject.org/bps) and linear elasticity over degree and
-/// size, on a cube of hexahedra or tetrahedra. Not covered: right-hand sides, boundary conditions, preconditioners.
+/// CEED's bake-off problems and kernels (https://ceed.exascaleproject.org/bps), a Helmholtz operator and linear
+/// elasticity over degree and size, on a square or cube of cells of any shape. Not covered: right-hand sides, boundary
+/// conditions, preconditioners.
 namespace rafter::bench {
 
 /// Suite `bp`: global vector to global vector, beside the best figures of other libraries, scaled to this machine.

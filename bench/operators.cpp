@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <rafter/base/error.hpp>
+#include <rafter/form/language.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/machine/roofline.hpp>
 
@@ -25,10 +26,19 @@ form::Expr isotropic_tensor(double lmbda, double mu) {
   return form::constant("C", {9, 9}, std::move(values));
 }
 
-/// Unknowns of a large mesh without its boundary. Six tetrahedra fill what one hexahedron does.
+/// Unknowns that a cell of a large mesh without its boundary has: as many as its reference cell fills of the reference
+/// square or cube.
+double scalar_dofs_per_cell(element::Shape shape, int degree) {
+  return std::pow(degree, element::dimension(shape)) *
+         std::ldexp(element::reference_volume(shape), -element::dimension(shape));
+}
 double dofs_per_cell(const space::FunctionSpace& space) {
-  const bool is_hexahedral = space.mesh().groups.front().shape == element::Shape::hexahedron;
-  return std::pow(space.degree, 3) / (is_hexahedral ? 1 : 6) * space.num_components();
+  return scalar_dofs_per_cell(space.mesh().groups.front().shape, space.degree) * space.num_components();
+}
+
+/// Of the space: none of a scalar, else as many as there are dimensions.
+int components_of(const Case& problem, const Geometry& geometry) {
+  return std::min(problem.components, geometry.dim());
 }
 
 Json figures(const op::Operator& A, const std::vector<double>& samples, double dofs, const machine::Machine& machine,
@@ -61,15 +71,16 @@ Json figures(const op::Operator& A, const std::vector<double>& samples, double d
 
 const std::vector<Case>& bake_off_cases() {
   using enum element::QuadratureKind;
-  static const std::vector<Case> cases{{"bp1", "mass, Gauss p+2", "u*v*dx", 0, 2, gauss},
-                                       {"bp2", "mass, 3 components, Gauss p+2", "inner(u, v)*dx", 3, 2, gauss},
-                                       {"bp3", "Laplace, Gauss p+2", laplace, 0, 2, gauss},
-                                       {"bp4", "Laplace, 3 components, Gauss p+2", laplace, 3, 2, gauss},
-                                       {"bp5", "Laplace, Gauss-Lobatto p+1", laplace, 0, 1, gll},
-                                       {"bp6", "Laplace, 3 components, Gauss-Lobatto p+1", laplace, 3, 1, gll},
-                                       {"elasticity", "isotropic elasticity, Gauss p+1",
-                                        "inner(lmbda*div(u)*Identity(3) + 2*mu*sym(grad(u)), sym(grad(v)))*dx", 3, 1,
-                                        gauss}};
+  static const std::vector<Case> cases{
+      {"bp1", "mass, Gauss p+2", "u*v*dx", 0, 2, gauss},
+      {"bp2", "mass, 3 components, Gauss p+2", "inner(u, v)*dx", 3, 2, gauss},
+      {"bp3", "Laplace, Gauss p+2", laplace, 0, 2, gauss},
+      {"bp4", "Laplace, 3 components, Gauss p+2", laplace, 3, 2, gauss},
+      {"bp5", "Laplace, Gauss-Lobatto p+1", laplace, 0, 1, gll},
+      {"bp6", "Laplace, 3 components, Gauss-Lobatto p+1", laplace, 3, 1, gll},
+      {"elasticity", "isotropic elasticity, Gauss p+1", "inner(lmbda*div(u)*I + 2*mu*sym(grad(u)), sym(grad(v)))*dx", 3,
+       1, gauss},
+      {"helmholtz", "Laplace and mass, Gauss p+2", "(inner(grad(u), grad(v)) + u*v)*dx", 0, 2, gauss}};
   return cases;
 }
 
@@ -85,53 +96,33 @@ const Case& find_case(std::span<const Case> cases, const std::string& name) {
   return *found;
 }
 
-const std::vector<std::string>& geometry_names() {
-  static const std::vector<std::string> names{"cartesian", "graded", "sheared", "deformed", "tetrahedra"};
-  return names;
-}
-
-std::shared_ptr<const mesh::Mesh> make_cube(int n, const std::string& geometry) {
-  auto mesh = mesh::make_box(
-      {.cells = {n, n, n}, .size = {1, 1, 1}, .shape = geometry == "tetrahedra" ? "tetrahedron" : "hexahedron"});
-  if (geometry == "graded" || geometry == "sheared")
-    for (double& x : mesh.points) x *= (2 + x) / 3;
-  if (geometry == "sheared")
-    for (std::size_t i = 0; i < mesh.points.size(); i += 3) {
-      mesh.points[i] += 0.3 * mesh.points[i + 1] + 0.2 * mesh.points[i + 2];
-      mesh.points[i + 1] += 0.25 * mesh.points[i + 2];
-    }
-  if (geometry == "deformed")
-    for (std::size_t i = 0; i < mesh.points.size(); i += 3) {
-      const double x = mesh.points[i], y = mesh.points[i + 1], z = mesh.points[i + 2];
-      mesh.points[i] += 0.05 * std::sin(3 * y + z);
-      mesh.points[i + 1] += 0.05 * std::sin(3 * z + x);
-      mesh.points[i + 2] += 0.05 * std::sin(3 * x + y);
-    }
-  return std::make_shared<const mesh::Mesh>(std::move(mesh));
-}
-
 std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, const SpaceChoice& choice) {
-  const int components = std::max(problem.components, 1);
-  const double cells = std::cbrt(choice.million_dofs * 1e6 / components) / choice.degree;
+  const auto& geometry = find_geometry(choice.geometry);
+  const int components = components_of(problem, geometry);
+  const double dofs_per_cube =
+      std::max(components, 1) * geometry.cells_per_cube() * scalar_dofs_per_cell(geometry.shape, choice.degree);
+  const double cubes = std::pow(choice.million_dofs * 1e6 / dofs_per_cube, 1.0 / geometry.dim());
   const int step = choice.degree == 1 ? 4 : 2; // cells along an axis of patches, or of a batch
-  auto mesh = make_cube(std::max(2, step * static_cast<int>(std::round(cells / step))), choice.geometry);
+  const int n = std::max(2, step * static_cast<int>(std::round(cubes / step)));
+  auto mesh = std::make_shared<const mesh::Mesh>(make_cube(n, geometry, choice.degree));
   auto options = op::batch_options(*mesh, choice.degree, choice.lanes);
   if (choice.is_broken && options.patch_width > 1) { // nothing is shared
     options.patch_width = 1;
     options.lanes = choice.lanes;
   }
   auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh, options));
-  return space::FunctionSpace::make(
-      std::move(mesh), std::move(batches),
-      {.degree = choice.degree, .components = problem.components, .is_broken = choice.is_broken});
+  return space::FunctionSpace::make(std::move(mesh), std::move(batches),
+                                    {.degree = choice.degree, .components = components, .is_broken = choice.is_broken});
 }
 
 double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Machine& machine,
                      const std::shared_ptr<device::Device>& device, const std::string& plan) {
   const double last_cache =
       machine.levels.size() < 2 ? 0 : static_cast<double>(machine.levels[machine.levels.size() - 2].bytes);
-  // a small cube tells the bytes of a cell; one of low degree has patches as large ones have
-  choice.million_dofs = choice.degree > 2 ? 0 : std::max(problem.components, 1) * 32 * 32 * 32 * 1e-6;
+  // a small mesh tells the bytes of a cell; one of low degree has patches as large ones have
+  const auto& geometry = find_geometry(choice.geometry);
+  const double scalar_dofs = std::pow(32, geometry.dim());
+  choice.million_dofs = choice.degree > 2 ? 0 : 1e-6 * std::max(components_of(problem, geometry), 1) * scalar_dofs;
   const auto space = make_space(problem, choice);
   const auto A = make_operator(problem, space, device, {.plan = plan});
   const auto cells = static_cast<double>(space->mesh().num_cells());
@@ -144,20 +135,25 @@ double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Mac
 op::Operator make_operator(const Case& problem, const std::shared_ptr<const space::FunctionSpace>& space,
                            const std::shared_ptr<device::Device>& device, const OperatorChoice& choice) {
   const std::shared_ptr<const form::FieldSpace> field = space;
-  form::Scope scope(3);
+  const int dim = space->mesh().tdim;
+  form::Scope scope(dim);
   scope.add_arguments({&field, 1});
   scope.add("lmbda", form::constant("lmbda", 1.0));
   scope.add("mu", form::constant("mu", 0.7));
-  scope.add("C", isotropic_tensor(1.0, 0.7));
+  scope.add("I", form::identity(dim));
+  if (dim == 3) scope.add("C", isotropic_tensor(1.0, 0.7));
   op::OperatorOptions options{
       .shared_device = device, .plan = choice.plan, .num_applications = choice.num_applications};
   if (choice.has_zero_boundary) {
     const auto zero = [](std::span<const double>, std::span<double> values) { std::ranges::fill(values, 0.0); };
     options.dirichlet.push_back({space, {.is_all = true, .value = zero}});
   }
-  if (space->mesh().groups.front().shape == element::Shape::hexahedron) {
+  const auto& cells = space->mesh().groups.front();
+  if (element::is_tensor(cells.shape)) {
     options.quadrature.points = space->degree + problem.extra_points;
     options.quadrature.kind = problem.rule;
+  } else if (cells.degree > 1) {
+    options.quadrature.degree = 2 * space->degree;
   }
   return op::Operator(form::parse_form(problem.form, scope), options);
 }

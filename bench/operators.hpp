@@ -5,41 +5,35 @@
 #include <string>
 #include <vector>
 
+#include <bench/geometries.hpp>
 #include <bench/report.hpp>
 #include <rafter/element/quadrature.hpp>
 #include <rafter/operator/operator.hpp>
 
-/// Operators on cubes, as suites measure them.
+/// Operators on squares and cubes, as suites measure them.
 namespace rafter::bench {
 
-/// A bilinear form of u and v on hexahedra, with its rule. Forms may use the Lame constants lmbda and mu, and C, shape
-/// (9, 9): the same law as a general tensor, components row by row.
+/// A bilinear form of u and v, with its rule on quadrilaterals and hexahedra. Forms may use the Lame constants lmbda
+/// and mu, I, the unit tensor, and in 3D C, shape (9, 9): the same law as a general tensor, components row by row.
 struct Case {
   std::string name, description, form;
-  int components = 0;   ///< 0: scalar
+  int components = 0;   ///< 0: scalar; of a vector those in 3D, in 2D it has two
   int extra_points = 1; ///< points per direction: degree + extra
   element::QuadratureKind rule = element::QuadratureKind::gauss;
 };
-/// CEED's bake-off problems 1 to 6 (https://ceed.exascaleproject.org/bps) and linear elasticity.
+/// CEED's bake-off problems 1 to 6 (https://ceed.exascaleproject.org/bps), a Helmholtz operator and linear elasticity.
 const std::vector<Case>& bake_off_cases();
 std::vector<std::string> names_of(std::span<const Case> cases);
 /// InternalError when there is none of that name.
 const Case& find_case(std::span<const Case> cases, const std::string& name);
 
-/// "cartesian": equal cubes; "graded": boxes, no two alike; "sheared": parallelepipeds, no two alike; "deformed":
-/// straight edges, no cell affine; "tetrahedra": six in each cube.
-const std::vector<std::string>& geometry_names();
-
-/// The unit cube, or what becomes of it, with n cells along each edge.
-std::shared_ptr<const mesh::Mesh> make_cube(int n, const std::string& geometry);
-
-/// The space of a case on a cube that has about so many unknowns.
+/// The space of a case on a square or cube that has about so many unknowns.
 struct SpaceChoice {
   int degree = 1;
   double million_dofs = 1;
-  std::string geometry = "cartesian";
-  bool is_broken = false; ///< cell vectors
-  int lanes = 8;          ///< cells of a batch, at least
+  std::string geometry = "cartesian"; ///< a name of geometries()
+  bool is_broken = false;             ///< cell vectors
+  int lanes = 8;                      ///< cells of a batch, at least
 };
 std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, const SpaceChoice& choice);
 
@@ -48,7 +42,8 @@ struct OperatorChoice {
   bool has_zero_boundary = false; ///< the unknowns of the whole boundary are constrained to zero
   double num_applications = 0;    ///< as op::OperatorOptions
 };
-/// The case's rule on hexahedra, on other shapes the smallest one that is exact.
+/// The case's rule on quadrilaterals and hexahedra; on other shapes the smallest one that is exact on affine cells, and
+/// on curved cells one that is exact to twice the degree of the space there.
 op::Operator make_operator(const Case& problem, const std::shared_ptr<const space::FunctionSpace>& space,
                            const std::shared_ptr<device::Device>& device, const OperatorChoice& choice = {});
 

@@ -16,6 +16,7 @@ constexpr const char* peer_text =
 std::optional<double> peer_rate(const std::string& table, const std::string& row, int degree,
                                 const machine::Machine& machine) {
   static const auto peers = nlohmann::json::parse(peer_text);
+  if (!peers.contains(table)) return std::nullopt;
   const auto& rows = peers.at(table);
   const auto index = static_cast<std::size_t>(degree - 1);
   if (!rows.contains(row) || index >= rows.at(row).size() || rows.at(row).at(index).is_null()) return std::nullopt;

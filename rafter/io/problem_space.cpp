@@ -14,7 +14,6 @@ namespace rafter::io {
 namespace {
 
 constexpr int max_refinements = 10;
-constexpr int max_geometry_degree = 4;
 constexpr int max_cells_per_direction = 1'000'000;
 constexpr int max_points = 30;
 constexpr int max_components = 9;
@@ -139,7 +138,7 @@ void read_mesh_section(const TableReader& table, const std::string& directory, P
   if (!file && !box) refuse(mesh.location, "mesh", "missing key file (a mesh file) or box (a generated box)");
   if (file && box) refuse(box->location, "mesh.box", "given together with mesh.file; accepted is one of them");
   mesh.refine = table.integer("refine", 0, max_refinements).value_or(0);
-  const auto degree = table.integer("degree", 1, max_geometry_degree);
+  const auto degree = table.integer("degree", 1, element::max_lagrange_degree);
   if (file) {
     if (degree)
       refuse(table.find("degree")->location, "mesh.degree",

@@ -74,6 +74,17 @@ class Suites(Bench):
         self.assertEqual([(row["cells"], row["dofs"]) for row in report["rows"]],
                          [(64, 3 * 64), (8, 3 * 64), (384, 3 * 64), (48, 3 * 64)])
 
+    def test_bk_on_cells_of_all_shapes(self):
+        per_cube = {"curved-hexahedra": (3, 1, 1), "prisms": (3, 2, 1), "curved-pyramids": (3, 6, 2), "triangles": (2, 2, 1)}
+        self.bench("bk", "--cases", "helmholtz", "--degrees", "2", "--geometry", ",".join(per_cube), "--json", "report.json")
+        rows = self.report()["rows"]
+        self.bench("bk", "--cases", "bp4", "--degrees", "1", "--geometry", "triangles", "--json", "report.json")
+        for row in rows + self.report()["rows"]:
+            dim, cells, volume = per_cube[row["geometry"]]
+            components = {"helmholtz": 1, "bp4": dim}[row["case"]]
+            self.assertEqual(row["cells"] % (cells * 2 ** dim), 0, row)
+            self.assertEqual(row["dofs"], row["cells"] // cells * volume * row["degree"] ** dim * components, row)
+
     def axlocal_rows(self, degree):
         """The rows of a degree by equation and kernel, after what holds for all that were measured."""
         rows = {(row["equation"], row["kernel"]): row for row in self.report()["rows"] if row["degree"] == degree}
@@ -224,6 +235,7 @@ class Options(Bench):
                 (("--threads", "99999999999"), ("--threads", "out of range")),
                 (("--cases", "bp1,bp7"), ("--cases", "'bp7'", "did you mean 'bp1'", "elasticity")),
                 (("--geometry", "deform"), ("--geometry", "did you mean 'deformed'")),
+                (("--geometry", "prism"), ("--geometry", "did you mean 'prisms'", "curved-triangles")),
                 (("--machine", "old"), ("--machine", "fresh, kept")),
                 (("--plan", "contraction=dens"), ("contraction", "dense")),
                 (("--plot", "nowhere/plot.svg"), ("--plot", "nowhere is no folder")),

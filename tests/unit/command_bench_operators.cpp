@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include <bench/operators.hpp>
+#include <rafter/device/device.hpp>
+#include <rafter/element/quadrature.hpp>
+#include <rafter/mesh/cell_batches.hpp>
+
+// What the suites of `rafter bench` measure is what they say: every geometry, with operators whose null spaces and sums
+// are known. Plans are given, so that nothing depends on the machine.
+namespace rafter::bench {
+namespace {
+
+/// Volume of the unit square or cube that is moved along the waves of the geometries: the integral of det J.
+double wavy_volume(int dim) {
+  const auto shape = dim == 2 ? element::Shape::quadrilateral : element::Shape::hexahedron;
+  const auto rule = element::make_quadrature_with_points(shape, 16);
+  double volume = 0;
+  for (int q = 0; q < rule.num_points(); ++q) {
+    std::array<double, 3> x{};
+    for (int d = 0; d < dim; ++d) x[d] = (rule.points[static_cast<std::size_t>(q * dim + d)] + 1) / 2;
+    const auto slope = [&](int d) { return 0.05 * std::cos(3 * x[(d + 1) % dim] + (dim > 2 ? x[(d + 2) % dim] : 0)); };
+    double det = 1 - 9 * slope(0) * slope(1); // J = [1 3a; 3b 1]
+    if (dim == 3) {                           // J = [1 3a a; b 1 3b; 3c c 1]
+      const double a = slope(0), b = slope(1), c = slope(2);
+      det = (1 - 3 * b * c) - 3 * a * (b - 9 * b * c) + a * (b * c - 3 * c);
+    }
+    volume += rule.weights[static_cast<std::size_t>(q)] / (1 << dim) * det;
+  }
+  return volume;
+}
+
+double largest(const op::Vector& vector) {
+  double result = 0;
+  for (const double value : vector.host_read()) result = std::max(result, std::fabs(value));
+  return result;
+}
+
+void expect_small(const op::Vector& vector, double scale) {
+  constexpr double rounding = 16 * 1e-14; // (degree + 2)^2 operations in a row
+  EXPECT_LE(largest(vector), rounding * scale);
+}
+
+/// An operator of the suites on the smallest mesh of a geometry.
+class SmallOperator {
+public:
+  SmallOperator(const char* problem, const char* geometry)
+      : space_(
+            make_space(find_case(bake_off_cases(), problem), {.degree = 2, .million_dofs = 0, .geometry = geometry})),
+        operator_(make_operator(find_case(bake_off_cases(), problem), space_, device::make_device("host", 1),
+                                {.plan = "mapping=plain"})) {}
+
+  const mesh::Mesh& mesh() const { return space_->mesh(); }
+  op::Vector of(const space::PointFunction& function) const {
+    auto x = operator_.make_vector();
+    space::interpolate(*space_, function, x.host_overwrite());
+    return applied(x);
+  }
+  op::Vector of_waves() const {
+    auto x = operator_.make_vector();
+    fill(x);
+    return applied(x);
+  }
+
+private:
+  op::Vector applied(const op::Vector& x) const {
+    auto y = operator_.make_vector();
+    operator_.apply(x, y);
+    return y;
+  }
+  std::shared_ptr<const space::FunctionSpace> space_;
+  op::Operator operator_;
+};
+
+void one(std::span<const double> /*x*/, std::span<double> values) { values[0] = 1; }
+
+class BenchGeometry : public testing::TestWithParam<Geometry> {};
+
+TEST_P(BenchGeometry, IsAValidMeshWhoseCurvedCellsFollowTheDomainTheBetterTheHigherTheirDegree) {
+  const auto& geometry = GetParam();
+  const double expected = geometry.deformation >= Deformation::multilinear ? wavy_volume(geometry.dim()) : 1;
+  double bound = 1e-3;
+  for (int degree = 1; degree <= 8; ++degree) {
+    const auto mesh = make_cube(2, geometry, degree);
+    EXPECT_EQ(mesh.num_cells(), geometry.cells_per_cube() << geometry.dim());
+    const bool is_curved = geometry.deformation == Deformation::isoparametric;
+    EXPECT_EQ(mesh.groups.front().degree, is_curved ? degree : 1);
+    const auto report = mesh::check_validity(mesh);
+    EXPECT_TRUE(report.problems.empty()) << report.problems.front();
+    EXPECT_LE(std::fabs(report.volume / expected - 1), std::max(bound, 1e-14)) << degree;
+    // over cells of half a unit a wave is interpolated more than four times as well with each degree
+    if (is_curved) bound /= 4;
+  }
+}
+
+TEST_P(BenchGeometry, LaplaceOfConstantsVanishes) {
+  const SmallOperator laplace("bp3", GetParam().name);
+  expect_small(laplace.of(one), largest(laplace.of_waves()));
+}
+
+TEST_P(BenchGeometry, EntriesOfTheMassMatrixSumToTheVolume) {
+  const SmallOperator mass("bp1", GetParam().name);
+  const auto weights = mass.of(one);
+  const auto values = weights.host_read();
+  EXPECT_NEAR(std::accumulate(values.begin(), values.end(), 0.0), mesh::check_validity(mass.mesh()).volume, 1e-13);
+}
+
+/// Unknowns of a mesh with n cubes along each edge are a polynomial in n: its leading coefficient belongs to the inside
+/// of the mesh.
+TEST_P(BenchGeometry, UnknownsOfCellVectorsCountAsThoseOfAMeshWithoutBoundary) {
+  const auto& geometry = GetParam();
+  const auto& scalar = find_case(bake_off_cases(), "bp1");
+  for (const int degree : {1, 2, 3}) {
+    std::vector<double> differences;
+    for (int n = 1; n <= geometry.dim() + 1; ++n) {
+      auto mesh = std::make_shared<const mesh::Mesh>(make_cube(n, geometry, degree));
+      auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh));
+      differences.push_back(static_cast<double>(
+          space::FunctionSpace::make(std::move(mesh), std::move(batches), {.degree = degree})->num_dofs()));
+    }
+    for (std::size_t last = differences.size() - 1; last > 0; --last)
+      for (std::size_t i = 0; i < last; ++i) differences[i] = differences[i + 1] - differences[i];
+    const double of_cube = differences.front() / (geometry.dim() == 3 ? 6 : 2);
+    const auto broken =
+        make_space(scalar, {.degree = degree, .million_dofs = 0, .geometry = geometry.name, .is_broken = true});
+    EXPECT_NEAR(counted_dofs(*broken), of_cube * broken->mesh().num_cells() / geometry.cells_per_cube(), 1e-9)
+        << degree;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BenchGeometry, testing::ValuesIn(geometries()), [](const auto& tested) {
+  std::string name = tested.param.name;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
+
+TEST(BenchCases, ElasticityOfRigidMotionsVanishesInBothDimensions) {
+  const auto rotation = [](std::span<const double> x, std::span<double> values) {
+    std::ranges::fill(values, 0.5);
+    values[0] -= x[1];
+    values[1] += x[0];
+  };
+  for (const char* geometry : {"triangles", "curved-quadrilaterals", "curved-triangles", "curved-pyramids"}) {
+    const SmallOperator elasticity("elasticity", geometry);
+    expect_small(elasticity.of(rotation), largest(elasticity.of_waves()));
+  }
+}
+
+TEST(BenchCases, HelmholtzIsLaplaceAndMass) {
+  for (const char* geometry : {"curved-prisms", "triangles"}) {
+    auto sum = SmallOperator("helmholtz", geometry).of_waves();
+    const auto laplace = SmallOperator("bp3", geometry).of_waves(), mass = SmallOperator("bp1", geometry).of_waves();
+    const double scale = largest(sum);
+    for (std::size_t i = 0; i < sum.size(); ++i) sum.host_write()[i] -= laplace.host_read()[i] + mass.host_read()[i];
+    expect_small(sum, scale);
+  }
+}
+
+} // namespace
+} // namespace rafter::bench
