@@ -6,6 +6,7 @@
 #include <bench/operators.hpp>
 #include <bench/peers.hpp>
 #include <fmt/format.h>
+#include <rafter/base/memory.hpp>
 #include <rafter/device/device.hpp>
 
 namespace rafter::bench {
@@ -70,6 +71,7 @@ Layout layout_of(const Kind& kind) {
                 .identity = {"case", "geometry", "degree", "dofs"},
                 .figure = "mdofs_per_second"};
   for (auto& column : measured_columns()) layout.columns.push_back(std::move(column));
+  layout.columns.push_back(memory_column());
   if (kind.is_broken) return layout;
   layout.columns.push_back({"peer_mdofs_per_second_scaled", "peer", "{:7.1f}"});
   layout.columns.push_back({"ratio_to_peer", "ratio", "{:6.2f}"});
@@ -100,6 +102,7 @@ int run(const Kind& kind, std::span<const std::string> arguments) {
     for (const auto& geometry : choices.geometries)
       for (const int degree : choices.common.degrees)
         for (const double size : choices.common.million_dofs) {
+          const base::MemoryGrowth memory;
           const auto& problem = find_case(bake_off_cases(), name);
           SpaceChoice choice{.degree = degree,
                              .million_dofs = size,
@@ -114,6 +117,7 @@ int run(const Kind& kind, std::span<const std::string> arguments) {
                              .num_applications = kind.is_broken ? 0.0 : static_cast<double>(choices.num_applications)});
           Json row{{"case", name}, {"geometry", geometry}};
           row.update(measure(std::array{&A}, *space, report.machine(), choices.common).front());
+          add_memory(row, memory.peak_bytes());
           if (!kind.is_broken) add_peer(row, report.machine(), threads);
           report.add(std::move(row));
         }

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 
 #include <bench/operators.hpp>
 #include <bench/peers.hpp>
+#include <bench/published_elasticity.hpp>
 #include <fmt/format.h>
+#include <rafter/base/memory.hpp>
 #include <rafter/device/device.hpp>
+#include <rafter/schedule/work_arrays.hpp>
 
 namespace rafter::bench {
 namespace {
@@ -40,9 +42,6 @@ std::vector<std::string> step_names() {
   for (const auto& step : steps()) names.push_back(step.name);
   return names;
 }
-
-/// The paper's counts of operations per unknown (its table 5), by degree.
-const std::map<int, int> paper_flops_per_dof{{1, 2369}, {2, 954}, {4, 623}, {8, 622}};
 
 /// The nine components of grad(w), row by row.
 std::string components_of(const std::string& gradient) {
@@ -93,23 +92,65 @@ Layout layout() {
       .identity = {"step", "geometry", "degree", "dofs"},
       .figure = "mdofs_per_second"};
   for (auto& column : measured_columns()) layout.columns.push_back(std::move(column));
-  layout.columns.push_back({"paper_flops_per_dof", "paper flop/DoF", "{:14}"});
+  layout.columns.push_back({"paper_flops_per_dof", "paper flop/DoF", "{:14.1f}"});
+  layout.columns.push_back({"intensity", "flop/B", "{:6.2f}"});
+  layout.columns.push_back({"paper_intensity", "paper flop/B", "{:12.2f}"});
+  layout.columns.push_back(memory_column());
   layout.columns.push_back({"speed_up", "speed-up", "{:9.2f}"});
   layout.columns.push_back({"marginal_speed_up", "marginal", "{:9.2f}"});
   layout.columns.push_back({"ratio_to_mfem", "MFEM's PA x", "{:11.1f}"});
   return layout;
 }
 
+/// The work arrays of the row's kernel, and those of the paper's.
+void add_work_arrays(Json& row, const op::KernelInfo& kernel, int degree) {
+  row["work_arrays"] = Json::array();
+  for (const auto& array : schedule::work_arrays(schedule::read(kernel.loop_program)))
+    row["work_arrays"].push_back({{"name", array.name},
+                                  {"bytes", array.bytes},
+                                  {"lives_in", array.loop},
+                                  {"first_statement", array.first},
+                                  {"last_statement", array.last},
+                                  {"num_statements", array.num_statements},
+                                  {"in_registers", array.is_in_registers}});
+  row["paper_work_arrays"] = Json::array();
+  for (const auto& array : published_elasticity_arrays)
+    row["paper_work_arrays"].push_back(
+        {{"name", array.name}, {"bytes", array.bytes(degree)}, {"lives_in", array.lifetime}});
+}
+
+/// The paper's counts are those of affine cells.
+void add_published(Json& row, const std::string& geometry, int degree) {
+  if (geometry != "cartesian") return;
+  row["paper_flops_per_dof"] = published_elasticity_flops_per_dof(degree);
+  row["paper_intensity"] = published_elasticity_intensity(degree);
+  if (const auto found = published_elasticity_ratios.find(degree); found != published_elasticity_ratios.end())
+    row["paper_flops_ratio"] = found->second;
+}
+
+void apply_once(const op::Operator& A) {
+  op::Vector x = A.make_vector(), y = A.make_vector();
+  fill(x);
+  A.apply(x, y);
+}
+
 void measure_steps(Report& report, const Choices& choices, const SpaceChoice& choice,
                    const std::shared_ptr<device::Device>& device) {
   std::vector<Step> chosen;
   for (const auto& name : choices.steps) chosen.push_back(*std::ranges::find(steps(), name, &Step::name));
+  const base::MemoryGrowth shared;
   const auto space = make_space(case_of(chosen.front()), choice);
+  const auto shared_bytes = shared.resident_bytes();
   std::deque<op::Operator> built;
   std::vector<const op::Operator*> operators;
+  std::vector<std::optional<std::int64_t>> memory; // of mesh and space, the operator and its vectors
   for (const auto& step : chosen) {
+    const base::MemoryGrowth own;
     built.push_back(make_operator(case_of(step), space, device, {.plan = step.plan}));
     operators.push_back(&built.back());
+    apply_once(built.back());
+    const auto own_bytes = own.peak_bytes();
+    memory.push_back(own_bytes && shared_bytes ? std::optional(*shared_bytes + *own_bytes) : std::nullopt);
   }
   const auto difference = differences(operators);
   auto rows = measure(operators, *space, report.machine(), choices.common);
@@ -123,8 +164,11 @@ void measure_steps(Report& report, const Choices& choices, const SpaceChoice& ch
       row["marginal_speed_up"] =
           rows[i - 1]["relative_seconds"].get<double>() / rows[i]["relative_seconds"].get<double>();
     row["difference"] = difference[i];
-    if (const auto found = paper_flops_per_dof.find(choice.degree); found != paper_flops_per_dof.end())
-      row["paper_flops_per_dof"] = found->second;
+    row["flops_ratio"] =
+        rows.front()["executed_flops_per_dof"].get<double>() / row["executed_flops_per_dof"].get<double>();
+    add_published(row, choice.geometry, choice.degree);
+    add_work_arrays(row, operators[i]->info().front(), choice.degree);
+    add_memory(row, memory[i]);
     if (const auto rate = peer_rate("mfem_partial_assembly", "elasticity", choice.degree, report.machine()))
       row["ratio_to_mfem"] = row["mdofs_per_second"].get<double>() / (*rate * choices.common.threads);
     report.add(std::move(row));

@@ -220,6 +220,13 @@ std::vector<Json> measure(std::span<const op::Operator* const> operators, const 
   return rows;
 }
 
+void add_memory(Json& row, std::optional<std::int64_t> bytes) {
+  row["memory_bytes"] = bytes ? *bytes : std::llround(row["bytes_per_dof"].get<double>() * row["dofs"].get<double>());
+  row["memory_of"] = bytes ? "process" : "vectors and data";
+}
+
+Column memory_column() { return {"memory_bytes", "MB", "{:7.1f}", 1e-6}; }
+
 std::vector<Column> measured_columns() {
   return {{"degree", "p", "{:2}"},
           {"dofs", "MDoF", "{:7.2f}", 1e-6},

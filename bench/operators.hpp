@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -69,6 +70,12 @@ std::vector<double> differences(std::span<const op::Operator* const> operators);
 /// text_bytes, work_bytes, plan; `relative_seconds`: median over the rounds of the time over that of the first.
 std::vector<Json> measure(std::span<const op::Operator* const> operators, const space::FunctionSpace& space,
                           const machine::Machine& machine, const Settings& settings);
+
+/// Adds `memory_bytes`, the most that the process takes beyond what was resident at the beginning of the row, and
+/// `memory_of`: "process"; where the system does not tell, "vectors and data": what these take.
+void add_memory(Json& row, std::optional<std::int64_t> bytes);
+
+Column memory_column();
 
 /// Columns of what measure() gives but the identity.
 std::vector<Column> measured_columns();

@@ -2,6 +2,7 @@
 #include <bench/options.hpp>
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -30,6 +31,20 @@ template <class T> T parsed_within(const std::string& text, T least, T most) {
   return parsed<T>(text);
 }
 
+/// "3" or "1..8", both ends included.
+std::vector<int> range_within(const std::string& text, int least, int most) {
+  const auto dots = text.find("..");
+  const int first = parsed_within(text.substr(0, dots), least, most);
+  const int last = dots == std::string::npos ? first : parsed_within(text.substr(dots + 2), least, most);
+  if (last < first) throw base::InputError(fmt::format("{} is empty: {} is larger than {}", text, first, last));
+  std::vector<int> result(static_cast<std::size_t>(last - first) + 1);
+  std::iota(result.begin(), result.end(), first);
+  return result;
+}
+std::vector<double> range_within(const std::string& text, double least, double most) {
+  return {parsed_within(text, least, most)};
+}
+
 template <class T> Option one(const std::string& key, const std::string& help, T& target, T least, T most) {
   return {key, "N", with_default(help, fmt::format("{}", target)),
           [&target, least, most](const std::string& text) { target = parsed_within(text, least, most); }};
@@ -40,7 +55,8 @@ Option list(const std::string& key, const std::string& help, std::vector<T>& tar
   return {key, "LIST", with_default(help, fmt::format("{}", fmt::join(target, ","))),
           [&target, least, most](const std::string& text) {
             target.clear();
-            for (const auto& part : base::split(text, ',')) target.push_back(parsed_within(part, least, most));
+            for (const auto& part : base::split(text, ','))
+              for (const T number : range_within(part, least, most)) target.push_back(number);
           }};
 }
 

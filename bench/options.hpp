@@ -17,7 +17,7 @@ struct Option {
 };
 
 /// Options that write into `target`, which must outlive them; its value now is the default that the help names. Lists
-/// are separated by commas. The help of names lists those that are accepted.
+/// are separated by commas; of integers a part may be a range, "1..8". The help of names lists those that are accepted.
 Option integer_option(const std::string& key, const std::string& help, int& target, int least, int most);
 Option number_option(const std::string& key, const std::string& help, double& target, double least, double most);
 Option integers_option(const std::string& key, const std::string& help, std::vector<int>& target, int least, int most);

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/base/memory.hpp>
 
+#include <cstdlib>
 #include <fstream>
 #include <string>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace rafter::base {
 
@@ -20,9 +24,24 @@ std::optional<ProcessMemory> process_memory() {
 }
 
 bool restart_peak_memory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
   std::ofstream control("/proc/self/clear_refs");
   control << "5" << std::flush; // "to reset the peak resident set size": proc(5)
   return control.good();
+}
+
+std::optional<std::int64_t> MemoryGrowth::peak_bytes() const {
+  const auto now = process_memory();
+  if (!is_restarted_ || !start_ || !now) return std::nullopt;
+  return now->peak_bytes - start_->resident_bytes;
+}
+
+std::optional<std::int64_t> MemoryGrowth::resident_bytes() const {
+  const auto now = process_memory();
+  if (!start_ || !now) return std::nullopt;
+  return now->resident_bytes - start_->resident_bytes;
 }
 
 } // namespace rafter::base

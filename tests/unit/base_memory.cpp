@@ -46,5 +46,16 @@ TEST(Memory, RestartedPeakIsThatOfWhatFollows) {
               tolerance);
 }
 
+TEST(Memory, GrowthOfAPartCountsFromItsBeginning) {
+  if (!restart_peak_memory()) GTEST_SKIP() << "this system does not restart peaks";
+  const MemoryGrowth first;
+  touch(64 * mebibyte);
+  EXPECT_NEAR(static_cast<double>(*first.peak_bytes()), 64.0 * mebibyte, tolerance);
+  EXPECT_NEAR(static_cast<double>(*first.resident_bytes()), 0, tolerance);
+  const MemoryGrowth second;
+  touch(16 * mebibyte);
+  EXPECT_NEAR(static_cast<double>(*second.peak_bytes()), 16.0 * mebibyte, tolerance);
+}
+
 } // namespace
 } // namespace rafter::base

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <array>
+#include <map>
+
+/// Operations, bytes and work arrays per cell of Chang et al., "Shifting the sweet spot", arXiv:2601.08374: elasticity
+/// on affine hexahedra of degree p with D = p + 1 nodes and Q = p + 2 points along each axis.
+namespace rafter::bench {
+
+/// Of its kernel PAop (table 5): contractions of three components along x, y, z forward (2, 3, 3 outputs) and z, y, x
+/// backward; at a point 45 operations for the gradient, 23 for the weighted stress, 45 for its transformation; at a
+/// node the sum of three channels and its addition.
+constexpr double published_elasticity_flops(int degree) {
+  const double D = degree + 1, Q = degree + 2;
+  return 30 * D * D * D * Q + 36 * D * D * Q * Q + 36 * D * Q * Q * Q + 113 * Q * Q * Q + 12 * D * D * D;
+}
+/// Compulsory bytes behind its theoretical intensity: the argument read, the result read and written, two Lame
+/// parameters at each point, the inverse Jacobian of the cell.
+constexpr double published_elasticity_bytes(int degree) {
+  const double D = degree + 1, Q = degree + 2;
+  return 8 * (9 * D * D * D + 2 * Q * Q * Q + 9);
+}
+/// Per unknown of a large mesh: p^3 nodes with three components belong to a cell.
+constexpr double published_elasticity_flops_per_dof(int degree) {
+  return published_elasticity_flops(degree) / (3.0 * degree * degree * degree);
+}
+constexpr double published_elasticity_intensity(int degree) {
+  return published_elasticity_flops(degree) / published_elasticity_bytes(degree);
+}
+
+/// Operations of MFEM's partial assembly over those of PAop, by degree, as table 5 prints them.
+inline const std::map<int, int> published_elasticity_ratios{{1, 2}, {2, 2}, {4, 5}, {8, 14}};
+
+/// A work array of PAop: doubles of a cell, `factor` D^nodes Q^points (table 1).
+struct PublishedWorkArray {
+  const char* name;
+  int factor, nodes, points;
+  const char* lifetime;
+  constexpr double bytes(int degree) const {
+    double words = factor;
+    for (int i = 0; i < nodes; ++i) words *= degree + 1;
+    for (int i = 0; i < points; ++i) words *= degree + 2;
+    return 8 * words;
+  }
+};
+inline constexpr std::array published_elasticity_arrays{PublishedWorkArray{"BG", 2, 1, 1, "cell"},
+                                                        PublishedWorkArray{"sm0", 2, 1, 1, "layer of nodes"},
+                                                        PublishedWorkArray{"sm1", 3, 1, 2, "cell"},
+                                                        PublishedWorkArray{"grad_vec", 9, 0, 3, "cell"},
+                                                        PublishedWorkArray{"stress", 6, 0, 3, "cell"},
+                                                        PublishedWorkArray{"Q_vec_q", 3, 0, 3, "component"},
+                                                        PublishedWorkArray{"tmpZ", 3, 0, 2, "layer of nodes"},
+                                                        PublishedWorkArray{"tmpY", 3, 1, 1, "layer of nodes"}};
+
+} // namespace rafter::bench
