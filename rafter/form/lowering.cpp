@@ -147,15 +147,44 @@ LoweredForm lower(const Form& form) {
   return result;
 }
 
-PointEvaluator::PointEvaluator(const Expr& e) {
+namespace {
+
+LoweredExpression lower_components(const Expr& e) {
   if (is_condition(e.kind())) throw base::InputError(fmt::format("'{}' is a condition, not a number", summary(e)));
   auto graph = std::make_shared<ScalarGraph>();
+  LoweredExpression result;
+  result.shape = e.shape();
+  result.graph = graph;
   AtomTables tables;
   ComponentEvaluator evaluate(*graph, tables);
-  for (int i = 0; i < rafter::form::num_components(e.shape()); ++i) components_.push_back(evaluate(e, i));
-  order_ = graph->reachable(components_);
-  for (const NodeId id : order_) {
-    const ScalarNode& node = (*graph)[id];
+  for (int i = 0; i < rafter::form::num_components(e.shape()); ++i) result.components.push_back(evaluate(e, i));
+  result.order = graph->reachable(result.components);
+  result.parameters = std::move(tables.parameters);
+  result.cell_coefficients = std::move(tables.cell_coefficients);
+  result.fields = std::move(tables.fields);
+  return result;
+}
+
+} // namespace
+
+LoweredExpression lower(const Expr& e) {
+  LoweredExpression result = lower_components(e);
+  for (const NodeId id : result.order) {
+    const ScalarNode& node = (*result.graph)[id];
+    if (node.op != ScalarOp::atom) continue;
+    if (node.atom.kind == AtomKind::test || node.atom.kind == AtomKind::trial)
+      throw base::InputError(
+          fmt::format("'{}' has a test or trial function, which has no values at points", summary(e)));
+    if (node.atom.kind == AtomKind::normal)
+      throw base::InputError(fmt::format("'{}' has the normal n, which only the boundary has", summary(e)));
+  }
+  return result;
+}
+
+PointEvaluator::PointEvaluator(const Expr& e) {
+  LoweredExpression lowered = lower_components(e);
+  for (const NodeId id : lowered.order) {
+    const ScalarNode& node = (*lowered.graph)[id];
     if (node.op != ScalarOp::atom) continue;
     if (node.atom.kind == AtomKind::coordinate)
       num_axes_ = std::max(num_axes_, node.atom.a + 1);
@@ -165,9 +194,11 @@ PointEvaluator::PointEvaluator(const Expr& e) {
                       "or coefficients by tag)",
                       summary(e)));
   }
-  for (const auto& [data, component] : tables.parameters)
+  for (const auto& [data, component] : lowered.parameters)
     parameters_.push_back(data->values[static_cast<std::size_t>(component)]);
-  graph_ = std::move(graph);
+  graph_ = std::move(lowered.graph);
+  components_ = std::move(lowered.components);
+  order_ = std::move(lowered.order);
 }
 
 void PointEvaluator::operator()(std::span<const double> x, std::span<double> values) const {

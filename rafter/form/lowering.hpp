@@ -13,6 +13,19 @@ namespace rafter::form {
 /// the language has.
 LoweredForm lower(const Form& form);
 
+/// An expression of fields, coefficients and x as scalars; atoms as in LoweredIntegral.
+struct LoweredExpression {
+  std::vector<int> shape;
+  std::shared_ptr<const ScalarGraph> graph;
+  std::vector<NodeId> components; ///< row-major
+  std::vector<NodeId> order;      ///< nodes that the components need, in an order of evaluation
+  std::vector<CoefficientComponent> parameters, cell_coefficients;
+  std::vector<std::shared_ptr<const FieldSpace>> fields;
+};
+/// Throws InputError for conditions, test and trial functions, normals (a point inside a cell has none), and what needs
+/// more than first derivatives of fields.
+LoweredExpression lower(const Expr& e);
+
 /// An expression of x and constants (boundary data, exact solutions, sources), ready to be evaluated at points.
 class PointEvaluator {
 public:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/io/hdf5_file.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -91,7 +92,9 @@ class Hdf5Writer::State {
 public:
   explicit State(std::string path) : path_(std::move(path)), temporary_(fmt::format("{}.tmp-{}", path_, ::getpid())) {
     require_folder();
-    file_ = checked(H5Fcreate(temporary_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    const Handle properties = checked(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+    require(H5Pset_obj_track_times(properties.get(), false) >= 0); // of the root group
+    file_ = checked(H5Fcreate(temporary_.c_str(), H5F_ACC_TRUNC, properties.get(), H5P_DEFAULT), H5Fclose);
   }
 
   ~State() {
@@ -161,6 +164,7 @@ Hdf5Writer::~Hdf5Writer() = default;
 void Hdf5Writer::make_group(const std::string& name) {
   // Groups remember the order of their members, which readers show.
   const Handle properties = state_->checked(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+  state_->require(H5Pset_obj_track_times(properties.get(), false) >= 0);
   state_->require(H5Pset_link_creation_order(properties.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0);
   state_->checked(H5Gcreate2(state_->file(), name.c_str(), H5P_DEFAULT, properties.get(), H5P_DEFAULT), H5Gclose);
 }
@@ -191,11 +195,30 @@ void Hdf5Writer::write(const std::string& dataset, std::span<const std::int64_t>
   append(dataset, values);
 }
 
+namespace {
+
+/// Values per chunk: half a megabyte of doubles, of which HDF5's cache holds two.
+constexpr hsize_t chunk_values = 65536;
+/// Above 1, doubles take several times as long and shrink by a few more percent only.
+constexpr unsigned deflate_level = 1;
+
+} // namespace
+
 template <class T> void Hdf5Writer::make_dataset(const std::string& dataset, std::int64_t rows, std::int64_t columns) {
   const std::array<hsize_t, 2> extent{static_cast<hsize_t>(rows), static_cast<hsize_t>(columns)};
-  const Handle space = state_->checked(H5Screate_simple(columns == 0 ? 1 : 2, extent.data(), nullptr), H5Sclose);
+  const int rank = columns == 0 ? 1 : 2;
+  // Without times in it, equal data make equal files.
+  const Handle properties = state_->checked(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  state_->require(H5Pset_obj_track_times(properties.get(), false) >= 0);
+  if (rows > 0) {
+    const std::array<hsize_t, 2> chunk{std::min(extent[0], columns == 0 ? chunk_values : chunk_values / extent[1]),
+                                       extent[1]};
+    state_->require(H5Pset_chunk(properties.get(), rank, chunk.data()) >= 0 && H5Pset_shuffle(properties.get()) >= 0 &&
+                    H5Pset_deflate(properties.get(), deflate_level) >= 0);
+  }
+  const Handle space = state_->checked(H5Screate_simple(rank, extent.data(), nullptr), H5Sclose);
   state_->add(dataset, {.handle = state_->checked(H5Dcreate2(state_->file(), dataset.c_str(), memory_type<T>(),
-                                                             space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                                                             space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
                                                   H5Dclose),
                         .columns = extent[1]});
 }

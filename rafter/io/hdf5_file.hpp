@@ -24,7 +24,8 @@ public:
 
   void write(const std::string& dataset, std::span<const std::int64_t> values);
 
-  /// A dataset of `rows` rows that is written piece by piece; columns 0: one dimension.
+  /// A dataset of `rows` rows that is written piece by piece and compressed; columns 0: one dimension. Its chunks
+  /// depend on the number of rows and columns alone.
   template <class T> void make_dataset(const std::string& dataset, std::int64_t rows, std::int64_t columns);
   /// The next rows of a dataset made before, shape (row, column).
   template <class T> void append(const std::string& dataset, std::span<const T> values);

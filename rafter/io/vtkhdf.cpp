@@ -3,21 +3,46 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <limits>
 
 #include <rafter/base/error.hpp>
+#include <rafter/form/expr.hpp>
 #include <rafter/io/hdf5_file.hpp>
+#include <rafter/io/output_points.hpp>
 #include <rafter/io/vtk_cells.hpp>
+#include <rafter/mesh/lattice.hpp>
 #include <rafter/space/evaluate.hpp>
 
 namespace rafter::io {
 namespace {
 
+const std::string point_data = "PointData/", cell_data = "CellData/";
 constexpr std::int32_t slice_length = 2048; ///< cells whose data is in memory at a time
 
-/// Components in the file: VTK takes three for vectors of the plane.
-std::size_t file_components(const OutputField& field) {
-  const auto components = static_cast<std::size_t>(field.space->num_components());
-  return components == 2 ? 3 : components;
+/// Components in the file: VTK takes three for vectors of the plane, nine for matrices. Throws InputError for what it
+/// has no arrays for.
+std::size_t file_components(std::span<const int> shape, const std::string& name) {
+  if (shape.empty()) return 1;
+  if (shape.size() == 1) return shape[0] == 2 ? 3 : static_cast<std::size_t>(shape[0]);
+  if (shape.size() == 2 && shape[0] <= 3 && shape[1] <= 3) return 9;
+  throw base::InputError(fmt::format("{}: {} cannot be written; accepted are scalars, vectors and matrices up to 3 x 3",
+                                     name, form::shape_text({shape.begin(), shape.end()})));
+}
+
+/// Appends one value of a shape to those of the file, padded with zeros.
+void append_padded(std::span<const int> shape, std::span<const double> value, std::vector<double>& values) {
+  const auto columns = shape.empty() ? value.size() : static_cast<std::size_t>(shape.back());
+  const std::size_t padded = shape.size() == 2 || columns == 2 ? 3 : columns;
+  const std::size_t rows = shape.size() == 2 ? 3 : 1;
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t column = 0; column < padded; ++column) {
+      const bool is_given = column < columns && row * columns < value.size();
+      values.push_back(is_given ? value[row * columns + column] : 0.0);
+    }
+}
+
+std::vector<int> shape_of(const space::FunctionSpace& space) {
+  return space.components == 0 ? std::vector<int>{} : std::vector<int>{space.components};
 }
 
 int output_order(const mesh::Mesh& mesh, std::span<const OutputField> fields, int order) {
@@ -39,129 +64,162 @@ void require_fields(const mesh::Mesh& mesh, std::span<const OutputField> fields)
 }
 
 std::vector<double> reference_points(const VtkCells& cells, element::Shape shape, int order) {
-  std::vector<double> points;
-  for (const auto& point : cells.points)
-    for (int axis = 0; axis < element::dimension(shape); ++axis)
-      points.push_back(-1.0 + 2.0 * point[static_cast<std::size_t>(axis)] / order);
-  return points;
+  return mesh::lattice_positions(shape, order, cells.points, mesh::Spacing::equispaced);
 }
-
-struct Counts {
-  std::int64_t cells = 0, points = 0, connectivity = 0;
-};
 
 class VtkHdfFile {
 public:
-  VtkHdfFile(const std::string& path, const mesh::Mesh& mesh, std::span<const OutputField> fields, int order)
-      : file_(path), mesh_(mesh), fields_(fields), order_(order) {}
+  VtkHdfFile(const std::string& path, const mesh::Mesh& mesh, std::span<const OutputField> fields,
+             std::span<const DerivedField> derived, int order)
+      : file_(path), mesh_(mesh), fields_(fields), derived_(derived), order_(order) {
+    for (const auto& group : mesh.groups) {
+      cells_.push_back(make_vtk_cells(group.shape, order));
+      lattices_.push_back(cells_.back().points);
+    }
+    const bool separates_tags = std::ranges::any_of(derived, [](const auto& field) { return !field.is_per_cell; });
+    points_ = make_output_points(mesh, lattices_, order, separates_tags);
+    for (const auto& field : fields) values_.push_back({field.space, field.values});
+  }
 
   void write() {
-    for (const auto& group : mesh_.groups) cells_.push_back(make_vtk_cells(group.shape, order_));
-    make_datasets(count());
-    append<std::int64_t>("Offsets", {0});
-    for (std::size_t group = 0; group < mesh_.groups.size(); ++group) write_group(static_cast<std::int32_t>(group));
+    make_datasets();
+    append("Points", points_.coordinates);
+    // VTK takes offsets and connectivity of one type.
+    if (num_connectivity() <= std::numeric_limits<std::int32_t>::max())
+      write_topology<std::int32_t>();
+    else
+      write_topology<std::int64_t>();
+    for (const auto& field : fields_) write_field(field);
+    for (const auto& field : derived_) write_derived(field);
     file_.commit();
   }
 
 private:
-  Counts count() const {
-    Counts counts;
-    for (std::size_t i = 0; i < cells_.size(); ++i) {
-      const std::int64_t num_cells = mesh_.groups[i].num_cells();
-      counts.points += num_cells * static_cast<std::int64_t>(cells_[i].points.size());
-      counts.cells += num_cells * static_cast<std::int64_t>(cells_[i].types.size());
-      for (const auto& list : cells_[i].connectivity)
-        counts.connectivity += num_cells * static_cast<std::int64_t>(list.size());
-    }
-    return counts;
+  std::int64_t num_cells() const {
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < cells_.size(); ++i)
+      count += mesh_.groups[i].num_cells() * static_cast<std::int64_t>(cells_[i].types.size());
+    return count;
   }
 
-  void make_datasets(const Counts& counts) {
+  std::int64_t num_connectivity() const {
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < cells_.size(); ++i)
+      for (const auto& list : cells_[i].connectivity)
+        count += mesh_.groups[i].num_cells() * static_cast<std::int64_t>(list.size());
+    return count;
+  }
+
+  void make_datasets() {
     file_.make_group("VTKHDF");
     file_.write_attribute("VTKHDF", "Version", std::vector<std::int64_t>{1, 0});
     file_.write_attribute("VTKHDF", "Type", "UnstructuredGrid");
     file_.make_group("VTKHDF/PointData");
     file_.make_group("VTKHDF/CellData");
-    file_.write("VTKHDF/NumberOfConnectivityIds", std::vector<std::int64_t>{counts.connectivity});
-    file_.write("VTKHDF/NumberOfPoints", std::vector<std::int64_t>{counts.points});
-    file_.write("VTKHDF/NumberOfCells", std::vector<std::int64_t>{counts.cells});
-    file_.make_dataset<double>("VTKHDF/Points", counts.points, 3);
-    file_.make_dataset<std::int64_t>("VTKHDF/Connectivity", counts.connectivity, 0);
-    file_.make_dataset<std::int64_t>("VTKHDF/Offsets", counts.cells + 1, 0);
-    file_.make_dataset<std::uint8_t>("VTKHDF/Types", counts.cells, 0);
-    file_.make_dataset<std::int32_t>("VTKHDF/CellData/tag", counts.cells, 0);
-    for (const auto& field : fields_) {
-      const auto components = static_cast<std::int64_t>(file_components(field));
-      file_.make_dataset<double>("VTKHDF/PointData/" + field.name, counts.points, components == 1 ? 0 : components);
+    file_.write("VTKHDF/NumberOfConnectivityIds", std::vector<std::int64_t>{num_connectivity()});
+    file_.write("VTKHDF/NumberOfPoints", std::vector<std::int64_t>{points_.size()});
+    file_.write("VTKHDF/NumberOfCells", std::vector<std::int64_t>{num_cells()});
+    file_.make_dataset<double>("VTKHDF/Points", points_.size(), 3);
+    file_.make_dataset<std::uint8_t>("VTKHDF/Types", num_cells(), 0);
+    file_.make_dataset<std::int32_t>("VTKHDF/CellData/tag", num_cells(), 0);
+    for (const auto& field : fields_) make_field(point_data + field.name, shape_of(*field.space), points_.size());
+    for (const auto& field : derived_)
+      make_field((field.is_per_cell ? cell_data : point_data) + field.name, field.expression->shape,
+                 field.is_per_cell ? num_cells() : points_.size());
+  }
+
+  void make_field(const std::string& name, std::span<const int> shape, std::int64_t rows) {
+    const auto components = static_cast<std::int64_t>(file_components(shape, name));
+    file_.make_dataset<double>("VTKHDF/" + name, rows, components == 1 ? 0 : components);
+  }
+
+  /// Runs write(group, first cell, end) for the cells of the mesh in the order of the file, some at a time.
+  template <class Write> void for_slices(Write write) const {
+    for (std::size_t group = 0; group < mesh_.groups.size(); ++group) {
+      const std::int32_t num_cells = mesh_.groups[group].num_cells();
+      for (std::int32_t begin = 0; begin < num_cells; begin += slice_length)
+        write(group, begin, std::min(begin + slice_length, num_cells));
     }
   }
 
-  void write_group(std::int32_t group) {
-    const auto& cell_group = mesh_.groups[static_cast<std::size_t>(group)];
-    const auto points = reference_points(cells_[static_cast<std::size_t>(group)], cell_group.shape, order_);
-    const element::Table geometry = mesh::geometry_element(cell_group)->tabulate(points);
-    std::vector<space::FieldEvaluator> evaluators;
-    for (const auto& field : fields_) evaluators.emplace_back(field.space, group, points);
-    for (std::int32_t begin = 0; begin < cell_group.num_cells(); begin += slice_length) {
-      const std::int32_t end = std::min(begin + slice_length, cell_group.num_cells());
-      write_topology(cells_[static_cast<std::size_t>(group)], cell_group, begin, end);
-      write_points(cell_group, geometry, begin, end);
-      for (std::size_t i = 0; i < fields_.size(); ++i) write_values(fields_[i], evaluators[i], begin, end);
-    }
-  }
-
-  void write_topology(const VtkCells& cells, const mesh::CellGroup& group, std::int32_t begin, std::int32_t end) {
-    std::vector<std::int64_t> connectivity, offsets;
-    std::vector<std::uint8_t> types;
-    std::vector<std::int32_t> tags;
-    for (std::int32_t cell = begin; cell < end; ++cell) {
-      for (std::size_t i = 0; i < cells.types.size(); ++i) {
-        for (const int point : cells.connectivity[i]) connectivity.push_back(num_points_ + point);
-        num_connectivity_ += static_cast<std::int64_t>(cells.connectivity[i].size());
-        offsets.push_back(num_connectivity_);
-        types.push_back(cells.types[i]);
-        tags.push_back(group.tags[static_cast<std::size_t>(cell)]);
+  template <class Id> void write_topology() {
+    file_.make_dataset<Id>("VTKHDF/Connectivity", num_connectivity(), 0);
+    file_.make_dataset<Id>("VTKHDF/Offsets", num_cells() + 1, 0);
+    Id end_of_cell = 0;
+    append("Offsets", std::vector<Id>{0});
+    for_slices([&](std::size_t group, std::int32_t begin, std::int32_t end) {
+      const auto& cells = cells_[group];
+      std::vector<Id> connectivity, offsets;
+      std::vector<std::uint8_t> types;
+      std::vector<std::int32_t> tags;
+      for (std::int32_t cell = begin; cell < end; ++cell) {
+        const auto numbers = points_of(group, cell);
+        for (std::size_t i = 0; i < cells.types.size(); ++i) {
+          for (const int point : cells.connectivity[i])
+            connectivity.push_back(numbers[static_cast<std::size_t>(point)]);
+          offsets.push_back(end_of_cell += static_cast<Id>(cells.connectivity[i].size()));
+          types.push_back(cells.types[i]);
+          tags.push_back(mesh_.groups[group].tags[static_cast<std::size_t>(cell)]);
+        }
       }
-      num_points_ += static_cast<std::int64_t>(cells.points.size());
-    }
-    append("Connectivity", connectivity);
-    append("Offsets", offsets);
-    append("Types", types);
-    append("CellData/tag", tags);
+      append("Connectivity", connectivity);
+      append("Offsets", offsets);
+      append("Types", types);
+      append("CellData/tag", tags);
+    });
   }
 
-  void write_points(const mesh::CellGroup& group, const element::Table& geometry, std::int32_t begin,
-                    std::int32_t end) {
-    const auto gdim = static_cast<std::size_t>(mesh_.gdim), num_nodes = static_cast<std::size_t>(geometry.num_dofs);
-    std::vector<double> points;
-    for (std::int32_t cell = begin; cell < end; ++cell) {
-      const auto nodes = std::span(group.nodes).subspan(static_cast<std::size_t>(cell) * num_nodes, num_nodes);
-      for (int point = 0; point < geometry.num_points; ++point) {
-        std::array<double, 3> x{};
-        for (int node = 0; node < geometry.num_dofs; ++node)
-          for (std::size_t axis = 0; axis < gdim; ++axis)
-            x[axis] += geometry(0, point, node) *
-                       mesh_.points[static_cast<std::size_t>(nodes[static_cast<std::size_t>(node)]) * gdim + axis];
-        points.insert(points.end(), x.begin(), x.end());
-      }
-    }
-    append("Points", points);
+  /// Points of the lattice of a cell.
+  std::span<const std::int32_t> points_of(std::size_t group, std::int32_t cell) const {
+    const auto n = lattices_[group].size();
+    return std::span(points_.cells[group]).subspan(static_cast<std::size_t>(cell) * n, n);
   }
 
-  void write_values(const OutputField& field, const space::FieldEvaluator& evaluator, std::int32_t begin,
-                    std::int32_t end) {
+  /// Points take their values from the first cell that lists them, which is also the order of their numbers.
+  void write_field(const OutputField& field) {
+    const auto shape = shape_of(*field.space);
     const auto components = static_cast<std::size_t>(field.space->num_components());
-    std::vector<double> values;
-    for (std::int32_t cell = begin; cell < end; ++cell) {
-      const auto cell_values = evaluator.values(field.values, cell);
-      if (components != 2) {
-        values.insert(values.end(), cell_values.begin(), cell_values.end());
-        continue;
+    std::vector<space::FieldEvaluator> evaluators;
+    for (std::size_t group = 0; group < mesh_.groups.size(); ++group)
+      evaluators.emplace_back(field.space, static_cast<std::int32_t>(group),
+                              reference_points(cells_[group], mesh_.groups[group].shape, order_));
+    std::int32_t next = 0;
+    for_slices([&](std::size_t group, std::int32_t begin, std::int32_t end) {
+      std::vector<double> values;
+      for (std::int32_t cell = begin; cell < end; ++cell) {
+        const auto numbers = points_of(group, cell);
+        if (std::ranges::none_of(numbers, [&](auto number) { return number >= next; })) continue;
+        const auto cell_values = evaluators[group].values(field.values, cell);
+        for (std::size_t p = 0; p < numbers.size(); ++p) {
+          if (numbers[p] != next) continue;
+          ++next;
+          append_padded(shape, std::span(cell_values).subspan(p * components, components), values);
+        }
       }
-      for (std::size_t i = 0; i < cell_values.size(); i += 2)
-        values.insert(values.end(), {cell_values[i], cell_values[i + 1], 0.0});
+      append(point_data + field.name, values);
+    });
+  }
+
+  void write_derived(const DerivedField& field) {
+    if (!field.is_per_cell)
+      return append_values(point_data + field.name, field.expression->shape,
+                           point_values(field, values_, points_, lattices_, order_), 1);
+    for (std::size_t group = 0; group < mesh_.groups.size(); ++group)
+      append_values(cell_data + field.name, field.expression->shape,
+                    cell_means(field, values_, static_cast<std::int32_t>(group), order_), cells_[group].types.size());
+  }
+
+  /// Each value so many times: for every cell of the file that one of the mesh becomes.
+  void append_values(const std::string& name, std::span<const int> shape, std::span<const double> values,
+                     std::size_t times) {
+    const auto components = static_cast<std::size_t>(form::num_components({shape.begin(), shape.end()}));
+    std::vector<double> padded;
+    for (std::size_t i = 0; i < values.size(); i += components) {
+      for (std::size_t k = 0; k < times; ++k) append_padded(shape, values.subspan(i, components), padded);
+      if (padded.size() < static_cast<std::size_t>(slice_length) && i + components < values.size()) continue;
+      append(name, padded);
+      padded.clear();
     }
-    append("PointData/" + field.name, values);
   }
 
   template <class T> void append(const std::string& name, const std::vector<T>& values) {
@@ -171,17 +229,20 @@ private:
   Hdf5Writer file_;
   const mesh::Mesh& mesh_;
   std::span<const OutputField> fields_;
+  std::span<const DerivedField> derived_;
   int order_;
-  std::vector<VtkCells> cells_; ///< shape (group)
-  std::int64_t num_points_ = 0, num_connectivity_ = 0;
+  std::vector<VtkCells> cells_;                     ///< shape (group)
+  std::vector<std::vector<LatticePoint>> lattices_; ///< shape (group)
+  std::vector<space::FieldValues> values_;          ///< as fields_
+  OutputPoints points_;
 };
 
 } // namespace
 
 void write_vtkhdf(const std::string& path, const mesh::Mesh& mesh, std::span<const OutputField> fields,
-                  const VtkHdfOptions& options) {
+                  std::span<const DerivedField> derived, const VtkHdfOptions& options) {
   require_fields(mesh, fields);
-  VtkHdfFile(path, mesh, fields, output_order(mesh, fields, options.order)).write();
+  VtkHdfFile(path, mesh, fields, derived, output_order(mesh, fields, options.order)).write();
 }
 
 } // namespace rafter::io

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include <rafter/io/derived_field.hpp>
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/space/function_space.hpp>
 
@@ -23,10 +24,14 @@ struct VtkHdfOptions {
 
 /// Writes a VTK-HDF file (UnstructuredGrid, version 1.0), which ParaView 5.10 and VTK 9.1 and later open. Every cell is
 /// a Lagrange cell (order 1: a linear cell; pyramids: linear pyramids and tetrahedra, as VTK has no usable Lagrange
-/// pyramid) with points of its own at equispaced positions; fields are point data (two components padded to three), the
-/// tags of the cells are the cell data "tag". The file appears under its name when complete. Throws EnvironmentError
-/// that names the path when that fails.
+/// pyramid) with points at equispaced positions that neighbours share. Fields are point data (two components padded to
+/// three), the tags of the cells are the cell data "tag". Derived fields, functions of `fields`, are point data, too,
+/// or cell data with the means of the cells; matrices are padded to 3 x 3, nine components row by row. Beside derived
+/// point data, cells of different tags have points of their own, so that what jumps between them stays as it is.
+///
+/// Equal data make equal files, byte by byte. The file appears under its name when complete. Throws EnvironmentError
+/// that names the path when that fails, InputError that names the field where a derived value is not finite.
 void write_vtkhdf(const std::string& path, const mesh::Mesh& mesh, std::span<const OutputField> fields,
-                  const VtkHdfOptions& options = {});
+                  std::span<const DerivedField> derived = {}, const VtkHdfOptions& options = {});
 
 } // namespace rafter::io

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/mesh/lattice.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -183,6 +184,58 @@ std::vector<double> lattice_to_element(const element::Element& element, std::spa
   auto inverse = element::inverse(std::move(matrix), static_cast<int>(n));
   round_to_exact(inverse);
   return inverse;
+}
+
+namespace {
+
+/// Lattice points inside a shape, first axis fastest: the order of interior dofs.
+std::vector<LatticePoint> interior_points(Shape shape, int degree) {
+  const int dim = element::dimension(shape);
+  const int simplex_dim = shape == Shape::triangle || shape == Shape::prism ? 2 : shape == Shape::tetrahedron ? 3 : 0;
+  const auto is_inside = [&](const LatticePoint& p) {
+    int sum = 0;
+    for (int axis = 0; axis < simplex_dim; ++axis) sum += p[static_cast<std::size_t>(axis)];
+    return sum < degree && (shape != Shape::pyramid || std::max(p[0], p[1]) + p[2] < degree);
+  };
+  const auto first = [dim](int axis) { return axis < dim ? 1 : 0; };
+  const auto end = [dim, degree](int axis) { return axis < dim ? degree : 1; };
+  std::vector<LatticePoint> result;
+  for (int z = first(2); z < end(2); ++z)
+    for (int y = first(1); y < end(1); ++y)
+      for (int x = first(0); x < end(0); ++x)
+        if (is_inside({x, y, z})) result.push_back({x, y, z});
+  return result;
+}
+
+/// The point of an entity's own lattice in that of the cell.
+LatticePoint in_cell(Shape shape, int degree, int dim, int entity, const LatticePoint& point) {
+  if (dim == element::dimension(shape)) return point;
+  const auto vertices = element::entity_vertices(shape, dim, entity);
+  const auto origin = lattice_vertex(shape, degree, vertices[0]);
+  LatticePoint result = origin;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(dim); ++axis) {
+    const auto end = lattice_vertex(shape, degree, vertices[axis + 1]);
+    for (std::size_t d = 0; d < 3; ++d) result[d] += point[axis] * (end[d] - origin[d]) / degree;
+  }
+  return result;
+}
+
+} // namespace
+
+std::vector<std::size_t> matching_dofs(const element::Element& element, std::span<const LatticePoint> lattice) {
+  const Shape shape = element.shape();
+  const int degree = element.degree();
+  const auto index = lattice_index(degree, lattice);
+  std::vector<std::size_t> result(lattice.size());
+  for (int dim = 0; dim <= element::dimension(shape); ++dim)
+    for (int entity = 0; entity < element::num_entities(shape, dim); ++entity) {
+      const auto points = interior_points(element::entity_shape(shape, dim, entity), degree);
+      const auto dofs = element.entity_dofs(dim, entity);
+      for (std::size_t k = 0; k < dofs.size(); ++k)
+        result[static_cast<std::size_t>(index[lattice_key(degree, in_cell(shape, degree, dim, entity, points[k]))])] =
+            static_cast<std::size_t>(dofs[k]);
+    }
+  return result;
 }
 
 } // namespace rafter::mesh

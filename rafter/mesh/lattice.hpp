@@ -45,4 +45,9 @@ std::vector<double> element_to_lattice(const element::Element& element, std::spa
 /// The inverse: element nodes = matrix * file nodes, shape (dof, lattice point).
 std::vector<double> lattice_to_element(const element::Element& element, std::span<const double> positions);
 
+/// Dof of the element that stands where each point of a whole lattice of its degree does: the same place in vertices,
+/// edges, faces and the interior, though the element's nodes are a little off the equispaced ones. Shape (lattice
+/// point).
+std::vector<std::size_t> matching_dofs(const element::Element& element, std::span<const LatticePoint> lattice);
+
 } // namespace rafter::mesh

@@ -17,32 +17,6 @@ using element::Shape;
 
 namespace {
 
-/// Dof of the element that stands where each lattice point does: the same place in edges, faces and the interior,
-/// though Gauss-Lobatto nodes are a little off the equispaced ones.
-std::vector<std::size_t> matching_dofs(const element::Element& element, std::span<const double> positions) {
-  const auto n = static_cast<std::size_t>(element.num_dofs());
-  const auto dim = positions.size() / n;
-  std::vector<std::size_t> dofs;
-  for (std::size_t p = 0; p < n; ++p) {
-    std::size_t nearest = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t dof = 0; dof < n; ++dof) {
-      double distance = 0;
-      for (std::size_t d = 0; d < dim; ++d)
-        distance += std::pow(element.nodes()[dof * dim + d] - positions[p * dim + d], 2);
-      if (distance >= least) continue;
-      least = distance;
-      nearest = dof;
-    }
-    dofs.push_back(nearest);
-  }
-  auto sorted = dofs;
-  std::sort(sorted.begin(), sorted.end());
-  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
-    throw base::InternalError("mesh: lattice points and element nodes do not match one to one");
-  return dofs;
-}
-
 /// Equispaced nodes of a mesh, numbered so that neighbours share them.
 struct FileNodes {
   std::vector<std::vector<std::int32_t>> cells; ///< by group: shape (cell, lattice point)
@@ -63,7 +37,7 @@ FileNodes make_nodes(const Mesh& mesh) {
     const auto lattice = gmsh_lattice(group.shape, group.degree);
     const auto positions = lattice_positions(group.shape, group.degree, lattice, Spacing::equispaced);
     const auto matrix = element_to_lattice(*element, positions);
-    const auto dofs = matching_dofs(*element, positions);
+    const auto dofs = matching_dofs(*element, lattice);
     const std::size_t n = lattice.size();
     auto& cells = nodes.cells.emplace_back();
     for (std::size_t c = 0; c < group.tags.size(); ++c)

@@ -46,7 +46,7 @@ protected:
     const rlimit small{bytes, former.rlim_max};
     ::setrlimit(RLIMIT_FSIZE, &small);
     const auto message =
-        message_of(path, mesh::make_box({.cells = {20, 20}, .size = {1, 1}, .shape = "quadrilateral"}));
+        message_of(path, mesh::make_box({.cells = {100, 100}, .size = {1, 1}, .shape = "quadrilateral"}));
     ::setrlimit(RLIMIT_FSIZE, &former);
     std::signal(SIGXFSZ, handler);
     return message;

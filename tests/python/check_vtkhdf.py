@@ -5,7 +5,7 @@
 usage: check_vtkhdf.py FILE CELLS VOLUME DEGREE DIMENSION EXACT
 
 FILE holds the point data p = f(x), f(x) = (1 + x/2 + y/4 - z/8)^DEGREE, and w with the components f, x, y (DIMENSION of them; two are
-padded with a zero), and the cell data tag = 1. CELLS is the number of cells expected, VOLUME their total measure. With EXACT = 1 VTK's shape functions must reproduce f between the points too, which
+padded with a zero), the gradient grad_w of w as a matrix (DIMENSION > 1), and the cell data tag = 1 and x0, the mean of x. CELLS is the number of cells expected, VOLUME their total measure. With EXACT = 1 VTK's shape functions must reproduce f between the points too, which
 checks the node order of every cell type.
 """
 import random
@@ -86,6 +86,27 @@ def check_points(grid, degree, dimension):
             require(abs(w.GetComponent(i, k) - expected[k]) < 1e-11, f"w[{k}] = {w.GetComponent(i, k)} at {x}")
 
 
+def check_gradients(grid, degree, dimension):
+    """Nine components, row by row: the gradients of f, x and y."""
+    gradients = grid.GetPointData().GetArray("grad_w")
+    require(gradients.GetNumberOfComponents() == 9, "grad_w has not nine components")
+    for i in range(grid.GetNumberOfPoints()):
+        slope = degree * f(grid.GetPoint(i), degree - 1)
+        rows = [[slope / 2, slope / 4, -slope / 8][:dimension], [1, 0, 0], [0, 1, 0]][:dimension]
+        rows = [row + [0] * (3 - len(row)) for row in rows] + [[0, 0, 0]] * (3 - dimension)
+        for k in range(9):
+            found, expected = gradients.GetComponent(i, k), rows[k // 3][k % 3]
+            require(abs(found - expected) < 1e-9, f"grad_w[{k}] = {found} at {grid.GetPoint(i)}, not {expected}")
+
+
+def check_means(grid):
+    """The mean of x is among the values of x in the cell (of which a pyramid's pieces are parts, so within the box)."""
+    means = grid.GetCellData().GetArray("x0")
+    for index in range(grid.GetNumberOfCells()):
+        low, high = (grid if grid.GetCellType(index) in PYRAMIDS | TETRAHEDRA else grid.GetCell(index)).GetBounds()[:2]
+        require(low < means.GetValue(index) < high, f"cell {index}: the mean of x is {means.GetValue(index)}")
+
+
 def main():
     path, num_cells, volume = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
     degree, dimension, is_exact = int(sys.argv[4]), int(sys.argv[5]), sys.argv[6] == "1"
@@ -97,6 +118,9 @@ def main():
     grid = reader.GetOutput()
     require(grid.GetNumberOfCells() == num_cells, f"{grid.GetNumberOfCells()} cells, not {num_cells}")
     check_points(grid, degree, dimension)
+    check_means(grid)
+    if dimension > 1:
+        check_gradients(grid, degree, dimension)
     for index in range(0, num_cells, max(1, num_cells // 40)):
         check_cell(grid, index, degree, dimension, is_exact)
     tags = grid.GetCellData().GetArray("tag")

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <rafter/form/language.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/mesh/cell_batches.hpp>
 #include <unistd.h>
@@ -70,7 +71,13 @@ TEST_P(VtkHdf, IsWhatTheReaderOfVtkFinds) {
       w);
   const auto path = std::filesystem::temp_directory_path() /
                     fmt::format("rafter_{}_{}_{}_{}.vtkhdf", ::getpid(), shape, degree, geometry_degree);
-  io::write_vtkhdf(path.string(), *mesh, std::vector<io::OutputField>{{"p", scalar, p}, {"w", vector, w}});
+  const auto lowered = [](const form::Expr& e) {
+    return std::make_shared<const form::LoweredExpression>(form::lower(e));
+  };
+  std::vector<io::DerivedField> derived{
+      {.name = "x0", .expression = lowered(form::spatial_coordinate(dim)(0)), .is_per_cell = true}};
+  if (dim > 1) derived.push_back({.name = "grad_w", .expression = lowered(form::grad(form::field(vector, "w")))});
+  io::write_vtkhdf(path.string(), *mesh, std::vector<io::OutputField>{{"p", scalar, p}, {"w", vector, w}}, derived);
   const std::string command =
       fmt::format("{} {}/tests/python/check_vtkhdf.py {} {} {:.17g} {} {} {}", python, RAFTER_SOURCE_DIR, path.string(),
                   mesh->num_cells() * cells_per_cell, volume, degree, dim, shape == "pyramid" && degree > 1 ? 0 : 1);

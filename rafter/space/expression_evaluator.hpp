@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <rafter/form/lowering.hpp>
+#include <rafter/space/evaluate.hpp>
+
+namespace rafter::space {
+
+/// A function of a space on the mesh.
+struct FieldValues {
+  std::shared_ptr<const FunctionSpace> space;
+  std::span<const double> values; ///< local vector, num_local entries
+};
+
+/// Values of an expression of fields, coefficients and x at the same reference points of any cell of one group: for
+/// output, not for kernels.
+class ExpressionEvaluator {
+public:
+  /// points: shape (point, tdim), in the reference cell of the group; `fields`: at least one, among them all that the
+  /// expression holds. Throws InputError for coefficients by tag that name tags which the mesh lacks.
+  ExpressionEvaluator(std::shared_ptr<const form::LoweredExpression> expression, std::span<const FieldValues> fields,
+                      std::int32_t group, std::span<const double> points);
+
+  int num_points() const { return geometry_.num_points(); }
+  int num_components() const { return static_cast<int>(expression_->components.size()); }
+  /// Physical points, shape (point, gdim).
+  std::vector<double> points(std::int32_t cell) const { return geometry_.points(cell); }
+  /// |det J| at the points, shape (point).
+  std::vector<double> measures(std::int32_t cell) const;
+  /// Values, shape (component, point). Throws InputError for cells whose tag has no value of a coefficient by tag.
+  std::vector<double> values(std::int32_t cell) const;
+
+private:
+  struct Field {
+    FieldEvaluator evaluator;
+    std::span<const double> vector;
+    bool has_values = false, has_gradients = false;
+  };
+  /// Atoms of one cell: fields at all points, numbers of its tag.
+  struct Cell {
+    std::vector<std::vector<double>> values, gradients; ///< by field, as FieldEvaluator
+    std::vector<double> points;
+    std::int32_t tag = 0;
+  };
+  void fill_atom(const form::Atom& atom, const Cell& cell, std::span<double> values) const;
+  double cell_coefficient(int index, std::int32_t tag) const;
+
+  std::shared_ptr<const form::LoweredExpression> expression_;
+  FieldEvaluator geometry_;
+  const mesh::Mesh& mesh_;
+  std::int32_t group_;
+  std::vector<Field> fields_;                                        ///< as LoweredExpression::fields
+  std::vector<std::vector<std::pair<std::int32_t, double>>> by_tag_; ///< ascending; as cell_coefficients
+  bool has_points_ = false;
+};
+
+} // namespace rafter::space
