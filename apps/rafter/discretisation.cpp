@@ -9,6 +9,8 @@
 #include <rafter/mesh/limits.hpp>
 #include <rafter/operator/operator.hpp>
 
+#include "null_space.hpp"
+
 namespace rafter::app {
 namespace {
 
@@ -44,8 +46,10 @@ double count_nodes(const io::Field& field, const mesh::Mesh& mesh) {
 
 /// Vectors of the length of the system that a solve keeps: solution, right-hand side, diagonal, boundary values and
 /// what the method needs.
-double num_vectors(const solvers::SolverOptions& options) {
-  constexpr double common = 6, conjugate_gradients = 4;
+double num_vectors(const io::Problem& problem) {
+  const auto& options = problem.solver;
+  constexpr double conjugate_gradients = 4;
+  const double common = 6 + num_null_space_vectors(problem);
   if (options.method != "gmres") return common + conjugate_gradients;
   return common + std::min(options.restart, options.control.max_iterations) + 1;
 }
@@ -97,7 +101,7 @@ void require_fits(const io::Problem& problem, const mesh::Mesh& sample, double f
   double unknowns = 0;
   for (const auto& field : problem.fields)
     unknowns += field.num_components() * std::pow(field.degree, sample.tdim) * cubes;
-  bytes += sizeof(double) * num_vectors(problem.solver) * unknowns;
+  bytes += sizeof(double) * num_vectors(problem) * unknowns;
   bytes = std::max(bytes, mesh::estimate_mesh_bytes(cubes, planned)); // while there are no vectors yet
   if (bytes > mesh::available_memory_bytes()) refuse_size(problem, unknowns, cells, bytes);
 }
@@ -139,7 +143,7 @@ double count_unknowns(const io::Problem& problem, const mesh::Mesh& mesh) {
 }
 
 double estimate_bytes(const io::Problem& problem, const mesh::Mesh& mesh, const mesh::CellBatches& batches) {
-  double bytes = sizeof(double) * num_vectors(problem.solver) * count_unknowns(problem, mesh);
+  double bytes = sizeof(double) * num_vectors(problem) * count_unknowns(problem, mesh);
   for (const auto& block : batches.blocks) bytes += table_bytes(problem, block.shape, block.num_cells);
   return bytes;
 }

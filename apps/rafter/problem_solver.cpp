@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/schedule/plan.hpp>
@@ -218,6 +219,8 @@ void PreparedProblem::make_operators(const form::Form& bilinear, const std::opti
   if (solves) {
     postprocess_ = std::make_unique<Postprocess>(problem_, *forms_, system_, options_);
     forms.passing = postprocess_->kernels();
+    constraints_ = plan_constraints(problem_, system_, options_);
+    forms.passing.insert(forms.passing.end(), constraints_.masses.begin(), constraints_.masses.end());
   }
   require_stored_fits(problem_, system_, forms);
   auto kernels = forms.kept;
@@ -249,6 +252,7 @@ namespace {
 /// The preconditioner and the right-hand side of a problem whose operator has passed all checks.
 struct Setup {
   RightHandSide right;
+  solvers::ConstrainedNullSpace null_space;
   std::shared_ptr<const solvers::Preconditioner> preconditioner;
 };
 
@@ -257,12 +261,17 @@ Setup set_up(const PreparedProblem& prepared) {
   const auto& problem = prepared.problem();
   const Probe probe = make_probe(A, 1);
   require_finite(A, probe, problem, prepared.forms());
-  require_regular(A, probe, problem);
+  auto null_space = make_null_space(problem, A, prepared.constraints());
+  require_regular(A, probe, problem, *null_space.null_space());
   require_symmetric(A, probe, problem);
   require_diagonal(A, problem);
   auto right = make_right_hand_side(prepared);
+  if (const auto removed = solvers::describe_removed(null_space.balance(right.b)); !removed.empty())
+    base::warn(removed);
   prepared.postprocess().require_finite_solutions(right.x);
-  return {std::move(right), solvers::make_preconditioner(A, problem.solver)};
+  auto options = problem.solver;
+  options.null_space = null_space.null_space();
+  return {std::move(right), std::move(null_space), solvers::make_preconditioner(A, options)};
 }
 
 void measure_operators(const PreparedProblem& prepared, report::SolveReport& report) {
@@ -282,6 +291,7 @@ Solution solve_problem(const io::Problem& problem, const RunOptions& options, co
 
   phases.start("solve");
   const auto result = run_solver(prepared, *setup.preconditioner, setup.right, events);
+  setup.null_space.constrain(setup.right.x);
   phases.stop();
   if (result.failure == solvers::Failure::stopped) require_not_interrupted();
   prepared.tell(fmt::format("solve: {} after {} iterations, relative residual {:.2e}", solvers::name(result.status),

@@ -12,6 +12,7 @@
 #include <rafter/operator/operator.hpp>
 #include <rafter/report/report.hpp>
 
+#include "null_space.hpp"
 #include "postprocess.hpp"
 
 /// From a problem file's content to solved fields and a report.
@@ -65,6 +66,8 @@ public:
   const op::LinearForm* linear_form() const { return linear_form_.get(); } ///< null: the right-hand side is zero
   const Postprocess& postprocess() const { return *postprocess_; }         ///< of problems that are solved
 
+  const PlannedConstraints& constraints() const { return constraints_; } ///< of problems that are solved
+
   /// Tells an event; throws Interrupted when the user asked to stop.
   void tell(const std::string& text) const;
 
@@ -81,6 +84,7 @@ private:
   std::unique_ptr<op::Operator> operator_;
   std::unique_ptr<op::LinearForm> linear_form_;
   std::unique_ptr<Postprocess> postprocess_;
+  PlannedConstraints constraints_;
 };
 
 /// Solved fields: field f of the system at entries system.offset(f) and following.

@@ -11,25 +11,30 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/mesh/describe.hpp>
-
-#include "unknowns.hpp"
+#include <rafter/operator/unknowns.hpp>
+#include <rafter/solve/null_space.hpp>
+#include <rafter/solve/rigid_modes.hpp>
 
 namespace rafter::app {
 namespace {
 
+using op::Unknowns;
 using op::Vector;
+using solvers::Mode;
+using solvers::PerPiece;
 
 /// What the checks share: the operator's free entries, their places, the piece of each.
 class Subject {
 public:
   const op::Operator& A;
   const io::Problem& problem;
-  Reach reach;
+  const solvers::NullSpace& null_space; ///< that [[constraint]] fixes
+  op::Reach reach;
   mesh::Pieces pieces;
   std::vector<std::uint8_t> is_free; ///< shape (entry)
 
-  Subject(const op::Operator& op, const io::Problem& from)
-      : A(op), problem(from), reach(reach_of(op.form(), op.system())),
+  Subject(const op::Operator& op, const io::Problem& from, const solvers::NullSpace& fixed)
+      : A(op), problem(from), null_space(fixed), reach(op::reach_of(op.form(), op.system())),
         pieces(mesh::connected_pieces(mesh(), reach.any)), is_free(static_cast<std::size_t>(op.size()), 1) {
     for (const auto entry : A.constraints().entries) is_free[static_cast<std::size_t>(entry)] = 0;
   }
@@ -37,13 +42,21 @@ public:
   const mesh::Mesh& mesh() const { return *A.system().mesh; }
   /// Of all cells: made on first use, most problems are found regular without.
   const Unknowns& unknowns() const {
-    if (!unknowns_) unknowns_ = make_unknowns(A.system(), pieces);
+    if (!unknowns_) unknowns_ = op::make_unknowns(A.system(), pieces);
     return *unknowns_;
   }
 
 private:
   mutable std::optional<Unknowns> unknowns_;
 };
+
+/// "field 'u', component 1, at (0.5, 0, 1)".
+std::string describe(const Subject& subject, std::size_t entry) {
+  const auto& unknowns = subject.unknowns();
+  const auto& field = subject.problem.fields[unknowns.field_of(entry)];
+  const auto component = field.components == 0 ? "" : fmt::format(", component {}", unknowns.component[entry]);
+  return fmt::format("field '{}'{}, at {}", field.name, component, mesh::describe_point(unknowns.point(entry)));
+}
 
 std::string tags_text(const mesh::Mesh& mesh, const std::set<std::int32_t>& tags) {
   std::vector<std::string> names;
@@ -83,17 +96,17 @@ std::vector<double> noise_of(const Subject& subject, std::span<const double> ima
   const auto all_cells = mesh::make_cell_mask(subject.mesh(), true);
   for (std::size_t f = 0; f < subject.problem.fields.size(); ++f) {
     const auto& covered = subject.reach.by_cells[f];
-    for_cells(subject.A.system(), f, all_cells,
-              [&](std::size_t g, std::size_t cell, std::span<const std::int32_t> entries) {
-                double largest = 0;
-                for (const auto entry : entries)
-                  largest = std::max(largest, std::abs(image[static_cast<std::size_t>(entry)]));
-                for (const auto entry : entries) {
-                  const auto i = static_cast<std::size_t>(entry);
-                  if (covered[g][cell] != 0) is_covered[i] = 1;
-                  noise[i] = std::max(noise[i], row_noise * largest);
-                }
-              });
+    op::for_cells(subject.A.system(), f, all_cells,
+                  [&](std::size_t g, std::size_t cell, std::span<const std::int32_t> entries) {
+                    double largest = 0;
+                    for (const auto entry : entries)
+                      largest = std::max(largest, std::abs(image[static_cast<std::size_t>(entry)]));
+                    for (const auto entry : entries) {
+                      const auto i = static_cast<std::size_t>(entry);
+                      if (covered[g][cell] != 0) is_covered[i] = 1;
+                      noise[i] = std::max(noise[i], row_noise * largest);
+                    }
+                  });
   }
   for (std::size_t i = 0; i < noise.size(); ++i)
     if (is_covered[i] != 0) noise[i] = 0;
@@ -128,71 +141,18 @@ void require_rows(const Subject& subject, const Probe& probe) {
       "{}: forms.a: the problem is singular: {} of {} unknowns have an empty row, the first in {}{}; every unknown "
       "that [[dirichlet]] does not fix needs a term with its test function '{}' (with coefficients that are not zero, "
       "and enough quadrature points)",
-      subject.problem.forms.a.location.text(), count, values.size(),
-      describe(subject.unknowns(), subject.problem, first),
+      subject.problem.forms.a.location.text(), count, values.size(), describe(subject, first),
       describe_left_out(subject.mesh(), subject.reach.by_cells[field]), subject.problem.test_name(field)));
 }
 
 // --- null vectors
 
-/// Functions that differential operators may map to zero: constants of a component, or rotations in the plane of two.
-struct Mode {
-  std::string name;
-  std::size_t field = 0;
-  int component = 0;
-  int other = -1; ///< rotation from this component; -1: constants
-};
-
-std::vector<Mode> modes_of(const io::Problem& problem, int gdim) {
+std::vector<Mode> modes_of(const op::System& system) {
   std::vector<Mode> modes;
-  for (std::size_t f = 0; f < problem.fields.size(); ++f) {
-    const auto& field = problem.fields[f];
-    for (int c = 0; c < field.num_components(); ++c)
-      modes.push_back({field.components == 0 ? "constants of " + field.name
-                                             : fmt::format("constants of component {} of {}", c, field.name),
-                       f, c});
-    if (field.components != gdim) continue;
-    for (int i = 0; i < gdim; ++i)
-      for (int j = 0; j < i; ++j) modes.push_back({"rotations of " + field.name, f, i, j});
-  }
+  for (std::size_t f = 0; f < system.spaces.size(); ++f)
+    for (const auto& of_field : {solvers::constant_modes(system, f), solvers::rotation_modes(system, f)})
+      modes.insert(modes.end(), of_field.begin(), of_field.end());
   return modes;
-}
-
-/// Numbers of one kind per piece.
-using PerPiece = std::vector<double>;
-
-/// Means of the coordinates of a field's nodes, shape (piece, axis).
-std::vector<double> centres(const Unknowns& unknowns, std::int32_t num_pieces, std::size_t field) {
-  const auto dim = static_cast<std::size_t>(unknowns.gdim), count = static_cast<std::size_t>(num_pieces);
-  std::vector<double> sums(count * dim, 0.0);
-  PerPiece counts(count, 0.0);
-  const auto begin = static_cast<std::size_t>(unknowns.field_offsets[field]),
-             end = static_cast<std::size_t>(unknowns.field_offsets[field + 1]);
-  for (std::size_t i = begin; i < end; ++i) {
-    if (unknowns.piece[i] < 0) continue;
-    const auto piece = static_cast<std::size_t>(unknowns.piece[i]);
-    counts[piece] += 1;
-    for (std::size_t a = 0; a < dim; ++a) sums[piece * dim + a] += unknowns.point(i)[a];
-  }
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] /= std::max(counts[i / dim], 1.0);
-  return sums;
-}
-
-/// Centre of every piece for rotations, shape (piece, axis); nothing for constants.
-std::vector<double> centres_for(const Unknowns& unknowns, std::int32_t num_pieces, const Mode& mode) {
-  return mode.other < 0 ? std::vector<double>() : centres(unknowns, num_pieces, mode.field);
-}
-
-/// The mode at an entry, rotations about the centre of its piece; 0 outside the pieces and in other fields.
-double mode_value(const Unknowns& unknowns, const Mode& mode, std::span<const double> centre, std::size_t entry) {
-  if (unknowns.piece[entry] < 0 || unknowns.field_of(entry) != mode.field) return 0;
-  const auto from_centre = [&](int axis) {
-    const auto a = static_cast<std::size_t>(axis), dim = static_cast<std::size_t>(unknowns.gdim);
-    return unknowns.point(entry)[a] - centre[static_cast<std::size_t>(unknowns.piece[entry]) * dim + a];
-  };
-  const int component = unknowns.component[entry];
-  if (component == mode.component) return mode.other < 0 ? 1.0 : from_centre(mode.other);
-  return component == mode.other ? -from_centre(mode.component) : 0;
 }
 
 /// The mode on all pieces at once, fixed entries included.
@@ -201,28 +161,6 @@ Vector mode_vector(const Subject& subject, const Mode& mode) {
   const auto entries = result.host_overwrite();
   const auto centre = centres_for(subject.unknowns(), subject.pieces.count, mode);
   for (std::size_t i = 0; i < entries.size(); ++i) entries[i] = mode_value(subject.unknowns(), mode, centre, i);
-  return result;
-}
-
-PerPiece norms(const Subject& subject, std::span<const double> values, bool only_free) {
-  PerPiece squares(static_cast<std::size_t>(subject.pieces.count), 0.0);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (subject.unknowns().piece[i] >= 0 && (!only_free || subject.is_free[i] != 0))
-      squares[static_cast<std::size_t>(subject.unknowns().piece[i])] += values[i] * values[i];
-  for (double& square : squares) square = std::sqrt(square);
-  return squares;
-}
-
-/// How much the operator enlarges random vectors of one field, per piece: what images are compared with.
-PerPiece magnitudes(const Subject& subject, std::size_t field) {
-  Vector probe = random_vector(subject.A, 1), image = subject.A.make_vector();
-  const auto entries = probe.host_write();
-  for (std::size_t i = 0; i < entries.size(); ++i)
-    if (subject.unknowns().field_of(i) != field) entries[i] = 0;
-  subject.A.apply(probe, image);
-  const auto of_probe = norms(subject, probe.host_read(), true);
-  auto result = norms(subject, image.host_read(), true);
-  for (std::size_t p = 0; p < result.size(); ++p) result[p] /= of_probe[p] > 0 ? of_probe[p] : 1;
   return result;
 }
 
@@ -246,7 +184,8 @@ EntriesByPiece sort_by_piece(const Subject& subject) {
 
 /// What a mode becomes, in the order of the pieces: A v on free entries in units of the operator's magnitude, v on the
 /// fixed ones, for |v| = 1 on each piece. A combination of modes is free and in the null space where the same
-/// combination of images is zero.
+/// combination of images is zero. What [[constraint]] fixes is added, its projection of v: A + N N^T is regular where
+/// it is all.
 struct Image {
   std::vector<double> values;
   std::vector<std::uint8_t> exists; ///< shape (piece): the mode is not zero there
@@ -256,13 +195,15 @@ Image image_of(const Subject& subject, const Mode& mode, const PerPiece& magnitu
   Vector product = subject.A.make_vector();
   subject.A.apply(v, product);
   const auto values = product.host_read();
-  const auto norm = norms(subject, v.host_read(), false);
+  const Vector fixed = subject.null_space.part(v);
+  const auto fixed_values = fixed.host_read();
+  const auto norm = solvers::piece_norms(subject.unknowns(), subject.pieces.count, v.host_read());
   Image result;
   for (const double n : norm) result.exists.push_back(n > 0 ? 1 : 0);
   for (const auto entry : entries.order) {
     const auto piece = static_cast<std::size_t>(subject.unknowns().piece[entry]);
     const double scale = subject.is_free[entry] != 0 && magnitude[piece] > 0 ? magnitude[piece] : 1;
-    result.values.push_back(norm[piece] > 0 ? values[entry] / (scale * norm[piece]) : 0);
+    result.values.push_back(norm[piece] > 0 ? (values[entry] / scale + fixed_values[entry]) / norm[piece] : 0);
   }
   return result;
 }
@@ -326,7 +267,7 @@ std::string describe_piece(const Subject& subject, std::int32_t piece) {
 bool conditions_hold_all(const Subject& subject, const std::vector<Mode>& modes, std::size_t stride) {
   constexpr double least_part = 1e-6; // of a mode that the others leave: far from doubt
   const auto count = subject.pieces.count;
-  const auto unknowns = fixed_on_boundary(subject.A.system(), subject.pieces, subject.is_free, stride);
+  const auto unknowns = op::fixed_on_boundary(subject.A.system(), subject.pieces, subject.is_free, stride);
   std::vector<std::vector<std::size_t>> fixed(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < unknowns.size(); ++i)
     if (const auto piece = unknowns.piece[i]; piece >= 0) fixed[static_cast<std::size_t>(piece)].push_back(i);
@@ -346,50 +287,67 @@ bool conditions_hold_all(const Subject& subject, const std::vector<Mode>& modes,
   return true;
 }
 
+/// Which key fixes these modes: "mean = 0.0", or "rigid_modes = true" where rotations are among them.
+std::string constraint_advice(const Subject& subject, const std::vector<Mode>& modes) {
+  const bool rotates = std::ranges::any_of(modes, [](const Mode& mode) { return mode.other >= 0; });
+  const auto& field = subject.problem.fields[modes.front().field];
+  if (rotates) return fmt::format("field = \"{}\", rigid_modes = true", field.name);
+  std::vector<std::string> zeros(static_cast<std::size_t>(field.num_components()), "0.0");
+  const auto value = field.components == 0 ? zeros[0] : "[" + base::join(zeros, ", ") + "]";
+  return fmt::format("field = \"{}\", mean = {}", field.name, value);
+}
+
 void require_no_null_vectors(const Subject& subject) {
-  constexpr double relative_noise = 2e-13; // of images that cancel; rounding makes about 1e-15
-  const auto modes = modes_of(subject.problem, subject.mesh().gdim);
+  const auto modes = modes_of(subject.A.system());
   constexpr std::size_t enough_facets = 1024; // for most bodies; where they do not tell, all are asked
   const auto stride = subject.mesh().topology().exterior_facets.size() / enough_facets;
   if (stride > 1 && conditions_hold_all(subject, modes, stride)) return;
   if (conditions_hold_all(subject, modes, 1)) return;
   const auto entries = sort_by_piece(subject);
   std::vector<PerPiece> magnitude;
-  for (std::size_t f = 0; f < subject.problem.fields.size(); ++f) magnitude.push_back(magnitudes(subject, f));
+  for (std::size_t f = 0; f < subject.problem.fields.size(); ++f)
+    magnitude.push_back(solvers::magnitudes(subject.A, subject.unknowns(), subject.pieces.count, f, subject.is_free));
   std::vector<Image> images;
   for (const auto& mode : modes) images.push_back(image_of(subject, mode, magnitude[mode.field], entries));
 
   std::int32_t first = -1, count = 0;
   std::vector<std::string> names; // on the first singular piece
+  std::vector<Mode> unfixed;
   for (std::int32_t p = 0; p < subject.pieces.count; ++p) {
     const auto piece = static_cast<std::size_t>(p);
     std::vector<std::span<double>> vectors;
-    std::vector<std::string> of_vectors;
+    std::vector<Mode> of_vectors;
     for (std::size_t m = 0; m < modes.size(); ++m) {
       if (images[m].exists[piece] == 0) continue;
       vectors.push_back(std::span(images[m].values)
                             .subspan(entries.begins[piece], entries.begins[piece + 1] - entries.begins[piece]));
-      of_vectors.push_back(modes[m].name);
+      of_vectors.push_back(modes[m]);
     }
-    const auto found = dependent(vectors, relative_noise);
+    const auto found = dependent(vectors, solvers::null_space_noise);
     if (found.empty() || ++count > 1) continue;
     first = p;
-    for (const auto i : found) names.push_back(of_vectors[i]);
+    for (const auto i : found) {
+      unfixed.push_back(of_vectors[i]);
+      names.push_back(of_vectors[i].name);
+    }
   }
   if (count == 0) return;
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const auto more = count == 1 ? "" : fmt::format(" (and on {} more pieces)", count - 1);
   throw base::InputError(fmt::format("{}: the problem is singular: forms.a does not see {}, and no condition fixes "
                                      "{}{}{} (a pure Neumann problem); fix "
-                                     "values with [[dirichlet]], or add a term without derivatives to forms.a",
+                                     "values with [[dirichlet]], fix the null space with [[constraint]] ({}), or add a "
+                                     "term without derivatives to forms.a",
                                      subject.problem.source, base::join(names, ", "),
-                                     names.size() == 1 ? "them" : "any of them", describe_piece(subject, first), more));
+                                     names.size() == 1 ? "them" : "any of them", describe_piece(subject, first), more,
+                                     constraint_advice(subject, unfixed)));
 }
 
 } // namespace
 
-void require_regular(const op::Operator& A, const Probe& probe, const io::Problem& problem) {
-  const Subject subject(A, problem);
+void require_regular(const op::Operator& A, const Probe& probe, const io::Problem& problem,
+                     const solvers::NullSpace& fixed) {
+  const Subject subject(A, problem, fixed);
   require_rows(subject, probe);
   require_no_null_vectors(subject);
 }
@@ -402,13 +360,14 @@ void require_diagonal(const op::Operator& A, const io::Problem& problem) {
   const auto found = std::find_if(values.begin(), values.end(),
                                   [](double value) { return !std::isfinite(value) || !std::isfinite(1 / value); });
   if (found == values.end()) return;
-  const Subject subject(A, problem);
+  const solvers::NullSpace none;
+  const Subject subject(A, problem, none);
   throw base::InputError(fmt::format(
       "{}: preconditioner {} divides by the diagonal of the operator, whose entry is {} for {}: use preconditioner = "
       "\"none\" if forms.a couples this field to others only (a saddle point problem); otherwise a coefficient is not "
       "finite, or quadrature has fewer points than the degree needs",
       problem.forms.a.location.text(), problem.solver.preconditioner, *found,
-      describe(subject.unknowns(), problem, static_cast<std::size_t>(found - values.begin()))));
+      describe(subject, static_cast<std::size_t>(found - values.begin()))));
 }
 
 } // namespace rafter::app

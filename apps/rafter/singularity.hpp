@@ -2,6 +2,7 @@
 #pragma once
 #include <rafter/io/problem.hpp>
 #include <rafter/operator/operator.hpp>
+#include <rafter/solve/null_space.hpp>
 
 #include "operator_checks.hpp"
 
@@ -12,7 +13,8 @@ namespace rafter::app {
 /// mesh no combination of constants (and rotations of vector fields) that the conditions leave free may be in the null
 /// space: pure Neumann problems, bodies that nothing holds. Where conditions alone hold every piece this costs no
 /// application of the operator, else one per field and function, however many pieces there are.
-void require_regular(const op::Operator& A, const Probe& probe, const io::Problem& problem);
+void require_regular(const op::Operator& A, const Probe& probe, const io::Problem& problem,
+                     const solvers::NullSpace& fixed);
 
 /// Preconditioners that divide by the diagonal need one without zeros.
 void require_diagonal(const op::Operator& A, const io::Problem& problem);

@@ -30,9 +30,9 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-const std::vector<std::string> section_names{"title",        "mesh",        "numerics", "fields",
-                                             "coefficients", "definitions", "forms",    "dirichlet",
-                                             "solver",       "functionals", "check",    "output"};
+const std::vector<std::string> section_names{"title",       "mesh",  "numerics",  "fields",     "coefficients",
+                                             "definitions", "forms", "dirichlet", "constraint", "solver",
+                                             "functionals", "check", "output"};
 
 /// A section that may be absent.
 template <class Read> void read_optional(const TableReader& root, const char* name, Read read) {
@@ -59,6 +59,7 @@ Problem read_sections(const Value& value, const std::string& source, const std::
   read_optional(root, "definitions", [&](const TableReader& table) { read_definitions(table, problem); });
   read_forms(TableReader(root.require("forms", "a table with a and L"), "forms"), problem);
   if (const Value* list = root.find("dirichlet")) read_dirichlet(*list, problem);
+  if (const Value* list = root.find("constraint")) read_constraints(*list, problem);
   problem.solver.control.rtol = 1e-8;
   read_optional(root, "solver", [&](const TableReader& table) { read_solver(table, problem); });
   read_optional(root, "functionals", [&](const TableReader& table) { read_functionals(table, problem); });

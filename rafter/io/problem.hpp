@@ -98,6 +98,16 @@ struct Dirichlet {
   Location location;
 };
 
+/// What fixes the part of a field that forms.a leaves open: one of the three.
+struct Constraint {
+  enum class Kind { mean, point, rigid_modes };
+  std::size_t field = 0; ///< index in Problem::fields
+  Kind kind = Kind::mean;
+  std::vector<double> values; ///< one per component: means, or values at the point; none for rigid modes
+  std::vector<double> point;  ///< coordinates
+  Location location;          ///< of the key that says which
+};
+
 struct Functional {
   std::string name;
   Expression form;
@@ -123,6 +133,7 @@ struct Problem {
   std::vector<Definition> definitions; ///< in the order of the file
   Forms forms;
   std::vector<Dirichlet> dirichlet;
+  std::vector<Constraint> constraints;
   solvers::SolverOptions solver; ///< rtol defaults to 1e-8
   std::vector<Functional> functionals;
   Check check;

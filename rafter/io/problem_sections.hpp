@@ -14,11 +14,14 @@ void read_coefficients(const TableReader& table, Problem& problem);
 void read_definitions(const TableReader& table, Problem& problem);
 void read_forms(const TableReader& table, Problem& problem);
 void read_dirichlet(const Value& list, Problem& problem);
+void read_constraints(const Value& list, Problem& problem);
 void read_solver(const TableReader& table, Problem& problem);
 void read_functionals(const TableReader& table, Problem& problem);
 void read_check(const TableReader& table, Problem& problem);
 void read_output(const TableReader& table, Problem& problem);
 
+/// The field that key `field` names, which may be left out where there is one only.
+std::size_t read_field_name(const TableReader& table, const Problem& problem);
 /// A number or a string. Throws InputError for anything else, empty strings and numbers that are not finite.
 Expression read_expression(const Value& value, std::string_view path);
 /// The same for a list of them (vector) and a list of equal lists (matrix).

@@ -18,15 +18,6 @@ std::vector<std::string> field_names(const Problem& problem) {
   return names;
 }
 
-std::size_t read_field_name(const TableReader& table, const Problem& problem) {
-  const auto names = field_names(problem);
-  if (!table.find("field") && names.size() == 1) return 0;
-  const Value& value = table.require("field", "the name of a field: " + base::join(names, ", "));
-  const auto found = std::find(names.begin(), names.end(), read_string(value, table.path("field")));
-  if (found == names.end()) refuse_name(value, table.path("field"), names);
-  return static_cast<std::size_t>(found - names.begin());
-}
-
 void read_tags(const TableReader& table, Dirichlet& condition) {
   const Value& value = table.require("tags", "a list of tags (numbers or names of physical groups), or \"all\"");
   const std::string path = table.path("tags");
@@ -106,6 +97,15 @@ solvers::Side read_side(const TableReader& table) {
 }
 
 } // namespace
+
+std::size_t read_field_name(const TableReader& table, const Problem& problem) {
+  const auto names = field_names(problem);
+  if (!table.find("field") && names.size() == 1) return 0;
+  const Value& value = table.require("field", "the name of a field: " + base::join(names, ", "));
+  const auto found = std::find(names.begin(), names.end(), read_string(value, table.path("field")));
+  if (found == names.end()) refuse_name(value, table.path("field"), names);
+  return static_cast<std::size_t>(found - names.begin());
+}
 
 void read_dirichlet(const Value& list, Problem& problem) {
   if (list.kind != Value::Kind::array) refuse_value(list, "dirichlet", "a list of tables [[dirichlet]]");

@@ -79,8 +79,9 @@ struct Lanczos {
         z(operator_.device(), inverse.size()), p(operator_.device(), inverse.size()),
         q(operator_.device(), inverse.size()) {}
 
-  void run(int iterations) {
+  void run(int iterations, const NullSpace& null_space) {
     ops.fill_random(0, r);
+    null_space.project(r);
     ops.multiply(inverse_diagonal, r, z);
     ops.copy(z, p);
     const double first = ops.dot(r, z);
@@ -115,9 +116,10 @@ struct Lanczos {
 
 } // namespace
 
-EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vector& inverse_diagonal, int iterations) {
+EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vector& inverse_diagonal, int iterations,
+                                        const NullSpace& null_space) {
   Lanczos lanczos(A, inverse_diagonal);
-  lanczos.run(iterations);
+  lanczos.run(iterations, null_space);
   if (lanczos.diagonal.empty()) return {1, 1}; // no unknowns
   const auto last = static_cast<int>(lanczos.diagonal.size()) - 1;
   return {eigenvalue(lanczos.diagonal, lanczos.off_diagonal, 0),
@@ -129,9 +131,12 @@ Chebyshev::Chebyshev(const op::LinearOperator& A, const ChebyshevParameters& par
       lower_(parameters.lower), upper_(parameters.upper), inverse_diagonal_(positive_inverse_diagonal(A)),
       residual_(A.device(), inverse_diagonal_.size()), direction_(A.device(), inverse_diagonal_.size()),
       image_(A.device(), inverse_diagonal_.size()) {
-  if (upper_ == 0)
-    upper_ =
-        parameters.safety_factor * estimate_eigenvalues(A, inverse_diagonal_, parameters.estimate_iterations).largest;
+  if (upper_ == 0) {
+    const NullSpace none;
+    const NullSpace& null_space = parameters.null_space ? *parameters.null_space : none;
+    upper_ = parameters.safety_factor *
+             estimate_eigenvalues(A, inverse_diagonal_, parameters.estimate_iterations, null_space).largest;
+  }
   if (lower_ == 0) lower_ = upper_ / parameters.eigenvalue_ratio;
   if (lower_ >= upper_)
     throw base::InputError(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <rafter/solve/fused_loops.hpp>
-#include <rafter/solve/preconditioner.hpp>
+#include <rafter/solve/null_space.hpp>
 
 namespace rafter::solvers {
 
@@ -13,6 +13,7 @@ struct ChebyshevParameters {
   double safety_factor = 1.1;   ///< estimate -> bound: Ritz values approach the largest eigenvalue from below
   int estimate_iterations = 20; ///< of CG for the estimate
   bool is_fused = true;         ///< updates ride in the products with A; false: one operation after the other
+  std::shared_ptr<const NullSpace> null_space; ///< of A, which the estimate leaves out; null: A is regular
 };
 
 /// Extreme Ritz values of D^-1 A (D the diagonal).
@@ -21,9 +22,11 @@ struct EigenvalueEstimate {
 };
 
 /// From the Lanczos coefficients of `iterations` steps of Jacobi-preconditioned CG on a reproducible random right-hand
-/// side (Saad, Iterative methods, 2nd ed., section 6.7.3). Throws SolverError when the operator is found to be
-/// indefinite or not finite.
-EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vector& inverse_diagonal, int iterations);
+/// side (Saad, Iterative methods, 2nd ed., section 6.7.3) without a part in the null space: of singular operators the
+/// smallest eigenvalue that is not zero is approached. Throws SolverError when the operator is found to be indefinite
+/// or not finite.
+EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vector& inverse_diagonal, int iterations,
+                                        const NullSpace& null_space = {});
 
 /// Chebyshev semi-iteration with Jacobi scaling, as preconditioner (zero initial guess; symmetric positive definite as
 /// long as the eigenvalues of D^-1 A lie in (0, lower + upper)) and as smoother. The components of the error with

@@ -34,6 +34,7 @@ std::shared_ptr<const Preconditioner> make_jacobi(const LinearOperator& A, const
 std::shared_ptr<const Preconditioner> make_chebyshev(const LinearOperator& A, const SolverOptions& options) {
   auto parameters = options.chebyshev;
   parameters.is_fused = parameters.is_fused && options.is_fused;
+  parameters.null_space = options.null_space;
   return std::make_shared<Chebyshev>(A, parameters);
 }
 
@@ -82,14 +83,25 @@ const PreconditionerKind& find_preconditioner(std::string_view name) {
 }
 
 std::shared_ptr<const Preconditioner> make_preconditioner(const LinearOperator& A, const SolverOptions& options) {
-  return find_preconditioner(options.preconditioner).make(A, options);
+  auto preconditioner = find_preconditioner(options.preconditioner).make(A, options);
+  if (options.null_space == nullptr || options.null_space->is_empty()) return preconditioner;
+  return std::make_shared<ProjectedPreconditioner>(std::move(preconditioner), options.null_space);
 }
 
 Result solve(const LinearOperator& A, const Vector& b, Vector& x, const SolverOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   const Method& method = find_method(options.method);
   const auto preconditioner = make_preconditioner(A, options);
-  Result result = method.run(A, b, x, *preconditioner, options);
+  Result result;
+  if (options.null_space == nullptr || options.null_space->is_empty()) {
+    result = method.run(A, b, x, *preconditioner, options);
+  } else {
+    Vector balanced(A.device(), b.size());
+    VectorOps(A.device()).copy(b, balanced);
+    options.null_space->project(balanced);
+    result = method.run(A, balanced, x, *preconditioner, options);
+    options.null_space->project(x);
+  }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
 }

@@ -8,6 +8,7 @@
 #include <rafter/solve/cg.hpp>
 #include <rafter/solve/chebyshev.hpp>
 #include <rafter/solve/gmres.hpp>
+#include <rafter/solve/null_space.hpp>
 
 /// Solvers by name: what the problem file and the faces use. (The namespace is `solvers` as users call
 /// `rafter::solve`.) To add one: its pair of files and one line in registry.cpp.
@@ -23,6 +24,9 @@ struct SolverOptions {
   /// cg and chebyshev: updates and products of vectors ride in the application of the operator; false: one operation
   /// after the other. The iterates are the same up to rounding.
   bool is_fused = true;
+  /// Of a symmetric operator, or one whose transpose has the same; null: the operator is regular. Preconditioners are
+  /// projected. Methods need right-hand sides in the range, which is its complement, and leave any part of it in x.
+  std::shared_ptr<const NullSpace> null_space;
 };
 
 /// A name that the interface knows; `run` (`make`) is null where this version has no implementation.
@@ -46,7 +50,8 @@ const PreconditionerKind& find_preconditioner(std::string_view name);
 /// Throws as its constructor. The operator must outlive the preconditioner.
 std::shared_ptr<const Preconditioner> make_preconditioner(const op::LinearOperator& A, const SolverOptions& options);
 
-/// Sets up the preconditioner and solves A x = b; `x` holds the initial guess. `seconds` includes the set-up.
+/// Sets up the preconditioner and solves A x = b; `x` holds the initial guess. `seconds` includes the set-up. With a
+/// null space the part of b in it is left out and x has none: the solution of least squares and least norm.
 Result solve(const op::LinearOperator& A, const Vector& b, Vector& x, const SolverOptions& options = {});
 
 } // namespace rafter::solvers

@@ -2,15 +2,14 @@
 #pragma once
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
-#include <rafter/io/problem.hpp>
+#include <rafter/form/lowered.hpp>
 #include <rafter/mesh/pieces.hpp>
-#include <rafter/operator/operator.hpp>
+#include <rafter/operator/form_kernels.hpp>
 
 /// What each entry of a system's vectors stands for, and where.
-namespace rafter::app {
+namespace rafter::op {
 
 struct Unknowns {
   int gdim = 3;
@@ -23,25 +22,22 @@ struct Unknowns {
   std::size_t field_of(std::size_t entry) const;
   std::span<const double> point(std::size_t entry) const;
 };
-Unknowns make_unknowns(const op::System& system, const mesh::Pieces& pieces);
+Unknowns make_unknowns(const System& system, const mesh::Pieces& pieces);
 /// Of constrained entries alone, `is_free` = 0, as the cells behind every `stride`-th facet of the boundary see them:
 /// field by field, numbered anew, an entry once for each of its cells.
-Unknowns fixed_on_boundary(const op::System& system, const mesh::Pieces& pieces, std::span<const std::uint8_t> is_free,
+Unknowns fixed_on_boundary(const System& system, const mesh::Pieces& pieces, std::span<const std::uint8_t> is_free,
                            std::size_t stride);
-
-/// "field 'u', component 1, at (0.5, 0, 1)".
-std::string describe(const Unknowns& unknowns, const io::Problem& problem, std::size_t entry);
 
 /// Cells that integrals of a form reach with the test functions of each field of a system.
 struct Reach {
   std::vector<mesh::CellMask> by_cells; ///< of cell integrals, shape (field)
   mesh::CellMask any;                   ///< of any field, cells behind facet integrals included
 };
-Reach reach_of(const form::LoweredForm& form, const op::System& system);
+Reach reach_of(const form::LoweredForm& form, const System& system);
 
 /// Calls visit(group, cell, entries) for every cell of the mask; entries: of the field in the system's vectors.
 template <class Visit>
-void for_cells(const op::System& system, std::size_t field, const mesh::CellMask& cells, const Visit& visit) {
+void for_cells(const System& system, std::size_t field, const mesh::CellMask& cells, const Visit& visit) {
   const auto& space = *system.spaces[field];
   const auto offset = static_cast<std::int32_t>(system.offset(field));
   const auto& groups = system.mesh->groups;
@@ -58,4 +54,4 @@ void for_cells(const op::System& system, std::size_t field, const mesh::CellMask
   }
 }
 
-} // namespace rafter::app
+} // namespace rafter::op

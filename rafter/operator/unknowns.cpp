@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "unknowns.hpp"
+#include <rafter/operator/unknowns.hpp>
 
 #include <algorithm>
 
-#include <fmt/format.h>
-#include <rafter/mesh/describe.hpp>
+#include <rafter/operator/domain.hpp>
 
-namespace rafter::app {
+namespace rafter::op {
 namespace {
 
 bool has_tag(std::span<const std::int32_t> tags, std::int32_t tag) {
@@ -40,7 +39,7 @@ std::span<const double> Unknowns::point(std::size_t entry) const {
   return std::span(points).subspan(entry * dim, dim);
 }
 
-Unknowns make_unknowns(const op::System& system, const mesh::Pieces& pieces) {
+Unknowns make_unknowns(const System& system, const mesh::Pieces& pieces) {
   const auto size = static_cast<std::size_t>(system.size());
   const auto dim = static_cast<std::size_t>(system.mesh->gdim);
   Unknowns result{.gdim = system.mesh->gdim,
@@ -68,7 +67,7 @@ Unknowns make_unknowns(const op::System& system, const mesh::Pieces& pieces) {
   return result;
 }
 
-Unknowns fixed_on_boundary(const op::System& system, const mesh::Pieces& pieces, std::span<const std::uint8_t> is_free,
+Unknowns fixed_on_boundary(const System& system, const mesh::Pieces& pieces, std::span<const std::uint8_t> is_free,
                            std::size_t stride) {
   Unknowns result{.gdim = system.mesh->gdim, .component = {}, .piece = {}, .points = {}, .field_offsets = {0}};
   const auto dim = static_cast<std::size_t>(result.gdim);
@@ -99,18 +98,12 @@ Unknowns fixed_on_boundary(const op::System& system, const mesh::Pieces& pieces,
   return result;
 }
 
-std::string describe(const Unknowns& unknowns, const io::Problem& problem, std::size_t entry) {
-  const auto& field = problem.fields[unknowns.field_of(entry)];
-  const auto component = field.components == 0 ? "" : fmt::format(", component {}", unknowns.component[entry]);
-  return fmt::format("field '{}'{}, at {}", field.name, component, mesh::describe_point(unknowns.point(entry)));
-}
-
-Reach reach_of(const form::LoweredForm& form, const op::System& system) {
+Reach reach_of(const form::LoweredForm& form, const System& system) {
   const auto& mesh = *system.mesh;
   Reach result{.by_cells = std::vector<mesh::CellMask>(system.spaces.size(), mesh::make_cell_mask(mesh, false)),
                .any = mesh::make_cell_mask(mesh, false)};
   for (const auto& integral : form.integrals) {
-    const auto tags = op::measure_tags(mesh, integral.measure);
+    const auto tags = measure_tags(mesh, integral.measure);
     if (integral.measure.kind == form::MeasureKind::exterior_facet) {
       add_cells_of_facets(mesh, tags, result.any);
       continue;
@@ -122,4 +115,4 @@ Reach reach_of(const form::LoweredForm& form, const op::System& system) {
   return result;
 }
 
-} // namespace rafter::app
+} // namespace rafter::op

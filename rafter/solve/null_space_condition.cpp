@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/solve/null_space_condition.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/element/dense.hpp>
+#include <rafter/form/form.hpp>
+#include <rafter/form/language.hpp>
+#include <rafter/mesh/describe.hpp>
+#include <rafter/mesh/locate.hpp>
+#include <rafter/operator/precision.hpp>
+#include <rafter/solve/rigid_modes.hpp>
+
+namespace rafter::solvers {
+namespace {
+
+using Kind = NullSpaceCondition::Kind;
+
+constexpr std::size_t max_modes = 64; ///< each is three vectors, and every iteration takes two products with it
+constexpr double held = 1e-10;        ///< part of a mode on constrained entries that is more than rounding
+
+/// Largest |A v| / (|A| |v|) of null vectors for the precision of the operator's kernels.
+double noise_of(const op::Operator& A) { return A.precision_error() > 0 ? op::max_precision_error : null_space_noise; }
+
+/// "the box from (0, 0) to (1, 1)".
+std::string describe_extent(const mesh::Mesh& mesh) {
+  const auto dim = static_cast<std::size_t>(mesh.gdim);
+  std::vector<double> low(mesh.points.begin(), mesh.points.begin() + mesh.gdim), high = low;
+  for (std::size_t i = 0; i < mesh.points.size(); ++i) {
+    low[i % dim] = std::min(low[i % dim], mesh.points[i]);
+    high[i % dim] = std::max(high[i % dim], mesh.points[i]);
+  }
+  return fmt::format("the box from {} to {}", mesh::describe_point(low), mesh::describe_point(high));
+}
+
+} // namespace
+
+std::shared_ptr<op::BuiltForm> build_mass(const NullSpaceCondition& condition, op::OperatorOptions options) {
+  const auto [u, v] = form::arguments(std::shared_ptr<const form::FieldSpace>(condition.space));
+  options.plan.clear();
+  options.quadrature = {};
+  options.dirichlet.clear();
+  options.num_applications = 0;
+  return op::build(form::inner(u, v) * form::dx, 2, op::make_system({condition.space}), options);
+}
+
+ConstrainedOperator::ConstrainedOperator(const op::Operator& A)
+    : A_(A), pieces_(mesh::connected_pieces(*A.system().mesh, op::reach_of(A.form(), A.system()).any)),
+      unknowns_(op::make_unknowns(A.system(), pieces_)), is_free_(static_cast<std::size_t>(A.size()), 1) {
+  for (const auto entry : A.constraints().entries) is_free_[static_cast<std::size_t>(entry)] = 0;
+}
+
+/// Makes the modes of one condition.
+class ModeBuilder {
+public:
+  ModeBuilder(const ConstrainedOperator& on, const NullSpaceCondition& condition,
+              const std::shared_ptr<const op::BuiltForm>& mass)
+      : on_(on), condition_(condition), space_(*condition.space), field_(on.A_.system().index_of(space_)),
+        mass_(mass, {}) {}
+
+  NullModes run() {
+    require_values();
+    const bool is_rigid = condition_.kind == Kind::rigid_modes;
+    if (is_rigid)
+      add_rigid_modes();
+    else
+      add_constants();
+    require_null();
+    for (auto& vector : result_.vectors) result_.loads.push_back(load_of(vector));
+    return std::move(result_);
+  }
+
+private:
+  void require_values() const {
+    const auto count = static_cast<std::size_t>(space_.num_components());
+    const auto dim = static_cast<std::size_t>(space_.gdim);
+    if (condition_.kind == Kind::rigid_modes) {
+      if (space_.num_components() != space_.gdim)
+        throw base::InputError(fmt::format("field '{}' has {} component{}; rigid modes move fields with one per axis, "
+                                           "here {}",
+                                           space_.name, count, count == 1 ? "" : "s", dim));
+      return;
+    }
+    if (condition_.values.size() != count)
+      throw base::InputError(fmt::format("field '{}' needs {} value{}, one per component; found {}", space_.name, count,
+                                         count == 1 ? "" : "s", condition_.values.size()));
+    if (condition_.kind == Kind::point && condition_.point.size() != dim)
+      throw base::InputError(fmt::format("the point has {} coordinate{}; accepted are {}, as the mesh has",
+                                         condition_.point.size(), condition_.point.size() == 1 ? "" : "s", dim));
+  }
+
+  /// The modes on one piece, entries with conditions included.
+  void add_on_piece(const std::vector<Mode>& modes, std::int32_t piece) {
+    for (const auto& mode : modes) {
+      if (result_.vectors.size() == max_modes)
+        throw base::InputError(fmt::format("more than {} null vectors ({} on each of {} pieces of the mesh that do not "
+                                           "touch) are not accepted: hold the pieces, or solve for them apart",
+                                           max_modes, modes.size(), on_.pieces_.count));
+      const auto centres = centres_for(on_.unknowns_, on_.pieces_.count, mode);
+      Vector vector = on_.A_.make_vector();
+      const auto entries = vector.host_overwrite();
+      for (std::size_t i = 0; i < entries.size(); ++i)
+        entries[i] = on_.unknowns_.piece[i] == piece ? mode_value(on_.unknowns_, mode, centres, i) : 0;
+      result_.vectors.push_back(std::move(vector));
+      result_.names.push_back(mode.name);
+    }
+  }
+
+  double fixed_norm(std::span<const double> vector) const {
+    double square = 0;
+    for (const auto entry : on_.A_.constraints().entries)
+      square += vector[static_cast<std::size_t>(entry)] * vector[static_cast<std::size_t>(entry)];
+    return std::sqrt(square);
+  }
+  double fixed_part(const Vector& vector) const {
+    return fixed_norm(vector.host_read()) / VectorOps(vector.device()).norm(vector);
+  }
+
+  [[noreturn]] void refuse_held(const std::string& name) const {
+    throw base::InputError(
+        fmt::format("{} are held by [[dirichlet]] conditions{}: there is nothing left to fix", name,
+                    on_.pieces_.count > 1 && condition_.kind != Kind::point ? " on every piece" : ""));
+  }
+
+  /// Constants of every component: on the pieces where no condition holds them, or on that of the point.
+  void add_constants() {
+    const auto modes = constant_modes(on_.A_.system(), field_);
+    const auto at = condition_.kind == Kind::point ? std::optional(point_weights()) : std::nullopt;
+    for (std::size_t c = 0; c < modes.size(); ++c) {
+      const auto before = result_.vectors.size();
+      for (std::int32_t piece = 0; piece < on_.pieces_.count; ++piece) {
+        if (at && at->piece != piece) continue;
+        add_on_piece({modes[c]}, piece);
+        if (fixed_part(result_.vectors.back()) > held) {
+          result_.vectors.pop_back();
+          result_.names.pop_back();
+          continue;
+        }
+        result_.weights.push_back(at ? at->weights[c] : std::vector<NullModes::Weight>());
+        result_.targets.push_back(condition_.values[c] * (at ? 1 : square_integral(result_.vectors.back())));
+      }
+      if (result_.vectors.size() == before) refuse_held(modes[c].name);
+    }
+  }
+
+  /// Integral of the square of the mode: of ones it is the volume.
+  double square_integral(const Vector& vector) const { return VectorOps(vector.device()).dot(load_of(vector), vector); }
+
+  struct PointWeights {
+    std::int32_t piece = -1;
+    std::vector<std::vector<NullModes::Weight>> weights; ///< shape (component)
+  };
+  PointWeights point_weights() const {
+    const auto& mesh = space_.mesh();
+    const auto found = mesh::locate(mesh, condition_.point);
+    if (!found)
+      throw base::InputError(fmt::format("the point {} is not in the mesh, which lies in {}",
+                                         mesh::describe_point(condition_.point), describe_extent(mesh)));
+    const auto group = static_cast<std::size_t>(found->group), cell = static_cast<std::size_t>(found->cell);
+    PointWeights result{on_.pieces_.of_cell[group][cell], {}};
+    if (result.piece < 0)
+      throw base::InputError(fmt::format("no integral of the form reaches the cell at the point {}",
+                                         mesh::describe_point(condition_.point)));
+    const auto basis = space_.element(mesh.groups[group].shape)->tabulate(found->reference);
+    std::vector<std::int32_t> entries(static_cast<std::size_t>(basis.num_dofs * space_.num_components()));
+    const auto position = space_.position(found->group, found->cell);
+    space_.cell_dofs(position.block, position.batch, position.lane, entries);
+    const auto offset = static_cast<std::size_t>(on_.A_.system().offset(field_));
+    for (int c = 0; c < space_.num_components(); ++c) {
+      auto& weights = result.weights.emplace_back();
+      for (int i = 0; i < basis.num_dofs; ++i)
+        weights.push_back({offset + static_cast<std::size_t>(entries[static_cast<std::size_t>(c * basis.num_dofs + i)]),
+                           basis(0, 0, i)});
+    }
+    return result;
+  }
+
+  /// Translations and rotations, in the combinations that conditions leave free on each piece.
+  void add_rigid_modes() {
+    auto modes = constant_modes(on_.A_.system(), field_);
+    for (auto& mode : rotation_modes(on_.A_.system(), field_)) modes.push_back(std::move(mode));
+    for (std::int32_t piece = 0; piece < on_.pieces_.count; ++piece) {
+      const auto first = result_.vectors.size();
+      add_on_piece(modes, piece);
+      keep_free(first);
+    }
+    if (result_.vectors.empty()) refuse_held("all rigid modes of " + space_.name);
+    result_.weights.resize(result_.vectors.size());
+    result_.targets.assign(result_.vectors.size(), 0.0);
+  }
+
+  /// Of the vectors from `first` on, the combinations that vanish where conditions are: Gram-Schmidt with pivoting on
+  /// these entries, as part of whole vectors; the pivots go.
+  void keep_free(std::size_t first) {
+    auto& vectors = result_.vectors;
+    const VectorOps ops(on_.A_.device());
+    for (std::size_t i = first; i < vectors.size(); ++i) ops.scale(1 / ops.norm(vectors[i]), vectors[i]);
+    while (vectors.size() > first) {
+      const auto pivot =
+          std::max_element(vectors.begin() + static_cast<std::ptrdiff_t>(first), vectors.end(),
+                           [&](const Vector& a, const Vector& b) { return fixed_part(a) < fixed_part(b); });
+      if (fixed_part(*pivot) <= held) return;
+      const auto direction = pivot->host_read();
+      const double square = fixed_norm(direction) * fixed_norm(direction);
+      for (std::size_t i = first; i < vectors.size(); ++i) {
+        if (&vectors[i] == &*pivot) continue;
+        double factor = 0;
+        for (const auto entry : on_.A_.constraints().entries) {
+          const auto e = static_cast<std::size_t>(entry);
+          factor += vectors[i].host_read()[e] * direction[e] / square;
+        }
+        ops.axpy(-factor, *pivot, vectors[i]);
+      }
+      result_.names.erase(result_.names.begin() + (pivot - vectors.begin()));
+      vectors.erase(pivot);
+    }
+  }
+
+  /// M v in the system's vector.
+  Vector load_of(const Vector& vector) const {
+    const auto offset = static_cast<std::ptrdiff_t>(on_.A_.system().offset(field_));
+    Vector part = mass_.make_vector(), image = mass_.make_vector(), result = on_.A_.make_vector();
+    const auto values = vector.host_read();
+    std::copy_n(values.begin() + offset, part.size(), part.host_overwrite().begin());
+    mass_.apply(part, image);
+    VectorOps(on_.A_.device()).fill(0, result);
+    std::ranges::copy(image.host_read(), result.host_write().begin() + offset);
+    return result;
+  }
+
+  /// Sets the rounding on constrained entries to zero; throws where the operator sees a mode.
+  void require_null() {
+    const auto magnitude = magnitudes(on_.A_, on_.unknowns_, on_.pieces_.count, field_, on_.is_free_);
+    const double largest = *std::max_element(magnitude.begin(), magnitude.end());
+    const VectorOps ops(on_.A_.device());
+    Vector image = on_.A_.make_vector();
+    for (std::size_t i = 0; i < result_.vectors.size(); ++i) {
+      auto& vector = result_.vectors[i];
+      for (const auto entry : on_.A_.constraints().entries) vector.host_write()[static_cast<std::size_t>(entry)] = 0;
+      on_.A_.apply(vector, image);
+      const auto of_vector = piece_norms(on_.unknowns_, on_.pieces_.count, vector.host_read());
+      const auto piece = std::max_element(of_vector.begin(), of_vector.end()) - of_vector.begin();
+      const double scale = magnitude[static_cast<std::size_t>(piece)];
+      const double part = ops.norm(image) / ((scale > 0 ? scale : largest) * ops.norm(vector));
+      if (!(part <= noise_of(on_.A_)))
+        throw base::InputError(fmt::format("{} are not in the null space of the operator: |A v| is {:.1e} of |A| |v| "
+                                           "for them, which is more than rounding; "
+                                           "the form sees them, so nothing of them is left to fix",
+                                           result_.names[i], part));
+    }
+  }
+
+  const ConstrainedOperator& on_;
+  const NullSpaceCondition& condition_;
+  const space::FunctionSpace& space_;
+  std::size_t field_;
+  op::Operator mass_;
+  NullModes result_;
+};
+
+NullModes ConstrainedOperator::modes(const NullSpaceCondition& condition,
+                                     std::shared_ptr<const op::BuiltForm> mass) const {
+  return ModeBuilder(*this, condition, mass).run();
+}
+
+namespace {
+
+double functional(const NullModes& modes, std::size_t i, const Vector& x) {
+  if (modes.weights[i].empty()) return VectorOps(x.device()).dot(modes.loads[i], x);
+  const auto values = x.host_read();
+  double sum = 0;
+  for (const auto& weight : modes.weights[i]) sum += weight.value * values[weight.entry];
+  return sum;
+}
+
+void append(NullModes& all, NullModes modes) {
+  std::ranges::move(modes.names, std::back_inserter(all.names));
+  std::ranges::move(modes.vectors, std::back_inserter(all.vectors));
+  std::ranges::move(modes.loads, std::back_inserter(all.loads));
+  std::ranges::move(modes.weights, std::back_inserter(all.weights));
+  std::ranges::move(modes.targets, std::back_inserter(all.targets));
+}
+
+/// <n, A x> of a random x: zero for all x where A^T n = 0.
+void require_same_left_null_space(const op::Operator& A, const NullSpace& space) {
+  Vector x = A.make_vector(), image = A.make_vector();
+  const VectorOps ops(A.device());
+  ops.fill_random(3, x);
+  for (const auto entry : A.constraints().entries) x.host_write()[static_cast<std::size_t>(entry)] = 0;
+  A.apply(x, image);
+  for (const auto& vector : space.basis()) {
+    double rows = 0, count = 0; // of A x where the vector is
+    const auto values = image.host_read(), n = vector.host_read();
+    for (std::size_t i = 0; i < n.size(); ++i)
+      if (n[i] != 0) {
+        rows += values[i] * values[i];
+        count += 1;
+      }
+    // Rounding of the entries of A x is random: its sum is that of one entry.
+    const double part = std::abs(ops.dot(vector, image)) / std::sqrt(rows / count);
+    if (!(part <= 10 * noise_of(A)) && rows > 0)
+      throw base::InputError(fmt::format(
+          "the operator is not symmetric, and its transpose has another null space than itself (<n, A x> of a random x "
+          "is {:.1e} of its size for a null vector n): which right-hand sides have a solution is not known. Fix the "
+          "solution with [[dirichlet]] or a term without derivatives instead",
+          part));
+  }
+}
+
+} // namespace
+
+ConstrainedNullSpace::ConstrainedNullSpace(const op::Operator& A, std::vector<NullModes> modes)
+    : fixed_(A.constraints().entries) {
+  for (auto& of_condition : modes) append(modes_, std::move(of_condition));
+  const auto count = modes_.vectors.size();
+  if (count == 0) return;
+  std::vector<Vector> copies;
+  const VectorOps ops(A.device());
+  for (const auto& vector : modes_.vectors) ops.copy(vector, copies.emplace_back(A.make_vector()));
+  null_space_ = std::make_shared<const NullSpace>(A.device(), std::move(copies));
+  require_same_left_null_space(A, *null_space_);
+  std::vector<double> loads, functionals;
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t j = 0; j < count; ++j) {
+      loads.push_back(ops.dot(modes_.vectors[i], modes_.loads[j]));
+      functionals.push_back(functional(modes_, i, modes_.vectors[j]));
+    }
+  inverse_loads_ = element::inverse(std::move(loads), static_cast<int>(count));
+  inverse_functionals_ = element::inverse(std::move(functionals), static_cast<int>(count));
+}
+
+double ConstrainedNullSpace::balance(Vector& b) const {
+  const auto count = static_cast<int>(modes_.vectors.size());
+  if (count == 0) return 0;
+  const VectorOps ops(b.device());
+  const double before = ops.norm(b), part = null_space_->norm_of_part(b);
+  if (!(before > 0)) return 0;
+  std::vector<double> values;
+  for (const auto entry : fixed_) values.push_back(b.host_read()[static_cast<std::size_t>(entry)]);
+  for (int pass = 0; pass < 2; ++pass) { // the second takes what rounding left
+    std::vector<double> products;
+    for (const auto& vector : modes_.vectors) products.push_back(ops.dot(vector, b));
+    const auto factors = element::multiplied(inverse_loads_, products, count);
+    for (std::size_t j = 0; j < factors.size(); ++j) ops.axpy(-factors[j], modes_.loads[j], b);
+    const auto entries = b.host_write();
+    for (std::size_t i = 0; i < fixed_.size(); ++i) entries[static_cast<std::size_t>(fixed_[i])] = values[i];
+  }
+  // What is left of a load that was all of the shape of the modes is rounding, and no right-hand side.
+  if (ops.norm(b) <= 100 * std::numeric_limits<double>::epsilon() * before) ops.fill(0, b);
+  return part / before;
+}
+
+void ConstrainedNullSpace::constrain(Vector& x) const {
+  const auto count = static_cast<int>(modes_.vectors.size());
+  if (count == 0) return;
+  const VectorOps ops(x.device());
+  for (int pass = 0; pass < 2; ++pass) { // the second takes what rounding left
+    std::vector<double> missing;
+    for (std::size_t i = 0; i < modes_.vectors.size(); ++i)
+      missing.push_back(modes_.targets[i] - functional(modes_, i, x));
+    const auto factors = element::multiplied(inverse_functionals_, missing, count);
+    for (std::size_t j = 0; j < factors.size(); ++j) ops.axpy(factors[j], modes_.vectors[j], x);
+  }
+}
+
+std::string describe_removed(double part) {
+  if (part <= balanced_rounding) return {};
+  return fmt::format("the right-hand side has a part of {:.1e} of its size in the null space, which no solution can "
+                     "balance: it was removed",
+                     part);
+}
+
+} // namespace rafter::solvers
