@@ -16,6 +16,7 @@
 #include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/operator/operator.hpp>
+#include <rafter/solve/null_space_condition.hpp>
 #include <rafter/solve/solver.hpp>
 #include <rafter/space/function_space.hpp>
 
@@ -86,6 +87,7 @@ using op::OperatorOptions;
 using op::QuadratureOptions;
 using op::Vector;
 
+using solvers::NullSpaceCondition;
 using space::PointFunction;
 
 /// A finite element space on a mesh: a cheap handle. Spaces made from one Mesh object (or copies of its topology) share
@@ -117,6 +119,19 @@ public:
   FieldCondition fixed(std::vector<std::int32_t> tags, PointFunction value) const {
     return {space_, {.tags = std::move(tags), .value = std::move(value)}};
   }
+
+  /// Conditions that fix what an operator leaves open (SolveOptions::null_space): integral means of the components,
+  /// values of the components at a point of the mesh, or no part in the rigid motions that nothing holds.
+  NullSpaceCondition mean(std::vector<double> values) const {
+    return {.space = space_, .kind = NullSpaceCondition::Kind::mean, .values = std::move(values)};
+  }
+  NullSpaceCondition value_at(std::vector<double> point, std::vector<double> values) const {
+    return {.space = space_,
+            .kind = NullSpaceCondition::Kind::point,
+            .values = std::move(values),
+            .point = std::move(point)};
+  }
+  NullSpaceCondition rigid_modes() const { return {.space = space_, .kind = NullSpaceCondition::Kind::rigid_modes}; }
 
 private:
   using OnMesh = std::pair<std::shared_ptr<const Mesh>, std::shared_ptr<const mesh::CellBatches>>;
@@ -170,28 +185,43 @@ struct SolveOptions {
   double rtol = 1e-8;                    ///< of the residual's 2-norm
   int max_iterations = 5000;
   solvers::Monitor monitor; ///< called once per iteration; false stops
+  std::vector<NullSpaceCondition>
+      null_space; ///< of a singular operator: what fixes the solution, one per field at most
 };
 
 struct SolveResult {
   Vector solution;
   solvers::Result info; ///< status, iterations, history
+  /// Part of b in the null space, relative to its size, which no solution can balance and which was removed: in effect
+  /// a source of the shape of the null vectors. Rounding where the problem is well-posed.
+  double removed = 0;
   bool is_converged() const { return info.status == solvers::Status::converged; }
 };
 
 /// Solves A x = b with the operator's Dirichlet conditions, starting from zero; `b` is the vector of the linear form
-/// (assemble), not yet changed for the conditions. Numerical failures are told in the result.
+/// (assemble), not yet changed for the conditions. Numerical failures are told in the result; InputError where
+/// conditions on the null space do not fit the operator. For the pressure of enclosed flow, an elastic body that
+/// nothing holds, and a pure Neumann problem:
+///
+///     solve(A, b, {.method = "gmres", .preconditioner = "none", .null_space = {Q.mean({0.0})}});
+///     solve(A, b, {.null_space = {V.rigid_modes()}});
+///     solve(A, b, {.null_space = {V.value_at({0.0, 0.0}, {1.0})}});
 inline SolveResult solve(const Operator& A, const Vector& b, const SolveOptions& options = {}) {
   Vector right = A.make_vector(), x = A.make_vector();
   const solvers::VectorOps ops(A.device());
   ops.copy(b, right);
   ops.fill(0, x);
   A.apply_boundary_values(right, x);
+  const auto null_space = solvers::make_null_space(A, options.null_space);
+  const double removed = null_space.balance(right);
   solvers::SolverOptions parameters{.method = options.method, .preconditioner = options.preconditioner};
   parameters.control.rtol = options.rtol;
   parameters.control.max_iterations = options.max_iterations;
   parameters.control.monitor = options.monitor;
+  parameters.null_space = null_space.null_space();
   auto info = solvers::solve(A, right, x, parameters);
-  return {std::move(x), std::move(info)};
+  null_space.constrain(x);
+  return {std::move(x), std::move(info), removed};
 }
 
 /// Writes the fields of a system's vector as VTK-HDF.

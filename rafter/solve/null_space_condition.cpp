@@ -368,6 +368,20 @@ void ConstrainedNullSpace::constrain(Vector& x) const {
   }
 }
 
+ConstrainedNullSpace make_null_space(const op::Operator& A, std::span<const NullSpaceCondition> conditions,
+                                     const op::OperatorOptions& options) {
+  if (conditions.empty()) return {};
+  auto own = options;
+  own.shared_device = A.device();
+  std::vector<std::shared_ptr<op::BuiltForm>> masses;
+  for (const auto& condition : conditions) masses.push_back(build_mass(condition, own));
+  op::compile(masses);
+  const ConstrainedOperator on(A);
+  std::vector<NullModes> modes;
+  for (std::size_t i = 0; i < conditions.size(); ++i) modes.push_back(on.modes(conditions[i], masses[i]));
+  return {A, std::move(modes)};
+}
+
 std::string describe_removed(double part) {
   if (part <= balanced_rounding) return {};
   return fmt::format("the right-hand side has a part of {:.1e} of its size in the null space, which no solution can "

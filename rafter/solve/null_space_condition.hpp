@@ -84,6 +84,11 @@ private:
   std::vector<double> inverse_loads_, inverse_functionals_; ///< of <v_i, M v_j> and f_i(v_j), shape (mode, mode)
 };
 
+/// The null space of an operator with these conditions, one per field at most; their kernels are compiled here. Throws
+/// as ConstrainedOperator::modes and ConstrainedNullSpace.
+ConstrainedNullSpace make_null_space(const op::Operator& A, std::span<const NullSpaceCondition> conditions,
+                                     const op::OperatorOptions& options = {});
+
 /// The parts of b below which nothing was taken away but rounding.
 inline constexpr double balanced_rounding = 1e-12;
 
