@@ -56,6 +56,7 @@ Json figures(const op::Operator& A, const std::vector<double>& samples, double d
           {"effective_flops_per_dof", counts.effective_flops / dofs},
           {"bytes_per_dof", bytes / dofs},
           {"local_bytes_per_dof", (counts.local_bytes_read + counts.local_bytes_written) / dofs},
+          {"least_local_bytes_per_dof", (counts.least_local_bytes_read + counts.least_local_bytes_written) / dofs},
           {"gbytes_per_second", 1e-9 * bytes / timing.median},
           {"bound_seconds", bound.seconds},
           {"seconds", timing.median},

@@ -35,11 +35,22 @@ double level_rate(const Level& level, const Machine& machine, int cores, double 
   return is_low ? (1 - t) * read + t * triad : (1 - t) * triad + t * copy;
 }
 
-double traffic_seconds(double read, double written, const Level& level, const Machine& machine, int cores,
-                       const char* what) {
+/// Loads and stores pass side by side, so each measured mix tells what either of them reaches at least: a triad reads
+/// two numbers for one that it writes, a copy one. No straight line between mixes bounds the others.
+double nearest_cache_seconds(double read, double written, const Machine& machine, int cores) {
+  if (read + written <= 0) return 0;
+  const Level& level = machine.nearest_level();
+  const double triad = machine.rate(level.triad, cores) / 3, copy = machine.rate(level.copy, cores) / 2;
+  const double reading = std::max({machine.rate(level.read, cores), 2 * triad, copy}), writing = std::max(triad, copy);
+  constexpr const char* what = "bytes from the nearest cache";
+  return std::max(seconds_of(read, reading, what), seconds_of(written, writing, what));
+}
+
+double memory_seconds(double read, double written, const Machine& machine, int cores) {
   const double bytes = read + written;
   if (bytes <= 0) return 0;
-  return seconds_of(bytes, level_rate(level, machine, cores, written / bytes), what);
+  if (machine.levels.size() == 1) return nearest_cache_seconds(read, written, machine, cores);
+  return seconds_of(bytes, level_rate(machine.memory(), machine, cores, written / bytes), "bytes from memory");
 }
 
 } // namespace
@@ -54,14 +65,15 @@ Counts& Counts::operator+=(const Counts& other) {
   global_bytes_written += other.global_bytes_written;
   local_bytes_read += other.local_bytes_read;
   local_bytes_written += other.local_bytes_written;
+  least_local_bytes_read += other.least_local_bytes_read;
+  least_local_bytes_written += other.least_local_bytes_written;
   return *this;
 }
 
 Bound bound(const Counts& counts, const Machine& machine, int cores) {
-  const double memory = traffic_seconds(counts.global_bytes_read, counts.global_bytes_written, machine.memory(),
-                                        machine, cores, "bytes from memory");
-  const double local = traffic_seconds(counts.local_bytes_read, counts.local_bytes_written, machine.nearest_level(),
-                                       machine, cores, "bytes from the nearest cache");
+  const double memory = memory_seconds(counts.global_bytes_read, counts.global_bytes_written, machine, cores);
+  const double local =
+      nearest_cache_seconds(counts.least_local_bytes_read, counts.least_local_bytes_written, machine, cores);
   const std::array<Bound, 3> bounds{Bound{arithmetic_seconds(counts, machine, cores), "flops"}, Bound{memory, "memory"},
                                     Bound{local, "local memory"}};
   const auto largest = std::ranges::max_element(bounds, {}, &Bound::seconds);

@@ -12,9 +12,11 @@ struct Counts {
   double effective_flops = 0;      ///< of the algorithm alone, without recomputation and padding
   double global_bytes_read = 0;    ///< compulsory: each input once
   double global_bytes_written = 0; ///< compulsory: each output once
-  /// To and from the nearest cache while computing, each access (schedule::Traffic): of work arrays, vectors, data,
-  /// tables and lists of indices, but not of what stays in registers.
+  /// To and from the nearest cache while computing, each access of the program (schedule::Traffic): of work arrays,
+  /// vectors, data, tables and lists of indices, but not of arrays that its form keeps in registers.
   double local_bytes_read = 0, local_bytes_written = 0;
+  /// Of these the fewest that an execution needs, whatever a compiler keeps in registers (schedule::LeastTraffic).
+  double least_local_bytes_read = 0, least_local_bytes_written = 0;
   double single_flops = 0;      ///< of the flops: on floats
   double single_operations = 0; ///< of the operations: on floats
 
@@ -28,11 +30,12 @@ struct Bound {
   std::string limited_by; ///< "flops", "memory" or "local memory"; "" when there is nothing to do
 };
 
-/// Time-based roofline: max(flops / peak, operations / rate of multiply-adds, global bytes / memory bandwidth, local
-/// bytes / bandwidth of the nearest level) on so many cores; operations on doubles and on floats take their times one
-/// after the other. Bandwidths follow the mix of reads and writes
-/// between what was measured for reading (no writes), triad (one third) and copy (half). Throws InternalError when the
-/// record lacks a rate that the counts need.
+/// Time-based roofline: max(flops / peak, operations / rate of multiply-adds, global bytes / memory bandwidth, fewest
+/// local bytes / bandwidth of the nearest level) on so many cores; operations on doubles and on floats take their times
+/// one after the other. Bandwidths follow the mix of reads and writes
+/// between what was measured for reading (no writes), triad (one third) and copy (half). The nearest cache loads and
+/// stores at the same time: its bound is the longer of reading and writing, each at the highest rate that any
+/// measurement reached. Throws InternalError when the record lacks a rate that the counts need.
 Bound bound(const Counts& counts, const Machine& machine, int cores);
 
 /// The machine as a problem that moves `bytes` per run sees it: data that fit into a cache stay there, and the memory

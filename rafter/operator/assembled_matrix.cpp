@@ -213,6 +213,8 @@ private:
                     .local_bytes_read = stored * (entry_bytes * block_entries + 4 + 8.0 * pattern.block) +
                                         4.0 * static_cast<double>(pattern.rows.size() + 2 * pattern.starts.size()),
                     .local_bytes_written = 8.0 * static_cast<double>(built_->system.size())};
+    info_.counts.least_local_bytes_read = info_.counts.local_bytes_read; // every access is to a place of its own
+    info_.counts.least_local_bytes_written = info_.counts.local_bytes_written;
   }
 
   /// Slices for each thread, of about as many columns in all.

@@ -10,6 +10,7 @@
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/riding_parts.hpp>
 #include <rafter/schedule/counts.hpp>
+#include <rafter/schedule/least_traffic.hpp>
 
 namespace rafter::op {
 
@@ -318,14 +319,14 @@ private:
     counts.operations = executed.operations * runs;
     counts.single_flops = executed.single_flops * runs;
     counts.single_operations = executed.single_operations * runs;
-    counts.local_bytes_read = executed.local.read_bytes * runs;
-    counts.local_bytes_written = executed.local.written_bytes * runs;
-    if (built.loops.lanes > 1) { // lanes without a cell write nothing
-      const double idle = batches - cells / piece.cells.lanes;
-      counts.local_bytes_read -= executed.masked.read_bytes * idle;
-      counts.local_bytes_written -= executed.masked.written_bytes * idle;
-    }
-    counts.local_bytes_written += uncounted_clearing_bytes(piece);
+    // lanes without a cell write nothing
+    const double idle = built.loops.lanes > 1 ? batches - cells / piece.cells.lanes : 0;
+    const double clearing = uncounted_clearing_bytes(piece);
+    counts.local_bytes_read = executed.local.read_bytes * runs - executed.masked.read_bytes * idle;
+    counts.local_bytes_written = executed.local.written_bytes * runs - executed.masked.written_bytes * idle + clearing;
+    const auto least = schedule::least_traffic(schedule::access_trace(built.loops));
+    counts.least_local_bytes_read = least.all.read_bytes * runs - least.masked.read_bytes * idle;
+    counts.least_local_bytes_written = least.all.written_bytes * runs - least.masked.written_bytes * idle + clearing;
     counts.effective_flops = kernel::count_flops(built.program) * cells;
     counts.global_bytes_read = built.data_bytes * batches;
   }

@@ -78,8 +78,6 @@ Prediction predict(const Features& features, const KernelProblem& problem, const
   const double memory = machine::bound(counts, seen_by(problem, bytes, machine, crowding), problem.num_threads).seconds;
   counts.flops = problem.num_batches * features.flops;
   counts.operations = problem.num_batches * features.operations;
-  counts.local_bytes_read = problem.num_batches * features.local_read_bytes;
-  counts.local_bytes_written = problem.num_batches * features.local_written_bytes;
   const bool is_single = features.word_bytes < 8;
   if (is_single) {
     counts.single_flops = counts.flops;
@@ -93,8 +91,13 @@ Prediction predict(const Features& features, const KernelProblem& problem, const
   const double compute =
       instructions * flops_per_instruction /
       (is_single ? machine.single_peak_flops(problem.num_threads) : machine.peak_flops(problem.num_threads));
-  const double bound = machine::bound(counts, seen_by(problem, bytes, machine), problem.num_threads).seconds;
-  return {std::max(bound, overlapped(compute, memory)), bound};
+  const auto seen = seen_by(problem, bytes, machine);
+  const double bound = machine::bound(counts, seen, problem.num_threads).seconds;
+  // what the program's accesses take is likely, but no bound: a compiler keeps some of them in registers
+  counts.least_local_bytes_read = problem.num_batches * features.local_read_bytes;
+  counts.least_local_bytes_written = problem.num_batches * features.local_written_bytes;
+  const double accesses = machine::bound(counts, seen, problem.num_threads).seconds;
+  return {std::max(accesses, overlapped(compute, memory)), bound};
 }
 
 double predict_roughly(const Estimate& estimate, const KernelProblem& problem, const machine::Machine& machine) {

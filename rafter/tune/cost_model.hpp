@@ -8,7 +8,7 @@ namespace rafter::tune {
 /// Seconds of one run over all batches.
 struct Prediction {
   double seconds = 0;
-  double bound_seconds = 0; ///< time-based roofline: no run is faster
+  double bound_seconds = 0; ///< time-based roofline of operations and memory: no run is faster
 };
 
 /// Prediction from counts and the machine's ceilings. A batch computes for

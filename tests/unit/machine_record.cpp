@@ -33,25 +33,42 @@ Machine made_up() {
 
 TEST(MachineRoofline, LargestTimeIsTheBound) {
   const Machine machine = made_up();
-  const auto flops = bound({.flops = 200e9, .global_bytes_read = 10e9, .local_bytes_read = 200e9}, machine, 1);
+  const auto flops = bound({.flops = 200e9, .global_bytes_read = 10e9, .least_local_bytes_read = 200e9}, machine, 1);
   EXPECT_DOUBLE_EQ(flops.seconds, 2);
   EXPECT_EQ(flops.limited_by, "flops");
-  const auto memory = bound({.flops = 200e9, .global_bytes_read = 30e9, .local_bytes_read = 200e9}, machine, 1);
+  const auto memory = bound({.flops = 200e9, .global_bytes_read = 30e9, .least_local_bytes_read = 200e9}, machine, 1);
   EXPECT_DOUBLE_EQ(memory.seconds, 3);
   EXPECT_EQ(memory.limited_by, "memory");
-  const auto local = bound({.flops = 200e9, .global_bytes_read = 30e9, .local_bytes_read = 800e9}, machine, 1);
+  const auto local = bound({.flops = 200e9, .global_bytes_read = 30e9, .least_local_bytes_read = 800e9}, machine, 1);
   EXPECT_DOUBLE_EQ(local.seconds, 4);
   EXPECT_EQ(local.limited_by, "local memory");
 }
 
-TEST(MachineRoofline, TheNearestCacheFollowsTheMixOfReadsAndWrites) {
-  const Machine machine = made_up();
+TEST(MachineRoofline, TheNearestCacheReadsAndWritesAtTheSameTime) {
+  Machine machine = made_up(); // reads 200 GB/s, writes 50 GB/s in a triad and beside the reads of a copy
   const auto seconds = [&machine](double read, double written) {
-    return bound({.local_bytes_read = read, .local_bytes_written = written}, machine, 1).seconds;
+    return bound({.least_local_bytes_read = read, .least_local_bytes_written = written}, machine, 1).seconds;
   };
   EXPECT_DOUBLE_EQ(seconds(400e9, 0), 2);
+  EXPECT_DOUBLE_EQ(seconds(400e9, 100e9), 2);
   EXPECT_DOUBLE_EQ(seconds(200e9, 100e9), 2);
-  EXPECT_DOUBLE_EQ(seconds(100e9, 100e9), 2);
+  EXPECT_DOUBLE_EQ(seconds(100e9, 200e9), 4);
+  machine.levels.front().triad.one_core = 600e9; // 400 of reads and 200 of writes
+  EXPECT_DOUBLE_EQ(seconds(400e9, 0), 1);
+  EXPECT_DOUBLE_EQ(seconds(0, 400e9), 2);
+}
+
+TEST(MachineRoofline, NoMixOfTheNearestCacheIsBoundedBelowWhatWasMeasured) {
+  const Machine machine = made_up();
+  const auto& level = machine.levels.front();
+  const auto seconds = [&machine](double read, double written) {
+    return bound({.least_local_bytes_read = read, .least_local_bytes_written = written}, machine, 1).seconds;
+  };
+  EXPECT_LE(seconds(1, 0), 1 / level.read.one_core);
+  EXPECT_LE(seconds(2, 1), 3 / level.triad.one_core);
+  EXPECT_LE(seconds(1, 1), 2 / level.copy.one_core);
+  const auto cached = resident(machine, 1000, 1); // the same for data that are there
+  EXPECT_LE(bound({.global_bytes_read = 2, .global_bytes_written = 1}, cached, 1).seconds, 3 / level.triad.one_core);
 }
 
 TEST(MachineRoofline, NothingToDoTakesNoTime) {
@@ -86,9 +103,9 @@ TEST(MachineRoofline, CoresInterpolateBetweenOneAndAll) {
 }
 
 TEST(MachineRoofline, CountsAdd) {
-  Counts sum{1, 2, 3, 4, 5, 6, 7, 8, 9};
-  sum += {10, 20, 30, 40, 50, 60, 70, 80, 90};
-  EXPECT_EQ(sum, (Counts{11, 22, 33, 44, 55, 66, 77, 88, 99}));
+  Counts sum{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  sum += {10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110};
+  EXPECT_EQ(sum, (Counts{11, 22, 33, 44, 55, 66, 77, 88, 99, 110, 121}));
 }
 
 TEST(MachineRoofline, OperationsOnFloatsHaveTheirOwnRate) {
