@@ -57,10 +57,11 @@ void print_matrix(const op::AssembledMatrix& matrix, const op::BuiltMatrix& buil
 void print_costs(const machine::Counts& counts, const report::OperatorReport& report, std::int64_t dofs) {
   const auto unknowns = static_cast<double>(dofs);
   fmt::print("{}\n", report.name);
-  fmt::print("  {:.4g} flops and {:.4g} bytes per unknown, {:.4g} bytes to and from the nearest cache, {:.4g} at least\n",
-             counts.flops / unknowns, (counts.global_bytes_read + counts.global_bytes_written) / unknowns,
-             (counts.local_bytes_read + counts.local_bytes_written) / unknowns,
-             (counts.least_local_bytes_read + counts.least_local_bytes_written) / unknowns);
+  fmt::print(
+      "  {:.4g} flops and {:.4g} bytes per unknown, {:.4g} bytes to and from the nearest cache, {:.4g} at least\n",
+      counts.flops / unknowns, (counts.global_bytes_read + counts.global_bytes_written) / unknowns,
+      (counts.local_bytes_read + counts.local_bytes_written) / unknowns,
+      (counts.least_local_bytes_read + counts.least_local_bytes_written) / unknowns);
   fmt::print(
       "  roofline bound {} (limited by {}), measured {}: {:.1f} % of the roofline, {:.4g} MDoF/s, {:.3g} GFLOP/s, "
       "{:.3g} GB/s\n",

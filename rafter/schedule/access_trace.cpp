@@ -147,7 +147,8 @@ private:
     const auto& array = arrays_.at(node.name);
     const auto place = index(*node.operands[0]);
     if (lane_ == 0 && !array.is_register)
-      add({.is_of_batch = !place.is_known, .bytes = size_bytes(Type::integer) * (node.operands[0]->has_lane ? lanes_ : 1)},
+      add({.is_of_batch = !place.is_known,
+           .bytes = size_bytes(Type::integer) * (node.operands[0]->has_lane ? lanes_ : 1)},
           array, place);
     const auto& values = array.buffer->values;
     if (array.buffer->space == Space::constant && place.is_known)

@@ -133,7 +133,8 @@ TEST(LocalTraffic, BoundsWhereNothingElseDoes) {
     rate->one_core = rate->all_cores = 1e9;
   const auto bound = machine::bound(A.counts(), machine, 1);
   EXPECT_EQ(bound.limited_by, "local memory");
-  EXPECT_DOUBLE_EQ(bound.seconds, 1e-9 * std::max(A.counts().least_local_bytes_read, 2 * A.counts().least_local_bytes_written));
+  EXPECT_DOUBLE_EQ(bound.seconds,
+                   1e-9 * std::max(A.counts().least_local_bytes_read, 2 * A.counts().least_local_bytes_written));
 }
 
 } // namespace

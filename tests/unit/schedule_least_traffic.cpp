@@ -96,9 +96,10 @@ TEST(LeastTraffic, LanesThatMeetInPartAreCountedByTheirNumbers) {
 }
 
 TEST(LeastTraffic, TheRegularPathIsFollowed) {
-  const Program program("(if (iload n $batch) (block (store y (at 0) (load x (at 0)))) (block (store y (at 1) (number 1))"
-                        "(store y (at 2) (number 1))))"
-                        "(for i 4 (block (if (ieq $i 2) (block (store y (at (iadd 8 $i)) (load x (at 3)))) (block))))");
+  const Program program(
+      "(if (iload n $batch) (block (store y (at 0) (load x (at 0)))) (block (store y (at 1) (number 1))"
+      "(store y (at 2) (number 1))))"
+      "(for i 4 (block (if (ieq $i 2) (block (store y (at (iadd 8 $i)) (load x (at 3)))) (block))))");
   EXPECT_EQ(program.least().all, (Traffic{4 + 8 + 8, 8 + 8}));
 }
 
