@@ -65,9 +65,10 @@ void fill(op::SingleVector& vector);
 std::vector<double> differences(std::span<const op::Operator* const> operators);
 
 /// Times the operators side by side on the same vectors. Rows with degree, dofs, cells, mdofs_per_second, spread,
-/// effective_gflops, executed_flops_per_dof, bytes_per_dof, local_bytes_per_dof (of the nearest cache), least_local_bytes_per_dof (of them those that no execution avoids),
-/// gbytes_per_second, bound_seconds, seconds, share, limited_by, resident (level that holds vectors and data),
-/// text_bytes, work_bytes, plan; `relative_seconds`: median over the rounds of the time over that of the first.
+/// effective_gflops, executed_flops_per_dof, bytes_per_dof, local_bytes_per_dof (of the nearest cache),
+/// least_local_bytes_per_dof (of them those that no execution avoids), gbytes_per_second, bound_seconds, seconds,
+/// share, limited_by, resident (level that holds vectors and data), text_bytes, work_bytes, plan; `relative_seconds`:
+/// median over the rounds of the time over that of the first.
 std::vector<Json> measure(std::span<const op::Operator* const> operators, const space::FunctionSpace& space,
                           const machine::Machine& machine, const Settings& settings);
 
