@@ -67,14 +67,17 @@ void add_peer(Json& row, const machine::Machine& machine, int threads) {
 Layout layout_of(const Kind& kind) {
   Layout layout{.suite = kind.suite,
                 .title = kind.title,
-                .columns = {{"case", "case", "{:<11}"}, {"geometry", "cells", "{:<21}"}},
+                .columns = {{"case", {"case", "bake-off problem"}, "{:<10}"},
+                            {"geometry", {"cells", "of the cube: kind of geometry"}, "{:<21}"}},
                 .identity = {"case", "geometry", "degree", "dofs"},
                 .figure = "mdofs_per_second"};
   for (auto& column : measured_columns()) layout.columns.push_back(std::move(column));
-  layout.columns.push_back(memory_column());
+  layout.tables.push_back(counts_table());
   if (kind.is_broken) return layout;
-  layout.columns.push_back({"peer_mdofs_per_second_scaled", "peer", "{:7.1f}"});
-  layout.columns.push_back({"ratio_to_peer", "ratio", "{:6.2f}"});
+  layout.columns.push_back({"peer_mdofs_per_second_scaled",
+                            {"peer", "best MDoF/s of other libraries, scaled to the peak of this machine"},
+                            "{:6.1f}"});
+  layout.columns.push_back({"ratio_to_peer", {"ratio", "MDoF/s over the peer's"}, "{:5.2f}"});
   return layout;
 }
 

@@ -84,21 +84,28 @@ std::vector<Option> options_of(Choices& choices) {
 }
 
 Layout layout() {
-  Layout layout{
-      .suite = "elasticity-kernel",
-      .title = "linear elasticity from a dense kernel to the planner's, cell vector to cell vector; unknowns: "
-               "cells p^3 components",
-      .columns = {{"step", "step", "{:<15}"}, {"paper", "in the paper", "{:<21}"}, {"geometry", "cells", "{:<10}"}},
-      .identity = {"step", "geometry", "degree", "dofs"},
-      .figure = "mdofs_per_second"};
+  Layout layout{.suite = "elasticity-kernel",
+                .title =
+                    "linear elasticity from a dense kernel to the planner's, cell vector to cell vector; unknowns: "
+                    "cells p^3 components",
+                .columns = {{"step", {"step", "what the kernel does (docs/command.md)"}, "{:<14}"},
+                            {"geometry", {"cells", "of the cube: kind of geometry"}, "{:<9}"}},
+                .identity = {"step", "geometry", "degree", "dofs"},
+                .figure = "mdofs_per_second"};
   for (auto& column : measured_columns()) layout.columns.push_back(std::move(column));
-  layout.columns.push_back({"paper_flops_per_dof", "paper flop/DoF", "{:14.1f}"});
-  layout.columns.push_back({"intensity", "flop/B", "{:6.2f}"});
-  layout.columns.push_back({"paper_intensity", "paper flop/B", "{:12.2f}"});
-  layout.columns.push_back(memory_column());
-  layout.columns.push_back({"speed_up", "speed-up", "{:9.2f}"});
-  layout.columns.push_back({"marginal_speed_up", "marginal", "{:9.2f}"});
-  layout.columns.push_back({"ratio_to_mfem", "MFEM's PA x", "{:11.1f}"});
+  layout.columns.push_back({"speed_up", {"speed-up", "time of the first step over this one's"}, "{:8.2f}"});
+  layout.tables.push_back(
+      {"step by step, beside the paper",
+       {{"paper", {"in the paper", "its name for the step"}, "{:<21}"},
+        {"executed_flops_per_dof", {"flop/DoF", "operations per unknown that are executed"}, "{:8.0f}"},
+        {"paper_flops_per_dof", {"paper flop/DoF", "the same of the paper's kernel"}, "{:14.1f}"},
+        {"intensity", {"flop/B", "such operations per byte that must cross the memory"}, "{:6.2f}"},
+        {"paper_intensity", {"paper flop/B", "the same of the paper's kernel"}, "{:12.2f}"},
+        {"marginal_speed_up", {"marginal", "time of the step before over this one's"}, "{:9.2f}"},
+        {"ratio_to_mfem",
+         {"MFEM's PA x", "rate over that of MFEM's partial assembly, scaled to this machine"},
+         "{:11.1f}"}}});
+  layout.tables.push_back(counts_table());
   return layout;
 }
 

@@ -226,20 +226,52 @@ void add_memory(Json& row, std::optional<std::int64_t> bytes) {
   row["memory_of"] = bytes ? "process" : "vectors and data";
 }
 
-Column memory_column() { return {"memory_bytes", "MB", "{:7.1f}", 1e-6}; }
+Column degree_column() { return {"degree", {"p", "degree"}, "{:2}"}; }
+Column dofs_column() { return {"dofs", {"MDoF", "10^6 unknowns"}, "{:6.2f}", 1e-6}; }
+Column rate_column() { return {"mdofs_per_second", {"MDoF/s", "10^6 unknowns per second"}, "{:7.1f}"}; }
+Column spread_column() {
+  return {"spread", {"spread %", "slowest minus fastest sample, over the median"}, "{:8.0f}", 100};
+}
+Column gflops_column() {
+  return {"effective_gflops", {"GFLOP/s", "10^9 operations of the algorithm as written per second"}, "{:7.1f}"};
+}
+Column bytes_column() {
+  return {"bytes_per_dof", {"B/DoF", "bytes per unknown that must cross the memory, each counted once"}, "{:5.0f}"};
+}
+Column bandwidth_column() { return {"gbytes_per_second", {"GB/s", "10^9 such bytes per second"}, "{:6.1f}"}; }
+Column share_column() {
+  return {"share",
+          {"share %", "least time that the machine's ceilings allow (roofline) over the measured one"},
+          "{:7.0f}",
+          100};
+}
+Column limit_column() {
+  return {"limited_by",
+          {"limit", "what that least time is of: flops, memory, or local memory (bytes of the nearest cache)"},
+          "{:<12}"};
+}
+Column level_column() {
+  return {"resident", {"in", "nearest level that holds vectors and data, whose bandwidth counts"}, "{:<6}"};
+}
+Column memory_column() {
+  return {
+      "memory_bytes", {"MB", "10^6 bytes that the process takes beyond what it held before this row"}, "{:7.1f}", 1e-6};
+}
 
 std::vector<Column> measured_columns() {
-  return {{"degree", "p", "{:2}"},
-          {"dofs", "MDoF", "{:7.2f}", 1e-6},
-          {"mdofs_per_second", "MDoF/s", "{:8.1f}"},
-          {"spread", "spread %", "{:8.0f}", 100},
-          {"effective_gflops", "GFLOP/s", "{:8.1f}"},
-          {"executed_flops_per_dof", "flop/DoF", "{:8.0f}"},
-          {"bytes_per_dof", "B/DoF", "{:6.0f}"},
-          {"gbytes_per_second", "GB/s", "{:7.1f}"},
-          {"share", "share %", "{:7.0f}", 100},
-          {"limited_by", "limit", "{:<12}"},
-          {"resident", "in", "{:<6}"}};
+  return {degree_column(), dofs_column(),  rate_column(), spread_column(),
+          gflops_column(), share_column(), limit_column()};
+}
+
+Table counts_table() {
+  return {"operations and bytes",
+          {{"executed_flops_per_dof", {"flop/DoF", "operations per unknown that are executed"}, "{:8.0f}"},
+           {"effective_flops_per_dof", {"algorithm", "operations per unknown of the algorithm as written"}, "{:9.0f}"},
+           bytes_column(),
+           {"local_bytes_per_dof", {"L1 B/DoF", "bytes per unknown to and from the nearest cache"}, "{:8.0f}"},
+           bandwidth_column(),
+           level_column(),
+           memory_column()}};
 }
 
 } // namespace rafter::bench

@@ -76,9 +76,20 @@ std::vector<Json> measure(std::span<const op::Operator* const> operators, const 
 /// `memory_of`: "process"; where the system does not tell, "vectors and data": what these take.
 void add_memory(Json& row, std::optional<std::int64_t> bytes);
 
+/// Columns that several suites have.
+Column degree_column();
+Column dofs_column();
+Column rate_column();
+Column spread_column();
+Column gflops_column();
+Column bytes_column();
+Column bandwidth_column();
+Column share_column();
+Column limit_column();
+Column level_column();
 Column memory_column();
-
-/// Columns of what measure() gives but the identity.
+/// Columns of what measure() gives but the identity: size and speed, and the table of what is counted per unknown.
 std::vector<Column> measured_columns();
+Table counts_table();
 
 } // namespace rafter::bench

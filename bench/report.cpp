@@ -22,12 +22,39 @@ std::string formatted(const Column& column, const Json& row) {
   return fmt::format(fmt::runtime(column.format), column.scale * value.get<double>());
 }
 
-/// Cells are as wide as the format makes them: the header and what is missing are fitted to that.
-std::string fitted(const Column& column, const std::string& text) {
-  const auto colon = column.format.find(':');
-  const bool is_left = column.format[colon + 1] == '<';
-  const auto width = static_cast<std::size_t>(std::stoi(column.format.substr(colon + (is_left ? 2 : 1))));
-  return is_left ? fmt::format("{:<{}}", text, width) : fmt::format("{:>{}}", text, width);
+/// The letter of a row's plan, behind all other columns.
+const Column plan_column{"plan", {"plan", "letter in the list of plans"}, "{:<4}"};
+
+std::vector<Column> with_plan(std::vector<Column> columns) {
+  columns.push_back(plan_column);
+  return columns;
+}
+
+std::vector<report::Column> headings(std::span<const Column> columns) {
+  std::vector<report::Column> result;
+  for (const auto& column : columns)
+    result.emplace_back(column.heading.header, column.heading.meaning,
+                        column.format.find('<') == std::string::npos ? report::Align::right : report::Align::left);
+  return result;
+}
+
+/// Rows are printed before the next ones are known: columns are as wide as the format makes them, and as their header.
+std::vector<std::size_t> widths_of(std::span<const Column> columns) {
+  std::vector<std::size_t> result;
+  for (const auto& column : columns) {
+    const auto digits = column.format.find_first_of("0123456789");
+    result.push_back(std::max(report::text_width(column.heading.header),
+                              static_cast<std::size_t>(std::stoi(column.format.substr(digits)))));
+  }
+  return result;
+}
+
+/// Cells of a row without the blanks that its format puts before them; "-" for what is missing.
+std::vector<std::string> cells_of(std::span<const Column> columns, const Json& row) {
+  std::vector<std::string> result;
+  for (const auto& column : columns)
+    result.emplace_back(row.contains(column.key) ? base::trimmed(formatted(column, row)) : "-");
+  return result;
 }
 
 std::string identity_text(const Layout& layout, const Json& row) {
@@ -90,29 +117,43 @@ Report::Report(Layout layout, const Settings& settings, std::span<const std::str
   if (!settings.compare.empty()) earlier_ = read_earlier(layout_, settings.compare);
   machine_ = machine_of(settings);
   pin(settings.threads);
-  fmt::print("{}\n{}\n{}: FMA {:.0f} GFLOP/s, memory read {:.1f}, triad {:.1f} GB/s on {} core(s); {}{}\n\n",
-             layout_.title, command_, machine_.model, machine_.peak_flops(settings.threads) / 1e9,
-             machine_.rate(machine_.memory().read, settings.threads) / 1e9,
-             machine_.rate(machine_.memory().triad, settings.threads) / 1e9, settings.threads, machine_.measured_with,
-             machine_.is_quiet() ? "" : "; BUSY: ceilings may be too low");
-  std::string header;
-  for (const auto& column : layout_.columns) header += fitted(column, column.header) + " ";
-  fmt::print("{}\n", header);
+  fmt::print("{}\n{}\n{}, {} of {} cores; {}\n", layout_.title, command_, machine_.model, settings.threads,
+             machine_.cores, machine_.measured_with);
+  fmt::print(
+      "ceilings of these cores: {:.0f} GFLOP/s of fused multiply-adds, {:.1f} GB/s read from memory, {:.1f} GB/s "
+      "x = y + a z\n{}\n",
+      machine_.peak_flops(settings.threads) / 1e9, machine_.rate(machine_.memory().read, settings.threads) / 1e9,
+      machine_.rate(machine_.memory().triad, settings.threads) / 1e9,
+      machine_.is_quiet() ? "" : "BUSY while they were measured: they may be too low, and shares too high\n");
+  layout_.columns = with_plan(std::move(layout_.columns));
+  fmt::print("{}", report::format_headers(headings(layout_.columns), widths_of(layout_.columns)));
 }
 
 void Report::add(Json row) {
-  std::string line;
-  for (const auto& column : layout_.columns)
-    line += (row.contains(column.key) ? formatted(column, row) : fitted(column, "-")) + " ";
-  fmt::print("{}\n", line);
+  Json shown = row;
+  if (row.contains("plan")) shown["plan"] = plans_.label(schedule::parse_plan(row.at("plan").get<std::string>()));
+  auto columns = std::span<const Column>(layout_.columns);
+  if (row.contains("missing")) // the reason stands where figures would begin
+    columns = columns.first(static_cast<std::size_t>(
+        std::ranges::find_if(columns, [&](const Column& column) { return !row.contains(column.key); }) -
+        columns.begin()));
+  auto line = report::format_row(headings(columns), widths_of(columns), cells_of(columns, shown));
+  if (row.contains("missing")) line.insert(line.size() - 1, "  " + row.at("missing").get<std::string>());
+  fmt::print("{}", line);
   std::fflush(stdout);
   rows_.push_back(std::move(row));
 }
 
-void Report::print_plans() const {
-  fmt::print("\nplans\n");
+void Report::print_table(const Table& table) const {
+  std::vector<Column> columns;
+  for (const auto& column : layout_.columns)
+    if (std::ranges::find(layout_.identity, column.key) != layout_.identity.end()) columns.push_back(column);
+  columns.insert(columns.end(), table.columns.begin(), table.columns.end());
+  std::vector<std::vector<std::string>> rows;
   for (const auto& row : rows_)
-    if (row.contains("plan")) fmt::print("{}: {}\n", identity_text(layout_, row), row.at("plan").get<std::string>());
+    if (!row.contains("missing")) rows.push_back(cells_of(columns, row));
+  fmt::print("\n{}\n{}{}", table.title, report::format_rows(headings(columns), rows),
+             report::format_legend(headings(table.columns))); // the others are explained above
 }
 
 bool Report::print_comparison() const {
@@ -142,7 +183,9 @@ bool Report::print_comparison() const {
 }
 
 int Report::finish(std::span<const report::Plot> plots) const {
-  print_plans();
+  fmt::print("{}", report::format_legend(headings(layout_.columns)));
+  for (const auto& table : layout_.tables) print_table(table);
+  fmt::print("\n{}", plans_.text());
   const bool is_slower = earlier_ && print_comparison();
   if (!settings_.json.empty())
     report::write_file(settings_.json, Json{{"suite", layout_.suite},

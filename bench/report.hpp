@@ -8,6 +8,7 @@
 #include <bench/options.hpp>
 #include <nlohmann/json.hpp>
 #include <rafter/machine/machine.hpp>
+#include <rafter/report/plan_list.hpp>
 #include <rafter/report/plot.hpp>
 
 /// What suites do with their rows: a table that grows while they are measured, JSON, plots, comparison with an earlier
@@ -16,16 +17,29 @@ namespace rafter::bench {
 
 using Json = nlohmann::ordered_json;
 
-/// A column of the table: the value of a key of the rows.
+/// Header and meaning of a column, for people.
+struct Heading {
+  std::string header, meaning;
+};
+
+/// A column of a table: the value of a key of the rows.
 struct Column {
-  std::string key, header;
-  std::string format; ///< of the value, as "{:8.1f}"; texts and numbers
+  std::string key;
+  Heading heading;
+  std::string format; ///< of the value, as "{:8.1f}" or "{:<11}", whose width is that of the column; texts and numbers
   double scale = 1;   ///< numbers are multiplied
+};
+
+/// A table below the one that grows: its columns stand behind those of the identity.
+struct Table {
+  std::string title;
+  std::vector<Column> columns;
 };
 
 struct Layout {
   std::string suite, title;
-  std::vector<Column> columns;
+  std::vector<Column> columns;       ///< of the table that grows, which should fit a terminal
+  std::vector<Table> tables{};       ///< printed at the end: what does not fit there
   std::vector<std::string> identity; ///< keys that tell rows apart
   std::string figure;                ///< key of the main figure, larger is better; "spread": (worst - best) / median
 };
@@ -40,19 +54,20 @@ public:
   const std::vector<Json>& rows() const { return rows_; }
   /// Prints it. A row without figures says why under "missing"; nothing is compared with it.
   void add(Json row);
-  /// Prints the plans and the comparison, writes the files. Exit code: 1 when a row is slower than before by more than
-  /// the spreads of both, else 0.
+  /// Prints the legend, further tables, the plans and the comparison, writes the files. Exit code: 1 when a row is
+  /// slower than before by more than the spreads of both, else 0.
   int finish(std::span<const report::Plot> plots) const;
 
 private:
   bool print_comparison() const;
-  void print_plans() const;
+  void print_table(const Table& table) const;
   Layout layout_;
   const Settings& settings_;
   std::string command_;
   machine::Machine machine_;
   std::optional<Json> earlier_;
   std::vector<Json> rows_;
+  report::PlanList plans_;
 };
 
 /// A series per value of the keys `by` (their values joined): points (row[x], row[y]).

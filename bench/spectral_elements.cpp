@@ -33,6 +33,11 @@ const std::vector<Case>& spectral_equations() {
   return cases;
 }
 
+Column equation_column() {
+  return {"equation", {"equation", "Poisson's or Helmholtz's; -3: of three components"}, "{:<11}"};
+}
+Column kernel_column() { return {"kernel", {"kernel", "where geometric factors come from"}, "{:<14}"}; }
+
 bool is_helmholtz(const Case& equation) { return equation.name.starts_with("helmholtz"); }
 
 std::vector<std::string> factor_source_names() {

@@ -16,6 +16,8 @@ namespace rafter::bench {
 /// "poisson", "helmholtz" with coefficients that vary within cells, and both with three components.
 const std::vector<Case>& spectral_equations();
 bool is_helmholtz(const Case& equation);
+Column equation_column();
+Column kernel_column();
 
 /// Where geometric factors come from.
 struct FactorSource {

@@ -110,7 +110,11 @@ int run_doctor() {
   rows.push_back(device_row("checked", has_checked));
   for (const auto& tool : optional_tools) rows.push_back(tool_row(tool, is_found));
   fmt::print("rafter {}\n{}: {}\n\n", RAFTER_VERSION, device::cpu().model, vector_sets());
-  fmt::print("{}", report::format_table(Row{"what", "state", "for", "details"}, rows, {}));
+  const std::vector<report::Column> columns{{"what", "program, device or folder"},
+                                            {"state", "here and now"},
+                                            {"for", "what Rafter does with it"},
+                                            {"details", "where it is, or how to get it"}};
+  fmt::print("{}", report::format_table(columns, rows));
   const bool is_ready = has_compiler && has_host;
   fmt::print("\n{}\n", is_ready ? "Ready: problems can be solved on this machine."
                                 : "Not ready: kernels cannot be compiled or run; see what is missing above.");

@@ -20,20 +20,16 @@ void print_texts(const op::KernelInfo& info, const KernelOptions& options) {
   if (options.has_source) fmt::print("\nsource:\n{}\n", info.source);
 }
 
-void print_plan(const op::KernelInfo& info) {
-  fmt::print("  plan: {} ({})\n", schedule::to_string(info.plan), tune::name(info.decision.origin));
-}
-
 void print_kernel(const op::KernelInfo& info, const KernelOptions& options) {
   fmt::print("\n{}\n", info.name);
   fmt::print("  cells: {} in {} batches\n", info.num_cells, info.num_batches);
   fmt::print("  quadrature: {}\n", info.quadrature);
-  print_plan(info);
+  fmt::print("{}", plan_lines(info));
   if (info.counts.flops > 0) // kernels of cell matrices are not bound to data any more
     fmt::print("  flops: {:.4g} per cell executed, {:.4g} effective (the algorithm as written)\n",
                info.counts.flops / static_cast<double>(info.num_cells),
                info.counts.effective_flops / static_cast<double>(info.num_cells));
-  if (!info.decision.candidates.empty()) fmt::print("{}", plan_table(info));
+  if (!info.decision.candidates.empty()) fmt::print("\n{}", plan_table(info));
   print_texts(info, options);
 }
 
@@ -46,8 +42,8 @@ void print_matrix(const op::AssembledMatrix& matrix, const op::BuiltMatrix& buil
              info.plan.lanes, block, block);
   fmt::print("  entries: {:.0f}, {:.2f} % more where rows are filled up\n", info.counts.effective_flops / 2,
              100 * (info.counts.flops / info.counts.effective_flops - 1));
-  fmt::print("  set-up: {}\n", time_text(matrix.setup_seconds()));
-  print_plan(info);
+  fmt::print("  set-up: {}\n", report::time_text(matrix.setup_seconds()));
+  fmt::print("{}", plan_lines(info));
   print_texts(info, options);
   fmt::print("\ncell matrices of the assembled matrix\n");
   for (const auto& piece : built.cells->pieces) print_kernel(piece.kernel.info, options);
@@ -65,8 +61,8 @@ void print_costs(const machine::Counts& counts, const report::OperatorReport& re
   fmt::print(
       "  roofline bound {} (limited by {}), measured {}: {:.1f} % of the roofline, {:.4g} MDoF/s, {:.3g} GFLOP/s, "
       "{:.3g} GB/s\n",
-      time_text(report.bound_seconds), report.limited_by.empty() ? "nothing" : report.limited_by,
-      time_text(report.seconds), 100 * report.share, 1e-6 * report.dofs_per_second, report.gflops,
+      report::time_text(report.bound_seconds), report.limited_by.empty() ? "nothing" : report.limited_by,
+      report::time_text(report.seconds), 100 * report.share, 1e-6 * report.dofs_per_second, report.gflops,
       report.gbytes_per_second);
 }
 

@@ -26,10 +26,16 @@ std::string peaks_text(const machine::Machine& machine) {
     rows.push_back({peak.bits == 64 ? "scalar" : fmt::format("{} bits", peak.bits), giga(peak.fma.one_core),
                     giga(peak.fma.all_cores), giga(peak.add.all_cores), giga(peak.mul.all_cores),
                     giga(peak.single_fma.one_core), giga(peak.single_fma.all_cores)});
-  return report::format_table(std::vector<std::string>{"GFLOP/s", "fma, one core", "fma, all cores", "add, all cores",
-                                                       "mul, all cores", "fma of floats, one core",
-                                                       "fma of floats, all cores"},
-                              rows, std::vector<std::size_t>{1, 2, 3, 4, 5, 6});
+  using enum report::Align;
+  const std::vector<report::Column> columns{
+      {"GFLOP/s", "10^9 operations per second with registers of this width; scalar: one number at a time"},
+      {"fma, one core", "fused multiply-adds of doubles, two operations each", right},
+      {"fma, all", "the same on all cores", right},
+      {"add, all", "additions of doubles", right},
+      {"mul, all", "multiplications of doubles", right},
+      {"float fma, one core", "fused multiply-adds of floats", right},
+      {"float fma, all", "the same on all cores", right}};
+  return report::format_table(columns, rows);
 }
 
 std::string levels_text(const machine::Machine& machine) {
@@ -38,9 +44,17 @@ std::string levels_text(const machine::Machine& machine) {
     rows.push_back({level.name, size_text(level.bytes), giga(level.read.one_core), giga(level.read.all_cores),
                     giga(level.triad.one_core), giga(level.triad.all_cores), giga(level.copy.all_cores),
                     giga(level.streaming_copy.all_cores)});
-  return report::format_table(std::vector<std::string>{"GB/s", "size", "read, one core", "read, all", "triad, one core",
-                                                       "triad, all", "copy, all", "streaming copy, all"},
-                              rows, std::vector<std::size_t>{1, 2, 3, 4, 5, 6, 7});
+  using enum report::Align;
+  const std::vector<report::Column> columns{
+      {"GB/s", "10^9 bytes per second, read and written, with data in this cache or in memory"},
+      {"size", "of one such cache; of the memory", right},
+      {"read, one core", "s += x", right},
+      {"read, all", "the same on all cores", right},
+      {"triad, one core", "x = y + a z", right},
+      {"triad, all", "the same on all cores", right},
+      {"copy, all", "x = y", right},
+      {"streaming copy, all", "x = y with stores that pass the caches", right}};
+  return report::format_table(columns, rows);
 }
 
 } // namespace

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include <rafter/base/text.hpp>
 #include <rafter/base/timing.hpp>
 #include <rafter/machine/roofline.hpp>
-#include <rafter/schedule/plan.hpp>
 
 namespace rafter::app {
 namespace {
@@ -31,6 +29,12 @@ report::OperatorReport report_counts(report::OperatorReport report, const machin
   return report;
 }
 
+std::vector<report::KernelPlan> plans_of(std::span<const op::KernelInfo> kernels) {
+  std::vector<report::KernelPlan> plans;
+  for (const auto& info : kernels) plans.push_back({info.name, info.plan});
+  return plans;
+}
+
 } // namespace
 
 double median_seconds(const std::function<void()>& call, double seconds) {
@@ -49,15 +53,6 @@ double median_seconds(const std::function<void()>& call, double seconds) {
   return base::median(std::move(times));
 }
 
-std::string plans_text(std::span<const op::KernelInfo> kernels) {
-  std::vector<std::string> plans;
-  for (const auto& info : kernels) {
-    auto plan = schedule::to_string(info.plan);
-    if (std::find(plans.begin(), plans.end(), plan) == plans.end()) plans.push_back(std::move(plan));
-  }
-  return base::join(plans, "; ");
-}
-
 report::OperatorReport report_operator(const op::Operator& A, const machine::Machine& machine) {
   const auto usage = A.usage();
   double seconds = usage.seconds / static_cast<double>(std::max<std::int64_t>(usage.applications, 1));
@@ -67,7 +62,7 @@ report::OperatorReport report_operator(const op::Operator& A, const machine::Mac
     seconds = median_seconds([&] { A.apply(x, y); }, timing_seconds);
   }
   const auto counts = A.counts();
-  return report_counts({.name = "apply", .plan = plans_text(A.info()), .seconds = seconds}, counts, bytes_of(counts),
+  return report_counts({.name = "apply", .plans = plans_of(A.info()), .seconds = seconds}, counts, bytes_of(counts),
                        A.size(), machine, A.device()->num_threads());
 }
 
@@ -76,7 +71,7 @@ report::OperatorReport report_linear_form(const op::LinearForm& L, const op::Sys
   op::Vector b(L.kernels().device(), static_cast<std::size_t>(system.size()));
   const double seconds = median_seconds([&] { L.assemble(b); }, timing_seconds / 3);
   const auto counts = L.kernels().counts();
-  return report_counts({.name = "right-hand side", .plan = plans_text(L.kernels().info()), .seconds = seconds}, counts,
+  return report_counts({.name = "right-hand side", .plans = plans_of(L.kernels().info()), .seconds = seconds}, counts,
                        bytes_of(counts), system.size(), machine, L.kernels().device()->num_threads());
 }
 
@@ -88,7 +83,7 @@ std::optional<report::OperatorReport> report_iteration(const op::Operator& A, co
   const auto counts = solvers::cg_iteration_counts(product, A.size(), M, options.is_fused);
   const double kept = bytes_of(product) + 8.0 * solvers::cg_kept_vectors * static_cast<double>(A.size());
   return report_counts(
-      {.name = "cg iteration", .plan = plans_text(A.info()), .seconds = result.seconds / result.iterations}, counts,
+      {.name = "cg iteration", .plans = plans_of(A.info()), .seconds = result.seconds / result.iterations}, counts,
       kept, A.size(), machine, A.device()->num_threads());
 }
 

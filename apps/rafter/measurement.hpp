@@ -16,9 +16,6 @@ namespace rafter::app {
 /// Median of the seconds of one call: calls until `seconds` have passed, three at least.
 double median_seconds(const std::function<void()>& call, double seconds);
 
-/// The plans of the kernels, each once, in one line.
-std::string plans_text(std::span<const op::KernelInfo> kernels);
-
 /// Report of an operator: from its use in the solve, or timed now where that was too short to tell.
 report::OperatorReport report_operator(const op::Operator& A, const machine::Machine& machine);
 

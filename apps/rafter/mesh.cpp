@@ -92,8 +92,10 @@ void print_tags(const char* what, const TagCounts& tags) {
     for (const auto& name : entry.names) names += (names.empty() ? "" : ", ") + name;
     rows.push_back({tag == 0 ? "none" : std::to_string(tag), names, std::to_string(entry.count)});
   }
-  fmt::print("\n{}",
-             report::format_table(std::vector<std::string>{what, "name", "count"}, rows, std::vector<std::size_t>{2}));
+  const std::vector<report::Column> columns{{fmt::format("{} tag", what), "number in the file; none: without a tag"},
+                                            {"name", "names of the tag, for problem files"},
+                                            {fmt::format("{}s", what), "how many have it", report::Align::right}};
+  fmt::print("\n{}", report::format_table(columns, rows));
 }
 
 void print_text(const Summary& summary) {
@@ -104,13 +106,16 @@ void print_text(const Summary& summary) {
   for (const auto& group : mesh.groups)
     rows.push_back(
         {std::string(element::name(group.shape)), std::to_string(group.degree), std::to_string(group.num_cells())});
-  fmt::print("{}", report::format_table(std::vector<std::string>{"cells", "geometry degree", "count"}, rows,
-                                        std::vector<std::size_t>{1, 2}));
+  const std::vector<report::Column> columns{
+      {"shape", "of cells"},
+      {"geometry degree", "of their maps; 1: given by the vertices", report::Align::right},
+      {"cells", "how many", report::Align::right}};
+  fmt::print("{}", report::format_table(columns, rows));
   fmt::print("\n{} vertices, {} edges, {} faces, {} boundary facets\n", topology.num_vertices, topology.num_edges,
              topology.num_faces, topology.exterior_facets.size());
   fmt::print("from {} to {}\n", mesh::describe_point(summary.lower), mesh::describe_point(summary.upper));
-  print_tags("cell tag", summary.cell_tags);
-  print_tags("boundary tag", summary.facet_tags);
+  print_tags("cell", summary.cell_tags);
+  print_tags("boundary facet", summary.facet_tags);
   const auto& validity = summary.validity;
   constexpr const char* sizes[] = {"", "length", "area", "volume"};
   fmt::print("\n{} {:.12g}\n", sizes[mesh.tdim], validity.volume);

@@ -27,7 +27,7 @@ void print_kernel(const op::TunedKernel& tuned) {
     fmt::print("  timed: {} of {} plans\n", tuned.num_timed, info.decision.candidates.size());
   else
     fmt::print("  remembered: nothing was timed (--fresh measures again)\n");
-  fmt::print("  plan: {}\n{}\n", schedule::to_string(info.plan), plan_table(info));
+  fmt::print("{}\n{}\n", plan_lines(info), plan_table(info));
 }
 
 void print_matrix(const op::TunedMatrix& matrix) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
+#include <nlohmann/json.hpp>
+#include <rafter/base/text.hpp>
 #include <rafter/report/report.hpp>
 
 namespace rafter::report {
@@ -8,9 +10,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// The plans that differ, one after the other.
+std::string plans_text(const std::vector<KernelPlan>& plans) {
+  std::vector<std::string> texts;
+  for (const auto& [kernel, plan] : plans)
+    if (const auto text = schedule::to_string(plan); std::ranges::find(texts, text) == texts.end())
+      texts.push_back(text);
+  return base::join(texts, "; ");
+}
+
 Json operator_json(const OperatorReport& report) {
   return {{"name", report.name},
-          {"plan", report.plan},
+          {"plan", plans_text(report.plans)},
           {"dofs_per_second", report.dofs_per_second},
           {"gflops", report.gflops},
           {"gbytes_per_second", report.gbytes_per_second},

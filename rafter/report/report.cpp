@@ -10,22 +10,12 @@
 #include <unistd.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/report/plan_list.hpp>
 
 namespace rafter::report {
 
 namespace {
-
-/// Characters of a UTF-8 text.
-std::size_t width(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
-std::string seconds_text(double seconds) {
-  if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
-  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", 1e3 * seconds);
-  return fmt::format("{:.3g} us", 1e6 * seconds);
-}
 
 std::string cells_text(const SolveReport& report) {
   std::string text;
@@ -35,6 +25,9 @@ std::string cells_text(const SolveReport& report) {
 }
 
 std::string phases_text(const SolveReport& report) {
+  static const std::vector<Column> columns{{"phase", "part of the run"},
+                                           {"seconds", "wall-clock time", Align::right},
+                                           {"share", "of the total", Align::right}};
   std::vector<std::vector<std::string>> rows;
   double total = 0;
   for (const auto& [phase, seconds] : report.seconds) total += seconds;
@@ -42,60 +35,57 @@ std::string phases_text(const SolveReport& report) {
     rows.push_back(
         {phase, fmt::format("{:.4f}", seconds), fmt::format("{:.1f} %", total > 0 ? 100 * seconds / total : 0)});
   rows.push_back({"total", fmt::format("{:.4f}", total), ""});
-  return format_table(std::vector<std::string>{"phase", "seconds", "share"}, rows, std::vector<std::size_t>{1, 2});
+  return format_table(columns, rows);
 }
 
 std::string operators_text(const SolveReport& report) {
+  static const std::vector<Column> columns{
+      {"operator", "what is timed; `cg iteration`: with its vectors"},
+      {"MDoF/s", "10^6 unknowns per second", Align::right},
+      {"GFLOP/s", "10^9 operations per second, those of the algorithm as written", Align::right},
+      {"GB/s", "10^9 bytes per second, each number that must cross the memory counted once", Align::right},
+      {"time", "of one application", Align::right},
+      {"bound", "least time that this machine's ceilings (`rafter machine`) allow: the roofline", Align::right},
+      {"of roofline", "bound over time; 100 %: no execution on this machine is faster", Align::right},
+      {"limited by",
+       "what the bound is of: compute (operations), memory (bytes), local memory (bytes to and from the nearest "
+       "cache)"},
+      {"plan", "letter in the list of plans; several: a kernel per shape of cell, kind of map and facets"}};
   std::vector<std::vector<std::string>> rows;
-  for (const auto& entry : report.operators)
+  PlanList plans;
+  for (const auto& entry : report.operators) {
+    std::vector<std::string> labels;
+    for (const auto& [kernel, plan] : entry.plans)
+      if (const auto label = plans.label(plan, kernel); std::ranges::find(labels, label) == labels.end())
+        labels.push_back(label);
     rows.push_back({entry.name, fmt::format("{:.3g}", 1e-6 * entry.dofs_per_second),
                     fmt::format("{:.2f}", entry.gflops), fmt::format("{:.2f}", entry.gbytes_per_second),
-                    seconds_text(entry.seconds), seconds_text(entry.bound_seconds),
-                    fmt::format("{:.1f} %", 100 * entry.share), entry.limited_by, entry.plan});
-  return format_table(std::vector<std::string>{"operator", "MDoF/s", "GFLOP/s", "GB/s", "time", "bound", "of roofline",
-                                               "limited by", "plan"},
-                      rows, std::vector<std::size_t>{1, 2, 3, 4, 5, 6});
+                    time_text(entry.seconds), time_text(entry.bound_seconds),
+                    fmt::format("{:.1f} %", 100 * entry.share), entry.limited_by, base::join(labels, " ")});
+  }
+  return format_table(columns, rows) + "\n" + plans.text();
 }
 
 std::string errors_text(const SolveReport& report) {
+  static const std::vector<Column> columns{
+      {"field", "with an exact solution in [check]"},
+      {"relative L2 error", "of its values, over the norm of the exact ones", Align::right},
+      {"relative H1 error", "of its gradient, likewise", Align::right}};
   std::vector<std::vector<std::string>> rows;
   for (const auto& [field, errors] : report.errors)
     rows.push_back({field, fmt::format("{:.6e}", errors.l2), fmt::format("{:.6e}", errors.h1)});
-  return format_table(std::vector<std::string>{"field", "relative L2 error", "relative H1 error"}, rows,
-                      std::vector<std::size_t>{1, 2});
+  return format_table(columns, rows);
 }
 
 std::string functionals_text(const SolveReport& report) {
+  static const std::vector<Column> columns{{"functional", "name in [functionals]"},
+                                           {"value", "of the integral over the solved fields", Align::right}};
   std::vector<std::vector<std::string>> rows;
   for (const auto& [name, value] : report.functionals) rows.push_back({name, fmt::format("{:.12g}", value)});
-  return format_table(std::vector<std::string>{"functional", "value"}, rows, std::vector<std::size_t>{1});
+  return format_table(columns, rows);
 }
 
 } // namespace
-
-std::string format_table(std::span<const std::string> headers, std::span<const std::vector<std::string>> rows,
-                         std::span<const std::size_t> right) {
-  std::vector<std::size_t> widths;
-  for (const auto& header : headers) widths.push_back(width(header));
-  for (const auto& row : rows) {
-    if (row.size() != headers.size()) throw base::InternalError("table row without a cell per column");
-    for (std::size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], width(row[k]));
-  }
-  std::string text;
-  const auto append_row = [&](std::span<const std::string> cells) {
-    std::string line;
-    for (std::size_t k = 0; k < cells.size(); ++k) {
-      const std::string blanks(widths[k] - width(cells[k]), ' ');
-      const bool is_right = std::find(right.begin(), right.end(), k) != right.end();
-      line += (k > 0 ? "  " : "") + (is_right ? blanks + cells[k] : cells[k] + blanks);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  };
-  append_row(headers);
-  for (const auto& row : rows) append_row(row);
-  return text;
-}
 
 std::string to_text(const SolveReport& report) {
   std::string text = report.title.empty() ? "" : report.title + "\n";

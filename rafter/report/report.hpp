@@ -6,13 +6,22 @@
 #include <utility>
 #include <vector>
 
+#include <rafter/report/table.hpp>
+#include <rafter/schedule/plan.hpp>
+
 /// What a solve tells its user: one object with the keys of `--json`, and the same as text.
 namespace rafter::report {
 
+/// A kernel of an operator, one per shape of cell, kind of map and facets, and what was decided about it.
+struct KernelPlan {
+  std::string kernel; ///< "cell hexahedron cartesian"
+  schedule::Plan plan;
+};
+
 /// How fast one operator ran, against the time-based roofline.
 struct OperatorReport {
-  std::string name;             ///< "apply", "right-hand side", ...
-  std::string plan;             ///< one line that replays it
+  std::string name; ///< "apply", "right-hand side", ...
+  std::vector<KernelPlan> plans;
   double dofs_per_second = 0;   ///< unknowns of the operator over seconds
   double gflops = 0;            ///< 1e9 floating-point operations per second
   double gbytes_per_second = 0; ///< 1e9 bytes per second of compulsory traffic
@@ -56,11 +65,6 @@ std::string to_json(const SolveReport& report);
 
 /// The table at the end of `rafter solve`.
 std::string to_text(const SolveReport& report);
-
-/// Columns aligned by content, two blanks apart; numbers (columns named in `right`) to the right. rows: shape (row,
-/// column).
-std::string format_table(std::span<const std::string> headers, std::span<const std::vector<std::string>> rows,
-                         std::span<const std::size_t> right);
 
 /// Known before any work: the file that `option` names could not be written. Throws InputError; "" is no file.
 void require_folder(const std::string& option, const std::string& path);

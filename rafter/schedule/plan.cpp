@@ -17,14 +17,11 @@ namespace rafter::schedule {
 
 namespace {
 
-const std::vector<std::string> keys{"contraction", "recipe",     "mapping",  "lanes",    "even_odd", "rows",
-                                    "groups",      "unroll",     "patches",  "prefetch", "stores",   "storage",
-                                    "compute",     "accumulate", "compiler", "flags"};
-
 struct PrecisionKey {
   const char* name;
   Precision Plan::*value;
 };
+constexpr const char* default_name = "default"; ///< short name of the default plan
 constexpr int most_lanes = 16, most_groups = 8;
 
 constexpr std::array precisions{PrecisionKey{"storage", &Plan::storage}, PrecisionKey{"compute", &Plan::compute},
@@ -80,6 +77,65 @@ std::string store_name(bool is_streaming) { return is_streaming ? "streaming" : 
 
 std::string_view name(Precision precision) { return precision == Precision::double_precision ? "double" : "float"; }
 
+namespace {
+
+/// Keys of the products of dense tables, of which other contractions have none.
+bool has_dense_products(const Plan& plan) { return kernel::has_dense_products(plan.contraction); }
+/// Cells side by side; other kernels neither fetch ahead nor pass the caches, and take no patches.
+bool has_cell_lanes(const Plan& plan) { return plan.mapping != "plain"; }
+bool always(const Plan&) { return true; }
+std::string or_default(const std::string& name) { return name.empty() ? "default" : name; }
+
+/// The keys in the order of the text. A key that does not matter to a plan may have any value without changing the
+/// kernel.
+struct Key {
+  const char* name;
+  std::string (*text)(const Plan& plan);
+  bool (*matters)(const Plan& plan);
+};
+constexpr std::array keys{
+    Key{"contraction", [](const Plan& p) { return std::string(kernel::name(p.contraction)); }, always},
+    Key{"recipe", [](const Plan& p) { return kernel::name(p.recipe); }, always},
+    Key{"mapping", [](const Plan& p) { return p.mapping; }, always},
+    Key{"lanes", [](const Plan& p) { return std::to_string(p.lanes); }, always},
+    Key{"even_odd", [](const Plan& p) { return std::to_string(p.even_odd); },
+        [](const Plan& p) { return !has_dense_products(p); }},
+    Key{"rows", [](const Plan& p) { return std::to_string(p.rows); }, has_dense_products},
+    Key{"groups", [](const Plan& p) { return std::to_string(p.groups); }, has_dense_products},
+    Key{"unroll", [](const Plan& p) { return std::to_string(p.unroll); }, has_dense_products},
+    Key{"patches", [](const Plan& p) { return std::string(p.has_patches ? "1" : "0"); }, has_cell_lanes},
+    Key{"prefetch", [](const Plan& p) { return std::string(p.prefetch ? "1" : "0"); }, has_cell_lanes},
+    Key{"stores", [](const Plan& p) { return store_name(p.is_streaming); }, has_cell_lanes},
+    Key{"storage", [](const Plan& p) { return std::string(name(p.storage)); }, always},
+    Key{"compute", [](const Plan& p) { return std::string(name(p.compute)); }, always},
+    Key{"accumulate", [](const Plan& p) { return std::string(name(p.accumulate)); }, always},
+    Key{"compiler", [](const Plan& p) { return or_default(p.compiler); }, always},
+    Key{"flags", [](const Plan& p) { return or_default(p.flags); }, always}};
+
+std::vector<std::string> key_names() {
+  std::vector<std::string> names;
+  for (const auto& key : keys) names.emplace_back(key.name);
+  return names;
+}
+
+/// What a text that gives these precisions leaves to the other keys.
+Plan default_beside(Precision compute) {
+  Plan plan;
+  if (compute == Precision::single_precision) plan.lanes = 16;
+  return plan;
+}
+
+/// The keys that are taken and whose value is not the default; the word `default`: none.
+template <class Taken> std::string differences(const Plan& plan, Taken is_taken) {
+  const Plan usual = default_beside(plan.compute);
+  std::vector<std::string> words;
+  for (const auto& key : keys)
+    if (is_taken(key) && key.text(plan) != key.text(usual)) words.push_back(key.name + ("=" + key.text(plan)));
+  return words.empty() ? default_name : base::join(words, " ");
+}
+
+} // namespace
+
 void set(Plan& plan, const std::string& key, const std::string& value) {
   using kernel::Contraction;
   if (key == "contraction")
@@ -123,16 +179,30 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
     if (std::find(names.begin(), names.end(), value) == names.end()) refuse(key, value, names);
     plan.flags = value == "default" ? "" : value;
   } else
-    refuse("key", key, keys);
+    refuse("key", key, key_names());
 }
 
 std::string to_string(const Plan& plan) {
-  return fmt::format("contraction={} recipe={} mapping={} lanes={} even_odd={} rows={} groups={} unroll={} "
-                     "patches={} prefetch={} stores={} storage={} compute={} accumulate={} compiler={} flags={}",
-                     kernel::name(plan.contraction), kernel::name(plan.recipe), plan.mapping, plan.lanes, plan.even_odd,
-                     plan.rows, plan.groups, plan.unroll, plan.has_patches ? 1 : 0, plan.prefetch ? 1 : 0,
-                     store_name(plan.is_streaming), name(plan.storage), name(plan.compute), name(plan.accumulate),
-                     plan.compiler.empty() ? "default" : plan.compiler, plan.flags.empty() ? "default" : plan.flags);
+  std::vector<std::string> words;
+  for (const auto& key : keys) words.push_back(key.name + ("=" + key.text(plan)));
+  return base::join(words, " ");
+}
+
+std::string short_name(const Plan& plan) {
+  return differences(plan, [&](const Key& key) { return key.matters(plan); });
+}
+
+std::vector<std::string> short_names(std::span<const Plan> plans) {
+  std::vector<std::string> names;
+  for (const auto& plan : plans) names.push_back(short_name(plan));
+  const auto shares_name = [&](std::size_t i) {
+    for (std::size_t k = 0; k < plans.size(); ++k)
+      if (plans[k] != plans[i] && short_name(plans[k]) == short_name(plans[i])) return true;
+    return false;
+  };
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    if (shares_name(i)) names[i] = differences(plans[i], [](const Key&) { return true; });
+  return names;
 }
 
 Plan without_compilation(Plan plan) {
@@ -155,11 +225,13 @@ std::string single_keys(const Plan& plan) {
 
 Plan parse_plan(const std::string& text) {
   Plan plan;
+  if (base::trimmed(text) == default_name) return plan;
   std::set<std::string> given;
   for (const auto& word : base::words(text)) {
     const auto equals = word.find('=');
     if (equals == std::string::npos)
-      throw base::InputError("plan: '" + word + "' is not of the form key=value; keys: " + base::join(keys, ", "));
+      throw base::InputError("plan: '" + word +
+                             "' is not of the form key=value; keys: " + base::join(key_names(), ", "));
     const std::string key = word.substr(0, equals);
     set(plan, key, word.substr(equals + 1));
     if (!given.insert(key).second) throw base::InputError("plan: " + key + " is given twice");
@@ -169,7 +241,7 @@ Plan parse_plan(const std::string& text) {
   if (is_assembled(plan) && plan.compute == Precision::single_precision)
     throw base::InputError("plan: compute=float with mapping=assembled, which multiplies in doubles; accepted is "
                            "storage=float, of its entries");
-  if (plan.compute == Precision::single_precision && !given.contains("lanes")) plan.lanes = 16;
+  if (!given.contains("lanes")) plan.lanes = default_beside(plan.compute).lanes;
   return plan;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <rafter/kernel/cut.hpp>
 #include <rafter/kernel/tensor_program.hpp>
@@ -37,10 +39,16 @@ struct Plan {
 /// unroll=256 patches=1 prefetch=1 stores=cached storage=double compute=double accumulate=double compiler=default
 /// flags=default"
 std::string to_string(const Plan& plan);
+/// The same for people: the keys that differ from the default, in the order of the text and without those that do not
+/// matter to such a plan ("recipe=recompute lanes=4"), or "default". Parsed back it makes the same kernel.
+std::string short_name(const Plan& plan);
+/// Short names of the plans of one table. Plans that differ have different ones: where keys tell them apart that do not
+/// matter to them, those are named, too.
+std::vector<std::string> short_names(std::span<const Plan> plans);
 /// Sets one key of the text form. Throws InputError with the nearest key or value.
 void set(Plan& plan, const std::string& key, const std::string& value);
-/// Keys that are absent keep their default, lanes that of 64 bytes: 8, or 16 with compute=float. Throws InputError with
-/// the nearest key or value, and for accumulate=float without compute=float.
+/// Keys that are absent keep their default, lanes that of 64 bytes: 8, or 16 with compute=float; the word "default" is
+/// the default plan. Throws InputError with the nearest key or value, and for accumulate=float without compute=float.
 Plan parse_plan(const std::string& text);
 /// The same decisions, all in double precision.
 Plan in_double(Plan plan);

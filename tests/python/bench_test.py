@@ -49,7 +49,9 @@ class Bench(command_test.CommandTest):
             for key in (report["figure"], "spread", "seconds", "bound_seconds"):
                 self.assertTrue(math.isfinite(row[key]) and row[key] >= 0, (key, row))
             self.assertGreater(row[report["figure"]], 0)
-            self.assertIn(row["plan"], text)
+            self.assertIn(f'--plan "{row["plan"]}"', " ".join(text.split()))
+        self.assertEqual(text.count("--plan "), len({row["plan"] for row in report["rows"]}))
+        self.assertEqual([line for line in text.splitlines() if len(line) > 120 and line != report["command"]], [])
         drawing = xml.etree.ElementTree.parse(self.path("plot.svg")).getroot()
         self.assertEqual(drawing.tag, SVG + "svg")
         self.assertGreaterEqual(len(drawing.findall(SVG + "circle")), num_plots)
@@ -114,7 +116,7 @@ class Suites(Bench):
 
     def test_axlocal_says_which_recipe_a_form_lacks(self):
         text = self.bench("axlocal", "--equations", "helmholtz", "--json", "report.json")
-        self.assertIn("no partial-2-merged", text)  # two numbers at eight points are no best cut
+        self.assertRegex(text, r"helmholtz +merged +1 +0.00 +no recipe partial-2-merged at this degree\n")  # two numbers at eight points are no best cut
         self.assertIn("missing", self.axlocal_rows(1)["helmholtz", "merged"])
         rows = self.axlocal_rows(2)
         self.assertEqual({row["kernel"] for row in rows.values()}, {"baseline", "parallelepiped", "trilinear", "merged"})

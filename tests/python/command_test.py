@@ -498,7 +498,7 @@ class OtherCommands(CommandTest):
     def test_kernel_explains_and_shows_the_source(self):
         result = self.run_rafter("kernel", self.write(POISSON), "--source", "--tensor-program", "--loop-program")
         self.assertEqual(result.returncode, DONE, result.stderr)
-        for fragment in ("apply", "right-hand side", "quadrature:", "plan: contraction=", "recipe", "roofline bound",
+        for fragment in ("apply", "right-hand side", "quadrature:", "plan: ", '--plan "contraction=', "roofline bound",
                          "flops and", "tensor program:", "loop program:", "source:"):
             self.assertIn(fragment, result.stdout)
 

@@ -4,6 +4,7 @@
 
 usage: tune_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
+import itertools
 import json
 import os
 import pathlib
@@ -40,13 +41,20 @@ class Tune(command_test.CommandTest):
         self.assertEqual(solve.returncode, command_test.DONE, solve.stderr)
         with open(self.path("report.json"), encoding="utf-8") as file:
             reported = json.load(file)["operators"][0]["plan"]
-        return re.search(r"plan: (.*) \((\w+)\)", kernel.stdout).groups(), reported
+        return self.plan_of(kernel.stdout), reported
+
+    @staticmethod
+    def plan_of(text):
+        """The full text of the first plan that a command prints, and where it comes from."""
+        origin, plan = re.search(r'plan: .* \((\w+)\)\n\s+--plan "([^"]*)"', text).groups()
+        return " ".join(plan.split()), origin
 
     def timed(self, result):
         """How many plans were timed, and the measured times of the table, in its order."""
         self.assertEqual(result.returncode, command_test.DONE, result.stderr)
         found = re.search(r"timed: (\d+) of (\d+) plans", result.stdout)
-        rows = [re.split(r"\s{2,}", line.strip()) for line in result.stdout.splitlines() if line.startswith("contraction=")]
+        table = result.stdout[result.stdout.index("predicted  measured"):]
+        rows = [re.split(r"\s{2,}", line) for line in itertools.takewhile(lambda line: re.search(r" [num]?s ", line), table.splitlines()[1:])]
         return int(found.group(1)) if found else 0, [row[2] for row in rows]
 
     def test_times_five_plans_at_most_and_solve_takes_the_fastest(self):
@@ -54,7 +62,7 @@ class Tune(command_test.CommandTest):
         count, measured = self.timed(result)
         self.assertTrue(1 <= count <= 5, result.stdout)
         self.assertEqual([time != "-" for time in measured], [True] * count + [False] * (len(measured) - count))
-        chosen = re.search(r"plan: (.*)", result.stdout).group(1)
+        chosen, _ = self.plan_of(result.stdout)
         (plan, origin), reported = self.plans("--threads", "1")
         self.assertEqual((plan, origin), (chosen, "measured"))
         self.assertIn(chosen, reported)

@@ -26,7 +26,8 @@ SolveReport example() {
   result.functionals = {{"energy", 0.125}};
   result.seconds = {{"mesh", 0.1}, {"spaces", 0.2}, {"kernels", 0.3}, {"setup", 0.4}, {"solve", 1}, {"output", 0}};
   result.operators = {{.name = "apply",
-                       .plan = "simd_cells lanes=8",
+                       .plans = {{"cell hexahedron cartesian", schedule::parse_plan("lanes=4")},
+                                 {"cell prism affine", schedule::parse_plan("contraction=dense")}},
                        .dofs_per_second = 1e6,
                        .gflops = 4,
                        .gbytes_per_second = 1,
@@ -74,21 +75,32 @@ TEST(Report, JsonStaysValidForNumbersThatAreNotFiniteAndDamagedText) {
   EXPECT_TRUE(json["residual"].is_null());
 }
 
-TEST(Report, TableAlignsItsColumns) {
-  const std::vector<std::string> headers{"a", "value"};
-  const std::vector<std::vector<std::string>> rows{{"long name", "1"}, {"\u00fc", "12345678"}};
-  EXPECT_EQ(report::format_table(headers, rows, std::vector<std::size_t>{1}), "a             value\n"
-                                                                              "long name         1\n"
-                                                                              "\u00fc          12345678\n");
-}
-
 TEST(Report, TextNamesWhatTheReaderLooksFor) {
   auto result = example();
   result.message = "stagnation: no progress";
   const auto text = report::to_text(result);
   for (const char* part : {"Beam", "12345 unknowns", "64 hexahedron", "17 iterations", "3.50e-09", "stagnation",
-                           "energy", "0.125", "solve", "apply", "50.0 %", "memory", "simd_cells", "relative L2 error"})
+                           "energy", "0.125", "solve", "apply", "50.0 %", "memory", "lanes=4", "relative L2 error"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST(Report, PlansOfSeveralKernelsStandOnceBelowTheOperators) {
+  auto result = example();
+  result.operators.push_back(result.operators.front());
+  const auto text = report::to_text(result);
+  EXPECT_NE(text.find("memory      A B\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  A  lanes=4 (cell hexahedron cartesian)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  B  contraction=dense (cell prism affine)\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("--plan"), text.rfind("--plan", text.find("  B  "))) << text;
+  EXPECT_EQ(text.find("  C  "), std::string::npos) << text;
+}
+
+TEST(Report, JsonHoldsTheFullTextOfThePlansThatDiffer) {
+  auto result = example();
+  result.operators[0].plans.push_back(result.operators[0].plans[0]);
+  const auto json = nlohmann::json::parse(report::to_json(result));
+  EXPECT_EQ(json["operators"][0]["plan"],
+            to_string(schedule::parse_plan("lanes=4")) + "; " + to_string(schedule::parse_plan("contraction=dense")));
 }
 
 TEST(Report, FilesAreCompleteOrAbsent) {

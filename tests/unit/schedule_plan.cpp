@@ -66,6 +66,28 @@ TEST(Plan, AbsentKeysKeepTheirDefault) {
   EXPECT_EQ(parse_plan("\tmapping=plain\r\n\tlanes=4\n"), plan);
 }
 
+TEST(Plan, ShortNameIsWhatDiffersFromTheDefault) {
+  EXPECT_EQ(short_name(Plan{}), "default");
+  EXPECT_EQ(parse_plan("default"), Plan{});
+  EXPECT_EQ(short_name(parse_plan("flags=O2 lanes=4 recipe=recompute")), "recipe=recompute lanes=4 flags=O2");
+  EXPECT_EQ(short_name(parse_plan("contraction=dense rows=8 even_odd=0")), "contraction=dense rows=8");
+  EXPECT_EQ(short_name(parse_plan("even_odd=0 rows=8 groups=2 unroll=0")), "even_odd=0");
+  EXPECT_EQ(short_name(parse_plan("mapping=plain prefetch=0 stores=streaming patches=0")), "mapping=plain");
+  EXPECT_EQ(short_name(parse_plan("compute=float")), "compute=float");
+  EXPECT_EQ(short_name(parse_plan("compute=float lanes=8")), "lanes=8 compute=float");
+}
+
+TEST(Plan, PlansThatDifferHaveDifferentNamesInATable) {
+  // rows matter to dense products alone: they are named where nothing else tells plans apart
+  const std::vector<Plan> plans{Plan{}, parse_plan("rows=8"), parse_plan("lanes=4 rows=8"), parse_plan("rows=8"),
+                                Plan{}};
+  EXPECT_EQ(short_names(plans), (std::vector<std::string>{"default", "rows=8", "lanes=4", "rows=8", "default"}));
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const auto names = short_names(plans);
+    for (std::size_t k = 0; k < i; ++k) EXPECT_EQ(names[i] == names[k], plans[i] == plans[k]) << names[i];
+  }
+}
+
 TEST(Plan, LanesThatAreNotGivenFillSixtyFourBytes) {
   EXPECT_EQ(parse_plan("compute=double").lanes, 8);
   EXPECT_EQ(parse_plan("compute=float").lanes, 16);
