@@ -94,6 +94,7 @@ Layout layout() {
                 .figure = "mdofs_per_second"};
   for (auto& column : measured_columns()) layout.columns.push_back(std::move(column));
   layout.columns.push_back({"speed_up", {"speed-up", "time of the first step over this one's"}, "{:8.2f}"});
+  layout.columns.push_back({"marginal_speed_up", {"marginal", "time of the step before over this one's"}, "{:8.2f}"});
   layout.tables.push_back(
       {"step by step, beside the paper",
        {{"paper", {"in the paper", "its name for the step"}, "{:<21}"},
@@ -101,7 +102,6 @@ Layout layout() {
         {"paper_flops_per_dof", {"paper flop/DoF", "the same of the paper's kernel"}, "{:14.1f}"},
         {"intensity", {"flop/B", "such operations per byte that must cross the memory"}, "{:6.2f}"},
         {"paper_intensity", {"paper flop/B", "the same of the paper's kernel"}, "{:12.2f}"},
-        {"marginal_speed_up", {"marginal", "time of the step before over this one's"}, "{:9.2f}"},
         {"ratio_to_mfem",
          {"MFEM's PA x", "rate over that of MFEM's partial assembly, scaled to this machine"},
          "{:11.1f}"}}});
