@@ -89,11 +89,11 @@ private:
 ConstrainedNullSpace make_null_space(const op::Operator& A, std::span<const NullSpaceCondition> conditions,
                                      const op::OperatorOptions& options = {});
 
-/// The parts of b below which nothing was taken away but rounding.
-inline constexpr double balanced_rounding = 1e-12;
+/// Parts of b up to here are rounding, or the error of a quadrature that is accurate.
+inline constexpr double balanced_rounding = 1e-10;
 
-/// "the right-hand side has a part of 3.0e-02 of its size in the null space, ..." for what balance() returns; "" for
-/// rounding.
+/// "the right-hand side has a part of 3.0e-02 of its size in the null space, ..." for what balance() returns; "" up to
+/// balanced_rounding.
 std::string describe_removed(double part);
 
 } // namespace rafter::solvers

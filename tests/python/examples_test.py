@@ -38,7 +38,7 @@ class Examples(unittest.TestCase):
 
     def test_stored_energy_is_half_the_work_of_the_load(self):
         """Clapeyron's theorem, which holds for the discrete solution, too."""
-        for name in ("beam.toml", "plate.toml"):
+        for name in ("beam.toml", "plate.toml", "free-body.toml"):
             with self.subTest(name):
                 functionals = solve(name, "--set", "solver.rtol=1e-9")[0]["functionals"]
                 self.assertGreater(functionals["energy"], 0)
@@ -51,6 +51,13 @@ class Examples(unittest.TestCase):
         self.assertLess(energies[0], energies[1])
         self.assertLess(energies[1], energies[2])
         self.assertLess(energies[2] - energies[1], 0.5 * (energies[1] - energies[0]))
+
+    def test_means_and_rigid_motions_are_fixed(self):
+        self.assertAlmostEqual(solve("neumann.toml", "--set", "constraint.0.mean=2.5", "--set", "check.u=exact + 2.5")[0]["functionals"]["mean"], 2.5, places=13)
+        self.assertAlmostEqual(solve("stokes.toml")[0]["functionals"]["mean_pressure"], 0, places=15)
+        functionals = solve("free-body.toml")[0]["functionals"]
+        self.assertAlmostEqual(functionals["motion"], 0, places=15)
+        self.assertAlmostEqual(functionals["rotation"], 0, places=15)
 
     def test_area_of_the_hole(self):
         """A hole of radius 0.4 through a plate of thickness 0.5, on edges of degree 2: within 0.1 %."""

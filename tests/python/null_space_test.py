@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Singular problems with [[constraint]]: what is fixed, what is removed from right-hand sides, which claims are refused.
+
+usage: null_space_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
+"""
+import json
+import os
+import sys
+import unittest
+
+import command_test
+import singular_test
+
+NEUMANN = """[mesh]
+box = { cells = [4, 4] }
+[fields.u]
+degree = 2
+[forms]
+a = "inner(grad(u), grad(v))*dx"
+L = "pi**2*cos(pi*x[0])*v*dx"
+[[constraint]]
+mean = 1.5
+[functionals]
+mean = "u*dx"
+[check]
+u = "cos(pi*x[0]) + 1.5"
+max_l2_error = 2e-3
+"""
+ELASTIC = """[mesh]
+box = { cells = [3, 3] }
+[fields.u]
+degree = 2
+components = 2
+[forms]
+a = "inner(sym(grad(u)), sym(grad(v)))*dx"
+L = "(x[0]**3*v[1] + x[1]**2*v[0])*dx"
+[[constraint]]
+rigid_modes = true
+[functionals]
+along_x = "u[0]*dx"
+along_y = "u[1]*dx"
+turned = "(u[1]*(x[0] - 0.5) - u[0]*(x[1] - 0.5))*dx"
+"""
+HELD = '[[dirichlet]]\nfield = "u"\ntags = {}\ncomponents = {}\nvalue = {}\n'
+
+
+class NullSpace(command_test.CommandTest):
+    def solved(self, text, *arguments):
+        """Functionals, and what was said."""
+        result = self.run_rafter("solve", self.write(text), "--json", "report.json", *arguments)
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
+        with open(self.path("report.json"), encoding="utf-8") as file:
+            functionals = json.load(file)["functionals"]
+        os.remove(self.path("report.json"))
+        return functionals, result.stderr
+
+    def replaced(self, text, *changes):
+        for old, new in changes:
+            self.assertIn(old, text)
+            text = text.replace(old, new)
+        return text
+
+    def test_constant_source_without_a_solution_is_removed_and_told(self):
+        functionals, said = self.solved(NEUMANN)
+        self.assertAlmostEqual(functionals["mean"], 1.5, 13)
+        self.assertNotIn("warning", said)
+        more = self.replaced(NEUMANN, ("pi**2*cos(pi*x[0])*v*dx", "(pi**2*cos(pi*x[0]) + 5)*v*dx"))  # the same solution
+        for options in ["", '[solver]\nmethod = "gmres"\n', '[solver]\nfused = false\n', '[solver]\npreconditioner = "chebyshev"\n']:
+            with self.subTest(options):
+                functionals, said = self.solved(more + options)
+                self.assertAlmostEqual(functionals["mean"], 1.5, 13)
+                self.assertIn("of its size in the null space, which no solution can balance: it was removed", said)
+
+    def test_nothing_but_a_constant_source(self):
+        text = self.replaced(NEUMANN, ("pi**2*cos(pi*x[0])*v*dx", "3*v*dx"), ("cos(pi*x[0]) + 1.5", "1.5"), ("2e-3", "1e-14"))
+        self.solved(text)
+
+    def test_value_at_a_point(self):
+        self.solved(self.replaced(NEUMANN, ("mean = 1.5", "point = [1.0, 0.3]\nvalue = 0.5")))
+        self.refused(self.replaced(NEUMANN, ("mean = 1.5", "point = [1.5, 0.3]\nvalue = 0.5")), "problem.toml:9:9:",
+                     "constraint[0].point", "(1.5, 0.3) is not in the mesh", "from (0, 0) to (1, 1)")
+        self.refused(self.replaced(NEUMANN, ("mean = 1.5", "point = [1.0]\nvalue = 0.5")), "1 coordinate", "accepted are 2")
+
+    def test_precision_of_floats(self):
+        functionals, _ = self.solved(NEUMANN, "--plan", "compute=float", "--set", "solver.rtol=1e-5")
+        self.assertAlmostEqual(functionals["mean"], 1.5, 13)
+
+    def test_modes_that_the_form_sees(self):
+        self.refused(self.replaced(NEUMANN, ("grad(v))*dx", "grad(v))*dx + 1e-4*u*v*dx")), "problem.toml:9:8:", "constraint[0].mean",
+                     "constants of u are not in the null space", "|A v| is 3.7e-07 of |A| |v|")
+        self.refused(self.replaced(ELASTIC, ("sym(grad(u)), sym(grad(v))", "grad(u), grad(v)")), "constraint[0].rigid_modes",
+                     "rotations of u are not in the null space")
+        self.refused(self.replaced(NEUMANN, ("mean = 1.5", "rigid_modes = true")), "1 component", "one per axis, here 2")
+
+    def test_modes_that_conditions_hold(self):
+        self.refused(NEUMANN + HELD.format('["xmin"]', [0], 0.0), "constraint[0].mean", "constants of u are held by [[dirichlet]]")
+        self.refused(ELASTIC + HELD.format('["xmin"]', [0, 1], [0.0, 0.0]), "all rigid modes of u are held")
+
+    def test_mean_leaves_rotations(self):
+        self.refused(self.replaced(ELASTIC, ("rigid_modes = true", "mean = [0.0, 0.0]")), "singular", "does not see rotations of u",
+                     '[[constraint]] (field = "u", rigid_modes = true)')
+
+    def test_problems_without_the_section_are_told_of_it(self):
+        self.refused(NEUMANN.replace("[[constraint]]\nmean = 1.5\n", ""), "singular", '[[constraint]] (field = "u", mean = 0.0)')
+
+    def test_sliding_support_leaves_a_translation(self):
+        functionals, _ = self.solved(ELASTIC + HELD.format('["xmin"]', [0], 0.25))
+        self.assertAlmostEqual(functionals["along_y"], 0, 13)
+        self.assertGreater(abs(functionals["along_x"]), 1e-3)  # held
+        functionals, _ = self.solved(ELASTIC)
+        for name in functionals:
+            self.assertAlmostEqual(functionals[name], 0, 13)
+
+    def test_transpose_with_another_null_space(self):
+        self.refused(self.replaced(NEUMANN, ("grad(v))*dx", "grad(v))*dx + u.dx(0)*v*dx")) + '[solver]\nmethod = "gmres"\n',
+                     "constraint[0].mean", "not symmetric", "transpose has another null space")
+
+    def test_every_piece_that_nothing_holds_has_its_mean(self):
+        self.write(singular_test.strip_mesh([1, None, 5, 5]), "strip.mesh")
+        text = singular_test.STRIP.replace("tags = [1]", "tags = [2]") + '[functionals]\nfirst = "u*dx(1)"\nsecond = "u*dx(5)"\n'
+        free, held = text.split("[[dirichlet]]")
+        free += held[held.index("[functionals]"):] + "[[constraint]]\nmean = 3.0\n"
+        functionals, _ = self.solved(free)
+        self.assertAlmostEqual(functionals["first"], 3, 13)
+        self.assertAlmostEqual(functionals["second"], 6, 13)
+        functionals, _ = self.solved(text + "[[constraint]]\nmean = 3.0\n")  # the second piece is held
+        self.assertAlmostEqual(functionals["first"], 3, 13)
+        self.assertGreater(abs(functionals["second"] - 6), 1e-2)
+        self.refused(free.replace("mean = 3.0", "point = [2.5, 0.5]\nvalue = 1.0"), "singular", "constants of u", "tag 1")
+
+    def test_several_fields_have_a_section_each(self):
+        text = self.replaced(NEUMANN, ("[forms]", "[fields.w]\ndegree = 1\n[forms]"), ("grad(u), grad(v))*dx", "grad(u), grad(v_u))*dx + inner(grad(w), grad(v_w))*dx"),
+                             ("*v*dx", "*v_u*dx + (x[1] - 0.5)*v_w*dx"), ("mean = 1.5", 'field = "u"\nmean = 1.5'), ('mean = "u*dx"', 'mean = "u*dx"\nother = "w*dx"'))
+        self.refused(text, "singular", "constants of w", 'field = "w"')
+        functionals, _ = self.solved(text + '[[constraint]]\nfield = "w"\nmean = -4.0\n')
+        self.assertAlmostEqual(functionals["mean"], 1.5, 13)
+        self.assertAlmostEqual(functionals["other"], -4, 13)
+
+    def test_too_many_pieces(self):
+        self.write(singular_test.strip_mesh([1, None] * 65), "strip.mesh")
+        text = singular_test.STRIP.split("[[dirichlet]]")[0] + "[[constraint]]\nmean = 0.0\n"
+        self.refused(text, "constraint[0].mean", "more than 64 null vectors", "65 pieces")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    command_test.RAFTER, command_test.SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
