@@ -11,9 +11,11 @@
 /// What the Krylov methods check alike.
 namespace rafter::solvers {
 
-inline constexpr std::string_view singular_advice = "; a problem with Neumann conditions alone fixes its solution only "
-                                                    "up to a constant (elasticity: a rigid motion): add a "
-                                                    "Dirichlet condition or a term without derivatives";
+inline constexpr std::string_view singular_advice =
+    "; a problem with Neumann conditions alone fixes its solution only "
+    "up to a constant (elasticity: a rigid motion): add a "
+    "Dirichlet condition or a term without derivatives, or say what fixes the "
+    "null space ([[constraint]])";
 
 /// r = b - A x and its norm, which starts `progress`. A result when there is nothing to iterate: b not finite, b = 0 (x
 /// = 0), A x not finite, or x a solution already (to rounding or atol).

@@ -102,6 +102,17 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"dirichlet.1.components=[]", {"components"}},
         Case{"dirichlet.7.value=1", {"'7' is not an index of a list of 2"}},
         Case{"dirichlet.0.vale=1", {"unknown key 'vale'", "did you mean 'value'"}},
+        Case{"constraint=1", {"constraint", "[[constraint]]"}},
+        Case{"constraint.0.field='w'", {"constraint[0].field", "accepted: u"}},
+        Case{"constraint.0.mean=[0,0,0]", {"constraint[0].point", "found beside mean", "mean, point, rigid_modes"}},
+        Case{"constraint.0.rigid_modes=true", {"constraint[0].rigid_modes", "found beside point"}},
+        Case{"constraint.0.point=3", {"constraint[0].point", "1 to 3 coordinates"}},
+        Case{"constraint.0.point=[0,0,0,0]", {"constraint[0].point", "list of 4"}},
+        Case{"constraint.0.point=[0,0,'x']", {"constraint[0].point[2]", "finite number"}},
+        Case{"constraint.0.value=0.5", {"constraint[0].value", "0.5", "list of 3 numbers"}},
+        Case{"constraint.0.value=[0,inf,0]", {"constraint[0].value[1]", "finite"}},
+        Case{"constraint.0.rigid_mode=true", {"unknown key 'rigid_mode'", "did you mean 'rigid_modes'"}},
+        Case{"constraint.1.mean=0", {"'1' is not an index of a list of 1"}},
         Case{"solver.method='newton'", {"solver.method", "not available in this version", "cg, gmres"}},
         Case{"solver.method='cq'", {"did you mean 'cg'"}}, Case{"solver.method=1", {"solver.method", "a string"}},
         Case{"solver.preconditioner='amg'", {"solver.preconditioner", "not available in this version"}},
@@ -131,6 +142,21 @@ TEST(ProblemErrors, PlacesAreFileLineColumn) {
             "p.toml:5:10: key mesh.refine: found the integer 99, accepted is an integer from 0 to 10");
   text.replace(text.find("refine = 99"), 11, "rafine = 1");
   EXPECT_TRUE(contains(message_of(text), "p.toml:5:1: unknown key 'rafine'")) << message_of(text);
+}
+
+TEST(ProblemErrors, ConstraintsSayOneThingOncePerField) {
+  const auto message = [](const std::string& keys) {
+    return message_of(std::string(small_problem) + "[[constraint]]\n" + keys);
+  };
+  EXPECT_EQ(message("mean = 0.5"), "accepted");
+  EXPECT_TRUE(contains(message(""), "p.toml:6:1: key constraint[0]: missing is one of mean = 0.0")) << message("");
+  EXPECT_TRUE(contains(message("point = [0, 0]"), "constraint[0].value: missing")) << message("point = [0, 0]");
+  EXPECT_TRUE(contains(message("mean = 0\nvalue = 1"), "value: found without a point"))
+      << message("mean = 0\nvalue = 1");
+  EXPECT_TRUE(contains(message("mean = [0]"), "finite number"));
+  EXPECT_TRUE(contains(message("mean = \"x[0]\""), "finite number"));
+  EXPECT_TRUE(contains(message("rigid_modes = false"), "accepted is true"));
+  EXPECT_TRUE(contains(message("mean = 0\n[[constraint]]\nmean = 1"), "has a constraint already"));
 }
 
 TEST(ProblemErrors, MissingSectionsAreNamed) {

@@ -51,6 +51,11 @@ tags = "all"
 components = [2, 0]
 value = ["sin(x[0])", 0]
 
+[[constraint]]
+field = "u"
+point = [8.0, 1, 0.5]
+value = [0.0, 1, -2.5]
+
 [solver]
 method = "gmres"
 preconditioner = "chebyshev"

@@ -32,6 +32,22 @@ TEST(Problem, EveryKeyIsRead) {
   EXPECT_EQ(problem.output.file, "beam.vtkhdf");
 }
 
+TEST(Problem, ConstraintsAreRead) {
+  using Kind = io::Constraint::Kind;
+  const auto constraints = parse(beam_problem).constraints;
+  ASSERT_EQ(constraints.size(), 1u);
+  EXPECT_EQ(constraints[0].field, 0u);
+  EXPECT_EQ(constraints[0].kind, Kind::point);
+  EXPECT_EQ(constraints[0].point, (std::vector<double>{8, 1, 0.5}));
+  EXPECT_EQ(constraints[0].values, (std::vector<double>{0, 1, -2.5}));
+  const auto mean = parse(std::string(small_problem) + "[[constraint]]\nmean = 3\n").constraints.at(0);
+  EXPECT_EQ(mean.kind, Kind::mean);
+  EXPECT_EQ(mean.values, (std::vector<double>{3}));
+  const auto rigid = parse(std::string(small_problem) + "[[constraint]]\nrigid_modes = true\n").constraints.at(0);
+  EXPECT_EQ(rigid.kind, Kind::rigid_modes);
+  EXPECT_TRUE(rigid.values.empty());
+}
+
 TEST(Problem, SolverKeysAreRead) {
   const auto solver = parse(beam_problem).solver;
   EXPECT_EQ(solver.method, "gmres");
