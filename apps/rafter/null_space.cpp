@@ -42,6 +42,7 @@ PlannedConstraints plan_constraints(const io::Problem& problem, const op::System
     result.conditions.push_back({.space = system.spaces[constraint.field],
                                  .kind = kind_of(constraint.kind),
                                  .values = constraint.values,
+                                 .components = constraint.components,
                                  .point = constraint.point});
     result.masses.push_back(solvers::build_mass(result.conditions.back(), options));
   }

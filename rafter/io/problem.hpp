@@ -103,9 +103,10 @@ struct Constraint {
   enum class Kind { mean, point, rigid_modes };
   std::size_t field = 0; ///< index in Problem::fields
   Kind kind = Kind::mean;
-  std::vector<double> values; ///< one per component: means, or values at the point; none for rigid modes
-  std::vector<double> point;  ///< coordinates
-  Location location;          ///< of the key that says which
+  std::vector<int> components; ///< that are fixed, of vector fields; empty: all
+  std::vector<double> values;  ///< one per fixed component: means, or values at the point; none for rigid modes
+  std::vector<double> point;   ///< coordinates
+  Location location;           ///< of the key that says which
 };
 
 struct Functional {

@@ -11,12 +11,12 @@ namespace {
 
 const std::vector<std::string> kinds{"mean", "point", "rigid_modes"};
 
-/// A number for a scalar field, else a list with one per component.
-std::vector<double> read_component_values(const Value& value, const std::string& path, const Field& field) {
+/// A number for a scalar field, else a list with one per fixed component.
+std::vector<double> read_component_values(const Value& value, const std::string& path, const Field& field,
+                                          std::size_t count) {
   if (field.components == 0) return {read_number(value, path)};
-  const auto accepted = fmt::format("a list of {} numbers, one per component", field.components);
-  if (value.kind != Value::Kind::array || value.items.size() != static_cast<std::size_t>(field.components))
-    refuse_value(value, path, accepted);
+  if (value.kind != Value::Kind::array || value.items.size() != count)
+    refuse_value(value, path, fmt::format("a list of {} number{}, one per component", count, count == 1 ? "" : "s"));
   std::vector<double> result;
   for (std::size_t i = 0; i < value.items.size(); ++i)
     result.push_back(read_number(value.items[i], fmt::format("{}[{}]", path, i)));
@@ -53,23 +53,29 @@ const Value& read_kind(const TableReader& table, const std::string& path, Constr
 
 Constraint read_constraint(const Value& value, const std::string& path, const Problem& problem) {
   const TableReader table(value, path);
-  table.accept_only(std::vector<std::string>{"field", "mean", "point", "value", "rigid_modes"});
+  table.accept_only(std::vector<std::string>{"field", "components", "mean", "point", "value", "rigid_modes"});
   Constraint result;
   result.field = read_field_name(table, problem);
   const Value& kind = read_kind(table, path, result);
   result.location = kind.location;
   const Field& field = problem.fields[result.field];
+  result.components = read_components(table, field);
+  if (!result.components.empty() && result.kind == Constraint::Kind::rigid_modes)
+    refuse(table.find("components")->location, table.path("components"),
+           "found beside rigid_modes, which move all components");
+  const auto count =
+      result.components.empty() ? static_cast<std::size_t>(field.num_components()) : result.components.size();
   if (const Value* at = table.find("value"); at != nullptr && result.kind != Constraint::Kind::point)
     refuse(at->location, table.path("value"), "found without a point; accepted is a value at a point");
   switch (result.kind) {
   case Constraint::Kind::mean:
-    result.values = read_component_values(kind, table.path("mean"), field);
+    result.values = read_component_values(kind, table.path("mean"), field, count);
     break;
   case Constraint::Kind::point:
     result.point = read_point(kind, table.path("point"));
     result.values = read_component_values(
         table.require("value", "the value at the point, a number or a list of numbers, one per component"),
-        table.path("value"), field);
+        table.path("value"), field, count);
     break;
   case Constraint::Kind::rigid_modes:
     if (kind.kind != Value::Kind::boolean || !kind.boolean) refuse_value(kind, table.path("rigid_modes"), "true");

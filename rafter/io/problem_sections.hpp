@@ -22,6 +22,8 @@ void read_output(const TableReader& table, Problem& problem);
 
 /// The field that key `field` names, which may be left out where there is one only.
 std::size_t read_field_name(const TableReader& table, const Problem& problem);
+/// Key `components`: numbers from 0, none twice; nothing when it is left out.
+std::vector<int> read_components(const TableReader& table, const Field& field);
 /// A number or a string. Throws InputError for anything else, empty strings and numbers that are not finite.
 Expression read_expression(const Value& value, std::string_view path);
 /// The same for a list of them (vector) and a list of equal lists (matrix).

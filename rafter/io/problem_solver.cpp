@@ -37,20 +37,6 @@ void read_tags(const TableReader& table, Dirichlet& condition) {
   }
 }
 
-void read_components(const TableReader& table, const Field& field, Dirichlet& condition) {
-  const Value* value = table.find("components");
-  if (!value) return;
-  const std::string path = table.path("components");
-  if (value->kind != Value::Kind::array || value->items.empty())
-    refuse_value(*value, path, fmt::format("a list of components from 0 to {}", field.num_components() - 1));
-  for (const auto& item : value->items) {
-    const int component = read_integer(item, path, 0, field.num_components() - 1);
-    if (std::count(condition.components.begin(), condition.components.end(), component) > 0)
-      refuse(item.location, path, fmt::format("component {} is given twice", component));
-    condition.components.push_back(component);
-  }
-}
-
 /// One expression per component: a single value for one component, else a list.
 std::vector<Expression> read_values(const Value& value, const std::string& path, int count) {
   const std::string accepted =
@@ -107,6 +93,22 @@ std::size_t read_field_name(const TableReader& table, const Problem& problem) {
   return static_cast<std::size_t>(found - names.begin());
 }
 
+std::vector<int> read_components(const TableReader& table, const Field& field) {
+  std::vector<int> components;
+  const Value* value = table.find("components");
+  if (!value) return components;
+  const std::string path = table.path("components");
+  if (value->kind != Value::Kind::array || value->items.empty())
+    refuse_value(*value, path, fmt::format("a list of components from 0 to {}", field.num_components() - 1));
+  for (const auto& item : value->items) {
+    const int component = read_integer(item, path, 0, field.num_components() - 1);
+    if (std::count(components.begin(), components.end(), component) > 0)
+      refuse(item.location, path, fmt::format("component {} is given twice", component));
+    components.push_back(component);
+  }
+  return components;
+}
+
 void read_dirichlet(const Value& list, Problem& problem) {
   if (list.kind != Value::Kind::array) refuse_value(list, "dirichlet", "a list of tables [[dirichlet]]");
   for (std::size_t i = 0; i < list.items.size(); ++i) {
@@ -116,7 +118,7 @@ void read_dirichlet(const Value& list, Problem& problem) {
     condition.field = read_field_name(table, problem);
     const Field& field = problem.fields[condition.field];
     read_tags(table, condition);
-    read_components(table, field, condition);
+    condition.components = read_components(table, field);
     const int count =
         condition.components.empty() ? field.num_components() : static_cast<int>(condition.components.size());
     const Value& value = table.require("value", "a number, an expression (string) or a list of these");

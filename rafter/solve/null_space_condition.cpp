@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
@@ -22,7 +23,6 @@ namespace {
 using Kind = NullSpaceCondition::Kind;
 
 constexpr std::size_t max_modes = 64; ///< each is three vectors, and every iteration takes two products with it
-constexpr double held = 1e-10;        ///< part of a mode on constrained entries that is more than rounding
 
 /// Largest |A v| / (|A| |v|) of null vectors for the precision of the operator's kernels.
 double noise_of(const op::Operator& A) { return A.precision_error() > 0 ? op::max_precision_error : null_space_noise; }
@@ -61,7 +61,11 @@ public:
   ModeBuilder(const ConstrainedOperator& on, const NullSpaceCondition& condition,
               const std::shared_ptr<const op::BuiltForm>& mass)
       : on_(on), condition_(condition), space_(*condition.space), field_(on.A_.system().index_of(space_)),
-        mass_(mass, {}) {}
+        components_(condition.components), mass_(mass, {}) {
+    if (!components_.empty()) return;
+    components_.resize(static_cast<std::size_t>(space_.num_components()));
+    std::iota(components_.begin(), components_.end(), 0);
+  }
 
   NullModes run() {
     require_values();
@@ -77,14 +81,16 @@ public:
 
 private:
   void require_values() const {
-    const auto count = static_cast<std::size_t>(space_.num_components());
-    const auto dim = static_cast<std::size_t>(space_.gdim);
+    const auto count = components_.size(), dim = static_cast<std::size_t>(space_.gdim);
+    for (const int component : components_)
+      if (component < 0 || component >= space_.num_components())
+        throw base::InputError(fmt::format("component {} is not one of field '{}', which has {}", component,
+                                           space_.name, space_.num_components()));
     if (condition_.kind == Kind::rigid_modes) {
-      if (space_.num_components() != space_.gdim)
-        throw base::InputError(fmt::format("field '{}' has {} component{}; rigid modes move fields with one per axis, "
-                                           "here {}",
-                                           space_.name, count, count == 1 ? "" : "s", dim));
-      return;
+      if (space_.num_components() == space_.gdim && count == dim) return;
+      throw base::InputError(fmt::format("rigid modes move all components of a field with one per axis, here {}; field "
+                                         "'{}' has {}",
+                                         dim, space_.name, space_.num_components()));
     }
     if (condition_.values.size() != count)
       throw base::InputError(fmt::format("field '{}' needs {} value{}, one per component; found {}", space_.name, count,
@@ -94,57 +100,45 @@ private:
                                          condition_.point.size(), condition_.point.size() == 1 ? "" : "s", dim));
   }
 
-  /// The modes on one piece, entries with conditions included.
-  void add_on_piece(const std::vector<Mode>& modes, std::int32_t piece) {
-    for (const auto& mode : modes) {
-      if (result_.vectors.size() == max_modes)
-        throw base::InputError(fmt::format("more than {} null vectors ({} on each of {} pieces of the mesh that do not "
-                                           "touch) are not accepted: hold the pieces, or solve for them apart",
-                                           max_modes, modes.size(), on_.pieces_.count));
-      const auto centres = centres_for(on_.unknowns_, on_.pieces_.count, mode);
-      Vector vector = on_.A_.make_vector();
-      const auto entries = vector.host_overwrite();
-      for (std::size_t i = 0; i < entries.size(); ++i)
-        entries[i] = on_.unknowns_.piece[i] == piece ? mode_value(on_.unknowns_, mode, centres, i) : 0;
-      result_.vectors.push_back(std::move(vector));
-      result_.names.push_back(mode.name);
-    }
+  void add(const FreeModes& modes, const FreeModes::Combination& combination, std::int32_t piece) {
+    if (result_.vectors.size() == max_modes)
+      throw base::InputError(
+          fmt::format("more than {} null vectors, on {} pieces of the mesh that do not touch, are not "
+                      "accepted: hold the pieces, or solve for them apart",
+                      max_modes, on_.pieces_.count));
+    Vector vector = on_.A_.make_vector();
+    VectorOps(on_.A_.device()).fill(0, vector);
+    modes.evaluate(combination, piece, vector.host_write());
+    result_.vectors.push_back(std::move(vector));
+    result_.names.push_back(combination.name);
   }
-
-  double fixed_norm(std::span<const double> vector) const {
-    double square = 0;
-    for (const auto entry : on_.A_.constraints().entries)
-      square += vector[static_cast<std::size_t>(entry)] * vector[static_cast<std::size_t>(entry)];
-    return std::sqrt(square);
-  }
-  double fixed_part(const Vector& vector) const {
-    return fixed_norm(vector.host_read()) / VectorOps(vector.device()).norm(vector);
+  FreeModes free_modes(std::vector<Mode> modes) const {
+    return {on_.unknowns_, on_.pieces_.count, std::move(modes), on_.A_.constraints().entries};
   }
 
   [[noreturn]] void refuse_held(const std::string& name) const {
     throw base::InputError(
-        fmt::format("{} are held by [[dirichlet]] conditions{}: there is nothing left to fix", name,
+        fmt::format("{} are held by Dirichlet conditions{}: there is nothing of them left to fix", name,
                     on_.pieces_.count > 1 && condition_.kind != Kind::point ? " on every piece" : ""));
   }
 
   /// Constants of every component: on the pieces where no condition holds them, or on that of the point.
   void add_constants() {
-    const auto modes = constant_modes(on_.A_.system(), field_);
+    const auto constants = constant_modes(on_.A_.system(), field_);
     const auto at = condition_.kind == Kind::point ? std::optional(point_weights()) : std::nullopt;
-    for (std::size_t c = 0; c < modes.size(); ++c) {
+    for (std::size_t i = 0; i < condition_.values.size(); ++i) {
+      const auto component = static_cast<std::size_t>(components_[i]);
+      const auto modes = free_modes({constants[component]});
       const auto before = result_.vectors.size();
       for (std::int32_t piece = 0; piece < on_.pieces_.count; ++piece) {
         if (at && at->piece != piece) continue;
-        add_on_piece({modes[c]}, piece);
-        if (fixed_part(result_.vectors.back()) > held) {
-          result_.vectors.pop_back();
-          result_.names.pop_back();
-          continue;
+        for (const auto& combination : modes.on(piece)) {
+          add(modes, combination, piece);
+          result_.weights.push_back(at ? at->weights[component] : std::vector<NullModes::Weight>());
+          result_.targets.push_back(condition_.values[i] * (at ? 1 : square_integral(result_.vectors.back())));
         }
-        result_.weights.push_back(at ? at->weights[c] : std::vector<NullModes::Weight>());
-        result_.targets.push_back(condition_.values[c] * (at ? 1 : square_integral(result_.vectors.back())));
       }
-      if (result_.vectors.size() == before) refuse_held(modes[c].name);
+      if (result_.vectors.size() == before) refuse_held(constants[component].name);
     }
   }
 
@@ -182,43 +176,14 @@ private:
 
   /// Translations and rotations, in the combinations that conditions leave free on each piece.
   void add_rigid_modes() {
-    auto modes = constant_modes(on_.A_.system(), field_);
-    for (auto& mode : rotation_modes(on_.A_.system(), field_)) modes.push_back(std::move(mode));
-    for (std::int32_t piece = 0; piece < on_.pieces_.count; ++piece) {
-      const auto first = result_.vectors.size();
-      add_on_piece(modes, piece);
-      keep_free(first);
-    }
+    auto all = constant_modes(on_.A_.system(), field_);
+    for (auto& mode : rotation_modes(on_.A_.system(), field_)) all.push_back(std::move(mode));
+    const auto modes = free_modes(std::move(all));
+    for (std::int32_t piece = 0; piece < on_.pieces_.count; ++piece)
+      for (const auto& combination : modes.on(piece)) add(modes, combination, piece);
     if (result_.vectors.empty()) refuse_held("all rigid modes of " + space_.name);
     result_.weights.resize(result_.vectors.size());
     result_.targets.assign(result_.vectors.size(), 0.0);
-  }
-
-  /// Of the vectors from `first` on, the combinations that vanish where conditions are: Gram-Schmidt with pivoting on
-  /// these entries, as part of whole vectors; the pivots go.
-  void keep_free(std::size_t first) {
-    auto& vectors = result_.vectors;
-    const VectorOps ops(on_.A_.device());
-    for (std::size_t i = first; i < vectors.size(); ++i) ops.scale(1 / ops.norm(vectors[i]), vectors[i]);
-    while (vectors.size() > first) {
-      const auto pivot =
-          std::max_element(vectors.begin() + static_cast<std::ptrdiff_t>(first), vectors.end(),
-                           [&](const Vector& a, const Vector& b) { return fixed_part(a) < fixed_part(b); });
-      if (fixed_part(*pivot) <= held) return;
-      const auto direction = pivot->host_read();
-      const double square = fixed_norm(direction) * fixed_norm(direction);
-      for (std::size_t i = first; i < vectors.size(); ++i) {
-        if (&vectors[i] == &*pivot) continue;
-        double factor = 0;
-        for (const auto entry : on_.A_.constraints().entries) {
-          const auto e = static_cast<std::size_t>(entry);
-          factor += vectors[i].host_read()[e] * direction[e] / square;
-        }
-        ops.axpy(-factor, *pivot, vectors[i]);
-      }
-      result_.names.erase(result_.names.begin() + (pivot - vectors.begin()));
-      vectors.erase(pivot);
-    }
   }
 
   /// M v in the system's vector.
@@ -259,6 +224,7 @@ private:
   const NullSpaceCondition& condition_;
   const space::FunctionSpace& space_;
   std::size_t field_;
+  std::vector<int> components_;
   op::Operator mass_;
   NullModes result_;
 };

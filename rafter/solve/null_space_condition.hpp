@@ -19,8 +19,9 @@ struct NullSpaceCondition {
   };
   std::shared_ptr<const space::FunctionSpace> space;
   Kind kind = Kind::mean;
-  std::vector<double> values{}; ///< one per component; none for rigid modes
-  std::vector<double> point{};  ///< shape (axis), of kind point
+  std::vector<double> values{};  ///< one per component; none for rigid modes
+  std::vector<int> components{}; ///< that values are for, means and points; empty: all
+  std::vector<double> point{};   ///< shape (axis), of kind point
 };
 
 /// The mass matrix of a condition's field as kernels; to be compiled (op::compile) before it is used.

@@ -56,6 +56,88 @@ double mode_value(const Unknowns& unknowns, const Mode& mode, std::span<const do
   return component == mode.other ? -from_centre(mode.component) : 0;
 }
 
+namespace {
+
+double dot(std::span<const double> x, std::span<const double> y) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+/// y -= a x
+void subtract(double a, std::span<const double> x, std::span<double> y) {
+  for (std::size_t i = 0; i < x.size(); ++i) y[i] -= a * x[i];
+}
+
+} // namespace
+
+FreeModes::FreeModes(const Unknowns& unknowns, std::int32_t num_pieces, std::vector<Mode> modes,
+                     std::span<const std::int32_t> constrained)
+    : unknowns_(unknowns), modes_(std::move(modes)), entries_(static_cast<std::size_t>(num_pieces)),
+      constrained_(static_cast<std::size_t>(num_pieces)) {
+  for (const auto& mode : modes_) centres_.push_back(centres_for(unknowns_, num_pieces, mode));
+  if (modes_.empty()) return;
+  const auto field = modes_[0].field;
+  for (auto i = unknowns_.field_offsets[field]; i < unknowns_.field_offsets[field + 1]; ++i)
+    if (const auto piece = unknowns_.piece[static_cast<std::size_t>(i)]; piece >= 0)
+      entries_[static_cast<std::size_t>(piece)].push_back(i);
+  for (const auto i : constrained)
+    if (const auto entry = static_cast<std::size_t>(i);
+        unknowns_.field_of(entry) == field && unknowns_.piece[entry] >= 0)
+      constrained_[static_cast<std::size_t>(unknowns_.piece[entry])].push_back(i);
+}
+
+std::vector<double> FreeModes::values(std::size_t mode, std::span<const std::int32_t> entries) const {
+  std::vector<double> result;
+  for (const auto entry : entries)
+    result.push_back(mode_value(unknowns_, modes_[mode], centres_[mode], static_cast<std::size_t>(entry)));
+  return result;
+}
+
+std::vector<FreeModes::Combination> FreeModes::on(std::int32_t piece) const {
+  constexpr double rounding = 1e-10; // of a mode; one held entry of a million makes a thousandth
+  struct Row {
+    Combination combination;
+    std::vector<double> constrained; ///< values where conditions are, of the mode of norm 1 on the piece
+    double norm = 0;                 ///< of the mode
+  };
+  const auto p = static_cast<std::size_t>(piece);
+  std::vector<Row> rows;
+  for (std::size_t m = 0; m < modes_.size(); ++m) {
+    const auto everywhere = values(m, entries_[p]);
+    Row row{{modes_[m].name, std::vector<double>(modes_.size(), 0.0)}, values(m, constrained_[p]), 0};
+    row.norm = std::sqrt(dot(everywhere, everywhere));
+    if (!(row.norm > 0)) continue;
+    row.combination.coefficients[m] = 1;
+    for (double& value : row.constrained) value /= row.norm;
+    rows.push_back(std::move(row));
+  }
+  while (!rows.empty()) {
+    const auto pivot =
+        std::ranges::max_element(rows, {}, [](const Row& row) { return dot(row.constrained, row.constrained); });
+    const double square = dot(pivot->constrained, pivot->constrained);
+    if (std::sqrt(square) <= rounding) break;
+    const Row direction = std::move(*pivot);
+    rows.erase(pivot);
+    for (auto& row : rows) {
+      const double factor = dot(row.constrained, direction.constrained) / square;
+      subtract(factor, direction.constrained, row.constrained);
+      subtract(factor * row.norm / direction.norm, direction.combination.coefficients, row.combination.coefficients);
+    }
+  }
+  std::vector<Combination> result;
+  for (auto& row : rows) result.push_back(std::move(row.combination));
+  return result;
+}
+
+void FreeModes::evaluate(const Combination& combination, std::int32_t piece, std::span<double> vector) const {
+  const auto& entries = entries_[static_cast<std::size_t>(piece)];
+  std::vector<double> sum(entries.size(), 0.0);
+  for (std::size_t m = 0; m < modes_.size(); ++m)
+    if (combination.coefficients[m] != 0) subtract(-combination.coefficients[m], values(m, entries), sum);
+  for (std::size_t i = 0; i < entries.size(); ++i) vector[static_cast<std::size_t>(entries[i])] = sum[i];
+}
+
 PerPiece piece_norms(const Unknowns& unknowns, std::int32_t num_pieces, std::span<const double> values,
                      std::span<const std::uint8_t> is_free) {
   PerPiece squares(static_cast<std::size_t>(num_pieces), 0.0);

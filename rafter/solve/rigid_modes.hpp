@@ -32,6 +32,32 @@ std::vector<double> centres_for(const Unknowns& unknowns, std::int32_t num_piece
 /// The mode at an entry, rotations about the centre of its piece; 0 outside the pieces and in other fields.
 double mode_value(const Unknowns& unknowns, const Mode& mode, std::span<const double> centres, std::size_t entry);
 
+/// Modes of one field on the pieces of a mesh, in the combinations that are zero at constrained entries.
+class FreeModes {
+public:
+  /// The unknowns must outlive the object. Constrained entries of other fields do not matter.
+  FreeModes(const Unknowns& unknowns, std::int32_t num_pieces, std::vector<Mode> modes,
+            std::span<const std::int32_t> constrained);
+
+  /// A linear combination of the modes, named after one of them, which it holds with coefficient 1.
+  struct Combination {
+    std::string name;
+    std::vector<double> coefficients; ///< shape (mode)
+  };
+  /// A basis of the combinations on a piece that vanish at its constrained entries (to 1e-10 of their size), by
+  /// Gaussian elimination with pivoting: as many as modes where there are no such entries.
+  std::vector<Combination> on(std::int32_t piece) const;
+  /// The combination on the piece into a system's vector; the other entries stay as they are.
+  void evaluate(const Combination& combination, std::int32_t piece, std::span<double> vector) const;
+
+private:
+  std::vector<double> values(std::size_t mode, std::span<const std::int32_t> entries) const;
+  const Unknowns& unknowns_;
+  std::vector<Mode> modes_;
+  std::vector<std::vector<double>> centres_;                     ///< shape (mode)
+  std::vector<std::vector<std::int32_t>> entries_, constrained_; ///< of the field, shape (piece)
+};
+
 /// 2-norms of the entries on each piece: all, or those with is_free != 0 (empty: all).
 PerPiece piece_norms(const Unknowns& unknowns, std::int32_t num_pieces, std::span<const double> values,
                      std::span<const std::uint8_t> is_free = {});

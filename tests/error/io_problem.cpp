@@ -112,6 +112,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"constraint.0.value=0.5", {"constraint[0].value", "0.5", "list of 3 numbers"}},
         Case{"constraint.0.value=[0,inf,0]", {"constraint[0].value[1]", "finite"}},
         Case{"constraint.0.rigid_mode=true", {"unknown key 'rigid_mode'", "did you mean 'rigid_modes'"}},
+        Case{"constraint.0.components=[3]", {"constraint[0].components", "0 to 2"}},
+        Case{"constraint.0.components=[1,1]", {"component 1 is given twice"}},
+        Case{"constraint.0.components=[1]", {"constraint[0].value", "a list of 1 number, one per component"}},
         Case{"constraint.1.mean=0", {"'1' is not an index of a list of 1"}},
         Case{"solver.method='newton'", {"solver.method", "not available in this version", "cg, gmres"}},
         Case{"solver.method='cq'", {"did you mean 'cg'"}}, Case{"solver.method=1", {"solver.method", "a string"}},
@@ -156,6 +159,7 @@ TEST(ProblemErrors, ConstraintsSayOneThingOncePerField) {
   EXPECT_TRUE(contains(message("mean = [0]"), "finite number"));
   EXPECT_TRUE(contains(message("mean = \"x[0]\""), "finite number"));
   EXPECT_TRUE(contains(message("rigid_modes = false"), "accepted is true"));
+  EXPECT_TRUE(contains(message("rigid_modes = true\ncomponents = [0]"), "components: found beside rigid_modes"));
   EXPECT_TRUE(contains(message("mean = 0\n[[constraint]]\nmean = 1"), "has a constraint already"));
 }
 

@@ -91,11 +91,20 @@ class NullSpace(command_test.CommandTest):
                      "constants of u are not in the null space", "|A v| is 3.7e-07 of |A| |v|")
         self.refused(self.replaced(ELASTIC, ("sym(grad(u)), sym(grad(v))", "grad(u), grad(v)")), "constraint[0].rigid_modes",
                      "rotations of u are not in the null space")
-        self.refused(self.replaced(NEUMANN, ("mean = 1.5", "rigid_modes = true")), "1 component", "one per axis, here 2")
+        self.refused(self.replaced(NEUMANN, ("mean = 1.5", "rigid_modes = true")), "one per axis, here 2", "field 'u' has 1")
 
     def test_modes_that_conditions_hold(self):
-        self.refused(NEUMANN + HELD.format('["xmin"]', [0], 0.0), "constraint[0].mean", "constants of u are held by [[dirichlet]]")
+        self.refused(NEUMANN + HELD.format('["xmin"]', [0], 0.0), "constraint[0].mean", "constants of u are held by Dirichlet conditions")
         self.refused(ELASTIC + HELD.format('["xmin"]', [0, 1], [0.0, 0.0]), "all rigid modes of u are held")
+
+    def test_components_that_no_condition_holds(self):
+        text = self.replaced(ELASTIC, ("sym(grad(u)), sym(grad(v))", "grad(u), grad(v)"), ("rigid_modes = true", "mean = [2.0, 0.5]"))
+        text += HELD.format('["xmin"]', [0], 0.0)
+        self.refused(text, "constants of component 0 of u are held")
+        functionals, _ = self.solved(text.replace("mean = [2.0, 0.5]", "components = [1]\nmean = [0.5]"))
+        self.assertAlmostEqual(functionals["along_y"], 0.5, 13)
+        point = self.replaced(text, ("mean = [2.0, 0.5]", "components = [1]\npoint = [0.0, 0.0]\nvalue = [0.5]"))
+        self.assertNotAlmostEqual(self.solved(point)[0]["along_y"], 0.5, 3)
 
     def test_mean_leaves_rotations(self):
         self.refused(self.replaced(ELASTIC, ("rigid_modes = true", "mean = [0.0, 0.0]")), "singular", "does not see rotations of u",
