@@ -134,7 +134,7 @@ std::vector<double> product_nodes(std::span<const double> first, int first_dim, 
   return result;
 }
 
-std::vector<int> matching_rows(std::span<const double> points, std::span<const double> among, int dim) {
+std::vector<int> find_rows(std::span<const double> points, std::span<const double> among, int dim) {
   constexpr double tolerance = 1e-10; // nodes of the highest degree are 1e-2 apart
   std::vector<int> result;
   for (std::size_t p = 0; p < points.size(); p += dim) {
@@ -145,9 +145,15 @@ std::vector<int> matching_rows(std::span<const double> points, std::span<const d
       return false;
     };
     while (row < among.size() && differs(row)) row += dim;
-    if (row >= among.size()) throw base::InternalError("element: the node set lacks a symmetry of its shape");
-    result.push_back(static_cast<int>(row / dim));
+    result.push_back(row < among.size() ? static_cast<int>(row / dim) : -1);
   }
+  return result;
+}
+
+std::vector<int> matching_rows(std::span<const double> points, std::span<const double> among, int dim) {
+  auto result = find_rows(points, among, dim);
+  if (std::ranges::find(result, -1) != result.end())
+    throw base::InternalError("element: the node set lacks a symmetry of its shape");
   return result;
 }
 
@@ -187,21 +193,9 @@ double num_lagrange_nodes(Shape shape, int degree) {
 }
 
 std::vector<int> node_permutation(Shape entity, int degree, int orientation_code) {
-  const auto permutation = vertex_permutation(entity, orientation_code);
   if (entity == Shape::point) return {0};
-  const int dim = dimension(entity);
-  const auto corners = reference_vertices(entity);
   const auto nodes = interior_nodes(entity, degree);
-  // Symmetries of the reference entity are affine: the images of the origin and of one vertex per axis (1 and 2) fix
-  // them.
-  const auto image = [&](int vertex, int i) { return corners[permutation[vertex] * dim + i]; };
-  std::vector<double> canonical(nodes.size());
-  for (std::size_t row = 0; row < nodes.size(); row += dim)
-    for (int i = 0; i < dim; ++i) {
-      canonical[row + i] = image(0, i);
-      for (int k = 0; k < dim; ++k) canonical[row + i] += 0.5 * (nodes[row + k] + 1) * (image(k + 1, i) - image(0, i));
-    }
-  return matching_rows(canonical, nodes, dim);
+  return matching_rows(canonical_points(entity, orientation_code, nodes), nodes, dimension(entity));
 }
 
 LagrangeNodes lagrange_nodes(Shape shape, int degree) {

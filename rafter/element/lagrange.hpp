@@ -32,7 +32,10 @@ double num_lagrange_nodes(Shape shape, int degree);
 /// image of the node under the symmetry that moves the vertices. The single node of a point stays where it is.
 std::vector<int> node_permutation(Shape entity, int degree, int orientation_code);
 
-/// For each of the points (point, dim) the row of `among` at the same place; throws InternalError when there is none.
+/// For each of the points (point, dim) the first row of `among` at the same place up to rounding, or -1.
+std::vector<int> find_rows(std::span<const double> points, std::span<const double> among, int dim);
+
+/// The same; throws InternalError where there is none.
 std::vector<int> matching_rows(std::span<const double> points, std::span<const double> among, int dim);
 
 /// Nodes of a product element in the order of the product (first factor fastest); nodes of each factor: (dof,

@@ -92,4 +92,23 @@ std::span<const int> vertex_permutation(Shape entity, int code) {
   return all[static_cast<std::size_t>(code)];
 }
 
+std::vector<double> canonical_points(Shape entity, int code, std::span<const double> points) {
+  const auto permutation = vertex_permutation(entity, code);
+  const auto dim = static_cast<std::size_t>(dimension(entity));
+  const auto corners = reference_vertices(entity);
+  // Symmetries of the reference entity are affine: the images of the origin and of one vertex per axis (1 and 2) fix
+  // them.
+  const auto image = [&](std::size_t vertex, std::size_t i) {
+    return corners[static_cast<std::size_t>(permutation[vertex]) * dim + i];
+  };
+  std::vector<double> result(points.size());
+  for (std::size_t row = 0; row < points.size(); row += dim)
+    for (std::size_t i = 0; i < dim; ++i) {
+      result[row + i] = image(0, i);
+      for (std::size_t k = 0; k < dim; ++k)
+        result[row + i] += 0.5 * (points[row + k] + 1) * (image(k + 1, i) - image(0, i));
+    }
+  return result;
+}
+
 } // namespace rafter::element

@@ -22,4 +22,8 @@ int orientation(Shape entity, std::span<const std::int64_t> global_vertices);
 /// permutation[k] = canonical position of the vertex that the cell lists as number k.
 std::span<const int> vertex_permutation(Shape entity, int code);
 
+/// Points that a cell sees on the entity, in the entity's canonical frame: their images under the symmetry that moves
+/// the vertices. Shape (point, dimension) of both; an entity of dimension 1 or 2.
+std::vector<double> canonical_points(Shape entity, int code, std::span<const double> points);
+
 } // namespace rafter::element

@@ -11,6 +11,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/geometry_nodes.hpp>
 #include <rafter/mesh/lattice.hpp>
+#include <rafter/mesh/point_placement.hpp>
 
 namespace rafter::io {
 namespace {
@@ -55,48 +56,21 @@ private:
   std::size_t gdim_;
 };
 
-/// Coordinates of the lattice points of cells, by the geometry of their group.
-class CellLattice {
-public:
-  CellLattice(const mesh::Mesh& mesh, const mesh::CellGroup& group, std::span<const double> positions)
-      : mesh_(mesh), group_(group), matrix_(mesh::element_to_lattice(*mesh::geometry_element(group), positions)),
-        num_nodes_(group.nodes.size() / group.tags.size()), gdim_(static_cast<std::size_t>(mesh.gdim)),
-        x_(matrix_.size() / num_nodes_ * gdim_) {}
-
-  /// Shape (lattice point, gdim); valid until the next call.
-  std::span<const double> of(std::size_t cell) {
-    std::fill(x_.begin(), x_.end(), 0.0);
-    for (std::size_t p = 0; p < x_.size() / gdim_; ++p)
-      for (std::size_t i = 0; i < num_nodes_; ++i)
-        for (std::size_t axis = 0; axis < gdim_; ++axis)
-          x_[p * gdim_ + axis] += matrix_[p * num_nodes_ + i] * node(cell, i)[axis];
-    return x_;
-  }
-
-  /// Largest extent of the cell's geometry nodes along an axis.
-  double extent(std::size_t cell) const {
-    double result = 0;
-    for (std::size_t axis = 0; axis < gdim_; ++axis) {
-      double low = node(cell, 0)[axis], high = low;
-      for (std::size_t i = 1; i < num_nodes_; ++i) {
-        low = std::min(low, node(cell, i)[axis]);
-        high = std::max(high, node(cell, i)[axis]);
-      }
-      result = std::max(result, high - low);
+/// Largest extent of a cell's geometry nodes along an axis.
+double extent(const mesh::CellGeometry& cell) {
+  double result = 0;
+  const auto dim = static_cast<std::size_t>(cell.gdim);
+  for (std::size_t axis = 0; axis < dim; ++axis) {
+    const auto at = [&](std::int32_t node) { return cell.coordinates[static_cast<std::size_t>(node) * dim + axis]; };
+    double low = at(cell.nodes[0]), high = low;
+    for (const auto node : cell.nodes) {
+      low = std::min(low, at(node));
+      high = std::max(high, at(node));
     }
-    return result;
+    result = std::max(result, high - low);
   }
-
-private:
-  const double* node(std::size_t cell, std::size_t i) const {
-    return mesh_.points.data() + static_cast<std::size_t>(group_.nodes[cell * num_nodes_ + i]) * gdim_;
-  }
-  const mesh::Mesh& mesh_;
-  const mesh::CellGroup& group_;
-  std::vector<double> matrix_; ///< shape (lattice point, geometry node)
-  std::size_t num_nodes_, gdim_;
-  std::vector<double> x_;
-};
+  return result;
+}
 
 /// The mesh with the nodes of the order in place of its geometry, as numbers alone, and how many there are.
 std::pair<mesh::Mesh, std::size_t> number_places(const mesh::Mesh& mesh, int order) {
@@ -119,17 +93,22 @@ OutputPoints make_output_points(const mesh::Mesh& mesh, std::span<const std::vec
     const auto& group = mesh.groups[g];
     auto& numbers = result.cells.emplace_back();
     if (group.tags.empty()) continue;
-    const auto positions = mesh::lattice_positions(group.shape, order, lattices[g], mesh::Spacing::equispaced);
     const auto dofs = mesh::matching_dofs(*mesh::geometry_element(places.groups[g]), lattices[g]);
-    CellLattice lattice(mesh, group, positions);
+    // On the entities of a cell the order of the points is of no importance.
+    const mesh::PointPlacement placement(group.shape, group.degree, [&](element::Shape shape) {
+      const auto lattice = shape == group.shape ? lattices[g] : mesh::gmsh_lattice(shape, order);
+      return mesh::lattice_positions(shape, order, lattice, mesh::Spacing::equispaced);
+    });
+    std::vector<double> x(dofs.size() * gdim);
     const auto nodes = std::move(places.groups[g].nodes);
     numbers.reserve(nodes.size());
     for (std::size_t cell = 0; cell < group.tags.size(); ++cell) {
-      const auto x = lattice.of(cell);
-      const double distance = tolerance * lattice.extent(cell);
+      const auto geometry = mesh::cell_geometry(mesh, g, cell);
+      placement.place(geometry, x);
+      const double distance = tolerance * extent(geometry);
       for (std::size_t p = 0; p < dofs.size(); ++p)
         numbers.push_back(table.find_or_add(nodes[cell * dofs.size() + dofs[p]], separates_tags ? group.tags[cell] : 0,
-                                            x.subspan(p * gdim, gdim), distance));
+                                            std::span(x).subspan(p * gdim, gdim), distance));
     }
   }
   result.coordinates = table.coordinates();

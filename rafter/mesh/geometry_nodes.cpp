@@ -9,6 +9,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/element/orientation.hpp>
+#include <rafter/mesh/point_placement.hpp>
 
 namespace rafter::mesh {
 
@@ -139,32 +140,23 @@ std::int32_t number_separate_nodes(Mesh& mesh) {
 }
 
 void raise_geometry_degree(Mesh& mesh, int degree) {
+  const Mesh straight = mesh;
   for (auto& group : mesh.groups) group.degree = degree;
-  const std::vector<double> corners = std::move(mesh.points);
-  const int dim = mesh.gdim;
-  mesh.points.assign(static_cast<std::size_t>(number_shared_nodes(mesh)) * dim, 0);
-  for (const auto& group : mesh.groups) {
-    const auto e = geometry_element(group);
-    const auto functions = vertex_functions(group.shape, e->nodes());
-    const auto num_nodes = static_cast<std::size_t>(e->num_dofs());
-    const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
-    for (std::size_t c = 0; c < group.tags.size(); ++c)
-      for (std::size_t n = 0; n < num_nodes; ++n) {
-        const auto node = group.nodes[c * num_nodes + n];
-        // Corners keep their coordinates to the last bit.
-        if (node < mesh.num_vertices) {
-          std::copy_n(corners.data() + static_cast<std::size_t>(node) * dim, dim,
-                      mesh.points.data() + static_cast<std::size_t>(node) * dim);
-          continue;
-        }
-        for (int d = 0; d < dim; ++d) {
-          double x = 0;
-          for (std::size_t v = 0; v < num_vertices; ++v)
-            x += functions[n * num_vertices + v] *
-                 corners[static_cast<std::size_t>(group.vertices[c * num_vertices + v]) * dim + d];
-          mesh.points[static_cast<std::size_t>(node) * dim + d] = x;
-        }
-      }
+  const auto num_nodes = static_cast<std::size_t>(number_shared_nodes(mesh));
+  const auto dim = static_cast<std::size_t>(mesh.gdim);
+  mesh.points.assign(num_nodes * dim, 0.0);
+  std::vector<double> x;
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
+    const auto& group = mesh.groups[g];
+    const PointPlacement placement(group.shape, 1, lagrange_points(degree));
+    const auto num_points = static_cast<std::size_t>(placement.num_points());
+    x.resize(num_points * dim);
+    for (std::size_t c = 0; c < group.tags.size(); ++c) {
+      placement.place(cell_geometry(straight, g, c), x);
+      for (std::size_t n = 0; n < num_points; ++n)
+        std::copy_n(x.data() + n * dim, dim,
+                    mesh.points.data() + static_cast<std::size_t>(group.nodes[c * num_points + n]) * dim);
+    }
   }
 }
 

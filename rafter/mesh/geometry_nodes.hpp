@@ -5,7 +5,7 @@
 
 #include <rafter/mesh/mesh.hpp>
 
-/// Numbering and interpolation of geometry nodes.
+/// Numbering of geometry nodes, and those of straight cells.
 namespace rafter::mesh {
 
 /// Fills `nodes` of every group from its vertices and degree so that cells of one degree share the nodes on their
@@ -16,7 +16,7 @@ std::int32_t number_shared_nodes(Mesh& mesh);
 /// Each cell gets nodes of its own. For meshes whose geometry jumps between cells (periodic ones).
 std::int32_t number_separate_nodes(Mesh& mesh);
 
-/// Gives a mesh of straight cells of degree 1 with point v at vertex v the geometry degree `degree`: the nodes of the
+/// Gives a mesh of straight cells of degree 1 with node v at vertex v the geometry degree `degree`: the nodes of the
 /// Lagrange element of that degree on the same (multi)linear cells.
 void raise_geometry_degree(Mesh& mesh, int degree);
 

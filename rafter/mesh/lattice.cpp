@@ -2,12 +2,10 @@
 #include <rafter/mesh/lattice.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 #include <utility>
 
 #include <rafter/base/error.hpp>
-#include <rafter/element/dense.hpp>
 #include <rafter/element/quadrature.hpp>
 
 namespace rafter::mesh {
@@ -93,15 +91,6 @@ void add_interior(std::vector<LatticePoint>& points, Shape shape, int degree) {
   }
 }
 
-void round_to_exact(std::vector<double>& matrix) {
-  constexpr double tolerance =
-      1e-13; // far above the rounding of tabulation, far below any true entry of degrees up to 12
-  for (double& x : matrix) {
-    if (std::abs(x) < tolerance) x = 0;
-    if (std::abs(x - 1) < tolerance) x = 1;
-  }
-}
-
 } // namespace
 
 std::vector<LatticePoint> gmsh_lattice(Shape shape, int degree) {
@@ -166,24 +155,6 @@ std::vector<double> lattice_positions(Shape shape, int degree, std::span<const L
           2 * nodes[static_cast<std::size_t>(p[static_cast<std::size_t>(d)])] / (d < simplex_dim ? sum : 1) - 1);
   }
   return positions;
-}
-
-std::vector<double> element_to_lattice(const element::Element& element, std::span<const double> positions) {
-  const auto table = element.tabulate(positions);
-  std::vector<double> matrix;
-  for (int p = 0; p < table.num_points; ++p)
-    for (int dof = 0; dof < table.num_dofs; ++dof) matrix.push_back(table(0, p, dof));
-  round_to_exact(matrix);
-  return matrix;
-}
-
-std::vector<double> lattice_to_element(const element::Element& element, std::span<const double> positions) {
-  const auto n = static_cast<std::size_t>(element.num_dofs());
-  auto matrix = element_to_lattice(element, positions);
-  if (matrix.size() != n * n) throw base::InternalError("mesh: a lattice and its element differ in size");
-  auto inverse = element::inverse(std::move(matrix), static_cast<int>(n));
-  round_to_exact(inverse);
-  return inverse;
 }
 
 namespace {

@@ -6,7 +6,7 @@
 
 #include <rafter/element/element.hpp>
 
-/// Nodes of high-order cells in mesh files, as points of an integer lattice, and their conversion to Rafter's elements.
+/// Nodes of high-order cells in mesh files, as points of an integer lattice.
 ///
 /// The lattice of degree p: x, y, z in 0..p on tensor cells; x + y <= p on triangles, and in the triangle of prisms;
 /// x + y + z <= p on tetrahedra; max(x, y) + z <= p on pyramids. 0 and p are the corners -1 and 1 of the reference
@@ -34,16 +34,10 @@ LatticePoint lattice_vertex(element::Shape shape, int degree, int vertex);
 /// barycentric Gauss-Lobatto coordinates (MFEM's H1 elements).
 enum class Spacing : std::uint8_t { equispaced, gauss_lobatto };
 
-/// Reference coordinates of lattice points, shape (point, dimension).
+/// Reference coordinates of lattice points, shape (point, dimension). Those of all points of a shape are the same on
+/// its entities, but for pyramids of degree 3 and more with Gauss-Lobatto spacing, which MFEM has not.
 std::vector<double> lattice_positions(element::Shape shape, int degree, std::span<const LatticePoint> lattice,
                                       Spacing spacing);
-
-/// Values of the element's functions at lattice points: file nodes = matrix * element nodes; shape (lattice point,
-/// dof). Entries within rounding of 0 and 1 are exact, so that nodes which coincide are copied to the last bit.
-std::vector<double> element_to_lattice(const element::Element& element, std::span<const double> positions);
-
-/// The inverse: element nodes = matrix * file nodes, shape (dof, lattice point).
-std::vector<double> lattice_to_element(const element::Element& element, std::span<const double> positions);
 
 /// Dof of the element that stands where each point of a whole lattice of its degree does: the same place in vertices,
 /// edges, faces and the interior, though the element's nodes are a little off the equispaced ones. Shape (lattice

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/geometry_nodes.hpp>
+#include <rafter/mesh/point_placement.hpp>
 
 namespace rafter::mesh {
 
@@ -73,24 +74,24 @@ void check_plane(const RawMesh& raw) {
       }
 }
 
-/// Geometry nodes of all cells of a group: element nodes = conversion * file nodes.
-void fill_points(const RawCells& cells, const CellGroup& group, const RawMesh& raw, Mesh& mesh) {
-  const auto element = geometry_element(group);
-  const auto lattice = gmsh_lattice(group.shape, group.degree);
-  const auto matrix = lattice_to_element(*element, lattice_positions(group.shape, group.degree, lattice, raw.spacing));
-  const std::size_t n = lattice.size(), gdim = static_cast<std::size_t>(mesh.gdim);
-  for (std::size_t c = 0; c < group.tags.size(); ++c)
-    for (std::size_t i = 0; i < n; ++i) {
-      double* x = mesh.points.data() + static_cast<std::size_t>(group.nodes[c * n + i]) * gdim;
-      // The first cell of a node decides: a node that several cells share has one position, to the last bit.
-      if (!std::isnan(x[0])) continue;
-      std::fill_n(x, gdim, 0.0);
-      for (std::size_t j = 0; j < n; ++j) {
-        if (matrix[i * n + j] == 0) continue;
-        const double* from = raw.coordinates.data() + 3 * static_cast<std::size_t>(cells.nodes[c * n + j]);
-        for (std::size_t d = 0; d < gdim; ++d) x[d] += matrix[i * n + j] * from[d];
-      }
-    }
+/// Geometry nodes of all cells of a group: the file's nodes interpolated at the element's.
+void fill_points(const RawCells& cells, std::size_t g, const RawMesh& raw, Mesh& mesh) {
+  const CellGroup& group = mesh.groups[g];
+  const auto file_nodes = [&](element::Shape shape) {
+    return lattice_positions(shape, group.degree, gmsh_lattice(shape, group.degree), raw.spacing);
+  };
+  const PointPlacement placement(group.shape, group.degree, file_nodes, lagrange_points(group.degree));
+  const auto n = static_cast<std::size_t>(placement.num_points()), gdim = static_cast<std::size_t>(mesh.gdim);
+  std::vector<double> x(n * 3);
+  for (std::size_t c = 0; c < group.tags.size(); ++c) {
+    CellGeometry cell = cell_geometry(mesh, g, c);
+    cell.coordinates = raw.coordinates;
+    cell.gdim = 3;
+    cell.nodes = std::span(cells.nodes).subspan(c * n, n);
+    placement.place(cell, x);
+    for (std::size_t i = 0; i < n; ++i)
+      std::copy_n(x.data() + i * 3, gdim, mesh.points.data() + static_cast<std::size_t>(group.nodes[c * n + i]) * gdim);
+  }
 }
 
 void check_finite(const RawMesh& raw) {
@@ -141,8 +142,8 @@ Mesh assemble(RawMesh raw) {
   }
   mesh.topology();
   const auto num_nodes = raw.is_continuous ? number_shared_nodes(mesh) : number_separate_nodes(mesh);
-  mesh.points.assign(static_cast<std::size_t>(num_nodes) * static_cast<std::size_t>(mesh.gdim), std::nan(""));
-  for (std::size_t g = 0; g < mesh.groups.size(); ++g) fill_points(raw.cells[g], mesh.groups[g], raw, mesh);
+  mesh.points.assign(static_cast<std::size_t>(num_nodes) * static_cast<std::size_t>(mesh.gdim), 0.0);
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g) fill_points(raw.cells[g], g, raw, mesh);
   return mesh;
 }
 

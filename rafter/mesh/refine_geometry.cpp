@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <utility>
 
 #include <rafter/mesh/geometry_nodes.hpp>
+#include <rafter/mesh/point_placement.hpp>
 #include <rafter/mesh/refinement.hpp>
 
 namespace rafter::mesh {
 
 namespace {
+
+using element::Shape;
 
 /// Coordinates of vertices as the cells see them.
 struct VertexPoints {
@@ -42,7 +45,7 @@ VertexPoints vertex_points(const Mesh& mesh) {
   return result;
 }
 
-/// Degree 1 throughout: a new vertex lies at the mean of the vertices of its entity.
+/// Degree 1 throughout: a new vertex lies at the mean of the vertices of its entity, of which there are 2, 4 or 8.
 std::vector<double> refined_vertex_points(const Mesh& mesh, const RefinedVertices& vertices,
                                           std::vector<double> points) {
   points.resize(static_cast<std::size_t>(vertices.total()) * mesh.gdim);
@@ -58,9 +61,11 @@ std::vector<double> refined_vertex_points(const Mesh& mesh, const RefinedVertice
         placed[numbers[i]] = 1;
         const auto local = element::entity_vertices(group.shape, centres[i].dim, centres[i].entity);
         for (int d = 0; d < mesh.gdim; ++d) {
-          double sum = 0;
-          for (const int v : local)
-            sum += points[static_cast<std::size_t>(group.vertices[c * num_vertices + v]) * mesh.gdim + d];
+          const auto x = [&](int v) {
+            return points[static_cast<std::size_t>(group.vertices[c * num_vertices + v]) * mesh.gdim + d];
+          };
+          double sum = 0; // over pairs of opposite vertices: the same bits however a cell lists them
+          for (std::size_t k = 0; k < local.size() / 2; ++k) sum += x(local[k]) + x(local[local.size() - 1 - k]);
           points[static_cast<std::size_t>(numbers[i]) * mesh.gdim + d] = sum / static_cast<double>(local.size());
         }
       }
@@ -69,19 +74,16 @@ std::vector<double> refined_vertex_points(const Mesh& mesh, const RefinedVertice
   return points;
 }
 
-/// Values of the parent's geometry functions at the nodes of one child, shape (child node, parent node).
-std::vector<double> child_table(const CellGroup& group, const Subdivision& split, const Child& child) {
-  const auto nodes = element::make_element(element::Family::lagrange, child.shape, group.degree)->nodes();
-  const auto parent = geometry_element(group);
-  const auto table = parent->tabulate(map_to_parent(group.shape, split, child, nodes));
-  std::vector<double> values;
-  for (int p = 0; p < table.num_points; ++p)
-    for (int n = 0; n < table.num_dofs; ++n) {
-      const double value = table(0, p, n);
-      // Nodes that a child shares with its parent stay where they are to the last bit.
-      values.push_back(std::abs(value - std::round(value)) < 1e-12 ? std::round(value) : value);
-    }
-  return values;
+/// Nodes of all children of a shape, one child after the other, in the reference cell of the parent.
+std::vector<double> child_nodes(Shape parent, int degree, int diagonal) {
+  std::vector<double> points;
+  const auto& split = subdivision(parent, diagonal);
+  for (const auto& child : split.children) {
+    const auto nodes = element::make_element(element::Family::lagrange, child.shape, degree)->nodes();
+    const auto mapped = map_to_parent(parent, split, child, nodes);
+    points.insert(points.end(), mapped.begin(), mapped.end());
+  }
+  return points;
 }
 
 /// Places the nodes of the children of one group's cells.
@@ -90,55 +92,48 @@ public:
   ChildNodes(const Mesh& coarse, const RefinementPlan& plan, std::size_t group, Mesh& fine)
       : coarse_(coarse), plan_(plan), group_(group), fine_(fine) {
     const auto& cells = coarse.groups[group];
-    for (int diagonal = 0; diagonal < (cells.shape == element::Shape::tetrahedron ? 3 : 1); ++diagonal) {
-      const auto& split = subdivision(cells.shape, diagonal);
-      auto& tables = tables_.emplace_back();
-      for (const auto& child : split.children) tables.push_back(child_table(cells, split, child));
-    }
-    num_parent_nodes_ = static_cast<std::size_t>(geometry_element(cells)->num_dofs());
+    for (int diagonal = 0; diagonal < (cells.shape == Shape::tetrahedron ? 3 : 1); ++diagonal)
+      placements_.emplace_back(cells.shape, cells.degree,
+                               [&](Shape shape) { return child_nodes(shape, cells.degree, diagonal); });
   }
 
   void place(std::vector<char>& placed) {
     const auto& cells = coarse_.groups[group_];
     for (std::int32_t parent = 0; parent < cells.num_cells(); ++parent) {
-      load(parent);
+      const auto geometry = cell_geometry(coarse_, group_, static_cast<std::size_t>(parent));
       const int variant = plan_.diagonals[group_].empty() ? 0 : plan_.diagonals[group_][parent];
-      for (std::size_t k = 0; k < tables_[variant].size(); ++k)
-        place_child(plan_.places[group_][k], parent, tables_[variant][k], placed);
+      int first = 0; // of the child's nodes among those of all
+      for (const ChildPlace& child : plan_.places[group_]) {
+        const CellGroup& children = fine_.groups[child.group];
+        const std::size_t num_nodes = children.nodes.size() / children.tags.size();
+        const auto nodes = std::span(children.nodes).subspan(child.cell(parent) * num_nodes, num_nodes);
+        place_child(placements_[variant], geometry, first, nodes, placed);
+        first += static_cast<int>(num_nodes);
+      }
     }
   }
 
 private:
-  void load(std::int32_t parent) {
-    const auto& cells = coarse_.groups[group_];
-    corners_.resize(num_parent_nodes_ * 3);
-    for (std::size_t n = 0; n < num_parent_nodes_; ++n)
-      for (int d = 0; d < coarse_.gdim; ++d)
-        corners_[n * 3 + d] =
-            coarse_.points[static_cast<std::size_t>(cells.nodes[parent * num_parent_nodes_ + n]) * coarse_.gdim + d];
-  }
-
-  void place_child(const ChildPlace& target, std::int32_t parent, const std::vector<double>& table,
-                   std::vector<char>& placed) {
-    const std::size_t num_nodes = table.size() / num_parent_nodes_;
-    const auto* nodes = fine_.groups[target.group].nodes.data() + target.cell(parent) * num_nodes;
-    for (std::size_t n = 0; n < num_nodes; ++n) {
-      if (placed[nodes[n]]) continue;
-      placed[nodes[n]] = 1;
-      std::array<double, 3> x{};
-      for (std::size_t k = 0; k < num_parent_nodes_; ++k)
-        for (int d = 0; d < 3; ++d) x[d] += table[n * num_parent_nodes_ + k] * corners_[k * 3 + d];
-      std::copy_n(x.data(), fine_.gdim, fine_.points.data() + static_cast<std::size_t>(nodes[n]) * fine_.gdim);
-    }
+  void place_child(const PointPlacement& placement, const CellGeometry& geometry, int first,
+                   std::span<const std::int32_t> nodes, std::vector<char>& placed) {
+    new_nodes_.clear();
+    for (std::size_t n = 0; n < nodes.size(); ++n)
+      if (!std::exchange(placed[nodes[n]], 1)) new_nodes_.push_back(first + static_cast<int>(n));
+    const auto dim = static_cast<std::size_t>(fine_.gdim);
+    points_.resize(new_nodes_.size() * dim);
+    placement.place(geometry, new_nodes_, points_);
+    for (std::size_t i = 0; i < new_nodes_.size(); ++i)
+      std::copy_n(points_.data() + i * dim, dim,
+                  fine_.points.data() + static_cast<std::size_t>(nodes[new_nodes_[i] - first]) * dim);
   }
 
   const Mesh& coarse_;
   const RefinementPlan& plan_;
   std::size_t group_;
   Mesh& fine_;
-  std::vector<std::vector<std::vector<double>>> tables_; ///< shape (diagonal)(child)(child node, parent node)
-  std::size_t num_parent_nodes_ = 0;
-  std::vector<double> corners_; ///< nodes of the parent at hand, shape (node, 3)
+  std::vector<PointPlacement> placements_; ///< of the nodes of all children, shape (diagonal)
+  std::vector<int> new_nodes_;             ///< of a child, among those of all children
+  std::vector<double> points_;             ///< shape (new node, gdim)
 };
 
 } // namespace

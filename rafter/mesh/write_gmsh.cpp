@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 #include <rafter/mesh/geometry_nodes.hpp>
 #include <rafter/mesh/gmsh_types.hpp>
 #include <rafter/mesh/lattice.hpp>
+#include <rafter/mesh/point_placement.hpp>
 #include <rafter/mesh/writers.hpp>
 
 namespace rafter::mesh {
@@ -29,28 +29,25 @@ FileNodes make_nodes(const Mesh& mesh) {
   FileNodes nodes{{}, vertex_coordinates(mesh)};
   nodes.coordinates.resize(3 * static_cast<std::size_t>(count), 0.0);
   const auto gdim = static_cast<std::size_t>(mesh.gdim);
-  std::vector<bool> is_set(static_cast<std::size_t>(count), false);
-  std::fill_n(is_set.begin(), mesh.num_vertices, true);
   for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
     const auto& group = mesh.groups[g];
-    const auto element = geometry_element(group);
     const auto lattice = gmsh_lattice(group.shape, group.degree);
-    const auto positions = lattice_positions(group.shape, group.degree, lattice, Spacing::equispaced);
-    const auto matrix = element_to_lattice(*element, positions);
-    const auto dofs = matching_dofs(*element, lattice);
+    const PointPlacement placement(group.shape, group.degree, [&](Shape shape) {
+      return lattice_positions(shape, group.degree, gmsh_lattice(shape, group.degree), Spacing::equispaced);
+    });
+    const auto dofs = matching_dofs(*geometry_element(group), lattice);
     const std::size_t n = lattice.size();
+    std::vector<double> x(n * gdim);
     auto& cells = nodes.cells.emplace_back();
-    for (std::size_t c = 0; c < group.tags.size(); ++c)
+    for (std::size_t c = 0; c < group.tags.size(); ++c) {
+      placement.place(cell_geometry(mesh, g, c), x);
       for (std::size_t p = 0; p < n; ++p) {
-        const auto node = numbered.groups[g].nodes[c * n + dofs[p]];
-        cells.push_back(node);
-        if (is_set[static_cast<std::size_t>(node)]) continue;
-        is_set[static_cast<std::size_t>(node)] = true;
-        for (std::size_t d = 0; d < gdim; ++d)
-          for (std::size_t i = 0; i < n; ++i)
-            nodes.coordinates[3 * static_cast<std::size_t>(node) + d] +=
-                matrix[p * n + i] * mesh.points[static_cast<std::size_t>(group.nodes[c * n + i]) * gdim + d];
+        const auto node = static_cast<std::size_t>(numbered.groups[g].nodes[c * n + dofs[p]]);
+        cells.push_back(static_cast<std::int32_t>(node));
+        if (node >= static_cast<std::size_t>(mesh.num_vertices)) // of the vertices they are known
+          std::copy_n(x.data() + p * gdim, gdim, nodes.coordinates.data() + 3 * node);
       }
+    }
   }
   return nodes;
 }

@@ -65,16 +65,9 @@ std::shared_ptr<const FunctionSpace> FunctionSpace::make(std::shared_ptr<const m
   Numbering numbering = number_dofs(*space->mesh_, *space->batches_, std::move(layouts), space->num_components());
   space->blocks_ = std::move(numbering.blocks);
   space->index_map_ = comm::IndexMap(numbering.num_local);
-  space->tabulate_nodes();
+  for (const mesh::CellGroup& group : space->mesh_->groups)
+    space->node_placements_.emplace_back(group.shape, group.degree, mesh::lagrange_points(options.degree));
   return space;
-}
-
-void FunctionSpace::tabulate_nodes() {
-  for (const mesh::CellGroup& group : mesh_->groups) {
-    const auto table = mesh::geometry_element(group)->tabulate(element(group.shape)->nodes());
-    const auto num_values = static_cast<std::ptrdiff_t>(table.num_points) * table.num_dofs;
-    node_tables_.emplace_back(table.values.begin(), table.values.begin() + num_values);
-  }
 }
 
 std::shared_ptr<const element::Element> FunctionSpace::element(element::Shape shape) const {
@@ -143,27 +136,15 @@ FunctionSpace::FacetDofs FunctionSpace::facet_dofs(const mesh::FacetBlock& block
 
 void FunctionSpace::node_points(std::int32_t group, std::int32_t cell, std::span<const int> dofs,
                                 std::span<double> points) const {
-  const auto& cells = mesh_->groups[static_cast<std::size_t>(group)];
-  const auto& table = node_tables_[static_cast<std::size_t>(group)];
-  const auto dim = static_cast<std::size_t>(mesh_->gdim);
-  const std::size_t num_nodes = cells.nodes.size() / static_cast<std::size_t>(cells.num_cells());
-  const std::int32_t* nodes = cells.nodes.data() + static_cast<std::size_t>(cell) * num_nodes;
-  std::ranges::fill(points, 0.0);
-  for (std::size_t i = 0; i < dofs.size(); ++i) {
-    const double* functions = table.data() + static_cast<std::size_t>(dofs[i]) * num_nodes;
-    for (std::size_t n = 0; n < num_nodes; ++n) {
-      const double* node = mesh_->points.data() + static_cast<std::size_t>(nodes[n]) * dim;
-      for (std::size_t d = 0; d < dim; ++d) points[i * dim + d] += functions[n] * node[d];
-    }
-  }
+  const auto g = static_cast<std::size_t>(group);
+  node_placements_[g].place(mesh::cell_geometry(*mesh_, g, static_cast<std::size_t>(cell)), dofs, points);
 }
 
 std::vector<double> FunctionSpace::cell_node_points(std::int32_t group, std::int32_t cell) const {
-  const int num_dofs_of_cell = element(mesh_->groups[static_cast<std::size_t>(group)].shape)->num_dofs();
-  std::vector<int> dofs(static_cast<std::size_t>(num_dofs_of_cell));
-  for (int i = 0; i < num_dofs_of_cell; ++i) dofs[static_cast<std::size_t>(i)] = i;
-  std::vector<double> points(dofs.size() * static_cast<std::size_t>(mesh_->gdim));
-  node_points(group, cell, dofs, points);
+  const auto g = static_cast<std::size_t>(group);
+  const auto& placement = node_placements_[g];
+  std::vector<double> points(static_cast<std::size_t>(placement.num_points() * mesh_->gdim));
+  placement.place(mesh::cell_geometry(*mesh_, g, static_cast<std::size_t>(cell)), points);
   return points;
 }
 

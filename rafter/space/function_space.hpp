@@ -13,6 +13,7 @@
 #include <rafter/element/element.hpp>
 #include <rafter/form/lowered.hpp>
 #include <rafter/mesh/cell_batches.hpp>
+#include <rafter/mesh/point_placement.hpp>
 
 /// Function spaces: numbering of degrees of freedom, made for the kernels.
 ///
@@ -132,7 +133,8 @@ public:
   };
   FacetDofs facet_dofs(const mesh::FacetBlock& block, int lanes) const;
 
-  /// Physical coordinates of the nodes of a cell, shape (local dof, gdim).
+  /// Physical coordinates of the nodes of a cell, shape (local dof, gdim). All cells that share a node agree on them to
+  /// the last bit (mesh/point_placement.hpp).
   std::vector<double> cell_node_points(std::int32_t group, std::int32_t cell) const;
   /// The same for some local dofs only, into `points`, shape (dof of `dofs`, gdim); allocates nothing.
   void node_points(std::int32_t group, std::int32_t cell, std::span<const int> dofs, std::span<double> points) const;
@@ -142,16 +144,14 @@ public:
 
 private:
   FunctionSpace() = default;
-  void tabulate_nodes();
   element::Family element_family_ = element::Family::lagrange;
   bool is_broken_ = false;
   std::shared_ptr<const mesh::Mesh> mesh_;
   std::shared_ptr<const mesh::CellBatches> batches_;
   comm::IndexMap index_map_;
   std::vector<BlockDofs> blocks_;
-  std::vector<std::vector<Position>> positions_; ///< shape (group, cell)
-  /// Per group: geometry functions at the element's nodes, shape (local dof, geometry node).
-  std::vector<std::vector<double>> node_tables_;
+  std::vector<std::vector<Position>> positions_;      ///< shape (group, cell)
+  std::vector<mesh::PointPlacement> node_placements_; ///< of the element's nodes, shape (group)
 };
 
 /// A function of (x[gdim]) -> components, as Dirichlet data and interpolation take it.

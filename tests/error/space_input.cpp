@@ -60,6 +60,17 @@ TEST_F(SpaceErrors, ValueThatIsNotFiniteIsRefusedWithThePoint) {
   EXPECT_NE(message.find("(1, 0, 0)"), std::string::npos) << message;
 }
 
+TEST_F(SpaceErrors, ReciprocalOfACoordinateIsRefusedOnTheSideWhereItVanishes) {
+  const auto reciprocal = [](std::span<const double> x, std::span<double> values) { values[0] = 1 / x[0]; };
+  for (const auto& shape : test::box_shapes())
+    for (int degree = 1; degree <= 4; ++degree) {
+      const auto space = test::make_space(test::scrambled(test::box(shape), 4), degree);
+      const space::DirichletCondition condition{.tags = {1}, .value = reciprocal};
+      const auto message = message_of<InputError>([&] { space::make_constraints(*space, std::span(&condition, 1)); });
+      EXPECT_NE(message.find("inf in component 0 at the point (0"), std::string::npos) << shape << degree << message;
+    }
+}
+
 TEST_F(SpaceErrors, InterpolationRefusesWrongSizesAndValuesThatAreNotFinite) {
   std::vector<double> vector(static_cast<std::size_t>(space_->num_local()));
   const auto nan_everywhere = [](std::span<const double>, std::span<double> values) {

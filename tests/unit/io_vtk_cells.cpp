@@ -3,6 +3,7 @@
 #include <set>
 
 #include <rafter/base/error.hpp>
+#include <rafter/io/output_points.hpp>
 #include <rafter/io/vtk_cells.hpp>
 
 using namespace rafter;
@@ -78,6 +79,28 @@ TEST(VtkCells, PyramidPiecesFillThePyramid) {
     EXPECT_EQ(volume, 2 * p * p * p); // the pyramid measures p^3 / 3
     EXPECT_EQ(num_pyramids, p * (2 * p * p + 1) / 3);
   }
+}
+
+TEST(VtkCells, PointsOnTheSidesOfBoxesHaveExactlyTheirCoordinates) {
+  const std::vector<double> size{0.1, 1.0 / 3, 0.7};
+  for (const Shape shape : element::all_cell_shapes)
+    for (const int geometry_degree : {1, 3}) {
+      const auto dim = static_cast<std::size_t>(element::dimension(shape));
+      const auto box = mesh::make_box({.cells = std::vector<int>(dim, 2),
+                                       .size = {size.begin(), size.begin() + static_cast<std::ptrdiff_t>(dim)},
+                                       .shape = std::string(element::name(shape)),
+                                       .degree = geometry_degree});
+      for (int order = 1; order <= io::max_vtk_order; ++order) {
+        const std::vector<std::vector<io::LatticePoint>> lattices{io::make_vtk_cells(shape, order).points};
+        const auto points = io::make_output_points(box, lattices, order, false);
+        for (std::size_t i = 0; i < points.coordinates.size(); ++i) { // inside, points are far from all sides
+          const double x = points.coordinates[i];
+          if (i % 3 >= dim) continue;
+          EXPECT_TRUE(x == 0 || x > 1e-3) << element::name(shape) << order;
+          EXPECT_TRUE(x == size[i % 3] || x < size[i % 3] - 1e-3) << element::name(shape) << order;
+        }
+      }
+    }
 }
 
 TEST(VtkCells, OrdersOutOfRangeAreInternalErrors) {

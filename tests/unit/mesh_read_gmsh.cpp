@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <rafter/mesh/lattice.hpp>
+#include <rafter/mesh/point_placement.hpp>
 #include <rafter/mesh/readers.hpp>
 
 namespace {
@@ -30,19 +32,31 @@ TEST(ReadGmsh, LatticesHaveAsManyPointsAsElementsHaveDofs) {
 }
 
 TEST(ReadGmsh, ConversionReproducesPolynomials) {
-  // Element nodes of x_0^degree interpolated on the lattice are x_0^degree at the element's nodes.
+  // x_0^degree, known at the points of the lattice, is x_0^degree at the nodes of the element.
   for (const auto shape : element::all_cell_shapes)
     for (int degree = 1; degree <= 4; ++degree)
       for (const auto spacing : {mesh::Spacing::equispaced, mesh::Spacing::gauss_lobatto}) {
+        if (shape == element::Shape::pyramid && spacing == mesh::Spacing::gauss_lobatto) continue; // MFEM has none
+        const auto lattice = [&](element::Shape own) {
+          return mesh::lattice_positions(own, degree, mesh::gmsh_lattice(own, degree), spacing);
+        };
         const auto e = element::make_element(element::Family::lagrange, shape, degree);
-        const auto positions = mesh::lattice_positions(shape, degree, mesh::gmsh_lattice(shape, degree), spacing);
-        const auto matrix = mesh::lattice_to_element(*e, positions);
+        const mesh::PointPlacement placement(shape, degree, lattice, mesh::lagrange_points(degree));
+        const auto positions = lattice(shape);
         const auto n = static_cast<std::size_t>(e->num_dofs()), dim = positions.size() / n;
-        for (std::size_t i = 0; i < n; ++i) {
-          double value = 0;
-          for (std::size_t j = 0; j < n; ++j) value += matrix[i * n + j] * std::pow(positions[j * dim], degree);
-          EXPECT_NEAR(value, std::pow(e->nodes()[i * dim], degree), 1e-12) << element::name(shape) << degree;
-        }
+        std::vector<double> powers, values(n);
+        for (std::size_t i = 0; i < n; ++i) powers.push_back(std::pow(positions[i * dim], degree));
+        std::vector<std::int32_t> nodes(n);
+        std::iota(nodes.begin(), nodes.end(), 0);
+        const std::vector<std::uint8_t> as_listed(12, 0);
+        placement.place({.coordinates = powers,
+                         .gdim = 1,
+                         .nodes = nodes,
+                         .edge_orientations = as_listed,
+                         .face_orientations = as_listed},
+                        values);
+        for (std::size_t i = 0; i < n; ++i)
+          EXPECT_NEAR(values[i], std::pow(e->nodes()[i * dim], degree), 1e-12) << element::name(shape) << degree;
       }
 }
 
