@@ -335,7 +335,7 @@ void require_no_null_vectors(const Subject& subject) {
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const auto more = count == 1 ? "" : fmt::format(" (and on {} more pieces)", count - 1);
   throw base::InputError(fmt::format("{}: the problem is singular: forms.a does not see {}, and no condition fixes "
-                                     "{}{}{} (a pure Neumann problem); fix "
+                                     "{}{}{}; fix "
                                      "values with [[dirichlet]], fix the null space with [[constraint]] ({}), or add a "
                                      "term without derivatives to forms.a",
                                      subject.problem.source, base::join(names, ", "),

@@ -100,7 +100,7 @@ private:
                                          condition_.point.size(), condition_.point.size() == 1 ? "" : "s", dim));
   }
 
-  void add(const FreeModes& modes, const FreeModes::Combination& combination, std::int32_t piece) {
+  void add(const FreeModes& modes, const FreeModes::Combination& combination, std::int32_t piece, std::size_t kind) {
     if (result_.vectors.size() == max_modes)
       throw base::InputError(
           fmt::format("more than {} null vectors, on {} pieces of the mesh that do not touch, are not "
@@ -111,6 +111,8 @@ private:
     modes.evaluate(combination, piece, vector.host_write());
     result_.vectors.push_back(std::move(vector));
     result_.names.push_back(combination.name);
+    kinds_.push_back(kind);
+    pieces_.push_back(piece);
   }
   FreeModes free_modes(std::vector<Mode> modes) const {
     return {on_.unknowns_, on_.pieces_.count, std::move(modes), on_.A_.constraints().entries};
@@ -133,7 +135,7 @@ private:
       for (std::int32_t piece = 0; piece < on_.pieces_.count; ++piece) {
         if (at && at->piece != piece) continue;
         for (const auto& combination : modes.on(piece)) {
-          add(modes, combination, piece);
+          add(modes, combination, piece, component);
           result_.weights.push_back(at ? at->weights[component] : std::vector<NullModes::Weight>());
           result_.targets.push_back(condition_.values[i] * (at ? 1 : square_integral(result_.vectors.back())));
         }
@@ -180,7 +182,7 @@ private:
     for (auto& mode : rotation_modes(on_.A_.system(), field_)) all.push_back(std::move(mode));
     const auto modes = free_modes(std::move(all));
     for (std::int32_t piece = 0; piece < on_.pieces_.count; ++piece)
-      for (const auto& combination : modes.on(piece)) add(modes, combination, piece);
+      for (const auto& combination : modes.on(piece)) add(modes, combination, piece, combination.mode);
     if (result_.vectors.empty()) refuse_held("all rigid modes of " + space_.name);
     result_.weights.resize(result_.vectors.size());
     result_.targets.assign(result_.vectors.size(), 0.0);
@@ -198,26 +200,41 @@ private:
     return result;
   }
 
-  /// Sets the rounding on constrained entries to zero; throws where the operator sees a mode.
+  /// Of each kind of mode (constants of a component, a rotation) those that the operator maps to zero stay, on the
+  /// pieces where it does; throws where there is none. Rounding on constrained entries is set to zero.
   void require_null() {
     const auto magnitude = magnitudes(on_.A_, on_.unknowns_, on_.pieces_.count, field_, on_.is_free_);
-    const double largest = *std::max_element(magnitude.begin(), magnitude.end());
-    const VectorOps ops(on_.A_.device());
-    Vector image = on_.A_.make_vector();
-    for (std::size_t i = 0; i < result_.vectors.size(); ++i) {
-      auto& vector = result_.vectors[i];
-      for (const auto entry : on_.A_.constraints().entries) vector.host_write()[static_cast<std::size_t>(entry)] = 0;
-      on_.A_.apply(vector, image);
-      const auto of_vector = piece_norms(on_.unknowns_, on_.pieces_.count, vector.host_read());
-      const auto piece = std::max_element(of_vector.begin(), of_vector.end()) - of_vector.begin();
-      const double scale = magnitude[static_cast<std::size_t>(piece)];
-      const double part = ops.norm(image) / ((scale > 0 ? scale : largest) * ops.norm(vector));
-      if (!(part <= noise_of(on_.A_)))
-        throw base::InputError(fmt::format("{} are not in the null space of the operator: |A v| is {:.1e} of |A| |v| "
-                                           "for them, which is more than rounding; "
-                                           "the form sees them, so nothing of them is left to fix",
-                                           result_.names[i], part));
+    std::vector<double> parts; // |A v| / (|A| |v|)
+    for (std::size_t i = 0; i < result_.vectors.size(); ++i) parts.push_back(image_part(i, magnitude));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      double least = parts[i];
+      for (std::size_t k = 0; k < parts.size(); ++k)
+        if (kinds_[k] == kinds_[i]) least = std::min(least, parts[k]);
+      if (!(least <= noise_of(on_.A_)))
+        throw base::InputError(fmt::format(
+            "{} are not in the null space of the operator: |A v| is {:.1e} of |A| |v| for them, which is more than "
+            "rounding; the form sees them, so nothing of them is left to fix",
+            result_.names[i], least));
     }
+    NullModes kept;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (!(parts[i] <= noise_of(on_.A_))) continue;
+      kept.names.push_back(std::move(result_.names[i]));
+      kept.vectors.push_back(std::move(result_.vectors[i]));
+      kept.weights.push_back(std::move(result_.weights[i]));
+      kept.targets.push_back(result_.targets[i]);
+    }
+    result_ = std::move(kept);
+  }
+
+  double image_part(std::size_t i, const PerPiece& magnitude) {
+    auto& vector = result_.vectors[i];
+    for (const auto entry : on_.A_.constraints().entries) vector.host_write()[static_cast<std::size_t>(entry)] = 0;
+    Vector image = on_.A_.make_vector();
+    on_.A_.apply(vector, image);
+    const VectorOps ops(on_.A_.device());
+    const double scale = magnitude[static_cast<std::size_t>(pieces_[i])];
+    return ops.norm(image) / ((scale > 0 ? scale : *std::ranges::max_element(magnitude)) * ops.norm(vector));
   }
 
   const ConstrainedOperator& on_;
@@ -227,6 +244,8 @@ private:
   std::vector<int> components_;
   op::Operator mass_;
   NullModes result_;
+  std::vector<std::size_t> kinds_;   ///< of the modes: vectors of one kind differ in their pieces
+  std::vector<std::int32_t> pieces_; ///< of the modes
 };
 
 NullModes ConstrainedOperator::modes(const NullSpaceCondition& condition,

@@ -12,7 +12,7 @@ namespace rafter::solvers {
 /// What fixes the part of one field that an operator leaves open.
 struct NullSpaceCondition {
   enum class Kind {
-    mean,       ///< integral means of the components, on every piece of the mesh that no Dirichlet condition holds
+    mean,       ///< integral means of the components, on every piece of the mesh where nothing else fixes them
     point,      ///< values of the components at a point
     rigid_modes ///< L2-orthogonal to the translations and rotations that Dirichlet conditions leave free, on every
                 ///< piece

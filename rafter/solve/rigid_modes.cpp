@@ -105,7 +105,7 @@ std::vector<FreeModes::Combination> FreeModes::on(std::int32_t piece) const {
   std::vector<Row> rows;
   for (std::size_t m = 0; m < modes_.size(); ++m) {
     const auto everywhere = values(m, entries_[p]);
-    Row row{{modes_[m].name, std::vector<double>(modes_.size(), 0.0)}, values(m, constrained_[p]), 0};
+    Row row{{m, modes_[m].name, std::vector<double>(modes_.size(), 0.0)}, values(m, constrained_[p]), 0};
     row.norm = std::sqrt(dot(everywhere, everywhere));
     if (!(row.norm > 0)) continue;
     row.combination.coefficients[m] = 1;

@@ -41,6 +41,7 @@ public:
 
   /// A linear combination of the modes, named after one of them, which it holds with coefficient 1.
   struct Combination {
+    std::size_t mode = 0; ///< after which it is named
     std::string name;
     std::vector<double> coefficients; ///< shape (mode)
   };

@@ -45,6 +45,7 @@ private:
                                                 "-1",
                                                 "1979-05-27T07:32:00Z",
                                                 "[[dirichlet]]\n",
+                                                "[[constraint]]\n",
                                                 "[check]\n",
                                                 "by_tag",
                                                 "\\u0000",

@@ -138,6 +138,14 @@ class NullSpace(command_test.CommandTest):
         self.assertGreater(abs(functionals["second"] - 6), 1e-2)
         self.refused(free.replace("mean = 3.0", "point = [2.5, 0.5]\nvalue = 1.0"), "singular", "constants of u", "tag 1")
 
+    def test_piece_that_the_form_itself_fixes_keeps_its_solution(self):
+        self.write(singular_test.strip_mesh([1, None, 5]), "strip.mesh")
+        text = singular_test.STRIP.split("[[dirichlet]]")[0].replace("grad(v))*dx", "grad(v))*dx + 2*u*v*ds(1)")
+        text += '[[constraint]]\nmean = 3.0\n[functionals]\nfirst = "2*u*ds(1)"\nsecond = "u*dx(5)"\n'
+        functionals, _ = self.solved(text)
+        self.assertAlmostEqual(functionals["first"], 1, 9)  # the source, all of it
+        self.assertAlmostEqual(functionals["second"], 3, 13)
+
     def test_several_fields_have_a_section_each(self):
         text = self.replaced(NEUMANN, ("[forms]", "[fields.w]\ndegree = 1\n[forms]"), ("grad(u), grad(v))*dx", "grad(u), grad(v_u))*dx + inner(grad(w), grad(v_w))*dx"),
                              ("*v*dx", "*v_u*dx + (x[1] - 0.5)*v_w*dx"), ("mean = 1.5", 'field = "u"\nmean = 1.5'), ('mean = "u*dx"', 'mean = "u*dx"\nother = "w*dx"'))
