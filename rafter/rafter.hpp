@@ -16,6 +16,7 @@
 #include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/operator/operator.hpp>
+#include <rafter/solve/force_norm.hpp>
 #include <rafter/solve/null_space_condition.hpp>
 #include <rafter/solve/solver.hpp>
 #include <rafter/space/function_space.hpp>
@@ -180,11 +181,12 @@ inline Vector assemble(const Form& L, const Operator& A) {
 }
 
 struct SolveOptions {
-  std::string method = "cg";             ///< cg, gmres
-  std::string preconditioner = "jacobi"; ///< none, jacobi, chebyshev
-  double rtol = 1e-8;                    ///< of the residual's 2-norm
-  int max_iterations = 5000;
-  solvers::Monitor monitor; ///< called once per iteration; false stops
+  std::string method = "cg";                    ///< cg, gmres
+  std::string preconditioner = "jacobi";        ///< none, jacobi, chebyshev
+  double rtol = 1e-8;                           ///< of the residual, relative to the loads (solvers::force_norm)
+  solvers::Norm norm = solvers::Norm::residual; ///< or preconditioned (cg)
+  std::optional<int> max_iterations;            ///< absent: at most 5000, fewer where nothing is gained any more
+  solvers::Monitor monitor;                     ///< called once per iteration; false stops
   std::vector<NullSpaceCondition>
       null_space; ///< of a singular operator: what fixes the solution, one per field at most
 };
@@ -211,10 +213,13 @@ inline SolveResult solve(const Operator& A, const Vector& b, const SolveOptions&
   const solvers::VectorOps ops(A.device());
   ops.copy(b, right);
   ops.fill(0, x);
+  const auto reference = solvers::force_norm(A, right);
   A.apply_boundary_values(right, x);
   const auto null_space = solvers::make_null_space(A, options.null_space);
   const double removed = null_space.balance(right);
   solvers::SolverOptions parameters{.method = options.method, .preconditioner = options.preconditioner};
+  parameters.control.norm = options.norm;
+  parameters.control.reference = reference;
   parameters.control.rtol = options.rtol;
   parameters.control.max_iterations = options.max_iterations;
   parameters.control.monitor = options.monitor;

@@ -51,7 +51,7 @@ double num_vectors(const io::Problem& problem) {
   constexpr double conjugate_gradients = 4;
   const double common = 6 + num_null_space_vectors(problem);
   if (options.method != "gmres") return common + conjugate_gradients;
-  return common + std::min(options.restart, options.control.max_iterations) + 1;
+  return common + std::min(options.restart, options.control.iteration_limit()) + 1;
 }
 
 [[noreturn]] void refuse_size(const io::Problem& problem, double unknowns, double cells, double needed,

@@ -12,6 +12,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/schedule/plan.hpp>
+#include <rafter/solve/force_norm.hpp>
 #include <rafter/solve/vector_ops.hpp>
 #include <rafter/tune/planner.hpp>
 #include <rafter/tune/store.hpp>
@@ -49,7 +50,7 @@ double expected_applications(const io::Problem& problem, const op::System& syste
   for (const auto& space : system.spaces)
     points = std::max(points, static_cast<double>(space->num_local()) / space->num_components());
   constexpr double per_point_of_an_edge = 2;
-  return std::min<double>(problem.solver.control.max_iterations,
+  return std::min<double>(problem.solver.control.iteration_limit(),
                           per_point_of_an_edge * std::pow(points, 1.0 / system.mesh->tdim));
 }
 
@@ -72,12 +73,13 @@ void require_writable(const io::Output& output) {
 /// The right-hand side and initial guess of the constrained system.
 struct RightHandSide {
   op::Vector b, x;
+  solvers::ReferenceNorm reference; ///< as IterationControl
 };
 
 RightHandSide make_right_hand_side(const PreparedProblem& prepared) {
   const auto& A = prepared.operator_a();
   const solvers::VectorOps ops(A.device());
-  RightHandSide result{A.make_vector(), A.make_vector()};
+  RightHandSide result{A.make_vector(), A.make_vector(), {}};
   ops.fill(0, result.x);
   if (prepared.linear_form() != nullptr)
     prepared.linear_form()->assemble(result.b);
@@ -90,6 +92,7 @@ RightHandSide make_right_hand_side(const PreparedProblem& prepared) {
                                           : problem.forms.L->location.text() +
                                                 ": forms.L: the right-hand side is not finite: check its expressions");
   }
+  result.reference = solvers::force_norm(A, result.b);
   A.apply_boundary_values(result.b, result.x);
   return result;
 }
@@ -119,7 +122,8 @@ solvers::Result run_solver(const PreparedProblem& prepared, const solvers::Preco
   options.control.monitor = [&events](int iteration, double residual) {
     return !is_interrupted() && (!events.iteration || events.iteration(iteration, residual));
   };
-  return solvers::find_method(options.method).run(prepared.operator_a(), right.b, right.x, preconditioner, options);
+  options.control.reference = right.reference;
+  return solvers::solve(prepared.operator_a(), right.b, right.x, preconditioner, options);
 }
 
 void check_solution(const PreparedProblem& prepared, const op::Vector& values, report::SolveReport& report) {
@@ -132,16 +136,17 @@ void check_solution(const PreparedProblem& prepared, const op::Vector& values, r
   report.message = base::join(failures, "; ");
 }
 
-/// Functionals, checks and the output file.
-void finish(const PreparedProblem& prepared, const op::Vector& values, Phases& phases, report::SolveReport& report) {
+/// /// Functionals and checks of a solve that converged, and the output file.
+void finish(const PreparedProblem& prepared, Phases& phases, Solution& solution) {
   const auto& problem = prepared.problem();
-  if (!problem.functionals.empty() || !problem.check.exact.empty()) {
+  if (solution.is_converged && (!problem.functionals.empty() || !problem.check.exact.empty())) {
     phases.start("check");
-    check_solution(prepared, values, report);
+    check_solution(prepared, solution.values, solution.report);
   }
   phases.start("output");
   require_not_interrupted();
-  if (!problem.output.file.empty()) write_output(prepared, values);
+  solution.is_written = !problem.output.file.empty() && (solution.is_converged || problem.output.on_failure);
+  if (solution.is_written) write_output(prepared, solution.values);
   phases.stop();
 }
 
@@ -302,9 +307,16 @@ Solution solve_problem(const io::Problem& problem, const RunOptions& options, co
   auto& report = solution.report;
   report.status = solution.is_converged ? "converged" : "not converged";
   report.message = result.message;
+  report.warning = result.warning;
   report.iterations = result.iterations;
   report.residual = result.relative_residual;
-  if (solution.is_converged) finish(prepared, solution.values, phases, report);
+  if (result.norms)
+    report.residuals = {.norm = std::string(solvers::name(problem.solver.control.norm)),
+                        .residual = result.norms->residual,
+                        .preconditioned = result.norms->preconditioned,
+                        .of_first_residual = result.norms->of_first_residual,
+                        .has_lift = static_cast<bool>(setup.right.reference)};
+  finish(prepared, phases, solution);
   report.seconds = phases.seconds();
   measure_operators(prepared, report);
   if (auto iteration =

@@ -60,7 +60,9 @@ int run_solve(const SolveOptions& options) {
   const auto solution = solve_problem(problem, run, events);
   console.clear();
   fmt::print("{}", report::to_text(solution.report));
-  if (solution.is_converged && !problem.output.file.empty()) fmt::print("\nwritten: {}\n", problem.output.file);
+  if (solution.is_written)
+    fmt::print("\nwritten: {}{}\n", problem.output.file,
+               solution.is_converged ? "" : " (the last iterate of a solve that did not converge)");
   if (!options.json.empty()) report::write_file(options.json, report::to_json(solution.report));
   return solution.report.status == "converged" ? exit_done : exit_not_solved;
 }

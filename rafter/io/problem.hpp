@@ -122,6 +122,7 @@ struct Check {
 struct Output {
   std::string file; ///< empty: no output
   Location location;
+  bool on_failure = false; ///< a solve that did not converge writes its last iterate
 };
 
 struct Problem {

@@ -82,6 +82,23 @@ solvers::Side read_side(const TableReader& table) {
   return text == "left" ? solvers::Side::left : solvers::Side::right;
 }
 
+/// Only methods that need it for their own work know the preconditioned norm at every iteration.
+solvers::Norm read_norm(const TableReader& table, const std::string& method) {
+  const Value* value = table.find("norm");
+  if (!value) return solvers::Norm::residual;
+  const std::string path = table.path("norm"), text = read_string(*value, path);
+  for (const auto norm : {solvers::Norm::residual, solvers::Norm::preconditioned}) {
+    if (text != solvers::name(norm)) continue;
+    if (norm == solvers::Norm::preconditioned && method != "cg")
+      refuse(value->location, path,
+             fmt::format("\"preconditioned\" is for method = \"cg\", found \"{}\"; accepted is \"residual\" (gmres "
+                         "with side = \"left\" judges the 2-norm of the preconditioned residual)",
+                         method));
+    return norm;
+  }
+  refuse_name(*value, path, std::vector<std::string>{"residual", "preconditioned"});
+}
+
 } // namespace
 
 std::size_t read_field_name(const TableReader& table, const Problem& problem) {
@@ -129,7 +146,7 @@ void read_dirichlet(const Value& list, Problem& problem) {
 
 void read_solver(const TableReader& table, Problem& problem) {
   table.accept_only(std::vector<std::string>{"method", "preconditioner", "rtol", "atol", "max_iterations", "fused",
-                                             "restart", "side", "chebyshev"});
+                                             "restart", "side", "chebyshev", "norm", "stagnation_window"});
   auto& options = problem.solver;
   if (const Value* method = table.find("method"))
     require_known(*method, table.path("method"), [](const std::string& name) { solvers::find_method(name); });
@@ -140,8 +157,9 @@ void read_solver(const TableReader& table, Problem& problem) {
   options.preconditioner = table.string("preconditioner").value_or(options.preconditioner);
   options.control.rtol = table.number("rtol", 0, 1, true).value_or(options.control.rtol);
   options.control.atol = table.number("atol", 0, infinity).value_or(options.control.atol);
-  options.control.max_iterations =
-      table.integer("max_iterations", 1, 1'000'000'000).value_or(options.control.max_iterations);
+  options.control.max_iterations = table.integer("max_iterations", 1, 1'000'000'000);
+  options.control.stagnation_window = table.integer("stagnation_window", 1, 1'000'000'000).value_or(0);
+  options.control.norm = read_norm(table, options.method);
   options.is_fused = table.boolean("fused").value_or(options.is_fused);
   options.restart = table.integer("restart", 1, 10'000).value_or(options.restart);
   options.side = read_side(table);

@@ -191,7 +191,7 @@ void read_fields(const TableReader& table, Problem& problem) {
 
 void read_output(const TableReader& table, Problem& problem) {
   namespace fs = std::filesystem;
-  table.accept_only(std::vector<std::string>{"file"});
+  table.accept_only(std::vector<std::string>{"file", "on_failure"});
   const Value& file = table.require("file", "the path of the output, with extension .vtkhdf");
   const std::string text = read_string(file, "output.file");
   const fs::path path(text);
@@ -203,7 +203,7 @@ void read_output(const TableReader& table, Problem& problem) {
     refuse_value(file, "output.file",
                  "a path relative to the current folder, without \"..\" (give others on the command line: --set "
                  "output.file=...)");
-  problem.output = {text, file.location};
+  problem.output = {text, file.location, table.boolean("on_failure").value_or(false)};
 }
 
 } // namespace rafter::io

@@ -49,6 +49,12 @@ std::string to_json(const SolveReport& report) {
   json["cells"] = object(report.cells);
   json["iterations"] = report.iterations;
   json["residual"] = report.residual;
+  if (report.residuals)
+    json["residuals"] = {{"norm", report.residuals->norm},
+                         {"residual", report.residuals->residual},
+                         {"preconditioned", report.residuals->preconditioned},
+                         {"of_first_residual", report.residuals->of_first_residual}};
+  if (!report.warning.empty()) json["warning"] = report.warning;
   json["errors"] = Json::object();
   for (const auto& [field, errors] : report.errors) json["errors"][field] = {{"l2", errors.l2}, {"h1", errors.h1}};
   json["functionals"] = object(report.functionals);

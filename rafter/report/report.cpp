@@ -24,6 +24,17 @@ std::string cells_text(const SolveReport& report) {
   return text.empty() ? "no cells" : text;
 }
 
+std::string residuals_text(const ResidualReport& r) {
+  const auto stopped = [&r](const char* norm) { return r.norm == norm ? ", which the solve was stopped on" : ""; };
+  std::string text = fmt::format("2-norm of the residual {:.2e}{}; preconditioned norm {:.2e}{}\n", r.residual,
+                                 stopped("residual"), r.preconditioned, stopped("preconditioned"));
+  if (r.has_lift)
+    text += fmt::format("both relative to loads and reactions; relative to the first residual, with lifted boundary "
+                        "values, the 2-norm is {:.2e}\n",
+                        r.of_first_residual);
+  return text;
+}
+
 std::string phases_text(const SolveReport& report) {
   static const std::vector<Column> columns{{"phase", "part of the run"},
                                            {"seconds", "wall-clock time", Align::right},
@@ -92,6 +103,8 @@ std::string to_text(const SolveReport& report) {
   text += fmt::format("{} unknowns, {}\n", report.dofs, cells_text(report));
   text += fmt::format("{} after {} iterations, relative residual {:.2e}\n", report.status, report.iterations,
                       report.residual);
+  if (report.residuals) text += residuals_text(*report.residuals);
+  if (!report.warning.empty()) text += "warning: " + report.warning + "\n";
   if (!report.message.empty()) text += report.message + "\n";
   if (!report.errors.empty()) text += "\n" + errors_text(report);
   if (!report.functionals.empty()) text += "\n" + functionals_text(report);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -43,16 +44,27 @@ struct MachineReport {
   double gbytes_per_second = 0; ///< memory bandwidth, all threads together
 };
 
+/// /// Relative norms of the residual that a solve ended with.
+struct ResidualReport {
+  std::string norm;             ///< the one that the solve was stopped on: "residual", "preconditioned"
+  double residual = 0;          ///< 2-norm
+  double preconditioned = 0;    ///< (M^-1 r, r)^1/2
+  double of_first_residual = 0; ///< 2-norm relative to the first residual, with lifted boundary values
+  bool has_lift = false;        ///< boundary values are not zero: the others are relative to loads and reactions
+};
+
 /// Everything that `--json` writes; lists keep their order in the text.
 struct SolveReport {
   std::string title;
   std::string version; ///< empty: of this library
   std::string status;  ///< "converged", "not converged", "failed check"
   std::string message; ///< why not converged, which check failed; empty otherwise
+  std::string warning; ///< what to know of a solve that converged; empty otherwise
   std::int64_t dofs = 0;
   std::vector<std::pair<std::string, std::int64_t>> cells; ///< per shape
   int iterations = 0;
-  double residual = 0;                                     ///< relative
+  double residual = 0;                                     ///< relative, in the norm that the solve was stopped on
+  std::optional<ResidualReport> residuals;                 ///< in all norms
   std::vector<std::pair<std::string, FieldErrors>> errors; ///< per field with an exact solution
   std::vector<std::pair<std::string, double>> functionals;
   std::vector<std::pair<std::string, double>> seconds; ///< per phase: mesh, spaces, kernels, setup, solve, output

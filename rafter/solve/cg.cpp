@@ -9,6 +9,7 @@
 
 #include <rafter/solve/cg_steps.hpp>
 #include <rafter/solve/diagnosis.hpp>
+#include <rafter/solve/energy_progress.hpp>
 #include <rafter/solve/progress.hpp>
 
 namespace rafter::solvers {
@@ -18,15 +19,20 @@ class ConjugateGradients {
 public:
   ConjugateGradients(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
                      const CgParameters& parameters)
-      : A_(A), b_(b), x_(x), M_(M), ops_(A.device()), progress_(parameters.control, A.size()),
-        max_iterations_(parameters.control.max_iterations), r_(A.device(), b.size()), p_(A.device(), b.size()) {
-    const CgVectors vectors{A_, M_, ops_, x_, r_, p_};
+      : A_(A), b_(b), x_(x), ops_(A.device()), progress_(parameters.control, A.size()),
+        energy_(parameters.control.rtol, parameters.control.stagnation_window), rounding_(A, ops_),
+        r_(A.device(), b.size()), p_(A.device(), b.size()) {
+    const CgVectors vectors{A_, M, ops_, x_, r_, p_};
     steps_ = parameters.is_fused ? make_fused_steps(vectors) : make_plain_steps(vectors);
   }
 
   Result run() {
-    if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, residual_norm_)) return std::move(*end);
-    if (max_iterations_ == 0) return progress_.not_converged();
+    if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, norm_)) return std::move(*end);
+    if (is_preconditioned_norm()) {
+      if (auto end = find_product()) return std::move(*end);
+      progress_.start(std::sqrt(rz_), std::sqrt(rz_), norm_);
+    }
+    if (progress_.control().iteration_limit() == 0) return progress_.not_converged();
     std::optional<Result> end;
     while (!end) end = iterate();
     steps_->settle(); // whatever ended it, x is the last iterate
@@ -35,45 +41,51 @@ public:
 
 private:
   std::optional<Result> iterate() {
-    if (auto end = new_direction()) return end;
+    if (auto end = find_product()) return end;
     if (auto end = step()) return end;
-    const bool is_at_limit = residual_norm_ <= progress_.target() && !confirm();
-    progress_.record(residual_norm_);
-    if (residual_norm_ <= progress_.target()) return progress_.converged();
-    if (is_at_limit)
-      return progress_.failed(Failure::stagnated,
-                              fmt::format("the residual b - A x stays at {:.2e}: the tolerance is below "
-                                          "what double precision can reach here",
-                                          residual_norm_));
-    auto end = progress_.check();
-    if (end) steps_->settle();
-    if (end && (end->failure == Failure::stagnated || end->failure == Failure::diverged)) {
-      const auto hint = null_space_hint(A_, ops_, r_);
-      end->message += hint.empty() ? null_space_hint(A_, ops_, p_) : hint;
+    if (is_preconditioned_norm()) {
+      if (auto end = find_product()) return end;
+      norm_ = std::sqrt(rz_);
     }
-    return end;
+    if (norm_ > threshold() || std::isnan(norm_)) {
+      progress_.record(norm_);
+      return check();
+    }
+    return confirm();
   }
 
-  /// beta of the direction p = z + beta p with z = M^-1 r.
-  std::optional<Result> new_direction() {
-    const double rz = steps_->preconditioned_product();
-    if (!std::isfinite(rz)) return progress_.failed(Failure::non_finite, "the preconditioner gives NaN or Inf");
-    if (rz <= 0)
-      return progress_.failed(Failure::indefinite_preconditioner,
-                              fmt::format("r.z = {:.2e} for a residual r and z = M^-1 r; cg needs a positive definite "
-                                          "preconditioner (gmres does not)",
-                                          rz));
-    beta_ = rz_ == 0 ? 0 : rz / rz_;
-    rz_ = rz;
+  /// Norm of the recursive residual at which b - A x is looked at: the target, or where that is beyond the precision
+  /// what b - A x can reach at best.
+  double threshold() const { return std::max(progress_.target(), is_preconditioned_norm() ? 0 : rounding_.least()); }
+  bool is_preconditioned_norm() const { return progress_.control().norm == Norm::preconditioned; }
+
+  /// x and r along p = z + beta p, to where the energy is least.
+  std::optional<Result> step() {
+    const double beta = previous_rz_ == 0 ? 0 : rz_ / previous_rz_;
+    const double pq = steps_->new_direction(beta);
+    if (!std::isfinite(pq)) return progress_.failed(Failure::non_finite, "the operator gives NaN or Inf");
+    if (pq <= 0) return not_positive(pq);
+    const double alpha = rz_ / pq;
+    // Where the other norm is judged, the 2-norm is not looked at.
+    const double exact_below = is_preconditioned_norm() ? 0 : threshold() * threshold();
+    norm_ = std::sqrt(steps_->advance(alpha, exact_below));
+    energy_.record(alpha, beta, rz_);
+    previous_rz_ = rz_;
+    is_product_known_ = false;
     return std::nullopt;
   }
 
-  /// x and r along p, to where the energy is least.
-  std::optional<Result> step() {
-    const double pq = steps_->new_direction(beta_);
-    if (!std::isfinite(pq)) return progress_.failed(Failure::non_finite, "the operator gives NaN or Inf");
-    if (pq <= 0) return not_positive(pq);
-    residual_norm_ = std::sqrt(steps_->advance(rz_ / pq, progress_.target() * progress_.target()));
+  /// r.z of the present residual, with z = M^-1 r.
+  std::optional<Result> find_product() {
+    if (is_product_known_) return std::nullopt;
+    rz_ = steps_->preconditioned_product();
+    is_product_known_ = true;
+    if (!std::isfinite(rz_)) return progress_.failed(Failure::non_finite, "the preconditioner gives NaN or Inf");
+    if (rz_ < 0 || (rz_ == 0 && norm_ > 0))
+      return progress_.failed(Failure::indefinite_preconditioner,
+                              fmt::format("r.z = {:.2e} for a residual r and z = M^-1 r; cg needs a positive definite "
+                                          "preconditioner (gmres does not)",
+                                          rz_));
     return std::nullopt;
   }
 
@@ -89,30 +101,74 @@ private:
                     pq));
   }
 
-  /// The recursive residual reached the tolerance: puts b - A x in its place. False when that is no lower than it was
-  /// the last time, so that going on is useless.
-  bool confirm() {
+  /// The recursive residual has reached the target: puts b - A x in its place, and looks again.
+  std::optional<Result> confirm() {
+    const double reached = progress_.target();
     steps_->settle();
     A_.apply(x_, r_);
     ops_.subtract_from(b_, r_);
     steps_->residual_replaced();
-    residual_norm_ = ops_.norm(r_);
-    const bool is_progress = residual_norm_ < 0.5 * last_confirmed_;
-    last_confirmed_ = residual_norm_;
-    return is_progress;
+    is_product_known_ = false;
+    progress_.update_reference(x_);
+    const double r_norm = ops_.norm(r_);
+    norm_ = r_norm;
+    if (is_preconditioned_norm() && r_norm > 0) {
+      if (auto end = find_product()) return end;
+      norm_ = std::sqrt(rz_);
+    }
+    progress_.record(norm_);
+    if (norm_ <= progress_.target()) return progress_.converged();
+    if (rounding_.holds(r_, r_norm, x_, b_))
+      return progress_.converged(RoundingLevel::warning(norm_ / progress_.reference(), progress_.control().rtol));
+    if (norm_ > reached)
+      if (auto end = restart()) return end;
+    return check();
+  }
+
+  /// After b - A x has not followed the recursive residual: a new start makes the corrections that are still to be
+  /// added small, and with them their rounding errors. What that does not help is beyond the operator's precision.
+  std::optional<Result> restart() {
+    if (norm_ > 0.5 * last_restart_)
+      return progress_.failed(Failure::stagnated,
+                              fmt::format("the residual b - A x stays at {:.2e} while the one that the iteration "
+                                          "updates falls: the tolerance is below what the operator's precision can "
+                                          "reach here",
+                                          norm_));
+    last_restart_ = norm_;
+    previous_rz_ = 0;
+    return std::nullopt;
+  }
+
+  /// Failures that the norms, or their absence of progress, show.
+  std::optional<Result> check() {
+    auto end = progress_.check();
+    if (!end && energy_.is_stagnant() && progress_.may_give_up())
+      end = progress_.failed(Failure::stagnated,
+                             fmt::format("the energy norm of the error fell in the last {} iterations no faster than "
+                                         "in as many before, against all expectation for an operator of condition "
+                                         "number {:.1e}; the relative residual is {:.2e}",
+                                         energy_.window(), energy_.condition(), norm_ / progress_.reference()));
+    if (end && (end->failure == Failure::stagnated || end->failure == Failure::diverged)) {
+      steps_->settle();
+      const auto hint = null_space_hint(A_, ops_, r_);
+      end->message += hint.empty() ? null_space_hint(A_, ops_, p_) : hint;
+    }
+    return end;
   }
 
   const op::LinearOperator& A_;
   const Vector& b_;
   Vector& x_;
-  const Preconditioner& M_;
   VectorOps ops_;
   Progress progress_;
-  int max_iterations_;
+  EnergyProgress energy_;
+  RoundingLevel rounding_;
   Vector r_, p_;
   std::unique_ptr<CgSteps> steps_;
-  double rz_ = 0, beta_ = 0, residual_norm_ = 0;
-  double last_confirmed_ = std::numeric_limits<double>::infinity();
+  double rz_ = 0, previous_rz_ = 0; ///< r.z of the present residual and of the one before the last step
+  bool is_product_known_ = false;   ///< rz_ is that of the present residual
+  double norm_ = 0;                 ///< of the residual, the one that is judged
+  double last_restart_ = std::numeric_limits<double>::infinity(); ///< norm_ there
 };
 
 } // namespace

@@ -7,6 +7,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/solve/diagnosis.hpp>
+#include <rafter/solve/tridiagonal.hpp>
 
 namespace rafter::solvers {
 namespace {
@@ -35,35 +36,6 @@ Vector positive_inverse_diagonal(const op::LinearOperator& A) {
                     "operator has positive ones (check signs in the form)",
                     found - entries.begin(), 1 / *found));
   return inverse;
-}
-
-/// Number of eigenvalues below `value` of the symmetric tridiagonal matrix (Sturm sequence).
-int count_below(std::span<const double> diagonal, std::span<const double> off_diagonal, double value) {
-  int count = 0;
-  double pivot = 1;
-  for (std::size_t i = 0; i < diagonal.size(); ++i) {
-    const double coupling = i == 0 ? 0 : off_diagonal[i - 1] * off_diagonal[i - 1];
-    pivot = diagonal[i] - value - (i == 0 ? 0 : coupling / pivot);
-    if (pivot == 0) pivot = 1e-300;
-    if (pivot < 0) ++count;
-  }
-  return count;
-}
-
-/// The eigenvalue with `rank` eigenvalues below it, by bisection in the Gershgorin interval.
-double eigenvalue(std::span<const double> diagonal, std::span<const double> off_diagonal, int rank) {
-  double low = diagonal[0], high = diagonal[0];
-  for (std::size_t i = 0; i < diagonal.size(); ++i) {
-    const double radius =
-        (i > 0 ? std::abs(off_diagonal[i - 1]) : 0) + (i + 1 < diagonal.size() ? std::abs(off_diagonal[i]) : 0);
-    low = std::min(low, diagonal[i] - radius);
-    high = std::max(high, diagonal[i] + radius);
-  }
-  for (int step = 0; step < 60; ++step) {
-    const double middle = 0.5 * (low + high);
-    (count_below(diagonal, off_diagonal, middle) > rank ? high : low) = middle;
-  }
-  return 0.5 * (low + high);
 }
 
 /// Vectors and scalars of the CG iteration behind the estimate.
@@ -122,8 +94,8 @@ EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vecto
   lanczos.run(iterations, null_space);
   if (lanczos.diagonal.empty()) return {1, 1}; // no unknowns
   const auto last = static_cast<int>(lanczos.diagonal.size()) - 1;
-  return {eigenvalue(lanczos.diagonal, lanczos.off_diagonal, 0),
-          eigenvalue(lanczos.diagonal, lanczos.off_diagonal, last)};
+  return {tridiagonal_eigenvalue(lanczos.diagonal, lanczos.off_diagonal, 0),
+          tridiagonal_eigenvalue(lanczos.diagonal, lanczos.off_diagonal, last)};
 }
 
 Chebyshev::Chebyshev(const op::LinearOperator& A, const ChebyshevParameters& parameters)

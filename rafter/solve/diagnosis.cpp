@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/solve/diagnosis.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
+#include <utility>
 
 #include <rafter/base/error.hpp>
 
@@ -37,6 +39,41 @@ std::optional<Result> prepare(const op::LinearOperator& A, const Vector& b, Vect
   progress.start(norm, is_solved ? b_norm : norm);
   if (is_solved || norm <= progress.target()) return progress.converged();
   return std::nullopt;
+}
+
+namespace {
+
+/// Lower bound of |A|_2, of its size, by the power method from A r. Unlike a random vector that one is zero wherever A
+/// is the identity in place of equations that conditions have replaced.
+double estimate_norm(const op::LinearOperator& A, const VectorOps& ops, const Vector& r) {
+  constexpr int num_steps = 8;
+  Vector v(A.device(), r.size()), image(A.device(), r.size());
+  ops.copy(r, v);
+  double estimate = 0, norm = ops.norm(v);
+  for (int step = 0; step < num_steps && norm > 0 && std::isfinite(norm); ++step) {
+    ops.scale(1 / norm, v);
+    A.apply(v, image);
+    norm = ops.norm(image);
+    estimate = std::max(estimate, norm);
+    std::swap(v, image);
+  }
+  return estimate;
+}
+
+} // namespace
+
+bool RoundingLevel::holds(const Vector& r, double r_norm, const Vector& x, const Vector& b) {
+  if (operator_norm_ == 0) operator_norm_ = estimate_norm(A_, ops_, r);
+  constexpr double num_roundings = 16, swamped = 1e-4;
+  least_ = std::numeric_limits<double>::epsilon() * operator_norm_ * ops_.norm(x);
+  const double level = num_roundings * least_;
+  return r_norm <= level && level <= swamped * ops_.norm(b);
+}
+
+std::string RoundingLevel::warning(double relative_residual, double rtol) {
+  return fmt::format("the relative residual is {:.2e}, which is the level of rounding errors of double precision here: "
+                     "the tolerance of {:.2e} cannot be reached",
+                     relative_residual, rtol);
 }
 
 bool is_null_vector(const op::LinearOperator& A, const VectorOps& ops, const Vector& v) {

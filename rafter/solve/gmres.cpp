@@ -27,12 +27,16 @@ public:
   Result run() {
     double norm = 0;
     if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, norm)) return std::move(*end);
-    if (parameters_.control.max_iterations == 0) return progress_.not_converged();
+    if (parameters_.control.norm != Norm::residual)
+      throw base::InputError("solver: gmres judges the 2-norm of the residual (side = \"right\") or of the "
+                             "preconditioned residual (side = \"left\"); norm = \"preconditioned\" is for cg");
+    if (parameters_.control.iteration_limit() == 0) return progress_.not_converged();
     if (parameters_.side == Side::left) {
+      const double norm_2 = norm;
       norm = precondition_residual();
       if (!std::isfinite(norm) || norm == 0)
         return progress_.failed(Failure::breakdown, "the preconditioner makes the residual zero or not finite");
-      progress_.start(norm, norm);
+      progress_.start(norm, norm, norm_2);
     }
     for (;;)
       if (auto end = cycle(norm)) return std::move(*end);
@@ -50,7 +54,7 @@ private:
       const bool is_last = is_invariant || j + 1 == parameters_.restart || hessenberg.residual() <= progress_.target();
       if (is_last) break;
       progress_.record(hessenberg.residual());
-      if (auto end = progress_.check()) {
+      if (auto end = check()) {
         update(hessenberg);
         return end;
       }
@@ -58,15 +62,27 @@ private:
     if (!is_finite) return progress_.failed(Failure::non_finite, "the operator or the preconditioner gives NaN or Inf");
     update(hessenberg);
     const double before = norm;
-    norm = residual_norm();
+    const bool is_reached = hessenberg.residual() <= progress_.target();
+    double r_norm = 0;
+    norm = residual_norm(r_norm);
+    progress_.update_reference(x_);
     progress_.record(norm);
-    return end_of_cycle(before, norm, is_invariant);
+    return end_of_cycle(before, norm, r_norm, is_invariant, is_reached);
   }
 
-  std::optional<Result> end_of_cycle(double before, double norm, bool is_invariant) {
-    if (norm <= progress_.target()) return progress_.converged();
+  std::optional<Result> check() {
     auto end = progress_.check();
+    return end ? std::move(end) : progress_.check_plateau();
+  }
+
+  /// `norm` is that of the residual which is judged, `r_norm` the 2-norm of b - A x. `is_reached`: the residual that
+  /// the cycle updates has reached the target.
+  std::optional<Result> end_of_cycle(double before, double norm, double r_norm, bool is_invariant, bool is_reached) {
+    if (norm <= progress_.target()) return progress_.converged();
+    auto end = check();
     if (end && end->status == Status::failed && end->failure != Failure::stagnated) return end;
+    if (is_reached && norm > 0.5 * before && is_rounding_level(r_norm))
+      return progress_.converged(RoundingLevel::warning(norm / progress_.reference(), progress_.control().rtol));
     if (is_invariant && norm > 0.5 * before)
       return progress_.failed(
           Failure::breakdown,
@@ -136,11 +152,16 @@ private:
     }
   }
 
-  double residual_norm() {
+  /// Of the residual that is judged, which is put into r_, and of b - A x.
+  double residual_norm(double& r_norm) {
     A_.apply(x_, r_);
     ops_.subtract_from(b_, r_);
-    return parameters_.side == Side::left ? precondition_residual() : ops_.norm(r_);
+    r_norm = ops_.norm(r_);
+    return parameters_.side == Side::left ? precondition_residual() : r_norm;
   }
+
+  /// (The preconditioned residual serves as well to begin the estimate of the operator's norm.)
+  bool is_rounding_level(double r_norm) { return rounding_.holds(r_, r_norm, x_, b_); }
 
   double precondition_residual() {
     M_.apply(r_, z_);
@@ -154,6 +175,7 @@ private:
   const Preconditioner& M_;
   VectorOps ops_;
   Progress progress_;
+  RoundingLevel rounding_{A_, ops_};
   GmresParameters parameters_;
   Vector r_, z_;
   std::vector<Vector> basis_; ///< grows as needed: memory follows the iterations made

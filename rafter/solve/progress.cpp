@@ -45,6 +45,8 @@ std::string_view name(Failure failure) {
   throw base::InternalError("solver failure out of range");
 }
 
+std::string_view name(Norm norm) { return norm == Norm::residual ? "residual" : "preconditioned"; }
+
 namespace {
 
 void require_valid(const IterationControl& control) {
@@ -52,8 +54,8 @@ void require_valid(const IterationControl& control) {
     throw base::InputError(fmt::format("solver: rtol = {} is not in [0, 1)", control.rtol));
   if (!(control.atol >= 0 && std::isfinite(control.atol)))
     throw base::InputError(fmt::format("solver: atol = {} is not a finite number >= 0", control.atol));
-  if (control.max_iterations < 0)
-    throw base::InputError(fmt::format("solver: max_iterations = {} is negative", control.max_iterations));
+  if (control.iteration_limit() < 0)
+    throw base::InputError(fmt::format("solver: max_iterations = {} is negative", control.iteration_limit()));
   if (!(control.divergence_factor > 1))
     throw base::InputError(fmt::format("solver: divergence_factor = {} is not above 1", control.divergence_factor));
   if (control.stagnation_window < 0)
@@ -72,54 +74,68 @@ Progress::Progress(IterationControl control, std::int64_t size)
   require_valid(control_);
 }
 
-void Progress::start(double norm, double reference) {
-  reference_ = reference > 0 ? reference : 1;
-  target_ = std::max(control_.rtol * reference_, control_.atol);
-  result_.history = {norm / reference_};
-  best_ = result_.history;
+void Progress::start(double norm, double reference, double norm_2) {
+  first_ = reference > 0 ? reference : 1;
+  inflation_ = norm_2 > 0 ? norm / norm_2 : 1;
+  set_reference(first_);
+  norms_ = {norm};
+  best_ = norms_;
 }
 
-bool Progress::is_stagnant() const {
-  const auto now = best_.size() - 1, window = static_cast<std::size_t>(window_);
-  return now >= window && best_[now] > 0.9 * best_[now - window];
+void Progress::set_reference(double reference) {
+  reference_ = reference;
+  target_ = std::max(control_.rtol * reference_, control_.atol);
+}
+
+void Progress::update_reference(const device::Vector& x) {
+  if (!control_.reference) return;
+  const double found = inflation_ * control_.reference(x);
+  set_reference(found > 0 && found < first_ ? found : first_);
 }
 
 void Progress::record(double norm) {
-  const double relative = norm / reference_;
-  result_.history.push_back(relative);
-  best_.push_back(relative < best_.back() ? relative : best_.back());
-  if (control_.monitor && !control_.monitor(iterations(), relative)) is_stop_asked_ = true;
+  norms_.push_back(norm);
+  best_.push_back(norm < best_.back() ? norm : best_.back());
+  if (control_.monitor && !control_.monitor(iterations(), norm / reference_)) is_stop_asked_ = true;
 }
 
 std::optional<Result> Progress::check() {
-  const double relative = result_.history.back();
-  if (!std::isfinite(relative)) return failed(Failure::non_finite, "the residual is no longer a finite number");
+  const double norm = norms_.back();
+  if (!std::isfinite(norm)) return failed(Failure::non_finite, "the residual is no longer a finite number");
   if (is_stop_asked_)
     return failed(Failure::stopped, fmt::format("stopped on request after {} iterations", iterations()));
-  if (relative > control_.divergence_factor)
-    return failed(Failure::diverged, fmt::format("the residual grew to {:.1e} times its first value", relative));
-  if (is_stagnant())
-    return failed(Failure::stagnated,
-                  fmt::format("no progress in the last {} iterations: the relative residual stays at {:.2e}", window_,
-                              best_.back()));
-  if (iterations() >= control_.max_iterations) return not_converged();
+  if (norm > control_.divergence_factor * first_)
+    return failed(Failure::diverged, fmt::format("the residual grew to {:.1e} times its first value", norm / first_));
+  if (iterations() >= control_.iteration_limit()) return not_converged();
   return std::nullopt;
+}
+
+std::optional<Result> Progress::check_plateau() {
+  const auto now = best_.size() - 1, window = static_cast<std::size_t>(window_);
+  if (!may_give_up() || now < window || !(best_[now] > 0.9 * best_[now - window])) return std::nullopt;
+  return failed(Failure::stagnated,
+                fmt::format("no progress in the last {} iterations: the relative residual stays at {:.2e}", window_,
+                            best_.back() / reference_));
 }
 
 Result Progress::finish(Status status) {
   result_.status = status;
   result_.iterations = std::max(iterations(), 0);
+  for (const double norm : norms_) result_.history.push_back(norm / reference_);
   result_.relative_residual = result_.history.empty() ? 0 : result_.history.back();
   result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   return std::move(result_);
 }
 
-Result Progress::converged() { return finish(Status::converged); }
+Result Progress::converged(std::string warning) {
+  result_.warning = std::move(warning);
+  return finish(Status::converged);
+}
 
 Result Progress::not_converged() {
   result_.message =
       fmt::format("the relative residual is {:.2e} after {} iterations (max_iterations); the tolerance is {:.2e}",
-                  result_.history.back(), iterations(), target_ / reference_);
+                  norms_.back() / reference_, iterations(), target_ / reference_);
   return finish(Status::not_converged);
 }
 

@@ -14,29 +14,44 @@ class Progress {
 public:
   Progress(IterationControl control, std::int64_t size);
 
-  /// Norm of the first residual and the norm that residuals are relative to (usually the same).
-  void start(double norm, double reference);
+  /// Norm of the first residual, and the norm that residuals are relative to unless the control's reference is less
+  /// (usually the same). `norm_2` is the 2-norm of the first residual, where `norm` is another one.
+  void start(double norm, double reference, double norm_2);
+  void start(double norm, double reference) { start(norm, reference, norm); }
   /// Norm below which the solve is done.
   double target() const { return target_; }
-  int iterations() const { return static_cast<int>(result_.history.size()) - 1; }
+  double reference() const { return reference_; }
+  /// Takes the control's reference norm at the iterate x, and the target that follows from it. An iteration that has
+  /// reached its target asks again: while x still is far from the solution, the reference is that of another system.
+  void update_reference(const device::Vector& x);
+  int iterations() const { return static_cast<int>(norms_.size()) - 1; }
+  const IterationControl& control() const { return control_; }
 
   /// Records the norm after an iteration and tells the monitor.
   void record(double norm);
   /// An ended solve if the history shows a failure, the monitor asked to stop, or the iterations are used up. Ask for
   /// convergence first.
   std::optional<Result> check();
+  /// A missing progress that is not proven may end the solve: nobody said how many iterations it may take, or somebody
+  /// said how many without progress are enough.
+  bool may_give_up() const { return !control_.max_iterations || control_.stagnation_window > 0; }
+  /// For methods that minimise the norm which is recorded: an ended solve if it fell by less than a tenth over the
+  /// window and the solve may give up.
+  std::optional<Result> check_plateau();
 
-  Result converged();
+  Result converged(std::string warning = {});
   Result not_converged();
   Result failed(Failure failure, std::string message);
 
 private:
+  void set_reference(double reference);
   Result finish(Status status);
-  bool is_stagnant() const;
   IterationControl control_;
   int window_;
-  double reference_ = 1, target_ = 0;
-  std::vector<double> best_; ///< lowest relative residual so far, shape as history
+  double first_ = 1, reference_ = 1, target_ = 0;
+  double inflation_ = 1;      ///< of the norm that is recorded over the 2-norm, in the first residual
+  std::vector<double> norms_; ///< before the first and after each iteration
+  std::vector<double> best_;  ///< lowest norm so far, shape as norms_
   bool is_stop_asked_ = false;
   std::chrono::steady_clock::time_point begin_;
   Result result_;

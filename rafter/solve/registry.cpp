@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <fmt/format.h>
 #include <vector>
 
@@ -52,6 +53,28 @@ constexpr std::array preconditioner_table{
     PreconditionerKind{"amg", "algebraic multigrid", nullptr},
 };
 
+/// |r|_2 and |(M^-1 r, r)|^1/2 of r = b - A x.
+struct Norms {
+  double residual = 0, preconditioned = 0;
+};
+
+Norms measured(const LinearOperator& A, const Vector& b, const Vector& x, const Preconditioner& M) {
+  const VectorOps ops(A.device());
+  Vector r(A.device(), b.size()), z(A.device(), b.size());
+  A.apply(x, r);
+  ops.subtract_from(b, r);
+  M.apply(r, z);
+  return {ops.norm(r), std::sqrt(std::abs(ops.dot(r, z)))};
+}
+
+/// `share`: of the first residual, that residuals are relative to.
+ResidualNorms relative_norms(const Norms& first, const Norms& last, double share) {
+  const auto relative = [](double norm, double reference) { return norm > 0 ? norm / reference : 0; };
+  return {.residual = relative(last.residual, share * first.residual),
+          .preconditioned = relative(last.preconditioned, share * first.preconditioned),
+          .of_first_residual = relative(last.residual, first.residual)};
+}
+
 bool is_implemented(const Method& method) { return method.run != nullptr; }
 bool is_implemented(const PreconditionerKind& kind) { return kind.make != nullptr; }
 
@@ -88,21 +111,34 @@ std::shared_ptr<const Preconditioner> make_preconditioner(const LinearOperator& 
   return std::make_shared<ProjectedPreconditioner>(std::move(preconditioner), options.null_space);
 }
 
+Result solve(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
+             const SolverOptions& options) {
+  const Method& method = find_method(options.method);
+  const auto first = measured(A, b, x, M);
+  Result result = method.run(A, b, x, M, options);
+  const auto& reference = options.control.reference;
+  const double found = reference ? reference(x) : first.residual;
+  const double share = found > 0 && found < first.residual ? found / first.residual : 1;
+  result.norms = relative_norms(first, measured(A, b, x, M), share);
+  return result;
+}
+
 Result solve(const LinearOperator& A, const Vector& b, Vector& x, const SolverOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
-  const Method& method = find_method(options.method);
+  find_method(options.method); // before the set-up of the preconditioner
   const auto preconditioner = make_preconditioner(A, options);
+  const double set_up = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   Result result;
   if (options.null_space == nullptr || options.null_space->is_empty()) {
-    result = method.run(A, b, x, *preconditioner, options);
+    result = solve(A, b, x, *preconditioner, options);
   } else {
     Vector balanced(A.device(), b.size());
     VectorOps(A.device()).copy(b, balanced);
     options.null_space->project(balanced);
-    result = method.run(A, balanced, x, *preconditioner, options);
+    result = solve(A, balanced, x, *preconditioner, options);
     options.null_space->project(x);
   }
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.seconds += set_up;
   return result;
 }
 

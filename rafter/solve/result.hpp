@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <rafter/device/array.hpp>
 
 namespace rafter::solvers {
 
@@ -27,25 +30,60 @@ std::string_view name(Failure failure); ///< "indefinite operator", ...
 /// Called once per iteration with the relative residual; false stops the solve.
 using Monitor = std::function<bool(int iteration, double relative_residual)>;
 
+/// The norm that residuals r = b - A x are judged by.
+enum class Norm {
+  residual,      ///< |r|_2
+  preconditioned ///< (M^-1 r, r)^1/2 with the preconditioner M^-1, which is close to the energy norm of the error
+};
+std::string_view name(Norm norm); ///< as in the problem file: "residual", "preconditioned"
+
+/// 2-norm that residuals are relative to, where the iterate x is.
+using ReferenceNorm = std::function<double(const device::Vector& x)>;
+
+/// Iterations that a solve may take where nobody says how many.
+inline constexpr int default_max_iterations = 5000;
+
 /// When an iteration ends; the same for all Krylov methods.
 struct IterationControl {
-  double rtol = 1e-6; ///< of the residual's 2-norm, relative to that of the initial guess
-  double atol = 0;    ///< absolute 2-norm of the residual that is small enough
-  int max_iterations = 5000;
+  double rtol = 1e-6; ///< of the residual's norm, relative to that of the reference
+  double atol = 0;    ///< norm of the residual that is small enough
+  /// When it is given, only a proven breakdown ends a solve before. Otherwise default_max_iterations, and a solve that
+  /// shows no progress ends sooner.
+  std::optional<int> max_iterations;
   Monitor monitor;
-  double divergence_factor = 1e5; ///< growth of the residual over its first value that counts as divergence
-  int stagnation_window =
-      0; ///< iterations without a reduction by a tenth that count as stagnation; 0: chosen from the size
+  Norm norm = Norm::residual; ///< cg; gmres takes Norm::residual
+  /// What residuals are relative to, if it is less than the first residual, which holds lifted boundary values (see
+  /// force_norm()); empty: the first residual. Other norms than the 2-norm are scaled by the same factor.
+  ReferenceNorm reference;
+  /// Growth of the residual over its first value that counts as divergence. That of cg is bounded by the square root of
+  /// the condition number, which doubles hold up to the inverse of their precision: this is the root of that.
+  double divergence_factor = 6.7e7;
+  /// Iterations without progress that count as stagnation, also where max_iterations is given. 0: chosen from what the
+  /// iteration shows.
+  int stagnation_window = 0;
+
+  int iteration_limit() const { return max_iterations.value_or(default_max_iterations); }
+};
+
+/// Norms of the residual b - A x that a solve ended with, each relative to what IterationControl says.
+struct ResidualNorms {
+  double residual = 0;          ///< |r|_2
+  double preconditioned = 0;    ///< |(M^-1 r, r)|^1/2
+  double of_first_residual = 0; ///< |r|_2 relative to the first residual, with the boundary values lifted into it
 };
 
 struct Result {
   Status status = Status::not_converged;
   Failure failure = Failure::none;
-  std::string message; ///< one sentence for people; empty when converged
+  std::string message; ///< why it did not converge, one sentence for people
+  std::string warning; ///< what to know of a solve that converged; empty: nothing
   int iterations = 0;
   double relative_residual = 0; ///< of the solution returned, recomputed from b - A x where the solve converged
-  std::vector<double> history;  ///< relative residual before the first and after each iteration
+  /// Relative residual before the first and after each iteration. It begins with a number above 1 where the first
+  /// residual holds lifted boundary values (IterationControl::reference).
+  std::vector<double> history;
   double seconds = 0;
+  std::optional<ResidualNorms> norms; ///< where solve() has looked at them
 };
 
 } // namespace rafter::solvers

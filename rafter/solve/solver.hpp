@@ -50,8 +50,13 @@ const PreconditionerKind& find_preconditioner(std::string_view name);
 /// Throws as its constructor. The operator must outlive the preconditioner.
 std::shared_ptr<const Preconditioner> make_preconditioner(const op::LinearOperator& A, const SolverOptions& options);
 
-/// Sets up the preconditioner and solves A x = b; `x` holds the initial guess. `seconds` includes the set-up. With a
-/// null space the part of b in it is left out and x has none: the solution of least squares and least norm.
+/// Solves A x = b with the method of the options; `x` holds the initial guess. Takes both norms of the residual
+/// before and after, which costs two applications of A and of M each; `seconds` leaves them out.
+Result solve(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
+             const SolverOptions& options);
+
+/// The same with the preconditioner of the options, whose set-up is part of `seconds`. With a null space the part of b
+/// in it is left out and x has none: the solution of least squares and least norm.
 Result solve(const op::LinearOperator& A, const Vector& b, Vector& x, const SolverOptions& options = {});
 
 } // namespace rafter::solvers

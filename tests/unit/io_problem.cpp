@@ -55,6 +55,7 @@ TEST(Problem, SolverKeysAreRead) {
   EXPECT_EQ(solver.control.rtol, 1e-6);
   EXPECT_EQ(solver.control.atol, 1e-12);
   EXPECT_EQ(solver.control.max_iterations, 500);
+  EXPECT_EQ(solver.control.norm, solvers::Norm::residual);
   EXPECT_FALSE(solver.is_fused);
   EXPECT_EQ(solver.restart, 30);
   EXPECT_EQ(solver.side, solvers::Side::left);

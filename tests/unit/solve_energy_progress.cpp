@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <rafter/solve/energy_progress.hpp>
+#include <rafter/solve/solver.hpp>
+#include <rafter/solve/tridiagonal.hpp>
+#include <tests/support/solve_matrices.hpp>
+
+using namespace rafter;
+using namespace rafter::test;
+
+namespace {
+
+TEST(Tridiagonal, EigenvaluesOfTheLaplacianAreThoseOfTheFormula) {
+  constexpr int n = 30;
+  const std::vector<double> diagonal(n, 2.0), off_diagonal(n - 1, -1.0);
+  for (int k = 0; k < n; ++k)
+    EXPECT_NEAR(solvers::tridiagonal_eigenvalue(diagonal, off_diagonal, k), 2 - 2 * std::cos((k + 1) * M_PI / (n + 1)),
+                1e-14);
+}
+
+/// Conjugate gradients without anything around them, their coefficients recorded.
+solvers::EnergyProgress recorded(const DenseMatrix& A, std::vector<double> r, int num_steps) {
+  solvers::EnergyProgress progress(1e-8, 0);
+  std::vector<double> p(r.size(), 0.0);
+  const auto square = [](const std::vector<double>& v) { return std::pow(distance(v, std::vector(v.size(), 0.0)), 2); };
+  double rz = square(r), beta = 0;
+  for (int k = 0; k < num_steps; ++k) {
+    for (std::size_t i = 0; i < p.size(); ++i) p[i] = r[i] + beta * p[i];
+    auto image = A.vector();
+    A.apply(A.vector(p), image);
+    const auto q = values(image);
+    double pq = 0;
+    for (std::size_t i = 0; i < p.size(); ++i) pq += p[i] * q[i];
+    for (std::size_t i = 0; i < p.size(); ++i) r[i] -= rz / pq * q[i];
+    progress.record(rz / pq, beta, rz);
+    beta = square(r) / rz;
+    rz *= beta;
+  }
+  return progress;
+}
+
+TEST(EnergyProgress, ConditionIsThatOfTheOperatorOnceTheKrylovSpaceIsWhole) {
+  const std::vector<double> eigenvalues{0.5, 1, 3, 7, 40};
+  const auto A = diagonal_matrix(eigenvalues);
+  EXPECT_NEAR(recorded(A, {1, 1, 1, 1, 1}, 5).condition(), 80, 1e-6);
+  EXPECT_EQ(solvers::EnergyProgress(1e-8, 0).condition(), 1);
+}
+
+/// Conjugate gradients for the eigenvalues 1 and `kappa`, begun anew every other step, with energies that fall by
+/// `factor` each step. Steps until that counts as stagnation; 0: not within 5 windows of the theory's length.
+int steps_until_stagnant(double kappa, double factor, int window = 0) {
+  solvers::EnergyProgress progress(1e-8, window);
+  const double beta = std::pow((kappa - 1) / (kappa + 1), 2);
+  double energy = 1;
+  for (int k = 0; k < 10 * std::sqrt(kappa) * std::log(2 / 1e-8); ++k, energy *= factor) {
+    const bool is_second = k % 2 == 1;
+    const double alpha = is_second ? (1 + kappa) / (2 * kappa) : 2 / (1 + kappa);
+    progress.record(alpha, is_second ? beta : 0, energy / alpha);
+    if (progress.is_stagnant()) return k + 1;
+  }
+  return 0;
+}
+
+TEST(EnergyProgress, ConstantGainsAreStagnationAfterTwoWindowsOfTheTheorysLength) {
+  for (const double kappa : {100.0, 1e4}) {
+    const int steps = steps_until_stagnant(kappa, 1);
+    const double window = 2 * std::sqrt(kappa) * std::log(2 / 1e-8);
+    EXPECT_GE(steps, 2 * window - 2) << kappa;
+    EXPECT_LE(steps, 2.5 * window) << kappa;
+  }
+  EXPECT_EQ(steps_until_stagnant(1e4, 1, 30), 60) << "a window that the user chose";
+}
+
+TEST(EnergyProgress, GainsThatFallAsTheTheorySaysAreNone) {
+  for (const double kappa : {100.0, 1e4}) {
+    const double root = std::sqrt(kappa);
+    EXPECT_EQ(steps_until_stagnant(kappa, std::pow((root - 1) / (root + 1), 2)), 0) << kappa;
+  }
+}
+
+/// A beam's finite differences: eigenvalues (2 - 2 cos(k pi / (n + 1)))^2, condition number of size n^4.
+DenseMatrix beam(std::size_t n) {
+  return {n, [n](std::size_t i, std::size_t j) {
+            const auto d = i > j ? i - j : j - i;
+            if (d == 0) return i == 0 || i + 1 == n ? 5.0 : 6.0;
+            return d == 1 ? -4.0 : d == 2 ? 1.0 : 0.0;
+          }};
+}
+
+TEST(Cg, ResidualsThatStayAboveTheirFirstValueAreNoStagnation) {
+  constexpr std::size_t n = 150;
+  const auto A = beam(n);
+  const std::vector<double> b(n, 1.0);
+  for (const bool has_limit : {false, true})
+    for (const bool is_fused : {false, true}) {
+      solvers::SolverOptions options{.preconditioner = "none", .control = {.rtol = 1e-9}, .is_fused = is_fused};
+      if (has_limit) options.control.max_iterations = 5000;
+      auto x = A.vector();
+      const auto result = solvers::solve(A, A.vector(b), x, options);
+      EXPECT_EQ(result.status, solvers::Status::converged) << result.message;
+      // The first value is passed late: what a window of residuals would call a plateau.
+      const auto above = std::ranges::find_if(result.history, [](double value) { return value < 0.9; });
+      EXPECT_GT(above - result.history.begin(), static_cast<std::ptrdiff_t>(result.history.size() / 4));
+    }
+}
+
+TEST(Cg, ThePreconditionedNormEndsTheSolveWhenAskedFor) {
+  const auto A = beam(60);
+  const auto b = random_values(60, 3);
+  for (const bool is_fused : {false, true}) {
+    solvers::SolverOptions options{.control = {.rtol = 1e-5, .norm = solvers::Norm::preconditioned},
+                                   .is_fused = is_fused};
+    auto x = A.vector();
+    const auto result = solvers::solve(A, A.vector(b), x, options);
+    ASSERT_EQ(result.status, solvers::Status::converged) << result.message;
+    // (D^-1 r, r) of the last x and of the first, zero
+    const auto norm = [&](const std::vector<double>& r) {
+      double sum = 0;
+      for (std::size_t i = 0; i < r.size(); ++i) sum += r[i] * r[i] / A(i, i);
+      return std::sqrt(sum);
+    };
+    auto image = A.vector();
+    A.apply(x, image);
+    auto r = b;
+    for (std::size_t i = 0; i < r.size(); ++i) r[i] -= values(image)[i];
+    EXPECT_NEAR(result.relative_residual, norm(r) / norm(b), 1e-12);
+    EXPECT_LE(result.relative_residual, 1e-5);
+    ASSERT_TRUE(result.norms);
+    EXPECT_NEAR(result.norms->preconditioned, result.relative_residual, 1e-12);
+    EXPECT_NEAR(result.norms->residual,
+                distance(r, std::vector<double>(60, 0)) / distance(b, std::vector<double>(60, 0)), 1e-12);
+  }
+}
+
+} // namespace
