@@ -478,7 +478,7 @@ class Outputs(CommandTest):
         self.assertEqual(result.returncode, DONE, result.stderr)
         with open(self.path("r.json"), encoding="utf-8") as file:
             report = json.load(file)
-        self.assertEqual(set(report), {"title", "version", "status", "dofs", "cells", "iterations", "residual",
+        self.assertEqual(set(report), {"title", "version", "status", "dofs", "cells", "iterations", "residual", "residuals",
                                        "errors", "functionals", "seconds", "operators", "machine"})
         self.assertEqual(report["title"], "Test")
         self.assertEqual(report["status"], "converged")
