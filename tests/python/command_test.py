@@ -346,6 +346,30 @@ class Coefficients(CommandTest):
         result = self.run_rafter("solve", self.write(self.changed("k = 2.0", 'k = "2*half"\nhalf = 1.0')))
         self.assertEqual(result.returncode, DONE, result.stderr)
 
+    def test_conditional_boundary_values_integrate_exactly(self):
+        text = """[mesh]
+box = { cells = [4, 4], size = [0.1, 0.3], shape = "SHAPE" }
+[fields.u]
+degree = DEGREE
+[forms]
+a = "inner(grad(u), grad(v))*dx + u*v*dx"
+L = "0*v*dx"
+[[dirichlet]]
+tags = "all"
+value = "conditional(x[0] >= 0.1, 2, conditional(x[0] <= 0, 1, 0))"
+[functionals]
+left = "u*ds('xmin')"
+right = "u*ds('xmax')"
+"""
+        for shape, degree in [("triangle", 1), ("triangle", 4), ("mixed", 3)]:
+            problem = self.write(text.replace("SHAPE", shape).replace("DEGREE", str(degree)))
+            result = self.run_rafter("solve", problem, "--json", "report.json")
+            self.assertEqual(result.returncode, DONE, result.stderr)
+            with open(self.path("report.json"), encoding="utf-8") as file:
+                functionals = json.load(file)["functionals"]
+            self.assertAlmostEqual(functionals["left"], 0.3, delta=1e-14)
+            self.assertAlmostEqual(functionals["right"], 0.6, delta=1e-14)
+
     def test_vectors_and_matrices_enter_forms(self):
         text = self.changed("k = 2.0", 'k = 2.0\nD = [["2", 0.0], [0.0, 2.0]]\nb = { by_tag = { 1 = [2.0, 4.0] } }')
         text = text.replace("k*inner(grad(u), grad(v))*dx", "inner(dot(D, grad(u)), grad(v))*dx")
