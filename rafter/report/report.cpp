@@ -24,13 +24,15 @@ std::string cells_text(const SolveReport& report) {
   return text.empty() ? "no cells" : text;
 }
 
-std::string residuals_text(const ResidualReport& r) {
-  const auto stopped = [&r](const char* norm) { return r.norm == norm ? ", which the solve was stopped on" : ""; };
-  std::string text = fmt::format("2-norm of the residual {:.2e}{}; preconditioned norm {:.2e}{}\n", r.residual,
-                                 stopped("residual"), r.preconditioned, stopped("preconditioned"));
+/// " in the 2-norm (1.0e-09 in the preconditioned norm), ...": the norm that the solve was stopped on comes first.
+std::string norms_text(const ResidualReport& r) {
+  const bool is_preconditioned = r.norm == "preconditioned";
+  std::string text = fmt::format(" in the {} ({:.2e} in the {})", is_preconditioned ? "preconditioned norm" : "2-norm",
+                                 is_preconditioned ? r.residual : r.preconditioned,
+                                 is_preconditioned ? "2-norm" : "preconditioned norm");
   if (r.has_lift)
-    text += fmt::format("both relative to loads and reactions; relative to the first residual, with lifted boundary "
-                        "values, the 2-norm is {:.2e}\n",
+    text += fmt::format("\nrelative to loads and reactions; to the first residual, with lifted boundary values, the "
+                        "2-norm is {:.2e}",
                         r.of_first_residual);
   return text;
 }
@@ -101,9 +103,8 @@ std::string functionals_text(const SolveReport& report) {
 std::string to_text(const SolveReport& report) {
   std::string text = report.title.empty() ? "" : report.title + "\n";
   text += fmt::format("{} unknowns, {}\n", report.dofs, cells_text(report));
-  text += fmt::format("{} after {} iterations, relative residual {:.2e}\n", report.status, report.iterations,
-                      report.residual);
-  if (report.residuals) text += residuals_text(*report.residuals);
+  text += fmt::format("{} after {} iterations, relative residual {:.2e}{}\n", report.status, report.iterations,
+                      report.residual, report.residuals ? norms_text(*report.residuals) : "");
   if (!report.warning.empty()) text += "warning: " + report.warning + "\n";
   if (!report.message.empty()) text += report.message + "\n";
   if (!report.errors.empty()) text += "\n" + errors_text(report);
