@@ -56,10 +56,10 @@ double num_vectors(const io::Problem& problem) {
 
 [[noreturn]] void refuse_size(const io::Problem& problem, double unknowns, double cells, double needed,
                               const std::string& advice = "refine less or lower the degree") {
-  throw base::InputError(fmt::format("{}: the problem has {:.4g} unknowns on {:.4g} cells and needs about {:.1f} GB of "
-                                     "memory; {:.1f} GB may be used here: {}",
-                                     problem.source, unknowns, cells, 1e-9 * needed,
-                                     1e-9 * mesh::available_memory_bytes(), advice));
+  throw base::EnvironmentError(fmt::format("{}: the problem has {:.4g} unknowns on {:.4g} cells and needs about {:.1f} "
+                                           "GB of memory; {:.1f} GB may be used here: {}",
+                                           problem.source, unknowns, cells, 1e-9 * needed,
+                                           1e-9 * mesh::available_memory_bytes(), advice));
 }
 
 /// Index tables of `num_cells` cells of one shape.

@@ -26,14 +26,14 @@ std::vector<std::string> test_function_names(std::span<const std::string> names)
   return found;
 }
 
-constexpr int max_nesting = 150;
+constexpr std::size_t max_nesting = 150;
 constexpr std::size_t max_tokens = 500'000; // over all texts that one call reads
 
 /// What the texts of one call share: limits, and values of definitions that are known already (so that definitions
 /// built on definitions cost their size, not its exponential).
 struct Session {
   const Scope& scope;
-  int nesting = 0;
+  std::size_t nesting = 0;
   std::size_t num_tokens = 0;
   std::vector<std::string> active; ///< definitions being read
   struct Known {
@@ -47,6 +47,40 @@ struct Session {
   throw base::InputError(fmt::format("{}: {}", to_string(position), message));
 }
 
+/// Known before anything is read, since what a missing bracket makes of the text is often wrong in other ways, too.
+void require_closed_brackets(std::span<const Token> tokens) {
+  const auto closing = [](const Token& token) { return token.text == "(" ? ")" : "]"; };
+  std::vector<Token> open;
+  for (const auto& token : tokens) {
+    if (token.kind != TokenKind::symbol) continue;
+    if (token.text == "(" || token.text == "[") open.push_back(token);
+    if (open.size() > max_nesting) fail_at(token.position, fmt::format("nested more than {} levels deep", max_nesting));
+    if (token.text != ")" && token.text != "]") continue;
+    if (open.empty()) fail_at(token.position, fmt::format("unexpected '{}': no bracket is open", token.text));
+    if (token.text != closing(open.back()))
+      fail_at(token.position, fmt::format("unexpected '{}': the '{}' of {} needs its '{}' first", token.text,
+                                          open.back().text, to_string(open.back().position), closing(open.back())));
+    open.pop_back();
+  }
+  if (open.empty()) return;
+  fail_at(open.back().position,
+          fmt::format("this '{}' is not closed: a '{}' is missing", open.back().text, closing(open.back())));
+}
+
+/// What users of other packages expect, and what serves here.
+constexpr const char* interior_facets =
+    "integrals over interior facets (dS, with jump, avg and restrictions such as u('+')) are not in this version: take "
+    "fields that are continuous (Lagrange), whose jumps vanish, and impose conditions on the boundary with ds";
+
+/// For coordinates as mathematicians write them; "" for other names.
+std::string coordinate_hint(const std::string& name, int gdim) {
+  if (name != "y" && name != "z") return "";
+  const int axis = name == "y" ? 1 : 2;
+  return axis < gdim
+             ? fmt::format(" (the coordinate is x[{}])", axis)
+             : fmt::format(" (coordinates are x[0]{} on a mesh of dimension {})", gdim > 1 ? ", x[1]" : "", gdim);
+}
+
 class Parser {
 public:
   Parser(std::string_view text, Session& session, std::map<std::string, Expr> locals)
@@ -54,12 +88,14 @@ public:
     session.num_tokens += tokens_.size();
     if (session.num_tokens > max_tokens)
       throw base::InputError(fmt::format("the texts have more than {} parts", max_tokens));
+    require_closed_brackets(tokens_);
   }
 
   Value parse() {
     Value result = expression();
     if (current().kind != TokenKind::end)
-      fail_at(current().position, fmt::format("unexpected {}", described(current())));
+      fail_at(current().position,
+              fmt::format("unexpected {} (is an operator missing before it?)", described(current())));
     return result;
   }
 
@@ -71,6 +107,11 @@ private:
   bool is_assignment() const {
     return current().kind == TokenKind::name && tokens_[next_ + 1].kind == TokenKind::symbol &&
            tokens_[next_ + 1].text == "=";
+  }
+  /// ('+') or ('-') after a name
+  bool is_restriction() const {
+    const auto& side = tokens_[next_ + 1];
+    return is_symbol("(") && side.kind == TokenKind::string && (side.text == "+" || side.text == "-");
   }
   Token take() {
     Token token = current();
@@ -97,8 +138,16 @@ private:
       const auto origin = origins_.find(&error.offending().node());
       fail_at(origin == origins_.end() ? position : origin->second.second, error.what());
     } catch (const base::InputError& error) {
-      fail_at(position, error.what());
+      fail_at(position, error.what() + point_hint(error.what()));
     }
+  }
+
+  /// A text that takes the point where a coordinate is meant has wrong shapes.
+  std::string point_hint(std::string_view message) const {
+    if (!has_whole_point_ || message.find("shape") == std::string_view::npos) return "";
+    std::string coordinates = "x[0]";
+    for (int axis = 1; axis < session_.scope.gdim(); ++axis) coordinates += fmt::format(", x[{}]", axis);
+    return fmt::format("; 'x' is the whole point, its coordinates are {}", coordinates);
   }
 
   class Nesting {
@@ -138,6 +187,7 @@ private:
   std::map<std::string, Expr> locals_; ///< parameters of the definition being read
   std::vector<Token> tokens_;
   std::size_t next_ = 0;
+  bool has_whole_point_ = false; ///< 'x' without an index was read
   std::unordered_map<const ExprNode*, std::pair<Expr, Position>>
       origins_; ///< holds the nodes, so that addresses stay theirs
 };
@@ -289,7 +339,7 @@ Value Parser::list(std::string_view close, std::vector<Value> entries) {
     entries.push_back(expression());
     if (!accept(",")) break;
   }
-  expect(close, "at the end of a list");
+  expect(close, "or ',' after an entry of a list");
   return {ListValue{std::move(entries)}};
 }
 
@@ -297,7 +347,7 @@ Value Parser::named(const Token& name) {
   const int gdim = session_.scope.gdim();
   const bool is_call = is_symbol("(");
   if (name.text == "dx" || name.text == "ds") return measure(name);
-  if (name.text == "dS") fail_at(name.position, "integrals over interior facets (dS) are not supported");
+  if (name.text == "dS") fail_at(name.position, interior_facets);
   if (const auto* function = find_function(name.text)) {
     if (!is_call) fail_at(name.position, fmt::format("'{0}' is a function: write {0}(...)", name.text));
     const auto given = arguments(name);
@@ -309,16 +359,20 @@ Value Parser::named(const Token& name) {
   if (definition != nullptr) return defined(name, *definition);
   const bool is_known = value != nullptr || name.text == "x" || name.text == "n" || name.text == "pi";
   if (!is_known) {
+    if (name.text == "jump" || name.text == "avg") fail_at(name.position, interior_facets);
     auto candidates = session_.scope.names();
     const auto tests = test_function_names(candidates);
     for (const auto& [parameter, unused] : locals_) candidates.push_back(parameter);
     for (auto& known : language_names()) candidates.push_back(std::move(known));
     const auto hint = name.text == "v" && tests.size() > 1
                           ? fmt::format(" (the test functions of several fields are {})", base::join(tests, ", "))
-                          : base::suggestion(name.text, candidates);
+                      : !coordinate_hint(name.text, gdim).empty() ? coordinate_hint(name.text, gdim)
+                                                                  : base::suggestion(name.text, candidates);
     fail_at(name.position, fmt::format("unknown {} '{}'{}", is_call ? "function" : "name", name.text, hint));
   }
+  if (is_call && is_restriction()) fail_at(name.position, interior_facets);
   if (is_call) fail_at(name.position, fmt::format("'{}' is not a function (is a '*' missing?)", name.text));
+  has_whole_point_ = has_whole_point_ || (value == nullptr && name.text == "x" && !is_symbol("["));
   return located(name.position, [&]() -> Expr {
     if (value != nullptr) return *value;
     if (name.text == "pi") return std::numbers::pi;
@@ -336,7 +390,7 @@ std::vector<Value> Parser::arguments(const Token& name) {
     result.push_back(expression());
     if (!accept(",")) break;
   }
-  expect(")", fmt::format("after the arguments of {}", name.text).c_str());
+  expect(")", fmt::format("or ',' after an argument of {}", name.text).c_str());
   return result;
 }
 

@@ -48,7 +48,8 @@ std::vector<std::string> accepted_shapes(int dim) {
   return names;
 }
 
-void require_columns(int found, int needed) {
+void require_columns(int found, int dim) {
+  const int needed = least_mixed_columns(dim);
   if (found < needed)
     throw base::InputError(fmt::format("box: {} cells along x; a mixed box needs at least {}", found, needed));
 }
@@ -61,7 +62,7 @@ Layout mixed_layout_2d(int columns) {
 
 /// Prisms, hexahedra, one column of pyramids, tetrahedra, from left to right.
 Layout mixed_layout_3d(int columns) {
-  require_columns(columns, 4);
+  require_columns(columns, 3);
   const int quarter = columns / 4;
   return {{{split_into(Shape::prism), quarter},
            {split_into(Shape::hexahedron), columns - 2 * quarter - 1},

@@ -16,6 +16,9 @@ struct BoxPiece {
 };
 inline constexpr int cube_centre = 8;
 
+/// Cells along x that a box of shape "mixed" needs: one column of each of its shapes.
+constexpr int least_mixed_columns(int dim) { return dim == 2 ? 2 : 4; }
+
 /// A split cube. Opposite faces of cubes of one kind match, so that equal cubes side by side conform.
 struct CubeSplit {
   std::vector<BoxPiece> pieces;

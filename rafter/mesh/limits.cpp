@@ -68,7 +68,7 @@ void require_mesh_fits(const std::string& what, double num_vertices, std::span<c
   const double bytes = estimate_mesh_bytes(num_vertices, cells);
   const double memory = available_memory_bytes();
   if (bytes > memory)
-    throw base::InputError(
+    throw base::EnvironmentError(
         fmt::format("{} would have {:.4g} cells and take about {:.3g} GiB; this machine has {:.3g} GiB", what, count,
                     bytes / 0x1p30, memory / 0x1p30));
 }

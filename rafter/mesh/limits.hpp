@@ -22,8 +22,8 @@ struct PlannedCells {
 /// Bytes of the mesh and its topology, while the topology is made.
 double estimate_mesh_bytes(double num_vertices, std::span<const PlannedCells> cells);
 
-/// Throws InputError (starting with `what`) when local 32-bit numbers or the memory of this machine do not suffice for
-/// the mesh and its topology. The message gives the numbers.
+/// Throws InputError (starting with `what`) when local 32-bit numbers do not suffice for the mesh and its topology,
+/// EnvironmentError when the memory of this machine does not. The message gives the numbers.
 void require_mesh_fits(const std::string& what, double num_vertices, std::span<const PlannedCells> cells);
 
 } // namespace rafter::mesh
