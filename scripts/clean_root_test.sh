@@ -71,6 +71,7 @@ make_root() {
 }
 
 configure_root() {
+  chmod 755 "$target" # as every root is; that of mktemp is closed to the users whom tests and apt become
   copy_from_host /etc/resolv.conf /etc/hosts /etc/ssl/certs /usr/local/share/ca-certificates
   rm -f "$target"/etc/apt/sources.list
   printf 'deb %s bookworm main\n' "$(mirror)" >"$target/etc/apt/sources.list"
