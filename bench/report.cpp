@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/output_file.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/report/report.hpp>
 #include <sched.h>
@@ -108,12 +109,13 @@ Report::Report(Layout layout, const Settings& settings, std::span<const std::str
     : layout_(std::move(layout)), settings_(settings), command_("rafter bench " + layout_.suite) {
   for (const auto& argument : arguments)
     command_ += argument.find(' ') == std::string::npos ? " " + argument : fmt::format(" \"{}\"", argument);
-  if (!settings.plot.empty() && !settings.plot.ends_with(".svg"))
+  if (!settings.plot.empty() && base::is_regular_output(settings.plot) && !settings.plot.ends_with(".svg"))
     throw base::InputError(
         fmt::format("bench {}: --plot: plots are SVG, '{}' does not end in .svg", layout_.suite, settings.plot));
   const std::string place = "bench " + layout_.suite + ": ";
-  report::require_folder(place + "--json", settings.json);
-  report::require_folder(place + "--plot", settings.plot);
+  base::claim_outputs(
+      std::vector<base::NamedFile>{{place + "--json", settings.json}, {place + "--plot", settings.plot}},
+      std::vector<base::NamedFile>{{"the report to compare with", settings.compare}});
   if (!settings.compare.empty()) earlier_ = read_earlier(layout_, settings.compare);
   machine_ = machine_of(settings);
   pin(settings.threads);
@@ -188,7 +190,7 @@ int Report::finish(std::span<const report::Plot> plots) const {
   fmt::print("\n{}", plans_.text());
   const bool is_slower = earlier_ && print_comparison();
   if (!settings_.json.empty())
-    report::write_file(settings_.json, Json{{"suite", layout_.suite},
+    base::write_output(settings_.json, Json{{"suite", layout_.suite},
                                             {"command", command_},
                                             {"threads", settings_.threads},
                                             {"figure", layout_.figure},
@@ -196,7 +198,7 @@ int Report::finish(std::span<const report::Plot> plots) const {
                                             {"machine", Json::parse(machine::to_json(machine_))}}
                                                .dump(2) +
                                            "\n");
-  if (!settings_.plot.empty()) report::write_file(settings_.plot, report::to_svg(plots));
+  if (!settings_.plot.empty()) base::write_output(settings_.plot, report::to_svg(plots));
   return is_slower ? 1 : 0;
 }
 

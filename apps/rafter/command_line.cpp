@@ -74,7 +74,7 @@ private:
     auto* command = app_.add_subcommand("solve", "solve a problem");
     add_problem_options(*command, solve_.problem);
     add_plan_option(*command, solve_.problem);
-    command->add_option("--json", solve_.json, "write the report as JSON")->type_name("FILE");
+    command->add_option("--json", solve_.json, "write the report as JSON; - is standard output")->type_name("FILE");
     command->callback([this] { code_ = run_solve(solve_); });
   }
   void add_kernel() {
@@ -92,7 +92,10 @@ private:
     command->add_option("--refine", mesh_.refine, "uniform refinements")
         ->check(CLI::Range(0, max_refinements))
         ->type_name("N");
-    command->add_option("--write", mesh_.output, "write the mesh (.msh, .mesh)")->type_name("FILE");
+    command->add_option("--write", mesh_.output, "write the mesh (.msh, .mesh; - is standard output)")
+        ->type_name("FILE");
+    command->add_option("--format", mesh_.format, "of the file that is written: msh or mesh; by default its extension")
+        ->type_name("NAME");
     command->add_flag("--json", mesh_.is_json, "print JSON");
     command->callback([this] { code_ = run_mesh(mesh_); });
   }
@@ -122,7 +125,9 @@ private:
     add_problem_options(*command, tune_.problem);
     command->add_flag("--fresh", tune_.is_fresh, "measure again what is remembered");
     command->add_flag("--all", tune_.is_exhaustive, "measure every candidate");
-    command->add_option("--record", tune_.record, "measure every candidate and write the sweep as JSON")
+    command
+        ->add_option("--record", tune_.record,
+                     "measure every candidate and write the sweep as JSON; - is standard output")
         ->type_name("FILE");
     command->callback([this] { code_ = run_tune(tune_); });
   }

@@ -33,6 +33,7 @@ struct MeshOptions {
   std::string file;
   int refine = 0;
   std::string output; ///< path to write the mesh to; "": none
+  std::string format; ///< of that file; "": by its extension
   bool is_json = false;
 };
 int run_mesh(const MeshOptions& options);

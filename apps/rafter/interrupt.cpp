@@ -1,31 +1,64 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interrupt.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <pthread.h>
+#include <string_view>
+#include <thread>
+#include <unistd.h>
+
+#include <rafter/base/temporary.hpp>
+#include <rafter/device/host/process.hpp>
+
+#include "exit_code.hpp"
 
 namespace rafter::app {
 namespace {
 
-volatile std::sig_atomic_t is_stop_asked = 0;
+std::atomic<bool> is_stop_asked = false, ends_at_first = false;
 
-void on_signal(int signal) {
-  is_stop_asked = 1;
-  std::signal(signal, SIG_DFL); // the next one ends the process
+/// No destructor runs, since other threads go on until the end.
+[[noreturn]] void end_at_once() {
+  using namespace std::chrono_literals;
+  device::stop_processes();
+  device::await_stopped_processes(500ms);
+  base::remove_temporaries();
+  constexpr std::string_view text = "rafter: stopped at once by a signal\n";
+  static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
+  std::_Exit(exit_not_solved);
+}
+
+void watch(const sigset_t& signals) {
+  for (int signal = 0;;) {
+    if (sigwait(&signals, &signal) != 0) continue;
+    if (is_stop_asked.exchange(true) || ends_at_first) end_at_once();
+    device::stop_processes();
+  }
+}
+
+bool is_ignored(int signal) {
+  struct sigaction action;
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 } // namespace
 
-void install_interrupt_handlers() {
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+void watch_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  if (!is_ignored(SIGHUP)) sigaddset(&signals, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::thread(watch, signals).detach();
 }
 
-void restore_default_signals() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-}
+void end_at_first_signal() { ends_at_first = true; }
 
-bool is_interrupted() { return is_stop_asked != 0; }
+bool is_interrupted() { return is_stop_asked; }
 
 void require_not_interrupted() {
   if (is_interrupted()) throw Interrupted();

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <fcntl.h>
 #include <new>
+#include <stdexcept>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/log.hpp>
+#include <rafter/base/memory.hpp>
+#include <rafter/mesh/limits.hpp>
 
 #include "command_line.hpp"
 #include "exit_code.hpp"
@@ -27,6 +36,19 @@ int fail(int code, const char* text) {
   return code;
 }
 
+std::string output_failure(const std::string& reason) { return "standard output cannot be written: " + reason; }
+
+/// The sizes are those after what did not fit was given back.
+std::string memory_failure() {
+  const auto used = base::process_memory();
+  return fmt::format(
+      "the memory does not suffice: {}{:.1f} GB may be used here: use a coarser mesh, a lower degree or "
+      "more memory",
+      used ? fmt::format("{:.1f} GB were in use at most, and ", 1e-9 * static_cast<double>(used->peak_bytes))
+           : std::string(),
+      1e-9 * mesh::available_memory_bytes());
+}
+
 /// The one place where failures become exit codes.
 int exit_code_of(const std::exception_ptr& failure) {
   try {
@@ -37,18 +59,23 @@ int exit_code_of(const std::exception_ptr& failure) {
     return fail(app::exit_environment, error.what());
   } catch (const base::SolverError& error) {
     return fail(app::exit_not_solved, error.what());
+  } catch (const std::system_error& error) { // fmt's when standard output fails
+    return fail(app::exit_environment,
+                std::ferror(stdout) != 0 ? output_failure(error.code().message()).c_str() : error.what());
   } catch (const std::bad_alloc&) {
-    return fail(app::exit_environment, "the memory of this machine does not suffice: use a coarser mesh, a lower "
-                                       "degree or more memory");
+    return fail(app::exit_environment, memory_failure().c_str());
+  } catch (const std::length_error&) { // a list longer than any memory
+    return fail(app::exit_environment, memory_failure().c_str());
   } catch (const std::exception& error) {
     fail(app::exit_fault, error.what());
     return fail(app::exit_fault, "this is a fault of Rafter's own: please report it with the problem file");
   }
 }
 
-/// A signal from the keyboard reaches the compiler, too, whose failure then is not the news.
+/// A failure after a signal is mostly its consequence, as that of a compiler that was ended, and not the news.
 int run(const std::vector<std::string>& arguments) {
   try {
+    app::watch_signals(); // before other threads start
     return app::run_command_line(arguments);
   } catch (const std::exception&) {
     if (app::is_interrupted()) return fail(app::exit_not_solved, app::Interrupted().what());
@@ -56,12 +83,20 @@ int run(const std::vector<std::string>& arguments) {
   }
 }
 
+/// Files that the program opens must not take the numbers of standard streams that were closed: what is printed would
+/// go into them.
+void open_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(descriptor, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDONLY));
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
-  app::install_interrupt_handlers();
+  open_standard_descriptors();
+  std::signal(SIGPIPE, SIG_IGN); // a pipe that nobody reads is an error of writing
   base::set_warning_handler([](const std::string& text) { tell("warning", text.c_str()); });
   const int code = run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
-  if (std::fflush(stdout) != 0) return fail(app::exit_environment, "standard output cannot be written");
+  if (std::fflush(stdout) != 0) return fail(app::exit_environment, output_failure(std::strerror(errno)).c_str());
   return code;
 }

@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <rafter/base/error.hpp>
+#include <rafter/base/output_file.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/mesh.hpp>
+#include <rafter/mesh/writers.hpp>
 #include <rafter/report/report.hpp>
 
 #include "commands.hpp"
@@ -82,7 +85,7 @@ void print_json(const Summary& summary) {
   json["volume"] = summary.validity.volume;
   json["worst_det_j"] = summary.validity.worst_det_j;
   json["problems"] = summary.validity.problems;
-  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  base::write_output("-", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void print_tags(const char* what, const TagCounts& tags) {
@@ -128,16 +131,19 @@ void print_text(const Summary& summary) {
 } // namespace
 
 int run_mesh(const MeshOptions& options) {
+  if (!options.output.empty()) mesh::require_mesh_format(options.output, options.format);
+  if (options.output.empty() && !options.format.empty())
+    throw base::InputError("--format: is of the file that --write names, which is missing");
+  base::claim_outputs(
+      std::vector<base::NamedFile>{{"--write", options.output}, {"--json", options.is_json ? "-" : ""}});
   auto mesh = mesh::read_mesh(options.file);
   require_not_interrupted();
   if (options.refine > 0) mesh = mesh.refined(options.refine);
   const Summary summary(mesh);
   require_not_interrupted();
+  if (!options.output.empty()) mesh::write_mesh(mesh, options.output, options.format);
   options.is_json ? print_json(summary) : print_text(summary);
-  if (!options.output.empty()) {
-    mesh::write_mesh(mesh, options.output);
-    if (!options.is_json) fmt::print("written: {}\n", options.output);
-  }
+  if (!options.output.empty() && !options.is_json) fmt::print("written: {}\n", base::output_text(options.output));
   return summary.validity.problems.empty() ? exit_done : exit_wrong_input;
 }
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -52,22 +50,6 @@ double expected_applications(const io::Problem& problem, const op::System& syste
   constexpr double per_point_of_an_edge = 2;
   return std::min<double>(problem.solver.control.iteration_limit(),
                           per_point_of_an_edge * std::pow(points, 1.0 / system.mesh->tdim));
-}
-
-/// Known to be impossible before hours of work: the folder of the output is missing or not writable.
-void require_writable(const io::Output& output) {
-  if (output.file.empty()) return;
-  namespace fs = std::filesystem;
-  const auto parent = fs::path(output.file).parent_path();
-  const auto folder = parent.empty() ? fs::path(".") : parent;
-  std::error_code error;
-  const char* problem = !fs::is_directory(folder, error)             ? "is no folder"
-                        : ::access(folder.c_str(), W_OK | X_OK) != 0 ? "is not writable"
-                        : fs::is_directory(output.file, error)       ? "holds a folder of that name"
-                                                                     : nullptr;
-  if (problem != nullptr)
-    throw base::InputError(fmt::format("{}: output.file: \"{}\" cannot be written: {} {}", output.location.text(),
-                                       output.file, folder.string(), problem));
 }
 
 /// The right-hand side and initial guess of the constrained system.
@@ -172,7 +154,6 @@ void PreparedProblem::tell(const std::string& text) const {
 PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& options, const RunEvents& events,
                                  Phases& phases)
     : problem_(problem), events_(events) {
-  require_writable(problem.output);
   if (options.plan != predicted_plan) options_.plan = options.plan;
   const int lanes = op::batch_lanes(options_.plan);
   options_.device = options.device;

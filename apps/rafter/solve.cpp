@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdlib>
-#include <filesystem>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/output_file.hpp>
 #include <rafter/report/report.hpp>
 
 #include "commands.hpp"
@@ -13,22 +13,6 @@
 
 namespace rafter::app {
 namespace {
-
-/// The report must not take the place of the problem, its mesh or its output.
-void require_own_file(const SolveOptions& options, const io::Problem& problem) {
-  if (options.json.empty()) return;
-  const auto same = [&](const std::string& other) {
-    std::error_code error;
-    const auto path = [](const std::string& p) { return std::filesystem::absolute(p).lexically_normal(); };
-    return !other.empty() &&
-           (path(options.json) == path(other) || std::filesystem::equivalent(options.json, other, error));
-  };
-  for (const auto& [file, what] :
-       {std::pair(options.problem.file, "the problem file"), std::pair(problem.mesh.file, "the mesh"),
-        std::pair(problem.output.file, "the output")})
-    if (same(file))
-      throw base::InputError(fmt::format("--json {}: is {}; accepted is a file of its own", options.json, what));
-}
 
 /// Every process of an MPI run would solve the whole problem and write the same files.
 void require_one_process() {
@@ -45,9 +29,11 @@ void require_one_process() {
 
 int run_solve(const SolveOptions& options) {
   require_one_process();
-  report::require_folder("--json", options.json);
   const auto problem = io::read_problem(options.problem.file, options.problem.overrides);
-  require_own_file(options, problem);
+  base::claim_outputs(
+      std::vector<base::NamedFile>{{"--json", options.json},
+                                   {problem.output.location.text() + ": output.file", problem.output.file}},
+      std::vector<base::NamedFile>{{"the problem file", options.problem.file}, {"the mesh", problem.mesh.file}});
   Console console;
   const RunEvents events{.event = [&console](const std::string& text) { console.event(text); },
                          .iteration =
@@ -59,11 +45,11 @@ int run_solve(const SolveOptions& options) {
       .device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan};
   const auto solution = solve_problem(problem, run, events);
   console.clear();
+  if (!options.json.empty()) base::write_output(options.json, report::to_json(solution.report));
   fmt::print("{}", report::to_text(solution.report));
   if (solution.is_written)
-    fmt::print("\nwritten: {}{}\n", problem.output.file,
+    fmt::print("\nwritten: {}{}\n", base::output_text(problem.output.file),
                solution.is_converged ? "" : " (the last iterate of a solve that did not converge)");
-  if (!options.json.empty()) report::write_file(options.json, report::to_json(solution.report));
   return solution.report.status == "converged" ? exit_done : exit_not_solved;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <rafter/base/error.hpp>
+#include <rafter/base/output_file.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/operator/tuning.hpp>
@@ -67,14 +68,28 @@ Json kernel_json(const op::TunedKernel& tuned, int lanes) {
           {"points", info.num_points}, {"lanes", lanes},          {"candidates", candidates}};
 }
 
+void write_record(const std::string& path, const std::string& title, const PreparedProblem& prepared,
+                  const std::vector<op::TunedKernel>& tuned) {
+  Json kernels = Json::array();
+  for (const auto& kernel : tuned) kernels.push_back(kernel_json(kernel, prepared.system().batches->lanes));
+  const Json record{{"title", title},
+                    {"threads", prepared.options().shared_device->num_threads()},
+                    {"machine", Json::parse(machine::to_json(prepared.machine()))},
+                    {"feature_names", feature_names_json()},
+                    {"kernels", kernels}};
+  base::write_output(path, record.dump() + "\n");
+}
+
 } // namespace
 
 int run_tune(const TuneOptions& options) {
   if (options.problem.device != "host")
     throw base::InputError("tune: --device " + options.problem.device +
                            ": accepted is host, where time is of the kernels alone");
-  report::require_folder("--record", options.record);
   auto problem = io::read_problem(options.problem.file, options.problem.overrides);
+  base::claim_outputs(
+      std::vector<base::NamedFile>{{"--record", options.record}},
+      std::vector<base::NamedFile>{{"the problem file", options.problem.file}, {"the mesh", problem.mesh.file}});
   problem.output.file.clear(); // nothing is solved
   Phases phases;
   const PreparedProblem prepared(
@@ -94,17 +109,9 @@ int run_tune(const TuneOptions& options) {
   const auto tuned = op::tune_kernels(form, prepared.system(), kernel_options, tuning);
   const auto matrix = op::tune_matrix(form, prepared.system(), kernel_options, tuning);
   console.clear();
+  if (!options.record.empty()) write_record(options.record, problem.title, prepared, tuned);
   for (const auto& kernel : tuned) print_kernel(kernel);
   if (matrix) print_matrix(*matrix);
-  if (options.record.empty()) return exit_done;
-  Json kernels = Json::array();
-  for (const auto& kernel : tuned) kernels.push_back(kernel_json(kernel, prepared.system().batches->lanes));
-  const Json record{{"title", problem.title},
-                    {"threads", prepared.options().shared_device->num_threads()},
-                    {"machine", Json::parse(machine::to_json(prepared.machine()))},
-                    {"feature_names", feature_names_json()},
-                    {"kernels", kernels}};
-  report::write_file(options.record, record.dump() + "\n");
   return exit_done;
 }
 

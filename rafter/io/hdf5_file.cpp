@@ -3,17 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
-#include <filesystem>
 #include <fmt/format.h>
 #include <hdf5.h>
 #include <map>
-#include <unistd.h>
 #include <utility>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/output_file.hpp>
 
 namespace rafter::io {
 namespace {
@@ -90,17 +86,15 @@ std::string hdf5_reason() {
 
 class Hdf5Writer::State {
 public:
-  explicit State(std::string path) : path_(std::move(path)), temporary_(fmt::format("{}.tmp-{}", path_, ::getpid())) {
-    require_folder();
+  explicit State(const std::string& path) : path_(base::output_text(path)), output_(path) {
     const Handle properties = checked(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
     require(H5Pset_obj_track_times(properties.get(), false) >= 0); // of the root group
-    file_ = checked(H5Fcreate(temporary_.c_str(), H5F_ACC_TRUNC, properties.get(), H5P_DEFAULT), H5Fclose);
+    file_ = checked(H5Fcreate(output_.working_path().c_str(), H5F_ACC_TRUNC, properties.get(), H5P_DEFAULT), H5Fclose);
   }
 
   ~State() {
     datasets_.clear();
     file_.close();
-    if (!is_committed_) ::unlink(temporary_.c_str());
   }
 
   [[noreturn]] void fail(const std::string& reason) const {
@@ -131,34 +125,18 @@ public:
     datasets_.clear();
     require(H5Fflush(file_.get(), H5F_SCOPE_GLOBAL) >= 0);
     require(file_.close());
-    const int descriptor = ::open(temporary_.c_str(), O_RDONLY);
-    const bool is_on_disk = descriptor >= 0 && ::fsync(descriptor) == 0;
-    const int error = errno;
-    if (descriptor >= 0) ::close(descriptor);
-    if (!is_on_disk) fail(std::strerror(error));
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(std::strerror(errno));
-    is_committed_ = true;
+    output_.commit();
   }
 
 private:
-  /// HDF5's own words for these are long and unclear.
-  void require_folder() const {
-    namespace fs = std::filesystem;
-    const fs::path folder = fs::path(path_).parent_path().empty() ? fs::path(".") : fs::path(path_).parent_path();
-    std::error_code error;
-    if (!fs::is_directory(folder, error)) fail(fmt::format("there is no folder {}", folder.string()));
-    if (fs::is_directory(path_, error)) fail("it is a folder");
-    if (::access(folder.c_str(), W_OK) != 0) fail(fmt::format("folder {}: {}", folder.string(), std::strerror(errno)));
-  }
-
   QuietErrors quiet_;
-  std::string path_, temporary_;
+  std::string path_; ///< as messages name it
+  base::OutputFile output_;
   Handle file_;
   std::map<std::string, Dataset> datasets_;
-  bool is_committed_ = false;
 };
 
-Hdf5Writer::Hdf5Writer(std::string path) : state_(std::make_unique<State>(std::move(path))) {}
+Hdf5Writer::Hdf5Writer(const std::string& path) : state_(std::make_unique<State>(path)) {}
 Hdf5Writer::~Hdf5Writer() = default;
 
 void Hdf5Writer::make_group(const std::string& name) {

@@ -8,11 +8,11 @@
 
 namespace rafter::io {
 
-/// An HDF5 file being written under a temporary name beside its own; it gets its name in `commit`. Without that,
-/// nothing remains. Every failure is an EnvironmentError that names the path.
+/// An HDF5 file being written that takes its place in `commit` (base::OutputFile); without that, nothing remains. Every
+/// failure is an EnvironmentError that names the path.
 class Hdf5Writer {
 public:
-  explicit Hdf5Writer(std::string path);
+  explicit Hdf5Writer(const std::string& path);
   ~Hdf5Writer();
   Hdf5Writer(const Hdf5Writer&) = delete;
   Hdf5Writer& operator=(const Hdf5Writer&) = delete;
@@ -30,7 +30,7 @@ public:
   /// The next rows of a dataset made before, shape (row, column).
   template <class T> void append(const std::string& dataset, std::span<const T> values);
 
-  /// Flushes, closes and renames.
+  /// Closes the file and puts it in its place.
   void commit();
 
 private:

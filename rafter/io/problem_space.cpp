@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/output_file.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/io/problem_sections.hpp>
+#include <rafter/mesh/box_pieces.hpp>
 
 namespace rafter::io {
 namespace {
@@ -82,6 +84,10 @@ mesh::BoxOptions read_box(const Value& value) {
   options.cells = read_cells(box);
   options.size = read_size(box, options.cells.size());
   options.shape = read_shape(box, options.cells.size());
+  const int least = mesh::least_mixed_columns(static_cast<int>(options.cells.size()));
+  if (options.shape == "mixed" && options.cells[0] < least)
+    refuse(box.find("cells")->location, box.path("cells"),
+           fmt::format("found {} along x; accepted for the shape \"mixed\" are {} or more", options.cells[0], least));
   return options;
 }
 
@@ -195,8 +201,9 @@ void read_output(const TableReader& table, Problem& problem) {
   const Value& file = table.require("file", "the path of the output, with extension .vtkhdf");
   const std::string text = read_string(file, "output.file");
   const fs::path path(text);
-  if (path.extension() != ".vtkhdf" || text.find('\0') != std::string::npos)
-    refuse_value(file, "output.file", "a path with extension .vtkhdf, relative to the current folder");
+  if (text.find('\0') != std::string::npos || (path.extension() != ".vtkhdf" && base::is_regular_output(text)))
+    refuse_value(file, "output.file",
+                 "a path with extension .vtkhdf, relative to the current folder, or \"-\" for standard output");
   // A problem file may come from elsewhere: it must not climb out of the folder in which the user runs it.
   const bool is_from_file = file.location.line > 0;
   if (is_from_file && (path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end()))

@@ -10,6 +10,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/hash.hpp>
 #include <rafter/base/log.hpp>
+#include <rafter/base/output_file.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/base/timing.hpp>
 #include <rafter/device/array.hpp>
@@ -241,7 +242,7 @@ Machine load_or_probe(const ProbeOptions& options) {
                                 100 * machine.steadiness, 100 * machine.cpu_share, options.busy_record_seconds / 60));
   if (!is_quiet && is_kept_quiet) return machine;
   try {
-    device::write_atomically(file, to_json(machine));
+    base::write_output(file.string(), to_json(machine), 0600);
   } catch (const base::EnvironmentError& error) {
     base::warn_once(std::string("the machine record is not kept: ") + error.what());
   }

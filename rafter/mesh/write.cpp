@@ -1,44 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <cerrno>
+#include <array>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/output_file.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/writers.hpp>
-#include <unistd.h>
 
 namespace rafter::mesh {
-
-namespace {
-
-/// Writes beside the target and renames, so that the target is complete or as it was.
-void write_complete(const std::string& path, const std::string& text) {
-  const std::string temporary = fmt::format("{}.{}.part", path, ::getpid());
-  std::error_code ignored;
-  {
-    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    if (!file) throw base::EnvironmentError(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
-    file.write(text.data(), static_cast<std::streamsize>(text.size()));
-    file.close();
-    if (!file) {
-      std::filesystem::remove(temporary, ignored);
-      throw base::EnvironmentError(fmt::format("{}: cannot be written to its end: is the disk full?", path));
-    }
-  }
-  std::error_code error;
-  std::filesystem::rename(temporary, path, error);
-  if (!error) return;
-  std::filesystem::remove(temporary, ignored);
-  throw base::EnvironmentError(fmt::format("{}: cannot be written: {}", path, error.message()));
-}
-
-} // namespace
 
 std::vector<double> vertex_coordinates(const Mesh& mesh) {
   const auto gdim = static_cast<std::size_t>(mesh.gdim);
@@ -94,13 +67,40 @@ std::vector<std::pair<FacetRef, std::int32_t>> tagged_cell_facets(const Mesh& me
   return result;
 }
 
-void write_mesh(const Mesh& mesh, const std::string& path) {
-  if (mesh.num_cells() == 0) throw base::InputError(fmt::format("{}: a mesh without cells cannot be written", path));
+namespace {
+
+struct Format {
+  const char* name;    ///< and the extension of its files
+  const char* meaning; ///< with version
+  std::string (*text)(const Mesh&);
+};
+constexpr std::array<Format, 2> formats{{{"msh", "Gmsh 4.1", gmsh_text}, {"mesh", "MFEM v1.0", mfem_text}}};
+
+const Format& find_format(const std::string& path, const std::string& name) {
   const auto extension = std::filesystem::path(path).extension().string();
-  if (extension == ".mesh") return write_complete(path, mfem_text(mesh));
-  if (extension == ".msh") return write_complete(path, gmsh_text(mesh));
+  const auto wanted = !name.empty() ? name : extension.empty() ? "" : extension.substr(1);
+  for (const auto& format : formats)
+    if (wanted == format.name) return format;
+  std::string accepted;
+  for (const auto& format : formats)
+    accepted += fmt::format("{}{} ({})", accepted.empty() ? "" : " and ", format.name, format.meaning);
   throw base::InputError(
-      fmt::format("{}: the extension '{}' names no format; .msh (Gmsh 4.1) and .mesh (MFEM v1.0) do", path, extension));
+      name.empty() ? fmt::format("{}: the name does not end in a format for meshes; accepted as its end, or given "
+                                 "beside the name, are {}",
+                                 base::output_text(path), accepted)
+                   : fmt::format("'{}' names no format of meshes; accepted are {}", name, accepted));
 }
+
+} // namespace
+
+void require_mesh_format(const std::string& path, const std::string& format) { find_format(path, format); }
+
+void write_mesh(const Mesh& mesh, const std::string& path, const std::string& format) {
+  if (mesh.num_cells() == 0)
+    throw base::InputError(fmt::format("{}: a mesh without cells cannot be written", base::output_text(path)));
+  base::write_output(path, find_format(path, format).text(mesh));
+}
+
+void write_mesh(const Mesh& mesh, const std::string& path) { write_mesh(mesh, path, {}); }
 
 } // namespace rafter::mesh

@@ -20,4 +20,10 @@ std::vector<double> vertex_coordinates(const Mesh& mesh);
 /// cells.
 std::vector<std::pair<FacetRef, std::int32_t>> tagged_cell_facets(const Mesh& mesh);
 
+/// Writes a mesh in a format by its name, "msh" or "mesh"; empty: by the extension of the path. Throws InputError for
+/// other formats, EnvironmentError as base::OutputFile does.
+void write_mesh(const Mesh& mesh, const std::string& path, const std::string& format);
+/// Throws InputError for formats that write_mesh refuses, before there is a mesh.
+void require_mesh_format(const std::string& path, const std::string& format);
+
 } // namespace rafter::mesh

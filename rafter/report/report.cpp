@@ -2,12 +2,7 @@
 #include <rafter/report/report.hpp>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
-#include <filesystem>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
@@ -112,36 +107,6 @@ std::string to_text(const SolveReport& report) {
   if (!report.seconds.empty()) text += "\n" + phases_text(report);
   if (!report.operators.empty()) text += "\n" + operators_text(report);
   return text;
-}
-
-void require_folder(const std::string& option, const std::string& path) {
-  if (path.empty()) return;
-  const auto parent = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!parent.empty() && !std::filesystem::is_directory(parent, error))
-    throw base::InputError(fmt::format("{} {}: {} is no folder", option, path, parent.string()));
-  if (std::filesystem::is_directory(path, error))
-    throw base::InputError(fmt::format("{} {}: is a folder; accepted is a file", option, path));
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  const std::string temporary = fmt::format("{}.tmp-{}", path, ::getpid());
-  const auto fail = [&](int error) {
-    ::unlink(temporary.c_str());
-    throw base::EnvironmentError(fmt::format("{}: cannot be written: {}", path, std::strerror(error)));
-  };
-  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) fail(errno);
-  int error = 0;
-  for (std::size_t written = 0; written < text.size() && error == 0;) {
-    const auto count = ::write(descriptor, text.data() + written, text.size() - written);
-    if (count < 0 && errno != EINTR) error = errno;
-    if (count > 0) written += static_cast<std::size_t>(count);
-  }
-  if (error == 0 && ::fsync(descriptor) != 0 && errno != EINVAL) error = errno;
-  if (::close(descriptor) != 0 && error == 0) error = errno;
-  if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
-  if (error != 0) fail(error);
 }
 
 } // namespace rafter::report

@@ -78,9 +78,5 @@ std::string to_json(const SolveReport& report);
 /// The table at the end of `rafter solve`.
 std::string to_text(const SolveReport& report);
 
-/// Known before any work: the file that `option` names could not be written. Throws InputError; "" is no file.
-void require_folder(const std::string& option, const std::string& path);
-/// Writes a file that appears under its name when complete. Throws EnvironmentError that names the path.
-void write_file(const std::string& path, const std::string& text);
 
 } // namespace rafter::report

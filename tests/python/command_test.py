@@ -123,12 +123,12 @@ class CommandLine(CommandTest):
 class LargeProblems(CommandTest):
     """Refused from an estimate: with little address space to allocate in, they fail in no other way."""
 
-    def refused_in_little_memory(self, text, *arguments):
+    def refused_in_little_memory(self, text, *arguments, code=ENVIRONMENT):
         limit = 1 << 30
         result = subprocess.run([RAFTER, "solve", self.write(text), "--threads", "1", *arguments], cwd=self.directory.name, capture_output=True,
                                 text=True, timeout=60, check=False,
                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
-        self.assert_refused(result)
+        self.assert_refused(result, code=code)
         return result.stderr
 
     def test_box_with_many_cells_and_a_high_degree(self):
@@ -149,9 +149,10 @@ class LargeProblems(CommandTest):
         self.assertIn("numerics.points", message)
 
     def test_box_refined_beyond_32_bits(self):
-        self.assertIn("2147483647", self.refused_in_little_memory(POISSON.replace("cells = [3, 3]", "cells = [100, 100]"), "--set", "mesh.refine=10"))
+        self.assertIn("2147483647", self.refused_in_little_memory(POISSON.replace("cells = [3, 3]", "cells = [100, 100]"), "--set", "mesh.refine=10",
+                                                                  code=WRONG_INPUT))
         text = self.changed('cells = [3, 3], shape = "quadrilateral"', "cells = [4000, 4000, 4000]")
-        self.assertIn("6.4e+10 cells", self.refused_in_little_memory(text))
+        self.assertIn("6.4e+10 cells", self.refused_in_little_memory(text, code=WRONG_INPUT))
 
     def test_mesh_file_that_is_refined_too_often(self):
         text = self.changed('box = { cells = [3, 3], shape = "quadrilateral" }',
@@ -160,7 +161,8 @@ class LargeProblems(CommandTest):
         self.assertIn("2.319e+11 unknowns on 1.342e+08 cells", message)
 
     def test_refinements_out_of_range(self):
-        self.assertIn("from 0 to 10", self.refused_in_little_memory(POISSON, "--set", "mesh.refine=30"))
+        self.assertIn("from 0 to 10", self.refused_in_little_memory(POISSON, "--set", "mesh.refine=30",
+                                                                    code=WRONG_INPUT))
 
 
 class LargeKernels(CommandTest):
@@ -242,14 +244,15 @@ class Meshes(CommandTest):
     def test_too_many_cells_are_refused_before_they_are_made(self):
         begin = time.monotonic()
         self.refused(self.changed("cells = [3, 3]", "cells = [300000, 300000]"), "cells")
-        self.refused(self.changed("cells = [3, 3]", "cells = [40000, 40000]"), "1.6e+09 cells", "refine less")
+        self.refused(self.changed("cells = [3, 3]", "cells = [40000, 40000]"), "1.6e+09 cells", "refine less",
+                     code=ENVIRONMENT)
         self.assertLess(time.monotonic() - begin, 20)
 
     def test_too_many_unknowns_are_refused_before_they_are_allocated(self):
         text = POISSON.replace('[3, 3], shape = "quadrilateral"', '[90, 90, 90]').replace("degree = 2", "degree = 12")
         self.refused(text.replace("[fields.u]", "[fields.u]\ncomponents = 9").replace("k*inner(grad(u), grad(v))*dx",
                      "inner(u, v)*dx").replace('L = "2*k*v*dx"', "").replace('value = "x[0]*(1 - x[0])"',
-                     "value = [0,0,0,0,0,0,0,0,0]").split("[check]")[0], "memory", "GB", "unknowns")
+                     "value = [0,0,0,0,0,0,0,0,0]").split("[check]")[0], "memory", "GB", "unknowns", code=ENVIRONMENT)
 
 
 class FailedSolves(CommandTest):

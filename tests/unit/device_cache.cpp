@@ -232,6 +232,21 @@ TEST(KernelCache, CompilersAreFoundInPathOnlyInAbsoluteFolders) {
   EXPECT_EQ(device::find_program("clang"), "");
 }
 
+TEST(Processes, StoppedOnesEndWithWhatTheyStartedAndNoOtherStarts) {
+  const Folder folder;
+  const fs::path started = folder.path() / "started";
+  std::jthread stopper([&] {
+    while (!fs::exists(started)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    device::stop_processes();
+  });
+  const std::string script = "trap '' INT TERM HUP; sleep 600 & touch " + started.string() + "; wait; sleep 600";
+  EXPECT_THROW(device::run_process({"/bin/sh", "-c", script}), device::ProcessesStopped);
+  stopper.join();
+  EXPECT_THROW(device::run_process({"/bin/true"}), device::ProcessesStopped);
+  device::allow_processes();
+  EXPECT_TRUE(device::run_process({"/bin/true"}).is_success());
+}
+
 TEST(Processes, ResultsAreReported) {
   const auto result = device::run_process({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"});
   EXPECT_EQ(result.exit_code, 3);

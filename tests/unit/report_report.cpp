@@ -103,18 +103,4 @@ TEST(Report, JsonHoldsTheFullTextOfThePlansThatDiffer) {
             to_string(schedule::parse_plan("lanes=4")) + "; " + to_string(schedule::parse_plan("contraction=dense")));
 }
 
-TEST(Report, FilesAreCompleteOrAbsent) {
-  const auto folder = std::filesystem::temp_directory_path() / ("rafter_report_" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
-  report::write_file((folder / "a.json").string(), "first");
-  report::write_file((folder / "a.json").string(), "second");
-  std::string text;
-  std::ifstream(folder / "a.json") >> text;
-  EXPECT_EQ(text, "second");
-  EXPECT_THROW(report::write_file((folder / "no/a.json").string(), "x"), base::EnvironmentError);
-  EXPECT_THROW(report::write_file("/dev/full/x", "x"), base::EnvironmentError);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()), 1);
-  std::filesystem::remove_all(folder);
-}
-
 } // namespace

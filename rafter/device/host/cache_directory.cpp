@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/device/host/cache_directory.hpp>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <mutex>
 #include <rafter/base/error.hpp>
 #include <rafter/base/log.hpp>
+#include <rafter/base/temporary.hpp>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace rafter::device {
@@ -20,40 +20,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder of this process alone, removed at its end.
-class PrivateTemporary {
-public:
-  PrivateTemporary() {
-    const char* parent = std::getenv("TMPDIR");
-    std::string name = std::string(parent != nullptr && *parent == '/' ? parent : "/tmp") + "/rafter-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr)
-      throw base::EnvironmentError("cannot make a temporary folder '" + name + "': " + std::strerror(errno) +
-                                   "; set XDG_CACHE_HOME or TMPDIR to a folder that you can write");
-    path_ = name;
-  }
-  ~PrivateTemporary() {
-    std::error_code ignored;
-    // A forked child must not remove what its parent uses.
-    if (is_mine() && !is_kept) fs::remove_all(path_, ignored);
-  }
-  PrivateTemporary(const PrivateTemporary&) = delete;
-  PrivateTemporary& operator=(const PrivateTemporary&) = delete;
-  const fs::path& path() const { return path_; }
-  bool is_mine() const { return owner_ == getpid(); }
-  std::atomic<bool> is_kept = false;
-
-private:
-  fs::path path_;
-  pid_t owner_ = getpid();
-};
-
 /// The folder of this process; a forked child gets one of its own.
-PrivateTemporary& private_temporary() {
+struct PrivateTemporary {
+  base::Temporary folder;
+  pid_t owner = getpid();
+};
+PrivateTemporary make_private_temporary() {
+  const std::string prefix = base::temporary_folder() + "/rafter-";
+  try {
+    return {base::Temporary::folder(prefix)};
+  } catch (const std::system_error& error) {
+    throw base::EnvironmentError("cannot make a temporary folder '" + prefix + "...': " + error.code().message() +
+                                 "; set XDG_CACHE_HOME or TMPDIR to a folder that you can write");
+  }
+}
+base::Temporary& private_temporary() {
   static std::mutex mutex;
   static std::unique_ptr<PrivateTemporary> instance;
   const std::scoped_lock lock(mutex);
-  if (!instance || !instance->is_mine()) instance = std::make_unique<PrivateTemporary>();
-  return *instance;
+  if (!instance || instance->owner != getpid()) instance = std::make_unique<PrivateTemporary>(make_private_temporary());
+  return instance->folder;
 }
 
 /// $XDG_CACHE_HOME/rafter or ~/.cache/rafter; "" without both. The specification ignores relative values.
@@ -94,24 +80,6 @@ std::string objection(const fs::path& path) {
   return "";
 }
 
-/// Closes a file descriptor with the scope.
-struct File {
-  ~File() {
-    if (descriptor >= 0) close(descriptor);
-  }
-  int descriptor;
-};
-
-bool write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = write(file, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return true;
-}
-
 } // namespace
 
 CacheDirectory::CacheDirectory() : CacheDirectory(default_path()) {}
@@ -135,18 +103,6 @@ void CacheDirectory::degrade(const std::string& reason) {
   base::warn_once("compiled kernels are kept for this run only, because " + reason);
 }
 
-void write_atomically(const fs::path& file, std::string_view bytes) {
-  std::string name = file.string() + ".XXXXXX";
-  const File temporary{mkostemp(name.data(), O_CLOEXEC)};
-  bool is_good =
-      temporary.descriptor >= 0 && write_all(temporary.descriptor, bytes) && fsync(temporary.descriptor) == 0;
-  is_good = is_good && rename(name.c_str(), file.c_str()) == 0;
-  if (is_good) return;
-  const std::string reason = std::strerror(errno);
-  if (temporary.descriptor >= 0) unlink(name.c_str());
-  throw base::EnvironmentError("cannot write '" + file.string() + "': " + reason);
-}
-
 std::string read_bytes(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   std::string bytes(std::istreambuf_iterator<char>(stream), {});
@@ -154,6 +110,6 @@ std::string read_bytes(const fs::path& file) {
   return bytes;
 }
 
-void keep_private_temporary() { private_temporary().is_kept = true; }
+void keep_private_temporary() { private_temporary().keep(); }
 
 } // namespace rafter::device

@@ -2,7 +2,6 @@
 #pragma once
 #include <filesystem>
 #include <string>
-#include <string_view>
 
 namespace rafter::device {
 
@@ -28,10 +27,6 @@ private:
   std::filesystem::path path_;
   bool is_temporary_ = false;
 };
-
-/// Writes a file so that readers see the old one or the whole new one, also after a crash: temporary name in the same
-/// folder, fsync, rename; mode 0600. Throws EnvironmentError.
-void write_atomically(const std::filesystem::path& file, std::string_view bytes);
 
 /// The bytes of a file. Throws EnvironmentError when it cannot be read.
 std::string read_bytes(const std::filesystem::path& file);

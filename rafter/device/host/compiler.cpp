@@ -131,7 +131,7 @@ void compile_library(const Compiler& compiler, const Compilation& compilation) {
   std::vector<std::string> command{compiler.path};
   command.insert(command.end(), compilation.flags.begin(), compilation.flags.end());
   command.insert(command.end(), {"-o", compilation.library.string(), compilation.source.string(), "-lm"});
-  const ProcessResult result = run_process(command);
+  const ProcessResult result = run_process(command, compilation.source.parent_path().string());
   std::error_code error;
   if (result.is_success() && std::filesystem::exists(compilation.library, error)) return;
   std::filesystem::rename(compilation.source, compilation.kept_source, error);

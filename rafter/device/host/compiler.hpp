@@ -37,7 +37,8 @@ std::vector<std::string> compiler_flags(const CompileOptions& options,
                                         const std::vector<std::string>& processor = own_processor_flags());
 
 /// Compiles a C file to a shared library. On failure moves the source to kept_source and throws EnvironmentError that
-/// shows the command, the first lines of the compiler's output and where the source is.
+/// shows the command, the first lines of the compiler's output and where the source is. The compiler's own temporary
+/// files are beside the source.
 struct Compilation {
   std::vector<std::string> flags;
   std::filesystem::path source, library, kept_source;

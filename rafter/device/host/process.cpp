@@ -3,16 +3,22 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <mutex>
+#include <poll.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <set>
 #include <spawn.h>
 #include <string_view>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 namespace rafter::device {
@@ -47,56 +53,151 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 /// The environment with untranslated messages.
-std::vector<std::string> child_environment() {
+std::vector<std::string> child_environment(const std::string& temporary_folder) {
   std::vector<std::string> result{"LC_ALL=C"};
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
-    if (!std::string_view(*entry).starts_with("LC_ALL=")) result.emplace_back(*entry);
+  if (!temporary_folder.empty()) result.push_back("TMPDIR=" + temporary_folder);
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (!text.starts_with("LC_ALL=") && (temporary_folder.empty() || !text.starts_with("TMPDIR=")))
+      result.emplace_back(text);
+  }
   return result;
 }
 
-pid_t spawn(std::vector<std::string> arguments, int output) {
-  std::vector<std::string> environment = child_environment();
+/// Children start as leaders of their own process groups and with the default reaction to signals, whatever this
+/// process blocks or ignores.
+class SpawnAttributes {
+public:
+  SpawnAttributes() {
+    posix_spawnattr_init(&attributes_);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    sigset_t signals;
+    sigemptyset(&signals);
+    posix_spawnattr_setsigmask(&attributes_, &signals);
+    for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) sigaddset(&signals, signal);
+    posix_spawnattr_setsigdefault(&attributes_, &signals);
+  }
+  ~SpawnAttributes() { posix_spawnattr_destroy(&attributes_); }
+  SpawnAttributes(const SpawnAttributes&) = delete;
+  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+private:
+  posix_spawnattr_t attributes_;
+};
+
+pid_t spawn(std::vector<std::string> arguments, int output, const std::string& temporary_folder) {
+  std::vector<std::string> environment = child_environment(temporary_folder);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+  const SpawnAttributes attributes;
   pid_t child = 0;
-  const int error = posix_spawn(&child, arguments[0].c_str(), &actions, nullptr, pointers(arguments).data(),
+  const int error = posix_spawn(&child, arguments[0].c_str(), &actions, attributes.get(), pointers(arguments).data(),
                                 pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw base::EnvironmentError("cannot start '" + arguments[0] + "': " + std::strerror(error));
   return child;
 }
 
+/// Programs that run: leaders of process groups that are not waited for yet, so that nobody else has their numbers. It
+/// outlives all objects with static storage, since a thread that looks after signals may ask for it until the end.
+struct Running {
+  std::mutex mutex;
+  std::set<pid_t> leaders;
+  std::atomic<bool> is_stopped = false;
+};
+Running& running() {
+  static auto& instance = *new Running;
+  return instance;
+}
+
+/// A program from its start to its end.
+class Child {
+public:
+  Child(const std::vector<std::string>& arguments, int output, const std::string& temporary_folder)
+      : name_(arguments[0]) {
+    const std::scoped_lock lock(running().mutex);
+    if (running().is_stopped) throw ProcessesStopped();
+    leader_ = spawn(arguments, output, temporary_folder);
+    running().leaders.insert(leader_);
+  }
+  /// Waits for the end; the status as of waitpid. A program that ignores SIGCHLD gets none: whether there is a result
+  /// shows all the same.
+  int wait() const {
+    siginfo_t ignored;
+    while (waitid(P_PID, static_cast<id_t>(leader_), &ignored, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+    }
+    const std::scoped_lock lock(running().mutex);
+    running().leaders.erase(leader_);
+    int status = 0;
+    if (waitpid(leader_, &status, 0) < 0 && errno != ECHILD)
+      throw base::EnvironmentError("cannot wait for '" + name_ + "': " + std::strerror(errno));
+    return status;
+  }
+
+private:
+  std::string name_;
+  pid_t leader_ = 0;
+};
+
+/// Waits for output or its end. False: programs were stopped, and somebody who left their groups keeps the pipe open.
+bool await_output(int file) {
+  constexpr int period_ms = 100, max_periods_after_stop = 10;
+  for (int periods = 0; periods < max_periods_after_stop; periods += running().is_stopped ? 1 : 0) {
+    pollfd state{file, POLLIN, 0};
+    if (poll(&state, 1, period_ms) > 0) return true;
+  }
+  return false;
+}
+
 /// Reads to the end, so that the child never blocks, but keeps only the beginning.
 std::string read_all(int file) {
   std::string text;
   std::array<char, 4096> block;
-  for (;;) {
+  while (await_output(file)) {
     const ssize_t count = read(file, block.data(), block.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return text;
     text.append(block.data(), std::min(static_cast<std::size_t>(count), max_output_bytes - text.size()));
   }
+  return text;
 }
 
 } // namespace
 
-ProcessResult run_process(const std::vector<std::string>& arguments) {
+ProcessResult run_process(const std::vector<std::string>& arguments, const std::string& temporary_folder) {
   Pipe pipe;
-  const pid_t child = spawn(arguments, pipe.ends[1]);
+  const Child child(arguments, pipe.ends[1], temporary_folder);
   pipe.close_end(1);
   ProcessResult result;
   result.output = read_all(pipe.ends[0]);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno == ECHILD) break; // the program ignores SIGCHLD; whether there is a result shows all the same
-    if (errno != EINTR) throw base::EnvironmentError("cannot wait for '" + arguments[0] + "': " + std::strerror(errno));
-  }
+  const int status = child.wait();
+  if (running().is_stopped) throw ProcessesStopped();
   if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   return result;
+}
+
+void stop_processes() {
+  const std::scoped_lock lock(running().mutex);
+  running().is_stopped = true;
+  for (const pid_t leader : running().leaders) kill(-leader, SIGKILL); // some compilers ignore what is kinder
+}
+
+void allow_processes() { running().is_stopped = false; }
+
+void await_stopped_processes(std::chrono::milliseconds patience) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto are_gone = [] {
+    const std::scoped_lock lock(running().mutex);
+    return running().leaders.empty();
+  };
+  while (!are_gone() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 std::string find_program(const std::string& name) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/device/host/program_cache.hpp>
 
-#include <cerrno>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
 #include <rafter/base/error.hpp>
 #include <rafter/base/hash.hpp>
+#include <rafter/base/output_file.hpp>
+#include <rafter/base/temporary.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/device/host/compiler.hpp>
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/device/host/shared_library.hpp>
 #include <string_view>
+#include <system_error>
 
 namespace rafter::device {
 namespace {
@@ -53,25 +53,13 @@ std::shared_ptr<const Program> load(const fs::path& file) {
 }
 
 /// A folder for one compilation inside the cache folder, so that the result can be renamed into place.
-class BuildFolder {
-public:
-  explicit BuildFolder(const fs::path& parent) {
-    std::string name = (parent / build_prefix).string() + "XXXXXX";
-    if (mkdtemp(name.data()) == nullptr)
-      throw UnusableFolder("'" + parent.string() + "' cannot be written: " + std::strerror(errno));
-    path_ = name;
+base::Temporary make_build_folder(const fs::path& parent) {
+  try {
+    return base::Temporary::folder((parent / build_prefix).string());
+  } catch (const std::system_error& error) {
+    throw UnusableFolder("'" + parent.string() + "' cannot be written: " + error.code().message());
   }
-  ~BuildFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  BuildFolder(const BuildFolder&) = delete;
-  BuildFolder& operator=(const BuildFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
-private:
-  fs::path path_;
-};
+}
 
 /// Folders of compilations that were killed long ago.
 void remove_stale_builds(const fs::path& folder) {
@@ -87,7 +75,7 @@ void remove_stale_builds(const fs::path& folder) {
 
 void write(const fs::path& file, std::string_view bytes) {
   try {
-    write_atomically(file, bytes);
+    base::write_output(file.string(), bytes, 0600);
   } catch (const base::EnvironmentError& error) {
     throw UnusableFolder(error.what());
   }
@@ -101,10 +89,11 @@ bool is_full(const fs::path& folder) {
 
 /// Compiles into the cache file. The source is kept, beside it, only when that fails.
 void build(const fs::path& file, const Compiler& compiler, const std::string& source, const CompileOptions& options) {
-  const BuildFolder folder(file.parent_path());
+  const base::Temporary temporary = make_build_folder(file.parent_path());
+  const fs::path folder = temporary.path();
   Compilation compilation{.flags = compiler_flags(options),
-                          .source = folder.path() / "kernel.c",
-                          .library = folder.path() / "kernel.so",
+                          .source = folder / "kernel.c",
+                          .library = folder / "kernel.so",
                           .kept_source = fs::path(file).replace_extension(".c")};
   write(compilation.source, source);
   try {

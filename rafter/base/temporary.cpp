@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/base/temporary.hpp>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <mutex>
+#include <random>
+#include <set>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace rafter::base {
+namespace {
+
+/// What exists now. It outlives all objects with static storage, which may hold temporaries.
+struct Registry {
+  std::mutex mutex;
+  std::set<std::pair<pid_t, std::string>> entries; ///< with the process that made them
+};
+Registry& registry() {
+  static auto& instance = *new Registry;
+  return instance;
+}
+
+/// Nobody else can know it beforehand, and no two processes draw the same.
+std::string unique_suffix() {
+  static std::atomic<unsigned> count = 0;
+  return fmt::format("{:x}-{:x}-{:08x}", ::getpid(), count++, std::random_device()());
+}
+
+/// The path of what `make` made under a new name, known to the registry from its first moment.
+template <class Make> std::string make_new(const std::string& prefix, const Make& make) {
+  auto& [mutex, entries] = registry();
+  const std::scoped_lock lock(mutex);
+  for (;;) {
+    std::string path = prefix + unique_suffix();
+    if (make(path)) {
+      entries.emplace(::getpid(), path);
+      return path;
+    }
+    if (errno != EEXIST) throw std::system_error(errno, std::generic_category(), path);
+  }
+}
+
+bool make_file(const std::string& path, mode_t mode) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  return descriptor >= 0 && ::close(descriptor) == 0;
+}
+
+} // namespace
+
+Temporary Temporary::file(const std::string& prefix, mode_t mode) {
+  return Temporary(make_new(prefix, [mode](const std::string& path) { return make_file(path, mode); }));
+}
+
+Temporary Temporary::folder(const std::string& prefix) {
+  return Temporary(make_new(prefix, [](const std::string& path) { return ::mkdir(path.c_str(), 0700) == 0; }));
+}
+
+Temporary::Temporary(std::string path) : path_(std::move(path)), owner_(::getpid()) {}
+
+Temporary::Temporary(Temporary&& other) noexcept : path_(std::exchange(other.path_, {})), owner_(other.owner_) {}
+
+Temporary::~Temporary() {
+  if (path_.empty() || owner_ != ::getpid()) return;
+  auto& [mutex, entries] = registry();
+  const std::scoped_lock lock(mutex);
+  std::error_code ignored;
+  if (entries.erase({owner_, path_}) > 0) std::filesystem::remove_all(path_, ignored);
+}
+
+void Temporary::keep() {
+  auto& [mutex, entries] = registry();
+  const std::scoped_lock lock(mutex);
+  entries.erase({owner_, path_});
+}
+
+std::string temporary_folder() {
+  const char* folder = std::getenv("TMPDIR");
+  return folder != nullptr && *folder == '/' ? folder : "/tmp";
+}
+
+void remove_temporaries() {
+  auto& [mutex, entries] = registry();
+  mutex.lock(); // for ever: no new one appears before the end
+  std::error_code ignored;
+  for (const auto& [owner, path] : entries)
+    if (owner == ::getpid()) std::filesystem::remove_all(path, ignored);
+}
+
+} // namespace rafter::base
