@@ -143,7 +143,8 @@ form::Expr ProblemForms::point_expression(const io::Expression& text, const std:
     const auto result = form::parse_expression(text.text, point_scope_);
     if (result.rank() != 0)
       throw base::InputError(
-          fmt::format("a scalar is expected, found an expression of {}", form::shape_text(result.shape())));
+          fmt::format("a scalar is expected, found an expression of {} (components of a vector are taken as x[0])",
+                      form::shape_text(result.shape())));
     return result;
   });
 }

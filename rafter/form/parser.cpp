@@ -63,8 +63,8 @@ void require_closed_brackets(std::span<const Token> tokens) {
     open.pop_back();
   }
   if (open.empty()) return;
-  fail_at(open.back().position,
-          fmt::format("this '{}' is not closed: a '{}' is missing", open.back().text, closing(open.back())));
+  fail_at(open.back().position, fmt::format("the '{}' of {} is not closed: a '{}' is missing", open.back().text,
+                                            to_string(open.back().position), closing(open.back())));
 }
 
 /// What users of other packages expect, and what serves here.

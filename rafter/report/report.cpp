@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/report/plan_list.hpp>
 

@@ -78,5 +78,4 @@ std::string to_json(const SolveReport& report);
 /// The table at the end of `rafter solve`.
 std::string to_text(const SolveReport& report);
 
-
 } // namespace rafter::report

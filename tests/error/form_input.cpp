@@ -110,13 +110,14 @@ TEST(FormErrors, SyntaxErrorsNameTheColumn) {
       {
           {"", {"line 1, column 1", "found the end of the text"}},
           {"1 +", {"column 4", "found the end of the text"}},
-          {"(1 + 2", {"column 1", "this '(' is not closed: a ')' is missing"}},
+          {"(1 + 2", {"column 1", "the '(' of line 1, column 1 is not closed: a ')' is missing"}},
           {"1 + 2)", {"column 6", "unexpected ')': no bracket is open"}},
-          {"(x[0] + 1*r*dx", {"column 1", "this '(' is not closed"}}, // not that a number and a form cannot be added
-          {"inner(grad(r), grad(r)*2", {"column 6", "this '(' is not closed"}},
-          {"(1 + (2*r)\n  + sin(r)", {"line 1, column 1", "this '(' is not closed"}},
-          {"[1, [2, 3]", {"column 1", "this '[' is not closed: a ']' is missing"}},
-          {"w[0 + r", {"column 2", "this '[' is not closed"}},
+          {"(x[0] + 1*r*dx",
+           {"column 1", "the '(' of line 1, column", "is not closed"}}, // not that a number and a form cannot be added
+          {"inner(grad(r), grad(r)*2", {"column 6", "the '(' of line 1, column", "is not closed"}},
+          {"(1 + (2*r)\n  + sin(r)", {"line 1, column 1", "the '(' of line 1, column", "is not closed"}},
+          {"[1, [2, 3]", {"column 1", "the '[' of line 1, column 1 is not closed: a ']' is missing"}},
+          {"w[0 + r", {"column 2", "the '[' of line 1, column 2 is not closed"}},
           {"(w[0)]", {"column 5", "unexpected ')': the '[' of line 1, column 3 needs its ']' first"}},
           {"inner(w n)", {"column 9", "expected ')' or ',' after an argument of inner", "'n'"}},
           {"as_vector([1 2])", {"column 14", "expected ']' or ',' after an entry of a list", "'2'"}},
@@ -211,8 +212,11 @@ TEST(FormErrors, DefinitionsNameThemselvesInMessages) {
   scope.define("g(a)", "2*h(a)");
   scope.define("h(a)", "g(a)");
   scope.define("uses", "1 + broken");
+  scope.define("open(a)", "2*(a + sin(a)");
   expect_messages({{"2*broken", {"line 1, column 3: in the definition of 'broken', line 1, column 3", "shape (2)"}},
                    {"uses", {"in the definition of 'uses'", "in the definition of 'broken'"}},
+                   {"1 + open(r)",
+                    {"line 1, column 5: in the definition of 'open', line 1, column 3: the '(' of line 1, column 3"}},
                    {"g(r)", {"'g' uses itself (g -> h -> g)"}},
                    {"inner(sigma(r), E)",
                     {"in the definition of 'sigma'", "in the definition of 'eps'", "'grad(r)' has shape (2)"}}},

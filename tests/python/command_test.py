@@ -299,6 +299,26 @@ class Forms(CommandTest):
     def test_syntax_error_has_its_place(self):
         self.refused_form("k*inner(grad(u), grad(v))*dx)", "problem.toml:9:34", "forms.a", "unexpected ')'")
 
+    def test_open_bracket_has_its_place(self):
+        """In forms, definitions, boundary values and overrides, whose texts have no place in a file."""
+        self.refused_form("k*inner(grad(u), grad(v)*dx", "problem.toml:9:", "forms.a: the '(' of line 1, column 8 is not closed")
+        self.refused(self.changed("x[0]*(1 - x[0])\"\n[solver]", "x[0]*(1 - x[0]\"\n[solver]"), "dirichlet[0].value",
+                     "the '(' of line 1, column 6 is not")
+        self.refused(POISSON + "[definitions]\ng = 'sin(x[0)'\n", "definition of 'g'", "'[' of line 1, column 6 needs its ']'",
+                     arguments=["--set", 'forms.L="g*v*dx"'])
+        self.refused(POISSON, "forms.L", "the '(' of line 1, column 1 is not closed", arguments=["--set", 'forms.L="(x[0]+1*v*dx"'])
+
+    def test_coordinates_and_interior_facets_say_what_to_write(self):
+        self.refused_form("y*inner(grad(u), grad(v))*dx", "unknown name 'y' (the coordinate is x[1])")
+        self.refused_form("z*inner(grad(u), grad(v))*dx", "coordinates are x[0], x[1]")
+        self.refused(self.changed("k = 2.0", 'k = "x"'), "coefficients.k", "x[0]")
+        for form in ("inner(jump(u), jump(v))*dS", "avg(u)*v*dx", "u('+')*v*dx"):
+            self.refused_form(form, "interior facets", "boundary with ds")
+
+    def test_mixed_box_names_its_key(self):
+        self.refused(self.changed('cells = [3, 3], shape = "quadrilateral"', 'cells = [1, 3], shape = "mixed"'), "problem.toml:3",
+                     "mesh.box.cells", "found 1 along x", "2 or more")
+
     def test_unknown_name_has_its_place_and_the_nearest(self):
         self.refused_form("kk*inner(grad(u), grad(v))*dx", "problem.toml:9:6", "'kk'", "did you mean 'k'")
 
