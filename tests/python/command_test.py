@@ -6,8 +6,10 @@ usage: command_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
 import json
 import os
+import pathlib
 import re
 import resource
+import shutil
 import signal
 import stat
 import subprocess
@@ -40,6 +42,16 @@ max_l2_error = 1.0e-9
 [functionals]
 mean = "u*dx"
 """
+
+
+def fill_cache(folder):
+    """A cache of its own for XDG_CACHE_HOME, with the machine's figures of the user's: measuring them takes longer than all the
+    rest."""
+    shared = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "rafter"
+    own = pathlib.Path(folder) / "rafter"
+    own.mkdir(mode=0o700)
+    for record in shared.glob("machine-*.json"):
+        shutil.copy2(record, own)
 
 
 class CommandTest(unittest.TestCase):

@@ -10,6 +10,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -22,6 +23,14 @@ TINY = ("bk", "--cases", "bp1", "--degrees", "1", "--mdofs", "0.0001", "--rounds
 
 
 class Outputs(command_test.CommandTest):
+    @classmethod
+    def setUpClass(cls):
+        """What is measured stays out of the user's cache."""
+        cache = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cache.cleanup)
+        command_test.fill_cache(cache.name)
+        cls.environment = {**os.environ, "XDG_CACHE_HOME": cache.name}
+
     def setUp(self):
         super().setUp()
         self.problem = self.write(POISSON)
@@ -30,7 +39,7 @@ class Outputs(command_test.CommandTest):
     def solve(self, *arguments, **streams):
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
         return subprocess.run([command_test.RAFTER, "solve", self.problem, *arguments], cwd=self.directory.name,
-                              check=False, timeout=120, **streams)
+                              env=self.environment, check=False, timeout=120, **streams)
 
     def commands(self, name):
         """All that write a file of that name, with how the file starts and something that it holds."""
@@ -43,7 +52,8 @@ class Outputs(command_test.CommandTest):
 
     def run_bytes(self, arguments, **streams):
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
-        return subprocess.run([command_test.RAFTER, *arguments], cwd=self.directory.name, check=False, timeout=120, **streams)
+        return subprocess.run([command_test.RAFTER, *arguments], cwd=self.directory.name, env=self.environment, check=False,
+                              timeout=120, **streams)
 
     def test_dash_is_standard_output_which_carries_nothing_else(self):
         for arguments, start, part in self.commands("-"):

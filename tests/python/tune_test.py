@@ -7,9 +7,7 @@ usage: tune_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 import itertools
 import json
 import os
-import pathlib
 import re
-import shutil
 import sys
 import tempfile
 import unittest
@@ -24,10 +22,7 @@ class Tune(command_test.CommandTest):
         super().setUp()
         self.cache = tempfile.TemporaryDirectory()
         self.addCleanup(self.cache.cleanup)
-        shared = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "rafter"
-        os.mkdir(os.path.join(self.cache.name, "rafter"), 0o700)
-        for record in shared.glob("machine-*.json"):  # probing the machine takes longer than all the rest
-            shutil.copy(record, os.path.join(self.cache.name, "rafter"))
+        command_test.fill_cache(self.cache.name)
 
     def tune(self, *arguments):
         return self.run_rafter("tune", self.write(self.PROBLEM), *arguments, environment={"XDG_CACHE_HOME": self.cache.name})
