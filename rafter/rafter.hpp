@@ -209,17 +209,17 @@ struct SolveResult {
 ///     solve(A, b, {.null_space = {V.rigid_modes()}});
 ///     solve(A, b, {.null_space = {V.value_at({0.0, 0.0}, {1.0})}});
 inline SolveResult solve(const Operator& A, const Vector& b, const SolveOptions& options = {}) {
-  Vector right = A.make_vector(), x = A.make_vector();
+  Vector right = A.make_vector(), load = A.make_vector(), x = A.make_vector();
   const solvers::VectorOps ops(A.device());
   ops.copy(b, right);
+  ops.copy(b, load);
   ops.fill(0, x);
-  const auto reference = solvers::force_norm(A, right);
   A.apply_boundary_values(right, x);
   const auto null_space = solvers::make_null_space(A, options.null_space);
-  const double removed = null_space.balance(right);
+  const double removed = null_space.balance(right, load);
   solvers::SolverOptions parameters{.method = options.method, .preconditioner = options.preconditioner};
   parameters.control.norm = options.norm;
-  parameters.control.reference = reference;
+  parameters.control.reference = solvers::force_norm(A, load);
   parameters.control.rtol = options.rtol;
   parameters.control.max_iterations = options.max_iterations;
   parameters.control.monitor = options.monitor;

@@ -58,7 +58,7 @@ struct RightHandSide {
   solvers::ReferenceNorm reference; ///< as IterationControl
 };
 
-RightHandSide make_right_hand_side(const PreparedProblem& prepared) {
+RightHandSide make_right_hand_side(const PreparedProblem& prepared, const solvers::ConstrainedNullSpace& null_space) {
   const auto& A = prepared.operator_a();
   const solvers::VectorOps ops(A.device());
   RightHandSide result{A.make_vector(), A.make_vector(), {}};
@@ -74,8 +74,12 @@ RightHandSide make_right_hand_side(const PreparedProblem& prepared) {
                                           : problem.forms.L->location.text() +
                                                 ": forms.L: the right-hand side is not finite: check its expressions");
   }
-  result.reference = solvers::force_norm(A, result.b);
+  op::Vector load = A.make_vector();
+  ops.copy(result.b, load);
   A.apply_boundary_values(result.b, result.x);
+  if (const auto removed = solvers::describe_removed(null_space.balance(result.b, load)); !removed.empty())
+    base::warn(removed);
+  result.reference = solvers::force_norm(A, load);
   return result;
 }
 
@@ -251,9 +255,7 @@ Setup set_up(const PreparedProblem& prepared) {
   require_regular(A, probe, problem, *null_space.null_space());
   require_symmetric(A, probe, problem);
   require_diagonal(A, problem);
-  auto right = make_right_hand_side(prepared);
-  if (const auto removed = solvers::describe_removed(null_space.balance(right.b)); !removed.empty())
-    base::warn(removed);
+  auto right = make_right_hand_side(prepared, null_space);
   prepared.postprocess().require_finite_solutions(right.x);
   auto options = problem.solver;
   options.null_space = null_space.null_space();

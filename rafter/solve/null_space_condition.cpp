@@ -319,7 +319,7 @@ ConstrainedNullSpace::ConstrainedNullSpace(const op::Operator& A, std::vector<Nu
   inverse_functionals_ = element::inverse(std::move(functionals), static_cast<int>(count));
 }
 
-double ConstrainedNullSpace::balance(Vector& b) const {
+double ConstrainedNullSpace::balance(Vector& b, Vector* load) const {
   const auto count = static_cast<int>(modes_.vectors.size());
   if (count == 0) return 0;
   const VectorOps ops(b.device());
@@ -331,7 +331,10 @@ double ConstrainedNullSpace::balance(Vector& b) const {
     std::vector<double> products;
     for (const auto& vector : modes_.vectors) products.push_back(ops.dot(vector, b));
     const auto factors = element::multiplied(inverse_loads_, products, count);
-    for (std::size_t j = 0; j < factors.size(); ++j) ops.axpy(-factors[j], modes_.loads[j], b);
+    for (std::size_t j = 0; j < factors.size(); ++j) {
+      ops.axpy(-factors[j], modes_.loads[j], b);
+      if (load != nullptr) ops.axpy(-factors[j], modes_.loads[j], *load);
+    }
     const auto entries = b.host_write();
     for (std::size_t i = 0; i < fixed_.size(); ++i) entries[static_cast<std::size_t>(fixed_[i])] = values[i];
   }

@@ -73,12 +73,15 @@ public:
   /// Makes b solvable by a source of the shape of the modes: b -= sum_j y_j M v_j with <v_i, b> = 0 after. (On free
   /// bodies that is inertia relief.) Entries with Dirichlet conditions stay. Returns |N^T b| / |b| of before, N an
   /// orthonormal basis of the null space.
-  double balance(Vector& b) const;
+  double balance(Vector& b) const { return balance(b, nullptr); }
+  /// The same, taken from `load` as well: the vector of the linear form, of which b is made.
+  double balance(Vector& b, Vector& load) const { return balance(b, &load); }
 
   /// Adds null vectors to x such that all conditions hold.
   void constrain(Vector& x) const;
 
 private:
+  double balance(Vector& b, Vector* load) const;
   NullModes modes_;                 ///< of all conditions
   std::vector<std::int32_t> fixed_; ///< entries with Dirichlet conditions
   std::shared_ptr<const NullSpace> null_space_ = std::make_shared<const NullSpace>();
