@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
 #include <rafter/form/language.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/machine/roofline.hpp>
@@ -41,14 +43,27 @@ int components_of(const Case& problem, const Geometry& geometry) {
   return std::min(problem.components, geometry.dim());
 }
 
-Json figures(const op::Operator& A, const std::vector<double>& samples, double dofs, const machine::Machine& machine,
-             int threads) {
+/// Plans of the kernels, each once.
+std::string plans_of(std::span<const op::KernelInfo> kernels) {
+  std::vector<std::string> plans;
+  for (const auto& kernel : kernels)
+    if (auto plan = schedule::to_string(kernel.plan); std::ranges::find(plans, plan) == plans.end())
+      plans.push_back(std::move(plan));
+  return base::join(plans, "; ");
+}
+
+Json figures(const machine::Counts& counts, std::span<const op::KernelInfo> kernels, const std::vector<double>& samples,
+             double dofs, const machine::Machine& machine, int threads) {
   const auto timing = base::timing_of(samples);
-  const auto counts = A.counts();
   const double bytes = counts.global_bytes_read + counts.global_bytes_written;
   const auto seen = machine::resident(machine, bytes, threads);
   const auto bound = machine::bound(counts, seen, threads);
-  const auto& kernel = A.info().front();
+  std::size_t text_bytes = 0;
+  double work_bytes = 0;
+  for (const auto& kernel : kernels) {
+    text_bytes += kernel.source.size();
+    work_bytes += kernel.work_bytes;
+  }
   return {{"mdofs_per_second", 1e-6 * dofs / timing.median},
           {"spread", timing.spread()},
           {"effective_gflops", 1e-9 * counts.effective_flops / timing.median},
@@ -63,9 +78,33 @@ Json figures(const op::Operator& A, const std::vector<double>& samples, double d
           {"share", bound.seconds / timing.median},
           {"limited_by", bound.limited_by},
           {"resident", seen.levels.back().name},
-          {"text_bytes", kernel.source.size()},
-          {"work_bytes", kernel.work_bytes},
-          {"plan", schedule::to_string(kernel.plan)}};
+          {"text_bytes", text_bytes},
+          {"work_bytes", work_bytes},
+          {"plan", plans_of(kernels)}};
+}
+
+std::vector<Measured> all_measured(std::span<const op::Operator* const> operators) {
+  std::vector<Measured> result;
+  for (const auto* A : operators) result.push_back(measured(*A));
+  return result;
+}
+
+/// Rows of operators that the calls apply.
+std::vector<Json> sampled(const std::vector<std::function<void()>>& calls, std::span<const Measured> operators,
+                          const space::FunctionSpace& space, const machine::Machine& machine,
+                          const Settings& settings) {
+  auto sampling = settings.sampling;
+  sampling.threads = settings.threads;
+  const auto samples = base::sample(calls, sampling);
+  const double dofs = counted_dofs(space);
+  std::vector<Json> rows;
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    Json row{{"degree", space.degree}, {"dofs", std::llround(dofs)}, {"cells", space.mesh().num_cells()}};
+    row.update(figures(operators[i].counts, operators[i].kernels, samples[i], dofs, machine, settings.threads));
+    row["relative_seconds"] = base::median_ratio(samples[i], samples[0]);
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 } // namespace
@@ -133,16 +172,26 @@ double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Mac
   return 1e-6 * 2 * last_cache * dofs_per_cell(*space) / (data / cells + 16 * entries);
 }
 
+void add_material(form::Scope& scope) {
+  scope.add("lmbda", form::constant("lmbda", 1.0));
+  scope.add("mu", form::constant("mu", 0.7));
+  scope.add("I", form::identity(scope.gdim()));
+  if (scope.gdim() == 3) scope.add("C", isotropic_tensor(1.0, 0.7));
+}
+
+std::string components_of(const std::string& gradient) {
+  std::vector<std::string> components;
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) components.push_back(fmt::format("{}[{}, {}]", gradient, i, j));
+  return "[" + base::join(components, ", ") + "]";
+}
+
 op::Operator make_operator(const Case& problem, const std::shared_ptr<const space::FunctionSpace>& space,
                            const std::shared_ptr<device::Device>& device, const OperatorChoice& choice) {
   const std::shared_ptr<const form::FieldSpace> field = space;
-  const int dim = space->mesh().tdim;
-  form::Scope scope(dim);
+  form::Scope scope(space->mesh().tdim);
   scope.add_arguments({&field, 1});
-  scope.add("lmbda", form::constant("lmbda", 1.0));
-  scope.add("mu", form::constant("mu", 0.7));
-  scope.add("I", form::identity(dim));
-  if (dim == 3) scope.add("C", isotropic_tensor(1.0, 0.7));
+  add_material(scope);
   op::OperatorOptions options{
       .shared_device = device, .plan = choice.plan, .num_applications = choice.num_applications};
   if (choice.has_zero_boundary) {
@@ -174,16 +223,30 @@ template <class T> void fill_with_waves(device::Array<T>& vector) {
 void fill(op::Vector& vector) { fill_with_waves(vector); }
 void fill(op::SingleVector& vector) { fill_with_waves(vector); }
 
+Measured measured(const op::Operator& A) {
+  const auto kernels = A.info();
+  return {.apply = [&A](const op::Vector& x, op::Vector& y) { A.apply(x, y); },
+          .size = A.size(),
+          .device = A.device(),
+          .counts = A.counts(),
+          .kernels = {kernels.begin(), kernels.end()}};
+}
+
 std::vector<double> differences(std::span<const op::Operator* const> operators) {
-  const auto& first = *operators.front();
-  op::Vector x = first.make_vector(), expected = first.make_vector(), y = first.make_vector();
+  return differences(all_measured(operators));
+}
+
+std::vector<double> differences(std::span<const Measured> operators) {
+  const auto& device = operators.front().device;
+  const auto size = static_cast<std::size_t>(operators.front().size);
+  op::Vector x(device, size), expected(device, size), y(device, size);
   fill(x);
-  first.apply(x, expected);
+  operators.front().apply(x, expected);
   double scale = 0;
   for (const double value : expected.host_read()) scale = std::max(scale, std::fabs(value));
   std::vector<double> result;
-  for (const auto* A : operators) {
-    A->apply(x, y);
+  for (const auto& A : operators) {
+    A.apply(x, y);
     double difference = 0;
     for (std::size_t i = 0; i < y.size(); ++i)
       difference = std::max(difference, std::fabs(y.host_read()[i] - expected.host_read()[i]));
@@ -207,18 +270,19 @@ std::vector<Json> measure(std::span<const op::Operator* const> operators, const 
       calls.push_back([A, &single_x, &single_y] { A->apply(single_x, single_y); });
     else
       calls.push_back([A, &x, &y] { A->apply(x, y); });
-  auto sampling = settings.sampling;
-  sampling.threads = settings.threads;
-  const auto samples = base::sample(calls, sampling);
-  const double dofs = counted_dofs(space);
-  std::vector<Json> rows;
-  for (std::size_t i = 0; i < operators.size(); ++i) {
-    Json row{{"degree", space.degree}, {"dofs", std::llround(dofs)}, {"cells", space.mesh().num_cells()}};
-    row.update(figures(*operators[i], samples[i], dofs, machine, settings.threads));
-    row["relative_seconds"] = base::median_ratio(samples[i], samples[0]);
-    rows.push_back(std::move(row));
-  }
-  return rows;
+  return sampled(calls, all_measured(operators), space, machine, settings);
+}
+
+std::vector<Json> measure(std::span<const Measured> operators, const space::FunctionSpace& space,
+                          const machine::Machine& machine, const Settings& settings) {
+  const auto& device = operators.front().device;
+  const auto size = static_cast<std::size_t>(operators.front().size);
+  op::Vector x(device, size), y(device, size);
+  fill(x);
+  fill(y);
+  std::vector<std::function<void()>> calls;
+  for (const auto& A : operators) calls.push_back([&A, &x, &y] { A.apply(x, y); });
+  return sampled(calls, operators, space, machine, settings);
 }
 
 void add_memory(Json& row, std::optional<std::int64_t> bytes) {

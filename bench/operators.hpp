@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,6 +10,7 @@
 #include <bench/geometries.hpp>
 #include <bench/report.hpp>
 #include <rafter/element/quadrature.hpp>
+#include <rafter/form/scope.hpp>
 #include <rafter/operator/operator.hpp>
 
 /// Operators on squares and cubes, as suites measure them.
@@ -38,6 +40,11 @@ struct SpaceChoice {
 };
 std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, const SpaceChoice& choice);
 
+/// Adds lmbda, mu, I and, in 3D, C.
+void add_material(form::Scope& scope);
+/// The nine components of a gradient in 3D as text, row by row.
+std::string components_of(const std::string& gradient);
+
 struct OperatorChoice {
   std::string plan;               ///< "": the planner's
   bool has_zero_boundary = false; ///< the unknowns of the whole boundary are constrained to zero
@@ -61,15 +68,30 @@ double counted_dofs(const space::FunctionSpace& space);
 void fill(op::Vector& vector);
 void fill(op::SingleVector& vector);
 
+/// What suites time: y = A x by one kernel or several.
+struct Measured {
+  std::function<void(const op::Vector& x, op::Vector& y)> apply;
+  std::int64_t size = 0; ///< of x and y
+  std::shared_ptr<device::Device> device;
+  machine::Counts counts;
+  std::vector<op::KernelInfo> kernels;
+};
+
+/// Refers to the operator.
+Measured measured(const op::Operator& A);
+
 /// Largest difference of each operator's result from that of the first, relative to the largest value there.
 std::vector<double> differences(std::span<const op::Operator* const> operators);
+std::vector<double> differences(std::span<const Measured> operators);
 
 /// Times the operators side by side on the same vectors. Rows with degree, dofs, cells, mdofs_per_second, spread,
 /// effective_gflops, executed_flops_per_dof, bytes_per_dof, local_bytes_per_dof (of the nearest cache),
 /// least_local_bytes_per_dof (of them those that no execution avoids), gbytes_per_second, bound_seconds, seconds,
-/// share, limited_by, resident (level that holds vectors and data), text_bytes, work_bytes, plan; `relative_seconds`:
-/// median over the rounds of the time over that of the first.
+/// share, limited_by, resident (level that holds vectors and data), text_bytes and work_bytes (of all kernels), plan
+/// (several: one after the other); `relative_seconds`: median over the rounds of the time over that of the first.
 std::vector<Json> measure(std::span<const op::Operator* const> operators, const space::FunctionSpace& space,
+                          const machine::Machine& machine, const Settings& settings);
+std::vector<Json> measure(std::span<const Measured> operators, const space::FunctionSpace& space,
                           const machine::Machine& machine, const Settings& settings);
 
 /// Adds `memory_bytes`, the most that the process takes beyond what was resident at the beginning of the row, and

@@ -24,7 +24,8 @@ std::string formatted(const Column& column, const Json& row) {
 }
 
 /// The letter of a row's plan, behind all other columns.
-const Column plan_column{"plan", {"plan", "letter in the list of plans"}, "{:<4}"};
+const Column plan_column{
+    "plan", {"plan", "letter in the list of plans; several: of kernels one after the other"}, "{:<4}"};
 
 std::vector<Column> with_plan(std::vector<Column> columns) {
   columns.push_back(plan_column);
@@ -133,7 +134,12 @@ Report::Report(Layout layout, const Settings& settings, std::span<const std::str
 
 void Report::add(Json row) {
   Json shown = row;
-  if (row.contains("plan")) shown["plan"] = plans_.label(schedule::parse_plan(row.at("plan").get<std::string>()));
+  if (row.contains("plan")) {
+    std::vector<std::string> letters; // of kernels that run one after the other
+    for (const auto& plan : base::split(row.at("plan").get<std::string>(), ';'))
+      letters.push_back(plans_.label(schedule::parse_plan(plan)));
+    shown["plan"] = base::join(letters, " ");
+  }
   auto columns = std::span<const Column>(layout_.columns);
   if (row.contains("missing")) // the reason stands where figures would begin
     columns = columns.first(static_cast<std::size_t>(

@@ -236,6 +236,11 @@ private:
           matrix.values.push_back(entry(slot.first, q, i) * entry(slot.second, q, i));
     return matrix;
   }
+  /// Dofs of an element whose nodes are the points of a dense program are its values there.
+  bool is_nodal(const Element& element, const std::vector<BasisSlot>& slots) {
+    const bool is_value = slots.size() == 1 && slots.front() == BasisSlot{};
+    return is_value && !modes_ && !dof_folding(element) && is_identity(stacked(element, slots));
+  }
   std::vector<double> stacked_weights(std::size_t num_slots) const {
     std::vector<double> weights;
     for (std::size_t s = 0; s < num_slots; ++s)
@@ -259,6 +264,10 @@ private:
     std::map<BasisSlot, Slot> result;
     if (!program_.is_tensor) {
       const std::vector<BasisSlot> slots(wanted.begin(), wanted.end());
+      if (is_nodal(element, slots)) {
+        result[slots.front()] = {dofs, 0, 0};
+        return result;
+      }
       const auto folding = dof_folding(element);
       if (folding) {
         program_.arrays[static_cast<std::size_t>(dofs)].folding = add_folding(*folding);
@@ -402,15 +411,24 @@ private:
     const auto& places = output_places_[static_cast<std::size_t>(f)];
     if (places.empty()) return;
     const auto& element = *program_.outputs[static_cast<std::size_t>(f)].element;
-    const int result = !program_.is_tensor                                            ? integrate_dense(f, element)
-                       : is_collocated(element) && places.begin()->first.second == -2 ? integrate_collocated(f, element)
-                                                                                      : integrate_chains(f, element);
+    const bool is_by_points = program_.is_tensor && (is_collocated(element) || is_weighed(places, element));
+    const int result = !program_.is_tensor                                  ? integrate_dense(f, element)
+                       : is_by_points && places.begin()->first.second == -2 ? integrate_collocated(f, element)
+                                                                            : integrate_chains(f, element);
     program_.steps.push_back({.kind = StepKind::scatter, .field = f, .source = result});
+  }
+  /// Tested by values at the nodes of its element, which are the points: nothing is contracted.
+  bool is_weighed(const std::map<BasisSlot, Slot>& places, const Element& element) const {
+    return places.size() == 1 && places.begin()->first == BasisSlot{} && is_identity(table_1d(element, points_1d_, 0));
   }
   int integrate_dense(int f, const Element& element) {
     std::vector<BasisSlot> slots;
     for (const auto& [slot, place] : output_places_[static_cast<std::size_t>(f)]) slots.push_back(slot);
     const int array = output_places_[static_cast<std::size_t>(f)].begin()->second.array;
+    if (is_nodal(element, slots)) {
+      program_.steps.push_back({.kind = StepKind::weigh, .target = array});
+      return array;
+    }
     const auto folding = dof_folding(element);
     if (folding && point_folding_) butterfly(array, add_folding(*point_folding_));
     const int result =

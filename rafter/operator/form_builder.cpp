@@ -52,6 +52,9 @@ private:
     num_trial_inputs_ = built_.inputs.size();
     add_all(form_.fields, kernel::AtomKind::reference_field, built_.input_fields, built_.inputs);
     add_all(form_.test_spaces, kernel::AtomKind::reference_test, built_.output_fields, built_.outputs);
+    if (system_.has_own_vectors && (num_trial_inputs_ > 1 || form_.fields.size() > 1 || form_.test_spaces.size() > 1))
+      throw base::InputError("fields with vectors of their own: a form has one trial, one known and one test field at "
+                             "most");
   }
 
   /// Test and trial functions are numbered as they appear in the form: the diagonal pairs those of one space.
@@ -188,13 +191,25 @@ private:
 
 } // namespace
 
+std::int64_t BuiltForm::trial_size() const {
+  return system.has_own_vectors ? system.spaces[input_fields.front()]->num_local() : system.size();
+}
+std::int64_t BuiltForm::fields_size() const {
+  return system.has_own_vectors ? system.spaces[input_fields.back()]->num_local() : system.size();
+}
+std::int64_t BuiltForm::output_size() const {
+  return system.has_own_vectors ? system.spaces[output_fields.front()]->num_local() : system.size();
+}
 double BuiltForm::input_bytes() const {
   const int num_fields = form.fields.empty() ? 0 : 1;
   const int num_trials = num_input_vectors() - num_fields;
-  return (num_trials * word_bytes() + 8.0 * num_fields) * static_cast<double>(system.size());
+  double bytes = 0;
+  if (num_trials > 0) bytes += word_bytes() * static_cast<double>(trial_size());
+  if (num_fields > 0) bytes += 8.0 * static_cast<double>(fields_size());
+  return bytes;
 }
 double BuiltForm::output_bytes() const {
-  return form.rank == 0 ? 0 : word_bytes() * static_cast<double>(system.size());
+  return form.rank == 0 ? 0 : word_bytes() * static_cast<double>(output_size());
 }
 
 std::shared_ptr<BuiltForm> build_form(const form::LoweredForm& form, const System& system, Purpose purpose,

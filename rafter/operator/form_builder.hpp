@@ -74,6 +74,10 @@ struct BuiltForm {
     return is_action && options.plan ? options.plan->accumulate : schedule::Precision::double_precision;
   }
   int word_bytes() const { return vectors() == schedule::Precision::double_precision ? 8 : 4; } ///< of these
+  /// Entries of the vectors that a run takes: of the trial functions, of the coefficient fields, of the result.
+  std::int64_t trial_size() const;
+  std::int64_t fields_size() const;
+  std::int64_t output_size() const;
   /// Of the vectors that a run reads and of the one that it writes.
   double input_bytes() const;
   double output_bytes() const;

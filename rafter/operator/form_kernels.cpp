@@ -91,7 +91,13 @@ Array<T> to_array(const std::shared_ptr<device::Device>& device, const Source& s
 
 std::int64_t System::offset(std::size_t field) const {
   std::int64_t result = 0;
-  for (std::size_t f = 0; f < field; ++f) result += spaces[f]->num_local();
+  for (std::size_t f = 0; f < field && !has_own_vectors; ++f) result += spaces[f]->num_local();
+  return result;
+}
+
+std::int64_t System::size() const {
+  std::int64_t result = 0;
+  for (const auto& space : spaces) result += space->num_local();
   return result;
 }
 
@@ -114,9 +120,10 @@ System make_system(std::vector<std::shared_ptr<const space::FunctionSpace>> spac
   return system;
 }
 
-void check_size(const System& system, std::size_t size, const char* what) {
-  if (static_cast<std::int64_t>(size) != system.size())
-    throw base::InputError(fmt::format("{} has {} entries, the system has {}", what, size, system.size()));
+void check_size(const System& system, std::size_t size, const char* what) { check_size(system.size(), size, what); }
+void check_size(std::int64_t expected, std::size_t size, const char* what) {
+  if (static_cast<std::int64_t>(size) != expected)
+    throw base::InputError(fmt::format("{} has {} entries, the system has {}", what, size, expected));
 }
 
 class FormKernels::Implementation {
@@ -132,7 +139,7 @@ public:
 
   template <class T> void run(const Array<T>* trial, const Vector* fields, Array<T>& y, bool adds) {
     require_vectors_of(sizeof(T));
-    check_size(system_, y, "the output vector");
+    check_size(built_->output_size(), y.size(), "the output vector");
     check_inputs(trial, fields);
     const void* output = &y;
     if (output == trial || output == fields) throw base::InputError("input and output are the same vector");
@@ -200,8 +207,9 @@ private:
       throw base::InternalError("the vectors have another precision than those of the kernels");
   }
   template <class T> void check_inputs(const Array<T>* trial, const Vector* fields) const {
-    if (trial != nullptr) check_size(system_, *trial, "the input vector");
-    if (fields != nullptr && !form_.fields.empty()) check_size(system_, *fields, "the vector of the fields");
+    if (trial != nullptr) check_size(built_->trial_size(), trial->size(), "the input vector");
+    if (fields != nullptr && !form_.fields.empty())
+      check_size(built_->fields_size(), fields->size(), "the vector of the fields");
   }
   base::AlignedVector<std::int32_t> mode(int adds) const { return {adds, built_->coefficients.count()}; }
 
@@ -475,7 +483,7 @@ private:
       std::set<std::size_t> covered;
       for (const auto& use : pieces_[p]->built.kernel.program.outputs)
         covered.insert(built_->output_fields[static_cast<std::size_t>(use.index)]);
-      if (covered.size() < system_.spaces.size()) return false;
+      if (covered.size() < (system_.has_own_vectors ? 1 : system_.spaces.size())) return false;
     }
     return true;
   }

@@ -42,15 +42,19 @@ struct System {
   std::shared_ptr<const mesh::Mesh> mesh;
   std::shared_ptr<const mesh::CellBatches> batches;
   std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
-  std::int64_t offset(std::size_t field) const;
-  std::int64_t size() const { return offset(spaces.size()); }
+  /// Each field has a vector of its own instead of a part of the system's: kernels then lead from the vector of one
+  /// trial field, beside that of one known field at most, to the vector of one test field. Not for operators.
+  bool has_own_vectors = false;
+  std::int64_t offset(std::size_t field) const; ///< in its vector
+  std::int64_t size() const;                    ///< of all fields together
   /// Position of a space among `spaces`; throws InputError when it is none of them.
   std::size_t index_of(const form::FieldSpace& space) const;
 };
 /// System of spaces over one mesh; throws InputError when their meshes or batches differ.
 System make_system(std::vector<std::shared_ptr<const space::FunctionSpace>> spaces);
-/// Throws InputError when a vector does not have the system's size; `what` names it.
+/// Throws InputError when a vector does not have the system's size, or this one; `what` names it.
 void check_size(const System& system, std::size_t size, const char* what);
+void check_size(std::int64_t expected, std::size_t size, const char* what);
 template <class T> void check_size(const System& system, const device::Array<T>& vector, const char* what) {
   check_size(system, vector.size(), what);
 }
@@ -90,7 +94,7 @@ public:
 
   /// y = F(x; fields), or y += F when `adds`. `trial`: system vector or null; `fields`: one system vector that holds
   /// all coefficient fields (each at its space's offset) or null. Throws InputError for vectors of another size and
-  /// when y is an input.
+  /// when y is an input. Of a system whose fields have their own vectors: those of the fields of the form.
   void run(const Vector* trial, const Vector* fields, Vector& y, bool adds) const;
   /// The same, without known fields, of kernels whose vectors are floats (BuiltForm::vectors). Kernels are run on the
   /// vectors that they are for, else InternalError.

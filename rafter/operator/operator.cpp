@@ -142,6 +142,9 @@ Operator::Operator(const form::Form& form, const System& system, const OperatorO
 Operator::Operator(std::shared_ptr<const BuiltForm> action, space::Constraints constraints,
                    std::shared_ptr<const BuiltForm> diagonal)
     : built_(std::move(action)), built_diagonal_(std::move(diagonal)), constraints_(std::move(constraints)) {
+  if (built_->system.has_own_vectors)
+    throw base::InputError("an operator leads from the vector of a system to another of it: fields with vectors of "
+                           "their own have none");
   double error = 0;
   if (built_->matrix != nullptr) {
     matrix_ = std::make_unique<const AssembledMatrix>(built_->matrix);

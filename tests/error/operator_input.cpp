@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/form/language.hpp>
+#include <rafter/form/parser.hpp>
+#include <rafter/operator/form_builder.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>
 
@@ -35,6 +38,28 @@ protected:
   Problem other_ = Problem(box("quadrilateral"), 2).with("kappa", 0.7);
   op::OperatorOptions options_ = planned({.shared_device = std::make_shared<InterpreterDevice>()});
 };
+
+TEST_F(OperatorErrors, FieldsWithVectorsOfTheirOwnAreOneOfAKindAndNoOperator) {
+  auto apart = problem_.system();
+  apart.has_own_vectors = true;
+  expect_parts(message_of([&] { const op::Operator A(problem_.form("u*v*dx"), apart, options_); }),
+               {"vectors of their own"});
+  const auto second = space::FunctionSpace::make(apart.mesh, apart.batches, {.degree = 1, .name = "q"});
+  apart.spaces.push_back(second);
+  form::Scope scope(2);
+  scope.add("u", form::trial_function(apart.spaces[0]));
+  scope.add("q", form::trial_function(second));
+  scope.add("v", form::test_function(apart.spaces[0]));
+  expect_parts(message_of([&] { (void)op::build(form::parse_form("(u + q)*v*dx", scope), 2, apart, options_); }),
+               {"one trial", "one test field"});
+  auto built = op::build(form::parse_form("q*v*dx", scope), 2, apart, options_);
+  op::compile(std::span(&built, 1));
+  const op::FormKernels kernels(built);
+  auto wrong = vector(size()), right = vector(static_cast<std::size_t>(second->num_local())), y = vector(size());
+  kernels.run(&right, nullptr, y, false);
+  expect_parts(message_of([&] { kernels.run(&wrong, nullptr, y, false); }),
+               {"the input vector has", std::to_string(size()), std::to_string(right.size())});
+}
 
 TEST_F(OperatorErrors, FormsOfAnotherRankAreRefused) {
   expect_parts(of_operator("v*dx"), {"a bilinear form is expected", "rank 1"});

@@ -2,6 +2,8 @@
 // Tensor programs mean what the form says: interpreted, they agree with the long way on random cells.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/kernel/cut.hpp>
@@ -162,6 +164,21 @@ TEST_P(TensorProgram, collocates_on_gauss_lobatto_points) {
     const auto expected = test::reference_action(s.form.integrals[0], s.cell, *s.element, s.components,
                                                  s.input.quadrature.points, s.input.quadrature.weights, -1, s.values);
     expect_close(kernel::interpret(program, s.data).outputs[0], expected, tolerance(degree));
+  }
+}
+
+TEST_P(TensorProgram, contracts_nothing_for_values_at_nodes) {
+  const Shape shape = GetParam();
+  if (!element::is_tensor(shape)) GTEST_SKIP() << "tensor shapes only";
+  for (const auto contraction : {Contraction::dense, Contraction::per_derivative, Contraction::collocated}) {
+    auto s = make_setup(forms[0], shape, 3, MapKind::affine, contraction, element::QuadratureKind::gll);
+    const kernel::IntegralPart part{&s.form.integrals[0], -1};
+    s.input.function = kernel::pull_back({&part, 1}, shape, MapKind::affine, false);
+    const auto program = kernel::build_program(s.input);
+    EXPECT_EQ(std::ranges::count(program.steps, kernel::StepKind::contract, &kernel::Step::kind), 0);
+    const auto expected = test::reference_action(s.form.integrals[0], s.cell, *s.element, s.components,
+                                                 s.input.quadrature.points, s.input.quadrature.weights, -1, s.values);
+    expect_close(kernel::interpret(program, s.data).outputs[0], expected, tolerance(3));
   }
 }
 

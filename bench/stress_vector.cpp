@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <bench/stress_vector.hpp>
+
+#include <bench/operators.hpp>
+#include <fmt/format.h>
+#include <rafter/form/language.hpp>
+#include <rafter/form/parser.hpp>
+
+namespace rafter::bench {
+namespace {
+
+using Space = std::shared_ptr<const space::FunctionSpace>;
+
+/// Cell vectors of values at the points: the nodes of degree p+1 are p+2 Gauss-Lobatto points along each axis.
+Space values_at_points(const Space& displacements, int components) {
+  return space::FunctionSpace::make(
+      displacements->mesh_ptr(), displacements->batches_ptr(),
+      {.degree = displacements->degree + 1, .components = components, .name = "q", .is_broken = true});
+}
+
+op::System apart(const Space& from, const Space& to, const Space& known = nullptr) {
+  auto system = op::make_system({from, to});
+  if (known != nullptr) system = op::make_system({from, to, known});
+  system.has_own_vectors = true;
+  return system;
+}
+
+struct FormTexts {
+  int components;
+  std::string stress, integration;
+};
+FormTexts nine_values() {
+  return {9, fmt::format("s*inner(dot(C, {}), q)*dx", components_of("sym(grad(u))")),
+          fmt::format("inner(q, {})*dx", components_of("grad(u)"))};
+}
+/// In the order of Voigt: 00, 11, 22, 01, 02, 12.
+FormTexts six_values() {
+  return {
+      6, "s*inner([S[0, 0], S[1, 1], S[2, 2], S[0, 1], S[0, 2], S[1, 2]], q)*dx",
+      fmt::format("inner([q[0], q[3], q[4], q[3], q[1], q[5], q[4], q[5], q[2]], {})*dx", components_of("grad(u)"))};
+}
+
+/// The kernels of a form whose fields have their own vectors.
+std::unique_ptr<const op::FormKernels> make_kernels(const std::string& text, int rank, const op::System& system,
+                                                    const std::shared_ptr<device::Device>& device,
+                                                    const std::string& plan, form::Scope& scope) {
+  op::OperatorOptions options{.shared_device = device, .plan = plan};
+  options.quadrature.points = system.spaces[1]->degree + 1;
+  options.quadrature.kind = element::QuadratureKind::gll;
+  auto built = op::build(form::parse_form(text, scope), rank, system, options);
+  op::compile(std::span(&built, 1));
+  return std::make_unique<const op::FormKernels>(std::move(built));
+}
+
+} // namespace
+
+StressVectorOperator::StressVectorOperator(const Space& displacements, const std::shared_ptr<device::Device>& device,
+                                           const StressVectorChoice& choice) {
+  const auto texts = choice.is_symmetric ? six_values() : nine_values();
+  const auto stresses = values_at_points(displacements, texts.components), scalars = values_at_points(displacements, 0);
+  const auto vector_of = [&](const Space& space) {
+    return op::Vector(device, static_cast<std::size_t>(space->num_local()));
+  };
+
+  form::Scope of_weights(3);
+  of_weights.add("q", form::test_function(scalars));
+  inverse_weights_ = vector_of(scalars);
+  make_kernels("q*dx", 1, apart(displacements, scalars), device, choice.stress_plan, of_weights)
+      ->run(nullptr, nullptr, inverse_weights_, false);
+  for (double& weight : inverse_weights_.host_write()) weight = 1 / weight;
+
+  form::Scope of_stress(3);
+  add_material(of_stress);
+  of_stress.add("u", form::trial_function(displacements));
+  of_stress.add("q", form::test_function(stresses));
+  of_stress.add("s", form::field(scalars, "s"));
+  of_stress.define("S", "lmbda*div(u)*I + 2*mu*sym(grad(u))");
+  stress_ =
+      make_kernels(texts.stress, 2, apart(displacements, stresses, scalars), device, choice.stress_plan, of_stress);
+
+  form::Scope of_integration(3);
+  of_integration.add("q", form::trial_function(stresses));
+  of_integration.add("u", form::test_function(displacements));
+  integration_ =
+      make_kernels(texts.integration, 2, apart(displacements, stresses), device, choice.plan, of_integration);
+  stresses_ = vector_of(stresses);
+}
+
+void StressVectorOperator::apply(const op::Vector& x, op::Vector& y) const {
+  stress_->run(&x, &inverse_weights_, stresses_, false);
+  integration_->run(&stresses_, nullptr, y, false);
+}
+
+machine::Counts StressVectorOperator::counts() const {
+  auto counts = stress_->counts();
+  counts += integration_->counts();
+  return counts;
+}
+
+std::vector<op::KernelInfo> StressVectorOperator::info() const {
+  auto result = stress_->info();
+  result.insert(result.end(), integration_->info().begin(), integration_->info().end());
+  return result;
+}
+
+} // namespace rafter::bench
