@@ -3,20 +3,51 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <set>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/form/language.hpp>
+#include <rafter/form/printer.hpp>
 
 namespace rafter::app {
 namespace {
 
 /// The exact solution of a field, of the field's shape.
 form::Expr exact_solution(const io::Field& field, const std::vector<io::Expression>& texts, const ProblemForms& forms) {
-  std::vector<form::Expr> components;
-  for (const auto& text : texts) components.push_back(forms.point_expression(text, "check." + field.name));
+  auto components =
+      forms.point_components(texts, static_cast<std::size_t>(field.num_components()), "check." + field.name);
   return field.components == 0 ? components.at(0) : form::as_vector(std::move(components));
+}
+
+constexpr std::size_t max_text_length = 80; ///< of forms in messages
+
+double constant_value(const form::Expr& e) {
+  double value = 0;
+  form::PointEvaluator evaluator(e);
+  evaluator({}, std::span(&value, 1));
+  return value;
+}
+
+/// "division by zero: 1*dx(3) is 0" where the arithmetic of a functional has one, else "".
+std::string zero_divisor(const form::FunctionalText& text) {
+  const auto name_of = [&](const form::Expr& divisor) {
+    for (const auto& [integral, number] : text.integrals)
+      if (divisor == form::coefficient(number)) return form::to_text(integral, max_text_length);
+    return form::summary(divisor);
+  };
+  std::set<const form::ExprNode*> is_seen;
+  std::string result;
+  const std::function<void(const form::Expr&)> visit = [&](const form::Expr& e) {
+    if (!is_seen.insert(&e.node()).second || !result.empty()) return;
+    for (const auto& operand : e.operands()) visit(operand);
+    if (result.empty() && e.kind() == form::NodeKind::div && constant_value(e.operand(1)) == 0)
+      result = fmt::format("division by zero: {} is 0", name_of(e.operand(1)));
+  };
+  visit(text.value);
+  return result;
 }
 
 double relative(double error, double norm) { return norm > 0 ? error / norm : error; }
@@ -25,14 +56,21 @@ double relative(double error, double norm) { return norm > 0 ? error / norm : er
 
 Postprocess::Postprocess(const io::Problem& problem, const ProblemForms& forms, const op::System& system,
                          const op::OperatorOptions& options)
-    : problem_(problem) {
+    : problem_(problem), numbers_(forms.functional_numbers()) {
   auto own_options = options;
   own_options.plan.clear(); // it belongs to the operator
   for (const auto& functional : problem.functionals) {
-    const auto form = forms.functional(functional);
-    functionals_.push_back(forms.located(functional.form, "functionals." + functional.name,
-                                         [&] { return op::build(form, 0, system, own_options); }));
+    auto& made = functionals_.emplace_back(Functional{forms.functional(functional), {}});
+    for (const auto& integral : made.text.integrals)
+      made.kernels.push_back(forms.located(functional.form, "functionals." + functional.name,
+                                           [&] { return op::build(integral.form, 0, system, own_options); }));
   }
+  for (const auto& field : problem.output.fields)
+    output_fields_.push_back(
+        {.name = field.name,
+         .expression = forms.output_field(field),
+         .is_per_cell = field.is_per_cell,
+         .origin = fmt::format("{}: output.fields.{}", field.expression.location.text(), field.name)});
   own_options.quadrature = {}; // finer than what the problem was solved with
   const int gdim = system.mesh->gdim;
   for (const auto& check : problem.check.exact) {
@@ -58,7 +96,9 @@ Postprocess::Postprocess(const io::Problem& problem, const ProblemForms& forms, 
 }
 
 std::vector<std::shared_ptr<op::BuiltForm>> Postprocess::kernels() const {
-  auto result = functionals_;
+  std::vector<Kernels> result;
+  for (const auto& functional : functionals_)
+    result.insert(result.end(), functional.kernels.begin(), functional.kernels.end());
   for (const auto& norms : norms_)
     result.insert(result.end(), {norms.l2_error, norms.l2_exact, norms.h1_error, norms.h1_exact});
   return result;
@@ -83,16 +123,34 @@ std::vector<std::pair<std::string, report::FieldErrors>> Postprocess::errors(con
   return result;
 }
 
+double Postprocess::value_of(std::size_t index, const op::Vector& solution) const {
+  const auto& [name, expression] = problem_.functionals[index];
+  const auto& [text, kernels] = functionals_[index];
+  const auto refuse = [&](const std::string& message) {
+    throw base::InputError(fmt::format("{}: functionals.{}: {}", expression.location.text(), name, message));
+  };
+  // Kernels read the numbers of what was evaluated before when they are bound to their data.
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const double value = op::Functional(kernels[i])(solution);
+    if (!std::isfinite(value))
+      refuse(fmt::format("the integral {} is {}: check for divisions by zero, roots and logarithms",
+                         form::to_text(text.integrals[i].form, max_text_length), base::number_text(value)));
+    text.integrals[i].number->values = {value};
+  }
+  const double value = constant_value(text.value);
+  if (!std::isfinite(value)) {
+    const auto found = zero_divisor(text);
+    refuse(found.empty() ? fmt::format("its value is {}: check for roots and logarithms", base::number_text(value))
+                         : found);
+  }
+  return value;
+}
+
 std::vector<std::pair<std::string, double>> Postprocess::functionals(const op::Vector& solution) const {
   std::vector<std::pair<std::string, double>> values;
   for (std::size_t i = 0; i < functionals_.size(); ++i) {
-    const auto& functional = problem_.functionals[i];
-    values.emplace_back(functional.name, op::Functional(functionals_[i])(solution));
-    if (!std::isfinite(values.back().second))
-      throw base::InputError(fmt::format("{}: functionals.{}: its value is {}: check for divisions by zero, roots and "
-                                         "logarithms",
-                                         functional.form.location.text(), functional.name,
-                                         base::number_text(values.back().second)));
+    values.emplace_back(problem_.functionals[i].name, value_of(i, solution));
+    numbers_[i]->values = {values.back().second};
   }
   return values;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <rafter/io/derived_field.hpp>
 #include <rafter/io/problem.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/report/report.hpp>
@@ -18,7 +19,7 @@ namespace rafter::app {
 /// them, their data exist only while they are evaluated.
 class Postprocess {
 public:
-  /// Throws InputError for functionals that are none. The problem must outlive the object.
+  /// Throws InputError for functionals and fields of the output that are none. The problem must outlive the object.
   Postprocess(const io::Problem& problem, const ProblemForms& forms, const op::System& system,
               const op::OperatorOptions& options);
 
@@ -33,6 +34,9 @@ public:
   /// that of the fields. Absolute where the exact solution (or its gradient) is zero.
   std::vector<std::pair<std::string, report::FieldErrors>> errors(const op::Vector& solution) const;
 
+  /// Fields of the output beside those of the problem.
+  const std::vector<io::DerivedField>& output_fields() const { return output_fields_; }
+
   /// Values of the functionals in the order of the file. Throws InputError where one is not finite.
   std::vector<std::pair<std::string, double>> functionals(const op::Vector& solution) const;
 
@@ -45,7 +49,15 @@ private:
   };
   const io::Problem& problem_;
   std::vector<FieldNorms> norms_;
-  std::vector<Kernels> functionals_; ///< as in the problem
+  std::vector<io::DerivedField> output_fields_;
+  struct Functional {
+    form::FunctionalText text;
+    std::vector<Kernels> kernels; ///< of its integrals
+  };
+  double value_of(std::size_t functional, const op::Vector& solution) const;
+  std::vector<Functional> functionals_; ///< as in the problem
+  /// Their values, which those that use them read; shape (functional).
+  std::vector<std::shared_ptr<form::CoefficientData>> numbers_;
 };
 
 /// Which errors exceed what the problem allows, as sentences.

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/form/functions.hpp>
 #include <rafter/form/language.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
@@ -59,6 +60,11 @@ ProblemForms::ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, S
   for (const auto& definition : problem.definitions)
     point_scope_.define(signature(definition), definition.expression.text);
   add_coefficients();
+  for (const auto& functional : problem.functionals) {
+    auto& number = functional_numbers_.emplace_back(std::make_shared<form::CoefficientData>());
+    number->name = functional.name;
+    number->values = {1.0}; // until it is evaluated
+  }
 }
 
 void ProblemForms::add_coefficients() {
@@ -149,6 +155,24 @@ form::Expr ProblemForms::point_expression(const io::Expression& text, const std:
   });
 }
 
+std::vector<form::Expr> ProblemForms::point_components(std::span<const io::Expression> texts, std::size_t count,
+                                                       const std::string& key) const {
+  std::vector<form::Expr> result;
+  if (texts.size() == count) {
+    for (const auto& text : texts) result.push_back(point_expression(text, key));
+    return result;
+  }
+  const auto vector = located(texts[0], key, [&] {
+    auto found = form::parse_expression(texts[0].text, point_scope_);
+    if (found.shape() != std::vector<int>{static_cast<int>(count)})
+      throw base::InputError(fmt::format("a vector of {} components is expected, found an expression of {}", count,
+                                         form::shape_text(found.shape())));
+    return found;
+  });
+  for (std::size_t i = 0; i < count; ++i) result.push_back(vector[static_cast<int>(i)]);
+  return result;
+}
+
 form::Expr ProblemForms::field(std::size_t index) const { return form::field(spaces_[index], spaces_[index]->name); }
 
 space::PointFunction ProblemForms::point_function(std::span<const io::Expression> texts,
@@ -160,10 +184,12 @@ space::PointFunction ProblemForms::point_function(std::span<const io::Expression
     io::Expression text;
   };
   std::vector<Part> parts;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
+  const auto count = components.empty() ? static_cast<std::size_t>(num_components) : components.size();
+  const auto expressions = point_components(texts, count, key);
+  for (std::size_t i = 0; i < count; ++i) {
     const auto component = components.empty() ? i : static_cast<std::size_t>(components[i]);
-    const auto value = point_expression(texts[i], key);
-    parts.push_back({component, located(texts[i], key, [&] { return form::PointEvaluator(value); }), texts[i]});
+    const auto& text = texts[texts.size() == count ? i : 0];
+    parts.push_back({component, located(text, key, [&] { return form::PointEvaluator(expressions[i]); }), text});
   }
   return [parts = std::move(parts), num_components, key](std::span<const double> x, std::span<double> values) {
     std::fill_n(values.begin(), num_components, 0.0);
@@ -242,10 +268,48 @@ std::optional<form::Form> ProblemForms::linear() const {
   return form;
 }
 
-form::Form ProblemForms::functional(const io::Functional& functional) const {
+form::FunctionalText ProblemForms::functional(const io::Functional& functional) const {
+  const auto& numbers = functional_numbers_;
   form::Scope scope(mesh_.gdim);
   for (const auto& space : spaces_) scope.add_field(space);
-  return parse_form(functional.form, "functionals." + functional.name, with_everything(std::move(scope)));
+  auto everything = with_everything(std::move(scope));
+  // A field, a coefficient or a definition of the same name is what the name means.
+  for (const auto& number : numbers)
+    if (everything.find(number->name) == nullptr && everything.find_definition(number->name) == nullptr &&
+        !form::is_language_name(number->name))
+      everything.add(number->name, form::coefficient(number));
+  const std::string key = "functionals." + functional.name;
+  auto result = located(functional.form, key, [&] { return form::parse_functional(functional.form.text, everything); });
+  const auto own = std::ranges::find(numbers, functional.name, &form::CoefficientData::name);
+  const auto require_known = [&](const std::vector<form::CoefficientComponent>& parameters) {
+    for (const auto& parameter : parameters)
+      if (const auto used = std::ranges::find(own, numbers.end(), parameter.coefficient); used != numbers.end())
+        refuse(functional.form.location, key,
+               used == own ? "the functional is defined by itself"
+                           : fmt::format("the functional '{}' comes later in the file; accepted are those before",
+                                         (*used)->name));
+  };
+  require_known(form::lower(result.value).parameters);
+  for (const auto& integral : result.integrals) {
+    require_tags_of(integral.form, functional.form, key);
+    require_known(located(functional.form, key, [&] { return form::lower(integral.form); }).parameters);
+  }
+  return result;
+}
+
+std::shared_ptr<const form::LoweredExpression> ProblemForms::output_field(const io::OutputExpression& field) const {
+  form::Scope scope(mesh_.gdim);
+  for (const auto& space : spaces_) scope.add_field(space);
+  scope.add_test_functions(spaces_); // for a message that says more than that the name is unknown
+  const auto everything = with_everything(std::move(scope));
+  return located(field.expression, "output.fields." + field.name, [&] {
+    auto result = form::lower(form::parse_expression(field.expression.text, everything));
+    const auto& shape = result.shape;
+    if (shape.size() > 2 || (shape.size() == 2 && std::max(shape[0], shape[1]) > 3))
+      throw base::InputError(
+          fmt::format("accepted are scalars, vectors and matrices up to 3 x 3, found {}", form::shape_text(shape)));
+    return std::make_shared<const form::LoweredExpression>(std::move(result));
+  });
 }
 
 } // namespace rafter::app

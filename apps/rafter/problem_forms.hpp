@@ -9,6 +9,8 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/form/form.hpp>
+#include <rafter/form/lowering.hpp>
+#include <rafter/form/parser.hpp>
 #include <rafter/form/scope.hpp>
 #include <rafter/io/problem.hpp>
 #include <rafter/mesh/mesh.hpp>
@@ -29,8 +31,13 @@ public:
   form::Form bilinear() const;
   /// forms.L; nothing when it is absent or zero.
   std::optional<form::Form> linear() const;
-  /// A functional of the fields.
-  form::Form functional(const io::Functional& functional) const;
+  /// A functional of the fields; it may use those before it in the file, by name.
+  form::FunctionalText functional(const io::Functional& functional) const;
+  /// What stands for the values of the functionals where others use them, in the order of the file.
+  const std::vector<std::shared_ptr<form::CoefficientData>>& functional_numbers() const { return functional_numbers_; }
+  /// A field of the output, a function of the fields. Throws InputError unless it is a scalar, a vector or a matrix up
+  /// to 3 x 3 that has a value at every point of a cell.
+  std::shared_ptr<const form::LoweredExpression> output_field(const io::OutputExpression& field) const;
 
   /// Runs an operation on a text; its InputErrors get the place in the file.
   template <class Operation>
@@ -44,6 +51,9 @@ public:
 
   /// Expression of x and constants, scalar.
   form::Expr point_expression(const io::Expression& text, const std::string& key) const;
+  /// `count` scalars, one text each or all from one text that is a vector.
+  std::vector<form::Expr> point_components(std::span<const io::Expression> texts, std::size_t count,
+                                           const std::string& key) const;
   /// The known function of a field in functionals.
   form::Expr field(std::size_t index) const;
   /// Function of x that fills `components` (empty: all) of num_components values and sets the others to 0. Throws
@@ -73,6 +83,7 @@ private:
   Spaces spaces_;
   form::Scope point_scope_; ///< x, coefficients and definitions
   std::vector<std::pair<const io::Coefficient*, form::Expr>> coefficients_, point_coefficients_;
+  std::vector<std::shared_ptr<form::CoefficientData>> functional_numbers_;
 };
 
 } // namespace rafter::app

@@ -90,7 +90,7 @@ void write_output(const PreparedProblem& prepared, const op::Vector& values) {
     fields.push_back({prepared.problem().fields[f].name, system.spaces[f],
                       values.host_read().subspan(static_cast<std::size_t>(system.offset(f)),
                                                  static_cast<std::size_t>(system.spaces[f]->num_local()))});
-  io::write_vtkhdf(prepared.problem().output.file, *system.mesh, fields);
+  io::write_vtkhdf(prepared.problem().output.file, *system.mesh, fields, prepared.postprocess().output_fields());
 }
 
 report::SolveReport start_report(const PreparedProblem& prepared) {

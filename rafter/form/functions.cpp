@@ -117,9 +117,9 @@ constexpr std::array functions{
     LanguageFunction{"as_matrix", 1, 1, call_as_tensor},
     LanguageFunction{"as_tensor", 1, 1, call_as_tensor},
     LanguageFunction{"len", 1, 1, call_len},
-    LanguageFunction{"derivative", 2, 3, call_derivative},
-    LanguageFunction{"action", 2, 16, call_action},
-    LanguageFunction{"adjoint", 1, 1, call_adjoint},
+    LanguageFunction{"derivative", 2, 3, call_derivative, true},
+    LanguageFunction{"action", 2, 16, call_action, true},
+    LanguageFunction{"adjoint", 1, 1, call_adjoint, true},
 };
 
 constexpr std::array<std::string_view, 6> other_names{"x", "n", "pi", "dx", "ds", "dS"};
@@ -219,7 +219,7 @@ const LanguageFunction* find_function(std::string_view name) {
 }
 
 Value call_function(const LanguageFunction& function, const std::vector<Value>& arguments, int gdim) {
-  const auto& [name, least, most, call] = function;
+  const auto& [name, least, most, call, takes_forms] = function;
   if (arguments.size() < least || arguments.size() > most)
     throw base::InputError(fmt::format("{} takes {}{} argument{}, {} given", name, least,
                                        least == most ? "" : fmt::format(" to {}", most), most == 1 ? "" : "s",

@@ -46,6 +46,7 @@ struct LanguageFunction {
   std::string_view name;
   std::size_t min_arguments, max_arguments;
   Value (*call)(const Call&);
+  bool takes_forms = false; ///< as forms; others take integrals as numbers where these are known (functionals)
 };
 
 /// nullptr: not a function of the language

@@ -7,11 +7,13 @@
 #include <numbers>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <rafter/base/text.hpp>
 #include <rafter/form/functions.hpp>
 #include <rafter/form/lexer.hpp>
+#include <rafter/form/lowering.hpp>
 #include <rafter/form/printer.hpp>
 
 namespace rafter::form {
@@ -41,7 +43,40 @@ struct Session {
     Value value;
   };
   std::map<std::string, std::vector<Known>> known;
+  /// Integrals that stand for numbers, in functionals; null: forms are not numbers.
+  std::vector<IntegralNumber>* integrals = nullptr;
 };
+
+/// The number that stands for an integral, the same one for the same integral.
+Expr number_of(const Form& form, std::vector<IntegralNumber>& integrals) {
+  if (form.rank() != 0) throw base::InputError("a form with a test or trial function is not a number");
+  const auto found = std::ranges::find_if(integrals, [&](const auto& known) { return known.form == form; });
+  if (found != integrals.end()) return coefficient(found->number);
+  auto number = std::make_shared<CoefficientData>();
+  number->name = fmt::format("integral_{}", integrals.size() + 1);
+  number->values = {1.0}; // until it is evaluated
+  integrals.push_back({form, number});
+  return coefficient(std::move(number));
+}
+
+bool is_form(const Value& value) { return std::holds_alternative<Form>(value.content); }
+
+/// Whether an expression is computed from one of these integrals.
+bool holds_number(const Value& value, const std::vector<IntegralNumber>& integrals) {
+  const auto* root = std::get_if<Expr>(&value.content);
+  if (root == nullptr) return false;
+  std::vector<const ExprNode*> nodes{&root->node()};
+  std::unordered_set<const ExprNode*> is_seen;
+  while (!nodes.empty()) {
+    const ExprNode& node = *nodes.back();
+    nodes.pop_back();
+    if (!is_seen.insert(&node).second) continue;
+    if (std::ranges::any_of(integrals, [&](const auto& known) { return known.number == node.coefficient; }))
+      return true;
+    for (const auto& operand : node.operands) nodes.push_back(&operand.node());
+  }
+  return false;
+}
 
 [[noreturn]] void fail_at(Position position, const std::string& message) {
   throw base::InputError(fmt::format("{}: {}", to_string(position), message));
@@ -166,6 +201,21 @@ private:
     Session& session_;
   };
 
+  /// In functionals, forms become numbers; everything else stays as it is.
+  Value as_number(const Value& value) {
+    if (session_.integrals == nullptr || !is_form(value)) return value;
+    return {number_of(std::get<Form>(value.content), *session_.integrals)};
+  }
+  /// An operator on both sides. Sums and constant multiples of forms are forms (`keeps`); in functionals, forms are
+  /// numbers everywhere else.
+  template <class Operation> Value combined(const Value& left, const Value& right, bool keeps, Operation operation) {
+    if (session_.integrals == nullptr || (!is_form(left) && !is_form(right))) return operation(left, right);
+    if (keeps && !holds_number(left, *session_.integrals) && !holds_number(right, *session_.integrals))
+      return operation(left, right);
+    const Value first = as_number(left); // integrals are numbered from left to right
+    return operation(first, as_number(right));
+  }
+
   Value expression();
   Value sum();
   Value term();
@@ -208,7 +258,9 @@ Value Parser::expression() {
   const Value right = sum();
   left = located(symbol.position, [&] {
     const std::string what = fmt::format("a side of '{}'", symbol.text);
-    return found->second(as_expr(left, what), as_expr(right, what));
+    return combined(left, right, false, [&](const Value& a, const Value& b) -> Value {
+      return {found->second(as_expr(a, what), as_expr(b, what))};
+    });
   });
   if (comparison() != comparisons.end())
     fail_at(current().position, "comparisons cannot be chained: write And(a < b, b < c)");
@@ -221,7 +273,9 @@ Value Parser::sum() {
   while (is_symbol("+") || is_symbol("-")) {
     const Token symbol = take();
     const Value right = term();
-    left = located(symbol.position, [&] { return symbol.text == "+" ? added(left, right) : subtracted(left, right); });
+    left = located(symbol.position, [&] {
+      return combined(left, right, is_form(left) == is_form(right), symbol.text == "+" ? added : subtracted);
+    });
   }
   return left;
 }
@@ -232,8 +286,10 @@ Value Parser::term() {
   while (is_symbol("*") || is_symbol("/")) {
     const Token symbol = take();
     const Value right = unary();
-    left =
-        located(symbol.position, [&] { return symbol.text == "*" ? multiplied(left, right) : divided(left, right); });
+    left = located(symbol.position, [&] {
+      const bool keeps = !is_form(right) || (symbol.text == "*" && !is_form(left));
+      return combined(left, right, keeps, symbol.text == "*" ? multiplied : divided);
+    });
   }
   return left;
 }
@@ -254,8 +310,11 @@ Value Parser::power() {
   const Token symbol = take();
   const Nesting nesting(session_, symbol.position);
   const Value exponent = unary();
-  return located(symbol.position,
-                 [&] { return pow(as_expr(base, "the base of a power"), as_expr(exponent, "an exponent")); });
+  return located(symbol.position, [&] {
+    return combined(base, exponent, false, [](const Value& a, const Value& b) -> Value {
+      return {pow(as_expr(a, "the base of a power"), as_expr(b, "an exponent"))};
+    });
+  });
 }
 
 /// primary { [indices] | .T | .dx(axis) }
@@ -350,8 +409,12 @@ Value Parser::named(const Token& name) {
   if (name.text == "dS") fail_at(name.position, interior_facets);
   if (const auto* function = find_function(name.text)) {
     if (!is_call) fail_at(name.position, fmt::format("'{0}' is a function: write {0}(...)", name.text));
-    const auto given = arguments(name);
-    return located(name.position, [&] { return call_function(*function, given, gdim); });
+    auto given = arguments(name);
+    return located(name.position, [&] {
+      if (!function->takes_forms)
+        for (auto& value : given) value = as_number(value);
+      return call_function(*function, given, gdim);
+    });
   }
   const auto local = locals_.find(name.text);
   const Expr* value = local != locals_.end() ? &local->second : session_.scope.find(name.text);
@@ -428,7 +491,8 @@ Value Parser::defined(const Token& name, const Definition& definition) {
               fmt::format("{}({}) takes {} argument(s), {} given", name.text, fmt::join(definition.parameters, ", "),
                           definition.parameters.size(), values.size()));
     located(name.position, [&] {
-      for (const auto& value : values) given.push_back(as_expr(value, fmt::format("an argument of {}", name.text)));
+      for (const auto& value : values)
+        given.push_back(as_expr(as_number(value), fmt::format("an argument of {}", name.text)));
       return Value{name.text};
     });
   } else if (is_symbol("(")) {
@@ -469,6 +533,30 @@ Form parse_form(std::string_view text, const Scope& scope) {
   throw base::InputError(
       fmt::format("the text is {}, not a form{}: a form is a sum of integrals such as inner(grad(u), grad(v))*dx",
                   kind_text(value), e != nullptr ? fmt::format(" ('{}' lacks a measure dx or ds)", summary(*e)) : ""));
+}
+
+FunctionalText parse_functional(std::string_view text, const Scope& scope) {
+  FunctionalText result{{}, 0.0};
+  Session session{scope};
+  session.integrals = &result.integrals;
+  const Value value = Parser(text, session, {}).parse();
+  if (const auto* form = std::get_if<Form>(&value.content)) {
+    result.value = number_of(*form, result.integrals);
+    return result;
+  }
+  result.value = as_expr(value, "the text");
+  if (result.value.rank() != 0)
+    throw base::InputError(
+        fmt::format("a functional is a number, found an expression of {}", shape_text(result.value.shape())));
+  const auto lowered = lower(result.value);
+  for (const NodeId id : lowered.order) {
+    const auto& node = (*lowered.graph)[id];
+    if (node.op == ScalarOp::atom && node.atom.kind != AtomKind::parameter)
+      throw base::InputError(fmt::format("'{}' lacks a measure dx or ds: a functional is made of integrals such as "
+                                         "inner(u, u)*dx and of constants",
+                                         summary(result.value)));
+  }
+  return result;
 }
 
 Expr parse_expression(std::string_view text, const Scope& scope) {

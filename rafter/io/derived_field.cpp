@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/io/derived_field.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -57,15 +58,15 @@ private:
   space::ExpressionEvaluator evaluator_;
 };
 
-/// Values at quadrature points -> values of the projection at lattice points, shape (lattice point, quadrature point).
+/// Values at quadrature points -> values of the projection at lattice points, shape (quadrature point, lattice point).
 std::vector<double> projection(element::Shape shape, int order, const element::Quadrature& rule,
                                std::span<const LatticePoint> lattice) {
   const auto from = element::tabulate_orthonormal(shape, order, rule.points);
   const auto to = element::tabulate_orthonormal(
       shape, order, mesh::lattice_positions(shape, order, lattice, mesh::Spacing::equispaced));
   std::vector<double> matrix;
-  for (int p = 0; p < to.num_points; ++p)
-    for (int q = 0; q < from.num_points; ++q) {
+  for (int q = 0; q < from.num_points; ++q)
+    for (int p = 0; p < to.num_points; ++p) {
       double sum = 0;
       for (int i = 0; i < from.num_dofs; ++i) sum += to(0, p, i) * from(0, q, i);
       matrix.push_back(sum * rule.weights[static_cast<std::size_t>(q)]);
@@ -83,18 +84,21 @@ public:
   void add_group(const CellQuadrature& quadrature, std::size_t group, std::span<const double> matrix) {
     const std::size_t num_points = quadrature.num_points(), num_places = matrix.size() / num_points;
     const auto& numbers = points_.cells[group];
+    std::vector<double> projected(num_places);
     for (std::size_t cell = 0; cell < numbers.size() / num_places; ++cell) {
       const auto values = quadrature.values(static_cast<std::int32_t>(cell));
       double volume = 0;
       for (const double weight : quadrature.weights(static_cast<std::int32_t>(cell))) volume += weight;
-      for (std::size_t p = 0; p < num_places; ++p) {
-        const auto point = static_cast<std::size_t>(numbers[cell * num_places + p]);
-        volumes_[point] += volume;
-        for (std::size_t c = 0; c < num_components_; ++c) {
-          double value = 0;
-          for (std::size_t q = 0; q < num_points; ++q) value += matrix[p * num_points + q] * values[c * num_points + q];
-          sums_[point * num_components_ + c] += volume * value;
-        }
+      for (std::size_t p = 0; p < num_places; ++p)
+        volumes_[static_cast<std::size_t>(numbers[cell * num_places + p])] += volume;
+      for (std::size_t c = 0; c < num_components_; ++c) {
+        std::ranges::fill(projected, 0.0);
+        for (std::size_t q = 0; q < num_points; ++q)
+          for (std::size_t p = 0; p < num_places; ++p)
+            projected[p] += matrix[q * num_places + p] * values[c * num_points + q];
+        for (std::size_t p = 0; p < num_places; ++p)
+          sums_[static_cast<std::size_t>(numbers[cell * num_places + p]) * num_components_ + c] +=
+              volume * projected[p];
       }
     }
   }

@@ -94,7 +94,7 @@ struct Dirichlet {
   std::vector<std::string> tags;  ///< numbers as text, or names of physical groups
   std::vector<Location> places;   ///< of the tags
   std::vector<int> components;    ///< constrained ones, ascending as given; empty: all
-  std::vector<Expression> values; ///< one per constrained component
+  std::vector<Expression> values; ///< one per constrained component, or one vector
   Location location;
 };
 
@@ -115,14 +115,23 @@ struct Functional {
 };
 
 struct Check {
-  std::vector<std::pair<std::size_t, std::vector<Expression>>> exact; ///< field index, one expression per component
+  std::vector<std::pair<std::size_t, std::vector<Expression>>> exact; ///< field index; as Dirichlet::values
   std::optional<double> max_l2_error, max_h1_error; ///< relative; of every field with an exact solution
+};
+
+/// A field of the output that is computed from the solution.
+struct OutputExpression {
+  std::string name;
+  Expression expression;
+  bool is_per_cell = false; ///< means of the cells; else values at the points
+  Location location;
 };
 
 struct Output {
   std::string file; ///< empty: no output
   Location location;
-  bool on_failure = false; ///< a solve that did not converge writes its last iterate
+  bool on_failure = false;              ///< a solve that did not converge writes its last iterate
+  std::vector<OutputExpression> fields; ///< beside those of the problem, in the order of the file
 };
 
 struct Problem {

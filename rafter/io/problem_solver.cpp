@@ -37,13 +37,16 @@ void read_tags(const TableReader& table, Dirichlet& condition) {
   }
 }
 
-/// One expression per component: a single value for one component, else a list.
+/// One expression per component: a single value for one component, else a list, or an expression that is a vector.
 std::vector<Expression> read_values(const Value& value, const std::string& path, int count) {
   const std::string accepted =
-      count == 1 ? "a number or an expression (string)"
-                 : fmt::format("a list of {} numbers or expressions (strings), one per component", count);
+      count == 1
+          ? "a number or an expression (string)"
+          : fmt::format("a list of {} numbers or expressions (strings), one per component, or an expression (string) "
+                        "that is a vector",
+                        count);
   if (value.kind != Value::Kind::array) {
-    if (count != 1) refuse_value(value, path, accepted);
+    if (count != 1 && value.kind != Value::Kind::string) refuse_value(value, path, accepted);
     return {read_expression(value, path)};
   }
   if (value.items.size() != static_cast<std::size_t>(count)) refuse_value(value, path, accepted);

@@ -195,9 +195,53 @@ void read_fields(const TableReader& table, Problem& problem) {
   }
 }
 
+namespace {
+
+bool read_is_per_cell(const TableReader& table) {
+  const Value* value = table.find("per");
+  if (!value) return false;
+  static const std::vector<std::string> known{"point", "cell"};
+  const std::string text = read_string(*value, table.path("per"));
+  if (text != known[0] && text != known[1]) refuse_name(*value, table.path("per"), known);
+  return text == "cell";
+}
+
+OutputExpression read_output_field(const std::string& name, const Value& value, const Location& location,
+                                   const std::string& path) {
+  OutputExpression result{.name = name, .expression = {}, .location = location};
+  if (value.kind != Value::Kind::table) {
+    if (value.kind != Value::Kind::string)
+      refuse_value(value, path, "an expression (string), or { expression = \"...\", per = \"point\" or \"cell\" }");
+    result.expression = read_expression(value, path);
+    return result;
+  }
+  const TableReader table(value, path);
+  table.accept_only(std::vector<std::string>{"expression", "per"});
+  result.expression = read_expression(table.require("expression", "an expression (string)"), table.path("expression"));
+  result.is_per_cell = read_is_per_cell(table);
+  return result;
+}
+
+void read_output_fields(const TableReader& table, Problem& problem) {
+  for (std::size_t i = 0; i < table.value().keys.size(); ++i) {
+    const auto& [name, location] = table.value().keys[i];
+    const std::string path = table.path(name);
+    if (!is_identifier(name))
+      refuse(location, table.value().keys[i].name.empty() ? "output.fields" : path,
+             fmt::format("'{}' is not a name: accepted are letters, digits and _, not starting with a digit", name));
+    if (std::ranges::any_of(problem.fields, [&](const Field& field) { return field.name == name; }))
+      refuse(location, path, fmt::format("'{}' is a field, which is written under that name already", name));
+    problem.output.fields.push_back(read_output_field(name, table.value().items[i], location, path));
+    if (name == "tag" && problem.output.fields.back().is_per_cell)
+      refuse(location, path, "'tag' is the name under which the tags of the cells are written");
+  }
+}
+
+} // namespace
+
 void read_output(const TableReader& table, Problem& problem) {
   namespace fs = std::filesystem;
-  table.accept_only(std::vector<std::string>{"file", "on_failure"});
+  table.accept_only(std::vector<std::string>{"file", "on_failure", "fields"});
   const Value& file = table.require("file", "the path of the output, with extension .vtkhdf");
   const std::string text = read_string(file, "output.file");
   const fs::path path(text);
@@ -210,7 +254,10 @@ void read_output(const TableReader& table, Problem& problem) {
     refuse_value(file, "output.file",
                  "a path relative to the current folder, without \"..\" (give others on the command line: --set "
                  "output.file=...)");
-  problem.output = {text, file.location, table.boolean("on_failure").value_or(false)};
+  problem.output = {
+      .file = text, .location = file.location, .on_failure = table.boolean("on_failure").value_or(false), .fields = {}};
+  if (const Value* fields = table.find("fields"))
+    read_output_fields(TableReader(*fields, table.path("fields")), problem);
 }
 
 } // namespace rafter::io

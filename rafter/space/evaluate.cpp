@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/space/evaluate.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -31,13 +32,34 @@ Matrix inverse(const Matrix& a, const mesh::CellGroup& group, std::int32_t cell)
   return adjugate;
 }
 
-/// sum over k of table(derivative, point, k) * coefficients[row * num_dofs + k].
-double contract(const element::Table& table, int derivative, int point, const std::vector<double>& coefficients,
-                std::size_t row) {
-  const double* x = coefficients.data() + row * static_cast<std::size_t>(table.num_dofs);
-  double sum = 0;
-  for (int k = 0; k < table.num_dofs; ++k) sum += table(derivative, point, k) * x[k];
-  return sum;
+/// At every point, sum over k of table(derivative, point, k) * coefficients[row * num_dofs + k]; shape (point).
+/// `functions`: the table with points last, along which the sums run side by side.
+std::vector<double> contract(const element::Table& table, const std::vector<double>& functions, int derivative,
+                             const std::vector<double>& coefficients, int row) {
+  const auto num_points = static_cast<std::size_t>(table.num_points),
+             num_dofs = static_cast<std::size_t>(table.num_dofs);
+  const double* x = coefficients.data() + static_cast<std::size_t>(row) * num_dofs;
+  const double* f = functions.data() + static_cast<std::size_t>(derivative) * num_points * num_dofs;
+  std::vector<double> sums(num_points);
+  for (std::size_t k = 0; k < num_dofs; ++k)
+    for (std::size_t q = 0; q < num_points; ++q) sums[q] += f[k * num_points + q] * x[k];
+  return sums;
+}
+
+/// Puts numbers of all points into column `column` of rows of `width`.
+void spread(const std::vector<double>& numbers, int column, int width, std::vector<double>& rows) {
+  for (std::size_t q = 0; q < numbers.size(); ++q)
+    rows[q * static_cast<std::size_t>(width) + static_cast<std::size_t>(column)] = numbers[q];
+}
+
+/// The entries of a table, shape (derivative, dof, point).
+std::vector<double> points_last(const element::Table& table) {
+  std::vector<double> result;
+  result.reserve(table.values.size());
+  for (int derivative = 0; derivative <= table.dim; ++derivative)
+    for (int dof = 0; dof < table.num_dofs; ++dof)
+      for (int point = 0; point < table.num_points; ++point) result.push_back(table(derivative, point, dof));
+  return result;
 }
 
 } // namespace
@@ -48,6 +70,8 @@ FieldEvaluator::FieldEvaluator(std::shared_ptr<const FunctionSpace> space, std::
   const auto& cells = space_->mesh().groups.at(static_cast<std::size_t>(group));
   field_ = space_->element(cells.shape)->tabulate(points);
   geometry_ = mesh::geometry_element(cells)->tabulate(points);
+  field_functions_ = points_last(field_);
+  geometry_functions_ = points_last(geometry_);
 }
 
 std::vector<double> FieldEvaluator::cell_coefficients(std::span<const double> vector, std::int32_t cell) const {
@@ -77,29 +101,28 @@ std::vector<double> FieldEvaluator::cell_geometry(std::int32_t cell) const {
 
 std::vector<double> FieldEvaluator::points(std::int32_t cell) const {
   const auto coordinates = cell_geometry(cell);
-  std::vector<double> result;
-  for (int q = 0; q < num_points(); ++q)
-    for (int d = 0; d < space_->gdim; ++d)
-      result.push_back(contract(geometry_, 0, q, coordinates, static_cast<std::size_t>(d)));
+  std::vector<double> result(static_cast<std::size_t>(num_points() * space_->gdim));
+  for (int d = 0; d < space_->gdim; ++d)
+    spread(contract(geometry_, geometry_functions_, 0, coordinates, d), d, space_->gdim, result);
   return result;
 }
 
 std::vector<double> FieldEvaluator::values(std::span<const double> vector, std::int32_t cell) const {
   const auto coefficients = cell_coefficients(vector, cell);
-  std::vector<double> result;
-  for (int q = 0; q < num_points(); ++q)
-    for (int c = 0; c < space_->num_components(); ++c)
-      result.push_back(contract(field_, 0, q, coefficients, static_cast<std::size_t>(c)));
+  const int num_components = space_->num_components();
+  std::vector<double> result(static_cast<std::size_t>(num_points() * num_components));
+  for (int c = 0; c < num_components; ++c)
+    spread(contract(field_, field_functions_, 0, coefficients, c), c, num_components, result);
   return result;
 }
 
 std::vector<double> FieldEvaluator::jacobians(std::int32_t cell) const {
   const auto coordinates = cell_geometry(cell);
-  std::vector<double> result;
-  for (int q = 0; q < num_points(); ++q)
-    for (int a = 0; a < space_->gdim; ++a)
-      for (int b = 0; b < geometry_.dim; ++b)
-        result.push_back(contract(geometry_, 1 + b, q, coordinates, static_cast<std::size_t>(a)));
+  const int gdim = space_->gdim, tdim = geometry_.dim;
+  std::vector<double> result(static_cast<std::size_t>(num_points() * gdim * tdim));
+  for (int a = 0; a < gdim; ++a)
+    for (int b = 0; b < tdim; ++b)
+      spread(contract(geometry_, geometry_functions_, 1 + b, coordinates, a), a * tdim + b, gdim * tdim, result);
   return result;
 }
 
@@ -107,18 +130,23 @@ std::vector<double> FieldEvaluator::gradients(std::span<const double> vector, st
   const auto coefficients = cell_coefficients(vector, cell);
   const auto jacobian = jacobians(cell);
   const auto dim = static_cast<std::size_t>(geometry_.dim);
-  std::vector<double> result;
-  for (int q = 0; q < num_points(); ++q) {
+  const auto num_components = static_cast<std::size_t>(space_->num_components());
+  std::vector<double> result(static_cast<std::size_t>(num_points()) * num_components * dim);
+  for (std::size_t c = 0; c < num_components; ++c)
+    for (std::size_t b = 0; b < dim; ++b)
+      spread(contract(field_, field_functions_, 1 + static_cast<int>(b), coefficients, static_cast<int>(c)),
+             static_cast<int>(c * dim + b), static_cast<int>(num_components * dim), result);
+  for (std::size_t q = 0; q < static_cast<std::size_t>(num_points()); ++q) {
     Matrix J{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
     for (std::size_t a = 0; a < dim; ++a)
-      for (std::size_t b = 0; b < dim; ++b) J[a][b] = jacobian[(static_cast<std::size_t>(q) * dim + a) * dim + b];
+      for (std::size_t b = 0; b < dim; ++b) J[a][b] = jacobian[(q * dim + a) * dim + b];
     const Matrix K = inverse(J, space_->mesh().groups[static_cast<std::size_t>(group_)], cell);
-    for (int c = 0; c < space_->num_components(); ++c) {
+    for (std::size_t c = 0; c < num_components; ++c) {
+      double* gradient = result.data() + (q * num_components + c) * dim;
       std::array<double, 3> reference{};
-      for (std::size_t b = 0; b < dim; ++b)
-        reference[b] = contract(field_, 1 + static_cast<int>(b), q, coefficients, static_cast<std::size_t>(c));
+      std::copy_n(gradient, dim, reference.begin());
       for (std::size_t a = 0; a < dim; ++a) // du/dx_a = sum_b du/dX_b K_ba
-        result.push_back(reference[0] * K[0][a] + reference[1] * K[1][a] + reference[2] * K[2][a]);
+        gradient[a] = reference[0] * K[0][a] + reference[1] * K[1][a] + reference[2] * K[2][a];
     }
   }
   return result;

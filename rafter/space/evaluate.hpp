@@ -32,6 +32,7 @@ private:
   std::shared_ptr<const FunctionSpace> space_;
   std::int32_t group_;
   element::Table field_, geometry_;
+  std::vector<double> field_functions_, geometry_functions_; ///< their entries, shape (derivative, dof, point)
 };
 
 /// Values of the function with these coefficients (num_local entries) at reference points of a cell, shape (point,

@@ -2,6 +2,7 @@
 #include <rafter/space/expression_evaluator.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -30,6 +31,17 @@ std::vector<std::pair<std::int32_t, double>> numbers_by_tag(const form::Coeffici
       result.emplace_back(number, values[static_cast<std::size_t>(component.component)]);
   std::sort(result.begin(), result.end());
   return result;
+}
+
+/// An operation at all points; the loops of the commonest ones run side by side.
+void apply_all(ScalarOp op, std::array<const double*, 3> x, std::span<double> result) {
+  const auto [a, b, c] = x;
+  const auto run = [&](auto operation) {
+    for (std::size_t q = 0; q < result.size(); ++q) result[q] = operation(a[q], b[q], c[q]);
+  };
+  if (op == ScalarOp::add) return run([](double p, double q, double) { return p + q; });
+  if (op == ScalarOp::mul) return run([](double p, double q, double) { return p * q; });
+  run([op](double p, double q, double r) { return form::apply(op, p, q, r); });
 }
 
 double determinant(std::span<const double> J, std::size_t dim) {
@@ -111,18 +123,19 @@ std::vector<double> ExpressionEvaluator::values(std::int32_t cell) const {
   }
   std::vector<double> nodes(static_cast<std::size_t>(expression_->graph->size()) * n);
   const auto at = [&](form::NodeId id) { return std::span(nodes).subspan(static_cast<std::size_t>(id) * n, n); };
+  const std::vector<double> zeros(n); // in place of operands that an operation does not have
   for (const auto id : expression_->order) {
     const auto& node = (*expression_->graph)[id];
     const auto result = at(id);
+    const auto operand = [&](std::size_t i) -> const double* {
+      return node.operands[i] < 0 ? zeros.data() : at(node.operands[i]).data();
+    };
     if (node.op == ScalarOp::constant)
       std::ranges::fill(result, node.value);
     else if (node.op == ScalarOp::atom)
       fill_atom(node.atom, data, result);
     else
-      for (std::size_t q = 0; q < n; ++q) {
-        const auto operand = [&](std::size_t i) { return node.operands[i] < 0 ? 0.0 : at(node.operands[i])[q]; };
-        result[q] = form::apply(node.op, operand(0), operand(1), operand(2));
-      }
+      apply_all(node.op, {operand(0), operand(1), operand(2)}, result);
   }
   std::vector<double> result;
   for (const auto id : expression_->components) result.insert(result.end(), at(id).begin(), at(id).end());

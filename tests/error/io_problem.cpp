@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"solver.chebyshev.degree=51", {"solver.chebyshev.degree", "1 to 50"}},
         Case{"solver.chebyshev=4", {"a table"}},
         Case{"solver.rtoll=1", {"unknown key 'rtoll' in [solver]", "did you mean 'rtol'"}},
-        Case{"functionals.e=1", {"functionals.e"}}, Case{"check.u='x'", {"check.u", "list of 3"}},
+        Case{"functionals.e=1", {"functionals.e"}}, Case{"check.u=1", {"check.u", "list of 3"}},
         Case{"check.w='x'", {"unknown key 'w' in [check]"}}, Case{"check.max_l2_error=0", {"check.max_l2_error"}},
         Case{"check={max_l2_error=1}", {"no exact solution"}},
         Case{"output.file='beam.vtk'", {"output.file", ".vtkhdf"}}, Case{"output={}", {"output.file", "missing"}}));

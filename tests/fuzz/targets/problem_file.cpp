@@ -51,7 +51,8 @@ void use(const io::Problem& problem) {
   const app::ProblemForms forms(problem, mesh, spaces_of(problem, mesh.gdim));
   fuzz::refusal([&] { forms.bilinear(); });
   fuzz::refusal([&] { forms.linear(); });
-  for (const auto& functional : problem.functionals) fuzz::refusal([&] { form::lower(forms.functional(functional)); });
+  for (const auto& functional : problem.functionals) fuzz::refusal([&] { forms.functional(functional); });
+  for (const auto& field : problem.output.fields) fuzz::refusal([&] { forms.output_field(field); });
   const std::array x{0.25, 0.5, 0.75};
   for (const auto& condition : problem.dirichlet)
     fuzz::refusal([&] {
