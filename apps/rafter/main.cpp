@@ -38,13 +38,22 @@ int fail(int code, const char* text) {
 
 std::string output_failure(const std::string& reason) { return "standard output cannot be written: " + reason; }
 
+/// Standard output fails as fmt reports it; for threads the system runs out of the memory of their stacks.
+std::string system_failure(const std::system_error& error) {
+  if (std::ferror(stdout) != 0) return output_failure(error.code().message());
+  if (error.code() != std::errc::resource_unavailable_try_again) return error.what();
+  return fmt::format("the system starts no more threads: limits on processes (ulimit -u) or memory (ulimit -v) are too "
+                     "low; {:.2g} GB may be used here",
+                     1e-9 * mesh::available_memory_bytes());
+}
+
 /// The sizes are those after what did not fit was given back.
 std::string memory_failure() {
   const auto used = base::process_memory();
   return fmt::format(
-      "the memory does not suffice: {}{:.1f} GB may be used here: use a coarser mesh, a lower degree or "
+      "the memory does not suffice: {}{:.2g} GB may be used here: use a coarser mesh, a lower degree or "
       "more memory",
-      used ? fmt::format("{:.1f} GB were in use at most, and ", 1e-9 * static_cast<double>(used->peak_bytes))
+      used ? fmt::format("{:.2g} GB were in use at most, and ", 1e-9 * static_cast<double>(used->peak_bytes))
            : std::string(),
       1e-9 * mesh::available_memory_bytes());
 }
@@ -59,9 +68,8 @@ int exit_code_of(const std::exception_ptr& failure) {
     return fail(app::exit_environment, error.what());
   } catch (const base::SolverError& error) {
     return fail(app::exit_not_solved, error.what());
-  } catch (const std::system_error& error) { // fmt's when standard output fails
-    return fail(app::exit_environment,
-                std::ferror(stdout) != 0 ? output_failure(error.code().message()).c_str() : error.what());
+  } catch (const std::system_error& error) {
+    return fail(app::exit_environment, system_failure(error).c_str());
   } catch (const std::bad_alloc&) {
     return fail(app::exit_environment, memory_failure().c_str());
   } catch (const std::length_error&) { // a list longer than any memory

@@ -6,8 +6,18 @@
 #include <sys/mman.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/memory.hpp>
 
 namespace rafter::base {
+
+namespace {
+
+std::string in_use() {
+  const auto memory = process_memory();
+  return memory ? " beside the " + std::to_string(memory->resident_bytes >> 20) + " MiB in use" : "";
+}
+
+} // namespace
 
 void* allocate_aligned(std::size_t bytes) {
   constexpr std::size_t huge = std::size_t(2) << 20;
@@ -16,7 +26,7 @@ void* allocate_aligned(std::size_t bytes) {
   const std::size_t size = (bytes + alignment - 1) / alignment * alignment;
   void* pointer = std::aligned_alloc(alignment, size == 0 ? alignment : size);
   if (pointer == nullptr)
-    throw EnvironmentError("out of memory: " + std::to_string(bytes >> 20) + " MiB could not be allocated");
+    throw EnvironmentError("out of memory: " + std::to_string(bytes >> 20) + " MiB could not be allocated" + in_use());
   if (is_large) madvise(pointer, size, MADV_HUGEPAGE);
   return pointer;
 }

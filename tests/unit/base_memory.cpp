@@ -2,9 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string>
 
+#include <rafter/base/aligned.hpp>
+#include <rafter/base/error.hpp>
 #include <rafter/base/memory.hpp>
 #include <sys/mman.h>
+
+/// Read by the address sanitizer, which would end the test of an allocation that is too large.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 
 namespace rafter::base {
 namespace {
@@ -55,6 +61,18 @@ TEST(Memory, GrowthOfAPartCountsFromItsBeginning) {
   const MemoryGrowth second;
   touch(16 * mebibyte);
   EXPECT_NEAR(static_cast<double>(*second.peak_bytes()), 16.0 * mebibyte, tolerance);
+}
+
+TEST(Memory, AllocationsThatFailGiveTheSizes) {
+  constexpr std::size_t exbibyte = std::size_t(1) << 60;
+  try {
+    allocate_aligned(exbibyte);
+    FAIL() << "no machine has so much";
+  } catch (const EnvironmentError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("1099511627776 MiB could not be allocated"), std::string::npos) << text;
+    EXPECT_NE(text.find("MiB in use"), std::string::npos) << text;
+  }
 }
 
 } // namespace
