@@ -122,7 +122,7 @@ void check_solution(const PreparedProblem& prepared, const op::Vector& values, r
   report.message = base::join(failures, "; ");
 }
 
-/// /// Functionals and checks of a solve that converged, and the output file.
+/// Functionals and checks of a solve that converged, and the output file.
 void finish(const PreparedProblem& prepared, Phases& phases, Solution& solution) {
   const auto& problem = prepared.problem();
   if (solution.is_converged && (!problem.functionals.empty() || !problem.check.exact.empty())) {

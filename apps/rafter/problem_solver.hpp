@@ -96,7 +96,7 @@ struct Solution {
   bool is_written = false; ///< the output file of the problem
 };
 
-/// /// Solves a problem, evaluates functionals and checks, writes the output file (when converged, or the last iterate
+/// Solves a problem, evaluates functionals and checks, writes the output file (when converged, or the last iterate
 /// where the problem asks for that), and measures the operators. Throws as PreparedProblem; a solve that fails is told
 /// in the report.
 Solution solve_problem(const io::Problem& problem, const RunOptions& options, const RunEvents& events = {});

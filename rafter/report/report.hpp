@@ -44,7 +44,7 @@ struct MachineReport {
   double gbytes_per_second = 0; ///< memory bandwidth, all threads together
 };
 
-/// /// Relative norms of the residual that a solve ended with.
+/// Relative norms of the residual that a solve ended with.
 struct ResidualReport {
   std::string norm;             ///< the one that the solve was stopped on: "residual", "preconditioned"
   double residual = 0;          ///< 2-norm

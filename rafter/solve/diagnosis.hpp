@@ -30,7 +30,7 @@ public:
   RoundingLevel(const op::LinearOperator& A, const VectorOps& ops) : A_(A), ops_(ops) {}
   /// `r` = b - A x, of 2-norm r_norm. The first call estimates |A| by some steps of the power method.
   bool holds(const Vector& r, double r_norm, const Vector& x, const Vector& b);
-  /// /// eps |A| |x| of the last call, below which no residual b - A x can be expected; 0 before it.
+  /// eps |A| |x| of the last call, below which no residual b - A x can be expected; 0 before it.
   double least() const { return least_; }
   /// For Result::warning, of a residual where holds() is true.
   static std::string warning(double relative_residual, double rtol);
