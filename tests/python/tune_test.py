@@ -115,7 +115,7 @@ class Tune(command_test.CommandTest):
 
     def test_record_into_a_missing_folder_is_refused_before_anything_is_timed(self):
         result = self.run_rafter("tune", self.write(command_test.POISSON), "--record", "nowhere/sweep.json")
-        self.assert_refused(result, "--record nowhere/sweep.json", "no folder")
+        self.assert_refused(result, "--record", "nowhere/sweep.json", "no folder")
         self.assertNotIn("timing", result.stderr)
 
     def test_devices_that_look_for_faults_are_not_timed(self):
