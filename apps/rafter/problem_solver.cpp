@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/log.hpp>
+#include <rafter/base/memory.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/schedule/plan.hpp>
@@ -271,6 +272,7 @@ void measure_operators(const PreparedProblem& prepared, report::SolveReport& rep
 } // namespace
 
 Solution solve_problem(const io::Problem& problem, const RunOptions& options, const RunEvents& events) {
+  const auto memory = base::process_memory();
   Phases phases;
   const PreparedProblem prepared(problem, options, events, phases);
   phases.start("setup");
@@ -293,6 +295,7 @@ Solution solve_problem(const io::Problem& problem, const RunOptions& options, co
   report.warning = result.warning;
   report.iterations = result.iterations;
   report.residual = result.relative_residual;
+  report.history = result.history;
   if (result.norms)
     report.residuals = {.norm = std::string(solvers::name(problem.solver.control.norm)),
                         .residual = result.norms->residual,
@@ -301,6 +304,8 @@ Solution solve_problem(const io::Problem& problem, const RunOptions& options, co
                         .has_lift = static_cast<bool>(setup.right.reference)};
   finish(prepared, phases, solution);
   report.seconds = phases.seconds();
+  if (const auto now = base::process_memory(); now && memory)
+    report.peak_memory_bytes = now->peak_bytes - memory->resident_bytes;
   measure_operators(prepared, report);
   if (auto iteration =
           report_iteration(prepared.operator_a(), *setup.preconditioner, problem.solver, result, prepared.machine()))

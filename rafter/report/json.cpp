@@ -49,6 +49,7 @@ std::string to_json(const SolveReport& report) {
   json["cells"] = object(report.cells);
   json["iterations"] = report.iterations;
   json["residual"] = report.residual;
+  json["history"] = report.history;
   if (report.residuals)
     json["residuals"] = {{"norm", report.residuals->norm},
                          {"residual", report.residuals->residual},
@@ -65,6 +66,7 @@ std::string to_json(const SolveReport& report) {
                      {"threads", report.machine.threads},
                      {"gflops", report.machine.gflops},
                      {"gbytes_per_second", report.machine.gbytes_per_second}};
+  if (report.peak_memory_bytes > 0) json["peak_memory_bytes"] = report.peak_memory_bytes;
   // Titles come from files that may be damaged: bytes that are not UTF-8 are replaced, not refused.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -104,6 +104,8 @@ std::string to_text(const SolveReport& report) {
   if (!report.errors.empty()) text += "\n" + errors_text(report);
   if (!report.functionals.empty()) text += "\n" + functionals_text(report);
   if (!report.seconds.empty()) text += "\n" + phases_text(report);
+  if (report.peak_memory_bytes > 0)
+    text += fmt::format("\npeak memory {:.3f} GB\n", 1e-9 * static_cast<double>(report.peak_memory_bytes));
   if (!report.operators.empty()) text += "\n" + operators_text(report);
   return text;
 }

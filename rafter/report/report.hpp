@@ -70,6 +70,8 @@ struct SolveReport {
   std::vector<std::pair<std::string, double>> seconds; ///< per phase: mesh, spaces, kernels, setup, solve, output
   std::vector<OperatorReport> operators;
   MachineReport machine;
+  std::vector<double> history;        ///< relative residual before the first and after each iteration
+  std::int64_t peak_memory_bytes = 0; ///< most that was resident beyond what was at the start; 0: not known
 };
 
 /// The object of `--json`; numbers that are not finite become null.

@@ -471,7 +471,10 @@ class Outputs(CommandTest):
         with open(self.path("r.json"), encoding="utf-8") as file:
             report = json.load(file)
         self.assertEqual(set(report), {"title", "version", "status", "dofs", "cells", "iterations", "residual", "residuals",
-                                       "errors", "functionals", "seconds", "operators", "machine"})
+                                       "errors", "functionals", "seconds", "operators", "machine", "history", "peak_memory_bytes"})
+        self.assertEqual(len(report["history"]), report["iterations"] + 1)
+        self.assertGreater(report["peak_memory_bytes"], 1 << 20)
+        self.assertIn("peak memory 0.", result.stdout)
         self.assertEqual(report["title"], "Test")
         self.assertEqual(report["status"], "converged")
         self.assertEqual(report["dofs"], 49)
