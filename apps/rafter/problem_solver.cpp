@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
-#include <rafter/base/log.hpp>
 #include <rafter/base/memory.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/io/vtkhdf.hpp>
@@ -57,12 +56,13 @@ double expected_applications(const io::Problem& problem, const op::System& syste
 struct RightHandSide {
   op::Vector b, x;
   solvers::ReferenceNorm reference; ///< as IterationControl
+  std::string warning;              ///< what was changed in b so that it has a solution; empty: nothing
 };
 
 RightHandSide make_right_hand_side(const PreparedProblem& prepared, const solvers::ConstrainedNullSpace& null_space) {
   const auto& A = prepared.operator_a();
   const solvers::VectorOps ops(A.device());
-  RightHandSide result{A.make_vector(), A.make_vector(), {}};
+  RightHandSide result{A.make_vector(), A.make_vector(), {}, {}};
   ops.fill(0, result.x);
   if (prepared.linear_form() != nullptr)
     prepared.linear_form()->assemble(result.b);
@@ -78,8 +78,7 @@ RightHandSide make_right_hand_side(const PreparedProblem& prepared, const solver
   op::Vector load = A.make_vector();
   ops.copy(result.b, load);
   A.apply_boundary_values(result.b, result.x);
-  if (const auto removed = solvers::describe_removed(null_space.balance(result.b, load)); !removed.empty())
-    base::warn(removed);
+  result.warning = solvers::describe_removed(null_space.balance(result.b, load));
   result.reference = solvers::force_norm(A, load);
   return result;
 }
@@ -91,7 +90,10 @@ void write_output(const PreparedProblem& prepared, const op::Vector& values) {
     fields.push_back({prepared.problem().fields[f].name, system.spaces[f],
                       values.host_read().subspan(static_cast<std::size_t>(system.offset(f)),
                                                  static_cast<std::size_t>(system.spaces[f]->num_local()))});
-  io::write_vtkhdf(prepared.problem().output.file, *system.mesh, fields, prepared.postprocess().output_fields());
+  // An iterate that is not finite, which a failed solve may end with, has no derived fields.
+  const bool is_finite = std::isfinite(solvers::VectorOps(prepared.operator_a().device()).norm(values));
+  io::write_vtkhdf(prepared.problem().output.file, *system.mesh, fields,
+                   is_finite ? prepared.postprocess().output_fields() : std::vector<io::DerivedField>{});
 }
 
 report::SolveReport start_report(const PreparedProblem& prepared) {
@@ -292,7 +294,8 @@ Solution solve_problem(const io::Problem& problem, const RunOptions& options, co
   auto& report = solution.report;
   report.status = solution.is_converged ? "converged" : "not converged";
   report.message = result.message;
-  report.warning = result.warning;
+  report.warning = setup.right.warning;
+  if (!result.warning.empty()) report.warning += (report.warning.empty() ? "" : "; ") + result.warning;
   report.iterations = result.iterations;
   report.residual = result.relative_residual;
   report.history = result.history;
