@@ -2,10 +2,12 @@
 #include <bench/axlocal.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 
 #include <bench/spectral_elements.hpp>
 #include <rafter/device/device.hpp>
+#include <rafter/machine/roofline.hpp>
 
 namespace rafter::bench {
 namespace {
@@ -17,7 +19,10 @@ const PublishedEquation& published_of(const Case& equation) {
 struct Choices {
   Settings common;
   std::vector<std::string> equations = names_of(spectral_equations()), kernels = factor_source_names();
-  std::string plan = "stores=streaming";
+  std::string plan = "stores=streaming", coefficients = "expressions";
+  Coefficients coefficients_kind() const {
+    return coefficients == "array" ? Coefficients::array : Coefficients::expressions;
+  }
 };
 Choices defaults() {
   Choices choices;
@@ -29,6 +34,7 @@ std::vector<Option> options_of(Choices& choices) {
       names_option("--equations", "operators", choices.equations, names_of(spectral_equations())),
       names_option("--kernels", "where factors come from; speeds are over the first", choices.kernels,
                    factor_source_names()),
+      name_option("--coefficients", "of the Helmholtz equations", choices.coefficients, {"expressions", "array"}),
       text_option("--plan", "TEXT", "plan of all kernels but for the recipe", choices.plan)};
   for (auto& option : common_options(choices.common)) options.push_back(std::move(option));
   return options;
@@ -40,7 +46,6 @@ Layout layout() {
       .title = "local operator of spectral elements, cell vector to cell vector; unknowns: cells p^3 components",
       .columns = {equation_column(),
                   kernel_column(),
-
                   degree_column(),
                   dofs_column(),
                   {"gdofs_per_second", {"GDoF/s", "10^9 unknowns per second"}, "{:6.3f}"},
@@ -59,7 +64,15 @@ Layout layout() {
              {"paper_factor_flops", {"paper factors", "table 3"}, "{:7.0f}"},
              {"factor_words", {"words", "doubles that are read for factors and coefficients"}, "{:6.0f}"},
              {"paper_factor_words", {"paper words", "table 3 and the coefficients that its kernel reads"}, "{:6.0f}"},
-             level_column()}}},
+             level_column()}},
+           {"bytes of one cell, and rates with the operations that make factors",
+            {{"bytes", {"bytes", "compulsory: vectors, factors and coefficients"}, "{:7.0f}"},
+             {"paper_bytes", {"paper bytes", "the same, table 2 or 3"}, "{:7.0f}"},
+             {"intensity", {"flop/B", "operations per byte"}, "{:6.2f}"},
+             {"paper_intensity", {"paper flop/B", "the same, tables 2 and 3"}, "{:6.2f}"},
+             {"bound_gflops", {"R_eff", "GFLOP/s of table 2 at the roofline"}, "{:6.1f}"},
+             {"total_gflops", {"P_tot", "GFLOP/s of tables 2 and 3"}, "{:7.2f}"},
+             {"total_bound_gflops", {"R_tot", "the same at the roofline"}, "{:7.2f}"}}}},
       .identity = {"equation", "kernel", "degree", "dofs"},
       .figure = "gdofs_per_second"};
 }
@@ -70,35 +83,79 @@ struct Variant {
   op::Operator A;
 };
 
-/// What Rafter counts per cell beside the paper's: all operations, and words read besides vectors.
-Json counted(const Case& equation, const Variant& variant, const space::FunctionSpace& space) {
-  const auto& published = published_of(equation);
-  const auto factors = variant.source.published(published);
-  const double N = space.degree + 1;
-  const auto counts = variant.A.counts();
-  const auto cells = static_cast<double>(space.mesh().num_cells());
-  const double input_bytes = 8 * static_cast<double>(variant.A.size());
-  return {{"flops", counts.effective_flops / cells},
-          {"paper_flops", published.algorithm_flops(std::max(equation.components, 1), N) + factors.flops(N)},
-          {"factor_words", (counts.global_bytes_read - input_bytes) / 8 / cells},
+int num_components(const Case& equation) { return std::max(equation.components, 1); }
+
+/// The paper's counts per cell of a kernel with such factors.
+Json published_counts(const Case& equation, const PublishedFactors& factors, double N) {
+  const double flops = published_of(equation).algorithm_flops(num_components(equation), N) + factors.flops(N);
+  const double bytes = factors.bytes(num_components(equation), N);
+  return {{"paper_flops", flops},
+          {"paper_factor_flops", factors.flops(N)},
           {"paper_factor_words", factors.words(N)},
-          {"paper_factor_flops", factors.flops(N)}};
+          {"paper_bytes", bytes},
+          {"paper_intensity", flops / bytes}};
 }
 
-/// Rates of the algorithm's operations, which are the same for all kernels of an equation.
-void add_rates(Json& row, double algorithm_flops) {
+/// What Rafter counts per cell beside the paper's: all operations, words read besides vectors, and all bytes.
+Json counted(const Case& equation, const Variant& variant, const space::FunctionSpace& space) {
+  const auto counts = variant.A.counts();
+  const auto cells = static_cast<double>(space.mesh().num_cells());
+  const double bytes = counts.global_bytes_read + counts.global_bytes_written;
+  const double input_bytes = 8 * static_cast<double>(space.num_local());
+  Json row{{"flops", counts.effective_flops / cells},
+           {"factor_words", (counts.global_bytes_read - input_bytes) / 8 / cells},
+           {"bytes", bytes / cells},
+           {"intensity", counts.effective_flops / bytes}};
+  row.update(published_counts(equation, variant.source.published(published_of(equation)), space.degree + 1));
+  return row;
+}
+
+/// Rates of the algorithm's operations, which are the same for all kernels of an equation, and of those of the factors
+/// with them.
+void add_rates(Json& row, double algorithm_flops, double cells) {
+  const double seconds = row["seconds"].get<double>(), bound = row["bound_seconds"].get<double>();
+  const double total_flops = cells * row["paper_flops"].get<double>();
   row["gdofs_per_second"] = 1e-3 * row["mdofs_per_second"].get<double>();
-  row["effective_gflops"] = 1e-9 * algorithm_flops / row["seconds"].get<double>();
-  row["bound_gflops"] = 1e-9 * algorithm_flops / row["bound_seconds"].get<double>();
+  row["effective_gflops"] = 1e-9 * algorithm_flops / seconds;
+  row["bound_gflops"] = 1e-9 * algorithm_flops / bound;
+  row["total_gflops"] = 1e-9 * total_flops / seconds;
+  row["total_bound_gflops"] = 1e-9 * total_flops / bound;
   row["speed"] = 1 / row["relative_seconds"].get<double>();
+}
+
+/// What the kernels of others would reach on this machine, by their counts alone.
+void add_approaches(Report& report, const Case& equation, const space::FunctionSpace& space, int threads) {
+  const double N = space.degree + 1;
+  const auto& machine = report.machine();
+  for (const auto& approach : published_approaches) {
+    const auto factors = approach.factors(published_of(equation));
+    Json row{{"equation", equation.name},
+             {"kernel", approach.name},
+             {"recipe", "published counts"},
+             {"degree", space.degree},
+             {"dofs", std::llround(counted_dofs(space))},
+             {"missing", std::string("not measured, counts of ") + approach.source}};
+    row.update(published_counts(equation, factors, N));
+    const double words = num_components(equation) * N * N * N;
+    const double flops = row["paper_flops"].get<double>();
+    const auto bound = machine::bound({.flops = flops,
+                                       .global_bytes_read = row["paper_bytes"].get<double>() - 8 * words,
+                                       .global_bytes_written = 8 * words},
+                                      machine, threads);
+    row["bound_gflops"] = 1e-9 * (flops - factors.flops(N)) / bound.seconds;
+    row["total_bound_gflops"] = 1e-9 * flops / bound.seconds;
+    row["limited_by"] = bound.limited_by;
+    report.add(std::move(row));
+  }
 }
 
 std::deque<Variant> make_variants(Report& report, const Choices& choices, const Case& equation, SpaceChoice choice,
                                   const std::shared_ptr<device::Device>& device) {
   std::deque<Variant> variants;
-  for (const auto& source : factor_sources(equation, choices.kernels)) {
+  for (const auto& source : factor_sources(equation, choices.kernels, choices.coefficients_kind())) {
     choice.geometry = source.geometry;
-    auto A = make_spectral_operator(report, equation, source, make_space(equation, choice), device, choices.plan);
+    auto A = make_spectral_operator(report, equation, source, make_space(equation, choice), device,
+                                    {.plan = choices.plan, .coefficients = choices.coefficients_kind()});
     if (A) variants.push_back({source, std::move(*A)});
   }
   return variants;
@@ -122,19 +179,38 @@ void measure_variants(Report& report, const Choices& choices, const Case& equati
     Json row{{"equation", equation.name},
              {"kernel", variants[i].source.name},
              {"geometry", variants[i].source.geometry},
-             {"recipe", variants[i].source.recipe(equation)}};
+             {"recipe", variants[i].source.recipe(equation, choices.coefficients_kind())}};
     row.update(rows[i]);
     row.update(counted(equation, variants[i], *space));
     if (i == 0) first_flops = row["flops"].get<double>();
     if (has_baseline) row["factor_flops"] = row["flops"].get<double>() - first_flops;
-    add_rates(row, published_of(equation).algorithm_flops(std::max(equation.components, 1), space->degree + 1) *
-                       static_cast<double>(space->mesh().num_cells()));
+    const auto cells = static_cast<double>(space->mesh().num_cells());
+    add_rates(row, published_of(equation).algorithm_flops(num_components(equation), space->degree + 1) * cells, cells);
     if (std::ranges::find(same_cells, operators[i]) != same_cells.end()) row["difference"] = difference[next++];
     report.add(std::move(row));
   }
+  add_approaches(report, equation, *space, choices.common.threads);
 }
 
-std::vector<report::Plot> plots_of(const Report& report) {
+/// Operations per byte of the kernels that read all factors, and the machine's: below it they are bound by the memory.
+report::Plot intensities(const machine::Machine& machine, int threads) {
+  constexpr int least = 2, most = 20;
+  report::Plot plot{"figure 5: operations per byte of the published kernels that read all factors",
+                    {"points per direction", false, true},
+                    {"flop/byte"},
+                    {}};
+  for (const auto& equation : spectral_equations()) {
+    report::PlotSeries line{.name = equation.name};
+    for (int N = least; N <= most; ++N)
+      line.points.emplace_back(N, published_of(equation).intensity(num_components(equation), N));
+    plot.series.push_back(std::move(line));
+  }
+  const double balance = machine.peak_flops(threads) / machine.rate(machine.memory().read, threads);
+  plot.series.push_back({"balance of this machine", {{least, balance}, {most, balance}}, true});
+  return plot;
+}
+
+std::vector<report::Plot> plots_of(const Report& report, int threads) {
   const report::PlotAxis x{"degree", false, true};
   const std::vector<std::string> by{"equation", "kernel"};
   return {
@@ -143,7 +219,8 @@ std::vector<report::Plot> plots_of(const Report& report) {
        x,
        {"GFLOP/s"},
        series(report.rows(), by, "degree", "effective_gflops")},
-      {"figures 9 and 10: bounds of that rate", x, {"GFLOP/s"}, series(report.rows(), by, "degree", "bound_gflops")}};
+      {"figures 9 and 10: bounds of that rate", x, {"GFLOP/s"}, series(report.rows(), by, "degree", "bound_gflops")},
+      intensities(report.machine(), threads)};
 }
 
 } // namespace
@@ -151,7 +228,7 @@ std::vector<report::Plot> plots_of(const Report& report) {
 int run_axlocal(std::span<const std::string> arguments) {
   Choices choices = defaults();
   parse("axlocal", arguments, options_of(choices));
-  require_variants("axlocal", choices.equations, choices.kernels);
+  require_variants("axlocal", choices.equations, choices.kernels, choices.coefficients_kind());
   const std::string fewest_data = "recipe=recompute " + choices.plan;
   (void)schedule::parse_plan(fewest_data); // refused before anything is measured
   Report report(layout(), choices.common, arguments);
@@ -164,7 +241,7 @@ int run_axlocal(std::span<const std::string> arguments) {
         if (size == 0) choice.million_dofs = beyond_caches(equation, choice, report.machine(), device, fewest_data);
         measure_variants(report, choices, equation, choice, device);
       }
-  return report.finish(plots_of(report));
+  return report.finish(plots_of(report, choices.common.threads));
 }
 
 std::string axlocal_options() {

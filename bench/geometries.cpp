@@ -14,28 +14,28 @@ using element::Shape;
 
 /// A wave of a twentieth of the box along each axis, whose phase depends on the other coordinates alone: cells bend and
 /// none turns over.
-void move_along_waves(std::span<double> x) {
+void move_along_waves(double amplitude, std::span<double> x) {
   const std::vector<double> old(x.begin(), x.end());
   const std::size_t dim = x.size();
   for (std::size_t d = 0; d < dim; ++d)
-    x[d] += 0.05 * std::sin(3 * old[(d + 1) % dim] + (dim > 2 ? old[(d + 2) % dim] : 0));
+    x[d] += 0.05 * amplitude * std::sin(3 * old[(d + 1) % dim] + (dim > 2 ? old[(d + 2) % dim] : 0));
 }
 
-void deform(Deformation deformation, std::span<double> x) {
+void deform(Deformation deformation, double amplitude, std::span<double> x) {
   switch (deformation) {
   case Deformation::none:
     return;
   case Deformation::graded:
-    for (double& coordinate : x) coordinate *= (2 + coordinate) / 3;
+    for (double& coordinate : x) coordinate *= 1 + amplitude * (coordinate - 1) / 3;
     return;
   case Deformation::sheared:
-    deform(Deformation::graded, x);
-    x[0] += 0.3 * x[1] + 0.2 * x[2];
-    x[1] += 0.25 * x[2];
+    deform(Deformation::graded, amplitude, x);
+    x[0] += amplitude * (0.3 * x[1] + 0.2 * x[2]);
+    x[1] += amplitude * 0.25 * x[2];
     return;
   case Deformation::multilinear:
   case Deformation::isoparametric:
-    move_along_waves(x);
+    move_along_waves(amplitude, x);
   }
 }
 
@@ -49,6 +49,8 @@ const std::vector<Geometry>& geometries() {
                                            {"graded", Shape::hexahedron, graded},
                                            {"sheared", Shape::hexahedron, sheared},
                                            {"deformed", Shape::hexahedron, multilinear},
+                                           {"nearly-sheared", Shape::hexahedron, sheared, 1e-9},
+                                           {"nearly-deformed", Shape::hexahedron, multilinear, 1e-9},
                                            {"hexahedra", Shape::hexahedron, none},
                                            {"tetrahedra", Shape::tetrahedron, none},
                                            {"prisms", Shape::prism, none},
@@ -76,13 +78,21 @@ const Geometry& find_geometry(const std::string& name) {
   return *found;
 }
 
+std::vector<double> undeformed(const Geometry& geometry, std::span<const double> x) {
+  std::vector<double> point(x.begin(), x.end());
+  deform(geometry.deformation, geometry.amplitude, point);
+  for (std::size_t d = 0; d < x.size(); ++d) point[d] = x[d] - (point[d] - x[d]);
+  return point;
+}
+
 mesh::Mesh make_cube(int n, const Geometry& geometry, int degree) {
   const auto dim = static_cast<std::size_t>(geometry.dim());
   auto mesh = mesh::make_box({.cells = std::vector<int>(dim, n),
                               .size = std::vector<double>(dim, 1.0),
                               .shape = std::string(element::name(geometry.shape)),
                               .degree = geometry.deformation == Deformation::isoparametric ? degree : 1});
-  for (std::size_t i = 0; i < mesh.points.size(); i += dim) deform(geometry.deformation, {&mesh.points[i], dim});
+  for (std::size_t i = 0; i < mesh.points.size(); i += dim)
+    deform(geometry.deformation, geometry.amplitude, {&mesh.points[i], dim});
   return mesh;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,17 +22,22 @@ struct Geometry {
   const char* name;
   element::Shape shape;
   Deformation deformation;
+  double amplitude = 1; ///< of the deformation
   int dim() const { return element::dimension(shape); }
   int cells_per_cube() const; ///< or square
 };
 
-/// "cartesian" and "hexahedra": equal cubes; "graded", "sheared", "deformed": hexahedra as above; "quadrilaterals",
-/// "triangles" (two in each square), "tetrahedra" (six in each cube), "prisms" (two), "pyramids" (six): affine cells;
-/// "curved-SHAPE" for each of the shapes: isoparametric cells.
+/// "cartesian" and "hexahedra": equal cubes; "graded", "sheared", "deformed": hexahedra as above; "nearly-sheared",
+/// "nearly-deformed": the same by so little (1e-9) that solutions are those on cubes, while kernels take the cells for
+/// what they are; "quadrilaterals", "triangles" (two in each square), "tetrahedra" (six in each cube), "prisms" (two),
+/// "pyramids" (six): affine cells; "curved-SHAPE" for each of the shapes: isoparametric cells.
 const std::vector<Geometry>& geometries();
 std::vector<std::string> geometry_names();
 /// InternalError when there is none of that name.
 const Geometry& find_geometry(const std::string& name);
+
+/// The point of the box that a point of its deformation comes from, up to the square of the amplitude.
+std::vector<double> undeformed(const Geometry& geometry, std::span<const double> x);
 
 /// The square or cube with n cells, or so many groups of cells that fill a small square or cube, along each edge.
 /// `degree`: that of curved cells.

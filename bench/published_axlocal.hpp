@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <array>
 
 /// Operations and words per cell of Cao, Sun, Zhang, Li, "Towards a higher roofline for matrix-vector multiplication in
 /// matrix-free HOSFEM", tables 2 and 3. N: points per direction, which are the nodes.
@@ -13,19 +14,35 @@ struct PublishedEquation {
   double algorithm_flops(int components, double N) const {
     return components * (12 * N * N * N * N + flops_per_point * N * N * N);
   }
+  /// Bytes of the kernel that reads all factors (table 2): input and output, factors and coefficients, the matrix of
+  /// derivatives.
+  double full_access_bytes(int components, double N) const {
+    return 8 * ((2 * components + factors + coefficients) * N * N * N + N * N);
+  }
+  /// Operations per byte of that kernel (figure 5).
+  double intensity(int components, double N) const {
+    return algorithm_flops(components, N) / full_access_bytes(components, N);
+  }
 };
 inline constexpr PublishedEquation published_poisson{15, 6, 0}, published_helmholtz{20, 7, 2};
 
 /// Operations that make the geometric factors of a cell, and words that they and the coefficients are read from: so
 /// many per cell, per coordinate of a point, per pair of coordinates, per point.
 struct PublishedFactors {
-  double flops_per_axis = 0, flops_per_line = 0, flops_per_point = 0;
+  double flops_per_axis = 0, flops_per_line = 0, flops_per_point = 0, flops_per_contraction = 0; ///< the last: N^4
   double cell_words = 0, point_words = 0;
-  double flops(double N) const { return flops_per_axis * N + flops_per_line * N * N + flops_per_point * N * N * N; }
+  bool has_matrix = false; ///< the matrix of derivatives counts among the bytes: section 5.3 leaves it out elsewhere
+  double flops(double N) const {
+    return flops_per_axis * N + flops_per_line * N * N + flops_per_point * N * N * N +
+           flops_per_contraction * N * N * N * N;
+  }
   double words(double N) const { return cell_words + point_words * N * N * N; }
+  double bytes(int components, double N) const {
+    return 8 * (2 * components * N * N * N + words(N) + (has_matrix ? N * N : 0));
+  }
 };
 constexpr PublishedFactors published_full_access(const PublishedEquation& equation) {
-  return {.point_words = static_cast<double>(equation.factors + equation.coefficients)};
+  return {.point_words = static_cast<double>(equation.factors + equation.coefficients), .has_matrix = true};
 }
 constexpr PublishedFactors published_parallelepiped(const PublishedEquation& equation) {
   return {.flops_per_point = equation.factors + 1.0,
@@ -46,5 +63,24 @@ constexpr PublishedFactors published_partial(const PublishedEquation& equation) 
   if (equation.coefficients == 0) factors.point_words = 1;
   return factors;
 }
+
+/// Trilinear cells by the approaches of others (table 3, last columns); coefficients are read besides.
+struct PublishedApproach {
+  const char *name, *source;
+  PublishedFactors geometry;
+  PublishedFactors factors(const PublishedEquation& equation) const {
+    auto result = geometry;
+    result.point_words += equation.coefficients;
+    return result;
+  }
+};
+inline constexpr std::array published_approaches{
+    PublishedApproach{"remacle",
+                      "Remacle, Gandham, Warburton, doi:10.1016/j.jcp.2016.08.005",
+                      {.flops_per_point = 242, .cell_words = 24}},
+    PublishedApproach{"nekrs", "NekRS, github.com/Nek5000/nekRS", {.flops_per_point = 296, .cell_words = 24}},
+    PublishedApproach{"karp",
+                      "Karp et al., doi:10.1145/3492805.3492808",
+                      {.flops_per_point = 81, .flops_per_contraction = 18, .cell_words = 24, .point_words = 1}}};
 
 } // namespace rafter::bench

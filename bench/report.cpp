@@ -158,8 +158,13 @@ void Report::print_table(const Table& table) const {
     if (std::ranges::find(layout_.identity, column.key) != layout_.identity.end()) columns.push_back(column);
   columns.insert(columns.end(), table.columns.begin(), table.columns.end());
   std::vector<std::vector<std::string>> rows;
+  const auto has_figures = [&table](const Json& row) {
+    return std::ranges::any_of(table.columns, [&row](const Column& column) {
+      return row.contains(column.key) && row[column.key].is_number();
+    });
+  };
   for (const auto& row : rows_)
-    if (!row.contains("missing")) rows.push_back(cells_of(columns, row));
+    if (has_figures(row)) rows.push_back(cells_of(columns, row));
   fmt::print("\n{}\n{}{}", table.title, report::format_rows(headings(columns), rows),
              report::format_legend(headings(table.columns))); // the others are explained above
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/form/parser.hpp>
 
 namespace rafter::bench {
 namespace {
@@ -46,45 +47,92 @@ std::vector<std::string> factor_source_names() {
   return names;
 }
 
-std::vector<FactorSource> factor_sources(const Case& equation, std::span<const std::string> names) {
+const char* FactorSource::recipe(const Case& equation, Coefficients coefficients) const {
+  if (!is_helmholtz(equation)) return poisson;
+  return coefficients != Coefficients::expressions && helmholtz != nullptr ? poisson : helmholtz;
+}
+
+std::vector<FactorSource> factor_sources(const Case& equation, std::span<const std::string> names,
+                                         Coefficients coefficients) {
   std::vector<FactorSource> chosen;
   std::ranges::copy_if(table, std::back_inserter(chosen), [&](const FactorSource& source) {
-    return source.recipe(equation) != nullptr && std::ranges::find(names, source.name) != names.end();
+    return source.recipe(equation, coefficients) != nullptr && std::ranges::find(names, source.name) != names.end();
   });
   return chosen;
 }
 
 void require_variants(const std::string& suite, std::span<const std::string> equations,
-                      std::span<const std::string> names) {
+                      std::span<const std::string> names, Coefficients coefficients) {
   std::vector<std::string> accepted;
   for (const auto& name : equations) {
     const auto& equation = find_case(spectral_equations(), name);
-    if (!factor_sources(equation, names).empty()) return;
+    if (!factor_sources(equation, names, coefficients).empty()) return;
     std::vector<std::string> variants;
-    for (const auto& source : factor_sources(equation, factor_source_names())) variants.emplace_back(source.name);
+    for (const auto& source : factor_sources(equation, factor_source_names(), coefficients))
+      variants.emplace_back(source.name);
     accepted.push_back(fmt::format("{}: {}", name, base::join(variants, ", ")));
   }
   throw base::InputError(fmt::format("bench {}: --kernels {}: no variant of these equations; accepted for {}", suite,
                                      base::join(names, ","), base::join(accepted, "; ")));
 }
 
+namespace {
+
+/// The Helmholtz operator whose coefficients, those of spectral_equations(), are nodal values.
+op::Operator make_array_operator(const std::shared_ptr<const space::FunctionSpace>& space,
+                                 const std::shared_ptr<device::Device>& device, const std::string& plan) {
+  const auto coefficient = [&](const char* name) {
+    return space::FunctionSpace::make(space->mesh_ptr(), space->batches_ptr(),
+                                      {.degree = space->degree, .name = name, .is_broken = space->is_broken()});
+  };
+  const auto system = op::make_system({space, coefficient("lambda0"), coefficient("lambda1")});
+  const std::shared_ptr<const form::FieldSpace> unknown = space;
+  form::Scope scope(3);
+  scope.add_arguments({&unknown, 1});
+  for (const std::size_t f : {1, 2}) scope.add_field(system.spaces[f]);
+  op::Operator A(form::parse_form("(lambda0*inner(grad(u), grad(v)) + lambda1*inner(u, v))*dx", scope), system,
+                 {.shared_device = device,
+                  .quadrature = {.kind = element::QuadratureKind::gll, .points = space->degree + 1},
+                  .plan = plan});
+  auto fields = A.make_vector();
+  const auto values = fields.host_overwrite();
+  const auto set = [&](std::size_t f, const space::PointFunction& function) {
+    space::interpolate(*system.spaces[f], function,
+                       values.subspan(static_cast<std::size_t>(system.offset(f)),
+                                      static_cast<std::size_t>(system.spaces[f]->num_local())));
+  };
+  set(1, [](std::span<const double> x, std::span<double> value) { value[0] = 1 + x[0] * x[0]; });
+  set(2, [](std::span<const double> x, std::span<double> value) { value[0] = 2 + x[1] * x[2]; });
+  A.set_fields(std::move(fields));
+  return A;
+}
+
+} // namespace
+
 std::optional<op::Operator> make_spectral_operator(Report& report, const Case& equation, const FactorSource& source,
                                                    const std::shared_ptr<const space::FunctionSpace>& space,
                                                    const std::shared_ptr<device::Device>& device,
-                                                   const std::string& plan, bool has_zero_boundary) {
-  const char* recipe = source.recipe(equation);
-  auto A =
-      make_operator(equation, space, device,
-                    {.plan = std::string("recipe=") + recipe + " " + plan, .has_zero_boundary = has_zero_boundary});
+                                                   const SpectralChoice& choice) {
+  const char* recipe = source.recipe(equation, choice.coefficients);
+  const std::string plan = std::string("recipe=") + recipe + " " + choice.plan;
+  auto variant = equation;
+  if (is_helmholtz(equation) && choice.coefficients == Coefficients::ones)
+    variant.form = "(inner(grad(u), grad(v)) + inner(u, v))*dx";
+  const bool has_arrays = is_helmholtz(equation) && choice.coefficients == Coefficients::array;
+  auto A = has_arrays
+               ? make_array_operator(space, device, plan)
+               : make_operator(variant, space, device, {.plan = plan, .has_zero_boundary = choice.has_zero_boundary});
   const bool is_followed = std::ranges::all_of(
       A.info(), [recipe](const op::KernelInfo& info) { return kernel::name(info.plan.recipe) == recipe; });
   if (is_followed) return A;
-  report.add({{"equation", equation.name},
+  auto row = choice.row;
+  row.update({{"equation", equation.name},
               {"kernel", source.name},
               {"recipe", std::string("no ") + recipe},
               {"degree", space->degree},
               {"dofs", std::llround(counted_dofs(*space))},
               {"missing", std::string("no recipe ") + recipe + " at this degree"}});
+  report.add(std::move(row));
   return std::nullopt;
 }
 

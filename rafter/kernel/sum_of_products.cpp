@@ -2,7 +2,9 @@
 #include <rafter/kernel/sum_of_products.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <map>
 
@@ -123,8 +125,19 @@ FactoredSum factored_sum(ScalarGraph& graph, NodeId node, NodeId first_new) {
 }
 
 NodeId assembled(ScalarGraph& graph, const FactoredSum& value) {
-  const NodeId factors = product(graph, value.factors);
-  return graph.mul(value.sum, graph.mul(graph.constant(value.number), factors));
+  auto known = value.factors, of_fields = Factors();
+  const auto has_fields = [&graph](NodeId node) {
+    return std::ranges::any_of(graph.reachable(std::array{node}), [&graph](NodeId id) {
+      return graph[id].op == ScalarOp::atom && graph[id].atom.kind == form::AtomKind::reference_field;
+    });
+  };
+  if (!has_fields(value.sum)) {
+    const auto [first, last] = std::ranges::stable_partition(known, std::not_fn(has_fields));
+    of_fields.assign(first, last);
+    known.erase(first, last);
+  }
+  const NodeId coefficient = graph.mul(value.sum, graph.mul(graph.constant(value.number), product(graph, known)));
+  return graph.mul(coefficient, product(graph, of_fields));
 }
 
 } // namespace rafter::kernel

@@ -19,7 +19,8 @@ struct FactoredSum {
 /// are.
 FactoredSum factored_sum(form::ScalarGraph& graph, form::NodeId node, form::NodeId first_new);
 
-/// The node of such a value.
+/// The node of such a value. Where the sum has no coefficient fields, factors without them stand with it and those with
+/// them outside: then it is one number that set-up may store.
 form::NodeId assembled(form::ScalarGraph& graph, const FactoredSum& value);
 
 } // namespace rafter::kernel

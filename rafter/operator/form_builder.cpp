@@ -191,6 +191,7 @@ private:
 
 } // namespace
 
+<<<<<<< HEAD
 std::int64_t BuiltForm::trial_size() const {
   return system.has_own_vectors ? system.spaces[input_fields.front()]->num_local() : system.size();
 }
@@ -210,7 +211,37 @@ double BuiltForm::input_bytes() const {
 }
 double BuiltForm::output_bytes() const {
   return form.rank == 0 ? 0 : word_bytes() * static_cast<double>(output_size());
+=======
+bool BuiltForm::is_coefficient_alone(std::size_t field) const {
+  const auto among = [&](const auto& spaces) {
+    return std::ranges::any_of(spaces, [&](const auto& space) { return space.get() == system.spaces[field].get(); });
+  };
+  return form.rank == 2 && among(form.fields) && !among(form.test_spaces) && !among(form.trial_spaces);
 }
+
+namespace {
+/// Entries of vectors of arguments.
+double num_argument_entries(const BuiltForm& built) {
+  double result = 0;
+  for (std::size_t f = 0; f < built.system.spaces.size(); ++f)
+    if (!built.is_coefficient_alone(f)) result += static_cast<double>(built.system.spaces[f]->num_local());
+  return result;
+}
+} // namespace
+
+double BuiltForm::input_bytes() const {
+  const bool has_fields = !form.fields.empty();
+  const int num_trials = num_input_vectors() - (has_fields ? 1 : 0);
+  double field_entries = has_fields ? static_cast<double>(system.size()) : 0;
+  if (form.rank == 2) {
+    field_entries = 0;
+    for (const auto& field : form.fields)
+      field_entries += static_cast<double>(system.spaces[system.index_of(*field)]->num_local());
+  }
+  return num_trials * word_bytes() * num_argument_entries(*this) + 8 * field_entries;
+>>>>>>> 6c7b219 (axlocal: bytes, intensity, approaches of others, coefficients as arrays; hosfem: the columns of table 5 and Nekbone's set-up; operators read coefficient fields)
+}
+double BuiltForm::output_bytes() const { return form.rank == 0 ? 0 : word_bytes() * num_argument_entries(*this); }
 
 std::shared_ptr<BuiltForm> build_form(const form::LoweredForm& form, const System& system, Purpose purpose,
                                       const KernelOptions& options) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/riding_parts.hpp>
 #include <rafter/schedule/counts.hpp>
@@ -207,9 +208,18 @@ private:
       throw base::InternalError("the vectors have another precision than those of the kernels");
   }
   template <class T> void check_inputs(const Array<T>* trial, const Vector* fields) const {
+<<<<<<< HEAD
     if (trial != nullptr) check_size(built_->trial_size(), trial->size(), "the input vector");
     if (fields != nullptr && !form_.fields.empty())
       check_size(built_->fields_size(), fields->size(), "the vector of the fields");
+=======
+    if (trial != nullptr) check_size(system_, *trial, "the input vector");
+    if (form_.fields.empty()) return;
+    if (fields == nullptr)
+      throw base::InputError(fmt::format("the form has coefficient fields ({}), whose values are not given",
+                                         base::join(form_.field_names, ", ")));
+    check_size(system_, *fields, "the vector of the fields");
+>>>>>>> 6c7b219 (axlocal: bytes, intensity, approaches of others, coefficients as arrays; hosfem: the columns of table 5 and Nekbone's set-up; operators read coefficient fields)
   }
   base::AlignedVector<std::int32_t> mode(int adds) const { return {adds, built_->coefficients.count()}; }
 
@@ -479,8 +489,11 @@ private:
   /// True when the cell kernels store every entry of the output vector.
   bool cells_cover_outputs() const {
     if (built_->num_cell_pieces == 0) return false;
+    std::set<std::size_t> no_outputs;
+    for (std::size_t f = 0; f < system_.spaces.size(); ++f)
+      if (built_->is_coefficient_alone(f)) no_outputs.insert(f);
     for (std::size_t p = 0; p < built_->num_cell_pieces; ++p) {
-      std::set<std::size_t> covered;
+      auto covered = no_outputs;
       for (const auto& use : pieces_[p]->built.kernel.program.outputs)
         covered.insert(built_->output_fields[static_cast<std::size_t>(use.index)]);
       if (covered.size() < (system_.has_own_vectors ? 1 : system_.spaces.size())) return false;

@@ -156,6 +156,14 @@ Operator::Operator(std::shared_ptr<const BuiltForm> action, space::Constraints c
   precision_error_ = require_precision(error, single_keys(built_->options));
 }
 
+void Operator::set_fields(Vector fields) {
+  check_size(system(), fields, "the vector of the fields");
+  if (matrix_ != nullptr || is_single())
+    throw base::InputError(fmt::format("coefficient fields are read by kernels on vectors of doubles, not by {}",
+                                       matrix_ != nullptr ? "an assembled matrix" : "those with accumulate=float"));
+  fields_ = std::make_unique<const Vector>(std::move(fields));
+}
+
 const FormKernels& Operator::kernels() const {
   if (kernels_ == nullptr) throw base::InternalError("an assembled matrix has no kernels of cells");
   return *kernels_;
@@ -209,7 +217,7 @@ void Operator::apply(const SingleVector& x, SingleVector& y) const {
 
 void Operator::run(const Vector& x, Vector& y, bool adds) const {
   if (matrix_ != nullptr) return matrix_->run(x, y, adds);
-  if (!is_single()) return kernels_->run(&x, nullptr, y, adds);
+  if (!is_single()) return kernels_->run(&x, fields_.get(), y, adds);
   check_size(system(), x, "the input vector");
   check_size(system(), y, "the output vector");
   if (single_x_.size() != x.size()) {
@@ -298,7 +306,7 @@ void Operator::diagonal_by_kernels(Vector& d) const {
       built_diagonal_ = compiled(build_form(form(), system(), Purpose::diagonal, built_->options));
     diagonal_kernels_ = std::make_unique<FormKernels>(built_diagonal_);
   }
-  diagonal_kernels_->run(nullptr, nullptr, d, false);
+  diagonal_kernels_->run(nullptr, fields_.get(), d, false);
 }
 
 void Operator::apply_boundary_values(Vector& b, Vector& x) const {

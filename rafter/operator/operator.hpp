@@ -60,12 +60,19 @@ System system_of(const form::Form& form);
 /// projection on the free ones it is P A P + (I - P), symmetric when A is.
 class Operator final : public LinearOperator {
 public:
-  /// The system is that of the form's spaces. Throws InputError for forms that are not bilinear.
+  /// The system is that of the form's spaces, those of coefficient fields last. Throws InputError for forms that are
+  /// not bilinear.
   Operator(const form::Form& form, const OperatorOptions& options = {});
   Operator(const form::Form& form, const System& system, const OperatorOptions& options);
   /// Of compiled kernels; without those of the diagonal they are made when it is asked for.
   Operator(std::shared_ptr<const BuiltForm> action, space::Constraints constraints,
            std::shared_ptr<const BuiltForm> diagonal = nullptr);
+
+  /// Values of the coefficient fields of the form: a system vector, of which kernels read the entries of these fields
+  /// at every application from now on. Applications without them throw InputError, and so does this for assembled
+  /// matrices and kernels on vectors of floats, which have no coefficient fields. Entries of fields that are
+  /// coefficients alone are neither read nor written in other vectors.
+  void set_fields(Vector fields);
 
   std::int64_t size() const override { return system().size(); }
   std::shared_ptr<device::Device> device() const override { return built_->options.device; }
@@ -124,12 +131,15 @@ private:
   void run(const SingleVector& x, SingleVector& y, bool adds) const { kernels_->run(x, y, adds); }
   void diagonal_by_kernels(Vector& d) const;
   /// Work may ride in the kernels.
-  bool has_riding() const { return kernels_ != nullptr && device()->shares_host_memory() && !is_single(); }
+  bool has_riding() const {
+    return kernels_ != nullptr && fields_ == nullptr && device()->shares_host_memory() && !is_single();
+  }
 
   std::shared_ptr<const BuiltForm> built_;
   mutable std::shared_ptr<const BuiltForm> built_diagonal_;
   std::unique_ptr<const FormKernels> kernels_;    ///< null: assembled
   std::unique_ptr<const AssembledMatrix> matrix_; ///< null: matrix-free
+  std::unique_ptr<const Vector> fields_;          ///< values of coefficient fields
   space::Constraints constraints_;
   double precision_error_ = 0;
   mutable std::unique_ptr<FormKernels> diagonal_kernels_; ///< made on first use

@@ -36,16 +36,20 @@ class Bench(command_test.CommandTest):
         self.assertEqual(result.returncode, command_test.DONE, result.stderr)
         return [line.split()[0] for line in result.stdout.splitlines()]
 
-    def check_files(self, suite, *arguments, num_rows, num_plots):
-        """A run of the suite: a line per row, the report, marks in every plot, and a comparison with itself."""
+    def check_files(self, suite, *arguments, num_rows, num_plots, num_counts=0):
+        """A run of the suite: a line per row, the report, marks in every plot, and a comparison with itself. `num_counts`: rows besides
+        that are not measured."""
         text = self.bench(suite, *arguments, "--json", "report.json", "--plot", "plot.svg")
         report = self.report()
         self.assertEqual(report["suite"], suite)
         self.assertIn(f"rafter bench {suite} --degrees 1,2", report["command"])
         self.assertIn(report["command"], text)
         self.assertIn("levels", report["machine"])
-        self.assertEqual(len(report["rows"]), num_rows)
+        self.assertEqual(len(report["rows"]), num_rows + num_counts)
+        self.assertEqual(len([row for row in report["rows"] if "missing" in row]), num_counts)
         for row in report["rows"]:
+            if "missing" in row:
+                continue
             for key in (report["figure"], "spread", "seconds", "bound_seconds"):
                 self.assertTrue(math.isfinite(row[key]) and row[key] >= 0, (key, row))
             self.assertGreater(row[report["figure"]], 0)
@@ -94,6 +98,11 @@ class Suites(Bench):
         for name, row in rows.items():
             if "missing" in row:
                 continue
+            self.assertAlmostEqual(row["total_gflops"] / row["effective_gflops"], row["total_bound_gflops"] / row["bound_gflops"])
+            self.assertGreaterEqual(row["total_gflops"], row["effective_gflops"], name)
+            self.assertAlmostEqual(row["intensity"], row["flops"] / row["bytes"])
+            self.assertAlmostEqual(row["paper_intensity"], row["paper_flops"] / row["paper_bytes"])
+            self.assertLessEqual(row["bytes"], row["paper_bytes"], name)
             self.assertLessEqual(row["factor_words"], row["paper_factor_words"], name)
             if row["kernel"] == "parallelepiped":  # other cells
                 self.assertNotIn("difference", row)
@@ -105,7 +114,8 @@ class Suites(Bench):
         return rows
 
     def test_axlocal(self):
-        _, text = self.check_files("axlocal", "--equations", "poisson,poisson-3", num_rows=16, num_plots=3 * 16)
+        _, text = self.check_files("axlocal", "--equations", "poisson,poisson-3", num_rows=16, num_counts=3 * 4,
+                                   num_plots=3 * 16 + 3 * 4 + 4 * 19)
         self.assertIn("partial-1-merged", text)
         for degree in (1, 2):
             points = (degree + 1) ** 3
@@ -120,7 +130,8 @@ class Suites(Bench):
         self.assertRegex(text, r"helmholtz +merged +1 +0.00 +no recipe partial-2-merged at this degree\n")  # two numbers at eight points are no best cut
         self.assertIn("missing", self.axlocal_rows(1)["helmholtz", "merged"])
         rows = self.axlocal_rows(2)
-        self.assertEqual({row["kernel"] for row in rows.values()}, {"baseline", "parallelepiped", "trilinear", "merged"})
+        self.assertEqual({row["kernel"] for row in rows.values() if "missing" not in row},
+                         {"baseline", "parallelepiped", "trilinear", "merged"})
         # the paper's kernel reads coefficients besides the factors
         for kernel, words in (("baseline", (7 * 27, 9 * 27)), ("merged", (24 + 2 * 27, 24 + 2 * 27))):
             row = rows["helmholtz", kernel]
@@ -134,9 +145,30 @@ class Suites(Bench):
 
     def test_axlocal_without_its_baseline_compares_with_the_first_kernel(self):
         self.bench("axlocal", "--equations", "poisson", "--kernels", "partial,trilinear", "--degrees", "2", "--json", "report.json")
-        first, second = self.report()["rows"]
+        first, second, *counts = self.report()["rows"]
         self.assertEqual((first["kernel"], first["speed"], second["kernel"]), ("trilinear", 1, "partial"))
         self.assertNotIn("factor_flops", second)
+        self.assertEqual([row["kernel"] for row in counts], ["remacle", "nekrs", "karp"])
+
+    def test_axlocal_counts_the_approaches_of_others(self):
+        self.bench("axlocal", "--equations", "poisson", "--kernels", "baseline", "--degrees", "3", "--json", "report.json")
+        baseline, remacle, nekrs, karp = self.report()["rows"]
+        self.assertEqual((baseline["paper_flops"], baseline["paper_bytes"]), (4032, 8 * (8 * 64 + 16)))
+        for row, flops, words in ((remacle, 242 * 64, 24), (nekrs, 296 * 64, 24), (karp, 81 * 64 + 18 * 256, 24 + 64)):
+            self.assertEqual((row["paper_factor_flops"], row["paper_factor_words"]), (flops, words), row["kernel"])
+            self.assertEqual((row["paper_flops"], row["paper_bytes"]), (4032 + flops, 8 * (2 * 64 + words)), row["kernel"])
+            self.assertAlmostEqual(row["total_bound_gflops"] / row["bound_gflops"], 1 + flops / 4032)
+            self.assertNotIn("seconds", row)
+
+    def test_axlocal_reads_coefficients_as_arrays(self):
+        self.bench("axlocal", "--equations", "helmholtz,helmholtz-3", "--degrees", "2", "--coefficients", "array", "--json", "report.json")
+        rows = self.axlocal_rows(2)
+        for equation in ("helmholtz", "helmholtz-3"):
+            for kernel, words in (("baseline", 9 * 27), ("parallelepiped", 7 + 2 * 27), ("trilinear", 24 + 2 * 27)):
+                row = rows[equation, kernel]
+                self.assertEqual((row["factor_words"], row["paper_factor_words"]), (words, words), (equation, kernel))
+            self.assertNotIn((equation, "merged"), rows)  # what is merged into coefficients is not read
+        self.bench("axlocal", "--equations", "helmholtz", "--kernels", "merged", "--coefficients", "array", code=command_test.WRONG_INPUT)
 
     def check_work_arrays(self, rows, degree):
         """Of every step, and of the paper's kernel."""
@@ -198,6 +230,23 @@ class Suites(Bench):
             self.assertLess(row["error"], 0.5)
             if solver == "fused":  # of vectors 72 bytes of 136 are saved
                 self.assertAlmostEqual(plain["bytes_per_dof"] - row["bytes_per_dof"], 72, delta=1e-6)
+            self.assertNotIn("accel", row)  # the kernel that it is over was not asked for
+            self.assertEqual(row["setup"], "deformed")
+
+    def test_hosfem_of_nekbone_takes_the_iterations_of_the_paper(self):
+        self.bench("hosfem", "--setup", "nekbone", "--equations", "poisson", "--kernels", "baseline,parallelepiped,trilinear",
+                   "--degrees", "7", "--mdofs", "0.025", "--rounds", "1", "--json", "report.json")
+        rows = self.report()["rows"]
+        self.assertEqual([row["kernel"] for row in rows[::2]], ["baseline", "parallelepiped", "trilinear"])
+        for row in rows:
+            self.assertEqual(row["iterations"], 48, row)  # of a box of 76 x 76 x 76 cells in the paper
+            self.assertLess(row["residual"], 1e-8)
+            self.assertLess(row["error"], 1e-7)
+            self.assertEqual(row["cells"], 4 ** 3)
+            self.assertAlmostEqual(row["published_gflops"] / row["gdofs"], (12 * 8 ** 4 + 30 * 8 ** 3) / 7 ** 3)
+            self.assertAlmostEqual(row["gdofs"], 1e-9 * 64 * 7 ** 3 / row["seconds"])
+        for baseline in rows[:2]:
+            self.assertEqual(baseline["accel"], 1)
 
     def test_memory_of_a_row_holds_its_vectors_and_grows_with_it(self):
         self.bench("bk", "--cases", "bp1", "--degrees", "2", "--mdofs", "0.05,0.8", "--json", "report.json")
