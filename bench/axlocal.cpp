@@ -134,7 +134,7 @@ void add_approaches(Report& report, const Case& equation, const space::FunctionS
              {"recipe", "published counts"},
              {"degree", space.degree},
              {"dofs", std::llround(counted_dofs(space))},
-             {"missing", std::string("not measured, counts of ") + approach.source}};
+             {"missing", std::string("counts alone: ") + approach.source}};
     row.update(published_counts(equation, factors, N));
     const double words = num_components(equation) * N * N * N;
     const double flops = row["paper_flops"].get<double>();

@@ -75,9 +75,8 @@ struct PublishedApproach {
   }
 };
 inline constexpr std::array published_approaches{
-    PublishedApproach{"remacle",
-                      "Remacle, Gandham, Warburton, doi:10.1016/j.jcp.2016.08.005",
-                      {.flops_per_point = 242, .cell_words = 24}},
+    PublishedApproach{
+        "remacle", "Remacle et al., doi:10.1016/j.jcp.2016.08.005", {.flops_per_point = 242, .cell_words = 24}},
     PublishedApproach{"nekrs", "NekRS, github.com/Nek5000/nekRS", {.flops_per_point = 296, .cell_words = 24}},
     PublishedApproach{"karp",
                       "Karp et al., doi:10.1145/3492805.3492808",

@@ -55,7 +55,7 @@ class Bench(command_test.CommandTest):
             self.assertGreater(row[report["figure"]], 0)
             for plan in row["plan"].split("; "):  # of kernels one after the other
                 self.assertIn(f'--plan "{plan}"', " ".join(text.split()))
-        self.assertEqual(text.count("--plan "), len({row["plan"] for row in report["rows"]}))
+        self.assertEqual(text.count("--plan "), len({row["plan"] for row in report["rows"] if "plan" in row}))
         self.assertEqual([line for line in text.splitlines() if len(line) > 120 and line != report["command"]], [])
         drawing = xml.etree.ElementTree.parse(self.path("plot.svg")).getroot()
         self.assertEqual(drawing.tag, SVG + "svg")
@@ -92,8 +92,9 @@ class Suites(Bench):
             self.assertEqual(row["cells"] % (cells * 2 ** dim), 0, row)
             self.assertEqual(row["dofs"], row["cells"] // cells * volume * row["degree"] ** dim * components, row)
 
-    def axlocal_rows(self, degree):
-        """The rows of a degree by equation and kernel, after what holds for all that were measured."""
+    def axlocal_rows(self, degree, more_flops=0):
+        """The rows of a degree by equation and kernel, after what holds for all that were measured. `more_flops`: per point and component than
+        the paper's, at most."""
         rows = {(row["equation"], row["kernel"]): row for row in self.report()["rows"] if row["degree"] == degree}
         for name, row in rows.items():
             if "missing" in row:
@@ -110,7 +111,8 @@ class Suites(Bench):
                 self.assertLess(row["difference"], 1e-14 * (degree + 2) ** 2, name)
             if row["kernel"] == "baseline":
                 self.assertEqual((row["speed"], row["factor_flops"], row["paper_factor_flops"]), (1, 0, 0))
-            self.assertLessEqual(row["flops"], row["paper_flops"], name)
+            num_values = (degree + 1) ** 3 * (3 if name[0].endswith("-3") else 1)
+            self.assertLessEqual(row["flops"], row["paper_flops"] + more_flops * num_values, name)
         return rows
 
     def test_axlocal(self):
@@ -162,7 +164,7 @@ class Suites(Bench):
 
     def test_axlocal_reads_coefficients_as_arrays(self):
         self.bench("axlocal", "--equations", "helmholtz,helmholtz-3", "--degrees", "2", "--coefficients", "array", "--json", "report.json")
-        rows = self.axlocal_rows(2)
+        rows = self.axlocal_rows(2, more_flops=3)  # products of factors and coefficients
         for equation in ("helmholtz", "helmholtz-3"):
             for kernel, words in (("baseline", 9 * 27), ("parallelepiped", 7 + 2 * 27), ("trilinear", 24 + 2 * 27)):
                 row = rows[equation, kernel]
@@ -234,16 +236,17 @@ class Suites(Bench):
             self.assertEqual(row["setup"], "deformed")
 
     def test_hosfem_of_nekbone_takes_the_iterations_of_the_paper(self):
-        self.bench("hosfem", "--setup", "nekbone", "--equations", "poisson", "--kernels", "baseline,parallelepiped,trilinear",
+        self.bench("hosfem", "--setup", "nekbone", "--equations", "poisson,helmholtz", "--kernels", "baseline,parallelepiped,trilinear",
                    "--degrees", "7", "--mdofs", "0.025", "--rounds", "1", "--json", "report.json")
         rows = self.report()["rows"]
-        self.assertEqual([row["kernel"] for row in rows[::2]], ["baseline", "parallelepiped", "trilinear"])
+        self.assertEqual([row["kernel"] for row in rows[::2]], 2 * ["baseline", "parallelepiped", "trilinear"])
         for row in rows:
-            self.assertEqual(row["iterations"], 48, row)  # of a box of 76 x 76 x 76 cells in the paper
+            self.assertIn(row["iterations"], (48, 49), row)  # those of the paper, on 76 x 76 x 76 cells
             self.assertLess(row["residual"], 1e-8)
             self.assertLess(row["error"], 1e-7)
             self.assertEqual(row["cells"], 4 ** 3)
-            self.assertAlmostEqual(row["published_gflops"] / row["gdofs"], (12 * 8 ** 4 + 30 * 8 ** 3) / 7 ** 3)
+            per_point = {"poisson": 15, "helmholtz": 20}[row["equation"]] + 15
+            self.assertAlmostEqual(row["published_gflops"] / row["gdofs"], (12 * 8 ** 4 + per_point * 8 ** 3) / 7 ** 3)
             self.assertAlmostEqual(row["gdofs"], 1e-9 * 64 * 7 ** 3 / row["seconds"])
         for baseline in rows[:2]:
             self.assertEqual(baseline["accel"], 1)
