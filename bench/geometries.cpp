@@ -50,7 +50,7 @@ const std::vector<Geometry>& geometries() {
                                            {"sheared", Shape::hexahedron, sheared},
                                            {"deformed", Shape::hexahedron, multilinear},
                                            {"nearly-sheared", Shape::hexahedron, sheared, 1e-9},
-                                           {"nearly-deformed", Shape::hexahedron, multilinear, 1e-9},
+                                           {"nearly-deformed", Shape::hexahedron, multilinear, 1e-8},
                                            {"hexahedra", Shape::hexahedron, none},
                                            {"tetrahedra", Shape::tetrahedron, none},
                                            {"prisms", Shape::prism, none},

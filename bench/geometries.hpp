@@ -28,9 +28,9 @@ struct Geometry {
 };
 
 /// "cartesian" and "hexahedra": equal cubes; "graded", "sheared", "deformed": hexahedra as above; "nearly-sheared",
-/// "nearly-deformed": the same by so little (1e-9) that solutions are those on cubes, while kernels take the cells for
-/// what they are; "quadrilaterals", "triangles" (two in each square), "tetrahedra" (six in each cube), "prisms" (two),
-/// "pyramids" (six): affine cells; "curved-SHAPE" for each of the shapes: isoparametric cells.
+/// "nearly-deformed": the same by so little (1e-9, 1e-8) that solutions are those on cubes, while kernels take the
+/// cells for what they are; "quadrilaterals", "triangles" (two in each square), "tetrahedra" (six in each cube),
+/// "prisms" (two), "pyramids" (six): affine cells; "curved-SHAPE" for each of the shapes: isoparametric cells.
 const std::vector<Geometry>& geometries();
 std::vector<std::string> geometry_names();
 /// InternalError when there is none of that name.

@@ -19,7 +19,7 @@ namespace {
 /// What is solved: cells, the known solution, and how.
 struct Setup {
   const char* name;
-  bool is_box; ///< the cells are cubes but for 1e-9 of their size; kernels take them for those that they are for
+  bool is_box; ///< the cells are cubes but for 1e-8 of their size; kernels take them for those that they are for
   Coefficients coefficients;
   const char* preconditioner;
   int iterations;                                ///< at most
