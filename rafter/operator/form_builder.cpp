@@ -191,7 +191,6 @@ private:
 
 } // namespace
 
-<<<<<<< HEAD
 std::int64_t BuiltForm::trial_size() const {
   return system.has_own_vectors ? system.spaces[input_fields.front()]->num_local() : system.size();
 }
@@ -201,17 +200,6 @@ std::int64_t BuiltForm::fields_size() const {
 std::int64_t BuiltForm::output_size() const {
   return system.has_own_vectors ? system.spaces[output_fields.front()]->num_local() : system.size();
 }
-double BuiltForm::input_bytes() const {
-  const int num_fields = form.fields.empty() ? 0 : 1;
-  const int num_trials = num_input_vectors() - num_fields;
-  double bytes = 0;
-  if (num_trials > 0) bytes += word_bytes() * static_cast<double>(trial_size());
-  if (num_fields > 0) bytes += 8.0 * static_cast<double>(fields_size());
-  return bytes;
-}
-double BuiltForm::output_bytes() const {
-  return form.rank == 0 ? 0 : word_bytes() * static_cast<double>(output_size());
-=======
 bool BuiltForm::is_coefficient_alone(std::size_t field) const {
   const auto among = [&](const auto& spaces) {
     return std::ranges::any_of(spaces, [&](const auto& space) { return space.get() == system.spaces[field].get(); });
@@ -230,6 +218,11 @@ double num_argument_entries(const BuiltForm& built) {
 } // namespace
 
 double BuiltForm::input_bytes() const {
+  if (system.has_own_vectors) {
+    const int num_fields = form.fields.empty() ? 0 : 1;
+    const double of_trial = num_input_vectors() > num_fields ? static_cast<double>(trial_size()) : 0;
+    return word_bytes() * of_trial + (num_fields > 0 ? 8 * static_cast<double>(fields_size()) : 0);
+  }
   const bool has_fields = !form.fields.empty();
   const int num_trials = num_input_vectors() - (has_fields ? 1 : 0);
   double field_entries = has_fields ? static_cast<double>(system.size()) : 0;
@@ -239,9 +232,11 @@ double BuiltForm::input_bytes() const {
       field_entries += static_cast<double>(system.spaces[system.index_of(*field)]->num_local());
   }
   return num_trials * word_bytes() * num_argument_entries(*this) + 8 * field_entries;
->>>>>>> 6c7b219 (axlocal: bytes, intensity, approaches of others, coefficients as arrays; hosfem: the columns of table 5 and Nekbone's set-up; operators read coefficient fields)
 }
-double BuiltForm::output_bytes() const { return form.rank == 0 ? 0 : word_bytes() * num_argument_entries(*this); }
+double BuiltForm::output_bytes() const {
+  if (form.rank == 0) return 0;
+  return word_bytes() * (system.has_own_vectors ? static_cast<double>(output_size()) : num_argument_entries(*this));
+}
 
 std::shared_ptr<BuiltForm> build_form(const form::LoweredForm& form, const System& system, Purpose purpose,
                                       const KernelOptions& options) {

@@ -74,16 +74,13 @@ struct BuiltForm {
     return is_action && options.plan ? options.plan->accumulate : schedule::Precision::double_precision;
   }
   int word_bytes() const { return vectors() == schedule::Precision::double_precision ? 8 : 4; } ///< of these
-<<<<<<< HEAD
   /// Entries of the vectors that a run takes: of the trial functions, of the coefficient fields, of the result.
   std::int64_t trial_size() const;
   std::int64_t fields_size() const;
   std::int64_t output_size() const;
-=======
   /// The field is a coefficient of a bilinear form and no argument: operators neither read nor write its entries in the
   /// vectors of trial functions and of results.
   bool is_coefficient_alone(std::size_t field) const;
->>>>>>> 6c7b219 (axlocal: bytes, intensity, approaches of others, coefficients as arrays; hosfem: the columns of table 5 and Nekbone's set-up; operators read coefficient fields)
   /// Of the vectors that a run reads and of the one that it writes.
   double input_bytes() const;
   double output_bytes() const;

@@ -208,18 +208,12 @@ private:
       throw base::InternalError("the vectors have another precision than those of the kernels");
   }
   template <class T> void check_inputs(const Array<T>* trial, const Vector* fields) const {
-<<<<<<< HEAD
     if (trial != nullptr) check_size(built_->trial_size(), trial->size(), "the input vector");
-    if (fields != nullptr && !form_.fields.empty())
-      check_size(built_->fields_size(), fields->size(), "the vector of the fields");
-=======
-    if (trial != nullptr) check_size(system_, *trial, "the input vector");
     if (form_.fields.empty()) return;
     if (fields == nullptr)
       throw base::InputError(fmt::format("the form has coefficient fields ({}), whose values are not given",
                                          base::join(form_.field_names, ", ")));
-    check_size(system_, *fields, "the vector of the fields");
->>>>>>> 6c7b219 (axlocal: bytes, intensity, approaches of others, coefficients as arrays; hosfem: the columns of table 5 and Nekbone's set-up; operators read coefficient fields)
+    check_size(built_->fields_size(), fields->size(), "the vector of the fields");
   }
   base::AlignedVector<std::int32_t> mode(int adds) const { return {adds, built_->coefficients.count()}; }
 
@@ -491,7 +485,7 @@ private:
     if (built_->num_cell_pieces == 0) return false;
     std::set<std::size_t> no_outputs;
     for (std::size_t f = 0; f < system_.spaces.size(); ++f)
-      if (built_->is_coefficient_alone(f)) no_outputs.insert(f);
+      if (!system_.has_own_vectors && built_->is_coefficient_alone(f)) no_outputs.insert(f);
     for (std::size_t p = 0; p < built_->num_cell_pieces; ++p) {
       auto covered = no_outputs;
       for (const auto& use : pieces_[p]->built.kernel.program.outputs)
