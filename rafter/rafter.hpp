@@ -39,6 +39,7 @@ using base::SolverError;
 using mesh::BoxOptions;
 using mesh::make_box;
 using mesh::Mesh;
+using mesh::MeshFormat;
 using mesh::read_mesh;
 using mesh::write_mesh;
 

@@ -94,8 +94,12 @@ private:
         ->type_name("N");
     command->add_option("--write", mesh_.output, "write the mesh (.msh, .mesh; - is standard output)")
         ->type_name("FILE");
-    command->add_option("--format", mesh_.format, "of the file that is written: msh or mesh; by default its extension")
+    command
+        ->add_option("--format", mesh_.format.name,
+                     "of the file that is written: msh (Gmsh 4.1), msh41, msh22 (Gmsh 2.2) or mesh (MFEM); by default "
+                     "its extension")
         ->type_name("NAME");
+    command->add_flag("--binary", mesh_.format.is_binary, "write a binary file (Gmsh)");
     command->add_flag("--json", mesh_.is_json, "print JSON");
     command->callback([this] { code_ = run_mesh(mesh_); });
   }

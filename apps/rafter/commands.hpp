@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <rafter/mesh/mesh.hpp>
+
 /// The subcommands, one file each. Every function prints its result on standard output and returns an exit code;
 /// failures are exceptions, which main.cpp turns into messages and exit codes.
 namespace rafter::app {
@@ -32,8 +34,8 @@ int run_kernel(const KernelOptions& options);
 struct MeshOptions {
   std::string file;
   int refine = 0;
-  std::string output; ///< path to write the mesh to; "": none
-  std::string format; ///< of that file; "": by its extension
+  std::string output;      ///< path to write the mesh to; "": none
+  mesh::MeshFormat format; ///< of that file
   bool is_json = false;
 };
 int run_mesh(const MeshOptions& options);

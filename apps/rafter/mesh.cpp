@@ -132,8 +132,9 @@ void print_text(const Summary& summary) {
 
 int run_mesh(const MeshOptions& options) {
   if (!options.output.empty()) mesh::require_mesh_format(options.output, options.format);
-  if (options.output.empty() && !options.format.empty())
-    throw base::InputError("--format: is of the file that --write names, which is missing");
+  if (options.output.empty() && (!options.format.name.empty() || options.format.is_binary))
+    throw base::InputError(fmt::format("{}: is of the file that --write names, which is missing",
+                                       options.format.is_binary ? "--binary" : "--format"));
   base::claim_outputs(
       std::vector<base::NamedFile>{{"--write", options.output}, {"--json", options.is_json ? "-" : ""}});
   auto mesh = mesh::read_mesh(options.file);

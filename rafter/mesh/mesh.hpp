@@ -110,7 +110,13 @@ struct BoxOptions {
 };
 Mesh make_box(const BoxOptions& options);
 
-/// Writes MFEM mesh v1.0 text (degree 1) or Gmsh 4.1 ASCII, by the extension .mesh / .msh. Complete or absent.
-void write_mesh(const Mesh& mesh, const std::string& path);
+/// Format of a mesh that is written.
+struct MeshFormat {
+  std::string name; ///< "msh" or "msh41" (Gmsh 4.1), "msh22" (Gmsh 2.2), "mesh" (MFEM v1.0); "": the path's ending
+  bool is_binary = false; ///< Gmsh only
+};
+/// Complete or absent, as base::OutputFile. Gmsh holds geometry of degree up to 4, MFEM v1.0 of degree 1. Throws
+/// InputError for other formats and for meshes that the format cannot hold, EnvironmentError when writing fails.
+void write_mesh(const Mesh& mesh, const std::string& path, const MeshFormat& format = {});
 
 } // namespace rafter::mesh

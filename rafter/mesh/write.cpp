@@ -6,6 +6,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/output_file.hpp>
 #include <rafter/mesh/describe.hpp>
@@ -70,37 +71,58 @@ std::vector<std::pair<FacetRef, std::int32_t>> tagged_cell_facets(const Mesh& me
 namespace {
 
 struct Format {
-  const char* name;    ///< and the extension of its files
+  const char* name;    ///< and the ending of names of its files
   const char* meaning; ///< with version
-  std::string (*text)(const Mesh&);
+  bool has_binary;
+  std::string (*write)(const Mesh&, bool is_binary);
 };
-constexpr std::array<Format, 2> formats{{{"msh", "Gmsh 4.1", gmsh_text}, {"mesh", "MFEM v1.0", mfem_text}}};
 
-const Format& find_format(const std::string& path, const std::string& name) {
+template <GmshVersion version> std::string write_gmsh(const Mesh& mesh, bool is_binary) {
+  return gmsh_text(mesh, version, is_binary);
+}
+/// Names of versions as Gmsh's own option -format has them.
+constexpr std::array<Format, 4> formats{{
+    {"msh", "Gmsh 4.1", true, write_gmsh<GmshVersion::v4_1>},
+    {"msh41", "Gmsh 4.1", true, write_gmsh<GmshVersion::v4_1>},
+    {"msh22", "Gmsh 2.2", true, write_gmsh<GmshVersion::v2_2>},
+    {"mesh", "MFEM v1.0", false, [](const Mesh& mesh, bool) { return mfem_text(mesh); }},
+}};
+
+/// "a (meaning), b (meaning) and c (meaning)"
+std::string list_formats(bool only_binary) {
+  std::vector<std::string> items;
+  for (const auto& format : formats)
+    if (format.has_binary || !only_binary) items.push_back(fmt::format("{} ({})", format.name, format.meaning));
+  const auto last = items.back();
+  items.pop_back();
+  return fmt::format("{} and {}", fmt::join(items, ", "), last);
+}
+
+const Format& find_format(const std::string& path, const MeshFormat& wanted) {
   const auto extension = std::filesystem::path(path).extension().string();
-  const auto wanted = !name.empty() ? name : extension.empty() ? "" : extension.substr(1);
-  for (const auto& format : formats)
-    if (wanted == format.name) return format;
-  std::string accepted;
-  for (const auto& format : formats)
-    accepted += fmt::format("{}{} ({})", accepted.empty() ? "" : " and ", format.name, format.meaning);
-  throw base::InputError(
-      name.empty() ? fmt::format("{}: the name does not end in a format for meshes; accepted as its end, or given "
-                                 "beside the name, are {}",
-                                 base::output_text(path), accepted)
-                   : fmt::format("'{}' names no format of meshes; accepted are {}", name, accepted));
+  const auto name = !wanted.name.empty() ? wanted.name : extension.empty() ? "" : extension.substr(1);
+  const auto found = std::ranges::find(formats, name, &Format::name);
+  if (found == formats.end())
+    throw base::InputError(
+        wanted.name.empty()
+            ? fmt::format("{}: the name does not end in a format for meshes; accepted as its end, "
+                          "or given beside the name, are {}",
+                          base::output_text(path), list_formats(false))
+            : fmt::format("'{}' names no format of meshes; accepted are {}", name, list_formats(false)));
+  if (wanted.is_binary && !found->has_binary)
+    throw base::InputError(fmt::format("{}: {} has no binary files; accepted as binary are {}", base::output_text(path),
+                                       found->meaning, list_formats(true)));
+  return *found;
 }
 
 } // namespace
 
-void require_mesh_format(const std::string& path, const std::string& format) { find_format(path, format); }
+void require_mesh_format(const std::string& path, const MeshFormat& format) { find_format(path, format); }
 
-void write_mesh(const Mesh& mesh, const std::string& path, const std::string& format) {
+void write_mesh(const Mesh& mesh, const std::string& path, const MeshFormat& format) {
   if (mesh.num_cells() == 0)
     throw base::InputError(fmt::format("{}: a mesh without cells cannot be written", base::output_text(path)));
-  base::write_output(path, find_format(path, format).text(mesh));
+  base::write_output(path, find_format(path, format).write(mesh, format.is_binary));
 }
-
-void write_mesh(const Mesh& mesh, const std::string& path) { write_mesh(mesh, path, {}); }
 
 } // namespace rafter::mesh

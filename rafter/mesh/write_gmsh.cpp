@@ -1,214 +1,189 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <limits>
+#include <map>
 
 #include <fmt/format.h>
-#include <rafter/base/error.hpp>
-#include <rafter/mesh/describe.hpp>
-#include <rafter/mesh/geometry_nodes.hpp>
-#include <rafter/mesh/gmsh_types.hpp>
-#include <rafter/mesh/lattice.hpp>
-#include <rafter/mesh/point_placement.hpp>
+#include <rafter/mesh/gmsh_contents.hpp>
 #include <rafter/mesh/writers.hpp>
 
 namespace rafter::mesh {
 
-using element::Shape;
-
 namespace {
 
-/// Equispaced nodes of a mesh, numbered so that neighbours share them.
-struct FileNodes {
-  std::vector<std::vector<std::int32_t>> cells; ///< by group: shape (cell, lattice point)
-  std::vector<double> coordinates;              ///< shape (node, 3)
+/// The counterpart of Cursor: numbers as text, separated by blanks and lines, or as bytes (4-byte integers, 8-byte
+/// sizes and doubles in the byte order of this machine), so that a section is written once for both.
+class GmshFile {
+public:
+  explicit GmshFile(bool is_binary) : is_binary_(is_binary) {}
+  bool is_binary() const { return is_binary_; }
+
+  GmshFile& integer(std::int64_t value) { return put(static_cast<std::int32_t>(value)); }
+  GmshFile& size(std::size_t value) { return put(static_cast<std::uint64_t>(value)); }
+  GmshFile& number(double value) { return put(value); }
+  /// Of the numbers; binary files have none.
+  void end_line() {
+    if (!is_binary_) line("");
+  }
+  /// A line of text in either kind of file.
+  void line(std::string_view text) {
+    bytes_.append(text).push_back('\n');
+    is_line_begun_ = false;
+  }
+  /// The line that closes a section of numbers.
+  void end_section(std::string_view name) {
+    if (is_binary_) line("");
+    line(name);
+  }
+  std::string take() { return std::move(bytes_); }
+
+private:
+  template <class T> GmshFile& put(T value) {
+    if (is_binary_) {
+      const auto raw = std::bit_cast<std::array<char, sizeof(T)>>(value);
+      bytes_.append(raw.data(), raw.size());
+    } else {
+      // The shortest text that is read back as the same number.
+      fmt::format_to(std::back_inserter(bytes_), "{}{}", is_line_begun_ ? " " : "", value);
+      is_line_begun_ = true;
+    }
+    return *this;
+  }
+
+  std::string bytes_;
+  bool is_binary_ = false, is_line_begun_ = false;
 };
 
-FileNodes make_nodes(const Mesh& mesh) {
-  Mesh numbered = mesh;
-  const auto count = number_shared_nodes(numbered);
-  FileNodes nodes{{}, vertex_coordinates(mesh)};
-  nodes.coordinates.resize(3 * static_cast<std::size_t>(count), 0.0);
-  const auto gdim = static_cast<std::size_t>(mesh.gdim);
-  for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
-    const auto& group = mesh.groups[g];
-    const auto lattice = gmsh_lattice(group.shape, group.degree);
-    const PointPlacement placement(group.shape, group.degree, [&](Shape shape) {
-      return lattice_positions(shape, group.degree, gmsh_lattice(shape, group.degree), Spacing::equispaced);
-    });
-    const auto dofs = matching_dofs(*geometry_element(group), lattice);
-    const std::size_t n = lattice.size();
-    std::vector<double> x(n * gdim);
-    auto& cells = nodes.cells.emplace_back();
-    for (std::size_t c = 0; c < group.tags.size(); ++c) {
-      placement.place(cell_geometry(mesh, g, c), x);
-      for (std::size_t p = 0; p < n; ++p) {
-        const auto node = static_cast<std::size_t>(numbered.groups[g].nodes[c * n + dofs[p]]);
-        cells.push_back(static_cast<std::int32_t>(node));
-        if (node >= static_cast<std::size_t>(mesh.num_vertices)) // of the vertices they are known
-          std::copy_n(x.data() + p * gdim, gdim, nodes.coordinates.data() + 3 * node);
-      }
-    }
-  }
-  return nodes;
+void write_format(std::string_view version, GmshFile& file) {
+  file.line("$MeshFormat");
+  file.line(fmt::format("{} {} 8", version, file.is_binary() ? 1 : 0));
+  if (file.is_binary()) file.integer(1).line(""); // the reader finds the byte order by it
+  file.line("$EndMeshFormat");
 }
 
-/// Elements of one type in one entity; one entity per dimension and tag.
-struct Block {
-  GmshType type;
-  int dim = 0;
-  std::vector<std::int32_t> nodes; ///< shape (element, node)
-};
-using Blocks = std::map<std::pair<std::int32_t, int>, Block>; ///< by (tag, type number)
-
-GmshType type_of(const Mesh& mesh, Shape shape, int degree) {
-  // A point has no degree.
-  if (const auto type = gmsh_type(shape, shape == Shape::point ? 1 : degree)) return *type;
-  throw base::InputError(fmt::format("{}the geometry has degree {}; Gmsh files are written up to degree {}",
-                                     prefix(mesh), degree, max_gmsh_degree));
-}
-
-Block& block_of(Blocks& blocks, const GmshType& type, std::int32_t tag) {
-  auto& block = blocks[{tag, type.number}];
-  block.type = type;
-  block.dim = element::dimension(type.shape);
-  return block;
-}
-
-Blocks cell_blocks(const Mesh& mesh, const FileNodes& nodes) {
-  Blocks blocks;
-  for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
-    const auto& group = mesh.groups[g];
-    const auto type = type_of(mesh, group.shape, group.degree);
-    const auto n = static_cast<std::ptrdiff_t>(type.num_nodes);
-    for (std::size_t c = 0; c < group.tags.size(); ++c) {
-      auto& block = block_of(blocks, type, group.tags[c]);
-      const auto first = nodes.cells[g].begin() + static_cast<std::ptrdiff_t>(c) * n;
-      block.nodes.insert(block.nodes.end(), first, first + n);
-    }
-  }
-  return blocks;
-}
-
-/// Facets carry the nodes of their cells: the facet's lattice lies in the cell's.
-Blocks facet_blocks(const Mesh& mesh, const FileNodes& nodes) {
-  Blocks blocks;
-  for (const auto& [ref, tag] : tagged_cell_facets(mesh)) {
-    const auto& group = mesh.groups[static_cast<std::size_t>(ref.group)];
-    const int p = group.degree;
-    const auto shape = element::facet_shape(group.shape, ref.facet);
-    const auto type = type_of(mesh, shape, p);
-    const auto lattice = gmsh_lattice(group.shape, p);
-    const auto index = lattice_index(p, lattice);
-    const auto corners = element::entity_vertices(group.shape, mesh.tdim - 1, ref.facet);
-    const auto corner = [&](std::size_t k) {
-      return lattice_vertex(group.shape, p, corners[std::min(k, corners.size() - 1)]);
-    };
-    const auto origin = corner(0), x = corner(1), y = corner(2);
-    auto& block = block_of(blocks, type, tag);
-    for (const auto& q : gmsh_lattice(shape, type.degree)) {
-      LatticePoint point{};
-      for (std::size_t d = 0; d < 3; ++d)
-        point[d] = origin[d] + (q[0] * (x[d] - origin[d]) + q[1] * (y[d] - origin[d])) / p;
-      const auto local = static_cast<std::size_t>(index[lattice_key(p, point)]);
-      block.nodes.push_back(nodes.cells[static_cast<std::size_t>(ref.group)]
-                                       [static_cast<std::size_t>(ref.cell) * lattice.size() + local]);
-    }
-  }
-  return blocks;
-}
-
-/// Entities of the facets and of the cells: (tag of the group) -> entity number from 1.
-std::map<std::int32_t, int> entities_of(const Blocks& blocks) {
-  std::map<std::int32_t, int> entities;
-  for (const auto& [key, block] : blocks) entities.emplace(key.first, static_cast<int>(entities.size()) + 1);
-  return entities;
-}
-
-std::string bounding_box(const FileNodes& nodes, bool is_point) {
-  std::array<double, 3> low, high;
-  low.fill(std::numeric_limits<double>::infinity());
-  high.fill(-std::numeric_limits<double>::infinity());
-  for (std::size_t i = 0; i < nodes.coordinates.size(); ++i) {
-    low[i % 3] = std::min(low[i % 3], nodes.coordinates[i]);
-    high[i % 3] = std::max(high[i % 3], nodes.coordinates[i]);
-  }
-  auto text = fmt::format("{} {} {}", low[0], low[1], low[2]);
-  return is_point ? text : fmt::format("{} {} {} {}", text, high[0], high[1], high[2]);
-}
-
-void append_names(const Mesh& mesh, std::string& text) {
+void write_names(const Mesh& mesh, GmshFile& file) {
   if (mesh.tag_names.empty()) return;
-  fmt::format_to(std::back_inserter(text), "$PhysicalNames\n{}\n", mesh.tag_names.size());
+  file.line(fmt::format("$PhysicalNames\n{}", mesh.tag_names.size()));
   for (const auto& [name, group] : mesh.tag_names)
-    fmt::format_to(std::back_inserter(text), "{} {} \"{}\"\n", group.first, group.second, name);
-  text += "$EndPhysicalNames\n";
+    file.line(fmt::format("{} {} \"{}\"", group.first, group.second, name));
+  file.line("$EndPhysicalNames");
 }
 
-void append_entities(const Mesh& mesh, const FileNodes& nodes,
-                     const std::array<std::map<std::int32_t, int>, 4>& entities, std::string& text) {
-  auto out = std::back_inserter(text);
-  fmt::format_to(out, "$Entities\n{} {} {} {}\n", entities[0].size(), entities[1].size(), entities[2].size(),
-                 entities[3].size());
-  for (int dim = std::max(mesh.tdim - 1, 0); dim <= mesh.tdim; ++dim)
-    for (const auto& [tag, entity] : entities[static_cast<std::size_t>(dim)]) {
-      fmt::format_to(out, "{} {} ", entity, bounding_box(nodes, dim == 0));
-      text += tag == 0 ? "0" : fmt::format("1 {}", tag);
-      text += dim == 0 ? "\n" : " 0\n";
-    }
-  text += "$EndEntities\n";
+/// Of the whole mesh, which serves for all entities: low and high corner.
+std::array<double, 6> bounding_box(const GmshContents& contents) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::array<double, 6> box{infinity, infinity, infinity, -infinity, -infinity, -infinity};
+  for (std::size_t i = 0; i < contents.coordinates.size(); ++i) {
+    box[i % 3] = std::min(box[i % 3], contents.coordinates[i]);
+    box[3 + i % 3] = std::max(box[3 + i % 3], contents.coordinates[i]);
+  }
+  return box;
 }
 
-void append_nodes(const Mesh& mesh, const FileNodes& nodes, std::string& text) {
-  const auto count = nodes.coordinates.size() / 3;
-  auto out = std::back_inserter(text);
-  fmt::format_to(out, "$Nodes\n1 {0} 1 {0}\n{1} 1 0 {0}\n", count, mesh.tdim);
-  for (std::size_t i = 1; i <= count; ++i) fmt::format_to(out, "{}\n", i);
-  for (std::size_t i = 0; i < count; ++i)
-    fmt::format_to(out, "{} {} {}\n", nodes.coordinates[3 * i], nodes.coordinates[3 * i + 1],
-                   nodes.coordinates[3 * i + 2]);
-  text += "$EndNodes\n";
+void write_entities_4(const GmshContents& contents, GmshFile& file) {
+  std::map<std::pair<int, int>, std::int32_t> tags; // by (dimension, entity), the order of the section
+  std::array<std::size_t, 4> counts{};
+  for (const auto& block : contents.blocks)
+    if (tags.emplace(std::pair(block.dim(), block.entity), block.tag).second)
+      ++counts[static_cast<std::size_t>(block.dim())];
+  file.line("$Entities");
+  for (const auto count : counts) file.size(count);
+  file.end_line();
+  const auto box = bounding_box(contents);
+  for (const auto& [place, tag] : tags) {
+    const bool is_point = place.first == 0;
+    file.integer(place.second);
+    for (std::size_t i = 0; i < (is_point ? 3 : 6); ++i) file.number(box[i]);
+    file.size(tag == 0 ? 0 : 1);
+    if (tag != 0) file.integer(tag);
+    if (!is_point) file.size(0); // bounding entities
+    file.end_line();
+  }
+  file.end_section("$EndEntities");
 }
 
-void append_blocks(const Blocks& blocks, const std::map<std::int32_t, int>& entities, std::size_t& next,
-                   std::string& text) {
-  auto out = std::back_inserter(text);
-  for (const auto& [key, block] : blocks) {
+void write_point(const GmshContents& contents, std::size_t node, GmshFile& file) {
+  for (std::size_t d = 0; d < 3; ++d) file.number(contents.coordinates[3 * node + d]);
+  file.end_line();
+}
+
+void write_nodes_4(const Mesh& mesh, const GmshContents& contents, GmshFile& file) {
+  const auto count = contents.num_nodes();
+  file.line("$Nodes");
+  file.size(1).size(count).size(1).size(count).end_line();
+  file.integer(mesh.tdim).integer(1).integer(0).size(count).end_line(); // all in the first entity of the cells
+  for (std::size_t i = 1; i <= count; ++i) file.size(i).end_line();
+  for (std::size_t i = 0; i < count; ++i) write_point(contents, i, file);
+  file.end_section("$EndNodes");
+}
+
+void write_elements_4(const GmshContents& contents, GmshFile& file) {
+  const auto total = contents.num_elements();
+  file.line("$Elements");
+  file.size(contents.blocks.size()).size(total).size(1).size(total).end_line();
+  std::size_t number = 0;
+  for (const auto& block : contents.blocks) {
     const auto n = static_cast<std::size_t>(block.type.num_nodes);
-    fmt::format_to(out, "{} {} {} {}\n", block.dim, entities.at(key.first), block.type.number, block.nodes.size() / n);
+    file.integer(block.dim()).integer(block.entity).integer(block.type.number).size(block.num_elements()).end_line();
     for (std::size_t i = 0; i < block.nodes.size(); ++i) {
-      if (i % n == 0) fmt::format_to(out, "{}", next++);
-      fmt::format_to(out, " {}{}", block.nodes[i] + 1, i % n == n - 1 ? "\n" : "");
+      if (i % n == 0) file.size(++number);
+      file.size(static_cast<std::size_t>(block.nodes[i]) + 1);
+      if (i % n == n - 1) file.end_line();
     }
   }
+  file.end_section("$EndElements");
 }
 
-std::size_t num_elements(const Blocks& blocks) {
-  std::size_t sum = 0;
-  for (const auto& [key, block] : blocks) sum += block.nodes.size() / static_cast<std::size_t>(block.type.num_nodes);
-  return sum;
+void write_nodes_2(const GmshContents& contents, GmshFile& file) {
+  file.line(fmt::format("$Nodes\n{}", contents.num_nodes()));
+  for (std::size_t i = 0; i < contents.num_nodes(); ++i) {
+    file.integer(static_cast<std::int64_t>(i) + 1);
+    write_point(contents, i, file);
+  }
+  file.end_section("$EndNodes");
+}
+
+/// Type, number of tags and tags: the physical group (0: none) and the entity. Binary files give the type and the
+/// number of tags once for each block, text repeats them.
+void write_elements_2(const GmshContents& contents, GmshFile& file) {
+  constexpr int num_tags = 2;
+  file.line(fmt::format("$Elements\n{}", contents.num_elements()));
+  std::int64_t number = 0;
+  for (const auto& block : contents.blocks) {
+    const auto n = static_cast<std::size_t>(block.type.num_nodes);
+    if (file.is_binary())
+      file.integer(block.type.number).integer(static_cast<std::int64_t>(block.num_elements())).integer(num_tags);
+    for (std::size_t i = 0; i < block.nodes.size(); ++i) {
+      if (i % n == 0) {
+        file.integer(++number);
+        if (!file.is_binary()) file.integer(block.type.number).integer(num_tags);
+        file.integer(block.tag).integer(block.entity);
+      }
+      file.integer(std::int64_t{block.nodes[i]} + 1);
+      if (i % n == n - 1) file.end_line();
+    }
+  }
+  file.end_section("$EndElements");
 }
 
 } // namespace
 
-std::string gmsh_text(const Mesh& mesh) {
-  for (const auto& group : mesh.groups) type_of(mesh, group.shape, group.degree);
-  const auto nodes = make_nodes(mesh);
-  const auto cells = cell_blocks(mesh, nodes), facets = facet_blocks(mesh, nodes);
-  std::array<std::map<std::int32_t, int>, 4> entities;
-  entities[static_cast<std::size_t>(mesh.tdim)] = entities_of(cells);
-  entities[static_cast<std::size_t>(mesh.tdim - 1)] = entities_of(facets);
-
-  std::string text = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n";
-  append_names(mesh, text);
-  append_entities(mesh, nodes, entities, text);
-  append_nodes(mesh, nodes, text);
-  const auto total = num_elements(cells) + num_elements(facets);
-  fmt::format_to(std::back_inserter(text), "$Elements\n{} {} 1 {}\n", cells.size() + facets.size(), total, total);
-  std::size_t next = 1;
-  append_blocks(facets, entities[static_cast<std::size_t>(mesh.tdim - 1)], next, text);
-  append_blocks(cells, entities[static_cast<std::size_t>(mesh.tdim)], next, text);
-  text += "$EndElements\n";
-  return text;
+std::string gmsh_text(const Mesh& mesh, GmshVersion version, bool is_binary) {
+  const auto contents = gmsh_contents(mesh);
+  GmshFile file(is_binary);
+  write_format(version == GmshVersion::v2_2 ? "2.2" : "4.1", file);
+  write_names(mesh, file);
+  if (version == GmshVersion::v2_2) {
+    write_nodes_2(contents, file);
+    write_elements_2(contents, file);
+  } else {
+    write_entities_4(contents, file);
+    write_nodes_4(mesh, contents, file);
+    write_elements_4(contents, file);
+  }
+  return file.take();
 }
 
 } // namespace rafter::mesh

@@ -550,6 +550,24 @@ class OtherCommands(CommandTest):
         self.assertEqual(report["cells"], [{"shape": "hexahedron", "degree": 1, "count": 64}])
         self.assertAlmostEqual(report["volume"], 8)
 
+    def test_mesh_converts_to_versions_of_gmsh_files(self):
+        mesh = os.path.join(SOURCE, "tests/data/meshes/annulus-hex-order2.msh")
+        reports = [json.loads(self.run_rafter("mesh", mesh, "--json").stdout)]
+        for name, header, options in (("a.msh", b"4.1 0 8", ()),
+                                      ("b.msh", b"2.2 0 8", ("--format", "msh22")),
+                                      ("c.msh", b"2.2 1 8", ("--format", "msh22", "--binary")),
+                                      ("d.msh", b"4.1 1 8", ("--binary",))):
+            result = self.run_rafter("mesh", mesh, "--write", name, *options)
+            self.assertEqual(result.returncode, DONE, result.stderr)
+            with open(self.path(name), "rb") as file:
+                self.assertEqual(file.read().split(b"\n")[1], header)
+            reports.append(json.loads(self.run_rafter("mesh", name, "--json").stdout))
+        for report in reports:
+            report.pop("source")
+            report["volume"], report["worst_det_j"] = round(report["volume"], 12), round(report["worst_det_j"], 9)
+        for report in reports[1:]:
+            self.assertEqual(report, reports[0])
+
     def test_mesh_refuses_what_it_cannot_write(self):
         mesh = os.path.join(SOURCE, "examples/meshes/beam-hex.mesh")
         self.assertEqual(self.run_rafter("mesh", mesh, "--write", "x.stl").returncode, WRONG_INPUT)

@@ -152,8 +152,12 @@ class Outputs(command_test.CommandTest):
         for name in ("-", "mesh", "mesh.stl"):
             result = self.run_rafter("mesh", self.mesh, "--write", name)
             self.assert_refused(result, "msh (Gmsh 4.1)", "mesh (MFEM v1.0)")
-        self.assert_refused(self.run_rafter("mesh", self.mesh, "--write", "-", "--format", "stl"), "'stl'", "msh")
+        self.assert_refused(self.run_rafter("mesh", self.mesh, "--write", "-", "--format", "stl"), "'stl'", "msh (Gmsh 4.1)",
+                            "msh41 (Gmsh 4.1)", "msh22 (Gmsh 2.2)", "mesh (MFEM v1.0)")
         self.assert_refused(self.run_rafter("mesh", self.mesh, "--format", "msh"), "--write")
+        self.assert_refused(self.run_rafter("mesh", self.mesh, "--binary"), "--binary", "--write")
+        result = self.run_rafter("mesh", self.mesh, "--write", "a.mesh", "--binary")
+        self.assert_refused(result, "a.mesh", "MFEM v1.0", "msh22 (Gmsh 2.2)")
         text = self.run_rafter("mesh", self.mesh, "--write", "-", "--format", "mesh")
         self.assertTrue(text.stdout.startswith("MFEM mesh v1.0"), text.stdout[:40])
 

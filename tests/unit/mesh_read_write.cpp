@@ -55,18 +55,43 @@ void expect_equal(const mesh::Mesh& a, const mesh::Mesh& b, bool has_names) {
   EXPECT_EQ(a.points.size(), b.points.size());
 }
 
-TEST_F(WriteMesh, GmshRoundTripKeepsSamples) {
+/// All spellings of a Gmsh file: versions, text and binary.
+const mesh::MeshFormat gmsh_formats[] = {
+    {.name = "msh41"}, {.name = "msh22"}, {.name = "msh41", .is_binary = true}, {.name = "msh22", .is_binary = true}};
+
+class WriteGmsh : public WriteMesh {
+protected:
+  /// The mesh comes back from every spelling, and the same to the last bit from all.
+  void expect_round_trips(const mesh::Mesh& mesh) {
+    mesh::write_mesh(mesh, path("first"), gmsh_formats[0]);
+    const auto first = mesh::read_mesh(path("first"));
+    expect_equal(mesh, first, true);
+    for (const auto& format : gmsh_formats) {
+      SCOPED_TRACE(format.name + (format.is_binary ? " binary" : ""));
+      mesh::write_mesh(mesh, path("copy"), format);
+      const auto copy = mesh::read_mesh(path("copy"));
+      EXPECT_EQ(copy.points, first.points);
+      EXPECT_EQ(copy.tag_names, mesh.tag_names);
+      EXPECT_EQ(census(copy), census(mesh));
+      ASSERT_EQ(copy.groups.size(), first.groups.size());
+      for (std::size_t g = 0; g < copy.groups.size(); ++g) {
+        EXPECT_EQ(copy.groups[g].nodes, first.groups[g].nodes);
+        EXPECT_EQ(copy.groups[g].tags, first.groups[g].tags);
+      }
+    }
+  }
+};
+
+TEST_F(WriteGmsh, RoundTripKeepsSamples) {
   for (const auto* file :
        {"mixed-four-shapes.msh", "plate-with-hole-tet-order3.msh", "annulus-hex-order2.msh", "compass.msh",
         "toroid-hex.mesh", "shear-prism-order3.msh", "shear-pyramid-order4.msh", "shear-star-mixed-h1-order4.mesh"}) {
     SCOPED_TRACE(file);
-    const auto mesh = mesh::read_mesh(sample(file));
-    mesh::write_mesh(mesh, path("copy.msh"));
-    expect_equal(mesh, mesh::read_mesh(path("copy.msh")), true);
+    expect_round_trips(mesh::read_mesh(sample(file)));
   }
 }
 
-TEST_F(WriteMesh, GmshRoundTripKeepsCurvedBoxesOfEveryShape) {
+TEST_F(WriteGmsh, RoundTripKeepsCurvedBoxesOfEveryShape) {
   for (const std::string shape :
        {"interval", "triangle", "quadrilateral", "tetrahedron", "hexahedron", "prism", "pyramid"})
     for (int degree = 1; degree <= 4; ++degree) {
@@ -77,9 +102,56 @@ TEST_F(WriteMesh, GmshRoundTripKeepsCurvedBoxesOfEveryShape) {
       for (std::size_t i = 0; i < mesh.points.size(); i += dim)
         for (std::size_t d = 0; d < dim; ++d)
           mesh.points[i + d] += 0.05 * std::sin(2 * mesh.points[i + (d + 1) % dim] + static_cast<double>(d));
-      mesh::write_mesh(mesh, path("box.msh"));
-      expect_equal(mesh, mesh::read_mesh(path("box.msh")), true);
+      expect_round_trips(mesh);
     }
+}
+
+TEST_F(WriteGmsh, CoordinatesOfVerticesAreKeptToTheLastBit) {
+  auto mesh = mesh::make_box({.cells = {3, 3, 3}, .size = {1, 1, 1}, .shape = "tetrahedron"});
+  std::mt19937 random(7);
+  for (auto& x : mesh.points) x += std::ldexp(static_cast<double>(random()), -38);
+  for (const auto& format : gmsh_formats) {
+    SCOPED_TRACE(format.name + (format.is_binary ? " binary" : ""));
+    mesh::write_mesh(mesh, path("copy"), format);
+    const auto copy = mesh::read_mesh(path("copy"));
+    ASSERT_EQ(copy.num_cells(), mesh.num_cells());
+    for (std::int32_t c = 0; c < mesh.num_cells(); ++c)
+      ASSERT_EQ(mesh::cell_vertex_coordinates(copy, 0, c), mesh::cell_vertex_coordinates(mesh, 0, c));
+  }
+}
+
+TEST_F(WriteGmsh, HeaderTellsVersionAndEncoding) {
+  const auto mesh = mesh::make_box({.cells = {1, 1}, .size = {1, 1}});
+  const std::pair<mesh::MeshFormat, std::string> expected[] = {{{}, "4.1 0 8"},
+                                                               {{.name = "msh"}, "4.1 0 8"},
+                                                               {{.name = "msh41"}, "4.1 0 8"},
+                                                               {{.name = "msh22"}, "2.2 0 8"},
+                                                               {{.is_binary = true}, "4.1 1 8"},
+                                                               {{.name = "msh22", .is_binary = true}, "2.2 1 8"}};
+  for (const auto& [format, header] : expected) {
+    mesh::write_mesh(mesh, path("a.msh"), format);
+    std::ifstream file(path("a.msh"));
+    std::string line;
+    std::getline(file, line);
+    EXPECT_EQ(line, "$MeshFormat");
+    std::getline(file, line);
+    EXPECT_EQ(line, header);
+  }
+}
+
+/// One element a line: number, type, number of tags, physical group, entity, nodes; without a tag the group is 0.
+TEST_F(WriteGmsh, Version2ListsTagsWithEachElement) {
+  auto mesh = mesh::make_box({.cells = {1, 1}, .size = {2, 1}});
+  mesh.tag_names = {{"left", {1, 1}}};
+  std::erase_if(mesh.tagged_facets, [](const auto& facet) { return facet.tag != 1; });
+  mesh.groups[0].tags[0] = 0;
+  mesh::write_mesh(mesh, path("a.msh"), {.name = "msh22"});
+  std::ifstream file(path("a.msh"));
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_NE(text.find("$PhysicalNames\n1\n1 1 \"left\"\n$EndPhysicalNames\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("$Elements\n2\n1 1 2 1 1 "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n2 3 2 0 1 "), std::string::npos) << text;
+  EXPECT_EQ(text.find("$Entities"), std::string::npos) << text;
 }
 
 TEST_F(WriteMesh, MfemRoundTripKeepsSamples) {
@@ -103,6 +175,9 @@ TEST_F(WriteMesh, RefusesWhatTheFormatCannotHoldAndWritesNothing) {
   EXPECT_THROW(mesh::write_mesh(curved, path("no/such/folder/a.msh")), base::EnvironmentError);
   const auto degree_5 = mesh::make_box({.cells = {1, 1}, .size = {1, 1}, .shape = "triangle", .degree = 5});
   EXPECT_THROW(mesh::write_mesh(degree_5, path("a.msh")), base::InputError);
+  EXPECT_THROW(mesh::write_mesh(degree_5, path("a.msh"), {.name = "msh22"}), base::InputError);
+  const auto straight = mesh::read_mesh(sample("star.mesh"));
+  EXPECT_THROW(mesh::write_mesh(straight, path("a.mesh"), {.is_binary = true}), base::InputError);
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 

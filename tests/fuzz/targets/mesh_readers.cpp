@@ -10,7 +10,7 @@ namespace {
 using namespace rafter;
 
 /// A valid mesh that the format holds is read back with as many cells.
-void check_written(const mesh::Mesh& found, std::string (*write)(const mesh::Mesh&)) {
+template <class Write> void check_written(const mesh::Mesh& found, Write&& write) {
   std::string text;
   if (!fuzz::refusal([&] { text = write(found); }).empty()) return;
   fuzz::require(mesh::parse_mesh("written", text).num_cells() == found.num_cells(), "writing keeps the cells");
@@ -23,7 +23,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!fuzz::refusal([&] { found = mesh::parse_mesh("fuzzed", fuzz::as_text(data, size)); }).empty()) return 0;
   // Duplicate cells and facets of three cells are found here.
   if (!fuzz::refusal([&] { found.topology(); }).empty()) return 0;
-  check_written(found, mesh::gmsh_text);
+  for (const auto version : {mesh::GmshVersion::v2_2, mesh::GmshVersion::v4_1})
+    for (const bool is_binary : {false, true})
+      check_written(found, [=](const mesh::Mesh& mesh) { return mesh::gmsh_text(mesh, version, is_binary); });
   check_written(found, mesh::mfem_text);
   return 0;
 }
