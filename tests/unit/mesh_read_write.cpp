@@ -9,6 +9,7 @@
 #include <random>
 
 #include <rafter/base/error.hpp>
+#include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/mesh.hpp>
 
 namespace {
@@ -121,7 +122,7 @@ TEST_F(WriteGmsh, CoordinatesOfVerticesAreKeptToTheLastBit) {
 }
 
 TEST_F(WriteGmsh, HeaderTellsVersionAndEncoding) {
-  const auto mesh = mesh::make_box({.cells = {1, 1}, .size = {1, 1}});
+  const auto mesh = mesh::make_box({.cells = {1, 1}, .size = {1, 1}, .shape = "quadrilateral"});
   const std::pair<mesh::MeshFormat, std::string> expected[] = {{{}, "4.1 0 8"},
                                                                {{.name = "msh"}, "4.1 0 8"},
                                                                {{.name = "msh41"}, "4.1 0 8"},
@@ -141,7 +142,7 @@ TEST_F(WriteGmsh, HeaderTellsVersionAndEncoding) {
 
 /// One element a line: number, type, number of tags, physical group, entity, nodes; without a tag the group is 0.
 TEST_F(WriteGmsh, Version2ListsTagsWithEachElement) {
-  auto mesh = mesh::make_box({.cells = {1, 1}, .size = {2, 1}});
+  auto mesh = mesh::make_box({.cells = {1, 1}, .size = {2, 1}, .shape = "quadrilateral"});
   mesh.tag_names = {{"left", {1, 1}}};
   std::erase_if(mesh.tagged_facets, [](const auto& facet) { return facet.tag != 1; });
   mesh.groups[0].tags[0] = 0;
