@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
 #include <filesystem>
+#include <regex>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -39,24 +40,14 @@ constexpr std::array optional_tools{
     Tool{"hipcc", "HIP devices: not used by this version", "install ROCm"},
 };
 
-/// The instruction sets that make a difference to kernels.
-std::string vector_sets() {
-  std::vector<std::string> sets;
-  for (const auto& set : device::cpu().instruction_sets)
-    for (const char* prefix : {"avx", "fma", "amx", "sve", "asimd", "neon"})
-      if (set.starts_with(prefix)) sets.push_back(set);
-  return base::join(sets, " ");
-}
-
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// The first line that the program says about its version with a digit in it; "" when it cannot be run.
+/// The first number with a point in it that the program says about its version, "12.2.0"; "" when there is none.
 std::string version_of(const std::string& path) try {
   const auto result = device::run_process({path, "--version"});
-  if (!result.is_success()) return {};
-  for (const auto& line : base::split(result.output, '\n'))
-    if (line.find_first_of("0123456789") != std::string::npos) return line;
-  return first_line(result.output);
+  static const std::regex number("[0-9]+([.][0-9]+)+");
+  std::smatch found;
+  return result.is_success() && std::regex_search(result.output, found, number) ? found.str() : "";
 } catch (const base::EnvironmentError&) {
   return {};
 }
@@ -67,31 +58,31 @@ Row tool_row(const Tool& tool, bool& is_found) {
   const std::string name(tool.name), purpose(tool.purpose);
   if (!is_found) return {name, "missing", purpose, "to get it: " + std::string(tool.how_to_get)};
   const auto version = version_of(path);
-  return {name, "found", purpose, version.empty() ? path : fmt::format("{} ({})", path, version)};
+  return {name, "found", purpose, version.empty() ? path : fmt::format("{}, version {}", path, version)};
 }
 
-Row device_row(const std::string& name, bool& works) try {
+Row device_row(const std::string& name, const std::string& purpose, bool& works) try {
   const auto device = device::make_device(name);
   works = true;
-  return {name, "works", "device", fmt::format("{} threads", device->num_threads())};
+  return {name, "works", purpose,
+          fmt::format("{} thread{}", device->num_threads(), device->num_threads() == 1 ? "" : "s")};
 } catch (const base::Error& error) {
   works = false;
-  return {name, "missing", "device", first_line(error.what())};
+  return {name, "missing", purpose, first_line(error.what())};
 }
 
 Row cache_row() {
   const device::CacheDirectory cache;
   if (cache.is_private_temporary())
     return {"cache", "temporary", "keeps compiled kernels",
-            fmt::format("{} is used until the process ends: kernels are compiled again in every run",
-                        cache.path().string())};
+            fmt::format("{}: kernels are compiled again in every run", cache.path().string())};
   return {"cache", "works", "keeps compiled kernels", cache.path().string()};
 }
 
 Row plans_row() {
   const tune::Store store;
   const auto count = store.num_kernels();
-  return {"measured plans", count > 0 ? fmt::format("{} kernels", count) : "none", "rafter tune",
+  return {"measured plans", count > 0 ? fmt::format("{} kernels", count) : "none", "plans that `rafter tune` timed",
           store.file().string()};
 }
 
@@ -106,10 +97,12 @@ int run_doctor() {
   }
   rows.push_back(cache_row());
   rows.push_back(plans_row());
-  rows.push_back(device_row("host", has_host));
-  rows.push_back(device_row("checked", has_checked));
+  rows.push_back(device_row("host", "runs kernels (--device host)", has_host));
+  rows.push_back(device_row("checked", "looks for faults (--device checked)", has_checked));
   for (const auto& tool : optional_tools) rows.push_back(tool_row(tool, is_found));
-  fmt::print("rafter {}\n{}: {}\n\n", RAFTER_VERSION, device::cpu().model, vector_sets());
+  const auto vector_sets = device::vector_instruction_sets(device::cpu().instruction_sets);
+  fmt::print("rafter {}\n{}\n{}\n", RAFTER_VERSION, device::cpu().model,
+             report::wrapped("vector instructions: ", base::join(vector_sets, " ")));
   const std::vector<report::Column> columns{{"what", "program, device or folder"},
                                             {"state", "here and now"},
                                             {"for", "what Rafter does with it"},

@@ -20,13 +20,13 @@ void print_texts(const op::KernelInfo& info, const KernelOptions& options) {
   if (options.has_source) fmt::print("\nsource:\n{}\n", info.source);
 }
 
-void print_kernel(const op::KernelInfo& info, const KernelOptions& options) {
+void print_kernel(const op::KernelInfo& info, const KernelOptions& options, report::PlanList& plans) {
   fmt::print("\n{}\n", info.name);
   fmt::print("  cells: {} in {} batches\n", info.num_cells, info.num_batches);
-  fmt::print("  quadrature: {}\n", info.quadrature);
-  fmt::print("{}", plan_lines(info));
+  fmt::print("{}", report::wrapped("  quadrature: ", info.quadrature));
+  fmt::print("{}", plan_line(info, plans));
   if (info.counts.flops > 0) // kernels of cell matrices are not bound to data any more
-    fmt::print("  flops: {:.4g} per cell executed, {:.4g} effective (the algorithm as written)\n",
+    fmt::print("  operations per cell: {:.4g} executed, {:.4g} by the algorithm as written\n",
                info.counts.flops / static_cast<double>(info.num_cells),
                info.counts.effective_flops / static_cast<double>(info.num_cells));
   if (!info.decision.candidates.empty()) fmt::print("\n{}", plan_table(info));
@@ -34,7 +34,8 @@ void print_kernel(const op::KernelInfo& info, const KernelOptions& options) {
 }
 
 /// The matrix, then the kernels that its cell matrices come from.
-void print_matrix(const op::AssembledMatrix& matrix, const op::BuiltMatrix& built, const KernelOptions& options) {
+void print_matrix(const op::AssembledMatrix& matrix, const op::BuiltMatrix& built, const KernelOptions& options,
+                  report::PlanList& plans) {
   const auto& info = matrix.info();
   const int block = built.coupling.block_size();
   fmt::print("\n{}\n", info.name);
@@ -43,10 +44,10 @@ void print_matrix(const op::AssembledMatrix& matrix, const op::BuiltMatrix& buil
   fmt::print("  entries: {:.0f}, {:.2f} % more where rows are filled up\n", info.counts.effective_flops / 2,
              100 * (info.counts.flops / info.counts.effective_flops - 1));
   fmt::print("  set-up: {}\n", report::time_text(matrix.setup_seconds()));
-  fmt::print("{}", plan_lines(info));
+  fmt::print("{}", plan_line(info, plans));
   print_texts(info, options);
   fmt::print("\ncell matrices of the assembled matrix\n");
-  for (const auto& piece : built.cells->pieces) print_kernel(piece.kernel.info, options);
+  for (const auto& piece : built.cells->pieces) print_kernel(piece.kernel.info, options, plans);
 }
 
 /// What the kernels of one form cost together.
@@ -54,25 +55,27 @@ void print_costs(const machine::Counts& counts, const report::OperatorReport& re
   const auto unknowns = static_cast<double>(dofs);
   fmt::print("{}\n", report.name);
   fmt::print(
-      "  {:.4g} flops and {:.4g} bytes per unknown, {:.4g} bytes to and from the nearest cache, {:.4g} at least\n",
+      "  per unknown: {:.4g} operations, {:.4g} bytes to and from memory, {:.4g} to and from the nearest cache ({:.4g} "
+      "at least)\n",
       counts.flops / unknowns, (counts.global_bytes_read + counts.global_bytes_written) / unknowns,
       (counts.local_bytes_read + counts.local_bytes_written) / unknowns,
       (counts.least_local_bytes_read + counts.least_local_bytes_written) / unknowns);
-  fmt::print(
-      "  roofline bound {} (limited by {}), measured {}: {:.1f} % of the roofline, {:.4g} MDoF/s, {:.3g} GFLOP/s, "
-      "{:.3g} GB/s\n",
-      report::time_text(report.bound_seconds), report.limited_by.empty() ? "nothing" : report.limited_by,
-      report::time_text(report.seconds), 100 * report.share, 1e-6 * report.dofs_per_second, report.gflops,
-      report.gbytes_per_second);
+  fmt::print("  time: {} for {} unknowns: {:.4g} MDoF/s, {:.3g} GFLOP/s, {:.3g} GB/s\n",
+             report::time_text(report.seconds), dofs, 1e-6 * report.dofs_per_second, report.gflops,
+             report.gbytes_per_second);
+  fmt::print("  roofline bound: {}, limited by {}: the time reaches {:.1f} % of the roofline\n",
+             report::time_text(report.bound_seconds), report.limited_by.empty() ? "nothing" : report.limited_by,
+             100 * report.share);
 }
 
-void print_operator(const op::Operator& A, const report::OperatorReport& report, const KernelOptions& options) {
+void print_operator(const op::Operator& A, const report::OperatorReport& report, const KernelOptions& options,
+                    report::PlanList& plans) {
   print_costs(A.counts(), report, A.size());
   if (A.built().forecast) fmt::print("  {}\n", forecast_text(*A.built().forecast));
   if (A.matrix() != nullptr)
-    print_matrix(*A.matrix(), *A.built().matrix, options);
+    print_matrix(*A.matrix(), *A.built().matrix, options, plans);
   else
-    for (const auto& info : A.info()) print_kernel(info, options);
+    for (const auto& info : A.info()) print_kernel(info, options, plans);
 }
 
 } // namespace
@@ -89,14 +92,19 @@ int run_kernel(const KernelOptions& options) {
                                   .solves = false},
                                  {}, phases);
   const auto& A = prepared.operator_a();
-  print_operator(A, report_operator(A, prepared.machine()), options);
+  report::PlanList plans;
+  print_operator(A, report_operator(A, prepared.machine()), options, plans);
   if (A.precision_error() > 0)
     fmt::print("\nprecision: the operator differs from double precision by {:.2g} of its size\n", A.precision_error());
   if (const auto* L = prepared.linear_form()) {
     fmt::print("\n");
     print_costs(L->kernels().counts(), report_linear_form(*L, prepared.system(), prepared.machine()), A.size());
-    for (const auto& info : L->kernels().info()) print_kernel(info, options);
+    for (const auto& info : L->kernels().info()) print_kernel(info, options, plans);
   }
+  fmt::print("\nMDoF/s: 10^6 unknowns per second; GFLOP/s: 10^9 operations of the algorithm as written per second; "
+             "GB/s: 10^9\n"
+             "bytes per second to and from memory, each number counted once; tables of plans:\n{}\n{}",
+             plan_table_legend(), plans.text());
   return exit_done;
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 #include <rafter/base/text.hpp>
+#include <rafter/device/host/cpu.hpp>
 #include <rafter/machine/machine.hpp>
 #include <rafter/report/report.hpp>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "interrupt.hpp"
+#include "measurement.hpp"
 
 namespace rafter::app {
 namespace {
@@ -63,14 +65,16 @@ int run_machine(const MachineOptions& options) {
   const auto machine = machine::load_or_probe({.is_fresh = options.is_fresh});
   require_not_interrupted();
   if (options.is_json) {
+    warn_if_busy(machine);
     fmt::print("{}\n", base::trimmed(machine::to_json(machine)));
     return exit_done;
   }
   fmt::print("{} ({}), {} cores\n", machine.model, machine.vendor, machine.cores);
-  fmt::print("measured {}, {} (typical runs reached {:.0f} % of the best, threads ran {:.0f} % of the time)\n",
-             machine.measured_at, machine.is_quiet() ? "quiet" : "BUSY: figures may be too low",
-             100 * machine.steadiness, 100 * machine.cpu_share);
-  fmt::print("instruction sets: {}\n\n", base::join(machine.instruction_sets, " "));
+  fmt::print("measured {}, {} (typical runs {:.0f} % of the best, threads ran {:.0f} % of the time)\n",
+             machine.measured_at, machine.is_quiet() ? "quiet" : "BUSY: may be too low", 100 * machine.steadiness,
+             100 * machine.cpu_share);
+  fmt::print("{}\n", report::wrapped("vector instructions: ",
+                                     base::join(device::vector_instruction_sets(machine.instruction_sets), " ")));
   fmt::print("{}\n{}", peaks_text(machine), levels_text(machine));
   return exit_done;
 }

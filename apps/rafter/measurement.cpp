@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include <rafter/base/log.hpp>
 #include <rafter/base/timing.hpp>
 #include <rafter/machine/roofline.hpp>
 
@@ -18,6 +19,7 @@ double bytes_of(const machine::Counts& counts) { return counts.global_bytes_read
 /// Completes a report that has its name, plan and seconds; `kept_bytes` may stay in a cache from run to run.
 report::OperatorReport report_counts(report::OperatorReport report, const machine::Counts& counts, double kept_bytes,
                                      std::int64_t dofs, const machine::Machine& machine, int cores) {
+  warn_if_busy(machine);
   const auto bound = machine::bound(counts, machine::resident(machine, kept_bytes, cores), cores);
   report.bound_seconds = bound.seconds;
   report.limited_by = bound.limited_by == "flops" ? "compute" : bound.limited_by;
@@ -85,6 +87,10 @@ std::optional<report::OperatorReport> report_iteration(const op::Operator& A, co
   return report_counts(
       {.name = "cg iteration", .plans = plans_of(A.info()), .seconds = result.seconds / result.iterations}, counts,
       kept, A.size(), machine, A.device()->num_threads());
+}
+
+void warn_if_busy(const machine::Machine& machine) {
+  if (const auto warning = machine::busy_warning(machine); !warning.empty()) base::warn_once(warning);
 }
 
 report::MachineReport report_machine(const machine::Machine& machine, int threads) {

@@ -16,7 +16,8 @@ namespace rafter::app {
 /// Median of the seconds of one call: calls until `seconds` have passed, three at least.
 double median_seconds(const std::function<void()>& call, double seconds);
 
-/// Report of an operator: from its use in the solve, or timed now where that was too short to tell.
+/// Report of an operator, against the roofline of the machine: from its use in the solve, or timed now where that was
+/// too short to tell.
 report::OperatorReport report_operator(const op::Operator& A, const machine::Machine& machine);
 
 /// Report of a linear form, timed now.
@@ -28,6 +29,9 @@ report::OperatorReport report_linear_form(const op::LinearForm& L, const op::Sys
 std::optional<report::OperatorReport> report_iteration(const op::Operator& A, const solvers::Preconditioner& M,
                                                        const solvers::SolverOptions& options,
                                                        const solvers::Result& result, const machine::Machine& machine);
+
+/// Warns where figures are shown that rest on ceilings of a busy machine; once in a run. The reports above do.
+void warn_if_busy(const machine::Machine& machine);
 
 report::MachineReport report_machine(const machine::Machine& machine, int threads);
 

@@ -2,35 +2,42 @@
 #include "plan_table.hpp"
 
 #include <fmt/format.h>
-#include <rafter/report/plan_list.hpp>
 #include <rafter/report/table.hpp>
 #include <rafter/schedule/plan.hpp>
 
 namespace rafter::app {
 
-std::string forecast_text(const op::MatrixForecast& forecast) {
-  return fmt::format("assembled matrix: {}: a product {} {}, the kernels {}; set-up {}, {:.0f} applications expected, "
-                     "{:.3g} GiB",
-                     forecast.pays() ? "taken" : "not taken", forecast.is_measured ? "took" : "is predicted to take",
-                     report::time_text(forecast.seconds), report::time_text(forecast.kernel_seconds),
-                     report::time_text(forecast.setup_seconds), forecast.num_applications, forecast.bytes / 0x1p30);
+namespace {
+
+const std::vector<report::Column>& columns() {
+  using enum report::Align;
+  static const std::vector<report::Column> table{
+      {"plan", "what differs from the default plan; `--plan \"NAME\"` replays it; *: chosen"},
+      {"predicted", "time of one run over all cells by the cost model", right},
+      {"measured", "the same by the clock, of `rafter tune`; -: not timed", right},
+      {"bound", "least time that this machine's ceilings (`rafter machine`) allow: the roofline", right},
+      {"flop/cell", "floating-point operations that are executed", right},
+      {"B/cell", "bytes that must cross the memory, each number counted once", right}};
+  return table;
 }
 
-std::string plan_lines(const op::KernelInfo& info) {
-  return fmt::format("  plan: {} ({})\n", schedule::short_name(info.plan), tune::name(info.decision.origin)) +
-         report::replay_text(info.plan, 4);
+} // namespace
+
+std::string forecast_text(const op::MatrixForecast& forecast) {
+  return fmt::format("assembled matrix: {}: product {} (kernels {}), set-up {} for {:.0f} products, {:.2g} GiB, {}",
+                     forecast.pays() ? "taken" : "not taken", report::time_text(forecast.seconds),
+                     report::time_text(forecast.kernel_seconds), report::time_text(forecast.setup_seconds),
+                     forecast.num_applications, forecast.bytes / 0x1p30,
+                     forecast.is_measured ? "measured" : "predicted");
+}
+
+std::string plan_line(const op::KernelInfo& info, report::PlanList& plans) {
+  return fmt::format("  plan {}: {} ({})\n", plans.label(info.plan, info.name), schedule::short_name(info.plan),
+                     tune::name(info.decision.origin));
 }
 
 std::string plan_table(const op::KernelInfo& info) {
   constexpr int most_untried = 12;
-  using enum report::Align;
-  static const std::vector<report::Column> columns{
-      {"plan", "what differs from the default plan; --plan \"NAME\" replays it; *: chosen"},
-      {"predicted", "time of one run over all cells by the cost model", right},
-      {"measured", "the same by the clock of `rafter tune`; -: not timed", right},
-      {"bound", "least time that the machine's ceilings allow: the roofline", right},
-      {"flop/cell", "operations executed", right},
-      {"B/cell", "bytes that must cross the memory", right}};
   std::vector<const tune::Candidate*> shown;
   int num_untried = 0;
   for (const auto& candidate : info.decision.candidates)
@@ -50,7 +57,9 @@ std::string plan_table(const op::KernelInfo& info) {
   }
   if (const auto hidden = info.decision.candidates.size() - rows.size(); hidden > 0)
     rows.push_back({fmt::format("and {} that are predicted to be slower", hidden), "", "", "", "", ""});
-  return report::format_table(columns, rows);
+  return report::format_rows(columns(), rows);
 }
+
+std::string plan_table_legend() { return report::format_legend(columns()); }
 
 } // namespace rafter::app

@@ -13,6 +13,7 @@
 #include "console.hpp"
 #include "exit_code.hpp"
 #include "interrupt.hpp"
+#include "measurement.hpp"
 #include "plan_table.hpp"
 #include "problem_solver.hpp"
 
@@ -21,14 +22,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void print_kernel(const op::TunedKernel& tuned) {
+void print_kernel(const op::TunedKernel& tuned, report::PlanList& plans) {
   const auto& info = tuned.info;
   fmt::print("{}\n  cells: {} in {} batches\n", info.name, info.num_cells, info.num_batches);
   if (tuned.num_timed > 0)
     fmt::print("  timed: {} of {} plans\n", tuned.num_timed, info.decision.candidates.size());
   else
     fmt::print("  remembered: nothing was timed (--fresh measures again)\n");
-  fmt::print("{}\n{}\n", plan_lines(info), plan_table(info));
+  fmt::print("{}\n{}\n", plan_line(info, plans), plan_table(info));
 }
 
 void print_matrix(const op::TunedMatrix& matrix) {
@@ -110,8 +111,14 @@ int run_tune(const TuneOptions& options) {
   const auto matrix = op::tune_matrix(form, prepared.system(), kernel_options, tuning);
   console.clear();
   if (!options.record.empty()) write_record(options.record, problem.title, prepared, tuned);
-  for (const auto& kernel : tuned) print_kernel(kernel);
+  warn_if_busy(prepared.machine());
+  report::PlanList plans;
+  for (const auto& kernel : tuned) print_kernel(kernel, plans);
   if (matrix) print_matrix(*matrix);
+  fmt::print("
+tables of plans:
+{}
+{}", plan_table_legend(), plans.text());
   return exit_done;
 }
 

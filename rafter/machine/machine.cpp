@@ -113,6 +113,15 @@ Machine from_json(const std::string& text) {
   return machine;
 }
 
+std::string busy_warning(const Machine& machine) {
+  if (machine.is_quiet()) return {};
+  return fmt::format(
+      "this machine was busy while its ceilings were measured (typical runs reached {:.0f} % of the best "
+      "ones, threads ran {:.0f} % of the time): bounds may be too long, and shares of the roofline too "
+      "high; `rafter machine --fresh` measures again",
+      100 * machine.steadiness, 100 * machine.cpu_share);
+}
+
 double Machine::rate(const Rate& measured, int num_cores) const {
   if (num_cores <= 1 || cores <= 1) return measured.one_core;
   const double share = std::min(1.0, (num_cores - 1.0) / (cores - 1.0));

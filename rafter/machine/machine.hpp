@@ -62,6 +62,10 @@ struct Machine {
   const Level& memory() const;
 };
 
+/// For whoever shows figures that rest on the record: that the machine was busy when it was measured, how much, and
+/// what this does to figures; "" of a quiet machine.
+std::string busy_warning(const Machine& machine);
+
 /// JSON text of a record and back. from_json throws InputError that says what is missing or wrong.
 std::string to_json(const Machine& machine);
 Machine from_json(const std::string& text);
@@ -84,8 +88,8 @@ Machine probe(const ProbeOptions& options = {});
 std::optional<Machine> load(int cores = 0);
 
 /// The record kept from an earlier probe of this processor with as many cores, else a new one, which is kept. A damaged
-/// record is measured again. A measurement on a busy machine gives a warning; it serves for some minutes only, so that
-/// the next runs need not wait for another one as busy, and never replaces one on a quiet machine.
+/// record is measured again. A measurement on a busy machine serves for some minutes only, so that the next runs need
+/// not wait for another one as busy, and never replaces one on a quiet machine.
 Machine load_or_probe(const ProbeOptions& options = {});
 
 } // namespace rafter::machine

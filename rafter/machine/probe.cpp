@@ -233,14 +233,7 @@ Machine load_or_probe(const ProbeOptions& options) {
   if (kept && !options.is_fresh && (is_kept_quiet || age_seconds(file) < options.busy_record_seconds)) return *kept;
 
   const Machine machine = probe(options);
-  const bool is_quiet = machine.is_quiet(options.least_quiet);
-  if (!is_quiet)
-    base::warn_once(fmt::format("this machine was busy while its ceilings were measured (typical runs reached {:.0f} % "
-                                "of the best ones, threads ran {:.0f} % of the time): they may be too low, and shares "
-                                "of them too high; they are measured again after {:.0f} minutes, or by `rafter machine "
-                                "--fresh`",
-                                100 * machine.steadiness, 100 * machine.cpu_share, options.busy_record_seconds / 60));
-  if (!is_quiet && is_kept_quiet) return machine;
+  if (is_kept_quiet && !machine.is_quiet(options.least_quiet)) return machine;
   try {
     base::write_output(file.string(), to_json(machine), 0600);
   } catch (const base::EnvironmentError& error) {

@@ -244,6 +244,26 @@ TEST(Plans, TheReportedPlanReplaysTheKernel) {
   EXPECT_EQ(A.kernels().info()[0].source, B.kernels().info()[0].source);
 }
 
+TEST(Plans, TheShortNameMakesTheSameKernel) {
+  const auto device = std::make_shared<InterpreterDevice>();
+  const auto loops = [&](Problem& problem, const std::string& plan) {
+    const op::Operator A(problem.form(helmholtz_form()), planned({.shared_device = device, .plan = plan}));
+    return A.kernels().info()[0].loop_program;
+  };
+  for (const char* shape : {"hexahedron", "tetrahedron"}) {
+    Problem problem(box(shape), 2);
+    problem.with("kappa", 0.7);
+    for (const char* plan : // with keys that do not matter to them
+         {"rows=3 groups=2 unroll=0", "contraction=dense even_odd=0 rows=4 unroll=0", "contraction=modal even_odd=0",
+          "mapping=plain patches=0 prefetch=0 stores=streaming",
+          "contraction=dense mapping=plain even_odd=0 prefetch=0 lanes=4", "contraction=separable rows=3 even_odd=2"}) {
+      const auto name = schedule::short_name(schedule::parse_plan(plan));
+      EXPECT_LT(name.size(), std::string(plan).size());
+      EXPECT_EQ(loops(problem, plan), loops(problem, name)) << shape << ": " << plan;
+    }
+  }
+}
+
 TEST(Quadrature, GaussLobattoPointsIntegrateWhatTheyAreExactFor) {
   // n GLL points are exact to degree 2n - 3: the mass matrix of degree p needs p + 2
   const auto device = std::make_shared<InterpreterDevice>();

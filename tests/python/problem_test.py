@@ -60,6 +60,10 @@ def main():
         result = subprocess.run([rafter, "solve", path, "--json", "report.json"], cwd=directory, capture_output=True,
                                 text=True, check=False)
         print(result.stdout, result.stderr, sep="\n")
+        too_long = [line for line in result.stdout.splitlines() if len(line) > 120]
+        require(not too_long, f"lines of more than 120 characters: {too_long}")
+        warnings = (result.stdout + result.stderr).count("was busy")
+        require(warnings <= (result.stdout != ""), f"{warnings} warnings of a busy machine")
         left = sorted(os.listdir(directory))
         for kind, fragment in failures:
             require(result.returncode == (2 if kind == "refused:" else 1), f"exit code {result.returncode}")

@@ -47,6 +47,14 @@ bool has_instruction_set(const Cpu& cpu, const std::string& name) {
   return std::ranges::binary_search(cpu.instruction_sets, name);
 }
 
+std::vector<std::string> vector_instruction_sets(const std::vector<std::string>& instruction_sets) {
+  std::vector<std::string> result;
+  for (const auto& set : instruction_sets)
+    for (const char* prefix : {"sse", "avx", "fma", "amx", "sve", "asimd", "neon"})
+      if (set.starts_with(prefix)) result.push_back(set);
+  return result;
+}
+
 std::vector<int> register_bits(const Cpu& cpu) {
   std::vector<int> widths{64, 128};
   if (has_instruction_set(cpu, "avx")) widths.push_back(256);

@@ -19,6 +19,9 @@ Cpu parse_cpu(const std::string& text);
 
 bool has_instruction_set(const Cpu& cpu, const std::string& name);
 
+/// Those of its instruction sets that make a difference to kernels: vectors and fused operations.
+std::vector<std::string> vector_instruction_sets(const std::vector<std::string>& instruction_sets);
+
 /// Widths of its registers for numbers, ascending, 64 first.
 std::vector<int> register_bits(const Cpu& cpu);
 
