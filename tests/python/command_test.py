@@ -525,61 +525,6 @@ class Outputs(CommandTest):
         self.assertEqual(values[0], values[1])
 
 
-class Figures(CommandTest):
-    """Tables say what they show, name plans that replay, and warn where a busy machine spoils them."""
-
-    def solve(self, *arguments):
-        result = self.run_rafter("solve", self.write(POISSON), *arguments)
-        self.assertEqual(result.returncode, DONE, result.stderr)
-        return result.stdout
-
-    def plans_below(self, text):
-        """Short name and full text of the plans by letter."""
-        found = re.findall(r'^  ([A-Z]) +(\S.*?)(?: \([^()]*\))?\n +--plan "([^"]*)"', text, re.MULTILINE)
-        return {letter: (name, " ".join(plan.split())) for letter, name, plan in found}
-
-    def test_the_plan_printed_below_replays_by_its_text_and_by_its_name(self):
-        text = self.solve("--set", "mesh.box.cells=[6,6]")
-        name, plan = self.plans_below(text)["A"]
-        self.assertIn("apply", re.search(r"^apply.* A$", text, re.MULTILINE).group(0))
-        for given in (plan, name):
-            again = self.solve("--set", "mesh.box.cells=[6,6]", "--plan", given)
-            self.assertEqual(self.plans_below(again)["A"], (name, plan), given)
-
-    def test_kernels_of_a_mixed_mesh_have_a_letter_each_and_no_line_is_long(self):
-        text = self.solve("--set", "mesh.box={ cells = [4,4,4], shape = \"mixed\" }", "--set", "fields.u.degree=1",
-                          "--set", "check.max_l2_error=1")
-        letters = re.search(r"^apply.*  ([A-Z ]+)$", text, re.MULTILINE).group(1).split()
-        plans = self.plans_below(text)
-        self.assertGreater(len(letters), 1, text)
-        self.assertLessEqual(set(letters), set(plans))
-        self.assertEqual(len({plan for _, plan in plans.values()}), len(plans), "equal plans appear once")
-        for shape in ("tetrahedron", "hexahedron", "prism", "pyramid"):
-            self.assertRegex(text, rf"\(.*cell {shape}")
-        self.assertEqual([line for line in text.splitlines() if len(line) > 120], [])
-
-    def test_a_busy_machine_is_told_once_and_only_beside_figures_that_rest_on_it(self):
-        cache = self.path("cache")
-        os.makedirs(os.path.join(cache, "rafter"), 0o700)
-        environment = {"XDG_CACHE_HOME": cache}
-        self.assertEqual(self.run_rafter("machine", environment=environment).returncode, DONE)
-        (record,) = [entry.path for entry in os.scandir(os.path.join(cache, "rafter")) if entry.name.startswith("machine-")]
-        with open(record, encoding="utf-8") as file:
-            machine = json.load(file)
-        mesh = os.path.join(SOURCE, "examples/meshes/beam-hex.mesh")
-        singular = self.write(POISSON.replace("[[dirichlet]]", "[[ignored]]"), "singular.toml")
-        problem = self.write(POISSON)
-        for share in (0.3, 1.0):
-            with open(record, "w", encoding="utf-8") as file:
-                json.dump({**machine, "steadiness": share, "cpu_share": 1.0}, file)
-            expected = int(share < 0.8)
-            for count, arguments in ((expected, ("solve", problem)), (expected, ("kernel", problem)),
-                                     (expected, ("machine", "--json")), (0, ("mesh", mesh)), (0, ("doctor",)),
-                                     (0, ("solve", singular)), (0, ("solve", problem, "--set", "fields.u.degree=40"))):
-                result = self.run_rafter(*arguments, environment=environment)
-                self.assertEqual((result.stdout + result.stderr).count("was busy"), count, (share, arguments, result.stderr))
-
-
 class OtherCommands(CommandTest):
     def test_kernel_explains_and_shows_the_source(self):
         result = self.run_rafter("kernel", self.write(POISSON), "--source", "--tensor-program", "--loop-program")
