@@ -115,10 +115,7 @@ int run_tune(const TuneOptions& options) {
   report::PlanList plans;
   for (const auto& kernel : tuned) print_kernel(kernel, plans);
   if (matrix) print_matrix(*matrix);
-  fmt::print("
-tables of plans:
-{}
-{}", plan_table_legend(), plans.text());
+  fmt::print("\ntables of plans:\n{}\n{}", plan_table_legend(), plans.text());
   return exit_done;
 }
 
