@@ -40,7 +40,9 @@ struct Plan {
 /// flags=default"
 std::string to_string(const Plan& plan);
 /// The same for people: the keys that differ from the default, in the order of the text and without those that do not
-/// matter to such a plan ("recipe=recompute lanes=4"), or "default". Parsed back it makes the same kernel.
+/// matter to such a plan ("recipe=recompute lanes=4"), or "default". Parsed back it makes the same kernel where the
+/// plan is one that a kernel follows, as reports have them: what is asked for may fall to another contraction or
+/// mapping, to which other keys matter.
 std::string short_name(const Plan& plan);
 /// Short names of the plans of one table. Plans that differ have different ones: where keys tell them apart that do not
 /// matter to them, those are named, too.
