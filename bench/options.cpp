@@ -133,7 +133,7 @@ void parse(const std::string& suite, std::span<const std::string> arguments, std
 
 std::string describe(std::span<const Option> options) {
   std::string text;
-  for (const auto& option : options) text += fmt::format("  {:<20}{}\n", option.key + " " + option.value, option.help);
+  for (const auto& option : options) text += fmt::format("  {:<22} {}\n", option.key + " " + option.value, option.help);
   return text;
 }
 

@@ -29,18 +29,21 @@ std::string bar(double share) {
 
 } // namespace
 
+void print_error(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
 Console::Console() : is_terminal_(::isatty(STDERR_FILENO) == 1), last_shown_(Clock::now()) {}
 
 void Console::show(const std::string& line) {
-  fmt::print(stderr, "\r\033[K{}", line);
-  std::fflush(stderr);
+  print_error("\r\033[K" + line);
   is_shown_ = true;
 }
 
 void Console::clear() {
   if (!is_shown_) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  print_error("\r\033[K");
   is_shown_ = false;
 }
 
@@ -48,7 +51,7 @@ void Console::event(const std::string& text) {
   if (is_terminal_)
     show(text);
   else
-    fmt::print(stderr, "{}\n", text);
+    print_error(text + "\n");
 }
 
 void Console::iteration(int number, double relative_residual, double rtol) {
@@ -60,7 +63,7 @@ void Console::iteration(int number, double relative_residual, double rtol) {
   if (is_terminal_)
     show(fmt::format("solve [{}] {}", bar(fraction(relative_residual, rtol)), text));
   else
-    fmt::print(stderr, "solve: {}\n", text);
+    print_error("solve: " + text + "\n");
 }
 
 } // namespace rafter::app

@@ -5,6 +5,10 @@
 
 namespace rafter::app {
 
+/// Prints on standard error. Where that cannot be written (closed, full, a pipe that nobody reads) the text is lost and
+/// the run goes on: its results are worth more than what is said about them.
+void print_error(const std::string& text);
+
 /// What a run says while it works, on standard error: on a terminal one line that is rewritten (a bar while a solver
 /// iterates), otherwise one line per event.
 class Console {

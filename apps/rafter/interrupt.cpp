@@ -36,6 +36,10 @@ void watch(const sigset_t& signals) {
     if (sigwait(&signals, &signal) != 0) continue;
     if (is_stop_asked.exchange(true) || ends_at_first) end_at_once();
     device::stop_processes();
+    // Two signals in quick succession may arrive as one, and not all work has good places to stop.
+    constexpr timespec patience{.tv_sec = 1, .tv_nsec = 0};
+    sigtimedwait(&signals, nullptr, &patience);
+    end_at_once();
   }
 }
 

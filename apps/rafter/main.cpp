@@ -19,6 +19,7 @@
 #include <rafter/mesh/limits.hpp>
 
 #include "command_line.hpp"
+#include "console.hpp"
 #include "exit_code.hpp"
 #include "interrupt.hpp"
 
@@ -28,7 +29,7 @@ using namespace rafter;
 
 /// A line on standard error; on a terminal in place of the line that shows progress.
 void tell(std::string_view kind, const char* text) {
-  fmt::print(stderr, "{}{}: {}\n", ::isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "", kind, text);
+  app::print_error(fmt::format("{}{}: {}\n", ::isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "", kind, text));
 }
 
 int fail(int code, const char* text) {
@@ -102,7 +103,8 @@ void open_standard_descriptors() {
 
 int main(int argc, char** argv) {
   open_standard_descriptors();
-  std::signal(SIGPIPE, SIG_IGN); // a pipe that nobody reads is an error of writing
+  std::signal(SIGPIPE, SIG_IGN); // a pipe that nobody reads is an error of writing,
+  std::signal(SIGXFSZ, SIG_IGN); // and so is a file that grows beyond `ulimit -f`
   base::set_warning_handler([](const std::string& text) { tell("warning", text.c_str()); });
   const int code = run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
   if (std::fflush(stdout) != 0) return fail(app::exit_environment, output_failure(std::strerror(errno)).c_str());

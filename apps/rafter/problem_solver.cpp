@@ -59,6 +59,28 @@ struct RightHandSide {
   std::string warning;              ///< what was changed in b so that it has a solution; empty: nothing
 };
 
+/// Values of the linear form are finite, and so are their squares, which do not vanish either.
+void require_representable(const PreparedProblem& prepared, const op::Vector& b) {
+  const auto& problem = prepared.problem();
+  const double norm = solvers::VectorOps(b.device()).norm(b);
+  double largest = 0;
+  for (const double value : b.host_read())
+    largest = std::max(largest, std::isfinite(value) ? std::abs(value) : INFINITY);
+  constexpr double least = 1e-150; // whose squares are still numbers of full precision
+  if (largest == 0 || (std::isfinite(norm) && norm > least)) return;
+  if (std::isfinite(largest))
+    throw base::InputError(
+        fmt::format("{}: forms.L: the right-hand side is so {} (up to {:.1e}) that squares {} "
+                    "floating-point numbers: multiply forms.L and the values of [[dirichlet]] by the "
+                    "same number, the solution is multiplied by it",
+                    problem.forms.L->location.text(), largest > 1 ? "large" : "small", largest,
+                    largest > 1 ? "exceed" : "vanish in"));
+  const auto found = describe_non_finite(problem, prepared.forms(), *prepared.system().mesh);
+  throw base::InputError(!found.empty() ? found
+                                        : problem.forms.L->location.text() +
+                                              ": forms.L: the right-hand side is not finite: check its expressions");
+}
+
 RightHandSide make_right_hand_side(const PreparedProblem& prepared, const solvers::ConstrainedNullSpace& null_space) {
   const auto& A = prepared.operator_a();
   const solvers::VectorOps ops(A.device());
@@ -68,13 +90,7 @@ RightHandSide make_right_hand_side(const PreparedProblem& prepared, const solver
     prepared.linear_form()->assemble(result.b);
   else
     ops.fill(0, result.b);
-  if (!std::isfinite(ops.norm(result.b))) {
-    const auto& problem = prepared.problem();
-    const auto found = describe_non_finite(problem, prepared.forms(), *prepared.system().mesh);
-    throw base::InputError(!found.empty() ? found
-                                          : problem.forms.L->location.text() +
-                                                ": forms.L: the right-hand side is not finite: check its expressions");
-  }
+  require_representable(prepared, result.b);
   op::Vector load = A.make_vector();
   ops.copy(result.b, load);
   A.apply_boundary_values(result.b, result.x);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdlib>
+#include <exception>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -45,11 +46,18 @@ int run_solve(const SolveOptions& options) {
       .device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan};
   const auto solution = solve_problem(problem, run, events);
   console.clear();
-  if (!options.json.empty()) base::write_output(options.json, report::to_json(solution.report));
+  // The file comes first, since whoever reads the text may leave early; the text comes in any case.
+  std::exception_ptr failure;
+  if (!options.json.empty()) try {
+      base::write_output(options.json, report::to_json(solution.report));
+    } catch (const base::Error&) {
+      failure = std::current_exception();
+    }
   fmt::print("{}", report::to_text(solution.report));
   if (solution.is_written)
     fmt::print("\nwritten: {}{}\n", base::output_text(problem.output.file),
                solution.is_converged ? "" : " (the last iterate of a solve that did not converge)");
+  if (failure) std::rethrow_exception(failure);
   return solution.report.status == "converged" ? exit_done : exit_not_solved;
 }
 

@@ -199,8 +199,8 @@ bool is_same_output(const std::string& a, const std::string& b) {
   if (first_status && second_status)
     return is_same_file(*first_status, *second_status) && !S_ISCHR(first_status->st_mode);
   std::error_code error;
-  return first.kind == second.kind &&
-         fs::weakly_canonical(first.path, error) == fs::weakly_canonical(second.path, error);
+  const auto canonical = [&error](const fs::path& path) { return fs::weakly_canonical(fs::absolute(path), error); };
+  return first.kind == second.kind && canonical(first.path) == canonical(second.path);
 }
 
 /// From now on standard error takes what the program prints.

@@ -56,7 +56,9 @@ private:
 
   /// Norm of the recursive residual at which b - A x is looked at: the target, or where that is beyond the precision
   /// what b - A x can reach at best.
-  double threshold() const { return std::max(progress_.target(), is_preconditioned_norm() ? 0 : rounding_.least()); }
+  double threshold() const { return std::max(progress_.target(), least_attainable()); }
+  /// Rounding errors cancel in part: what is attained is a tenth to a hundredth of their bound. 0: not known.
+  double least_attainable() const { return is_preconditioned_norm() ? 0 : rounding_.least() / 64; }
   bool is_preconditioned_norm() const { return progress_.control().norm == Norm::preconditioned; }
 
   /// x and r along p = z + beta p, to where the energy is least.
@@ -101,59 +103,79 @@ private:
                     pq));
   }
 
-  /// The recursive residual has reached the target: puts b - A x in its place, and looks again.
+  /// The recursive residual has reached its threshold: b - A x tells whether the solve is done.
   std::optional<Result> confirm() {
-    const double reached = progress_.target();
+    const double reached = threshold();
+    double r_norm = 0;
+    if (auto end = look_back(r_norm)) return end;
+    progress_.record(norm_);
+    if (norm_ <= progress_.target()) return progress_.converged();
+    const bool is_rounding = rounding_.holds(r_, r_norm, x_, b_);
+    const bool is_stuck = norm_ > reached && norm_ > 0.5 * last_restart_;
+    if (is_rounding && (is_stuck || norm_ <= least_attainable()))
+      return progress_.converged(RoundingLevel::warning(norm_ / progress_.reference(), progress_.control().rtol));
+    if (is_stuck)
+      return progress_.failed(Failure::stagnated,
+                              fmt::format("the residual b - A x stays at {:.2e} while the one that the iteration "
+                                          "updates falls: the tolerance is below what the operator's precision can "
+                                          "reach here",
+                                          norm_));
+    if (norm_ > reached) restart();
+    return check();
+  }
+
+  /// After b - A x has not followed the recursive residual: a new start makes the corrections that are still to be
+  /// added small, and with them their rounding errors. What that does not help is beyond the operator's precision.
+  void restart() {
+    last_restart_ = norm_;
+    previous_rz_ = 0;
+  }
+
+  /// Puts b - A x, of 2-norm r_norm, in the place of the recursive residual, and takes the reference of this x.
+  std::optional<Result> look_back(double& r_norm) {
     steps_->settle();
     A_.apply(x_, r_);
     ops_.subtract_from(b_, r_);
     steps_->residual_replaced();
     is_product_known_ = false;
     progress_.update_reference(x_);
-    const double r_norm = ops_.norm(r_);
-    norm_ = r_norm;
+    norm_ = r_norm = ops_.norm(r_);
     if (is_preconditioned_norm() && r_norm > 0) {
       if (auto end = find_product()) return end;
       norm_ = std::sqrt(rz_);
     }
-    progress_.record(norm_);
-    if (norm_ <= progress_.target()) return progress_.converged();
-    if (rounding_.holds(r_, r_norm, x_, b_))
-      return progress_.converged(RoundingLevel::warning(norm_ / progress_.reference(), progress_.control().rtol));
-    if (norm_ > reached)
-      if (auto end = restart()) return end;
-    return check();
-  }
-
-  /// After b - A x has not followed the recursive residual: a new start makes the corrections that are still to be
-  /// added small, and with them their rounding errors. What that does not help is beyond the operator's precision.
-  std::optional<Result> restart() {
-    if (norm_ > 0.5 * last_restart_)
-      return progress_.failed(Failure::stagnated,
-                              fmt::format("the residual b - A x stays at {:.2e} while the one that the iteration "
-                                          "updates falls: the tolerance is below what the operator's precision can "
-                                          "reach here",
-                                          norm_));
-    last_restart_ = norm_;
-    previous_rz_ = 0;
     return std::nullopt;
   }
 
   /// Failures that the norms, or their absence of progress, show.
   std::optional<Result> check() {
+    const bool is_stagnant = energy_.is_stagnant() && progress_.may_give_up();
+    if ((is_stagnant || progress_.is_ending()) && progress_.control().reference) {
+      double r_norm = 0;
+      if (auto end = look_back(r_norm)) return end;
+      progress_.correct(norm_);
+      if (norm_ <= progress_.target()) return progress_.converged();
+    }
     auto end = progress_.check();
-    if (!end && energy_.is_stagnant() && progress_.may_give_up())
-      end = progress_.failed(Failure::stagnated,
-                             fmt::format("the energy norm of the error fell in the last {} iterations no faster than "
-                                         "in as many before, against all expectation for an operator of condition "
-                                         "number {:.1e}; the relative residual is {:.2e}",
-                                         energy_.window(), energy_.condition(), norm_ / progress_.reference()));
+    if (!end && is_stagnant) end = progress_.failed(Failure::stagnated, stagnation());
     if (end && (end->failure == Failure::stagnated || end->failure == Failure::diverged)) {
       steps_->settle();
       const auto hint = null_space_hint(A_, ops_, r_);
       end->message += hint.empty() ? null_space_hint(A_, ops_, p_) : hint;
     }
     return end;
+  }
+
+  std::string stagnation() const {
+    const double relative = norm_ / progress_.reference();
+    if (progress_.control().stagnation_window > 0)
+      return fmt::format("the last {} iterations (stagnation_window) reduced the energy norm of the error by at least "
+                         "half of what as many before did; the relative residual is {:.2e}",
+                         energy_.window(), relative);
+    return fmt::format("the last {} iterations reduced the energy norm of the error by at least half of what as many "
+                       "before did, against all expectation for an operator of condition number {:.1e}; the relative "
+                       "residual is {:.2e}",
+                       energy_.window(), energy_.condition(), relative);
   }
 
   const op::LinearOperator& A_;

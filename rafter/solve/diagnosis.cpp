@@ -64,7 +64,7 @@ double estimate_norm(const op::LinearOperator& A, const VectorOps& ops, const Ve
 
 bool RoundingLevel::holds(const Vector& r, double r_norm, const Vector& x, const Vector& b) {
   if (operator_norm_ == 0) operator_norm_ = estimate_norm(A_, ops_, r);
-  constexpr double num_roundings = 16, swamped = 1e-4;
+  constexpr double num_roundings = 16, swamped = 1e-2;
   least_ = std::numeric_limits<double>::epsilon() * operator_norm_ * ops_.norm(x);
   const double level = num_roundings * least_;
   return r_norm <= level && level <= swamped * ops_.norm(b);

@@ -54,9 +54,9 @@ private:
       const bool is_last = is_invariant || j + 1 == parameters_.restart || hessenberg.residual() <= progress_.target();
       if (is_last) break;
       progress_.record(hessenberg.residual());
-      if (auto end = check()) {
+      if (is_ending()) {
         update(hessenberg);
-        return end;
+        return conclude();
       }
     }
     if (!is_finite) return progress_.failed(Failure::non_finite, "the operator or the preconditioner gives NaN or Inf");
@@ -70,6 +70,18 @@ private:
     return end_of_cycle(before, norm, r_norm, is_invariant, is_reached);
   }
 
+  bool is_ending() const { return progress_.is_ending() || progress_.is_plateau(); }
+
+  /// The end of a solve within a cycle: b - A x instead of the residual that the cycle updates.
+  std::optional<Result> conclude() {
+    double r_norm = 0;
+    const double norm = residual_norm(r_norm);
+    progress_.update_reference(x_);
+    progress_.correct(norm);
+    if (norm <= progress_.target()) return progress_.converged();
+    return check();
+  }
+
   std::optional<Result> check() {
     auto end = progress_.check();
     return end ? std::move(end) : progress_.check_plateau();
@@ -81,7 +93,8 @@ private:
     if (norm <= progress_.target()) return progress_.converged();
     auto end = check();
     if (end && end->status == Status::failed && end->failure != Failure::stagnated) return end;
-    if (is_reached && norm > 0.5 * before && is_rounding_level(r_norm))
+    const bool is_stuck = norm > (1 - 1e-8) * before;
+    if ((is_stuck || (is_reached && norm > 0.5 * before)) && is_rounding_level(r_norm))
       return progress_.converged(RoundingLevel::warning(norm / progress_.reference(), progress_.control().rtol));
     if (is_invariant && norm > 0.5 * before)
       return progress_.failed(
@@ -89,7 +102,7 @@ private:
           fmt::format("the Krylov space cannot grow and leaves a relative residual: the operator is "
                       "singular{}",
                       singular_advice));
-    if (norm > (1 - 1e-8) * before)
+    if (norm >= before || (is_stuck && progress_.may_give_up()))
       return progress_.failed(
           Failure::stagnated,
           fmt::format("a whole cycle of {} iterations did not reduce the residual; a larger restart or a "

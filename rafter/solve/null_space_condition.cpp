@@ -323,8 +323,10 @@ double ConstrainedNullSpace::balance(Vector& b, Vector* load) const {
   const auto count = static_cast<int>(modes_.vectors.size());
   if (count == 0) return 0;
   const VectorOps ops(b.device());
-  const double before = ops.norm(b), part = null_space_->norm_of_part(b);
+  const double before = ops.norm(b);
   if (!(before > 0)) return 0;
+  Vector removed(b.device(), b.size());
+  ops.copy(b, removed);
   std::vector<double> values;
   for (const auto entry : fixed_) values.push_back(b.host_read()[static_cast<std::size_t>(entry)]);
   for (int pass = 0; pass < 2; ++pass) { // the second takes what rounding left
@@ -338,6 +340,8 @@ double ConstrainedNullSpace::balance(Vector& b, Vector* load) const {
     const auto entries = b.host_write();
     for (std::size_t i = 0; i < fixed_.size(); ++i) entries[static_cast<std::size_t>(fixed_[i])] = values[i];
   }
+  ops.axpy(-1, b, removed);
+  const double part = ops.norm(removed);
   // What is left of a load that was all of the shape of the modes is rounding, and no right-hand side.
   if (ops.norm(b) <= 100 * std::numeric_limits<double>::epsilon() * before) ops.fill(0, b);
   return part / before;

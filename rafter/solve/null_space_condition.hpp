@@ -71,8 +71,8 @@ public:
   std::shared_ptr<const NullSpace> null_space() const { return null_space_; }
 
   /// Makes b solvable by a source of the shape of the modes: b -= sum_j y_j M v_j with <v_i, b> = 0 after. (On free
-  /// bodies that is inertia relief.) Entries with Dirichlet conditions stay. Returns |N^T b| / |b| of before, N an
-  /// orthonormal basis of the null space.
+  /// bodies that is inertia relief.) Entries with Dirichlet conditions stay. Returns the size of what was taken,
+  /// relative to b (2-norms): 1 for a load that is all of the shape of the modes.
   double balance(Vector& b) const { return balance(b, nullptr); }
   /// The same, taken from `load` as well: the vector of the linear form, of which b is made.
   double balance(Vector& b, Vector& load) const { return balance(b, &load); }

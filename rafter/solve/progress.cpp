@@ -99,6 +99,14 @@ void Progress::record(double norm) {
   if (control_.monitor && !control_.monitor(iterations(), norm / reference_)) is_stop_asked_ = true;
 }
 
+void Progress::correct(double norm) { norms_.back() = norm; }
+
+bool Progress::is_ending() const {
+  const double norm = norms_.back();
+  return is_stop_asked_ || iterations() >= control_.iteration_limit() || !std::isfinite(norm) ||
+         norm > control_.divergence_factor * first_;
+}
+
 std::optional<Result> Progress::check() {
   const double norm = norms_.back();
   if (!std::isfinite(norm)) return failed(Failure::non_finite, "the residual is no longer a finite number");
@@ -110,9 +118,13 @@ std::optional<Result> Progress::check() {
   return std::nullopt;
 }
 
-std::optional<Result> Progress::check_plateau() {
+bool Progress::is_plateau() const {
   const auto now = best_.size() - 1, window = static_cast<std::size_t>(window_);
-  if (!may_give_up() || now < window || !(best_[now] > 0.9 * best_[now - window])) return std::nullopt;
+  return may_give_up() && now >= window && best_[now] > 0.9 * best_[now - window];
+}
+
+std::optional<Result> Progress::check_plateau() {
+  if (!is_plateau()) return std::nullopt;
   return failed(Failure::stagnated,
                 fmt::format("no progress in the last {} iterations: the relative residual stays at {:.2e}", window_,
                             best_.back() / reference_));

@@ -29,14 +29,20 @@ public:
 
   /// Records the norm after an iteration and tells the monitor.
   void record(double norm);
+  /// /// Puts a norm that is known better in the place of the last one that was recorded.
+  void correct(double norm);
+  /// check() would end the solve. Before it does, b - A x should be in the books, and the reference of that x.
+  bool is_ending() const;
   /// An ended solve if the history shows a failure, the monitor asked to stop, or the iterations are used up. Ask for
   /// convergence first.
   std::optional<Result> check();
   /// A missing progress that is not proven may end the solve: nobody said how many iterations it may take, or somebody
   /// said how many without progress are enough.
   bool may_give_up() const { return !control_.max_iterations || control_.stagnation_window > 0; }
-  /// For methods that minimise the norm which is recorded: an ended solve if it fell by less than a tenth over the
-  /// window and the solve may give up.
+  /// /// For methods that minimise the norm which is recorded: it fell by less than a tenth over the window, and the
+  /// solve may give up.
+  bool is_plateau() const;
+  /// An ended solve if is_plateau().
   std::optional<Result> check_plateau();
 
   Result converged(std::string warning = {});

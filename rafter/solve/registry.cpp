@@ -120,6 +120,11 @@ Result solve(const LinearOperator& A, const Vector& b, Vector& x, const Precondi
   const double found = reference ? reference(x) : first.residual;
   const double share = found > 0 && found < first.residual ? found / first.residual : 1;
   result.norms = relative_norms(first, measured(A, b, x, M), share);
+  // A solve that did not converge knows no more than the residual that it updated. (gmres with side = "left" judges
+  // another norm than these.)
+  if (result.status != Status::converged && !(options.method == "gmres" && options.side == Side::left))
+    result.relative_residual =
+        options.control.norm == Norm::preconditioned ? result.norms->preconditioned : result.norms->residual;
   return result;
 }
 

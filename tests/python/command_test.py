@@ -200,40 +200,6 @@ class Meshes(CommandTest):
                      "problem.toml:7:1", "coefficients.k", "no value for the cells with tag 3")
 
 
-class FailedSolves(CommandTest):
-    """A solve that ends without convergence."""
-
-    def solve(self, *overrides):
-        sets = [argument for text in overrides for argument in ("--set", text)]
-        return self.run_rafter("solve", self.write(POISSON), "--set", "output.file=u.vtkhdf", "--json", "report.json",
-                               "--set", "solver.max_iterations=2", *sets)
-
-    def test_nothing_is_written_unless_asked_for(self):
-        result = self.solve()
-        self.assertEqual(result.returncode, NOT_SOLVED)
-        self.assertFalse(os.path.exists(self.path("u.vtkhdf")))
-
-    def test_the_last_iterate_is_written_on_request(self):
-        result = self.solve("output.on_failure=true")
-        self.assertEqual(result.returncode, NOT_SOLVED)
-        self.assertIn("u.vtkhdf (the last iterate", result.stdout)
-        self.assertTrue(os.path.exists(self.path("u.vtkhdf")))
-        with open(self.path("report.json"), encoding="utf-8") as file:
-            report = json.load(file)
-        self.assertEqual(report["status"], "not converged")
-        self.assertEqual(report["functionals"], {})
-
-    def test_both_norms_of_the_residual_are_told(self):
-        result = self.solve("solver.max_iterations=100")
-        self.assertEqual(result.returncode, DONE)
-        self.assertRegex(result.stdout, r"relative residual \S+ in the 2-norm \(\S+ in the preconditioned norm\)")
-        with open(self.path("report.json"), encoding="utf-8") as file:
-            report = json.load(file)
-        self.assertEqual(report["residuals"]["norm"], "residual")
-        self.assertEqual(report["residuals"]["residual"], report["residual"])
-        self.assertLess(0, report["residuals"]["preconditioned"])
-
-
 class Forms(CommandTest):
     def refused_form(self, form, *fragments):
         self.refused(self.changed("k*inner(grad(u), grad(v))*dx", form), *fragments)

@@ -171,6 +171,8 @@ TEST_F(Outputs, ImpossibleOnesAreKnownBeforeTheWork) {
   expect(refusal({{"--json", path("circle")}}), "Too many levels");
   expect(refusal({{"--json", path("link")}}, {{"the mesh", path("input")}}), "is the mesh");
   expect(refusal({{"--json", path("new")}, {"--plot", path("folder/../new")}}), "is also the output of --plot");
+  const auto relative = std::filesystem::relative(path("new")).string();
+  expect(refusal({{"--json", "./" + relative}, {"--plot", relative}}), "is also the output of --plot");
   expect(refusal({{"--json", "-"}, {"--plot", "-"}}), "is also the output of --plot");
   EXPECT_EQ(refusal({{"--json", "/dev/null"}, {"--plot", "/dev/null"}, {"--other", ""}}), "nothing thrown");
   EXPECT_EQ(refusal({{"--json", path("new")}, {"--plot", path("input")}}), "nothing thrown");

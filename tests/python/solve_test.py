@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""How solves end, and what is left of those that fail.
+
+usage: solve_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
+"""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+import command_test
+
+
+class FailedSolves(command_test.CommandTest):
+    """A solve that ends without convergence."""
+
+    def solve(self, *overrides):
+        sets = [argument for text in overrides for argument in ("--set", text)]
+        return self.run_rafter("solve", self.write(command_test.POISSON), "--json", "report.json", "--set",
+                               "output.file=u.vtkhdf", "--set", "solver.max_iterations=2", *sets)
+
+    def test_nothing_is_written_unless_asked_for(self):
+        result = self.solve()
+        self.assertEqual(result.returncode, command_test.NOT_SOLVED)
+        self.assertFalse(os.path.exists(self.path("u.vtkhdf")))
+
+    def test_the_last_iterate_is_written_on_request(self):
+        result = self.solve("output.on_failure=true")
+        self.assertEqual(result.returncode, command_test.NOT_SOLVED)
+        self.assertIn("u.vtkhdf (the last iterate", result.stdout)
+        self.assertTrue(os.path.exists(self.path("u.vtkhdf")))
+        with open(self.path("report.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual(report["status"], "not converged")
+        self.assertEqual(report["functionals"], {})
+
+    def test_residuals_of_a_solve_that_ends_early_are_relative_to_loads_and_reactions(self):
+        result = self.solve('dirichlet=[{tags="all", value="1e6*x[0]"}]')
+        self.assertEqual(result.returncode, command_test.NOT_SOLVED)
+        with open(self.path("report.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual(report["residual"], report["residuals"]["residual"])
+        self.assertGreater(report["residual"], 1.1*report["residuals"]["of_first_residual"])
+
+    def test_both_norms_of_the_residual_are_told(self):
+        result = self.solve("solver.max_iterations=100")
+        self.assertEqual(result.returncode, command_test.DONE)
+        self.assertRegex(result.stdout, r"relative residual \S+ in the 2-norm \(\S+ in the preconditioned norm\)")
+        with open(self.path("report.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual(report["residuals"]["norm"], "residual")
+        self.assertEqual(report["residuals"]["residual"], report["residual"])
+        self.assertLess(0, report["residuals"]["preconditioned"])
+
+
+class StandardError(command_test.CommandTest):
+    def test_one_that_cannot_be_written_costs_no_results(self):
+        for redirection in ("2>&-", "2>full"):
+            with self.subTest(redirection):
+                command = f'ln -sf /dev/full full; exec "$0" solve "$1" --json r.json {redirection}'
+                arguments = ["bash", "-c", command, command_test.RAFTER, self.write(command_test.POISSON)]
+                result = subprocess.run(arguments, cwd=self.directory.name, stdout=subprocess.PIPE, check=False,
+                                        timeout=120)
+                self.assertEqual(result.returncode, command_test.DONE)
+                self.assertTrue(os.path.exists(self.path("r.json")))
+                os.remove(self.path("r.json"))
+
+
+class Loads(command_test.CommandTest):
+    def test_squares_that_vanish_or_overflow_are_refused(self):
+        for factor, word in (("1e-165", "small"), ("1e165", "large")):
+            result = self.run_rafter("solve", self.write(command_test.POISSON), "--set", f"forms.L={factor}*v*dx")
+            self.assertEqual(result.returncode, command_test.WRONG_INPUT)
+            self.assertIn(f"the right-hand side is so {word}", result.stderr)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    command_test.RAFTER, command_test.SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
