@@ -11,10 +11,10 @@ namespace {
 
 const std::vector<std::string> kinds{"mean", "point", "rigid_modes"};
 
-/// A number for a scalar field, else a list with one per fixed component.
+/// A number where one component is fixed, or a list with one per fixed component.
 std::vector<double> read_component_values(const Value& value, const std::string& path, const Field& field,
                                           std::size_t count) {
-  if (field.components == 0) return {read_number(value, path)};
+  if (field.components == 0 || (count == 1 && value.kind != Value::Kind::array)) return {read_number(value, path)};
   if (value.kind != Value::Kind::array || value.items.size() != count)
     refuse_value(value, path, fmt::format("a list of {} number{}, one per component", count, count == 1 ? "" : "s"));
   std::vector<double> result;

@@ -150,11 +150,14 @@ private:
   /// Failures that the norms, or their absence of progress, show.
   std::optional<Result> check() {
     const bool is_stagnant = energy_.is_stagnant() && progress_.may_give_up();
-    if ((is_stagnant || progress_.is_ending()) && progress_.control().reference) {
+    const bool is_restarted = std::isfinite(last_restart_);
+    if ((is_stagnant || progress_.is_ending()) && (is_restarted || progress_.control().reference)) {
       double r_norm = 0;
       if (auto end = look_back(r_norm)) return end;
       progress_.correct(norm_);
       if (norm_ <= progress_.target()) return progress_.converged();
+      if (is_restarted && rounding_.holds(r_, r_norm, x_, b_))
+        return progress_.converged(RoundingLevel::warning(norm_ / progress_.reference(), progress_.control().rtol));
     }
     auto end = progress_.check();
     if (!end && is_stagnant) end = progress_.failed(Failure::stagnated, stagnation());

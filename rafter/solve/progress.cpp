@@ -146,8 +146,9 @@ Result Progress::converged(std::string warning) {
 
 Result Progress::not_converged() {
   result_.message =
-      fmt::format("the relative residual is {:.2e} after {} iterations (max_iterations); the tolerance is {:.2e}",
-                  norms_.back() / reference_, iterations(), target_ / reference_);
+      fmt::format("{} iterations (max_iterations) do not reach the tolerance of {:.2e}: the residual that "
+                  "the iteration updates is {:.2e}",
+                  iterations(), target_ / reference_, norms_.back() / reference_);
   return finish(Status::not_converged);
 }
 
