@@ -121,7 +121,7 @@ TEST_F(OperatorErrors, MissingValuesOfFieldsAreRefused) {
   scope.add_test_functions({&space, 1});
   const op::LinearForm residual(form::parse_form("u*u*v*dx", scope), problem_.system(), options_);
   auto b = vector(size());
-  expect_parts(message_of([&] { residual.assemble(b); }), {"values of its fields"});
+  expect_parts(message_of([&] { residual.assemble(b); }), {"coefficient fields (u)", "values are not given"});
 }
 
 TEST_F(OperatorErrors, VectorsOfAnotherSizeAreRefusedWithBothSizes) {
