@@ -57,7 +57,7 @@ Layout layout() {
                   {"speed", {"speed", "rate over that of the first kernel"}, "{:5.2f}"}},
       .tables =
           {{"counts of one cell, beside the paper's",
-            {{"recipe", {"recipe", "of the plan: which factors are stored"}, "{:<19}"},
+            {{"recipe", {"recipe", "of the plan: which factors are stored"}, "{:<16}"},
              {"flops", {"flop", "operations of the kernel, before halves of symmetric matrices save some"}, "{:7.0f}"},
              {"paper_flops", {"paper flop", "tables 2 and 3 together"}, "{:7.0f}"},
              {"factor_flops", {"factors", "operations beyond the baseline's"}, "{:7.0f}"},

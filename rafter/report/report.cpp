@@ -99,8 +99,8 @@ std::string to_text(const SolveReport& report) {
   text += fmt::format("{} unknowns, {}\n", report.dofs, cells_text(report));
   text += fmt::format("{} after {} iterations, relative residual {:.2e}{}\n", report.status, report.iterations,
                       report.residual, report.residuals ? norms_text(*report.residuals) : "");
-  if (!report.warning.empty()) text += "warning: " + report.warning + "\n";
-  if (!report.message.empty()) text += report.message + "\n";
+  if (!report.warning.empty()) text += wrapped("warning: ", report.warning);
+  if (!report.message.empty()) text += wrapped("", report.message);
   if (!report.errors.empty()) text += "\n" + errors_text(report);
   if (!report.functionals.empty()) text += "\n" + functionals_text(report);
   if (!report.seconds.empty()) text += "\n" + phases_text(report);

@@ -35,8 +35,7 @@ std::vector<std::pair<std::int32_t, double>> numbers_by_tag(const form::Coeffici
 
 /// An operation at all points; the loops of the commonest ones run side by side.
 void apply_all(ScalarOp op, std::array<const double*, 3> x, std::span<double> result) {
-  const auto [a, b, c] = x;
-  const auto run = [&](auto operation) {
+  const auto run = [result, a = x[0], b = x[1], c = x[2]](auto operation) {
     for (std::size_t q = 0; q < result.size(); ++q) result[q] = operation(a[q], b[q], c[q]);
   };
   if (op == ScalarOp::add) return run([](double p, double q, double) { return p + q; });
