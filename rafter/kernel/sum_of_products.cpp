@@ -132,9 +132,9 @@ NodeId assembled(ScalarGraph& graph, const FactoredSum& value) {
     });
   };
   if (!has_fields(value.sum)) {
-    const auto [first, last] = std::ranges::stable_partition(known, std::not_fn(has_fields));
-    of_fields.assign(first, last);
-    known.erase(first, last);
+    const auto first = std::stable_partition(known.begin(), known.end(), std::not_fn(has_fields));
+    of_fields.assign(first, known.end());
+    known.erase(first, known.end());
   }
   const NodeId coefficient = graph.mul(value.sum, graph.mul(graph.constant(value.number), product(graph, known)));
   return graph.mul(coefficient, product(graph, of_fields));

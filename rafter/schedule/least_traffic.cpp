@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <ranges>
 
 namespace rafter::schedule {
 namespace {
@@ -29,10 +28,8 @@ public:
   }
   /// A value crosses the starts of all stretches that are younger than the time that it comes from.
   void cross(std::int64_t from, double bytes) {
-    for (auto& stretch : std::views::reverse(stretches_)) {
-      if (stretch.start <= from) break;
-      stretch.crossing_bytes += bytes;
-    }
+    for (auto stretch = stretches_.rbegin(); stretch != stretches_.rend() && stretch->start > from; ++stretch)
+      stretch->crossing_bytes += bytes;
   }
   /// What the last stretch moves at least.
   double least() const {
@@ -79,7 +76,8 @@ double least_written(std::span<const TraceEvent> trace, double registers_bytes) 
   std::vector<std::int64_t> last_uses(num_places(trace), -1); // of the value that a place has, -1: none
   Stretches stretches(registers_bytes);
   std::int64_t now = 0;
-  for (const auto& event : std::views::reverse(trace)) {
+  for (auto at = trace.rbegin(); at != trace.rend(); ++at) {
+    const auto& event = *at;
     if (event.kind == EventKind::end) stretches.open(now);
     if (event.kind == EventKind::begin) stretches.close();
     if (event.place < 0 || event.is_of_batch) continue;
