@@ -229,7 +229,7 @@ void read_output_fields(const TableReader& table, Problem& problem) {
     if (!is_identifier(name))
       refuse(location, table.value().keys[i].name.empty() ? "output.fields" : path,
              fmt::format("'{}' is not a name: accepted are letters, digits and _, not starting with a digit", name));
-    if (std::ranges::any_of(problem.fields, [&](const Field& field) { return field.name == name; }))
+    if (std::ranges::any_of(problem.fields, [&key = name](const Field& field) { return field.name == key; }))
       refuse(location, path, fmt::format("'{}' is a field, which is written under that name already", name));
     problem.output.fields.push_back(read_output_field(name, table.value().items[i], location, path));
     if (name == "tag" && problem.output.fields.back().is_per_cell)
