@@ -124,10 +124,10 @@ std::vector<std::pair<std::string, report::FieldErrors>> Postprocess::errors(con
 }
 
 double Postprocess::value_of(std::size_t index, const op::Vector& solution) const {
-  const auto& [name, expression] = problem_.functionals[index];
   const auto& [text, kernels] = functionals_[index];
-  const auto refuse = [&](const std::string& message) {
-    throw base::InputError(fmt::format("{}: functionals.{}: {}", expression.location.text(), name, message));
+  const auto refuse = [&functional = problem_.functionals[index]](const std::string& message) {
+    throw base::InputError(
+        fmt::format("{}: functionals.{}: {}", functional.form.location.text(), functional.name, message));
   };
   // Kernels read the numbers of what was evaluated before when they are bound to their data.
   for (std::size_t i = 0; i < kernels.size(); ++i) {
