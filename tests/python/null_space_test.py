@@ -53,7 +53,7 @@ class NullSpace(command_test.CommandTest):
         with open(self.path("report.json"), encoding="utf-8") as file:
             functionals = json.load(file)["functionals"]
         os.remove(self.path("report.json"))
-        return functionals, result.stdout
+        return functionals, " ".join(result.stdout.split())  # messages are wrapped
 
     def replaced(self, text, *changes):
         for old, new in changes:
