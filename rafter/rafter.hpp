@@ -12,6 +12,7 @@
 #include <rafter/form/form.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
+#include <rafter/io/matrix_market.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/mesh.hpp>
@@ -81,14 +82,18 @@ using form::sym;
 using form::tr;
 using form::transpose;
 
+using op::BlockKind;
+using op::DiagonalBlocks;
 using op::FieldCondition;
 using op::Functional;
 using op::LinearForm;
 using op::Operator;
 using op::OperatorOptions;
 using op::QuadratureOptions;
+using op::SparseMatrix; // of an operator: A.sparse_matrix(); its blocks: A.diagonal_blocks(BlockKind::node)
 using op::Vector;
 
+using io::write_matrix_market;
 using solvers::NullSpaceCondition;
 using space::PointFunction;
 

@@ -84,6 +84,10 @@ private:
     command->add_flag("--source", kernel_.has_source, "print the generated text");
     command->add_flag("--tensor-program", kernel_.has_tensor_program, "print the tensor programs");
     command->add_flag("--loop-program", kernel_.has_loop_program, "print the loop programs");
+    command
+        ->add_option("--matrix", kernel_.matrix,
+                     "write the operator's sparse matrix (Matrix Market; - is standard output)")
+        ->type_name("FILE");
     command->callback([this] { code_ = run_kernel(kernel_); });
   }
   void add_mesh() {

@@ -28,6 +28,7 @@ int run_solve(const SolveOptions& options);
 struct KernelOptions {
   ProblemOptions problem;
   bool has_source = false, has_tensor_program = false, has_loop_program = false;
+  std::string matrix; ///< path of the operator's matrix as Matrix Market; "": none
 };
 int run_kernel(const KernelOptions& options);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
+#include <rafter/base/output_file.hpp>
+#include <rafter/io/matrix_market.hpp>
 #include <rafter/machine/roofline.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 #include <rafter/schedule/plan.hpp>
@@ -78,11 +80,27 @@ void print_operator(const op::Operator& A, const report::OperatorReport& report,
     for (const auto& info : A.info()) print_kernel(info, options, plans);
 }
 
+/// With the rows of each field, from 1.
+void write_matrix(const std::string& name, const PreparedProblem& prepared) {
+  const auto& system = prepared.system();
+  std::vector<std::string> comments{"made by rafter " RAFTER_VERSION " from " + prepared.problem().source};
+  for (std::size_t f = 0; f < system.spaces.size(); ++f)
+    comments.push_back(fmt::format("rows {} to {}: field {}", system.offset(f) + 1,
+                                   system.offset(f) + system.spaces[f]->num_local(),
+                                   prepared.problem().fields[f].name));
+  const auto matrix = prepared.operator_a().sparse_matrix();
+  io::write_matrix_market(name, matrix, comments);
+  fmt::print("\nwritten: {} ({} rows, {} entries)\n", base::output_text(name), matrix.num_rows(), matrix.num_entries());
+}
+
 } // namespace
 
 int run_kernel(const KernelOptions& options) {
   auto problem = io::read_problem(options.problem.file, options.problem.overrides);
   problem.output.file.clear(); // nothing is solved
+  base::claim_outputs(
+      std::vector<base::NamedFile>{{"--matrix", options.matrix}},
+      std::vector<base::NamedFile>{{"the problem file", options.problem.file}, {"the mesh", problem.mesh.file}});
   Phases phases;
   const PreparedProblem prepared(problem,
                                  {.device = options.problem.device,
@@ -105,6 +123,7 @@ int run_kernel(const KernelOptions& options) {
              "GB/s: 10^9\n"
              "bytes per second to and from memory, each number counted once; tables of plans:\n{}\n{}",
              plan_table_legend(), plans.text());
+  if (!options.matrix.empty()) write_matrix(options.matrix, prepared);
   return exit_done;
 }
 

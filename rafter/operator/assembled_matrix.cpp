@@ -4,104 +4,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
-#include <fmt/format.h>
 #include <rafter/base/error.hpp>
-#include <rafter/mesh/limits.hpp>
+#include <rafter/operator/cell_sum.hpp>
 #include <rafter/operator/matrix_builder.hpp>
-#include <rafter/operator/sliced_pattern.hpp>
 
 namespace rafter::op {
 namespace {
 
 using Entries = base::AlignedVector<double>;
-
-void require_memory(const BuiltMatrix& built) {
-  const double entries = count_entries(built.system, built.coupling);
-  const double bytes = matrix_bytes(built.system, built.coupling, entries, built.info.plan);
-  const double memory = mesh::available_memory_bytes();
-  if (bytes > memory)
-    throw base::InputError(fmt::format("an assembled matrix of {} unknowns has about {:.4g} entries and takes about "
-                                       "{:.3g} GiB with its set-up; this machine has {:.3g} GiB: use another mapping "
-                                       "than assembled",
-                                       built.system.size(), entries, bytes / 0x1p30, memory / 0x1p30));
-}
-
-/// Sums cell matrices into the entries of a pattern, column after column of all cells at once.
-class CellSum {
-public:
-  CellSum(const BuiltMatrix& built, const CellUnknowns& unknowns, const SlicedPattern& pattern)
-      : batches_(*built.system.batches), unknowns_(unknowns), coupling_(built.coupling), pattern_(pattern),
-        kernels_(built.cells) {
-    const auto block = static_cast<std::size_t>(pattern.block);
-    entries_.assign(static_cast<std::size_t>(pattern.num_stored()) * block * block, 0.0);
-  }
-
-  Entries run() {
-    const auto num_cell_entries = unknowns_.entries.size();
-    Vector unit(kernels_.device(), num_cell_entries), column(kernels_.device(), num_cell_entries);
-    for (int local = 0; local < unknowns_.most_per_cell(); ++local) {
-      if (!set(local, 1, unit)) continue;
-      kernels_.run(&unit, nullptr, column, false);
-      add(local, column.host_read());
-      set(local, 0, unit);
-    }
-    return std::move(entries_);
-  }
-
-private:
-  static int component(const CellUnknowns::Block& block, int local) {
-    return block.components[static_cast<std::size_t>(local)];
-  }
-
-  /// Gives the local unknown of every cell a value; false: no test function meets it.
-  bool set(int local, double value, Vector& unit) const {
-    bool is_used = false;
-    const auto to = unit.host_write();
-    for (const auto& block : unknowns_.blocks) {
-      if (local >= block.length || !coupling_.has_column(component(block, local))) continue;
-      is_used = is_used || block.num_cells > 0;
-      for (std::int64_t c = 0; c < block.num_cells; ++c) {
-        const auto place = static_cast<std::size_t>(block.first + c * block.length + local);
-        to[static_cast<std::size_t>(unknowns_.broken_entries[place])] = value;
-      }
-    }
-    return is_used;
-  }
-
-  /// Adds the column of this local unknown of every cell matrix. Chunks of a stage share no unknown: an entry gets its
-  /// terms stage by stage, in the same order for any number of threads.
-  void add(int local, std::span<const double> column) {
-    for (const auto& stage : batches_.stages)
-      kernels_.device()->parallel_for(static_cast<std::int64_t>(stage.size()), [&](std::int64_t c) {
-        const auto& chunk = stage[static_cast<std::size_t>(c)];
-        const auto& block = unknowns_.blocks[static_cast<std::size_t>(chunk.block)];
-        if (local >= block.length) return;
-        const std::int64_t begin = std::int64_t{chunk.batch_begin} * batches_.lanes,
-                           end = std::min(block.num_cells, std::int64_t{chunk.batch_end} * batches_.lanes);
-        for (std::int64_t cell = begin; cell < end; ++cell) add_cell(block, cell, local, column);
-      });
-  }
-  void add_cell(const CellUnknowns::Block& block, std::int64_t cell, int local, std::span<const double> column) {
-    const std::int64_t first = block.first + cell * block.length;
-    const auto* entries = unknowns_.entries.data() + first;
-    const auto* from = unknowns_.broken_entries.data() + first;
-    const auto* slots = pattern_.slots.data() + CellUnknowns::first_pair(block, first) + local;
-    const std::size_t stride = pattern_.block_stride();
-    const std::int32_t in_block = pattern_.block == 1 ? 0 : entries[local] % pattern_.block;
-    auto* to = entries_.data() + in_block * pattern_.height;
-    for (int row = 0; row < block.length; ++row)
-      if (const auto slot = slots[row * block.length]; slot != SlicedPattern::not_coupled)
-        to[pattern_.first_place(entries[row]) + slot * stride] += column[static_cast<std::size_t>(from[row])];
-  }
-
-  const mesh::CellBatches& batches_;
-  const CellUnknowns& unknowns_;
-  const Coupling& coupling_;
-  const SlicedPattern& pattern_;
-  FormKernels kernels_;
-  Entries entries_;
-};
 
 /// 0 where no cell has the unknown or its test function does not meet its trial function.
 std::vector<double> diagonal_of(const SlicedPattern& pattern, const CellUnknowns& unknowns, const Entries& entries) {
@@ -141,7 +53,7 @@ public:
       : built_(std::move(built)), info_(built_->info), device_(built_->cells->options.device) {
     if (built_->program == nullptr) throw base::InternalError("a matrix is compiled before it is bound to data");
     const auto begin = std::chrono::steady_clock::now();
-    require_memory(*built_);
+    require_matrix_memory(*built_, info_.plan, "use another mapping than assembled");
     set_up();
     kernel_ = built_->program->kernel(built_->loops.name);
     setup_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -188,7 +100,9 @@ private:
     const std::int32_t num_rows = pattern.num_rows;
     overwrite_ = Integers(device_, {0, num_rows});
     add_ = Integers(device_, {1, num_rows});
-    starts_ = Integers(device_, std::move(pattern.starts));
+    if (pattern.starts.back() > std::numeric_limits<std::int32_t>::max())
+      throw base::InputError("an assembled matrix of more than 2147483647 columns of slices: use another mapping");
+    starts_ = Integers(device_, base::AlignedVector<std::int32_t>(pattern.starts.begin(), pattern.starts.end()));
     rows_ = Integers(device_, std::move(pattern.rows));
     columns_ = Integers(device_, std::move(pattern.columns));
     if (info_.plan.storage == schedule::Precision::double_precision)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <rafter/base/error.hpp>
 #include <rafter/base/hash.hpp>
 #include <rafter/emit/c_family.hpp>
 #include <rafter/mesh/limits.hpp>
@@ -125,6 +126,17 @@ double matrix_bytes(const System& system, const Coupling& coupling, double num_e
   return filled_up * num_entries * (entry + column_numbers) + per_cell_unknown * cell_unknowns +
          2 * cell_pairs + // slots
          32 * static_cast<double>(system.size());
+}
+
+void require_matrix_memory(const BuiltMatrix& built, const schedule::Plan& plan, const char* remedy,
+                           double extra_bytes) {
+  const double entries = count_entries(built.system, built.coupling);
+  const double bytes = matrix_bytes(built.system, built.coupling, entries, plan) + extra_bytes * entries;
+  const double memory = mesh::available_memory_bytes();
+  if (bytes > memory)
+    throw base::InputError(fmt::format("an assembled matrix of {} unknowns has about {:.4g} entries and takes about "
+                                       "{:.3g} GiB with its set-up; this machine has {:.3g} GiB: {}",
+                                       built.system.size(), entries, bytes / 0x1p30, memory / 0x1p30, remedy));
 }
 
 namespace {

@@ -31,5 +31,9 @@ void remember(const BuiltForm& form, const MatrixForecast& measured);
 
 /// Bytes of memory that the matrix takes while it is set up.
 double matrix_bytes(const System& system, const Coupling& coupling, double num_entries, const schedule::Plan& plan);
+/// Throws InputError when the memory of this machine does not hold that and `extra_bytes` per entry; `remedy`: what to
+/// do about it.
+void require_matrix_memory(const BuiltMatrix& built, const schedule::Plan& plan, const char* remedy,
+                           double extra_bytes = 0);
 
 } // namespace rafter::op

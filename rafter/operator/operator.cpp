@@ -309,6 +309,19 @@ void Operator::diagonal_by_kernels(Vector& d) const {
   diagonal_kernels_->run(nullptr, fields_.get(), d, false);
 }
 
+const SparseAssembly& Operator::sparse_assembly() const {
+  if (sparse_assembly_ == nullptr) sparse_assembly_ = std::make_unique<const SparseAssembly>(*built_, constraints_);
+  return *sparse_assembly_;
+}
+
+SparseMatrix Operator::sparse_matrix() const { return sparse_assembly().matrix(fields_.get()); }
+
+void Operator::update(SparseMatrix& matrix) const { sparse_assembly().update(matrix, fields_.get()); }
+
+DiagonalBlocks Operator::diagonal_blocks(BlockKind kind) const {
+  return sparse_assembly().diagonal_blocks(sparse_matrix(), kind);
+}
+
 void Operator::apply_boundary_values(Vector& b, Vector& x) const {
   check_size(system(), b, "the right-hand side");
   check_size(system(), x, "the initial guess");

@@ -11,6 +11,7 @@
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/linear_operator.hpp>
 #include <rafter/operator/riding_parts.hpp>
+#include <rafter/operator/sparse_matrix.hpp>
 
 /// Operators, right-hand sides and functionals of forms.
 namespace rafter::op {
@@ -87,6 +88,18 @@ public:
   void apply_free(const Vector& x, Vector& y) const; ///< y = A x, conditions ignored
   void diagonal(Vector& d) const override;           ///< 1 at constrained unknowns
 
+  /// The matrix of apply(): rows and columns of constrained unknowns are those of the identity, and values those of the
+  /// coefficient fields as they are now. Entries are the pairs of unknowns that share a cell where the form couples
+  /// them. Throws InputError when the memory of this machine does not hold it. The first call compiles kernels of cell
+  /// matrices.
+  SparseMatrix sparse_matrix() const;
+  /// Computes the values of a matrix of sparse_matrix() anew in place, for other values of coefficient fields. Throws
+  /// InputError for a matrix of another size.
+  void update(SparseMatrix& matrix) const;
+  /// Blocks of the matrix on its diagonal, as the kind says; constrained unknowns have the rows and columns of the
+  /// identity there, too.
+  DiagonalBlocks diagonal_blocks(BlockKind kind) const;
+
   /// Turns the right-hand side of the free problem into that of the constrained one, b <- P (b - A g) + g, with g the
   /// boundary values; and writes g into the constrained entries of the initial guess.
   void apply_boundary_values(Vector& b, Vector& x) const;
@@ -130,6 +143,7 @@ private:
   void run(const Vector& x, Vector& y, bool adds) const;
   void run(const SingleVector& x, SingleVector& y, bool adds) const { kernels_->run(x, y, adds); }
   void diagonal_by_kernels(Vector& d) const;
+  const SparseAssembly& sparse_assembly() const;
   /// Work may ride in the kernels.
   bool has_riding() const {
     return kernels_ != nullptr && fields_ == nullptr && device()->shares_host_memory() && !is_single();
@@ -142,7 +156,8 @@ private:
   std::unique_ptr<const Vector> fields_;          ///< values of coefficient fields
   space::Constraints constraints_;
   double precision_error_ = 0;
-  mutable std::unique_ptr<FormKernels> diagonal_kernels_; ///< made on first use
+  mutable std::unique_ptr<FormKernels> diagonal_kernels_;         ///< made on first use
+  mutable std::unique_ptr<const SparseAssembly> sparse_assembly_; ///< made on first use
   mutable Vector work_;
   mutable SingleVector single_work_, single_x_, single_y_;
   mutable std::unique_ptr<const RidingConstraints> riding_constraints_; ///< made on first use

@@ -16,9 +16,9 @@ constexpr std::int32_t window = 512;
 /// Finds the block columns of rows, one after the other, and where the unknowns of cells stand among them.
 class ColumnFinder {
 public:
-  ColumnFinder(const CellUnknowns& unknowns, const Incidences& incidences, const Coupling& coupling,
+  ColumnFinder(const CellUnknowns& unknowns, const Incidences& incidences, const Coupling& coupling, int block,
                std::int32_t num_columns, std::span<std::uint16_t> slots)
-      : unknowns_(unknowns), incidences_(incidences), block_(coupling.block_size()), slots_(slots),
+      : unknowns_(unknowns), incidences_(incidences), block_(block), slots_(slots),
         last_row_(static_cast<std::size_t>(num_columns), -1), number_(last_row_.size()) {
     for (std::size_t b = 0; b < unknowns.blocks.size(); ++b) local_columns_.push_back(coupling.local_columns(b));
   }
@@ -32,8 +32,8 @@ public:
     });
     const auto length = columns.size() - begin;
     if (length >= SlicedPattern::not_coupled)
-      throw base::InputError(fmt::format("an assembled matrix has at most {} columns in a row, this one has {}: use "
-                                         "another mapping than assembled",
+      throw base::InputError(fmt::format("a matrix has at most {} columns in a row, this one would have {}: apply the "
+                                         "operator without a matrix (another mapping than assembled)",
                                          SlicedPattern::not_coupled - 1, length));
     std::sort(columns.begin() + static_cast<std::ptrdiff_t>(begin), columns.end());
     for (std::size_t k = 0; k < length; ++k)
@@ -77,14 +77,14 @@ std::vector<std::int64_t> thread_ranges(std::int64_t count, const device::Device
 
 SlicedPattern::SlicedPattern(const CellUnknowns& unknowns, const Incidences& incidences, const Coupling& coupling,
                              std::int64_t size, int slice_height, device::Device& device)
-    : block(coupling.block_size()), height(slice_height), num_rows(static_cast<std::int32_t>(size / block)),
-      lengths(static_cast<std::size_t>(num_rows)), places(static_cast<std::size_t>(num_rows)),
-      first_places(places.size()), slots(unknowns.num_pairs, not_coupled) {
+    : block(slice_height > 1 ? coupling.block_size() : 1), height(slice_height),
+      num_rows(static_cast<std::int32_t>(size / block)), lengths(static_cast<std::size_t>(num_rows)),
+      places(static_cast<std::size_t>(num_rows)), first_places(places.size()), slots(unknowns.num_pairs, not_coupled) {
   const auto ranges = thread_ranges(num_rows, device);
   std::vector<Columns> found(ranges.size() - 1);
   device.parallel_for(static_cast<std::int64_t>(found.size()), [&](std::int64_t r) {
     const auto range = static_cast<std::size_t>(r);
-    ColumnFinder finder(unknowns, incidences, coupling, num_rows, slots);
+    ColumnFinder finder(unknowns, incidences, coupling, block, num_rows, slots);
     for (std::int64_t row = ranges[range]; row < ranges[range + 1]; ++row)
       lengths[static_cast<std::size_t>(row)] = finder.append(static_cast<std::int32_t>(row), found[range]);
   });
@@ -97,7 +97,7 @@ void SlicedPattern::place_rows() {
   const auto lanes = static_cast<std::size_t>(height);
   rows.resize((static_cast<std::size_t>(num_rows) + lanes - 1) / lanes * lanes);
   std::iota(rows.begin(), rows.begin() + num_rows, 0);
-  for (std::int32_t begin = 0; begin < num_rows; begin += window)
+  for (std::int32_t begin = 0; begin < num_rows && height > 1; begin += window)
     std::stable_sort(rows.begin() + begin, rows.begin() + std::min(num_rows, begin + window),
                      [this](std::int32_t a, std::int32_t b) {
                        return lengths[static_cast<std::size_t>(a)] > lengths[static_cast<std::size_t>(b)];
@@ -108,9 +108,7 @@ void SlicedPattern::place_rows() {
     const auto slice = rows.begin() + static_cast<std::ptrdiff_t>(first);
     const auto end = rows.begin() + std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(first + lanes), num_rows);
     start += lengths[static_cast<std::size_t>(*slice)]; // of the longest, which is the first
-    if (start > std::numeric_limits<std::int32_t>::max())
-      throw base::InputError("an assembled matrix of more than 2147483647 columns of slices: use another mapping");
-    starts.push_back(static_cast<std::int32_t>(start));
+    starts.push_back(start);
     std::sort(slice, end);
     std::fill(end, slice + height, *slice);
     const auto first_place = static_cast<std::size_t>(starts[starts.size() - 2]) * block_stride();

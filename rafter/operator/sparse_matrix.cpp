@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/operator/sparse_matrix.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/operator/cell_sum.hpp>
+#include <rafter/operator/matrix_builder.hpp>
+
+namespace rafter::op {
+namespace {
+
+constexpr std::int64_t of_identity = -1;
+
+std::shared_ptr<const BuiltMatrix> compiled_cells(const BuiltForm& form) {
+  auto built = form.matrix != nullptr ? form.matrix : build_matrix(form.form, form.system, form.options);
+  compile(std::span(&built->cells, 1));
+  return built;
+}
+
+/// The unknowns of a cell, shape (local unknown), from its first place.
+std::span<const std::int32_t> cell_unknowns(const CellUnknowns& unknowns, const CellUnknowns::Block& block,
+                                            std::int64_t cell) {
+  return std::span(unknowns.entries)
+      .subspan(static_cast<std::size_t>(block.first + cell * block.length), static_cast<std::size_t>(block.length));
+}
+
+} // namespace
+
+double SparseMatrix::operator()(std::int64_t row, std::int64_t column) const {
+  const auto begin = columns.begin() + row_offsets[static_cast<std::size_t>(row)],
+             end = columns.begin() + row_offsets[static_cast<std::size_t>(row) + 1];
+  const auto found = std::lower_bound(begin, end, column);
+  return found == end || *found != column ? 0 : values[static_cast<std::size_t>(found - columns.begin())];
+}
+
+void SparseMatrix::multiply(std::span<const double> x, std::span<double> y) const {
+  if (static_cast<std::int64_t>(x.size()) != num_columns || static_cast<std::int64_t>(y.size()) != num_rows())
+    throw base::InputError(fmt::format("a matrix of {} rows and {} columns does not multiply {} numbers into {}",
+                                       num_rows(), num_columns, x.size(), y.size()));
+  for (std::size_t row = 0; row < y.size(); ++row) {
+    double sum = 0;
+    for (auto k = static_cast<std::size_t>(row_offsets[row]); k < static_cast<std::size_t>(row_offsets[row + 1]); ++k)
+      sum += values[k] * x[static_cast<std::size_t>(columns[k])];
+    y[row] = sum;
+  }
+}
+
+double SparseMatrix::asymmetry() const {
+  if (num_rows() != num_columns) return std::numeric_limits<double>::infinity();
+  double difference = 0, largest = 0;
+  for (std::int64_t row = 0; row < num_rows(); ++row)
+    for (auto k = row_offsets[static_cast<std::size_t>(row)]; k < row_offsets[static_cast<std::size_t>(row) + 1]; ++k) {
+      const auto entry = static_cast<std::size_t>(k);
+      largest = std::max(largest, std::fabs(values[entry]));
+      difference = std::max(difference, std::fabs(values[entry] - (*this)(columns[entry], row)));
+    }
+  return largest == 0 ? 0 : difference / largest;
+}
+
+class SparseAssembly::Implementation {
+public:
+  Implementation(const BuiltForm& form, const space::Constraints& constraints)
+      : built_(compiled_cells(form)), unknowns_(built_->system, built_->broken),
+        is_constrained_(static_cast<std::size_t>(built_->system.size()), 0) {
+    constexpr double extra_bytes = 8 + 4 + 8; // values and columns once more, sources
+    require_matrix_memory(*built_, built_->info.plan, "use an iterative method, which needs no matrix", extra_bytes);
+    pattern_ =
+        std::make_unique<const SlicedPattern>(unknowns_, Incidences(unknowns_, built_->system.size()), built_->coupling,
+                                              built_->system.size(), 1, *built_->cells->options.device);
+    sum_ = std::make_unique<const CellSum>(*built_, unknowns_, *pattern_);
+    for (const auto entry : constraints.entries) is_constrained_[static_cast<std::size_t>(entry)] = 1;
+    find_pattern();
+  }
+
+  SparseMatrix matrix(const Vector* fields) const {
+    SparseMatrix result = empty_;
+    result.values.resize(sources_.size());
+    update(result, fields);
+    return result;
+  }
+
+  void update(SparseMatrix& matrix, const Vector* fields) const {
+    if (matrix.num_rows() != empty_.num_rows() || matrix.num_entries() != empty_.num_entries())
+      throw base::InputError(fmt::format("the matrix has {} rows with {} entries, that of the operator has {} with {}",
+                                         matrix.num_rows(), matrix.num_entries(), empty_.num_rows(),
+                                         empty_.num_entries()));
+    const auto entries = sum_->run(fields);
+    matrix.values.resize(sources_.size());
+    for (std::size_t k = 0; k < sources_.size(); ++k)
+      matrix.values[k] = sources_[k] == of_identity ? 1 : entries[static_cast<std::size_t>(sources_[k])];
+  }
+
+  DiagonalBlocks diagonal_blocks(const SparseMatrix& matrix, BlockKind kind) const {
+    DiagonalBlocks result;
+    result.offsets.push_back(0);
+    result.value_offsets.push_back(0);
+    std::vector<std::uint8_t> is_done(is_constrained_.size(), 0);
+    for (std::size_t b = 0; b < unknowns_.blocks.size(); ++b)
+      for (std::int64_t cell = 0; cell < unknowns_.blocks[b].num_cells; ++cell) {
+        const auto of_cell = cell_unknowns(unknowns_, unknowns_.blocks[b], cell);
+        if (kind == BlockKind::cell)
+          add_block(matrix, of_cell, result);
+        else
+          add_nodes(matrix, b, of_cell, is_done, result);
+      }
+    return result;
+  }
+
+private:
+  /// Columns and where their values stand among the entries of the free operator.
+  void find_pattern() {
+    empty_.num_columns = built_->system.size();
+    empty_.row_offsets.push_back(0);
+    for (std::size_t row = 0; row < is_constrained_.size(); ++row) {
+      if (is_constrained_[row] != 0)
+        add_entry(static_cast<std::int32_t>(row), of_identity);
+      else
+        for (auto k = pattern_->starts[row]; k < pattern_->starts[row + 1]; ++k)
+          if (const auto column = pattern_->columns[static_cast<std::size_t>(k)];
+              is_constrained_[static_cast<std::size_t>(column)] == 0)
+            add_entry(column, k);
+      empty_.row_offsets.push_back(static_cast<std::int64_t>(empty_.columns.size()));
+    }
+  }
+  void add_entry(std::int32_t column, std::int64_t source) {
+    empty_.columns.push_back(column);
+    sources_.push_back(source);
+  }
+
+  static void add_block(const SparseMatrix& matrix, std::span<const std::int32_t> unknowns, DiagonalBlocks& to) {
+    to.unknowns.insert(to.unknowns.end(), unknowns.begin(), unknowns.end());
+    to.offsets.push_back(static_cast<std::int64_t>(to.unknowns.size()));
+    for (const auto row : unknowns)
+      for (const auto column : unknowns) to.values.push_back(matrix(row, column));
+    to.value_offsets.push_back(static_cast<std::int64_t>(to.values.size()));
+  }
+
+  /// Blocks of the nodes of a cell that no cell before had.
+  void add_nodes(const SparseMatrix& matrix, std::size_t block, std::span<const std::int32_t> of_cell,
+                 std::vector<std::uint8_t>& is_done, DiagonalBlocks& to) const {
+    std::size_t first = 0;
+    for (const auto& space : built_->system.spaces) {
+      const auto components = static_cast<std::size_t>(space->num_components()),
+                 dofs = static_cast<std::size_t>(space->block(static_cast<int>(block)).layout.element->num_dofs());
+      std::vector<std::int32_t> node(components);
+      for (std::size_t dof = 0; dof < dofs; ++dof) {
+        for (std::size_t c = 0; c < components; ++c) node[c] = of_cell[first + c * dofs + dof];
+        if (std::exchange(is_done[static_cast<std::size_t>(node.front())], std::uint8_t{1}) == 0)
+          add_block(matrix, node, to);
+      }
+      first += components * dofs;
+    }
+  }
+
+  std::shared_ptr<const BuiltMatrix> built_;
+  CellUnknowns unknowns_;
+  std::unique_ptr<const SlicedPattern> pattern_; ///< of the free operator
+  std::unique_ptr<const CellSum> sum_;
+  std::vector<std::uint8_t> is_constrained_; ///< shape (row)
+  SparseMatrix empty_;                       ///< without values
+  std::vector<std::int64_t> sources_;        ///< entry of the free operator, or of_identity; shape (entry)
+};
+
+SparseAssembly::SparseAssembly(const BuiltForm& form, const space::Constraints& constraints)
+    : implementation_(std::make_unique<const Implementation>(form, constraints)) {}
+SparseAssembly::~SparseAssembly() = default;
+
+SparseMatrix SparseAssembly::matrix(const Vector* fields) const { return implementation_->matrix(fields); }
+void SparseAssembly::update(SparseMatrix& matrix, const Vector* fields) const {
+  implementation_->update(matrix, fields);
+}
+DiagonalBlocks SparseAssembly::diagonal_blocks(const SparseMatrix& matrix, BlockKind kind) const {
+  return implementation_->diagonal_blocks(matrix, kind);
+}
+
+} // namespace rafter::op

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <rafter/operator/linear_operator.hpp>
+#include <rafter/space/function_space.hpp>
+
+/// Matrices of bilinear forms in compressed rows, for direct solvers, preconditioners and other programs.
+namespace rafter::op {
+
+struct BuiltForm;
+
+/// A sparse matrix in compressed rows (CSR). The entries of row i are row_offsets[i] .. row_offsets[i + 1] - 1.
+struct SparseMatrix {
+  std::int64_t num_columns = 0;
+  std::vector<std::int64_t> row_offsets; ///< shape (row + 1)
+  std::vector<std::int32_t> columns;     ///< shape (entry), ascending in each row, from 0
+  std::vector<double> values;            ///< shape (entry)
+
+  std::int64_t num_rows() const { return static_cast<std::int64_t>(row_offsets.size()) - 1; }
+  std::int64_t num_entries() const { return static_cast<std::int64_t>(columns.size()); }
+  /// Entry (row, column); 0 where the pattern has none. Both must be in range.
+  double operator()(std::int64_t row, std::int64_t column) const;
+  /// y = A x; shapes (column) and (row). Throws InputError for other sizes.
+  void multiply(std::span<const double> x, std::span<double> y) const;
+  /// Largest |a_ij - a_ji| over the largest |a_ij|; infinite where the matrix is not square.
+  double asymmetry() const;
+};
+
+/// Dense blocks on the diagonal of a matrix. The unknowns of block b are unknowns[offsets[b]] and following, n_b of
+/// them; its values, shape (row, column), begin at values[value_offsets[b]].
+struct DiagonalBlocks {
+  std::vector<std::int64_t> offsets, value_offsets; ///< shape (block + 1)
+  std::vector<std::int32_t> unknowns;               ///< entries of the vectors of the operator
+  std::vector<double> values;
+  std::size_t size() const { return offsets.size() - 1; }
+};
+
+/// Which unknowns a block couples.
+enum class BlockKind : std::uint8_t {
+  node, ///< the components of a field at one of its nodes: every unknown is in one block
+  cell  ///< all unknowns of a cell, of all fields: blocks of neighbours overlap (additive Schwarz, Vanka)
+};
+
+/// The way from a form to the values of its matrix, whose pattern is found once.
+class SparseAssembly {
+public:
+  /// Of the form of a built operator, whose kernels of cell matrices are compiled if need be. Rows and columns of
+  /// constrained unknowns are those of the identity, and the pattern holds nothing else of them. Throws InputError when
+  /// the memory of this machine does not hold the matrix.
+  SparseAssembly(const BuiltForm& form, const space::Constraints& constraints);
+  ~SparseAssembly();
+
+  /// `fields`: the system vector that holds the coefficient fields of the form, or null.
+  SparseMatrix matrix(const Vector* fields) const;
+  /// Values computed anew in the same pattern. Throws InputError for a matrix of another size.
+  void update(SparseMatrix& matrix, const Vector* fields) const;
+  /// Blocks of a matrix of this assembly, node by node or cell by cell in the order of the batches.
+  DiagonalBlocks diagonal_blocks(const SparseMatrix& matrix, BlockKind kind) const;
+
+private:
+  class Implementation;
+  std::unique_ptr<const Implementation> implementation_;
+};
+
+} // namespace rafter::op
