@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/emit/c_vectors.hpp>
+
+#include <fmt/format.h>
+
+namespace rafter::emit::c {
+
+const RealNames& names_of(schedule::Type type) { return c_spelling().names(type); }
+
+std::string numbers_text(int begin, int end) {
+  std::string text;
+  for (int i = begin; i < end; ++i) text += (i > begin ? ", " : "") + std::to_string(i);
+  return text;
+}
+
+namespace {
+
+/// Gathers of one or two instructions; "": none for so many lanes.
+std::string fast_gather(int lanes) {
+  if (lanes != 8 && lanes != 16) return "";
+  std::string text = R"(typedef double gather_vec __attribute__((vector_size(64)));
+typedef int gather_ivec __attribute__((vector_size(32)));
+)";
+  if (lanes == 8)
+    return text +
+           R"(static inline vec gather(const double* p, ivec i) { return (vec)__builtin_ia32_gathersiv8df((gather_vec){0}, p, (gather_ivec)i, -1, 8); }
+)";
+  text +=
+      R"(static inline gather_vec gather_8(const double* p, gather_ivec i) { return __builtin_ia32_gathersiv8df((gather_vec){0}, p, i, -1, 8); }
+)";
+  return text + fmt::format("static inline vec gather(const double* p, ivec i) {{ return "
+                            "__builtin_shufflevector(gather_8(p, __builtin_shufflevector(i, i, {})), gather_8(p, "
+                            "__builtin_shufflevector(i, i, {})), {}); }}\n",
+                            numbers_text(0, 8), numbers_text(8, 16), numbers_text(0, 16));
+}
+
+} // namespace
+
+std::string prelude(int lanes) {
+  if (lanes == 1) return "";
+  std::string text = fmt::format(R"(enum {{ LANES = {0} }};
+typedef double vec __attribute__((vector_size({1}), may_alias));
+typedef double uvec __attribute__((vector_size({1}), aligned(8), may_alias));
+typedef int ivec __attribute__((vector_size({2}), may_alias));
+static const ivec lane_numbers = {{{3}}};
+)",
+                                 lanes, 8 * lanes, 4 * lanes, numbers_text(0, lanes));
+  text += R"(static inline vec splat(double a) { vec r; for (int l = 0; l < LANES; ++l) r[l] = a; return r; }
+static inline ivec isplat(long a) { ivec r; for (int l = 0; l < LANES; ++l) r[l] = (int)a; return r; }
+static inline ivec vmin_i(ivec a, ivec b) { ivec r; for (int l = 0; l < LANES; ++l) r[l] = a[l] < b[l] ? a[l] : b[l]; return r; }
+static inline ivec gather_i(const int* p, ivec i) { ivec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; return r; }
+)";
+  const std::string fast = fast_gather(lanes);
+  if (!fast.empty()) text += "#if defined(__AVX512F__)\n" + fast + "#else\n";
+  text += "static inline vec gather(const double* p, ivec i) { vec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; "
+          "return r; }\n";
+  if (!fast.empty()) text += "#endif\n";
+  return text;
+}
+
+std::string float_prelude(int lanes) {
+  std::string text = fmt::format(R"(typedef float fvec __attribute__((vector_size({0}), may_alias));
+typedef float ufvec __attribute__((vector_size({0}), aligned(4), may_alias));
+static inline fvec fsplat(float a) {{ fvec r; for (int l = 0; l < LANES; ++l) r[l] = a; return r; }}
+)",
+                                 4 * lanes);
+  if (lanes == 16)
+    text += R"(#if defined(__AVX512F__)
+typedef float gather_fvec __attribute__((vector_size(64)));
+typedef int gather_wide __attribute__((vector_size(64)));
+static inline fvec fgather(const float* p, ivec i) { return (fvec)__builtin_ia32_gathersiv16sf((gather_fvec){0}, p, (gather_wide)i, -1, 4); }
+#else
+)";
+  text +=
+      "static inline fvec fgather(const float* p, ivec i) { fvec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; "
+      "return r; }\n";
+  return lanes == 16 ? text + "#endif\n" : text;
+}
+
+namespace {
+
+/// Pieces of `bytes` by an instruction of x86, which needs an address that is a multiple of its size.
+std::string stream_pieces(int bytes, schedule::Type type, const char* condition, const char* builtin) {
+  return fmt::format(R"(#elif {1}
+  typedef {5} piece __attribute__((vector_size({2}), may_alias));
+  if (((unsigned long)p & {3}) == 0) {{ for (int l = 0; l < LANES; l += {0}) {4}(p + l, *(const piece*)((const {5}*)&v + l)); return; }}
+)",
+                     bytes / size_bytes(type), condition, bytes, bytes - 1, builtin, names_of(type).scalar);
+}
+
+} // namespace
+
+std::string stream(int lanes, schedule::Type type) {
+  const auto& names = names_of(type);
+  const bool is_double = type == schedule::Type::real;
+  const int bytes = lanes * size_bytes(type);
+  std::string text = fmt::format(R"(static inline void stream({0}* p, {1} v) {{
+#if defined(__clang__)
+  if (((unsigned long)p & (sizeof({1}) - 1)) == 0) {{ __builtin_nontemporal_store(v, ({1}*)p); return; }}
+)",
+                                 names.scalar, names.vector);
+  if (bytes >= 64)
+    text += stream_pieces(64, type, "defined(__AVX512F__)",
+                          is_double ? "__builtin_ia32_movntpd512" : "__builtin_ia32_movntps512");
+  if (bytes >= 32)
+    text += stream_pieces(32, type, "defined(__AVX__)",
+                          is_double ? "__builtin_ia32_movntpd256" : "__builtin_ia32_movntps256");
+  return text +
+         fmt::format(R"(#endif
+  *({}*)p = v;
+}}
+)",
+                     names.loose) +
+         R"(#if defined(__SSE2__)
+#define finish_streams() __builtin_ia32_sfence()
+#else
+#define finish_streams()
+#endif
+)";
+}
+
+} // namespace rafter::emit::c

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/emit/real_writer.hpp>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+
+namespace rafter::emit {
+
+using form::ScalarOp;
+using schedule::Buffer;
+using schedule::Kind;
+using schedule::NodePtr;
+
+namespace {
+
+/// "" for operations that are calls.
+const char* infix(ScalarOp op) {
+  switch (op) {
+  case ScalarOp::add:
+    return " + ";
+  case ScalarOp::sub:
+    return " - ";
+  case ScalarOp::mul:
+    return "*";
+  case ScalarOp::div:
+    return "/";
+  default:
+    return "";
+  }
+}
+
+int strength(ScalarOp op) { return op == ScalarOp::add || op == ScalarOp::sub ? 1 : 2; }
+
+} // namespace
+
+RealWriter::RealWriter(const schedule::LoopProgram& program, const Spelling& spelling, const IntegerWriter& integers,
+                       Helpers& helpers)
+    : program_(program), spelling_(spelling), integers_(integers), operations_(spelling, helpers), literals_(spelling) {
+  find_vectors(program.body);
+}
+
+void RealWriter::find_vectors(const NodePtr& node) {
+  for (const auto& operand : node->operands) find_vectors(operand);
+  if (node->kind == Kind::let && is_vector(node->operands[0])) vectors_.insert(node->name);
+}
+
+bool RealWriter::is_vector(const NodePtr& node) const {
+  if (node->kind == Kind::reg) return vectors_.contains(node->name);
+  if (node->kind == Kind::load) return node->operands[0]->has_lane;
+  return std::ranges::any_of(node->operands, [this](const NodePtr& operand) { return is_vector(operand); });
+}
+
+std::string RealWriter::type_name(const NodePtr& node) const {
+  const auto& names = spelling_.names(node->type);
+  return is_vector(node) ? names.vector : names.scalar;
+}
+
+std::string RealWriter::text(const NodePtr& node, int needed) {
+  switch (node->kind) {
+  case Kind::number:
+    return literals_.text(node->value, node->type);
+  case Kind::reg:
+    return node->name;
+  case Kind::load:
+    return load(*node);
+  case Kind::widen:
+  case Kind::narrow:
+    return is_vector(node) ? spelling_.vectors.converted(text(node->operands[0]), node->type)
+                           : fmt::format("({}){}", spelling_.names(node->type).scalar, text(node->operands[0], 3));
+  case Kind::operation:
+    return operation(*node, needed);
+  default:
+    throw base::InternalError("emitter: not a real expression");
+  }
+}
+
+std::string RealWriter::vector(const NodePtr& node) {
+  return is_vector(node) ? text(node) : fmt::format("{}splat({})", spelling_.names(node->type).initial, text(node));
+}
+
+std::string RealWriter::numbers_of(const Buffer& buffer) const {
+  if (!buffer.is_lane) return buffer.name;
+  return spelling_.vectors.as_numbers(buffer.name, buffer.type, buffer.space != schedule::Space::constant);
+}
+
+std::string RealWriter::load(const schedule::Node& node) const {
+  const auto& index = node.operands[0];
+  const auto& buffer = *program_.find(node.name);
+  const auto& vectors = spelling_.vectors;
+  if (!index->has_lane)
+    return fmt::format("{}[{}]", buffer.is_lane ? vectors.as_numbers(node.name, buffer.type, false) : node.name,
+                       integers_.scalar(index));
+  if (const auto y = integers_.whole(index))
+    return fmt::format("{}[{}]", buffer.is_lane ? node.name : vectors.of_numbers(node.name, buffer.type, false), *y);
+  if (const auto x = integers_.contiguous(index))
+    return vectors.load(fmt::format("{} + {}", numbers_of(buffer), *x), buffer.type);
+  return fmt::format("{}gather({}, {})", spelling_.names(buffer.type).initial, numbers_of(buffer),
+                     integers_.vector(index));
+}
+
+std::string RealWriter::operation(const schedule::Node& node, int needed) {
+  const auto& operands = node.operands;
+  if (node.op == ScalarOp::neg) return fmt::format("(-{})", text(operands[0], 3));
+  const std::string sign = infix(node.op);
+  if (sign.empty()) return call(node);
+  const int own = strength(node.op); // reals do not associate: the tree's order is kept
+  return enclosed(text(operands[0], own) + sign + text(operands[1], own + 1), own, needed);
+}
+
+std::string RealWriter::call(const schedule::Node& node) {
+  const bool is_vectorial =
+      std::ranges::any_of(node.operands, [this](const NodePtr& operand) { return is_vector(operand); });
+  std::string result =
+      (is_vectorial ? operations_.vector(node.op, node.type) : operations_.scalar(node.op, node.type)) + "(";
+  for (std::size_t i = 0; i < node.operands.size(); ++i)
+    result += (i > 0 ? ", " : "") + (is_vectorial ? vector(node.operands[i]) : text(node.operands[i]));
+  return result + ")";
+}
+
+} // namespace rafter::emit

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <set>
+#include <string>
+
+#include <rafter/emit/constants.hpp>
+#include <rafter/emit/integer_writer.hpp>
+#include <rafter/emit/operations.hpp>
+
+namespace rafter::emit {
+
+/// Writes the real expressions of a loop program.
+class RealWriter {
+public:
+  /// `helpers` takes the definitions of the functions that expressions call.
+  RealWriter(const schedule::LoopProgram& program, const Spelling& spelling, const IntegerWriter& integers,
+             Helpers& helpers);
+
+  /// Whether the expression has one value per lane.
+  bool is_vector(const schedule::NodePtr& node) const;
+  /// Name of the type of the expression.
+  std::string type_name(const schedule::NodePtr& node) const;
+  /// `needed`: strength that the place asks for, see enclosed().
+  std::string text(const schedule::NodePtr& node, int needed = 0);
+  /// All lanes of an expression, which may be the same number.
+  std::string vector(const schedule::NodePtr& node);
+  /// The buffer as an array of numbers.
+  std::string numbers_of(const schedule::Buffer& buffer) const;
+  /// Definitions of the tables of literals that expressions refer to.
+  std::string literal_tables() const { return literals_.tables(); }
+
+private:
+  void find_vectors(const schedule::NodePtr& node);
+  std::string load(const schedule::Node& node) const;
+  std::string operation(const schedule::Node& node, int needed);
+  std::string call(const schedule::Node& node);
+
+  const schedule::LoopProgram& program_;
+  const Spelling& spelling_;
+  const IntegerWriter& integers_;
+  Operations operations_;
+  Literals literals_;
+  std::set<std::string> vectors_; ///< registers with one value per lane
+};
+
+} // namespace rafter::emit

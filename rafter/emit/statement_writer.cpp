@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/emit/statement_writer.hpp>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/emit/run_moves.hpp>
+
+namespace rafter::emit {
+
+using schedule::Kind;
+using schedule::LoopStyle;
+using schedule::NodePtr;
+
+StatementWriter::StatementWriter(const schedule::LoopProgram& program, const Spelling& spelling, Helpers& helpers)
+    : program_(program), spelling_(spelling), helpers_(helpers), integers_(program.lanes, spelling),
+      reals_(program, spelling, integers_, helpers) {}
+
+std::string StatementWriter::text(const NodePtr& node, int depth) {
+  const std::string indent(static_cast<std::size_t>(depth), ' ');
+  switch (node->kind) {
+  case Kind::block:
+    return block(node->operands, depth);
+  case Kind::loop:
+    return loop(*node, depth);
+  case Kind::ilet:
+    return indent + integer_declaration(*node);
+  case Kind::branch:
+    return branch(*node, depth);
+  case Kind::store:
+  case Kind::add:
+    return indent + write(*node);
+  case Kind::prefetch:
+    if (spelling_.prefetch == nullptr) return "";
+    return fmt::format("{}{};\n", indent,
+                       spelling_.prefetch(node->name + " + " + integers_.scalar(node->operands[0], 1)));
+  default:
+    throw base::InternalError("emitter: not a statement");
+  }
+}
+
+std::string StatementWriter::block(const Nodes& statements, int depth) {
+  const std::string indent(static_cast<std::size_t>(depth), ' ');
+  std::string result;
+  for (std::size_t i = 0; i < statements.size();)
+    result += statements[i]->kind == Kind::let ? declarations(statements, i, indent) : text(statements[i++], depth);
+  return result;
+}
+
+/// The lets of one type that follow each other from `i` on as one declaration; moves `i` behind them.
+std::string StatementWriter::declarations(const Nodes& statements, std::size_t& i, const std::string& indent) {
+  const std::string type = reals_.type_name(statements[i]->operands[0]);
+  std::string result = indent + "const " + type + " ";
+  for (const std::size_t first = i; i < statements.size() && statements[i]->kind == Kind::let &&
+                                    reals_.type_name(statements[i]->operands[0]) == type;
+       ++i)
+    result += fmt::format("{}{} = {}", i == first ? "" : ",\n" + indent, statements[i]->name,
+                          reals_.text(statements[i]->operands[0]));
+  return result + ";\n";
+}
+
+std::string StatementWriter::integer_declaration(const schedule::Node& node) {
+  const auto& value = node.operands[0];
+  if (!value->has_lane) return fmt::format("const long {} = {};\n", node.name, integers_.scalar(value));
+  integers_.define(node.name, value);
+  return fmt::format("const ivec {} = {};\n", node.name, integers_.vector(value));
+}
+
+std::string StatementWriter::branch(const schedule::Node& node, int depth) {
+  const std::string indent(static_cast<std::size_t>(depth), ' ');
+  const std::string first = text(node.operands[1], depth + 1); // literals are numbered in the order of the text
+  const std::string second = text(node.operands[2], depth + 1);
+  return fmt::format("{0}if ({1}) {{\n{2}{0}}} else {{\n{3}{0}}}\n", indent, integers_.scalar(node.operands[0]), first,
+                     second);
+}
+
+std::string StatementWriter::loop(const schedule::Node& node, int depth) {
+  const std::string indent(static_cast<std::size_t>(depth), ' ');
+  if (node.style == LoopStyle::run)
+    if (const auto move = run_move(program_, node, spelling_, integers_, reals_, helpers_)) return indent + *move;
+  if (node.style != LoopStyle::unrolled)
+    return fmt::format("{0}for (long {1} = 0; {1} < {2}; ++{1}) {{\n{3}{0}}}\n", indent, node.name,
+                       integers_.scalar(node.operands[0], 1), text(node.operands[1], depth + 1));
+  std::string result;
+  for (std::int64_t i = 0; i < node.operands[0]->integer; ++i)
+    result +=
+        fmt::format("{0}{{ const long {1} = {2};\n{3}{0}}}\n", indent, node.name, i, text(node.operands[1], depth + 1));
+  return result;
+}
+
+std::string StatementWriter::write(const schedule::Node& node) {
+  const auto& index = node.operands[0];
+  const char* assignment = node.kind == Kind::add ? "+=" : "=";
+  if (index->has_lane) return write_vector(node, assignment);
+  return fmt::format("{}[{}] {} {};\n", reals_.numbers_of(*program_.find(node.name)), integers_.scalar(index),
+                     assignment, reals_.text(node.operands[1]));
+}
+
+std::string StatementWriter::write_vector(const schedule::Node& node, const char* assignment) {
+  const auto& index = node.operands[0];
+  const auto& buffer = *program_.find(node.name);
+  const auto& vectors = spelling_.vectors;
+  const bool is_partial = node.operands.size() > 2;
+  const std::string value = reals_.vector(node.operands[1]);
+  if (node.is_streaming) {
+    helpers_["stream"] = spelling_.stream(program_.lanes, buffer.type);
+    return fmt::format("stream({} + {}, {});\n", node.name, integers_.contiguous(index).value(), value);
+  }
+  if (!is_partial) {
+    if (const auto y = integers_.whole(index))
+      return fmt::format("{}[{}] {} {};\n",
+                         buffer.is_lane ? node.name : vectors.of_numbers(node.name, buffer.type, true), *y, assignment,
+                         value);
+    if (const auto x = integers_.contiguous(index))
+      return vectors.store(fmt::format("{} + {}", reals_.numbers_of(buffer), *x), assignment, value, buffer.type) +
+             ";\n";
+  }
+  return fmt::format("{{ const {} v_ = {}; for (long l_ = 0; l_ < {}; ++l_) {}[{}] {} {}; }}\n",
+                     spelling_.names(buffer.type).vector, value,
+                     is_partial ? integers_.scalar(node.operands[2], 3) : "LANES", reals_.numbers_of(buffer),
+                     integers_.of_lane(index), assignment, vectors.lane("v_", "l_"));
+}
+
+} // namespace rafter::emit

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <string>
+#include <vector>
+
+#include <rafter/emit/integer_writer.hpp>
+#include <rafter/emit/operations.hpp>
+#include <rafter/emit/real_writer.hpp>
+
+namespace rafter::emit {
+
+/// Writes the statements of a loop program.
+class StatementWriter {
+public:
+  /// `helpers` takes the definitions of the functions that statements call.
+  StatementWriter(const schedule::LoopProgram& program, const Spelling& spelling, Helpers& helpers);
+
+  /// A statement, every line indented by `depth` blanks.
+  std::string text(const schedule::NodePtr& node, int depth);
+  /// Definitions of the tables of literals that the statements refer to.
+  std::string literal_tables() const { return reals_.literal_tables(); }
+
+private:
+  using Nodes = std::vector<schedule::NodePtr>;
+  std::string block(const Nodes& statements, int depth);
+  std::string declarations(const Nodes& statements, std::size_t& i, const std::string& indent);
+  std::string integer_declaration(const schedule::Node& node);
+  std::string branch(const schedule::Node& node, int depth);
+  std::string loop(const schedule::Node& node, int depth);
+  std::string write(const schedule::Node& node);
+  std::string write_vector(const schedule::Node& node, const char* assignment);
+
+  const schedule::LoopProgram& program_;
+  const Spelling& spelling_;
+  Helpers& helpers_;
+  IntegerWriter integers_;
+  RealWriter reals_;
+};
+
+} // namespace rafter::emit
