@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/kernel/basis_tables.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+#include <rafter/element/reflections.hpp>
+#include <rafter/kernel/reference_matrices.hpp>
+
+namespace rafter::kernel {
+
+using element::Element;
+
+std::shared_ptr<DenseTables> make_dense_tables() { return std::make_shared<DenseTables>(); }
+
+BasisTables::BasisTables(const ProgramInput& input)
+    : input_(input), is_tensor_(element::is_tensor(input.function.shape) && !input.function.is_facet &&
+                                input.options.contraction != Contraction::dense),
+      tdim_(input.function.tdim()), tables_(input.tables == nullptr ? make_dense_tables() : input.tables) {
+  if (is_tensor_) {
+    points_ = points_1d();
+    weights_ = input.quadrature.weights;
+    point_extents_.assign(static_cast<std::size_t>(tdim_), static_cast<int>(points_.size()));
+    return;
+  }
+  if (input.function.is_facet)
+    set_facet_points();
+  else if (const auto degree = modal_degree(input); degree && input.options.contraction == Contraction::modal) {
+    modes_ = modal_basis(*degree);
+    weights_.assign(static_cast<std::size_t>(modes_->size()), 1.0);
+  } else
+    set_dense_points();
+  point_extents_ = {num_points()};
+}
+
+// --- points ---------------------------------------------------------------------------------------------------------
+
+void BasisTables::set_facet_points() {
+  const auto shape = input_.function.shape;
+  points_ = element::map_to_cell(shape, tdim_ - 1, input_.local_facet, input_.quadrature.points);
+  weights_ = input_.quadrature.weights;
+  const double ratio = facet_area_ratio(shape, input_.local_facet);
+  for (double& weight : weights_) weight *= ratio;
+}
+
+const ModalBasis& BasisTables::modal_basis(int degree) {
+  const auto shape = input_.function.shape;
+  const auto [place, is_new] = tables_->modal_bases.try_emplace({shape, degree});
+  if (is_new) place->second = make_modal_basis(shape, degree);
+  return place->second;
+}
+
+/// By sectors where the rule is symmetric.
+void BasisTables::set_dense_points() {
+  const auto& rule = input_.quadrature;
+  points_ = rule.points;
+  weights_ = rule.weights;
+  point_folding_ = make_folding(rule.shape, rule.points);
+  if (!point_folding_) return;
+  const auto dim = static_cast<std::size_t>(tdim_);
+  for (std::size_t q = 0; q < weights_.size(); ++q) {
+    const auto place = static_cast<std::size_t>(point_folding_->places[q]);
+    weights_[place] = rule.weights[q];
+    std::copy_n(rule.points.begin() + static_cast<std::ptrdiff_t>(q * dim), dim,
+                points_.begin() + static_cast<std::ptrdiff_t>(place * dim));
+  }
+  std::iota(point_folding_->places.begin(), point_folding_->places.end(), 0);
+}
+
+// --- grids ----------------------------------------------------------------------------------------------------------
+
+ReferenceMatrix BasisTables::factor(const Element& element, const BasisSlot& slot, int axis) const {
+  ReferenceMatrix result = table_1d(element, points_1d(), slot.first == axis ? 1 : 0);
+  if (slot.second != -2) {
+    const auto other = table_1d(element, points_1d(), slot.second == axis ? 1 : 0);
+    for (std::size_t i = 0; i < result.values.size(); ++i) result.values[i] *= other.values[i];
+    result.name += other.name;
+  }
+  return with_symmetry(std::move(result));
+}
+
+std::vector<ReferenceMatrix> BasisTables::factors(const Element& element, const BasisSlot& slot, bool is_test) const {
+  std::vector<ReferenceMatrix> result;
+  for (int axis = 0; axis < tdim_; ++axis) {
+    auto matrix = factor(element, slot, axis);
+    result.push_back(is_test ? weighted_transpose(matrix, weights_1d()) : matrix);
+  }
+  return result;
+}
+
+ReferenceMatrix BasisTables::differentiation() const { return with_symmetry(differentiation_matrix(points_1d())); }
+
+ReferenceMatrix BasisTables::transposed_differentiation() const {
+  auto transposed = weighted_transpose(differentiation_matrix(points_1d()), weights_1d());
+  for (int r = 0; r < transposed.rows; ++r)
+    for (int k = 0; k < transposed.cols; ++k)
+      transposed.values[static_cast<std::size_t>(r * transposed.cols + k)] /= weights_1d()[static_cast<std::size_t>(r)];
+  return with_symmetry(std::move(transposed));
+}
+
+bool BasisTables::is_collocated(const Element& element) const {
+  return input_.options.contraction != Contraction::per_derivative &&
+         static_cast<int>(points_1d().size()) >= element.degree() + 1;
+}
+
+bool BasisTables::is_nodal(const Element& element) const { return is_identity(table_1d(element, points_1d(), 0)); }
+
+// --- dense tables ---------------------------------------------------------------------------------------------------
+
+std::optional<Folding> BasisTables::dof_folding(const Element& element) const {
+  if (is_tensor_ || input_.function.is_facet || (!modes_ && !point_folding_)) return std::nullopt;
+  return make_folding(element.shape(), element.nodes());
+}
+
+const ReferenceMatrix& BasisTables::stacked(const Element& element, const std::vector<BasisSlot>& slots) {
+  const auto [place, is_new] = tables_->tables.try_emplace({&element, slots, modes_ ? modes_->degree : -1});
+  if (is_new) place->second = make_stacked(element, slots); // test and trial functions often share it
+  return place->second;
+}
+
+ReferenceMatrix BasisTables::stacked_transposed(const Element& element, const std::vector<BasisSlot>& slots) {
+  std::vector<double> weights;
+  for (std::size_t s = 0; s < slots.size(); ++s) weights.insert(weights.end(), weights_.begin(), weights_.end());
+  return weighted_transpose(stacked(element, slots), weights);
+}
+
+ReferenceMatrix BasisTables::make_stacked(const Element& element, const std::vector<BasisSlot>& slots) const {
+  std::vector<int> directions;
+  for (const auto& slot : slots) directions.push_back(slot.first);
+  auto matrix = modes_ ? modal_table(*modes_, element, directions) : point_table(element, slots);
+  const auto folding = dof_folding(element);
+  if (!folding) return matrix;
+  std::vector<unsigned> parities;
+  const auto parity = [&](int direction) {
+    return direction < 0 ? 0U : element::direction_parity(element.shape(), direction);
+  };
+  for (const auto& slot : slots) parities.push_back(parity(slot.first) ^ parity(slot.second));
+  return modes_ ? folded(matrix, parities, modes_->sectors, nullptr, *folding)
+                : folded(matrix, parities, point_folding_->sectors, &*point_folding_, *folding);
+}
+
+ReferenceMatrix BasisTables::point_table(const Element& element, const std::vector<BasisSlot>& slots) const {
+  const auto table = element.tabulate(points_);
+  const auto frame = differentiation_frame(input_.function.shape, input_.function.is_facet);
+  const auto entry = [&](int slot, int q, int i) { return slot == -2 ? 1.0 : slot_value(table, frame, slot, q, i); };
+  ReferenceMatrix matrix{"T", static_cast<int>(slots.size()) * num_points(), table.num_dofs, {}, Symmetry::none, true,
+                         {}};
+  for (const auto& slot : slots)
+    for (int q = 0; q < num_points(); ++q)
+      for (int i = 0; i < table.num_dofs; ++i)
+        matrix.values.push_back(entry(slot.first, q, i) * entry(slot.second, q, i));
+  return matrix;
+}
+
+bool BasisTables::are_dofs(const Element& element, const std::vector<BasisSlot>& slots) {
+  const bool is_value = slots.size() == 1 && slots.front() == BasisSlot{};
+  return is_value && !modes_ && !dof_folding(element) && is_identity(stacked(element, slots));
+}
+
+} // namespace rafter::kernel

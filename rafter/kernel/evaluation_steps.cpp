@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <set>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/kernel/program_steps.hpp>
+
+namespace rafter::kernel {
+
+namespace {
+
+using element::Element;
+using Slots = std::map<BasisSlot, Slot>; ///< where a field is evaluated
+
+class Evaluation {
+public:
+  Evaluation(TensorProgram& program, BasisTables& tables) : program_(program), tables_(tables), steps_(program) {
+    std::set<Atom> found;
+    const auto& graph = program.function.graph;
+    for (const NodeId id : graph.reachable(program.function.roots()))
+      if (graph[id].op == form::ScalarOp::atom) found.insert(graph[id].atom);
+    atoms_.assign(found.begin(), found.end());
+  }
+
+  void input(int f) {
+    const auto& use = program_.inputs[static_cast<std::size_t>(f)];
+    std::set<BasisSlot> wanted;
+    for (const auto& atom : atoms_)
+      if (atom.kind == use.kind && atom.a == use.index) wanted.insert(BasisSlot{atom.c});
+    if (wanted.empty()) return;
+    const std::string name = fmt::format("u{}", f);
+    const int dofs = steps_.add_array(name + "_dofs", use.components, dof_extents(program_, *use.element));
+    steps_.gather(f, dofs);
+    const auto slots = evaluate(dofs, *use.element, wanted, name);
+    for (const auto& atom : atoms_)
+      if (atom.kind == use.kind && atom.a == use.index) add_slot(atom, slots.at(BasisSlot{atom.c}), atom.b);
+  }
+
+  void geometry(const std::shared_ptr<const Element>& element) {
+    std::set<BasisSlot> wanted;
+    for (const auto& atom : atoms_) {
+      if (atom.kind == AtomKind::coordinate) wanted.insert(BasisSlot{});
+      if (atom.kind == AtomKind::jacobian) wanted.insert(BasisSlot{atom.b});
+    }
+    if (wanted.empty()) return;
+    if (element == nullptr) throw base::InternalError("an isoparametric map needs its geometry element");
+    program_.geometry = element;
+    const int nodes = steps_.add_array("nodes", program_.tdim, dof_extents(program_, *element));
+    steps_.load_nodes(nodes);
+    const auto slots = evaluate(nodes, *element, wanted, "x");
+    for (const auto& atom : atoms_) {
+      if (atom.kind == AtomKind::coordinate) add_slot(atom, slots.at(BasisSlot{}), atom.a);
+      if (atom.kind == AtomKind::jacobian) add_slot(atom, slots.at(BasisSlot{atom.b}), atom.a);
+    }
+  }
+
+private:
+  void add_slot(const Atom& atom, Slot slot, int component) {
+    slot.component = component;
+    program_.input_slots.push_back({atom, slot});
+  }
+
+  /// Arrays of the basis slots of a field that starts in array `dofs`.
+  Slots evaluate(int dofs, const Element& element, const std::set<BasisSlot>& wanted, const std::string& name) {
+    if (!program_.is_tensor) return evaluate_dense(dofs, element, {wanted.begin(), wanted.end()}, name);
+    if (tables_.is_collocated(element)) return evaluate_collocated(dofs, element, wanted, name);
+    Slots result;
+    for (const auto& slot : wanted) {
+      const std::string target = fmt::format("{}_{}", name, slot.first + 1);
+      result[slot] = {steps_.chain(dofs, tables_.factors(element, slot, false), target), 0, 0};
+    }
+    return result;
+  }
+  Slots evaluate_dense(int dofs, const Element& element, const std::vector<BasisSlot>& slots, const std::string& name) {
+    if (tables_.are_dofs(element, slots)) return {{slots.front(), {dofs, 0, 0}}};
+    const auto folding = tables_.dof_folding(element);
+    if (folding) {
+      steps_.set_folding(dofs, *folding);
+      steps_.butterfly(dofs, *folding);
+    }
+    const int array = steps_.contract(dofs, steps_.add_matrix(tables_.stacked(element, slots)), 1, name + "_points");
+    if (folding && tables_.point_folding()) steps_.butterfly(array, *tables_.point_folding());
+    Slots result;
+    for (std::size_t s = 0; s < slots.size(); ++s)
+      result[slots[s]] = {array, 0, static_cast<int>(s) * program_.num_points};
+    return result;
+  }
+  Slots evaluate_collocated(int dofs, const Element& element, const std::set<BasisSlot>& wanted,
+                            const std::string& name) {
+    Slots result;
+    CollocatedEvaluation stages;
+    stages.dofs = dofs;
+    stages.values =
+        steps_.chain(dofs, tables_.factors(element, BasisSlot{}, false), name, -1, false, &stages.interpolation);
+    for (const auto& slot : wanted) {
+      if (slot.first < 0) {
+        result[slot] = {stages.values, 0, 0};
+        continue;
+      }
+      stages.differentiation = steps_.add_matrix(tables_.differentiation());
+      const int array = steps_.contract(stages.values, stages.differentiation, steps_.position(slot.first),
+                                        fmt::format("{}_d{}", name, slot.first));
+      stages.derivatives[static_cast<std::size_t>(slot.first)] = array;
+      result[slot] = {array, 0, 0};
+    }
+    program_.evaluations.push_back(stages);
+    return result;
+  }
+
+  TensorProgram& program_;
+  BasisTables& tables_;
+  ProgramSteps steps_;
+  std::vector<Atom> atoms_; ///< that the point function reads
+};
+
+} // namespace
+
+void add_evaluation(TensorProgram& program, const ProgramInput& input, BasisTables& tables) {
+  Evaluation evaluation(program, tables);
+  for (std::size_t f = 0; f < program.inputs.size(); ++f) evaluation.input(static_cast<int>(f));
+  evaluation.geometry(input.geometry);
+}
+
+} // namespace rafter::kernel

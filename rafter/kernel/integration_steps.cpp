@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <rafter/kernel/program_steps.hpp>
+
+namespace rafter::kernel {
+
+namespace {
+
+using element::Element;
+
+BasisSlot basis_slot(const Output& output) {
+  return {output.derivative, output.kind == OutputKind::test_pair ? output.derivative2 : -2};
+}
+bool is_tested(const Output& output) { return output.kind == OutputKind::test || output.kind == OutputKind::test_pair; }
+
+class Integration {
+public:
+  Integration(TensorProgram& program, BasisTables& tables) : program_(program), tables_(tables), steps_(program) {
+    for (std::size_t f = 0; f < program_.outputs.size(); ++f) slots_.push_back(make_arrays(f));
+    for (const auto& output : program_.function.outputs) {
+      Slot place;
+      if (is_tested(output)) {
+        place = slots_[position_of(program_.outputs, output.field)].at(basis_slot(output));
+        place.component = output.component;
+      }
+      program_.output_slots.push_back(place);
+    }
+  }
+
+  /// From what the point function leaves to the dofs of output field `f`.
+  void output(std::size_t f) {
+    const auto& slots = slots_[f];
+    if (slots.empty()) return;
+    const auto& element = *program_.outputs[f].element;
+    const std::string name = fmt::format("r{}", f);
+    // tested by values at the nodes of its element, which are the points: nothing is contracted
+    const auto is_weighed = [&] {
+      return slots.size() == 1 && slots.begin()->first == BasisSlot{} && tables_.is_nodal(element);
+    };
+    const bool is_by_points = program_.is_tensor && (tables_.is_collocated(element) || is_weighed());
+    const int result = !program_.is_tensor                                 ? dense(slots, element, name)
+                       : is_by_points && slots.begin()->first.second == -2 ? collocated(slots, element, f)
+                                                                           : chains(slots, element, f);
+    steps_.scatter(static_cast<int>(f), result);
+  }
+
+private:
+  using Slots = std::map<BasisSlot, Slot>; ///< where the point function leaves what is tested
+
+  Slots make_arrays(std::size_t f) {
+    const auto& use = program_.outputs[f];
+    std::set<BasisSlot> tested;
+    for (const auto& output : program_.function.outputs)
+      if (is_tested(output) && output.field == use.index) tested.insert(basis_slot(output));
+    Slots result;
+    if (tested.empty()) return result;
+    if (!program_.is_tensor) {
+      const int num_points = program_.num_points;
+      const int array =
+          steps_.add_array(fmt::format("f{}", f), use.components, {static_cast<int>(tested.size()) * num_points});
+      int offset = 0;
+      for (const auto& slot : tested) {
+        result[slot] = {array, 0, offset};
+        offset += num_points;
+      }
+      return result;
+    }
+    for (const auto& slot : tested) {
+      const std::string second = slot.second == -2 ? "" : "_" + std::to_string(slot.second + 1);
+      const std::string name = fmt::format("f{}_{}{}", f, slot.first + 1, second);
+      result[slot] = {steps_.add_array(name, use.components, program_.point_extents), 0, 0};
+    }
+    return result;
+  }
+
+  int dense(const Slots& places, const Element& element, const std::string& name) {
+    std::vector<BasisSlot> slots;
+    for (const auto& [slot, place] : places) slots.push_back(slot);
+    const int array = places.begin()->second.array;
+    if (tables_.are_dofs(element, slots)) {
+      steps_.weigh(array);
+      return array;
+    }
+    const auto folding = tables_.dof_folding(element);
+    if (folding && tables_.point_folding()) steps_.butterfly(array, *tables_.point_folding());
+    const int matrix = steps_.add_matrix(tables_.stacked_transposed(element, slots));
+    const int result = steps_.contract(array, matrix, 1, name);
+    if (folding) {
+      steps_.set_folding(result, *folding);
+      steps_.butterfly(result, *folding);
+    }
+    return result;
+  }
+  int chains(const Slots& places, const Element& element, std::size_t f) {
+    const int result =
+        steps_.add_array(fmt::format("r{}", f), program_.outputs[f].components, dof_extents(program_, element));
+    bool accumulate = false;
+    for (const auto& [slot, place] : places) {
+      steps_.chain(place.array, tables_.factors(element, slot, true), fmt::format("t{}_{}", f, slot.first + 1), result,
+                   accumulate);
+      accumulate = true;
+    }
+    return result;
+  }
+  /// B^T W (f_value + sum_a W^-1 D_a^T W f_a)
+  int collocated(const Slots& places, const Element& element, std::size_t f) {
+    CollocatedIntegration stages;
+    const auto value = places.find(BasisSlot{});
+    int total = stages.values = value == places.end() ? -1 : value->second.array;
+    for (const auto& [slot, place] : places) {
+      if (slot.first < 0) continue;
+      stages.differentiation = steps_.add_matrix(tables_.transposed_differentiation());
+      stages.derivatives[static_cast<std::size_t>(slot.first)] = place.array;
+      total = steps_.contract(place.array, stages.differentiation, steps_.position(slot.first), fmt::format("s{}", f),
+                              total, total >= 0);
+    }
+    if (tables_.is_nodal(element))
+      steps_.weigh(total);
+    else
+      total = steps_.chain(total, tables_.factors(element, BasisSlot{}, true), fmt::format("r{}", f), -1, false,
+                           &stages.interpolation);
+    program_.integrations.push_back(stages);
+    return total;
+  }
+
+  TensorProgram& program_;
+  BasisTables& tables_;
+  ProgramSteps steps_;
+  std::vector<Slots> slots_; ///< of each output field
+};
+
+} // namespace
+
+void complete_outputs(PointFunction& function, const std::vector<FieldUse>& outputs) {
+  std::map<std::tuple<OutputKind, int, BasisSlot>, std::set<int>> components;
+  for (const auto& output : function.outputs)
+    if (is_tested(output)) components[{output.kind, output.field, basis_slot(output)}].insert(output.component);
+  const NodeId zero = function.graph.constant(0);
+  for (const auto& [key, present] : components) {
+    const auto& [kind, field, slot] = key;
+    for (int c = 0; c < outputs[position_of(outputs, field)].components; ++c)
+      if (!present.contains(c))
+        function.outputs.push_back({kind, field, c, slot.first, std::max(slot.second, -1), zero});
+  }
+}
+
+void add_integration(TensorProgram& program, BasisTables& tables) {
+  Integration integration(program, tables);
+  ProgramSteps(program).evaluate();
+  for (std::size_t f = 0; f < program.outputs.size(); ++f) integration.output(f);
+}
+
+} // namespace rafter::kernel
