@@ -1,64 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/schedule/counts.hpp>
 
-#include <algorithm>
 #include <cmath>
-#include <span>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
+
+#include <rafter/schedule/array_places.hpp>
+#include <rafter/schedule/trip_counts.hpp>
 
 namespace rafter::schedule {
 
 namespace {
 
 using form::ScalarOp;
-
-/// What is known of a place in an array when the program is written.
-enum class Place : std::uint8_t {
-  literal,  ///< no variables
-  unrolled, ///< variables of unrolled loops alone
-  computed
-};
-
-/// Of every work array and constant table the least that is known of a place in it.
-class Places {
-public:
-  Places(const std::vector<Buffer>& buffers, const Node& body) {
-    for (const auto& buffer : buffers)
-      if (buffer.space != Space::global) of_array_[buffer.name] = Place::literal;
-    visit(body);
-  }
-  Place of(const std::string& array) const {
-    const auto found = of_array_.find(array);
-    return found == of_array_.end() ? Place::computed : found->second;
-  }
-  const std::unordered_map<std::string_view, Place>& all() const { return of_array_; }
-
-private:
-  void visit(const Node& node) {
-    const bool is_unrolled = node.kind == Kind::loop && node.style == LoopStyle::unrolled;
-    if (is_unrolled) unrolled_.push_back(node.name);
-    const bool is_access =
-        node.kind == Kind::load || node.kind == Kind::iload || node.kind == Kind::store || node.kind == Kind::add;
-    if (is_access)
-      if (const auto found = of_array_.find(node.name); found != of_array_.end())
-        found->second = std::max(found->second, place(*node.operands[0]));
-    for (const auto& operand : node.operands) visit(*operand);
-    if (is_unrolled) unrolled_.pop_back();
-  }
-  Place place(const Node& index) const {
-    if (index.kind == Kind::iload) return Place::computed;
-    if (index.kind == Kind::variable)
-      return std::ranges::count(unrolled_, index.name) > 0 ? Place::unrolled : Place::computed;
-    Place result = Place::literal;
-    for (const auto& operand : index.operands) result = std::max(result, place(*operand));
-    return result;
-  }
-
-  std::unordered_map<std::string_view, Place> of_array_;
-  std::vector<std::string_view> unrolled_; ///< variables of the unrolled loops around
-};
 
 bool is_product(const Node& node) { return node.kind == Kind::operation && node.op == ScalarOp::mul; }
 bool is_sum(const Node& node) {
@@ -79,7 +33,7 @@ struct Times {
 class Counter {
 public:
   Counter(const LoopProgram& program, const Node& part) : lanes_(program.lanes) {
-    const Places places(program.buffers, part);
+    const ArrayPlaces places(program.buffers, part);
     for (const auto& buffer : program.buffers) {
       const auto place = places.of(buffer.name);
       const bool is_work = buffer.space == Space::work;
@@ -132,53 +86,10 @@ private:
 
   void branch(const Node& node, const Times& times) {
     index(*node.operands[0], times);
-    const double first = share_of_first(*node.operands[0]);
+    const double first = loops_.share_of_first(*node.operands[0]);
     statement(*node.operands[1], {times.executed * first, times.written});
     if (first < 1) statement(*node.operands[2], {times.executed * (1 - first), times.written});
   }
-  /// What is done in one turn of a loop is done in that one; else the first alternative is the regular path.
-  double share_of_first(const Node& condition) const {
-    if (condition.kind != Kind::ieq) return 1;
-    std::vector<std::string_view> counters;
-    for (const auto& operand : condition.operands)
-      if (!find_counters(*operand, counters)) return 1;
-    if (counters.empty()) return 1;
-    Values values;
-    return share_of_true(condition, counters, values);
-  }
-  using Values = std::unordered_map<std::string_view, std::int64_t>; ///< of loop variables
-
-  /// Adds the variables of loops with known turns; false when there is anything else than sums and products of them.
-  bool find_counters(const Node& node, std::vector<std::string_view>& counters) const {
-    if (node.kind == Kind::integer) return true;
-    if (node.kind == Kind::variable) {
-      if (!turns_.contains(node.name)) return false;
-      if (std::ranges::find(counters, node.name) == counters.end()) counters.emplace_back(node.name);
-      return true;
-    }
-    const bool is_known = node.kind == Kind::iadd || node.kind == Kind::imul;
-    return is_known && std::ranges::all_of(node.operands,
-                                           [&](const NodePtr& operand) { return find_counters(*operand, counters); });
-  }
-  static std::int64_t value_of(const Node& node, const Values& values) {
-    if (node.kind == Kind::integer) return node.integer;
-    if (node.kind == Kind::variable) return values.at(node.name);
-    const std::int64_t a = value_of(*node.operands[0], values), b = value_of(*node.operands[1], values);
-    return node.kind == Kind::iadd ? a + b : a * b;
-  }
-  /// Over all turns of the counters that have no value yet.
-  double share_of_true(const Node& condition, std::span<const std::string_view> counters, Values& values) const {
-    if (counters.empty())
-      return value_of(*condition.operands[0], values) == value_of(*condition.operands[1], values) ? 1 : 0;
-    const auto turns = static_cast<std::int64_t>(turns_.at(counters.front()));
-    double share = 0;
-    for (std::int64_t turn = 0; turn < turns; ++turn) {
-      values[counters.front()] = turn;
-      share += share_of_true(condition, counters.subspan(1), values) / static_cast<double>(turns);
-    }
-    return share;
-  }
-
   void loop(const Node& node, const Times& times) {
     const bool is_known = node.operands[0]->kind == Kind::integer;
     const double count = is_known ? static_cast<double>(node.operands[0]->integer) : 1;
@@ -193,9 +104,9 @@ private:
     }
     if (!is_unrolled) instructions().iterations += inside.executed;
     index(*node.operands[0], times);
-    if (is_known) turns_[node.name] = count;
+    if (is_known) loops_.enter(node.name, count);
     statement(*node.operands[1], inside);
-    turns_.erase(node.name);
+    loops_.leave(node.name);
   }
 
   /// Lane by lane `width` consecutive numbers at a time, and their turn: as many exchanges as the width has bits.
@@ -371,7 +282,7 @@ private:
   Counts counts_;
   bool is_in_run_ = false; ///< what a run executes is counted as a whole
   std::unordered_map<std::string_view, Array> arrays_;
-  std::unordered_map<std::string_view, double> turns_; ///< of the loops around, by their variables
+  TripCounts loops_; ///< around what is counted
   std::unordered_map<std::string_view, bool> vectors_;
   std::unordered_map<std::string_view, double> products_; ///< registers that hold one which no sum has taken; its count
 };
@@ -380,14 +291,6 @@ private:
 
 Counts count(const LoopProgram& program) { return count(program, *program.body); }
 Counts count(const LoopProgram& program, const Node& part) { return Counter(program, part).counts(); }
-
-std::set<std::string> in_registers(const LoopProgram& program) {
-  const Places places(program.buffers, *program.body);
-  std::set<std::string> result;
-  for (const auto& [name, place] : places.all())
-    if (place != Place::computed) result.emplace(name);
-  return result;
-}
 
 double work_bytes(const LoopProgram& program) {
   double bytes = 0;
