@@ -35,7 +35,7 @@ std::vector<Option> options_of(Choices& choices) {
       names_option("--kernels", "where factors come from; speeds are over the first", choices.kernels,
                    factor_source_names()),
       name_option("--coefficients", "of the Helmholtz equations", choices.coefficients, {"expressions", "array"}),
-      text_option("--plan", "TEXT", "plan of all kernels but for the recipe", choices.plan)};
+      text_option("--plan", "TEXT", "plan of all kernels but for the factors", choices.plan)};
   for (auto& option : common_options(choices.common)) options.push_back(std::move(option));
   return options;
 }
@@ -57,7 +57,7 @@ Layout layout() {
                   {"speed", {"speed", "rate over that of the first kernel"}, "{:5.2f}"}},
       .tables =
           {{"counts of one cell, beside the paper's",
-            {{"recipe", {"recipe", "of the plan: which factors are stored"}, "{:<16}"},
+            {{"factors", {"factors", "of the plan: which factors are stored"}, "{:<16}"},
              {"flops", {"flop", "operations of the kernel, before halves of symmetric matrices save some"}, "{:7.0f}"},
              {"paper_flops", {"paper flop", "tables 2 and 3 together"}, "{:7.0f}"},
              {"factor_flops", {"factors", "operations beyond the baseline's"}, "{:7.0f}"},
@@ -131,7 +131,7 @@ void add_approaches(Report& report, const Case& equation, const space::FunctionS
     const auto factors = approach.factors(published_of(equation));
     Json row{{"equation", equation.name},
              {"kernel", approach.name},
-             {"recipe", "published counts"},
+             {"factors", "published counts"},
              {"degree", space.degree},
              {"dofs", std::llround(counted_dofs(space))},
              {"missing", std::string("counts alone: ") + approach.source}};
@@ -179,7 +179,7 @@ void measure_variants(Report& report, const Choices& choices, const Case& equati
     Json row{{"equation", equation.name},
              {"kernel", variants[i].source.name},
              {"geometry", variants[i].source.geometry},
-             {"recipe", variants[i].source.recipe(equation, choices.coefficients_kind())}};
+             {"factors", variants[i].source.factors(equation, choices.coefficients_kind())}};
     row.update(rows[i]);
     row.update(counted(equation, variants[i], *space));
     if (i == 0) first_flops = row["flops"].get<double>();
@@ -229,7 +229,7 @@ int run_axlocal(std::span<const std::string> arguments) {
   Choices choices = defaults();
   parse("axlocal", arguments, options_of(choices));
   require_variants("axlocal", choices.equations, choices.kernels, choices.coefficients_kind());
-  const std::string fewest_data = "recipe=recompute " + choices.plan;
+  const std::string fewest_data = "factors=recompute " + choices.plan;
   (void)schedule::parse_plan(fewest_data); // refused before anything is measured
   Report report(layout(), choices.common, arguments);
   const auto device = device::make_device("host", choices.common.threads);

@@ -98,7 +98,7 @@ int run(const Kind& kind, std::span<const std::string> arguments) {
   Choices choices = defaults(kind);
   parse(kind.suite, arguments, options_of(kind, choices));
   const int threads = choices.common.threads;
-  const int lanes = op::batch_lanes(choices.plan); // a wrong plan is refused before anything is measured
+  const int cells_per_batch = op::cells_per_batch(choices.plan); // a wrong plan is refused before anything is measured
   Report report(layout_of(kind), choices.common, arguments);
   const auto device = device::make_device("host", threads);
   for (const auto& name : choices.cases)
@@ -111,7 +111,7 @@ int run(const Kind& kind, std::span<const std::string> arguments) {
                              .million_dofs = size,
                              .geometry = geometry,
                              .is_broken = kind.is_broken,
-                             .lanes = lanes};
+                             .cells_per_batch = cells_per_batch};
           if (size == 0) choice.million_dofs = beyond_caches(problem, choice, report.machine(), device);
           const auto space = make_space(problem, choice);
           const auto A =

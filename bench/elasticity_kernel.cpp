@@ -23,23 +23,23 @@ struct Step {
   std::string plan;
   std::string stress_plan = ""; ///< of the loop that writes the stress to a vector; "": one loop
 };
-constexpr const char* factorised = "contraction=per-derivative mapping=plain recipe=recompute even_odd=0";
+constexpr const char* factorised = "contraction=per-derivative mapping=plain factors=recompute even_odd=0";
 /// Three sums at a time: the fastest of the kind, and as fast as the library that the paper starts from.
-constexpr const char* dense = "contraction=dense mapping=plain recipe=recompute rows=3 unroll=0";
+constexpr const char* dense = "contraction=dense mapping=plain factors=recompute rows=3 unroll=0";
 const std::vector<Step>& steps() {
   static const std::vector<Step> table{
       {"pa-qvec", "baseline", true, dense, factorised},
       {"c1", "+ sum factorisation", true, factorised, factorised},
       {"c2", "+ Voigt", false, factorised, factorised},
       {"c3", "+ fusion", false, factorised},
-      {"lanes", "(SIMD)", false, "contraction=per-derivative mapping=simd_cells recipe=recompute even_odd=0"},
-      {"layers", "(slice-wise)", false, "contraction=collocated mapping=simd_cells recipe=recompute even_odd=0"},
-      {"even-odd", "-", false, "contraction=collocated mapping=simd_cells recipe=recompute even_odd=2"},
+      {"lanes", "(SIMD)", false, "contraction=per-derivative mapping=simd_cells factors=recompute even_odd=0"},
+      {"layers", "(slice-wise)", false, "contraction=collocated mapping=simd_cells factors=recompute even_odd=0"},
+      {"even-odd", "-", false, "contraction=collocated mapping=simd_cells factors=recompute even_odd=2"},
       {"planned", "-", false, ""},
       // not steps of the paper: the first two in one loop, and the best that dense tables give
       {"dense", "-", true, dense},
       {"sum-factorised", "-", true, factorised},
-      {"dense-lanes", "-", false, "contraction=dense mapping=simd_cells recipe=recompute"}};
+      {"dense-lanes", "-", false, "contraction=dense mapping=simd_cells factors=recompute"}};
   return table;
 }
 constexpr std::array beside_the_ladder{"dense", "sum-factorised", "dense-lanes"};

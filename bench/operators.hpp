@@ -36,7 +36,7 @@ struct SpaceChoice {
   double million_dofs = 1;
   std::string geometry = "cartesian"; ///< a name of geometries()
   bool is_broken = false;             ///< cell vectors
-  int lanes = 8;                      ///< cells of a batch, at least
+  int cells_per_batch = 8;            ///< cells of a batch, at least
 };
 std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, const SpaceChoice& choice);
 

@@ -47,7 +47,7 @@ std::vector<std::string> factor_source_names() {
   return names;
 }
 
-const char* FactorSource::recipe(const Case& equation, Coefficients coefficients) const {
+const char* FactorSource::factors(const Case& equation, Coefficients coefficients) const {
   if (!is_helmholtz(equation)) return poisson;
   return coefficients != Coefficients::expressions && helmholtz != nullptr ? poisson : helmholtz;
 }
@@ -56,7 +56,7 @@ std::vector<FactorSource> factor_sources(const Case& equation, std::span<const s
                                          Coefficients coefficients) {
   std::vector<FactorSource> chosen;
   std::ranges::copy_if(table, std::back_inserter(chosen), [&](const FactorSource& source) {
-    return source.recipe(equation, coefficients) != nullptr && std::ranges::find(names, source.name) != names.end();
+    return source.factors(equation, coefficients) != nullptr && std::ranges::find(names, source.name) != names.end();
   });
   return chosen;
 }
@@ -96,7 +96,7 @@ op::Operator make_array_operator(const std::shared_ptr<const space::FunctionSpac
                   .plan = plan});
   auto fields = A.make_vector();
   const auto values = fields.host_overwrite();
-  const auto set = [&](std::size_t f, const space::PointFunction& function) {
+  const auto set = [&](std::size_t f, const space::SpatialFunction& function) {
     space::interpolate(*system.spaces[f], function,
                        values.subspan(static_cast<std::size_t>(system.offset(f)),
                                       static_cast<std::size_t>(system.spaces[f]->num_local())));
@@ -113,8 +113,8 @@ std::optional<op::Operator> make_spectral_operator(Report& report, const Case& e
                                                    const std::shared_ptr<const space::FunctionSpace>& space,
                                                    const std::shared_ptr<device::Device>& device,
                                                    const SpectralChoice& choice) {
-  const char* recipe = source.recipe(equation, choice.coefficients);
-  const std::string plan = std::string("recipe=") + recipe + " " + choice.plan;
+  const char* factors = source.factors(equation, choice.coefficients);
+  const std::string plan = std::string("factors=") + factors + " " + choice.plan;
   auto variant = equation;
   if (is_helmholtz(equation) && choice.coefficients == Coefficients::ones)
     variant.form = "(inner(grad(u), grad(v)) + inner(u, v))*dx";
@@ -123,15 +123,15 @@ std::optional<op::Operator> make_spectral_operator(Report& report, const Case& e
                ? make_array_operator(space, device, plan)
                : make_operator(variant, space, device, {.plan = plan, .has_zero_boundary = choice.has_zero_boundary});
   const bool is_followed = std::ranges::all_of(
-      A.info(), [recipe](const op::KernelInfo& info) { return kernel::name(info.plan.recipe) == recipe; });
+      A.info(), [factors](const op::KernelInfo& info) { return kernel::name(info.plan.factors) == factors; });
   if (is_followed) return A;
   auto row = choice.row;
   row.update({{"equation", equation.name},
               {"kernel", source.name},
-              {"recipe", std::string("no ") + recipe},
+              {"factors", std::string("no ") + factors},
               {"degree", space->degree},
               {"dofs", std::llround(counted_dofs(*space))},
-              {"missing", std::string("no recipe ") + recipe + " at this degree"}});
+              {"missing", std::string("no factors ") + factors + " at this degree"}});
   report.add(std::move(row));
   return std::nullopt;
 }

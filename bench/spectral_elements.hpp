@@ -32,7 +32,7 @@ struct FactorSource {
   const char *poisson, *helmholtz; ///< recipes of the equations, nullptr: not a variant of it
   PublishedFactors (*published)(const PublishedEquation& equation); ///< counts of the paper
   /// Coefficients that are expressions are part of recipes; else factors are those of the Poisson equation.
-  const char* recipe(const Case& equation, Coefficients coefficients = Coefficients::expressions) const;
+  const char* factors(const Case& equation, Coefficients coefficients = Coefficients::expressions) const;
 };
 std::vector<std::string> factor_source_names(); ///< "baseline", "parallelepiped", "trilinear", "merged", "partial"
 /// Those of these names that are variants of the equation, in the order of the table.

@@ -95,7 +95,7 @@ using op::Vector;
 
 using io::write_matrix_market;
 using solvers::NullSpaceCondition;
-using space::PointFunction;
+using space::SpatialFunction;
 
 /// A finite element space on a mesh: a cheap handle. Spaces made from one Mesh object (or copies of its topology) share
 /// the order in which kernels visit the cells, so that they may occur in one form.
@@ -123,7 +123,7 @@ public:
     });
   }
   /// The same with values that depend on the point.
-  FieldCondition fixed(std::vector<std::int32_t> tags, PointFunction value) const {
+  FieldCondition fixed(std::vector<std::int32_t> tags, SpatialFunction value) const {
     return {space_, {.tags = std::move(tags), .value = std::move(value)}};
   }
 

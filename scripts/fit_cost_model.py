@@ -59,8 +59,8 @@ class Sweep:
         self.plans = [c["plan"] for c in candidates]
         self.seconds = numpy.array([c["seconds"] for c in candidates])
         batches = kernel["batches"]
-        lanes = numpy.maximum(column.get("lanes", kernel["lanes"]), machine["peaks"][-1]["bits"] // 64)
-        self.instruction = batches * 2 * lanes / max(peak["fma"]["one_core"] for peak in machine["peaks"])
+        width = numpy.maximum(column.get("vector_width", kernel["cells_per_batch"]), machine["peaks"][-1]["bits"] // 64)
+        self.instruction = batches * 2 * width / max(peak["fma"]["one_core"] for peak in machine["peaks"])
         nearest = machine["levels"][0]["bytes"]
         spilling = numpy.maximum(0, 1 - nearest / numpy.maximum(column["work_bytes"], 1)) * (column["loads"] + column["stores"])
         self.counts = numpy.stack([spilling if feature == "spilling" else column[feature] for feature in START], axis=1)
@@ -68,7 +68,7 @@ class Sweep:
         written = 0.5 * batches * column["vector_bytes"]  # bilinear forms without coefficient fields: one vector in, one out
         self.memory = numpy.array([t / memory_rate(resident_levels(machine["levels"], t)[-1], w / t) for t, w in zip(total, written)])
         operations = column.get("operations", 0)  # older sweeps have none
-        self.flops = numpy.maximum(column["flops"], 2 * operations) / (2 * lanes) * self.instruction
+        self.flops = numpy.maximum(column["flops"], 2 * operations) / (2 * width) * self.instruction
 
     def predicted(self, weights, overlap):
         compute = self.instruction * (self.counts @ weights)

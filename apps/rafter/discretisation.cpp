@@ -148,11 +148,11 @@ double estimate_bytes(const io::Problem& problem, const mesh::Mesh& mesh, const 
   return bytes;
 }
 
-op::System make_system(const io::Problem& problem, const std::shared_ptr<const mesh::Mesh>& mesh, int lanes) {
+op::System make_system(const io::Problem& problem, const std::shared_ptr<const mesh::Mesh>& mesh, int cells_per_batch) {
   int degree = 1;
   for (const auto& field : problem.fields) degree = std::max(degree, field.degree);
   const auto batches = std::make_shared<const mesh::CellBatches>(
-      mesh::make_cell_batches(*mesh, op::batch_options(*mesh, degree, lanes)));
+      mesh::make_cell_batches(*mesh, op::batch_options(*mesh, degree, cells_per_batch)));
   const double needed = estimate_bytes(problem, *mesh, *batches);
   if (needed > mesh::available_memory_bytes())
     refuse_size(problem, count_unknowns(problem, *mesh), static_cast<double>(mesh->num_cells()), needed);
@@ -166,8 +166,8 @@ op::System make_system(const io::Problem& problem, const std::shared_ptr<const m
 
 void require_stored_fits(const io::Problem& problem, const op::System& system, const PlannedForms& forms) {
   double kept = 0, passing = 0;
-  const op::BuiltPiece* largest = nullptr;
-  const auto add_up = [&](const std::shared_ptr<op::BuiltForm>& form) {
+  const op::GeneratedBlock* largest = nullptr;
+  const auto add_up = [&](const std::shared_ptr<op::GeneratedForm>& form) {
     double bytes = 0;
     for (const auto& piece : form->pieces) {
       bytes += op::stored_bytes(piece);
@@ -183,7 +183,7 @@ void require_stored_fits(const io::Problem& problem, const op::System& system, c
   refuse_size(problem, static_cast<double>(system.size()), static_cast<double>(system.mesh->num_cells()), needed,
               fmt::format("{:.1f} GB of it is what kernels store, most of them '{}' with {} numbers at each of the {} "
                           "quadrature points of a cell; use fewer points (numerics.points), lower the degree, refine "
-                          "less, or recompute (--plan \"recipe=recompute\")",
+                          "less, or recompute (--plan \"factors=recompute\")",
                           1e-9 * (kept + passing), kernel.info.name, kernel.stored_point_slots,
                           kernel.info.num_points));
 }

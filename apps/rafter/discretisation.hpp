@@ -21,14 +21,14 @@ double count_unknowns(const io::Problem& problem, const mesh::Mesh& mesh);
 /// estimate that serves to refuse what cannot work.
 double estimate_bytes(const io::Problem& problem, const mesh::Mesh& mesh, const mesh::CellBatches& batches);
 
-/// One space per field, on batches of at least `lanes` cells. Throws InputError when the problem does not fit into the
-/// memory of this machine.
-op::System make_system(const io::Problem& problem, const std::shared_ptr<const mesh::Mesh>& mesh, int lanes);
+/// One space per field, on batches of at least `cells_per_batch` cells. Throws InputError when the problem does not fit
+/// into the memory of this machine.
+op::System make_system(const io::Problem& problem, const std::shared_ptr<const mesh::Mesh>& mesh, int cells_per_batch);
 
 /// The kernels of a problem before they take memory.
 struct PlannedForms {
-  std::vector<std::shared_ptr<op::BuiltForm>> kept;    ///< with their data all the time
-  std::vector<std::shared_ptr<op::BuiltForm>> passing; ///< one after the other
+  std::vector<std::shared_ptr<op::GeneratedForm>> kept;    ///< with their data all the time
+  std::vector<std::shared_ptr<op::GeneratedForm>> passing; ///< one after the other
 };
 
 /// Throws InputError when the problem with all numbers that its kernels store does not fit into memory, and says which

@@ -36,13 +36,13 @@ void print_kernel(const op::KernelInfo& info, const KernelOptions& options, repo
 }
 
 /// The matrix, then the kernels that its cell matrices come from.
-void print_matrix(const op::AssembledMatrix& matrix, const op::BuiltMatrix& built, const KernelOptions& options,
+void print_matrix(const op::AssembledMatrix& matrix, const op::GeneratedMatrix& built, const KernelOptions& options,
                   report::PlanList& plans) {
   const auto& info = matrix.info();
   const int block = built.coupling.block_size();
   fmt::print("\n{}\n", info.name);
   fmt::print("  rows: {} in {} slices of {}, blocks of {} x {}\n", info.num_cells * block, info.num_batches,
-             info.plan.lanes, block, block);
+             info.plan.vector_width, block, block);
   fmt::print("  entries: {:.0f}, {:.2f} % more where rows are filled up\n", info.counts.effective_flops / 2,
              100 * (info.counts.flops / info.counts.effective_flops - 1));
   fmt::print("  set-up: {}\n", report::time_text(matrix.setup_seconds()));

@@ -11,8 +11,8 @@ namespace rafter::app {
 
 /// The sections with the kernels that they need.
 struct PlannedConstraints {
-  std::vector<solvers::NullSpaceCondition> conditions; ///< as Problem::constraints
-  std::vector<std::shared_ptr<op::BuiltForm>> masses;  ///< of each condition, to be compiled
+  std::vector<solvers::NullSpaceCondition> conditions;    ///< as Problem::constraints
+  std::vector<std::shared_ptr<op::GeneratedForm>> masses; ///< of each condition, to be compiled
 };
 PlannedConstraints plan_constraints(const io::Problem& problem, const op::System& system,
                                     const op::OperatorOptions& options);

@@ -95,7 +95,7 @@ Postprocess::Postprocess(const io::Problem& problem, const ProblemForms& forms, 
   }
 }
 
-std::vector<std::shared_ptr<op::BuiltForm>> Postprocess::kernels() const {
+std::vector<std::shared_ptr<op::GeneratedForm>> Postprocess::kernels() const {
   std::vector<Kernels> result;
   for (const auto& functional : functionals_)
     result.insert(result.end(), functional.kernels.begin(), functional.kernels.end());

@@ -24,7 +24,7 @@ public:
               const op::OperatorOptions& options);
 
   /// What must be compiled before the calls below.
-  std::vector<std::shared_ptr<op::BuiltForm>> kernels() const;
+  std::vector<std::shared_ptr<op::GeneratedForm>> kernels() const;
 
   /// Before the solve, whose result they are compared with: throws InputError where an exact solution or its gradient
   /// is not finite. `any`: a vector of the system; its values do not matter.
@@ -41,7 +41,7 @@ public:
   std::vector<std::pair<std::string, double>> functionals(const op::Vector& solution) const;
 
 private:
-  using Kernels = std::shared_ptr<op::BuiltForm>;
+  using Kernels = std::shared_ptr<op::GeneratedForm>;
   struct FieldNorms {
     std::string field;
     io::Location place;                             ///< of the exact solution

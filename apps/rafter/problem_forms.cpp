@@ -175,9 +175,8 @@ std::vector<form::Expr> ProblemForms::point_components(std::span<const io::Expre
 
 form::Expr ProblemForms::field(std::size_t index) const { return form::field(spaces_[index], spaces_[index]->name); }
 
-space::PointFunction ProblemForms::point_function(std::span<const io::Expression> texts,
-                                                  std::span<const int> components, int num_components,
-                                                  const std::string& key) const {
+space::SpatialFunction ProblemForms::qfunction(std::span<const io::Expression> texts, std::span<const int> components,
+                                               int num_components, const std::string& key) const {
   struct Part {
     std::size_t component;
     form::PointEvaluator evaluator;

@@ -58,8 +58,8 @@ public:
   form::Expr field(std::size_t index) const;
   /// Function of x that fills `components` (empty: all) of num_components values and sets the others to 0. Throws
   /// InputError where a value is not finite.
-  space::PointFunction point_function(std::span<const io::Expression> texts, std::span<const int> components,
-                                      int num_components, const std::string& key) const;
+  space::SpatialFunction qfunction(std::span<const io::Expression> texts, std::span<const int> components,
+                                   int num_components, const std::string& key) const;
 
   /// The coefficients that are expressions in x, with their names.
   const std::vector<std::pair<const io::Coefficient*, form::Expr>>& point_coefficients() const {

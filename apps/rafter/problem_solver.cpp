@@ -178,7 +178,7 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
                                  Phases& phases)
     : problem_(problem), events_(events) {
   if (options.plan != predicted_plan) options_.plan = options.plan;
-  const int lanes = op::batch_lanes(options_.plan);
+  const int cells_per_batch = op::cells_per_batch(options_.plan);
   options_.device = options.device;
   options_.threads = options.threads;
   options_.shared_device = op::device_of(options_);
@@ -189,7 +189,7 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
   tell(fmt::format("mesh: {} cells", mesh_->num_cells()));
 
   phases.start("spaces");
-  system_ = make_system(problem, mesh_, lanes);
+  system_ = make_system(problem, mesh_, cells_per_batch);
   tell(fmt::format("spaces: {} unknowns", system_.size()));
 
   options_.num_applications = expected_applications(problem, system_);
@@ -213,12 +213,12 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
 void PreparedProblem::make_operators(const form::Form& bilinear, const std::optional<form::Form>& linear, bool solves) {
   auto constraints = op::make_constraints(system_, options_.dirichlet);
   PlannedForms forms;
-  const auto keep = [&forms](std::shared_ptr<op::BuiltForm> built) {
+  const auto keep = [&forms](std::shared_ptr<op::GeneratedForm> built) {
     forms.kept.push_back(built);
     return built;
   };
   const auto action = keep(op::build(bilinear, 2, system_, options_));
-  std::shared_ptr<op::BuiltForm> diagonal, load;
+  std::shared_ptr<op::GeneratedForm> diagonal, load;
   if (solves && action->matrix == nullptr && // which has its own
       solvers::find_preconditioner(problem_.solver.preconditioner).needs_diagonal)
     diagonal = keep(op::build(bilinear, 2, system_, options_, op::Purpose::diagonal));
@@ -250,8 +250,8 @@ void PreparedProblem::make_conditions() {
       } catch (const base::InputError& error) {
         throw base::InputError(fmt::format("{}: {}.tags: {}", data.places[t].text(), key, error.what()));
       }
-    condition.value = forms_->point_function(data.values, data.components, problem_.fields[data.field].num_components(),
-                                             key + ".value");
+    condition.value =
+        forms_->qfunction(data.values, data.components, problem_.fields[data.field].num_components(), key + ".value");
     options_.dirichlet.push_back({system_.spaces[data.field], std::move(condition)});
   }
 }

@@ -55,8 +55,8 @@ Json feature_names_json() {
 /// Four digits tell all that a timing knows.
 double rounded(double seconds) { return base::parse_double(fmt::format("{:.4g}", seconds)); }
 
-/// `lanes`: cells of a batch. A sweep as scripts/fit_cost_model.py and the tests of the search read it.
-Json kernel_json(const op::TunedKernel& tuned, int lanes) {
+/// `cells_per_batch`: cells of a batch. A sweep as scripts/fit_cost_model.py and the tests of the search read it.
+Json kernel_json(const op::TunedKernel& tuned, int cells_per_batch) {
   const auto& info = tuned.info;
   Json candidates = Json::array();
   for (const auto& c : info.decision.candidates)
@@ -65,14 +65,18 @@ Json kernel_json(const op::TunedKernel& tuned, int lanes) {
                           {"predicted", rounded(c.predicted_seconds)},
                           {"bound", rounded(c.bound_seconds)},
                           {"features", features_json(c.features)}});
-  return {{"kernel", info.name},       {"cells", info.num_cells}, {"batches", info.num_batches},
-          {"points", info.num_points}, {"lanes", lanes},          {"candidates", candidates}};
+  return {{"kernel", info.name},
+          {"cells", info.num_cells},
+          {"batches", info.num_batches},
+          {"points", info.num_points},
+          {"cells_per_batch", cells_per_batch},
+          {"candidates", candidates}};
 }
 
 void write_record(const std::string& path, const std::string& title, const PreparedProblem& prepared,
                   const std::vector<op::TunedKernel>& tuned) {
   Json kernels = Json::array();
-  for (const auto& kernel : tuned) kernels.push_back(kernel_json(kernel, prepared.system().batches->lanes));
+  for (const auto& kernel : tuned) kernels.push_back(kernel_json(kernel, prepared.system().batches->cells_per_batch));
   const Json record{{"title", title},
                     {"threads", prepared.options().shared_device->num_threads()},
                     {"machine", Json::parse(machine::to_json(prepared.machine()))},

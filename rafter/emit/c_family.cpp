@@ -55,7 +55,7 @@ std::string declarations(const LoopProgram& program, const Spelling& spelling) {
     if (buffer.space == Space::work)
       text += fmt::format("  {}{} {}[{}];\n", leaving.contains(buffer.name) ? spelling.large_work : "",
                           buffer.is_lane ? names.vector : names.scalar, buffer.name,
-                          buffer.is_lane ? buffer.size / program.lanes : buffer.size);
+                          buffer.is_lane ? buffer.size / program.vector_width : buffer.size);
   }
   return text;
 }
@@ -77,12 +77,13 @@ std::string emit(const LoopProgram& program, const Spelling& spelling) {
   Helpers helpers;
   StatementWriter statements(program, spelling, helpers);
   const std::string loop = batches(program, statements, helpers);
-  std::string text = spelling.prelude(program.lanes);
+  std::string text = spelling.prelude(program.vector_width);
   const auto is_float = [](const Node& node) { return node.type == Type::real32; };
-  if (program.lanes > 1 && any_node(*program.body, is_float)) text += spelling.float_prelude(program.lanes);
+  if (program.vector_width > 1 && any_node(*program.body, is_float))
+    text += spelling.float_prelude(program.vector_width);
   for (const auto& [name, helper] : helpers) text += helper;
   for (const auto& buffer : program.buffers)
-    if (buffer.space == Space::constant) text += constant_table(buffer, program.lanes, spelling);
+    if (buffer.space == Space::constant) text += constant_table(buffer, program.vector_width, spelling);
   return text + statements.literal_tables() + spelling.head(program.name) + declarations(program, spelling) + loop;
 }
 

@@ -19,7 +19,7 @@ std::string run_of_lane(const RunMove& move, int l) {
 /// All lanes side by side: text of vector `first` of every `width`-th lane, beginning with that one.
 std::string side_by_side(const RunMove& move, int first) {
   std::vector<std::string> parts;
-  for (int l = first; l < move.lanes; l += move.width) parts.push_back(run_of_lane(move, l));
+  for (int l = first; l < move.vector_width; l += move.width) parts.push_back(run_of_lane(move, l));
   for (int size = move.width; parts.size() > 1; size *= 2) {
     std::vector<std::string> pairs;
     for (std::size_t i = 0; i < parts.size(); i += 2)
@@ -32,14 +32,14 @@ std::string side_by_side(const RunMove& move, int first) {
 
 } // namespace
 
-std::string exchanges(int lanes, schedule::Type work) {
+std::string exchanges(int vector_width, schedule::Type work) {
   std::string text;
-  for (int distance = 1; distance < lanes; distance *= 2) {
+  for (int distance = 1; distance < vector_width; distance *= 2) {
     std::vector<int> even, odd;
-    for (int l = 0; l < lanes; ++l) {
+    for (int l = 0; l < vector_width; ++l) {
       const bool is_odd = (l & distance) != 0;
-      even.push_back(is_odd ? lanes + l - distance : l);
-      odd.push_back(is_odd ? lanes + l : l + distance);
+      even.push_back(is_odd ? vector_width + l - distance : l);
+      odd.push_back(is_odd ? vector_width + l : l + distance);
     }
     text += fmt::format("#define exchange{0}(a, b) {{ const {3} t_ = __builtin_shufflevector(a, b, {1}); b = "
                         "__builtin_shufflevector(a, b, {2}); a = t_; }}\n",
@@ -86,7 +86,7 @@ std::string entry(const RunMove& move, int i) {
 /// What lane `l` adds to its run.
 std::string addend(const RunMove& move, int l) {
   const int group = l / move.width * move.width;
-  const bool is_whole = move.width == move.lanes, is_converted = move.vector != move.work;
+  const bool is_whole = move.width == move.vector_width, is_converted = move.vector != move.work;
   const std::string part = is_whole ? fmt::format("r{}", l)
                                     : fmt::format("__builtin_shufflevector(r{0}, r{0}, {1})", l % move.width,
                                                   numbers_text(group, group + move.width));
@@ -103,7 +103,7 @@ std::string run_mover(const RunMove& move) {
                         move.adds ? entry(move, i) : side_by_side(move, i));
   text += turn(move.width);
   if (move.adds) // lane by lane: runs may be the same
-    for (int l = 0; l < move.lanes; ++l)
+    for (int l = 0; l < move.vector_width; ++l)
       text += fmt::format("  *({}*)(x + s[{}]) += {};\n", run_type(move), l, addend(move, l));
   else
     for (int i = 0; i < move.width; ++i) text += fmt::format("  {} = r{};\n", entry(move, i), i);

@@ -14,7 +14,7 @@ std::string head(const std::string& kernel) {
 
 const char* element_type(Type type) { return type == Type::integer ? "int" : c::names_of(type).scalar; }
 
-std::string argument(const schedule::Buffer& buffer, int i) {
+std::string argument(const schedule::LoopBuffer& buffer, int i) {
   return fmt::format("  {}{}* restrict {} = arguments[{}];\n", buffer.is_written ? "" : "const ",
                      element_type(buffer.type), buffer.name, i);
 }

@@ -16,12 +16,12 @@ std::string numbers_text(int begin, int end) {
 namespace {
 
 /// Gathers of one or two instructions; "": none for so many lanes.
-std::string fast_gather(int lanes) {
-  if (lanes != 8 && lanes != 16) return "";
+std::string fast_gather(int vector_width) {
+  if (vector_width != 8 && vector_width != 16) return "";
   std::string text = R"(typedef double gather_vec __attribute__((vector_size(64)));
 typedef int gather_ivec __attribute__((vector_size(32)));
 )";
-  if (lanes == 8)
+  if (vector_width == 8)
     return text +
            R"(static inline vec gather(const double* p, ivec i) { return (vec)__builtin_ia32_gathersiv8df((gather_vec){0}, p, (gather_ivec)i, -1, 8); }
 )";
@@ -36,21 +36,21 @@ typedef int gather_ivec __attribute__((vector_size(32)));
 
 } // namespace
 
-std::string prelude(int lanes) {
-  if (lanes == 1) return "";
+std::string prelude(int vector_width) {
+  if (vector_width == 1) return "";
   std::string text = fmt::format(R"(enum {{ LANES = {0} }};
 typedef double vec __attribute__((vector_size({1}), may_alias));
 typedef double uvec __attribute__((vector_size({1}), aligned(8), may_alias));
 typedef int ivec __attribute__((vector_size({2}), may_alias));
 static const ivec lane_numbers = {{{3}}};
 )",
-                                 lanes, 8 * lanes, 4 * lanes, numbers_text(0, lanes));
+                                 vector_width, 8 * vector_width, 4 * vector_width, numbers_text(0, vector_width));
   text += R"(static inline vec splat(double a) { vec r; for (int l = 0; l < LANES; ++l) r[l] = a; return r; }
 static inline ivec isplat(long a) { ivec r; for (int l = 0; l < LANES; ++l) r[l] = (int)a; return r; }
 static inline ivec vmin_i(ivec a, ivec b) { ivec r; for (int l = 0; l < LANES; ++l) r[l] = a[l] < b[l] ? a[l] : b[l]; return r; }
 static inline ivec gather_i(const int* p, ivec i) { ivec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; return r; }
 )";
-  const std::string fast = fast_gather(lanes);
+  const std::string fast = fast_gather(vector_width);
   if (!fast.empty()) text += "#if defined(__AVX512F__)\n" + fast + "#else\n";
   text += "static inline vec gather(const double* p, ivec i) { vec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; "
           "return r; }\n";
@@ -58,13 +58,13 @@ static inline ivec gather_i(const int* p, ivec i) { ivec r; for (int l = 0; l < 
   return text;
 }
 
-std::string float_prelude(int lanes) {
+std::string float_prelude(int vector_width) {
   std::string text = fmt::format(R"(typedef float fvec __attribute__((vector_size({0}), may_alias));
 typedef float ufvec __attribute__((vector_size({0}), aligned(4), may_alias));
 static inline fvec fsplat(float a) {{ fvec r; for (int l = 0; l < LANES; ++l) r[l] = a; return r; }}
 )",
-                                 4 * lanes);
-  if (lanes == 16)
+                                 4 * vector_width);
+  if (vector_width == 16)
     text += R"(#if defined(__AVX512F__)
 typedef float gather_fvec __attribute__((vector_size(64)));
 typedef int gather_wide __attribute__((vector_size(64)));
@@ -74,7 +74,7 @@ static inline fvec fgather(const float* p, ivec i) { return (fvec)__builtin_ia32
   text +=
       "static inline fvec fgather(const float* p, ivec i) { fvec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; "
       "return r; }\n";
-  return lanes == 16 ? text + "#endif\n" : text;
+  return vector_width == 16 ? text + "#endif\n" : text;
 }
 
 namespace {
@@ -90,10 +90,10 @@ std::string stream_pieces(int bytes, schedule::Type type, const char* condition,
 
 } // namespace
 
-std::string stream(int lanes, schedule::Type type) {
+std::string stream(int vector_width, schedule::Type type) {
   const auto& names = names_of(type);
   const bool is_double = type == schedule::Type::real;
-  const int bytes = lanes * size_bytes(type);
+  const int bytes = vector_width * size_bytes(type);
   std::string text = fmt::format(R"(static inline void stream({0}* p, {1} v) {{
 #if defined(__clang__)
   if (((unsigned long)p & (sizeof({1}) - 1)) == 0) {{ __builtin_nontemporal_store(v, ({1}*)p); return; }}

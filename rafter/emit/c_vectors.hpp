@@ -12,12 +12,12 @@ const RealNames& names_of(schedule::Type type);
 /// "begin, begin + 1, ..., end - 1"
 std::string numbers_text(int begin, int end);
 
-std::string prelude(int lanes);
-std::string float_prelude(int lanes);
-std::string stream(int lanes, schedule::Type type);
+std::string prelude(int vector_width);
+std::string float_prelude(int vector_width);
+std::string stream(int vector_width, schedule::Type type);
 
 /// Macros exchange<d>(a, b): blocks of d lanes of both in turn, the even ones into a, the odd ones into b.
-std::string exchanges(int lanes, schedule::Type work);
+std::string exchanges(int vector_width, schedule::Type work);
 std::string run_mover(const RunMove& move);
 
 } // namespace rafter::emit::c

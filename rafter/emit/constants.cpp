@@ -19,13 +19,14 @@ std::string number(double value, Type type, const Spelling& spelling) {
   return value < 0 ? "(" + text + ")" : text;
 }
 
-std::string constant_table(const schedule::Buffer& buffer, int lanes, const Spelling& spelling) {
+std::string constant_table(const schedule::LoopBuffer& buffer, int vector_width, const Spelling& spelling) {
   const bool is_integer = buffer.type == Type::integer;
   const auto& names = spelling.names(buffer.type);
   const char* element = buffer.is_lane ? names.vector : is_integer ? "int" : names.scalar;
-  std::string text = fmt::format("{}{} {}[{}] = {{{}", spelling.constant, element, buffer.name,
-                                 buffer.is_lane ? buffer.size / lanes : buffer.size, buffer.is_lane ? "\n  {" : "");
-  const std::size_t row = buffer.is_lane ? static_cast<std::size_t>(lanes) : 12;
+  std::string text =
+      fmt::format("{}{} {}[{}] = {{{}", spelling.constant, element, buffer.name,
+                  buffer.is_lane ? buffer.size / vector_width : buffer.size, buffer.is_lane ? "\n  {" : "");
+  const std::size_t row = buffer.is_lane ? static_cast<std::size_t>(vector_width) : 12;
   const char* row_end = buffer.is_lane ? "},\n  {" : ",\n  ";
   for (std::size_t i = 0; i < buffer.values.size(); ++i) {
     if (i > 0) text += i % row == 0 ? row_end : ", ";
@@ -50,7 +51,7 @@ std::string Literals::text(double value, Type type) {
 std::string Literals::tables() const {
   std::string text;
   for (const auto& [type, table] : tables_) {
-    schedule::Buffer buffer;
+    schedule::LoopBuffer buffer;
     buffer.name = spelling_.names(type).literals;
     buffer.type = type;
     buffer.size = static_cast<std::int64_t>(table.values.size());

@@ -11,8 +11,8 @@ namespace rafter::emit {
 /// Real literal of a type; negative ones stand in brackets. InternalError when the value is not finite.
 std::string number(double value, schedule::Type type, const Spelling& spelling);
 
-/// Definition of a table: a constant buffer of a program of `lanes` lanes.
-std::string constant_table(const schedule::Buffer& buffer, int lanes, const Spelling& spelling);
+/// Definition of a table: a constant buffer of a program of `vector_width` lanes.
+std::string constant_table(const schedule::LoopBuffer& buffer, int vector_width, const Spelling& spelling);
 
 /// Real literals of a kernel. Long ones stand once, in a table per type (compilers fold its entries), because the
 /// entries of 1D matrices recur with every use.

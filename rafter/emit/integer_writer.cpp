@@ -105,7 +105,7 @@ NodePtr IntegerWriter::whole_entry(const NodePtr& index) const {
   if (index->kind != Kind::iadd || index->operands[1]->kind != Kind::lane) return nullptr;
   const auto& base = index->operands[0];
   if (base->kind != Kind::imul || base->has_lane || base->operands[1]->kind != Kind::integer ||
-      base->operands[1]->integer != lanes_)
+      base->operands[1]->integer != vector_width_)
     return nullptr;
   return base->operands[0];
 }
@@ -115,7 +115,8 @@ std::optional<std::string> IntegerWriter::whole(const NodePtr& index) const {
   if (const auto entry = whole_entry(index)) return scalar(entry);
   if (index->kind != Kind::iadd || index->operands[1]->kind != Kind::lane) return std::nullopt;
   const auto& base = index->operands[0];
-  if (base->kind == Kind::integer && base->integer % lanes_ == 0) return std::to_string(base->integer / lanes_);
+  if (base->kind == Kind::integer && base->integer % vector_width_ == 0)
+    return std::to_string(base->integer / vector_width_);
   return std::nullopt;
 }
 

@@ -15,7 +15,7 @@ std::string enclosed(const std::string& text, int strength, int needed);
 /// Writes the integer expressions of a loop program.
 class IntegerWriter {
 public:
-  IntegerWriter(int lanes, const Spelling& spelling) : lanes_(lanes), spelling_(spelling) {}
+  IntegerWriter(int vector_width, const Spelling& spelling) : vector_width_(vector_width), spelling_(spelling) {}
 
   /// Remembers what a variable with a value per lane stands for.
   void define(const std::string& variable, const schedule::NodePtr& value) { definitions_[variable] = value; }
@@ -39,7 +39,7 @@ public:
 private:
   std::string operand_of_vectors(const schedule::NodePtr& node) const;
 
-  int lanes_;
+  int vector_width_;
   const Spelling& spelling_;
   std::map<std::string, schedule::NodePtr> definitions_; ///< of variables with a value per lane
 };

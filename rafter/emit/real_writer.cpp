@@ -9,8 +9,8 @@
 namespace rafter::emit {
 
 using form::ScalarOp;
-using schedule::Buffer;
 using schedule::Kind;
+using schedule::LoopBuffer;
 using schedule::NodePtr;
 
 namespace {
@@ -80,7 +80,7 @@ std::string RealWriter::vector(const NodePtr& node) {
   return is_vector(node) ? text(node) : fmt::format("{}splat({})", spelling_.names(node->type).initial, text(node));
 }
 
-std::string RealWriter::numbers_of(const Buffer& buffer) const {
+std::string RealWriter::numbers_of(const LoopBuffer& buffer) const {
   if (!buffer.is_lane) return buffer.name;
   return spelling_.vectors.as_numbers(buffer.name, buffer.type, buffer.space != schedule::Space::constant);
 }

@@ -25,7 +25,7 @@ public:
   /// All lanes of an expression, which may be the same number.
   std::string vector(const schedule::NodePtr& node);
   /// The buffer as an array of numbers.
-  std::string numbers_of(const schedule::Buffer& buffer) const;
+  std::string numbers_of(const schedule::LoopBuffer& buffer) const;
   /// Definitions of the tables of literals that expressions refer to.
   std::string literal_tables() const { return literals_.tables(); }
 

@@ -67,13 +67,13 @@ std::optional<std::string> run_move(const schedule::LoopProgram& program, const 
   if (first == nullptr || !program.find(inside.name)->is_lane) return std::nullopt;
   const auto place = starts(position, integers);
   if (!place) return std::nullopt;
-  const RunMove move{.lanes = program.lanes,
+  const RunMove move{.vector_width = program.vector_width,
                      .width = static_cast<int>(loop.operands[0]->integer),
                      .stride = stride,
                      .adds = adds,
                      .vector = program.find(outside.name)->type,
                      .work = program.find(inside.name)->type};
-  helpers["move"] = spelling.run_prelude(program.lanes, move.work);
+  helpers["move"] = spelling.run_prelude(program.vector_width, move.work);
   helpers["move_" + name(move)] = spelling.run_mover(move);
   return fmt::format("{}({}{}, {} + {}, {}, {});\n", name(move), inside.name,
                      offset == nullptr ? "" : " + " + integers.scalar(offset, 1), entry->name,

@@ -10,7 +10,7 @@ namespace rafter::emit {
 
 /// Runs of numbers between a vector and work arrays.
 struct RunMove {
-  int lanes = 1, width = 1;
+  int vector_width = 1, width = 1;
   int stride = 1;    ///< vectors from one entry of the work array to the next
   bool adds = false; ///< to the vector
   schedule::Type vector = schedule::Type::real, work = schedule::Type::real;
@@ -53,29 +53,29 @@ struct Spelling {
   std::string name;
   RealNames doubles, floats;
   const RealNames& names(schedule::Type type) const { return type == schedule::Type::real32 ? floats : doubles; }
-  /// Types and helpers that every kernel of `lanes` lanes starts with; those of floats, of kernels that use them.
-  /// Programs of several lanes find there LANES, the vector types of `doubles` and `floats`, `ivec` of integers with
-  /// lane_numbers, isplat(integer), vmin_i(vector, vector) and gather_i(array, indices), and for each type of reals,
-  /// its initial before the name, splat(number) and gather(array, indices).
-  std::function<std::string(int lanes)> prelude, float_prelude;
+  /// Types and helpers that every kernel of `vector_width` lanes starts with; those of floats, of kernels that use
+  /// them. Programs of several lanes find there LANES, the vector types of `doubles` and `floats`, `ivec` of integers
+  /// with lane_numbers, isplat(integer), vmin_i(vector, vector) and gather_i(array, indices), and for each type of
+  /// reals, its initial before the name, splat(number) and gather(array, indices).
+  std::function<std::string(int vector_width)> prelude, float_prelude;
   /// Head of the entry point up to its opening brace, and the statement that makes typed pointer `name` from argument
   /// i.
   std::function<std::string(const std::string& kernel)> head;
-  std::function<std::string(const schedule::Buffer& buffer, int i)> argument;
+  std::function<std::string(const schedule::LoopBuffer& buffer, int i)> argument;
   /// Elementary function on one number ("sqrt" -> "__builtin_sqrt").
   std::function<std::string(form::ScalarOp op, schedule::Type type)> function;
   VectorSpelling vectors;
   /// Hint that the entry at `place` (text of an address) will be used soon; null: the language has none.
   std::function<std::string(const std::string& place)> prefetch;
   /// What the helpers below share, for work arrays of a type.
-  std::function<std::string(int lanes, schedule::Type work)> run_prelude;
+  std::function<std::string(int vector_width, schedule::Type work)> run_prelude;
   /// Helper that moves runs of `width` consecutive numbers, one per lane, between a vector and work arrays, converted
   /// where their types differ: `load_run<width>(work array, entries of it, vector, start of each lane's run, what is
   /// added to the starts)` or `add_run<width>` back. Null: runs move number by number.
   std::function<std::string(const RunMove& move)> run_mover;
   /// Helpers `stream(pointer, vector)`, a store that passes the caches by where it can, and `finish_streams()` at the
   /// end of a kernel, after which other threads see all of them.
-  std::function<std::string(int lanes, schedule::Type type)> stream;
+  std::function<std::string(int vector_width, schedule::Type type)> stream;
   /// Before the definition of a table of constants, and of a helper.
   std::string constant, function_head;
   /// Before the declaration of a work array that a stack does not hold: memory of the thread.

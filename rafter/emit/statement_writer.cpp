@@ -12,7 +12,7 @@ using schedule::LoopStyle;
 using schedule::NodePtr;
 
 StatementWriter::StatementWriter(const schedule::LoopProgram& program, const Spelling& spelling, Helpers& helpers)
-    : program_(program), spelling_(spelling), helpers_(helpers), integers_(program.lanes, spelling),
+    : program_(program), spelling_(spelling), helpers_(helpers), integers_(program.vector_width, spelling),
       reals_(program, spelling, integers_, helpers) {}
 
 std::string StatementWriter::text(const NodePtr& node, int depth) {
@@ -102,7 +102,7 @@ std::string StatementWriter::write_vector(const schedule::Node& node, const char
   const bool is_partial = node.operands.size() > 2;
   const std::string value = reals_.vector(node.operands[1]);
   if (node.is_streaming) {
-    helpers_["stream"] = spelling_.stream(program_.lanes, buffer.type);
+    helpers_["stream"] = spelling_.stream(program_.vector_width, buffer.type);
     return fmt::format("stream({} + {}, {});\n", node.name, integers_.contiguous(index).value(), value);
   }
   if (!is_partial) {

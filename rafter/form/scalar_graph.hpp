@@ -10,7 +10,7 @@
 #include <vector>
 
 /// Scalar expressions: what a form becomes once tensors are gone. The same graph type serves the form (physical atoms)
-/// and the kernel's point function (reference-cell and geometry atoms).
+/// and the kernel's QFunction (reference-cell and geometry atoms).
 namespace rafter::form {
 
 using NodeId = std::int32_t;
@@ -77,7 +77,7 @@ enum class AtomKind : std::uint8_t {
   field,            ///< a: field, b: component, c: physical derivative axis or -1
   test,             ///< the same of the test function of field a
   trial,            ///< the same of the trial function of field a
-  // only in point functions:
+  // only in QFunctions:
   reference_field,      ///< a: field, b: component, c: reference derivative axis or -1
   reference_test,       ///< as reference_field
   reference_trial,      ///< as reference_field

@@ -46,7 +46,7 @@ public:
   const std::vector<double>& weights_1d() const { return input_.quadrature.weights_1d; }
   /// 1D factors of a basis slot, one per axis; of test functions weighed and transposed.
   std::vector<ReferenceMatrix> factors(const element::Element& element, const BasisSlot& slot, bool is_test) const;
-  /// Derivatives in the points from values there, and W^-1 of its transpose W: weights leave the point function.
+  /// Derivatives in the points from values there, and W^-1 of its transpose W: weights leave the QFunction.
   ReferenceMatrix differentiation() const;
   ReferenceMatrix transposed_differentiation() const;
   /// Whether derivatives are taken in the points, from interpolated values.

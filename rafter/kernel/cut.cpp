@@ -39,8 +39,8 @@ bool is_word_per_cell(const form::ScalarNode& node) {
          (node.atom.kind == AtomKind::map_coefficient || node.atom.kind == AtomKind::cell_coefficient);
 }
 
-PointFunction rebuild(const PointFunction& source, const std::vector<Output>& outputs, const Cut& cut) {
-  PointFunction result;
+QFunction rebuild(const QFunction& source, const std::vector<Output>& outputs, const Cut& cut) {
+  QFunction result;
   result.shape = source.shape;
   result.map = source.map;
   result.is_facet = source.is_facet;
@@ -58,37 +58,37 @@ PointFunction rebuild(const PointFunction& source, const std::vector<Output>& ou
 
 } // namespace
 
-std::string name(const Recipe& recipe) {
+std::string name(const FactorStorage& factors) {
   std::string text = "recompute";
-  if (recipe.kind == Recipe::Kind::partial) text = fmt::format("partial-{}", recipe.num_stored);
-  if (recipe.kind == Recipe::Kind::store) text = "store";
-  return text + (recipe.is_merged ? "-merged" : "");
+  if (factors.kind == FactorStorage::Kind::partial) text = fmt::format("partial-{}", factors.num_stored);
+  if (factors.kind == FactorStorage::Kind::store) text = "store";
+  return text + (factors.is_merged ? "-merged" : "");
 }
 
-std::optional<Recipe> parse_recipe(std::string_view text) {
-  Recipe recipe;
+std::optional<FactorStorage> parse_factor_storage(std::string_view text) {
+  FactorStorage factors;
   constexpr std::string_view merged_ending = "-merged", partial = "partial-";
-  recipe.is_merged = text.ends_with(merged_ending);
-  if (recipe.is_merged) text.remove_suffix(merged_ending.size());
-  if (text == "recompute") return recipe;
-  recipe.kind = Recipe::Kind::store;
-  if (text == "store") return recipe;
+  factors.is_merged = text.ends_with(merged_ending);
+  if (factors.is_merged) text.remove_suffix(merged_ending.size());
+  if (text == "recompute") return factors;
+  factors.kind = FactorStorage::Kind::store;
+  if (text == "store") return factors;
   if (!text.starts_with(partial)) return std::nullopt;
   text.remove_prefix(partial.size());
-  recipe.kind = Recipe::Kind::partial;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), recipe.num_stored);
+  factors.kind = FactorStorage::Kind::partial;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factors.num_stored);
   const bool is_number = error == std::errc() && end == text.data() + text.size();
   // one text for one recipe: no sign, no leading zero
-  if (!is_number || recipe.num_stored < 1 || recipe.num_stored > 999 || text != std::to_string(recipe.num_stored))
+  if (!is_number || factors.num_stored < 1 || factors.num_stored > 999 || text != std::to_string(factors.num_stored))
     return std::nullopt;
-  return recipe;
+  return factors;
 }
 
-std::vector<std::string> recipe_names() {
+std::vector<std::string> factor_storage_names() {
   return {"recompute", "recompute-merged", "partial-N", "partial-N-merged", "store", "store-merged"};
 }
 
-CutFunction apply_cut(const PointFunction& function, const Cut& cut) {
+CutFunction apply_cut(const QFunction& function, const Cut& cut) {
   CutFunction result;
   result.main = rebuild(function, function.outputs, cut);
   std::vector<Output> stored;
@@ -100,7 +100,7 @@ CutFunction apply_cut(const PointFunction& function, const Cut& cut) {
   return result;
 }
 
-Cut cheapest_cut(const PointFunction& function, const PointLoops& loops, double flops_per_word, double map_flops) {
+Cut cheapest_cut(const QFunction& function, const PointLoops& loops, double flops_per_word, double map_flops) {
   if (!std::isfinite(flops_per_word)) return {};
   const auto& graph = function.graph;
   const auto deps = dependencies(function);
@@ -131,7 +131,7 @@ Cut cheapest_cut(const PointFunction& function, const PointLoops& loops, double 
   return cut;
 }
 
-PointCost cost(const PointFunction& function, const PointLoops& loops) {
+PointCost cost(const QFunction& function, const PointLoops& loops) {
   const auto& graph = function.graph;
   const auto deps = dependencies(function);
   PointCost result;
@@ -161,8 +161,8 @@ PointCost cost(const PointFunction& function, const PointLoops& loops) {
   return result;
 }
 
-void CurvedMap::add_cost(const PointFunction& function, PointCost& cost) const {
-  PointFunction map; // as the function without all but the atoms of the map
+void CurvedMap::add_cost(const QFunction& function, PointCost& cost) const {
+  QFunction map; // as the function without all but the atoms of the map
   map.shape = function.shape;
   map.map = function.map;
   map.is_facet = function.is_facet;
@@ -194,7 +194,7 @@ constexpr double next_to_nothing = 1e-3;
 /// Choices of one function, written in one way or another.
 class Chooser {
 public:
-  Chooser(const PointFunction& function, int num_points, const Balance& balance, const CurvedMap* curved)
+  Chooser(const QFunction& function, int num_points, const Balance& balance, const CurvedMap* curved)
       : loops_(point_loops(function, num_points)), balance_(balance), curved_(curved) {
     const auto order = function.graph.reachable(function.roots());
     const auto num_entries = std::ranges::count_if(order, [&](NodeId id) { return is_of_map(function.graph[id]); });
@@ -204,19 +204,19 @@ public:
     map_flops_ = all.geometry_flops / contraction_share / static_cast<double>(num_entries);
   }
 
-  void add_recomputed(const PointFunction& written, bool is_merged) { add(written, {.is_merged = is_merged}, {}); }
-  void add_stored(const PointFunction& written, bool is_merged) {
+  void add_recomputed(const QFunction& written, bool is_merged) { add(written, {.is_merged = is_merged}, {}); }
+  void add_stored(const QFunction& written, bool is_merged) {
     const auto all = cheapest_cut(written, loops_, next_to_nothing, map_flops_);
-    add(written, {.kind = Recipe::Kind::store, .is_merged = is_merged}, all);
+    add(written, {.kind = FactorStorage::Kind::store, .is_merged = is_merged}, all);
     add_partial(written, is_merged, all.per_point);
   }
   /// The cuts of `written` that store something per point, but not exactly `known`.
-  void add_partial(const PointFunction& written, bool is_merged, std::vector<NodeId> known = {}) {
+  void add_partial(const QFunction& written, bool is_merged, std::vector<NodeId> known = {}) {
     for (const double rate : exchange_rates) {
       auto cut = cheapest_cut(written, loops_, rate, map_flops_);
       if (cut.per_point.empty()) break;
       if (cut.per_point != known)
-        add(written, {Recipe::Kind::partial, is_merged, static_cast<int>(cut.per_point.size())}, cut);
+        add(written, {FactorStorage::Kind::partial, is_merged, static_cast<int>(cut.per_point.size())}, cut);
       known = std::move(cut.per_point);
     }
   }
@@ -234,16 +234,16 @@ public:
 private:
   /// Of two ways to write a recipe the one with fewer operations stays, whatever the machine: the name says which it
   /// is.
-  void add(const PointFunction& written, const Recipe& recipe, const Cut& cut) {
-    Choice choice{.recipe = recipe, .functions = apply_cut(written, cut)};
+  void add(const QFunction& written, const FactorStorage& factors, const Cut& cut) {
+    Choice choice{.factors = factors, .functions = apply_cut(written, cut)};
     estimate(choice, choice.functions.main);
-    const auto known = std::ranges::find(choices_, recipe, &Choice::recipe);
+    const auto known = std::ranges::find(choices_, factors, &Choice::factors);
     if (known == choices_.end())
       choices_.push_back(std::move(choice));
     else if (std::pair(flops(choice.cost), words(choice.cost)) < std::pair(flops(known->cost), words(known->cost)))
       *known = std::move(choice);
   }
-  void estimate(Choice& choice, const PointFunction& function) const {
+  void estimate(Choice& choice, const QFunction& function) const {
     choice.cost = cost(function, loops_);
     if (curved_ != nullptr) curved_->add_cost(function, choice.cost);
     choice.seconds_per_cell = seconds(choice.cost);
@@ -274,8 +274,8 @@ private:
 
 } // namespace
 
-std::vector<Choice> recipes(const PointFunction& function, int num_points, const Balance& balance,
-                            const CurvedMap* curved) {
+std::vector<Choice> factor_storages(const QFunction& function, int num_points, const Balance& balance,
+                                    const CurvedMap* curved) {
   const auto deps = dependencies(function);
   bool has_field = false;
   bool has_trial = false;
@@ -289,7 +289,7 @@ std::vector<Choice> recipes(const PointFunction& function, int num_points, const
   if (has_field) chooser.add_stored(function, false);
   if (has_trial) {
     const bool is_recomputed = function.map != mesh::MapKind::isoparametric;
-    const PointFunction inside = merged(function), outside = merged(function, true);
+    const QFunction inside = merged(function), outside = merged(function, true);
     chooser.add_stored(inside, true);
     chooser.add_partial(outside, true);
     if (is_recomputed) chooser.add_recomputed(inside, true);

@@ -8,27 +8,27 @@
 
 #include <rafter/kernel/tensor_program.hpp>
 
-/// Store or recompute: which u-independent nodes of a point function are computed once at set-up.
+/// Store or recompute: which u-independent nodes of a QFunction are computed once at set-up.
 namespace rafter::kernel {
 
-/// A cut through the DAG of a point function; nodes in ascending order. Slot s of the stored data is the s-th node.
+/// A cut through the DAG of a QFunction; nodes in ascending order. Slot s of the stored data is the s-th node.
 struct Cut {
   std::vector<NodeId> per_point, per_cell;
 };
 
-/// The two halves of a point function that a cut makes: `main` reads stored atoms, `setup` writes them.
+/// The two halves of a QFunction that a cut makes: `main` reads stored atoms, `setup` writes them.
 struct CutFunction {
-  PointFunction main, setup;
+  QFunction main, setup;
 };
-CutFunction apply_cut(const PointFunction& function, const Cut& cut);
+CutFunction apply_cut(const QFunction& function, const Cut& cut);
 
 /// The cut that makes the kernel cheapest when a stored number costs as much to read as `flops_per_word` operations: an
 /// exact minimum over all sets of nodes without fields. Next to nothing: whatever saves an operation is stored, the
 /// fewest numbers that do; infinity: nothing is. Divisions and elementary functions count for many operations.
 /// `map_flops`: operations per cell behind each entry of a curved map.
-Cut cheapest_cut(const PointFunction& function, const PointLoops& loops, double flops_per_word, double map_flops = 0);
+Cut cheapest_cut(const QFunction& function, const PointLoops& loops, double flops_per_word, double map_flops = 0);
 
-/// Cost of a point function, in the units of the time-based roofline.
+/// Cost of a QFunction, in the units of the time-based roofline.
 struct PointCost {
   double point_flops = 0;    ///< per point: what varies with the points
   double cell_flops = 0;     ///< per cell: what does not
@@ -37,14 +37,14 @@ struct PointCost {
   double cell_words = 0;     ///< words read per cell
   double geometry_flops = 0; ///< per cell: the nodes of a curved map contracted to all points
 };
-PointCost cost(const PointFunction& function, const PointLoops& loops);
+PointCost cost(const QFunction& function, const PointLoops& loops);
 
 /// What an isoparametric map adds to the cost of the functions that use it: how `input` (but for its function and
 /// fields) evaluates it.
 struct CurvedMap {
   ProgramInput input;
   /// Sets geometry_flops and adds the words of the nodes where `function` reads the map.
-  void add_cost(const PointFunction& function, PointCost& cost) const;
+  void add_cost(const QFunction& function, PointCost& cost) const;
 };
 
 /// Machine balance that choices are made with; the planner passes measured figures.
@@ -58,9 +58,9 @@ struct Balance {
 /// the full bandwidth.
 inline constexpr double contraction_share = 0.3;
 
-/// How a point function is written and cut. As text "recompute", "partial-2" (two numbers stored per point) or "store",
+/// How a QFunction is written and cut. As text "recompute", "partial-2" (two numbers stored per point) or "store",
 /// of the merged function with "-merged" after it.
-struct Recipe {
+struct FactorStorage {
   enum class Kind : std::uint8_t {
     recompute, ///< nothing stored but the map (or nodes)
     partial,   ///< what is worth most
@@ -70,23 +70,23 @@ struct Recipe {
   bool is_merged =
       false;          ///< written with one coefficient per test and trial slot: the fewest operations with the field
   int num_stored = 0; ///< partial: numbers per point
-  auto operator<=>(const Recipe&) const = default;
-  static const Recipe recompute, recompute_merged, store, store_merged;
+  auto operator<=>(const FactorStorage&) const = default;
+  static const FactorStorage recompute, recompute_merged, store, store_merged;
 };
-inline constexpr Recipe Recipe::recompute{};
-inline constexpr Recipe Recipe::recompute_merged{.is_merged = true};
-inline constexpr Recipe Recipe::store{.kind = Kind::store};
-inline constexpr Recipe Recipe::store_merged{.kind = Kind::store, .is_merged = true};
+inline constexpr FactorStorage FactorStorage::recompute{};
+inline constexpr FactorStorage FactorStorage::recompute_merged{.is_merged = true};
+inline constexpr FactorStorage FactorStorage::store{.kind = Kind::store};
+inline constexpr FactorStorage FactorStorage::store_merged{.kind = Kind::store, .is_merged = true};
 
-std::string name(const Recipe& recipe);
-std::optional<Recipe> parse_recipe(std::string_view text);
+std::string name(const FactorStorage& factors);
+std::optional<FactorStorage> parse_factor_storage(std::string_view text);
 /// What such texts may be, in words.
-std::vector<std::string> recipe_names();
+std::vector<std::string> factor_storage_names();
 
 struct Choice {
-  Recipe recipe;
+  FactorStorage factors;
   CutFunction functions;       ///< setup has no outputs when nothing is stored
-  PointFunction on_grid;       ///< functions.main hoisted: for programs whose points form a grid
+  QFunction on_grid;           ///< functions.main hoisted: for programs whose points form a grid
   PointCost cost;              ///< of on_grid
   double seconds_per_cell = 0; ///< roofline bound of the point stage and the map alone
   bool is_dominated = false;   ///< another choice has neither more operations nor more words, or is alike
@@ -96,7 +96,7 @@ struct Choice {
 /// exchange rates of operations for words that machines have, of the function as written and merged. `num_points` per
 /// cell; `curved`: for isoparametric maps, whose evaluation counts as free without it. Functions without a trial
 /// function are evaluated once and recomputed.
-std::vector<Choice> recipes(const PointFunction& function, int num_points, const Balance& balance,
-                            const CurvedMap* curved = nullptr);
+std::vector<Choice> factor_storages(const QFunction& function, int num_points, const Balance& balance,
+                                    const CurvedMap* curved = nullptr);
 
 } // namespace rafter::kernel

@@ -110,7 +110,7 @@ private:
   TensorProgram& program_;
   BasisTables& tables_;
   ProgramSteps steps_;
-  std::vector<Atom> atoms_; ///< that the point function reads
+  std::vector<Atom> atoms_; ///< that the QFunction reads
 };
 
 } // namespace

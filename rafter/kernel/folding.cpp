@@ -258,7 +258,7 @@ ReferenceMatrix folded(const ReferenceMatrix& matrix, std::span<const unsigned> 
   for (const double value : result.values) largest = std::max(largest, std::fabs(value));
   const auto num_sectors = 1U << element::max_reflections;
   for (unsigned sector = 0; sector < num_sectors; ++sector) {
-    ReferenceMatrix::Block block;
+    ReferenceMatrix::MatrixBlock block;
     for (std::size_t k = 0; k < dofs; ++k)
       if (columns.sectors[k] == sector) block.cols.push_back(static_cast<int>(k));
     for (std::size_t s = 0; s < num_slots; ++s)

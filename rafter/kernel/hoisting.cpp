@@ -83,7 +83,7 @@ private:
 /// One axis of a function: which nodes its loop computes, and what they cost as polynomials.
 class AxisHoisting {
 public:
-  AxisHoisting(const PointFunction& function, int axis, const PointLoops& loops)
+  AxisHoisting(const QFunction& function, int axis, const PointLoops& loops)
       : result_(function), axis_(axis), loops_(loops), polynomials_(result_.graph, axis),
         order_(function.graph.reachable(function.roots())), dependencies_(dependencies(function)) {
     find_needed();
@@ -99,10 +99,10 @@ public:
   bool is_empty() const { return needed_.empty(); }
 
   /// `share`: of the operations on new coefficients that a polynomial pays for; the rest is shared with others.
-  PointFunction rewritten(double share) {
+  QFunction rewritten(double share) {
     const auto fetched = cheapest_fetches(result_.graph, needed_, [&](NodeId id) { return price(id, share); });
     std::unordered_map<NodeId, NodeId> to;
-    PointFunction rewritten = result_;
+    QFunction rewritten = result_;
     Polynomials writer(rewritten.graph, axis_);
     for (const NodeId id : fetched) to[id] = writer.horner(*values_.at(id));
     const auto mapped = [&](NodeId id) {
@@ -166,7 +166,7 @@ private:
     return flops;
   }
 
-  PointFunction result_;
+  QFunction result_;
   int axis_;
   const PointLoops& loops_;
   Polynomials polynomials_;
@@ -183,18 +183,18 @@ private:
 constexpr std::array shares{1.0, 0.3};
 
 /// A function and its operations per cell.
-using Counted = std::pair<double, PointFunction>;
+using Counted = std::pair<double, QFunction>;
 
 /// Coefficients of coefficients are many: what saves operations must not fill the text.
 constexpr std::size_t max_more_nodes = 700;
 
-double count_or_refuse(const PointFunction& function, const PointLoops& loops, std::size_t max_nodes) {
+double count_or_refuse(const QFunction& function, const PointLoops& loops, std::size_t max_nodes) {
   if (function.graph.reachable(function.roots()).size() > max_nodes) return std::numeric_limits<double>::infinity();
   return count_flops(function, loops);
 }
 
 /// Axes `axis` and outside: on each the best rewriting, or none.
-Counted hoisted_from(int axis, PointFunction function, const PointLoops& loops, std::size_t max_nodes) {
+Counted hoisted_from(int axis, QFunction function, const PointLoops& loops, std::size_t max_nodes) {
   Counted best{count_or_refuse(function, loops, max_nodes), std::move(function)};
   for (; axis < loops.tdim; ++axis) {
     AxisHoisting hoisting(best.second, axis, loops);
@@ -210,7 +210,7 @@ Counted hoisted_from(int axis, PointFunction function, const PointLoops& loops, 
 
 } // namespace
 
-PointFunction hoisted(const PointFunction& function, const PointLoops& loops) {
+QFunction hoisted(const QFunction& function, const PointLoops& loops) {
   if (loops.points_per_axis == 0) return function;
   const std::size_t max_nodes = function.graph.reachable(function.roots()).size() + max_more_nodes;
   AxisHoisting innermost(function, 0, loops);

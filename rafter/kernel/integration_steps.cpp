@@ -30,7 +30,7 @@ public:
     }
   }
 
-  /// From what the point function leaves to the dofs of output field `f`.
+  /// From what the QFunction leaves to the dofs of output field `f`.
   void output(std::size_t f) {
     const auto& slots = slots_[f];
     if (slots.empty()) return;
@@ -48,7 +48,7 @@ public:
   }
 
 private:
-  using Slots = std::map<BasisSlot, Slot>; ///< where the point function leaves what is tested
+  using Slots = std::map<BasisSlot, Slot>; ///< where the QFunction leaves what is tested
 
   Slots make_arrays(std::size_t f) {
     const auto& use = program_.outputs[f];
@@ -134,7 +134,7 @@ private:
 
 } // namespace
 
-void complete_outputs(PointFunction& function, const std::vector<FieldUse>& outputs) {
+void complete_outputs(QFunction& function, const std::vector<FieldUse>& outputs) {
   std::map<std::tuple<OutputKind, int, BasisSlot>, std::set<int>> components;
   for (const auto& output : function.outputs)
     if (is_tested(output)) components[{output.kind, output.field, basis_slot(output)}].insert(output.component);

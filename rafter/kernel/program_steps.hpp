@@ -47,9 +47,9 @@ std::vector<int> dof_extents(const TensorProgram& program, const element::Elemen
 void add_evaluation(TensorProgram& program, const ProgramInput& input, BasisTables& tables);
 
 /// Gives every component of a slot that any component uses a value, zero if need be: arrays are written whole.
-void complete_outputs(PointFunction& function, const std::vector<FieldUse>& outputs);
+void complete_outputs(QFunction& function, const std::vector<FieldUse>& outputs);
 
-/// Adds the arrays and slots of the outputs of the point function, its step, and the steps that integrate them (B^T).
+/// Adds the arrays and slots of the outputs of the QFunction, its step, and the steps that integrate them (B^T).
 void add_integration(TensorProgram& program, BasisTables& tables);
 
 } // namespace rafter::kernel

@@ -7,7 +7,7 @@ namespace rafter::kernel {
 
 using form::ScalarOp;
 
-PointFunction with_reciprocals(PointFunction function) {
+QFunction with_reciprocals(QFunction function) {
   auto& graph = function.graph;
   const auto order = graph.reachable(function.roots());
   std::unordered_map<NodeId, int> num_quotients; // of a divisor

@@ -23,10 +23,10 @@ bool have_equal_nodes(const ProgramInput& input) {
   return std::ranges::all_of(input.inputs, is_like) && std::ranges::all_of(input.outputs, is_like);
 }
 
-class Builder {
+class SeparableProgramBuilder {
 public:
   /// `num_forward`: axes along which products are taken before the coefficients.
-  Builder(const ProgramInput& input, const SeparableForm& form, int num_forward)
+  SeparableProgramBuilder(const ProgramInput& input, const SeparableForm& form, int num_forward)
       : form_(form), num_forward_(num_forward), dim_(form.function.tdim()),
         n_(input.inputs.front().element->degree() + 1) {
     program_.function = form.function;
@@ -226,7 +226,8 @@ std::optional<SeparableForm> separable_form(const ProgramInput& input) {
 
 TensorProgram build_separable(const ProgramInput& input, const SeparableForm& form) {
   const int dim = form.function.tdim();
-  auto all = Builder(input, form, dim).build(), all_but_last = Builder(input, form, dim - 1).build();
+  auto all = SeparableProgramBuilder(input, form, dim).build(),
+       all_but_last = SeparableProgramBuilder(input, form, dim - 1).build();
   return count_flops(all_but_last) < count_flops(all) ? std::move(all_but_last) : std::move(all);
 }
 

@@ -19,7 +19,7 @@ struct SeparableTerm {
 
 /// A bilinear form on one tensor cell as a sum of such terms.
 struct SeparableForm {
-  PointFunction function; ///< whose graph has the coefficients; without outputs
+  QFunction function; ///< whose graph has the coefficients; without outputs
   std::vector<SeparableTerm> terms;
 };
 

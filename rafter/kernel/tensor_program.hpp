@@ -7,7 +7,7 @@
 
 #include <rafter/element/element.hpp>
 #include <rafter/element/quadrature.hpp>
-#include <rafter/kernel/point_function.hpp>
+#include <rafter/kernel/qfunction.hpp>
 
 /// The tensor program: what is computed for one cell, hardware-free. A short list of steps on named multi-index arrays.
 namespace rafter::kernel {
@@ -47,10 +47,10 @@ struct ReferenceMatrix {
   bool is_data = false;
   /// All entries that are not 0 lie where rows and columns of a block meet; every row and every column is part of one
   /// block, which may have none of the other. Empty: one block of everything.
-  struct Block {
+  struct MatrixBlock {
     std::vector<int> rows, cols;
   };
-  std::vector<Block> blocks{};
+  std::vector<MatrixBlock> blocks{};
   double operator()(int r, int k) const {
     return values[static_cast<std::size_t>(r) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(k)];
   }
@@ -61,7 +61,7 @@ enum class StepKind : std::uint8_t {
   load_nodes, ///< target = geometry nodes of the cell, shape (axis, node...)
   contract,   ///< target(.., r, ..) (+)= sum_k matrix(r, k) source(.., k, ..) along `axis`
   butterfly,  ///< sums and differences of the orbits of folding `field`, in place, for every group of its points
-  evaluate,   ///< the point function: input slots -> output slots, at every point
+  evaluate,   ///< the QFunction: input slots -> output slots, at every point
   weigh,      ///< target(c, point) *= quadrature weight of the point
   scatter     ///< cell dofs of output `field` += source
 };
@@ -84,7 +84,7 @@ struct FieldUse {
 /// Position of the field with this number in the form. InternalError when there is none.
 std::size_t position_of(const std::vector<FieldUse>& uses, int index);
 
-/// Entry of an array that the point function reads or writes at point q: index (component, q) of a tensor array, or
+/// Entry of an array that the QFunction reads or writes at point q: index (component, q) of a tensor array, or
 /// (component, offset + q) of a dense one.
 struct Slot {
   int array = -1, component = 0, offset = 0;
@@ -113,7 +113,7 @@ struct CollocatedIntegration {
 
 struct TensorProgram {
   bool is_tensor = false;    ///< points form a tensor grid (last axis of arrays = reference axis 0)
-  bool is_separable = false; ///< the grid is that of the nodes, and the point function combines products of 1D matrices
+  bool is_separable = false; ///< the grid is that of the nodes, and the QFunction combines products of 1D matrices
   int tdim = 0;
   int num_points = 0;             ///< all points; dense programs may pad (weight 0)
   std::vector<int> point_extents; ///< {q2, q1, q0} or {num_points}
@@ -121,7 +121,7 @@ struct TensorProgram {
   std::vector<double> weights;    ///< shape (point)
   std::vector<FieldUse> inputs, outputs;
   std::shared_ptr<const element::Element> geometry; ///< isoparametric maps that are evaluated here
-  PointFunction function;
+  QFunction function;
   std::vector<InputSlot> input_slots;
   std::vector<Slot> output_slots; ///< of function.outputs (test and test_pair outputs; others: array -1)
   std::vector<TensorArray> arrays;
@@ -154,13 +154,13 @@ struct ProgramOptions {
   Contraction contraction = Contraction::collocated; ///< non-tensor shapes and facets always use dense
 };
 
-/// Dense tables of programs that differ in their point functions and contractions alone, kept from one to the next.
+/// Dense tables of programs that differ in their QFunctions and contractions alone, kept from one to the next.
 class DenseTables;
 std::shared_ptr<DenseTables> make_dense_tables();
 
-/// What a program needs besides the point function.
+/// What a program needs besides the QFunction.
 struct ProgramInput {
-  PointFunction function;
+  QFunction function;
   element::Quadrature quadrature; ///< on the cell, or on the facet (facet programs)
   int local_facet = -1;
   std::vector<FieldUse> inputs, outputs;

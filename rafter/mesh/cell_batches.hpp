@@ -7,9 +7,9 @@
 
 #include <rafter/mesh/mesh.hpp>
 
-/// The order in which kernels visit cells: blocks of equal cells, batches of `lanes` cells side by side in SIMD lanes,
-/// chunks of batches that one thread works on, and stages of chunks that share no vertex and so may run at the same
-/// time.
+/// The order in which kernels visit cells: blocks of equal cells, batches of `cells_per_batch` cells side by side in
+/// SIMD lanes, chunks of batches that one thread works on, and stages of chunks that share no vertex and so may run at
+/// the same time.
 namespace rafter::mesh {
 
 /// cartesian: J constant on the cell and diagonal (quadrilaterals and hexahedra); affine: constant; multilinear: given
@@ -22,7 +22,7 @@ inline bool is_constant(MapKind kind) { return kind == MapKind::cartesian || kin
 std::string_view name(MapKind kind);
 
 /// Cells with the same group and map kind, in visiting order.
-struct Block {
+struct CellBlock {
   std::int32_t group = 0;
   element::Shape shape = element::Shape::hexahedron;
   MapKind map = MapKind::affine;
@@ -44,24 +44,25 @@ inline int cells_per_patch(int width, int dim) {
 }
 
 struct CellBatches {
-  int lanes = 8;
+  int cells_per_batch = 8;
   int patch_width = 1; ///< as BatchOptions; 1 where batches would hold no whole patch
-  std::vector<Block> blocks;
+  std::vector<CellBlock> blocks;
   /// Patches of a batch, of cells of this dimension; without patches its cells.
-  int patches_per_batch(int dim) const { return lanes / cells_per_patch(patch_width, dim); }
+  int patches_per_batch(int dim) const { return cells_per_batch / cells_per_patch(patch_width, dim); }
   std::vector<std::vector<Chunk>> stages; ///< run one after the other; the chunks of a stage touch disjoint vertices
   int num_active(int block, std::int32_t batch) const {
     const auto& b = blocks[static_cast<std::size_t>(block)];
-    return batch + 1 < b.num_batches ? lanes : static_cast<int>(b.num_cells - (b.num_batches - 1) * lanes);
+    return batch + 1 < b.num_batches ? cells_per_batch
+                                     : static_cast<int>(b.num_cells - (b.num_batches - 1) * cells_per_batch);
   }
 };
 
 struct BatchOptions {
-  static constexpr int most_lanes = 1024;
-  int lanes = 8;                   ///< a power of two up to most_lanes
-  int batches_per_chunk = 0;       ///< 0: chosen from the number of batches, never from the number of threads
-  double affine_tolerance = 1e-12; ///< of |second differences| and of shears, relative to the cell size
-  bool has_alike_simplices = true; ///< simplices of a batch see their edges and faces in the same orientations
+  static constexpr int most_cells_per_batch = 1024;
+  int cells_per_batch = 8;             ///< a power of two up to most_cells_per_batch
+  int batches_per_chunk = 0;           ///< 0: chosen from the number of batches, never from the number of threads
+  double affine_tolerance = 1e-12;     ///< of |second differences| and of shears, relative to the cell size
+  bool has_orientation_buckets = true; ///< simplices of a batch see their edges and faces in the same orientations
   int patch_width = 1; ///< cells along an axis of patches, of which batches consist where there are any; 1: no
 };
 
@@ -77,12 +78,12 @@ struct FacetBlock {
   int local_facet = 0;
   MapKind map = MapKind::affine;
   std::int32_t num_facets = 0, num_batches = 0;
-  std::vector<std::int32_t> cells; ///< cell of the group, shape (batch, lane); padded as Block::cells
+  std::vector<std::int32_t> cells; ///< cell of the group, shape (batch, lane); padded as CellBlock::cells
 };
 
 /// Facets with one of these tags (empty: all exterior facets). Stages as for cells: chunk.block indexes `blocks`.
 struct FacetBatches {
-  int lanes = 8;
+  int cells_per_batch = 8;
   std::vector<FacetBlock> blocks;
   std::vector<std::vector<Chunk>> stages;
 };

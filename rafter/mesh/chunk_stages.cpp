@@ -13,7 +13,7 @@ namespace rafter::mesh {
 
 namespace {
 
-std::vector<Chunk> cut_into_chunks(std::span<const BatchedCells> blocks, int batches_per_chunk) {
+std::vector<Chunk> cut_into_chunks(std::span<const BatchedBlock> blocks, int batches_per_chunk) {
   std::int64_t total = 0;
   for (const auto& block : blocks) total += block.num_batches;
   // Enough chunks for many threads in every stage, and long enough runs that their surface is small: what chunks share
@@ -36,15 +36,15 @@ struct ChunkVertices {
   std::vector<std::int32_t> vertices;
 };
 
-ChunkVertices chunk_vertices(const Mesh& mesh, std::span<const BatchedCells> blocks, const std::vector<Chunk>& chunks,
-                             int lanes) {
+ChunkVertices chunk_vertices(const Mesh& mesh, std::span<const BatchedBlock> blocks, const std::vector<Chunk>& chunks,
+                             int cells_per_batch) {
   ChunkVertices result;
   for (const auto& chunk : chunks) {
     const auto& block = blocks[chunk.block];
     const auto& group = mesh.groups[block.group];
     const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
-    const auto begin = static_cast<std::size_t>(chunk.batch_begin) * lanes;
-    const auto end = static_cast<std::size_t>(chunk.batch_end) * lanes;
+    const auto begin = static_cast<std::size_t>(chunk.batch_begin) * cells_per_batch;
+    const auto end = static_cast<std::size_t>(chunk.batch_end) * cells_per_batch;
     for (std::size_t i = begin; i < end; ++i) {
       const auto first = group.vertices.begin() + static_cast<std::ptrdiff_t>(block.cells[i] * num_vertices);
       result.vertices.insert(result.vertices.end(), first, first + static_cast<std::ptrdiff_t>(num_vertices));
@@ -56,16 +56,16 @@ ChunkVertices chunk_vertices(const Mesh& mesh, std::span<const BatchedCells> blo
 
 } // namespace
 
-std::vector<std::int32_t> padded_to_batches(std::vector<std::int32_t> cells, int lanes) {
-  const std::size_t batches = (cells.size() + lanes - 1) / lanes;
-  if (!cells.empty()) cells.resize(batches * lanes, cells.back());
+std::vector<std::int32_t> padded_to_batches(std::vector<std::int32_t> cells, int cells_per_batch) {
+  const std::size_t batches = (cells.size() + cells_per_batch - 1) / cells_per_batch;
+  if (!cells.empty()) cells.resize(batches * cells_per_batch, cells.back());
   return cells;
 }
 
-std::vector<std::vector<Chunk>> make_stages(const Mesh& mesh, std::span<const BatchedCells> blocks,
+std::vector<std::vector<Chunk>> make_stages(const Mesh& mesh, std::span<const BatchedBlock> blocks,
                                             const BatchOptions& options) {
   const std::vector<Chunk> chunks = cut_into_chunks(blocks, options.batches_per_chunk);
-  const ChunkVertices touched = chunk_vertices(mesh, blocks, chunks, options.lanes);
+  const ChunkVertices touched = chunk_vertices(mesh, blocks, chunks, options.cells_per_batch);
   const Graph conflicts = intersection_graph(touched.starts, touched.vertices, mesh.num_vertices);
   std::vector<std::int32_t> num_batches;
   for (const auto& chunk : chunks) num_batches.push_back(chunk.batch_end - chunk.batch_begin);
@@ -81,10 +81,10 @@ std::vector<std::vector<Chunk>> make_stages(const Mesh& mesh, std::span<const Ba
 
 void require_valid(const BatchOptions& options) {
   // Kernels run batches in groups of as many cells as a register holds.
-  if (options.lanes < 1 || options.lanes > BatchOptions::most_lanes ||
-      !std::has_single_bit(static_cast<unsigned>(options.lanes)))
-    throw base::InputError(fmt::format("batches of {} cells; accepted: powers of two from 1 to {} lanes", options.lanes,
-                                       BatchOptions::most_lanes));
+  if (options.cells_per_batch < 1 || options.cells_per_batch > BatchOptions::most_cells_per_batch ||
+      !std::has_single_bit(static_cast<unsigned>(options.cells_per_batch)))
+    throw base::InputError(fmt::format("batches of {} cells; accepted: powers of two from 1 to {} lanes",
+                                       options.cells_per_batch, BatchOptions::most_cells_per_batch));
   if (options.patch_width < 1 || options.patch_width > 8)
     throw base::InputError(
         fmt::format("patches of {} cells along an axis; accepted: 1 (none) to 8", options.patch_width));

@@ -9,17 +9,17 @@
 namespace rafter::mesh {
 
 /// The cells of a block of cells or of facets, shape (batch, lane).
-struct BatchedCells {
+struct BatchedBlock {
   std::int32_t group = 0, num_batches = 0;
   std::span<const std::int32_t> cells;
 };
 
-/// Cells in batches of `lanes`: the last batch is filled up with its last cell.
-std::vector<std::int32_t> padded_to_batches(std::vector<std::int32_t> cells, int lanes);
+/// Cells in batches of `cells_per_batch`: the last batch is filled up with its last cell.
+std::vector<std::int32_t> padded_to_batches(std::vector<std::int32_t> cells, int cells_per_batch);
 
 /// Cuts each block into chunks and colours them so that chunks of a stage share no vertex; few stages of
 /// about equal work, chunks of a stage in visiting order.
-std::vector<std::vector<Chunk>> make_stages(const Mesh& mesh, std::span<const BatchedCells> blocks,
+std::vector<std::vector<Chunk>> make_stages(const Mesh& mesh, std::span<const BatchedBlock> blocks,
                                             const BatchOptions& options);
 
 /// Throws InputError for options out of range.

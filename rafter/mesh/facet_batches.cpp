@@ -37,7 +37,7 @@ void sort_by_cell(const Mesh& mesh, std::int32_t group, std::vector<FacetRef>& f
 
 FacetBatches make_facet_batches(const Mesh& mesh, std::span<const std::int32_t> tags, const BatchOptions& options) {
   require_valid(options);
-  FacetBatches batches{.lanes = options.lanes};
+  FacetBatches batches{.cells_per_batch = options.cells_per_batch};
   auto facets = selected_facets(mesh, tags);
   for (std::size_t g = 0; g < facets.size(); ++g) {
     if (facets[g].empty()) continue;
@@ -49,12 +49,12 @@ FacetBatches make_facet_batches(const Mesh& mesh, std::span<const std::int32_t> 
     for (auto& [key, list] : cells) {
       FacetBlock block{group, mesh.groups[g].shape, key.first, key.second, static_cast<std::int32_t>(list.size()), 0,
                        {}};
-      block.cells = padded_to_batches(std::move(list), options.lanes);
-      block.num_batches = static_cast<std::int32_t>(block.cells.size() / options.lanes);
+      block.cells = padded_to_batches(std::move(list), options.cells_per_batch);
+      block.num_batches = static_cast<std::int32_t>(block.cells.size() / options.cells_per_batch);
       batches.blocks.push_back(std::move(block));
     }
   }
-  std::vector<BatchedCells> views;
+  std::vector<BatchedBlock> views;
   for (const auto& block : batches.blocks) views.push_back({block.group, block.num_batches, block.cells});
   batches.stages = make_stages(mesh, views, options);
   return batches;

@@ -219,16 +219,16 @@ namespace {
 /// Takes cells and patches in, gives batches out.
 class Batches {
 public:
-  Batches(std::span<const std::int32_t> patches, std::size_t patch_size, int lanes)
-      : patches_(patches), size_(patch_size), lanes_(static_cast<std::size_t>(lanes)) {}
+  Batches(std::span<const std::int32_t> patches, std::size_t patch_size, int cells_per_batch)
+      : patches_(patches), size_(patch_size), cells_per_batch_(static_cast<std::size_t>(cells_per_batch)) {}
 
   void take_cell(std::int32_t cell) {
     rest_.push_back(cell);
-    if (rest_.size() == lanes_) append(rest_, false);
+    if (rest_.size() == cells_per_batch_) append(rest_, false);
   }
   void take_patch(std::int32_t patch) {
     waiting_.push_back(patch);
-    if (waiting_.size() * size_ != lanes_) return;
+    if (waiting_.size() * size_ != cells_per_batch_) return;
     auto children = waiting_children();
     append(children, true);
   }
@@ -253,7 +253,7 @@ private:
     return result;
   }
   std::span<const std::int32_t> patches_; ///< shape (patch, child)
-  std::size_t size_, lanes_;
+  std::size_t size_, cells_per_batch_;
   std::vector<std::int32_t> waiting_, rest_; ///< patches, cells
   std::vector<std::int32_t> cells_;
   std::vector<std::uint8_t> are_patches_;
@@ -262,13 +262,13 @@ private:
 } // namespace
 
 std::pair<std::vector<std::int32_t>, std::vector<std::uint8_t>>
-in_patched_batches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int lanes, int width) {
+in_patched_batches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int cells_per_batch, int width) {
   const auto size = static_cast<std::size_t>(cells_per_patch(width, mesh.tdim));
   const auto patches = find_patches(mesh, group, cells, width);
   std::vector<std::int32_t> patch_of(mesh.groups[group].tags.size(), -1);
   for (std::size_t i = 0; i < patches.size(); ++i) patch_of[patches[i]] = static_cast<std::int32_t>(i / size);
   std::vector<bool> is_taken(patches.size() / size);
-  Batches batches(patches, size, lanes);
+  Batches batches(patches, size, cells_per_batch);
   for (const auto cell : cells)
     if (const auto patch = patch_of[cell]; patch < 0)
       batches.take_cell(cell);

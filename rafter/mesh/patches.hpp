@@ -16,10 +16,10 @@ namespace rafter::mesh {
 /// other shapes form none.
 std::vector<std::int32_t> find_patches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int width);
 
-/// The cells in batches of whole patches, `lanes` a multiple of their cells, in the order of their first cells; cells
-/// without a patch, and patches that fill no batch, stand in batches of their own, the last of them perhaps not full.
-/// With the cells: which batches are patches, cells of shape (child, patch); empty if none is.
+/// The cells in batches of whole patches, `cells_per_batch` a multiple of their cells, in the order of their first
+/// cells; cells without a patch, and patches that fill no batch, stand in batches of their own, the last of them
+/// perhaps not full. With the cells: which batches are patches, cells of shape (child, patch); empty if none is.
 std::pair<std::vector<std::int32_t>, std::vector<std::uint8_t>>
-in_patched_batches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int lanes, int width);
+in_patched_batches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int cells_per_batch, int width);
 
 } // namespace rafter::mesh

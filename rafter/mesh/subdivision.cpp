@@ -36,9 +36,9 @@ double determinant(const std::array<std::array<double, 3>, 4>& x) {
 }
 
 /// Builds the tables of one shape from sets of parent vertices.
-class Builder {
+class SubdivisionBuilder {
 public:
-  explicit Builder(Shape shape) : shape_(shape) {
+  explicit SubdivisionBuilder(Shape shape) : shape_(shape) {
     for (int v = 0; v < element::num_vertices(shape); ++v) result_.vertices.push_back({0, v});
   }
 
@@ -89,7 +89,7 @@ private:
 };
 
 /// The octahedron between the corner tetrahedra: four tetrahedra around the diagonal from edge ab to edge cd.
-void add_octahedron(Builder& build, int diagonal) {
+void add_octahedron(SubdivisionBuilder& build, int diagonal) {
   constexpr std::array<std::array<int, 4>, 3> opposite_edges{{{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 3, 1, 2}}};
   const auto [a, b, c, d] = opposite_edges[diagonal];
   const std::array ring{build.centre({a, c}), build.centre({b, c}), build.centre({b, d}), build.centre({a, d})};
@@ -98,7 +98,7 @@ void add_octahedron(Builder& build, int diagonal) {
 }
 
 /// Between the corner pyramids: the upside-down pyramid under the top one, and a tetrahedron at every edge of the base.
-void add_pyramid_inside(Builder& build) {
+void add_pyramid_inside(SubdivisionBuilder& build) {
   const int base = build.centre({0, 1, 2, 3});
   build.add(Shape::pyramid,
             {build.centre({0, 4}), build.centre({2, 4}), build.centre({1, 4}), build.centre({3, 4}), base});
@@ -108,7 +108,7 @@ void add_pyramid_inside(Builder& build) {
 }
 
 Subdivision build_subdivision(Shape shape, int diagonal) {
-  Builder build(shape);
+  SubdivisionBuilder build(shape);
   build.add_corner_children();
   if (shape == Shape::triangle) build.add(shape, {build.centre({1, 2}), build.centre({0, 2}), build.centre({0, 1})});
   if (shape == Shape::prism)

@@ -49,7 +49,7 @@ double round_entries(const Entries& entries, base::AlignedVector<float>& rounded
 
 class AssembledMatrix::Implementation {
 public:
-  explicit Implementation(std::shared_ptr<const BuiltMatrix> built)
+  explicit Implementation(std::shared_ptr<const GeneratedMatrix> built)
       : built_(std::move(built)), info_(built_->info), device_(built_->cells->options.device) {
     if (built_->program == nullptr) throw base::InternalError("a matrix is compiled before it is bound to data");
     const auto begin = std::chrono::steady_clock::now();
@@ -92,7 +92,7 @@ private:
   void set_up() {
     const CellUnknowns unknowns(built_->system, built_->broken);
     SlicedPattern pattern(unknowns, Incidences(unknowns, built_->system.size()), built_->coupling,
-                          built_->system.size(), built_->loops.lanes, *device_);
+                          built_->system.size(), built_->loops.vector_width, *device_);
     auto entries = CellSum(*built_, unknowns, pattern).run();
     diagonal_ = diagonal_of(pattern, unknowns, entries);
     count(pattern);
@@ -142,7 +142,7 @@ private:
     return result;
   }
 
-  device::Buffer* buffer(const schedule::Buffer& argument, const Vector& x, Vector& y, bool adds) const {
+  device::Buffer* buffer(const schedule::LoopBuffer& argument, const Vector& x, Vector& y, bool adds) const {
     switch (argument.role) {
     case schedule::Role::mode:
       return (adds ? add_ : overwrite_).device_read();
@@ -164,7 +164,7 @@ private:
   }
 
   using Integers = device::Array<std::int32_t>;
-  std::shared_ptr<const BuiltMatrix> built_;
+  std::shared_ptr<const GeneratedMatrix> built_;
   KernelInfo info_;
   std::shared_ptr<device::Device> device_;
   std::shared_ptr<const device::Kernel> kernel_;
@@ -176,7 +176,7 @@ private:
   double storage_error_ = 0, setup_seconds_ = 0;
 };
 
-AssembledMatrix::AssembledMatrix(std::shared_ptr<const BuiltMatrix> built)
+AssembledMatrix::AssembledMatrix(std::shared_ptr<const GeneratedMatrix> built)
     : implementation_(std::make_unique<Implementation>(std::move(built))) {}
 AssembledMatrix::~AssembledMatrix() = default;
 AssembledMatrix::AssembledMatrix(AssembledMatrix&&) noexcept = default;

@@ -7,14 +7,14 @@
 /// A bilinear form as one matrix: the plan mapping=assembled.
 namespace rafter::op {
 
-struct BuiltMatrix;
+struct GeneratedMatrix;
 
 /// The matrix of a form on a system, without conditions. Immutable after construction.
 class AssembledMatrix {
 public:
   /// Of compiled kernels, else InternalError. Computes cell matrices and sums them, in the same order for any number of
   /// threads. Throws InputError when the memory of this machine does not hold the matrix and what its set-up takes.
-  explicit AssembledMatrix(std::shared_ptr<const BuiltMatrix> built);
+  explicit AssembledMatrix(std::shared_ptr<const GeneratedMatrix> built);
   ~AssembledMatrix();
   AssembledMatrix(AssembledMatrix&&) noexcept;
   AssembledMatrix& operator=(AssembledMatrix&&) noexcept;

@@ -8,11 +8,13 @@
 namespace rafter::op {
 namespace {
 
-int component(const CellUnknowns::Block& block, int local) { return block.components[static_cast<std::size_t>(local)]; }
+int component(const CellUnknowns::CellRange& block, int local) {
+  return block.components[static_cast<std::size_t>(local)];
+}
 
 } // namespace
 
-CellSum::CellSum(const BuiltMatrix& built, const CellUnknowns& unknowns, const SlicedPattern& pattern)
+CellSum::CellSum(const GeneratedMatrix& built, const CellUnknowns& unknowns, const SlicedPattern& pattern)
     : batches_(*built.system.batches), unknowns_(unknowns), coupling_(built.coupling), pattern_(pattern),
       kernels_(built.cells) {}
 
@@ -66,14 +68,14 @@ void CellSum::add(int local, std::span<const double> column, std::span<double> e
       const auto& chunk = stage[static_cast<std::size_t>(c)];
       const auto& block = unknowns_.blocks[static_cast<std::size_t>(chunk.block)];
       if (local >= block.length) return;
-      const std::int64_t begin = std::int64_t{chunk.batch_begin} * batches_.lanes,
-                         end = std::min(block.num_cells, std::int64_t{chunk.batch_end} * batches_.lanes);
+      const std::int64_t begin = std::int64_t{chunk.batch_begin} * batches_.cells_per_batch,
+                         end = std::min(block.num_cells, std::int64_t{chunk.batch_end} * batches_.cells_per_batch);
       for (std::int64_t cell = begin; cell < end; ++cell) add_cell(block, cell, local, column, entries);
     });
 }
 
-void CellSum::add_cell(const CellUnknowns::Block& block, std::int64_t cell, int local, std::span<const double> column,
-                       std::span<double> to) const {
+void CellSum::add_cell(const CellUnknowns::CellRange& block, std::int64_t cell, int local,
+                       std::span<const double> column, std::span<double> to) const {
   const std::int64_t first = block.first + cell * block.length;
   const auto* entries = unknowns_.entries.data() + first;
   const auto* from = unknowns_.broken_entries.data() + first;

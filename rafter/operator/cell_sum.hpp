@@ -5,13 +5,13 @@
 /// Cell matrices of a bilinear form, summed into the entries of a sparse matrix.
 namespace rafter::op {
 
-struct BuiltMatrix;
+struct GeneratedMatrix;
 
 /// Sums cell matrices into the entries of a pattern. What it is made of must outlive it.
 class CellSum {
 public:
   /// Of compiled kernels, else InternalError.
-  CellSum(const BuiltMatrix& built, const CellUnknowns& unknowns, const SlicedPattern& pattern);
+  CellSum(const GeneratedMatrix& built, const CellUnknowns& unknowns, const SlicedPattern& pattern);
 
   /// Entries of the matrix, in the places that the pattern gives them. Every entry gets its terms in the same order for
   /// any number of threads. `fields`: the system vector that holds the coefficient fields of the form, or null.
@@ -20,7 +20,7 @@ public:
 private:
   bool set(int local, double value, Vector& unit) const;
   void add(int local, std::span<const double> column, std::span<double> entries) const;
-  void add_cell(const CellUnknowns::Block& block, std::int64_t cell, int local, std::span<const double> column,
+  void add_cell(const CellUnknowns::CellRange& block, std::int64_t cell, int local, std::span<const double> column,
                 std::span<double> entries) const;
   Vector on_cells(const Vector& fields) const;
 

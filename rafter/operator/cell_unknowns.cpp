@@ -25,7 +25,8 @@ CellUnknowns::CellUnknowns(const System& system, const System& broken) {
     for (auto& entry : found) entry += static_cast<std::int32_t>(offset);
   };
   for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
-    Block block{.first = static_cast<std::int64_t>(place), .num_cells = batches.blocks[b].num_cells, .components = {}};
+    CellRange block{
+        .first = static_cast<std::int64_t>(place), .num_cells = batches.blocks[b].num_cells, .components = {}};
     std::vector<std::size_t> lengths;
     int component = 0;
     for (const auto& space : system.spaces) {
@@ -55,7 +56,7 @@ int CellUnknowns::most_per_cell() const {
   return result;
 }
 
-const CellUnknowns::Block& CellUnknowns::block_of(std::int64_t place) const {
+const CellUnknowns::CellRange& CellUnknowns::block_of(std::int64_t place) const {
   std::size_t b = blocks.size() - 1;
   while (b > 0 && (blocks[b].first > place || blocks[b].num_cells == 0)) --b;
   return blocks[b];

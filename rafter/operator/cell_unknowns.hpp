@@ -17,24 +17,24 @@ System make_broken(const System& system);
 struct CellUnknowns {
   CellUnknowns(const System& system, const System& broken);
 
-  struct Block {
+  struct CellRange {
     std::int64_t first = 0, num_cells = 0; ///< place of the first unknown
     int length = 0;                        ///< unknowns of a cell
     std::size_t first_pair = 0;
     std::vector<int> components; ///< of the system, shape (local unknown)
   };
-  std::vector<Block> blocks;
+  std::vector<CellRange> blocks;
   std::vector<std::int32_t> entries, broken_entries; ///< of the vectors of both systems, shape (place)
 
   int most_per_cell() const;
   /// Pairs of unknowns of one cell are numbered place after place, by the local number of the other one: that of the
   /// first with the unknown at a place of this block.
-  static std::size_t first_pair(const Block& block, std::int64_t place) {
+  static std::size_t first_pair(const CellRange& block, std::int64_t place) {
     return block.first_pair + static_cast<std::size_t>((place - block.first) * block.length);
   }
   std::size_t num_pairs = 0;
   /// The block of a cell that begins at this place.
-  const Block& block_of(std::int64_t place) const;
+  const CellRange& block_of(std::int64_t place) const;
 };
 
 /// For every entry of the system the cells that have it.

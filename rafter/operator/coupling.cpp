@@ -124,7 +124,7 @@ using Products = std::set<Product>;
 /// Finds the pairs of basis functions that products couple.
 class PairFinder {
 public:
-  PairFinder(const BuiltForm& built, const System& system) : built_(built), system_(system) {
+  PairFinder(const GeneratedForm& built, const System& system) : built_(built), system_(system) {
     for (std::size_t f = 0; f < system.spaces.size(); ++f)
       fields_.insert(fields_.end(), static_cast<std::size_t>(system.spaces[f]->num_components()), f);
   }
@@ -194,7 +194,7 @@ private:
     return supports_.emplace(key, Supports(element->tabulate(points), frame, slot)).first->second;
   }
 
-  const BuiltForm& built_;
+  const GeneratedForm& built_;
   const System& system_;
   std::vector<std::size_t> fields_; ///< shape (component)
   std::map<std::tuple<std::size_t, const element::Element*, int>, Supports> supports_;
@@ -215,7 +215,7 @@ void share(std::vector<Products>& products, std::size_t num_components, std::siz
 
 } // namespace
 
-Coupling::Coupling(const BuiltForm& built, const System& system) {
+Coupling::Coupling(const GeneratedForm& built, const System& system) {
   for (const auto& space : system.spaces) size_ += space->num_components();
   PairFinder finder(built, system);
   const auto& blocks = system.batches->blocks;

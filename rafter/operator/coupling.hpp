@@ -8,7 +8,7 @@
 /// Which unknowns of a bilinear form share an entry of its matrix: all that is known before cells are visited.
 namespace rafter::op {
 
-struct BuiltForm;
+struct GeneratedForm;
 
 /// Components of a system are those of its fields, one field after the other. Unknowns of a cell couple where an
 /// integrand multiplies the test function of the one by the trial function of the other and both, values or derivatives
@@ -16,7 +16,7 @@ struct BuiltForm;
 class Coupling {
 public:
   /// Of the kernels of a form of rank 2 on the spaces of the system or on their broken twins.
-  Coupling(const BuiltForm& built, const System& system);
+  Coupling(const GeneratedForm& built, const System& system);
   /// An integrand holds both the test function of component `row` and the trial function of component `column`.
   bool operator()(int row, int column) const;
   /// False: the column of every unknown of this component is empty.

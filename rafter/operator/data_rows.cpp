@@ -23,21 +23,21 @@ public:
   RowFinder(const mesh::Mesh& mesh, const BatchedCells& cells, const CellCoefficients& coefficients)
       : mesh_(mesh), group_(mesh.groups[static_cast<std::size_t>(cells.group)]), cells_(cells),
         num_nodes_(static_cast<std::size_t>(mesh::geometry_element(group_)->num_dofs())), nodes_(telling_nodes()),
-        dim_(static_cast<std::size_t>(mesh.gdim)), lanes_(static_cast<std::size_t>(cells.lanes)),
+        dim_(static_cast<std::size_t>(mesh.gdim)), cells_per_batch_(static_cast<std::size_t>(cells.cells_per_batch)),
         coefficients_(coefficients.values(cells)), num_coefficients_(static_cast<std::size_t>(coefficients.count())) {}
 
   DataRows find() {
     DataRows result;
-    result.lanes = cells_.lanes;
+    result.cells_per_batch = cells_.cells_per_batch;
     for (std::int32_t batch = 0; batch < cells_.num_batches; ++batch) {
       if (batch == trial_batches && 2 * rows_.size() > trial_batches) return {}; // nothing repeats
-      if (rows_.size() * lanes_ > most_cells) return {};
+      if (rows_.size() * cells_per_batch_ > most_cells) return {};
       measure(batch);
       result.of_batch.push_back(row(batch));
     }
     for (const auto& row : rows_) {
-      const auto lanes = lanes_of(row.batch);
-      result.cells.insert(result.cells.end(), lanes.begin(), lanes.end());
+      const auto cells_per_batch = lanes_of(row.batch);
+      result.cells.insert(result.cells.end(), cells_per_batch.begin(), cells_per_batch.end());
     }
     return result;
   }
@@ -64,12 +64,12 @@ private:
   }
 
   std::span<const std::int32_t> lanes_of(std::int32_t batch) const {
-    return cells_.cells.subspan(static_cast<std::size_t>(batch) * lanes_, lanes_);
+    return cells_.cells.subspan(static_cast<std::size_t>(batch) * cells_per_batch_, cells_per_batch_);
   }
 
   void measure(std::int32_t batch) {
-    outline_.offsets.resize(lanes_ * nodes_.size() * dim_);
-    outline_.bounds.resize(lanes_);
+    outline_.offsets.resize(cells_per_batch_ * nodes_.size() * dim_);
+    outline_.bounds.resize(cells_per_batch_);
     double* offset = outline_.offsets.data();
     double* bound = outline_.bounds.data();
     for (const auto cell : lanes_of(batch)) {
@@ -86,8 +86,8 @@ private:
       }
       *bound++ = tolerance * size + 4 * std::numeric_limits<double>::epsilon() * largest;
     }
-    const auto* begin = coefficients_.data() + static_cast<std::size_t>(batch) * num_coefficients_ * lanes_;
-    outline_.coefficients.assign(begin, begin + num_coefficients_ * lanes_);
+    const auto* begin = coefficients_.data() + static_cast<std::size_t>(batch) * num_coefficients_ * cells_per_batch_;
+    outline_.coefficients.assign(begin, begin + num_coefficients_ * cells_per_batch_);
   }
   const double* point(std::int32_t node) const { return &mesh_.points[static_cast<std::size_t>(node) * dim_]; }
 
@@ -105,7 +105,7 @@ private:
   bool equals(const Outline& other) const {
     if (outline_.coefficients != other.coefficients) return false;
     const std::size_t per_lane = nodes_.size() * dim_;
-    for (std::size_t lane = 0; lane < lanes_; ++lane) {
+    for (std::size_t lane = 0; lane < cells_per_batch_; ++lane) {
       const double bound = std::min(outline_.bounds[lane], other.bounds[lane]);
       const double* own = outline_.offsets.data() + lane * per_lane;
       const double* others = other.offsets.data() + lane * per_lane;
@@ -136,7 +136,7 @@ private:
   const BatchedCells& cells_;
   std::size_t num_nodes_;
   std::vector<std::size_t> nodes_; ///< local, that are compared
-  std::size_t dim_, lanes_;
+  std::size_t dim_, cells_per_batch_;
   base::AlignedVector<double> coefficients_; ///< shape (batch, coefficient, lane)
   std::size_t num_coefficients_;
   Outline outline_; ///< of the batch that was measured last
@@ -147,7 +147,7 @@ private:
 
 DataRows one_row_each(const BatchedCells& cells) {
   DataRows result;
-  result.lanes = cells.lanes;
+  result.cells_per_batch = cells.cells_per_batch;
   result.of_batch.resize(static_cast<std::size_t>(cells.num_batches));
   std::iota(result.of_batch.begin(), result.of_batch.end(), 0);
   result.cells.assign(cells.cells.begin(), cells.cells.end());

@@ -9,8 +9,8 @@ namespace rafter::op {
 struct DataRows {
   base::AlignedVector<std::int32_t> of_batch; ///< row of a batch, shape (batch)
   std::vector<std::int32_t> cells;            ///< that a row is made of, shape (row, lane)
-  int lanes = 8;
-  std::int32_t count() const { return static_cast<std::int32_t>(cells.size()) / lanes; }
+  int cells_per_batch = 8;
+  std::int32_t count() const { return static_cast<std::int32_t>(cells.size()) / cells_per_batch; }
   /// `cells` in the place of the batches of `all`. Valid while this lives.
   BatchedCells representatives(const BatchedCells& all) const;
 };

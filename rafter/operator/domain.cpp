@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
-#include <rafter/kernel/point_function.hpp>
+#include <rafter/kernel/qfunction.hpp>
 
 namespace rafter::op {
 
@@ -59,35 +59,35 @@ std::vector<double> vertices_to_modes(element::Shape shape, mesh::MapKind map) {
   return matrix;
 }
 
-template <class Cells> BatchedCells common(const Cells& block, int lanes) {
+template <class Cells> BatchedCells common(const Cells& block, int cells_per_batch) {
   BatchedCells result;
   result.group = block.group;
   result.shape = block.shape;
   result.map = block.map;
   result.num_batches = block.num_batches;
   result.cells = block.cells;
-  result.lanes = lanes;
+  result.cells_per_batch = cells_per_batch;
   return result;
 }
 
 } // namespace
 
-BatchedCells batched(const mesh::Block& block, int lanes) {
-  BatchedCells result = common(block, lanes);
+BatchedCells batched(const mesh::CellBlock& block, int cells_per_batch) {
+  BatchedCells result = common(block, cells_per_batch);
   result.num_items = block.num_cells;
   return result;
 }
 
-BatchedCells batched(const mesh::FacetBlock& block, int lanes) {
-  BatchedCells result = common(block, lanes);
+BatchedCells batched(const mesh::FacetBlock& block, int cells_per_batch) {
+  BatchedCells result = common(block, cells_per_batch);
   result.num_items = block.num_facets;
   result.local_facet = block.local_facet;
   return result;
 }
 
 base::AlignedVector<std::int32_t> active_counts(const BatchedCells& cells) {
-  base::AlignedVector<std::int32_t> counts(static_cast<std::size_t>(cells.num_batches), cells.lanes);
-  if (!counts.empty()) counts.back() = cells.num_items - (cells.num_batches - 1) * cells.lanes;
+  base::AlignedVector<std::int32_t> counts(static_cast<std::size_t>(cells.num_batches), cells.cells_per_batch);
+  if (!counts.empty()) counts.back() = cells.num_items - (cells.num_batches - 1) * cells.cells_per_batch;
   return counts;
 }
 
@@ -102,8 +102,8 @@ base::AlignedVector<double> map_coefficients(const mesh::Mesh& mesh, const Batch
   std::vector<std::size_t> vertex_nodes;
   for (std::size_t v = 0; v < num_vertices; ++v)
     vertex_nodes.push_back(static_cast<std::size_t>(element->entity_dofs(0, static_cast<int>(v))[0]));
-  const auto lanes = static_cast<std::size_t>(cells.lanes);
-  base::AlignedVector<double> result(static_cast<std::size_t>(cells.num_batches) * num_modes * dim * lanes);
+  const auto cells_per_batch = static_cast<std::size_t>(cells.cells_per_batch);
+  base::AlignedVector<double> result(static_cast<std::size_t>(cells.num_batches) * num_modes * dim * cells_per_batch);
   for (std::size_t item = 0; item < cells.cells.size(); ++item) {
     const auto* nodes = &group.nodes[static_cast<std::size_t>(cells.cells[item]) * num_nodes];
     for (std::size_t m = 0; m < num_modes; ++m)
@@ -111,7 +111,7 @@ base::AlignedVector<double> map_coefficients(const mesh::Mesh& mesh, const Batch
         double sum = 0;
         for (std::size_t v = 0; v < num_vertices; ++v)
           sum += matrix[m * num_vertices + v] * mesh.points[static_cast<std::size_t>(nodes[vertex_nodes[v]]) * dim + a];
-        result[((item / lanes * num_modes + m) * dim + a) * lanes + item % lanes] = sum;
+        result[((item / cells_per_batch * num_modes + m) * dim + a) * cells_per_batch + item % cells_per_batch] = sum;
       }
   }
   return result;
@@ -121,14 +121,15 @@ base::AlignedVector<double> geometry_nodes(const mesh::Mesh& mesh, const Batched
   const auto& group = mesh.groups[static_cast<std::size_t>(cells.group)];
   const auto dim = static_cast<std::size_t>(mesh.gdim);
   const auto num_nodes = static_cast<std::size_t>(mesh::geometry_element(group)->num_dofs());
-  const auto lanes = static_cast<std::size_t>(cells.lanes);
-  base::AlignedVector<double> result(static_cast<std::size_t>(cells.num_batches) * num_nodes * dim * lanes);
+  const auto cells_per_batch = static_cast<std::size_t>(cells.cells_per_batch);
+  base::AlignedVector<double> result(static_cast<std::size_t>(cells.num_batches) * num_nodes * dim * cells_per_batch);
   for (std::size_t item = 0; item < cells.cells.size(); ++item)
     for (std::size_t i = 0; i < num_nodes; ++i) {
       const auto node =
           static_cast<std::size_t>(group.nodes[static_cast<std::size_t>(cells.cells[item]) * num_nodes + i]);
       for (std::size_t a = 0; a < dim; ++a)
-        result[((item / lanes * num_nodes + i) * dim + a) * lanes + item % lanes] = mesh.points[node * dim + a];
+        result[((item / cells_per_batch * num_nodes + i) * dim + a) * cells_per_batch + item % cells_per_batch] =
+            mesh.points[node * dim + a];
     }
   return result;
 }
@@ -176,11 +177,11 @@ void CellCoefficients::add_indicator(const form::Measure& measure) {
 
 base::AlignedVector<double> CellCoefficients::values(const BatchedCells& cells) const {
   const auto& group = mesh_.groups[static_cast<std::size_t>(cells.group)];
-  const auto lanes = static_cast<std::size_t>(cells.lanes);
-  base::AlignedVector<double> result(static_cast<std::size_t>(cells.num_batches) * tables_.size() * lanes);
+  const auto cells_per_batch = static_cast<std::size_t>(cells.cells_per_batch);
+  base::AlignedVector<double> result(static_cast<std::size_t>(cells.num_batches) * tables_.size() * cells_per_batch);
   for (std::size_t item = 0; item < cells.cells.size(); ++item)
     for (std::size_t t = 0; t < tables_.size(); ++t)
-      result[(item / lanes * tables_.size() + t) * lanes + item % lanes] =
+      result[(item / cells_per_batch * tables_.size() + t) * cells_per_batch + item % cells_per_batch] =
           tables_[t](group.tags[static_cast<std::size_t>(cells.cells[item])]);
   return result;
 }

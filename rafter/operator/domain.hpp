@@ -19,10 +19,10 @@ struct BatchedCells {
   int local_facet = -1; ///< -1: cells
   std::int32_t num_items = 0, num_batches = 0;
   std::span<const std::int32_t> cells; ///< shape (batch, lane)
-  int lanes = 8;
+  int cells_per_batch = 8;
 };
-BatchedCells batched(const mesh::Block& block, int lanes);
-BatchedCells batched(const mesh::FacetBlock& block, int lanes);
+BatchedCells batched(const mesh::CellBlock& block, int cells_per_batch);
+BatchedCells batched(const mesh::FacetBlock& block, int cells_per_batch);
 
 /// Number of active lanes of each batch.
 base::AlignedVector<std::int32_t> active_counts(const BatchedCells& cells);

@@ -25,10 +25,10 @@ bool reads_position(const std::vector<kernel::IntegralPart>& parts) {
   });
 }
 
-/// Fills a BuiltForm piece by piece.
-class Builder {
+/// Fills a GeneratedForm piece by piece.
+class FormGenerator {
 public:
-  explicit Builder(BuiltForm& built) : built_(built), form_(built.form), system_(built.system) {
+  explicit FormGenerator(GeneratedForm& built) : built_(built), form_(built.form), system_(built.system) {
     collect_fields();
     make_cell_pieces();
     if (built.options.only_block < 0) make_facet_pieces();
@@ -68,34 +68,37 @@ private:
   }
 
   /// Number of a field among those whose tables the piece takes; new ones are added with their layout.
-  int table_number(std::size_t field, KernelRequest& request, BuiltPiece& piece, const mesh::FacetBlock* facets) const {
+  int table_number(std::size_t field, KernelSpecification& specification, GeneratedBlock& piece,
+                   const mesh::FacetBlock* facets) const {
     const auto found = std::find(piece.fields.begin(), piece.fields.end(), field);
     if (found != piece.fields.end()) return static_cast<int>(found - piece.fields.begin());
     piece.fields.push_back(field);
     const auto& space = *system_.spaces[field];
     if (facets != nullptr) {
-      auto dofs = std::make_shared<const space::FunctionSpace::FacetDofs>(space.facet_dofs(*facets, piece.cells.lanes));
-      request.spaces.push_back(&dofs->layout);
+      auto dofs = std::make_shared<const space::FunctionSpace::FacetDofs>(
+          space.facet_dofs(*facets, piece.cells.cells_per_batch));
+      specification.spaces.push_back(&dofs->layout);
       piece.facet_dofs.push_back(std::move(dofs));
     } else
-      request.spaces.push_back(&space.block(piece.block).layout);
+      specification.spaces.push_back(&space.block(piece.block).layout);
     return static_cast<int>(piece.fields.size()) - 1;
   }
 
-  void set_fields(KernelRequest& request, BuiltPiece& piece, const mesh::FacetBlock* facets) const {
-    request.inputs = built_.inputs;
-    request.outputs = built_.outputs;
-    request.trial_of_output = trial_of_output();
-    for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+  void set_fields(KernelSpecification& specification, GeneratedBlock& piece, const mesh::FacetBlock* facets) const {
+    specification.inputs = built_.inputs;
+    specification.outputs = built_.outputs;
+    specification.trial_of_output = trial_of_output();
+    for (std::size_t i = 0; i < specification.inputs.size(); ++i) {
       const std::size_t field = built_.input_fields[i];
-      request.inputs[i].element = system_.spaces[field]->element(request.shape);
-      request.input_spaces.push_back(table_number(field, request, piece, facets));
-      request.input_vectors.push_back(i < num_trial_inputs_ ? schedule::trial_vector : schedule::trial_vector + 1);
+      specification.inputs[i].element = system_.spaces[field]->element(specification.shape);
+      specification.input_spaces.push_back(table_number(field, specification, piece, facets));
+      specification.input_vectors.push_back(i < num_trial_inputs_ ? schedule::trial_vector
+                                                                  : schedule::trial_vector + 1);
     }
-    for (std::size_t i = 0; i < request.outputs.size(); ++i) {
+    for (std::size_t i = 0; i < specification.outputs.size(); ++i) {
       const std::size_t field = built_.output_fields[i];
-      request.outputs[i].element = system_.spaces[field]->element(request.shape);
-      request.output_spaces.push_back(table_number(field, request, piece, facets));
+      specification.outputs[i].element = system_.spaces[field]->element(specification.shape);
+      specification.output_spaces.push_back(table_number(field, specification, piece, facets));
     }
   }
 
@@ -106,27 +109,27 @@ private:
   }
 
   /// The kernel of these integrals on the cells of the piece; `facets`: their block, null for cells.
-  void add_piece(BuiltPiece piece, const std::vector<kernel::IntegralPart>& parts, const std::string& name,
+  void add_piece(GeneratedBlock piece, const std::vector<kernel::IntegralPart>& parts, const std::string& name,
                  const mesh::FacetBlock* facets) {
     const auto& cells = piece.cells;
-    KernelRequest request;
-    request.parts = parts;
-    request.shape = cells.shape;
-    request.map = cells.map;
-    request.local_facet = cells.local_facet;
-    request.geometry = mesh::geometry_element(system_.mesh->groups[static_cast<std::size_t>(cells.group)]);
-    request.purpose = built_.purpose;
-    request.lanes = cells.lanes;
+    KernelSpecification specification;
+    specification.parts = parts;
+    specification.shape = cells.shape;
+    specification.map = cells.map;
+    specification.local_facet = cells.local_facet;
+    specification.geometry = mesh::geometry_element(system_.mesh->groups[static_cast<std::size_t>(cells.group)]);
+    specification.purpose = built_.purpose;
+    specification.cells_per_batch = cells.cells_per_batch;
     piece.rows = make_data_rows(*system_.mesh, cells, built_.coefficients, reads_position(parts));
-    set_sizes(request, piece);
-    set_fields(request, piece, facets);
+    set_sizes(specification, piece);
+    set_fields(specification, piece, facets);
     const auto integration_shape =
         cells.local_facet >= 0 ? element::facet_shape(cells.shape, cells.local_facet) : cells.shape;
     auto rule = choose_rule(integration_shape, parts, cells.map, geometry_degree(cells), built_.options.quadrature);
-    request.rule = std::move(rule.rule);
+    specification.rule = std::move(rule.rule);
     piece.parts = parts;
-    piece.rule = request.rule;
-    piece.kernel = build_kernel(request, built_.options);
+    piece.rule = specification.rule;
+    piece.kernel = build_kernel(specification, built_.options);
     auto& info = piece.kernel.info;
     info.name = name;
     info.block = piece.block;
@@ -137,15 +140,15 @@ private:
   }
 
   /// Every unknown counts for the cells in equal parts.
-  void set_sizes(KernelRequest& request, const BuiltPiece& piece) const {
+  void set_sizes(KernelSpecification& specification, const GeneratedBlock& piece) const {
     const auto& cells = piece.cells;
-    request.num_coefficients = built_.coefficients.count();
-    request.num_batches = cells.num_batches;
-    request.num_data_rows = piece.rows.count();
+    specification.num_coefficients = built_.coefficients.count();
+    specification.num_batches = cells.num_batches;
+    specification.num_data_rows = piece.rows.count();
     const double share =
         cells.num_items / static_cast<double>(system_.mesh->num_cells() * std::max(cells.num_batches, 1));
-    request.input_bytes = share * built_.input_bytes();
-    request.output_bytes = share * built_.output_bytes();
+    specification.input_bytes = share * built_.input_bytes();
+    specification.output_bytes = share * built_.output_bytes();
   }
 
   void make_cell_pieces() {
@@ -157,8 +160,8 @@ private:
     const auto& batches = *system_.batches;
     for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
       if (built_.options.only_block >= 0 && built_.options.only_block != static_cast<int>(b)) continue;
-      BuiltPiece piece;
-      piece.cells = batched(batches.blocks[b], batches.lanes);
+      GeneratedBlock piece;
+      piece.cells = batched(batches.blocks[b], batches.cells_per_batch);
       piece.block = static_cast<int>(b);
       const auto name = fmt::format("cell {} {}", element::name(piece.cells.shape), mesh::name(piece.cells.map));
       add_piece(std::move(piece), parts, name, nullptr);
@@ -171,11 +174,11 @@ private:
       if (integral.measure.kind != form::MeasureKind::exterior_facet) continue;
       const auto facets = std::make_shared<const mesh::FacetBatches>(
           mesh::make_facet_batches(*system_.mesh, measure_tags(*system_.mesh, integral.measure),
-                                   {.lanes = system_.batches->patches_per_batch(system_.mesh->tdim)}));
+                                   {.cells_per_batch = system_.batches->patches_per_batch(system_.mesh->tdim)}));
       built_.facet_stages.push_back({facets, built_.pieces.size()});
       for (const auto& block : facets->blocks) {
-        BuiltPiece piece;
-        piece.cells = batched(block, facets->lanes);
+        GeneratedBlock piece;
+        piece.cells = batched(block, facets->cells_per_batch);
         const auto name = fmt::format("facet {} of {} {}", piece.cells.local_facet, element::name(piece.cells.shape),
                                       mesh::name(piece.cells.map));
         add_piece(std::move(piece), {{&integral, -1}}, name, &block);
@@ -183,7 +186,7 @@ private:
     }
   }
 
-  BuiltForm& built_;
+  GeneratedForm& built_;
   const form::LoweredForm& form_;
   const System& system_;
   std::size_t num_trial_inputs_ = 0;
@@ -191,16 +194,16 @@ private:
 
 } // namespace
 
-std::int64_t BuiltForm::trial_size() const {
+std::int64_t GeneratedForm::trial_size() const {
   return system.has_own_vectors ? system.spaces[input_fields.front()]->num_local() : system.size();
 }
-std::int64_t BuiltForm::fields_size() const {
+std::int64_t GeneratedForm::fields_size() const {
   return system.has_own_vectors ? system.spaces[input_fields.back()]->num_local() : system.size();
 }
-std::int64_t BuiltForm::output_size() const {
+std::int64_t GeneratedForm::output_size() const {
   return system.has_own_vectors ? system.spaces[output_fields.front()]->num_local() : system.size();
 }
-bool BuiltForm::is_coefficient_alone(std::size_t field) const {
+bool GeneratedForm::is_coefficient_alone(std::size_t field) const {
   const auto among = [&](const auto& spaces) {
     return std::ranges::any_of(spaces, [&](const auto& space) { return space.get() == system.spaces[field].get(); });
   };
@@ -209,7 +212,7 @@ bool BuiltForm::is_coefficient_alone(std::size_t field) const {
 
 namespace {
 /// Entries of vectors of arguments.
-double num_argument_entries(const BuiltForm& built) {
+double num_argument_entries(const GeneratedForm& built) {
   double result = 0;
   for (std::size_t f = 0; f < built.system.spaces.size(); ++f)
     if (!built.is_coefficient_alone(f)) result += static_cast<double>(built.system.spaces[f]->num_local());
@@ -217,7 +220,7 @@ double num_argument_entries(const BuiltForm& built) {
 }
 } // namespace
 
-double BuiltForm::input_bytes() const {
+double GeneratedForm::input_bytes() const {
   if (system.has_own_vectors) {
     const int num_fields = form.fields.empty() ? 0 : 1;
     const double of_trial = num_input_vectors() > num_fields ? static_cast<double>(trial_size()) : 0;
@@ -233,26 +236,26 @@ double BuiltForm::input_bytes() const {
   }
   return num_trials * word_bytes() * num_argument_entries(*this) + 8 * field_entries;
 }
-double BuiltForm::output_bytes() const {
+double GeneratedForm::output_bytes() const {
   if (form.rank == 0) return 0;
   return word_bytes() * (system.has_own_vectors ? static_cast<double>(output_size()) : num_argument_entries(*this));
 }
 
-std::shared_ptr<BuiltForm> build_form(const form::LoweredForm& form, const System& system, Purpose purpose,
-                                      const KernelOptions& options) {
-  auto built = std::make_shared<BuiltForm>(BuiltForm{.form = form,
-                                                     .system = system,
-                                                     .purpose = purpose,
-                                                     .options = options,
-                                                     .coefficients = CellCoefficients(*system.mesh, form),
-                                                     .inputs = {},
-                                                     .outputs = {},
-                                                     .input_fields = {},
-                                                     .output_fields = {},
-                                                     .pieces = {},
-                                                     .facet_stages = {},
-                                                     .forecast = {},
-                                                     .matrix = nullptr});
+std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const System& system, Purpose purpose,
+                                          const KernelOptions& options) {
+  auto built = std::make_shared<GeneratedForm>(GeneratedForm{.form = form,
+                                                             .system = system,
+                                                             .purpose = purpose,
+                                                             .options = options,
+                                                             .coefficients = CellCoefficients(*system.mesh, form),
+                                                             .inputs = {},
+                                                             .outputs = {},
+                                                             .input_fields = {},
+                                                             .output_fields = {},
+                                                             .pieces = {},
+                                                             .facet_stages = {},
+                                                             .forecast = {},
+                                                             .matrix = nullptr});
   if (built->options.device == nullptr) built->options.device = device::make_device("host");
   if (built->options.planner == nullptr) built->options.planner = tune::planner_of_this_machine();
   const bool is_matrix = form.rank == 2 && purpose == Purpose::action && options.only_block < 0;
@@ -260,7 +263,7 @@ std::shared_ptr<BuiltForm> build_form(const form::LoweredForm& form, const Syste
     built->matrix = build_matrix(form, system, built->options);
     return built;
   }
-  const Builder builder(*built);
+  const FormGenerator builder(*built);
   if (is_matrix && !options.plan && options.num_applications > 0 && form.fields.empty()) {
     built->forecast = forecast_matrix(*built);
     if (built->forecast->pays()) built->matrix = build_matrix(form, system, built->options);
@@ -268,23 +271,24 @@ std::shared_ptr<BuiltForm> build_form(const form::LoweredForm& form, const Syste
   return built;
 }
 
-StoredNumbers stored_numbers(const BuiltPiece& piece) {
-  const auto lanes = static_cast<std::size_t>(piece.rows.count()) * static_cast<std::size_t>(piece.cells.lanes);
+StoredNumbers stored_numbers(const GeneratedBlock& piece) {
+  const auto cells_per_batch =
+      static_cast<std::size_t>(piece.rows.count()) * static_cast<std::size_t>(piece.cells.cells_per_batch);
   const auto& kernel = piece.kernel;
-  return {.at_points = lanes * static_cast<std::size_t>(kernel.program.num_points) *
+  return {.at_points = cells_per_batch * static_cast<std::size_t>(kernel.program.num_points) *
                        static_cast<std::size_t>(kernel.stored_point_slots),
-          .per_cell = lanes * static_cast<std::size_t>(kernel.stored_cell_slots)};
+          .per_cell = cells_per_batch * static_cast<std::size_t>(kernel.stored_cell_slots)};
 }
 
-double stored_bytes(const BuiltPiece& piece) {
+double stored_bytes(const GeneratedBlock& piece) {
   const auto [at_points, per_cell] = stored_numbers(piece);
   const bool is_double = piece.kernel.info.plan.storage == schedule::Precision::double_precision;
   return (is_double ? 8.0 : 4.0) * static_cast<double>(at_points + per_cell);
 }
 
-std::vector<std::vector<PieceChunk>> chunk_stages(const BuiltForm& form) {
+std::vector<std::vector<BlockChunk>> chunk_stages(const GeneratedForm& form) {
   const int only = form.options.only_block;
-  std::vector<std::vector<PieceChunk>> result;
+  std::vector<std::vector<BlockChunk>> result;
   const auto add = [&](const std::vector<std::vector<mesh::Chunk>>& stages, std::size_t first_piece) {
     for (const auto& stage : stages) {
       auto& chunks = result.emplace_back();
@@ -304,7 +308,7 @@ namespace {
 /// What is compiled for forms, and where the programs go.
 class CompileList {
 public:
-  void add(BuiltForm& form) {
+  void add(GeneratedForm& form) {
     if (form.is_compiled) return;
     device_ = form.options.device.get();
     if (form.matrix != nullptr) {
@@ -338,12 +342,12 @@ private:
   device::Device* device_ = nullptr;
   std::vector<device::CompileJob> jobs_;
   std::vector<std::shared_ptr<const device::Program>*> programs_;
-  std::vector<BuiltForm*> forms_;
+  std::vector<GeneratedForm*> forms_;
 };
 
 } // namespace
 
-void compile(std::span<const std::shared_ptr<BuiltForm>> forms) {
+void compile(std::span<const std::shared_ptr<GeneratedForm>> forms) {
   CompileList list;
   for (const auto& form : forms) list.add(*form);
   list.compile();

@@ -12,13 +12,13 @@
 namespace rafter::op {
 
 /// The kernel of one block of cells or facets.
-struct BuiltPiece {
+struct GeneratedBlock {
   BatchedCells cells;
   DataRows rows;
   int block = -1;                          ///< of the system's batches; -1: facets
   std::vector<kernel::IntegralPart> parts; ///< of the form's integrals
   element::Quadrature rule;
-  BuiltKernel kernel;
+  GeneratedKernel kernel;
   std::vector<std::size_t> fields; ///< of the system, whose index tables the kernel takes, in its order
   std::vector<std::shared_ptr<const space::FunctionSpace::FacetDofs>> facet_dofs; ///< facets: shape (field of `fields`)
   std::shared_ptr<const device::Program> program, setup_program;                  ///< null before compile()
@@ -28,9 +28,9 @@ struct BuiltPiece {
 struct StoredNumbers {
   std::size_t at_points = 0, per_cell = 0;
 };
-StoredNumbers stored_numbers(const BuiltPiece& piece);
+StoredNumbers stored_numbers(const GeneratedBlock& piece);
 /// What they take in memory.
-double stored_bytes(const BuiltPiece& piece);
+double stored_bytes(const GeneratedBlock& piece);
 
 /// The facets of one integral: its pieces are first_piece and following, one per block.
 struct FacetStages {
@@ -51,10 +51,10 @@ struct MatrixForecast {
     return fits && setup_seconds + num_applications * seconds < doubt * num_applications * kernel_seconds;
   }
 };
-struct BuiltMatrix;
+struct GeneratedMatrix;
 
 /// All kernels of a form. Holds no data per cell but the lists of facets: FormKernels brings those.
-struct BuiltForm {
+struct GeneratedForm {
   form::LoweredForm form;
   System system;
   Purpose purpose = Purpose::action;
@@ -62,12 +62,12 @@ struct BuiltForm {
   CellCoefficients coefficients;
   std::vector<kernel::FieldUse> inputs, outputs;        ///< trial functions, then coefficient fields; test functions
   std::vector<std::size_t> input_fields, output_fields; ///< their positions in the system
-  std::vector<BuiltPiece> pieces;                       ///< cells first
+  std::vector<GeneratedBlock> pieces;                   ///< cells first
   std::size_t num_cell_pieces = 0;
   std::vector<FacetStages> facet_stages;
   bool is_compiled = false;
-  std::optional<MatrixForecast> forecast; ///< where an assembled matrix was weighed
-  std::shared_ptr<BuiltMatrix> matrix;    ///< takes the place of the kernels, which are then not compiled; else null
+  std::optional<MatrixForecast> forecast;  ///< where an assembled matrix was weighed
+  std::shared_ptr<GeneratedMatrix> matrix; ///< takes the place of the kernels, which are then not compiled; else null
   /// Of the vectors of trial functions and of results: less than double in the action of a bilinear form alone.
   schedule::Precision vectors() const {
     const bool is_action = form.rank == 2 && purpose == Purpose::action;
@@ -91,21 +91,21 @@ struct BuiltForm {
 };
 
 /// Throws InputError for forms that the system or its mesh does not fit.
-std::shared_ptr<BuiltForm> build_form(const form::LoweredForm& form, const System& system, Purpose purpose,
-                                      const KernelOptions& options);
+std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const System& system, Purpose purpose,
+                                          const KernelOptions& options);
 
 /// Batches of a piece that one thread works on.
-struct PieceChunk {
+struct BlockChunk {
   std::size_t piece = 0;
   std::int32_t batch_begin = 0, batch_end = 0;
 };
 
 /// What a run of the form does, shape (stage, chunk): stages one after the other, first over cells, then over facets;
 /// the chunks of a stage touch disjoint vertices.
-std::vector<std::vector<PieceChunk>> chunk_stages(const BuiltForm& form);
+std::vector<std::vector<BlockChunk>> chunk_stages(const GeneratedForm& form);
 
 /// Compiles what is not compiled yet, all kernels of all forms at the same time; the forms share one device. Throws as
 /// device::compile_all.
-void compile(std::span<const std::shared_ptr<BuiltForm>> forms);
+void compile(std::span<const std::shared_ptr<GeneratedForm>> forms);
 
 } // namespace rafter::op

@@ -9,7 +9,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/operator/form_builder.hpp>
-#include <rafter/operator/riding_parts.hpp>
+#include <rafter/operator/touched_ranges.hpp>
 #include <rafter/schedule/counts.hpp>
 #include <rafter/schedule/least_traffic.hpp>
 
@@ -41,7 +41,7 @@ struct Numbers {
   Numbers(const std::shared_ptr<device::Device>& device, std::span<const double> values)
       : reals(device, base::AlignedVector<double>(values.begin(), values.end())),
         singles(device, base::AlignedVector<float>(values.begin(), values.end())) {}
-  Buffer* buffer(const schedule::Buffer& argument) {
+  Buffer* buffer(const schedule::LoopBuffer& argument) {
     const auto of = [&](auto& array) { return argument.is_written ? array.device_write() : array.device_read(); };
     return argument.type == schedule::Type::real32 ? of(singles) : of(reals);
   }
@@ -65,13 +65,13 @@ template <class T> Buffer* read_buffer(const Array<T>* vector) {
 }
 
 /// A kernel with its data on one block of cells or facets.
-struct Piece {
-  explicit Piece(const BuiltPiece& from) : built(from), cells(from.cells), info(from.kernel.info) {}
-  const BuiltPiece& built;
+struct BoundKernel {
+  explicit BoundKernel(const GeneratedBlock& from) : built(from), cells(from.cells), info(from.kernel.info) {}
+  const GeneratedBlock& built;
   const BatchedCells& cells;
   KernelInfo info;
   std::shared_ptr<const device::Kernel> kernel;
-  std::vector<schedule::Buffer> arguments;
+  std::vector<schedule::LoopBuffer> arguments;
   std::vector<Buffer*> buffers; ///< resolved before each run: vectors change
   std::vector<std::unique_ptr<SpaceTables>> spaces;
   KernelTables tables;
@@ -129,7 +129,7 @@ void check_size(std::int64_t expected, std::size_t size, const char* what) {
 
 class FormKernels::Implementation {
 public:
-  explicit Implementation(std::shared_ptr<const BuiltForm> built)
+  explicit Implementation(std::shared_ptr<const GeneratedForm> built)
       : built_(std::move(built)), form_(built_->form), system_(built_->system), device_(built_->options.device),
         parameters_(device_, parameter_values(form_)), overwrite_(device_, mode(0)), add_(device_, mode(1)) {
     if (built_->matrix != nullptr) throw base::InternalError("the form is an assembled matrix");
@@ -162,17 +162,17 @@ public:
     const bool is_covered = cells_cover_outputs();
     bind_all({trial.device_read(), nullptr, y.device_write()}, !is_covered);
     const auto cleared = is_covered ? std::span<double>{} : y.host_write();
-    const auto& riding = riding_parts();
-    for (const auto& stage : riding.stages)
+    const auto& touched = touched_ranges();
+    for (const auto& stage : touched.stages)
       device_->parallel_for(static_cast<std::int64_t>(stage.size()), [&](std::int64_t chunk) {
         const auto& [first, last] = stage[static_cast<std::size_t>(chunk)];
-        for (std::int32_t part = first; part <= last; ++part) run_part(riding, part, cleared, work);
+        for (std::int32_t part = first; part <= last; ++part) run_part(touched, part, cleared, work);
       });
   }
 
-  const RidingParts& riding_parts() {
-    if (riding_parts_ == nullptr) riding_parts_ = std::make_unique<RidingParts>(make_riding_parts(*built_));
-    return *riding_parts_;
+  const TouchedRanges& touched_ranges() {
+    if (touched_ranges_ == nullptr) touched_ranges_ = std::make_unique<TouchedRanges>(make_touched_ranges(*built_));
+    return *touched_ranges_;
   }
 
   double integral(const Vector* fields) {
@@ -219,8 +219,8 @@ private:
 
   // --- data
   // -----------------------------------------------------------------------------------------------------------
-  void add_piece(const BuiltPiece& built) {
-    auto piece = std::make_unique<Piece>(built);
+  void add_piece(const GeneratedBlock& built) {
+    auto piece = std::make_unique<BoundKernel>(built);
     for (std::size_t i = 0; i < built.fields.size(); ++i) piece->spaces.push_back(make_tables(built, i));
     fill_data(*piece);
     count(*piece);
@@ -232,7 +232,7 @@ private:
   }
 
   /// Tables of the i-th field of a piece as numbers of the system: every start is moved by the field's offset.
-  std::unique_ptr<SpaceTables> make_tables(const BuiltPiece& piece, std::size_t i) const {
+  std::unique_ptr<SpaceTables> make_tables(const GeneratedBlock& piece, std::size_t i) const {
     const auto offset = static_cast<std::int32_t>(system_.offset(piece.fields[i]));
     const auto moved = [&](const auto& starts) {
       base::AlignedVector<std::int32_t> result(starts.begin(), starts.end());
@@ -267,7 +267,7 @@ private:
     return tables;
   }
 
-  void fill_data(Piece& piece) {
+  void fill_data(BoundKernel& piece) {
     const auto& mesh = *system_.mesh;
     const auto& cells = piece.cells;
     piece.num_active = Integers(device_, active_counts(cells));
@@ -278,14 +278,14 @@ private:
     else
       piece.map = Reals(device_, map_coefficients(mesh, representatives));
     piece.cell_coefficients = Reals(device_, built_->coefficients.values(representatives));
-    const auto lanes = static_cast<std::size_t>(cells.lanes);
+    const auto cells_per_batch = static_cast<std::size_t>(cells.cells_per_batch);
     const auto batches = static_cast<std::size_t>(cells.num_batches);
     const auto& program = piece.built.kernel.program;
     const auto storage = piece.info.plan.storage;
     const auto stored = stored_numbers(piece.built);
     piece.stored_point = Numbers(device_, stored.at_points == 0 ? 0 : stored.at_points + vector_room, storage);
     piece.stored_cell = Numbers(device_, stored.per_cell, storage);
-    piece.integral = Reals(device_, form_.rank == 0 ? batches * lanes : 0);
+    piece.integral = Reals(device_, form_.rank == 0 ? batches * cells_per_batch : 0);
     piece.points = Numbers(device_, program.points);
     auto weights = program.weights;
     weights.resize(weights.size() + vector_room);
@@ -307,7 +307,7 @@ private:
   }
 
   /// What a run clears: entries that a batch is the first to touch, of which the program's count knows one per batch.
-  double uncounted_clearing_bytes(const Piece& piece) const {
+  double uncounted_clearing_bytes(const BoundKernel& piece) const {
     if (piece.built.block < 0) return 0;
     double entries = 0;
     for (const auto& use : piece.built.kernel.program.outputs) {
@@ -320,19 +320,19 @@ private:
   }
 
   /// Executed and effective operations, bytes of the nearest cache, and compulsory bytes besides the vectors.
-  void count(Piece& piece) const {
+  void count(BoundKernel& piece) const {
     const auto& built = piece.built.kernel;
     auto& counts = piece.info.counts;
     const double cells = static_cast<double>(piece.info.num_cells),
                  batches = static_cast<double>(piece.info.num_batches);
     const auto executed = schedule::count(built.loops);
-    const double runs = built.loops.lanes == 1 ? cells : batches; // programs without lanes loop over the cells
+    const double runs = built.loops.vector_width == 1 ? cells : batches; // programs without lanes loop over the cells
     counts.flops = executed.flops * runs;
     counts.operations = executed.operations * runs;
     counts.single_flops = executed.single_flops * runs;
     counts.single_operations = executed.single_operations * runs;
     // lanes without a cell write nothing
-    const double idle = built.loops.lanes > 1 ? batches - cells / piece.cells.lanes : 0;
+    const double idle = built.loops.vector_width > 1 ? batches - cells / piece.cells.cells_per_batch : 0;
     const double clearing = uncounted_clearing_bytes(piece);
     counts.local_bytes_read = executed.local.read_bytes * runs - executed.masked.read_bytes * idle;
     counts.local_bytes_written = executed.local.written_bytes * runs - executed.masked.written_bytes * idle + clearing;
@@ -344,7 +344,7 @@ private:
   }
 
   /// Computes what the cut stores: row after row.
-  void setup(Piece& piece) {
+  void setup(BoundKernel& piece) {
     const auto& built = piece.built.kernel;
     const auto kernel = piece.built.setup_program->kernel(built.setup_loops.name);
     auto own = tables(built.setup_program, built.setup_loops, piece.info.plan);
@@ -370,7 +370,7 @@ private:
 
   // --- running
   // --------------------------------------------------------------------------------------------------------
-  Buffer* buffer(Piece& piece, const schedule::Buffer& argument, KernelTables& tables, const Vectors& vectors,
+  Buffer* buffer(BoundKernel& piece, const schedule::LoopBuffer& argument, KernelTables& tables, const Vectors& vectors,
                  const Integers& mode) const {
     const auto index = static_cast<std::size_t>(argument.index);
     switch (argument.role) {
@@ -444,7 +444,7 @@ private:
     return given;
   }
 
-  void bind(Piece& piece, const Vectors& vectors, const Integers& mode) const {
+  void bind(BoundKernel& piece, const Vectors& vectors, const Integers& mode) const {
     piece.buffers.clear();
     for (const auto& argument : piece.arguments)
       piece.buffers.push_back(buffer(piece, argument, piece.tables, vectors, mode));
@@ -466,11 +466,11 @@ private:
     }
   }
   /// A part with the work that rides in it; `cleared`: the output vector where kernels do not store all of it.
-  void run_part(const RidingParts& riding, std::int32_t number, std::span<double> cleared,
+  void run_part(const TouchedRanges& touched, std::int32_t number, std::span<double> cleared,
                 const VectorWork& work) const {
     const auto index = static_cast<std::size_t>(number);
-    const RidingPart& part = riding.parts[index];
-    const auto before = riding.before[index], after = riding.after[index];
+    const ChunkPart& part = touched.parts[index];
+    const auto before = touched.before[index], after = touched.after[index];
     if (work.before && !before.empty()) work.before(number, before);
     if (!cleared.empty())
       for (const auto& range : before) std::fill(cleared.begin() + range.begin, cleared.begin() + range.end, 0.0);
@@ -495,19 +495,19 @@ private:
     return true;
   }
 
-  std::shared_ptr<const BuiltForm> built_;
+  std::shared_ptr<const GeneratedForm> built_;
   const form::LoweredForm& form_;
   const System& system_;
   std::shared_ptr<device::Device> device_;
   Reals parameters_;
   Integers overwrite_, add_;
-  std::vector<std::unique_ptr<Piece>> pieces_; ///< as built_->pieces
+  std::vector<std::unique_ptr<BoundKernel>> pieces_; ///< as built_->pieces
   std::vector<KernelInfo> info_;
-  std::vector<std::vector<PieceChunk>> stages_;
-  std::unique_ptr<const RidingParts> riding_parts_; ///< made on first use
+  std::vector<std::vector<BlockChunk>> stages_;
+  std::unique_ptr<const TouchedRanges> touched_ranges_; ///< made on first use
 };
 
-FormKernels::FormKernels(std::shared_ptr<const BuiltForm> built)
+FormKernels::FormKernels(std::shared_ptr<const GeneratedForm> built)
     : implementation_(std::make_unique<Implementation>(std::move(built))) {}
 FormKernels::~FormKernels() = default;
 FormKernels::FormKernels(FormKernels&&) noexcept = default;
@@ -522,7 +522,7 @@ void FormKernels::run(const SingleVector& trial, SingleVector& y, bool adds) con
 void FormKernels::run(const Vector& trial, Vector& y, const VectorWork& work) const {
   implementation_->run(trial, y, work);
 }
-const RidingParts& FormKernels::riding_parts() const { return implementation_->riding_parts(); }
+const TouchedRanges& FormKernels::touched_ranges() const { return implementation_->touched_ranges(); }
 double FormKernels::integral(const Vector* fields) const { return implementation_->integral(fields); }
 const std::vector<KernelInfo>& FormKernels::info() const { return implementation_->info(); }
 machine::Counts FormKernels::counts() const { return implementation_->counts(); }

@@ -79,15 +79,15 @@ enum class Purpose : std::uint8_t {
   diagonal ///< of a bilinear form
 };
 
-struct BuiltForm;
-struct RidingParts;
+struct GeneratedForm;
+struct TouchedRanges;
 
 /// Kernels of all integrals of a form, bound to the data of a mesh. Immutable after construction but for its work
 /// arrays.
 class FormKernels {
 public:
   /// Of a form whose kernels are compiled, else InternalError.
-  explicit FormKernels(std::shared_ptr<const BuiltForm> built);
+  explicit FormKernels(std::shared_ptr<const GeneratedForm> built);
   ~FormKernels();
   FormKernels(FormKernels&&) noexcept;
   FormKernels& operator=(FormKernels&&) noexcept;
@@ -96,13 +96,13 @@ public:
   /// all coefficient fields (each at its space's offset) or null. Throws InputError for vectors of another size and
   /// when y is an input. Of a system whose fields have their own vectors: those of the fields of the form.
   void run(const Vector* trial, const Vector* fields, Vector& y, bool adds) const;
-  /// The same, without known fields, of kernels whose vectors are floats (BuiltForm::vectors). Kernels are run on the
-  /// vectors that they are for, else InternalError.
+  /// The same, without known fields, of kernels whose vectors are floats (GeneratedForm::vectors). Kernels are run on
+  /// the vectors that they are for, else InternalError.
   void run(const SingleVector& trial, SingleVector& y, bool adds) const;
   /// y = F(trial), with work that rides along. Only on devices that share the host's memory.
   void run(const Vector& trial, Vector& y, const VectorWork& work) const;
   /// The parts in which work rides along; found on first use.
-  const RidingParts& riding_parts() const;
+  const TouchedRanges& touched_ranges() const;
   /// Value of a functional.
   double integral(const Vector* fields) const;
 

@@ -29,9 +29,8 @@ element::Quadrature rule_with_points(element::Shape shape, int points, element::
   return element::make_quadrature(shape, kind == element::QuadratureKind::gauss ? 2 * points - 1 : 2 * points - 3);
 }
 
-/// Uses of fields that the program really reads or writes, by atoms of its point function.
-std::vector<int> used(const kernel::PointFunction& function, const std::vector<kernel::FieldUse>& uses,
-                      bool are_inputs) {
+/// Uses of fields that the program really reads or writes, by atoms of its QFunction.
+std::vector<int> used(const kernel::QFunction& function, const std::vector<kernel::FieldUse>& uses, bool are_inputs) {
   std::vector<int> result;
   for (std::size_t i = 0; i < uses.size(); ++i) {
     bool is_used = false;
@@ -62,7 +61,7 @@ void require_work_fits(const schedule::LoopProgram& loops, const element::Quadra
                                        rule.num_points(), bytes / (1 << 20), limit_bytes / (1 << 20)));
 }
 
-int count_slots(const kernel::PointFunction& setup, kernel::OutputKind kind) {
+int count_slots(const kernel::QFunction& setup, kernel::OutputKind kind) {
   return static_cast<int>(std::count_if(setup.outputs.begin(), setup.outputs.end(),
                                         [kind](const kernel::Output& output) { return output.kind == kind; }));
 }
@@ -112,29 +111,31 @@ RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPar
 namespace {
 
 /// The planner's words for a kernel, and the lowering of its plans; what was lowered is kept.
-class Builder {
+class KernelGenerator {
 public:
-  Builder(const KernelRequest& request, const KernelOptions& options) : request_(request), options_(options) {
-    auto function = kernel::pull_back(request.parts, request.shape, request.map, is_facet());
-    if (request.purpose == Purpose::diagonal) function = kernel::diagonal(function, request.trial_of_output);
+  KernelGenerator(const KernelSpecification& specification, const KernelOptions& options)
+      : specification_(specification), options_(options) {
+    auto function = kernel::pull_back(specification.parts, specification.shape, specification.map, is_facet());
+    if (specification.purpose == Purpose::diagonal)
+      function = kernel::diagonal(function, specification.trial_of_output);
     const auto& machine = planner().options().machine;
     const int threads = options.device->num_threads();
     // with one contraction whatever is asked for: the text of a plan names its cut under every other choice
     const kernel::CurvedMap curved{program_input({}, fitted(schedule::Plan()))};
-    choices_ = kernel::recipes(function, request.rule.num_points(),
-                               {.flops_per_second = machine.peak_flops(threads),
-                                .bytes_per_second = machine.rate(machine.memory().triad, threads)},
-                               &curved);
+    choices_ = kernel::factor_storages(function, specification.rule.num_points(),
+                                       {.flops_per_second = machine.peak_flops(threads),
+                                        .bytes_per_second = machine.rate(machine.memory().triad, threads)},
+                                       &curved);
     const auto first = program_input(choices_.front().functions.main, schedule::Plan());
     has_modes_ = kernel::modal_degree(first).has_value();
     is_separable_ = kernel::separable_form(first).has_value();
     function_text_ = kernel::to_string(function);
   }
 
-  BuiltKernel build() {
-    BuiltKernel result;
+  GeneratedKernel build() {
+    GeneratedKernel result;
     auto& info = result.info;
-    info.num_points = request_.rule.num_points();
+    info.num_points = specification_.rule.num_points();
     info.decision = decide();
     auto& plan = info.decision.plan;
     const auto& choice = choice_of(plan);
@@ -163,7 +164,7 @@ private:
   /// How what is stored per point stands.
   struct Stored {
     schedule::StoredOrder order = schedule::StoredOrder::by_batch;
-    int lanes = 0; ///< as LoweringInput::stored_lanes
+    int interleave = 0; ///< as LoweringInput::interleave
   };
   struct Lowered {
     schedule::LoopProgram loops;
@@ -171,44 +172,49 @@ private:
     Stored stored;
   };
 
-  static constexpr std::size_t max_recipes = 6; ///< that are planned with
+  static constexpr std::size_t most_factor_storages = 6; ///< that are planned with
 
-  bool is_facet() const { return request_.local_facet >= 0; }
+  bool is_facet() const { return specification_.local_facet >= 0; }
   const tune::Planner& planner() const { return *options_.planner; }
   /// Patches of a batch; 0: they are not gathered.
-  int patch_lanes(const space::ElementLayout& layout) const {
-    return is_facet() || layout.patch == nullptr ? 0 : request_.lanes / static_cast<int>(layout.patch->corners.size());
+  int patches_per_batch(const space::ElementLayout& layout) const {
+    return is_facet() || layout.patch == nullptr
+               ? 0
+               : specification_.cells_per_batch / static_cast<int>(layout.patch->corners.size());
   }
-  int register_lanes() const { return planner().options().machine.peaks.back().bits / 64; }
+  int register_width() const { return planner().options().machine.peaks.back().bits / 64; }
   /// Lanes of plans that nobody chose.
-  int usual_lanes(schedule::Precision compute) const {
+  int usual_width(schedule::Precision compute) const {
     const int per_double = compute == schedule::Precision::single_precision ? 2 : 1;
-    return tune::usual_lanes(request_.lanes, per_double * register_lanes());
+    return tune::usual_width(specification_.cells_per_batch, per_double * register_width());
   }
 
   const kernel::Choice& choice_of(const schedule::Plan& plan) const {
-    const auto found = std::ranges::find(choices_, plan.recipe, &kernel::Choice::recipe);
+    const auto found = std::ranges::find(choices_, plan.factors, &kernel::Choice::factors);
     return found == choices_.end() ? choices_.front() : *found;
   }
 
   /// A plan as this kernel can follow it.
   schedule::Plan fitted(schedule::Plan plan) const {
-    if (!choices_.empty()) plan.recipe = choice_of(plan).recipe;
-    plan.lanes = std::min(plan.lanes, request_.lanes);
+    if (!choices_.empty()) plan.factors = choice_of(plan).factors;
+    plan.vector_width = std::min(plan.vector_width, specification_.cells_per_batch);
     plan.contraction = contraction(plan.contraction);
-    plan.groups = kernel::has_dense_products(plan.contraction) ? std::min(plan.groups, request_.lanes / plan.lanes) : 1;
-    if (request_.outputs.empty()) return schedule::in_double(plan); // functionals: sums that cancel
+    plan.subbatches = kernel::has_dense_products(plan.contraction)
+                          ? std::min(plan.subbatches, specification_.cells_per_batch / plan.vector_width)
+                          : 1;
+    if (specification_.outputs.empty()) return schedule::in_double(plan); // functionals: sums that cancel
     if (!is_action()) plan = computing_in_double(plan);
     return plan;
   }
   /// Of a bilinear form: its errors are those of smoothers, and solvers correct them; those of right-hand sides stay.
   bool is_action() const {
-    return std::ranges::find(request_.input_vectors, schedule::trial_vector) != request_.input_vectors.end();
+    return std::ranges::find(specification_.input_vectors, schedule::trial_vector) !=
+           specification_.input_vectors.end();
   }
   schedule::Plan computing_in_double(schedule::Plan plan) const {
     if (plan.compute == schedule::Precision::double_precision) return plan;
     plan.compute = plan.accumulate = schedule::Precision::double_precision;
-    plan.lanes = std::min(plan.lanes, usual_lanes(plan.compute));
+    plan.vector_width = std::min(plan.vector_width, usual_width(plan.compute));
     return plan;
   }
   /// Of the kernel that computes what is stored, from doubles.
@@ -217,7 +223,7 @@ private:
   kernel::Contraction contraction(kernel::Contraction asked) const {
     using kernel::Contraction;
     if (is_facet()) return Contraction::dense;
-    if (element::is_tensor(request_.shape)) {
+    if (element::is_tensor(specification_.shape)) {
       const bool is_other = asked == Contraction::modal || (asked == Contraction::separable && !is_separable_);
       return is_other ? Contraction::collocated : asked;
     }
@@ -228,13 +234,13 @@ private:
     tune::Decision decision;
     if (is_facet()) {
       schedule::Plan usual;
-      usual.recipe = choices_.front().recipe;
+      usual.factors = choices_.front().factors;
       if (options_.plan) {
         usual.storage = options_.plan->storage;
         usual.compute = options_.plan->compute;
         usual.accumulate = options_.plan->accumulate;
       }
-      usual.lanes = usual_lanes(usual.compute);
+      usual.vector_width = usual_width(usual.compute);
       decision.plan = fitted(usual);
       return decision;
     }
@@ -246,48 +252,51 @@ private:
     return decision;
   }
 
-  tune::KernelProblem problem() {
-    tune::KernelProblem result;
+  tune::PlanningProblem problem() {
+    tune::PlanningProblem result;
     result.text = text();
-    result.is_tensor = element::is_tensor(request_.shape);
+    result.is_tensor = element::is_tensor(specification_.shape);
     result.has_modes = has_modes_;
     result.is_separable = is_separable_;
-    result.num_points = request_.rule.num_points();
-    result.points_per_axis = static_cast<int>(request_.rule.points_1d.size());
-    for (const auto* uses : {&request_.inputs, &request_.outputs})
+    result.num_points = specification_.rule.num_points();
+    result.points_per_axis = static_cast<int>(specification_.rule.points_1d.size());
+    for (const auto* uses : {&specification_.inputs, &specification_.outputs})
       for (const auto& use : *uses) {
         result.num_dofs = std::max(result.num_dofs, use.element->num_dofs());
         result.nodes_per_axis = std::max(result.nodes_per_axis, use.element->degree() + 1);
       }
     for (const auto& choice : choices_)
-      if (!choice.is_dominated) result.recipes.push_back(choice.recipe);
-    if (result.recipes.size() > max_recipes) result.recipes.resize(max_recipes);
+      if (!choice.is_dominated) result.factor_storages.push_back(choice.factors);
+    if (result.factor_storages.size() > most_factor_storages) result.factor_storages.resize(most_factor_storages);
     result.compilers = options_.device->compilers();
     result.flag_sets = options_.device->flag_sets();
-    result.lanes = request_.lanes;
-    result.register_lanes = register_lanes();
-    for (const auto* layout : request_.spaces) result.patch_lanes = std::max(result.patch_lanes, patch_lanes(*layout));
-    result.num_batches = static_cast<double>(request_.num_batches);
+    result.cells_per_batch = specification_.cells_per_batch;
+    result.register_width = register_width();
+    for (const auto* layout : specification_.spaces)
+      result.patches_per_batch = std::max(result.patches_per_batch, patches_per_batch(*layout));
+    result.num_batches = static_cast<double>(specification_.num_batches);
     result.num_threads = options_.device->num_threads();
     result.shares_data = rows_per_batch() < 0.5;
     result.streams_outputs = streams_outputs();
-    result.input_bytes = request_.input_bytes;
-    result.output_bytes = request_.output_bytes;
+    result.input_bytes = specification_.input_bytes;
+    result.output_bytes = specification_.output_bytes;
     result.estimate = [this](const schedule::Plan& plan) { return estimate(plan); };
     result.lower = [this](const schedule::Plan& plan) {
       const auto& loops = lowered(plan).loops;
-      return tune::LoweredPlan{loops, data_bytes(loops, plan)};
+      return tune::PlannedProgram{loops, data_bytes(loops, plan)};
     };
     return result;
   }
 
   bool streams_outputs() const {
-    const bool is_exclusive = std::ranges::all_of(request_.output_spaces, [this](int space) {
-      return request_.spaces[static_cast<std::size_t>(space)]->num_runs == 0;
+    const bool is_exclusive = std::ranges::all_of(specification_.output_spaces, [this](int space) {
+      return specification_.spaces[static_cast<std::size_t>(space)]->num_runs == 0;
     });
-    const double bytes = (request_.input_bytes + request_.output_bytes) * static_cast<double>(request_.num_batches);
+    const double bytes =
+        (specification_.input_bytes + specification_.output_bytes) * static_cast<double>(specification_.num_batches);
     const auto seen = machine::resident(planner().options().machine, bytes, options_.device->num_threads());
-    return is_exclusive && request_.output_bytes > 0 && seen.levels.size() == planner().options().machine.levels.size();
+    return is_exclusive && specification_.output_bytes > 0 &&
+           seen.levels.size() == planner().options().machine.levels.size();
   }
 
   /// All that the generated text depends on besides the plan.
@@ -296,72 +305,74 @@ private:
     const auto bytes = [](const std::vector<double>& values) {
       return base::content_hash({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)});
     };
-    result += fmt::format("rule {} {} {}\n", request_.rule.num_points(), bytes(request_.rule.points),
-                          bytes(request_.rule.weights));
+    result += fmt::format("rule {} {} {}\n", specification_.rule.num_points(), bytes(specification_.rule.points),
+                          bytes(specification_.rule.weights));
     const auto add = [&](const char* what, const element::Element& element, int components, const std::string& access) {
       result += fmt::format("{} {} {} {} components {} {}\n", what, element::name(element.family()),
                             element::name(element.shape()), element.degree(), components, access);
     };
     const auto access = [&](int space) {
-      const auto& layout = *request_.spaces[static_cast<std::size_t>(space)];
-      const char* words = layout.num_runs == 0 ? "cell vector" : patch_lanes(layout) > 0 ? "patches" : "pattern";
+      const auto& layout = *specification_.spaces[static_cast<std::size_t>(space)];
+      const char* words = layout.num_runs == 0 ? "cell vector" : patches_per_batch(layout) > 0 ? "patches" : "pattern";
       return fmt::format("{} {}", words, space);
     };
-    if (request_.map == mesh::MapKind::isoparametric) add("geometry", *request_.geometry, 0, "nodes");
-    for (std::size_t i = 0; i < request_.inputs.size(); ++i)
-      add("input", *request_.inputs[i].element, request_.inputs[i].components, access(request_.input_spaces[i]));
-    for (std::size_t i = 0; i < request_.outputs.size(); ++i)
-      add("output", *request_.outputs[i].element, request_.outputs[i].components, access(request_.output_spaces[i]));
-    return result + fmt::format("lanes {}\n", request_.lanes);
+    if (specification_.map == mesh::MapKind::isoparametric) add("geometry", *specification_.geometry, 0, "nodes");
+    for (std::size_t i = 0; i < specification_.inputs.size(); ++i)
+      add("input", *specification_.inputs[i].element, specification_.inputs[i].components,
+          access(specification_.input_spaces[i]));
+    for (std::size_t i = 0; i < specification_.outputs.size(); ++i)
+      add("output", *specification_.outputs[i].element, specification_.outputs[i].components,
+          access(specification_.output_spaces[i]));
+    return result + fmt::format("lanes {}\n", specification_.cells_per_batch);
   }
 
-  kernel::ProgramInput program_input(const kernel::PointFunction& function, const schedule::Plan& plan) const {
+  kernel::ProgramInput program_input(const kernel::QFunction& function, const schedule::Plan& plan) const {
     kernel::ProgramInput input;
     input.function = function;
-    input.quadrature = request_.rule;
-    input.local_facet = request_.local_facet;
-    input.geometry = request_.geometry;
+    input.quadrature = specification_.rule;
+    input.local_facet = specification_.local_facet;
+    input.geometry = specification_.geometry;
     input.options.contraction = plan.contraction;
     input.tables = tables_;
-    for (const int i : used(function, request_.inputs, true))
-      input.inputs.push_back(request_.inputs[static_cast<std::size_t>(i)]);
-    for (const int i : used(function, request_.outputs, false))
-      input.outputs.push_back(request_.outputs[static_cast<std::size_t>(i)]);
+    for (const int i : used(function, specification_.inputs, true))
+      input.inputs.push_back(specification_.inputs[static_cast<std::size_t>(i)]);
+    for (const int i : used(function, specification_.outputs, false))
+      input.outputs.push_back(specification_.outputs[static_cast<std::size_t>(i)]);
     return input;
   }
 
   /// As the kernel of a plan reads it: a mapping with cells in lanes, what a group of them reads side by side.
   Stored stored_for(const schedule::LoweringInput& lowering, const schedule::Plan& plan) const {
     const auto& mapping = schedule::choose_mapping(lowering, plan);
-    return {mapping.stored_order, mapping.name == "simd_cells" ? plan.lanes : 0};
+    return {mapping.stored_order, mapping.name == "simd_cells" ? plan.vector_width : 0};
   }
   /// `stored`: when another program reads what is stored.
-  Lowered lower(const kernel::TensorProgram& program, const kernel::PointFunction& function, schedule::Plan plan,
+  Lowered lower(const kernel::TensorProgram& program, const kernel::QFunction& function, schedule::Plan plan,
                 std::optional<Stored> stored = {}) const {
     schedule::LoweringInput lowering;
-    lowering.spaces = request_.spaces;
-    lowering.lanes = request_.lanes;
+    lowering.spaces = specification_.spaces;
+    lowering.cells_per_batch = specification_.cells_per_batch;
     lowering.is_facet = is_facet();
-    for (const int i : used(function, request_.inputs, true)) {
-      lowering.input_spaces.push_back(request_.input_spaces[static_cast<std::size_t>(i)]);
-      lowering.input_vectors.push_back(request_.input_vectors[static_cast<std::size_t>(i)]);
+    for (const int i : used(function, specification_.inputs, true)) {
+      lowering.input_spaces.push_back(specification_.input_spaces[static_cast<std::size_t>(i)]);
+      lowering.input_vectors.push_back(specification_.input_vectors[static_cast<std::size_t>(i)]);
     }
-    for (const int i : used(function, request_.outputs, false))
-      lowering.output_spaces.push_back(request_.output_spaces[static_cast<std::size_t>(i)]);
+    for (const int i : used(function, specification_.outputs, false))
+      lowering.output_spaces.push_back(specification_.output_spaces[static_cast<std::size_t>(i)]);
     lowering.program = &program;
     Lowered result;
     result.stored = stored ? *stored : stored_for(lowering, plan);
     lowering.stored_order = result.stored.order;
-    lowering.stored_lanes = result.stored.lanes;
+    lowering.interleave = result.stored.interleave;
     result.loops = schedule::lower(lowering, plan);
     result.mapping = plan.mapping;
-    require_work_fits(result.loops, request_.rule);
+    require_work_fits(result.loops, specification_.rule);
     return result;
   }
 
   /// Plans that differ in contraction and recipe have programs of their own.
   kernel::TensorProgram& program(const schedule::Plan& plan) {
-    const auto [place, is_new] = programs_.try_emplace({plan.contraction, plan.recipe});
+    const auto [place, is_new] = programs_.try_emplace({plan.contraction, plan.factors});
     if (!is_new) return place->second;
     const auto& choice = choice_of(plan);
     const bool has_grid = plan.contraction != kernel::Contraction::dense;
@@ -376,14 +387,14 @@ private:
 
   tune::Estimate estimate(const schedule::Plan& plan) {
     const auto& cost = choice_of(plan).cost;
-    const double words = stored_words(plan) * (cost.cell_words + cost.point_words * request_.rule.num_points());
-    return {.flops = kernel::count_flops(program(plan)) * request_.lanes,
-            .data_bytes = 8 * words * request_.lanes * rows_per_batch()};
+    const double words = stored_words(plan) * (cost.cell_words + cost.point_words * specification_.rule.num_points());
+    return {.flops = kernel::count_flops(program(plan)) * specification_.cells_per_batch,
+            .data_bytes = 8 * words * specification_.cells_per_batch * rows_per_batch()};
   }
   /// 1: every batch has a row of the data per cell for itself.
   double rows_per_batch() const {
-    if (request_.num_batches == 0) return 1;
-    return static_cast<double>(request_.num_data_rows) / static_cast<double>(request_.num_batches);
+    if (specification_.num_batches == 0) return 1;
+    return static_cast<double>(specification_.num_data_rows) / static_cast<double>(specification_.num_batches);
   }
 
   /// Words of a double that a stored number takes.
@@ -393,47 +404,47 @@ private:
 
   double data_bytes(const schedule::LoopProgram& loops, const schedule::Plan& plan) const {
     const auto& setup = choice_of(plan).functions.setup;
-    const int dim = element::dimension(request_.shape);
+    const int dim = element::dimension(specification_.shape);
     const double num_stored =
         count_slots(setup, kernel::OutputKind::stored_cell) +
-        static_cast<double>(request_.rule.num_points()) * count_slots(setup, kernel::OutputKind::stored_point);
+        static_cast<double>(specification_.rule.num_points()) * count_slots(setup, kernel::OutputKind::stored_point);
     double words = stored_words(plan) * num_stored;
     double starts = 0;
     for (const auto& argument : loops.arguments()) {
       if (argument.role == schedule::Role::map)
-        words += static_cast<double>(kernel::map_modes(request_.map, dim).size()) * dim;
-      if (argument.role == schedule::Role::nodes) words += request_.geometry->num_dofs() * dim;
-      if (argument.role == schedule::Role::cell_coefficients) words += request_.num_coefficients;
+        words += static_cast<double>(kernel::map_modes(specification_.map, dim).size()) * dim;
+      if (argument.role == schedule::Role::nodes) words += specification_.geometry->num_dofs() * dim;
+      if (argument.role == schedule::Role::cell_coefficients) words += specification_.num_coefficients;
       if (argument.role == schedule::Role::run_starts) starts += starts_per_batch(loops, argument.index);
     }
-    return 8 * words * rows_per_batch() * request_.lanes + 4 * starts;
+    return 8 * words * rows_per_batch() * specification_.cells_per_batch + 4 * starts;
   }
 
   /// Of batches of patches, if the kernel gathers those.
   double starts_per_batch(const schedule::LoopProgram& loops, int space) const {
-    const auto& layout = *request_.spaces[static_cast<std::size_t>(space)];
+    const auto& layout = *specification_.spaces[static_cast<std::size_t>(space)];
     const bool has_patches = std::ranges::any_of(loops.arguments(), [&](const auto& argument) {
       return argument.role == schedule::Role::patch_starts && argument.index == space;
     });
-    if (has_patches) return static_cast<double>(layout.patch->run_lengths.size()) * patch_lanes(layout);
-    return static_cast<double>(layout.num_runs) * request_.lanes;
+    if (has_patches) return static_cast<double>(layout.patch->run_lengths.size()) * patches_per_batch(layout);
+    return static_cast<double>(layout.num_runs) * specification_.cells_per_batch;
   }
 
-  const KernelRequest& request_;
+  const KernelSpecification& specification_;
   const KernelOptions& options_;
   std::vector<kernel::Choice> choices_;
   std::shared_ptr<kernel::DenseTables> tables_ = kernel::make_dense_tables();
   std::string function_text_;
   bool has_modes_ = false;    ///< modal contraction applies
   bool is_separable_ = false; ///< separable contraction applies
-  std::map<std::pair<kernel::Contraction, kernel::Recipe>, kernel::TensorProgram> programs_;
+  std::map<std::pair<kernel::Contraction, kernel::FactorStorage>, kernel::TensorProgram> programs_;
   std::map<std::string, Lowered> lowered_;
 };
 
 } // namespace
 
-BuiltKernel build_kernel(const KernelRequest& request, const KernelOptions& options) {
-  return Builder(request, options).build();
+GeneratedKernel build_kernel(const KernelSpecification& specification, const KernelOptions& options) {
+  return KernelGenerator(specification, options).build();
 }
 
 } // namespace rafter::op

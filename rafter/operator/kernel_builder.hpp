@@ -14,7 +14,7 @@ RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPar
                        int geometry_degree, const QuadratureOptions& options);
 
 /// What one kernel is made of: integrals on cells of one kind, and the fields that they use.
-struct KernelRequest {
+struct KernelSpecification {
   std::vector<kernel::IntegralPart> parts;
   element::Shape shape = element::Shape::hexahedron; ///< of the cell
   mesh::MapKind map = mesh::MapKind::affine;
@@ -26,7 +26,7 @@ struct KernelRequest {
   std::vector<int> trial_of_output; ///< diagonals: trial function on the space of each output, -1: none
   element::Quadrature rule;
   Purpose purpose = Purpose::action;
-  int lanes = 8;
+  int cells_per_batch = 8;
   int num_coefficients = 0;                 ///< numbers per cell
   std::int64_t num_batches = 0;             ///< this and the rest: for the planner
   std::int64_t num_data_rows = 0;           ///< of the data per cell, which batches of equal cells share
@@ -34,7 +34,7 @@ struct KernelRequest {
 };
 
 /// A kernel ready to compile; `setup` computes the stored data (empty source: nothing is stored).
-struct BuiltKernel {
+struct GeneratedKernel {
   KernelInfo info;
   kernel::TensorProgram program, setup_program;
   schedule::LoopProgram loops, setup_loops;
@@ -42,6 +42,6 @@ struct BuiltKernel {
   int stored_point_slots = 0, stored_cell_slots = 0;
   double data_bytes = 0; ///< that a batch reads besides vectors; of rows that batches share, its part
 };
-BuiltKernel build_kernel(const KernelRequest& request, const KernelOptions& options);
+GeneratedKernel build_kernel(const KernelSpecification& specification, const KernelOptions& options);
 
 } // namespace rafter::op

@@ -36,14 +36,14 @@ KernelOptions cell_options(KernelOptions options) {
 }
 
 /// The keys of the product are those of what is asked for; the others say how cell matrices are computed.
-schedule::Plan matrix_plan(const BuiltForm& cells, const std::optional<schedule::Plan>& given) {
+schedule::Plan matrix_plan(const GeneratedForm& cells, const std::optional<schedule::Plan>& given) {
   schedule::Plan result = cells.pieces.empty() ? schedule::Plan() : cells.pieces.front().kernel.info.plan;
   if (given) {
-    result.lanes = given->lanes;
+    result.vector_width = given->vector_width;
     result.storage = given->storage;
   }
   result.mapping = schedule::assembled_mapping;
-  result.lanes = schedule::slice_height(result);
+  result.vector_width = schedule::slice_height(result);
   return result;
 }
 
@@ -56,50 +56,50 @@ double unknowns_per_cell(const System& system, std::size_t block) {
 
 /// What a slice of rows of mean length executes and moves.
 tune::Features slice_features(double length, int block, const schedule::Plan& plan) {
-  const double entries = block * block, lanes = plan.lanes;
+  const double entries = block * block, vector_width = plan.vector_width;
   tune::Features f;
-  f.operations = length * entries * lanes;
+  f.operations = length * entries * vector_width;
   f.flops = 2 * f.operations;
   f.arithmetic = length * entries;
   f.loads = length * (entries + 1); // entries and column numbers
   f.gathers = length * block;
   f.iterations = length;
   f.stores = block;
-  f.lanes = lanes;
-  f.data_bytes = lanes * (length * (8 * entries + 4) + 4) + 4;
-  f.vector_bytes = 16 * lanes * block;
+  f.vector_width = vector_width;
+  f.data_bytes = vector_width * (length * (8 * entries + 4) + 4) + 4;
+  f.vector_bytes = 16 * vector_width * block;
   return f;
 }
 
-double product_seconds(const BuiltForm& form, const Coupling& coupling, double num_entries) {
+double product_seconds(const GeneratedForm& form, const Coupling& coupling, double num_entries) {
   schedule::Plan plan;
-  plan.lanes =
-      tune::usual_lanes(form.system.batches->lanes, form.options.planner->options().machine.peaks.back().bits / 64);
+  plan.vector_width = tune::usual_width(form.system.batches->cells_per_batch,
+                                        form.options.planner->options().machine.peaks.back().bits / 64);
   const int block = coupling.block_size();
   const auto size = static_cast<double>(form.system.size());
-  tune::KernelProblem problem;
-  problem.lanes = plan.lanes;
-  problem.num_batches = size / (block * plan.lanes);
+  tune::PlanningProblem problem;
+  problem.cells_per_batch = plan.vector_width;
+  problem.num_batches = size / (block * plan.vector_width);
   problem.num_threads = form.options.device->num_threads();
-  problem.input_bytes = problem.output_bytes = 8.0 * block * plan.lanes;
+  problem.input_bytes = problem.output_bytes = 8.0 * block * plan.vector_width;
   const auto features = slice_features(num_entries / size / block, block, plan);
   return tune::predict(features, problem, form.options.planner->options().machine).seconds;
 }
 
 } // namespace
 
-std::shared_ptr<BuiltMatrix> build_matrix(const form::LoweredForm& form, const System& system,
-                                          const KernelOptions& options) {
+std::shared_ptr<GeneratedMatrix> build_matrix(const form::LoweredForm& form, const System& system,
+                                              const KernelOptions& options) {
   auto broken = make_broken(system);
   auto cells = build_form(on_broken(form, system, broken), broken, Purpose::action, cell_options(options));
   Coupling coupling(*cells, system);
-  auto result = std::make_shared<BuiltMatrix>(BuiltMatrix{.system = system,
-                                                          .broken = std::move(broken),
-                                                          .coupling = std::move(coupling),
-                                                          .cells = std::move(cells),
-                                                          .info = {},
-                                                          .loops = {},
-                                                          .program = nullptr});
+  auto result = std::make_shared<GeneratedMatrix>(GeneratedMatrix{.system = system,
+                                                                  .broken = std::move(broken),
+                                                                  .coupling = std::move(coupling),
+                                                                  .cells = std::move(cells),
+                                                                  .info = {},
+                                                                  .loops = {},
+                                                                  .program = nullptr});
   auto& info = result->info;
   info.name = "assembled matrix";
   info.plan = matrix_plan(*result->cells, options.plan);
@@ -128,7 +128,7 @@ double matrix_bytes(const System& system, const Coupling& coupling, double num_e
          32 * static_cast<double>(system.size());
 }
 
-void require_matrix_memory(const BuiltMatrix& built, const schedule::Plan& plan, const char* remedy,
+void require_matrix_memory(const GeneratedMatrix& built, const schedule::Plan& plan, const char* remedy,
                            double extra_bytes) {
   const double entries = count_entries(built.system, built.coupling);
   const double bytes = matrix_bytes(built.system, built.coupling, entries, plan) + extra_bytes * entries;
@@ -145,7 +145,7 @@ namespace {
 constexpr const char *timed_product = "product", *timed_kernels = "kernels", *timed_setup = "set-up";
 
 /// Of the matrix in the store: by its kernels and the sizes of the problem; "" where nothing is remembered.
-std::string store_key(const BuiltForm& form) {
+std::string store_key(const GeneratedForm& form) {
   std::string text = fmt::format("assembled matrix of {} unknowns\n", form.system.size());
   for (const auto& piece : form.pieces) {
     const auto& info = piece.kernel.info;
@@ -155,7 +155,7 @@ std::string store_key(const BuiltForm& form) {
   return base::content_hash(text);
 }
 
-void take_measured(const BuiltForm& form, MatrixForecast& forecast) {
+void take_measured(const GeneratedForm& form, MatrixForecast& forecast) {
   const auto* store = form.options.planner->options().store.get();
   const auto key = store == nullptr ? "" : store_key(form);
   if (key.empty()) return;
@@ -176,7 +176,7 @@ void take_measured(const BuiltForm& form, MatrixForecast& forecast) {
 
 } // namespace
 
-void remember(const BuiltForm& form, const MatrixForecast& measured) {
+void remember(const GeneratedForm& form, const MatrixForecast& measured) {
   auto* store = form.options.planner->options().store.get();
   const auto key = store == nullptr ? "" : store_key(form);
   if (key.empty()) return;
@@ -185,7 +185,7 @@ void remember(const BuiltForm& form, const MatrixForecast& measured) {
                         {timed_setup, measured.setup_seconds, measured.setup_seconds}});
 }
 
-MatrixForecast forecast_matrix(const BuiltForm& form) {
+MatrixForecast forecast_matrix(const GeneratedForm& form) {
   const Coupling coupling(form, form.system);
   MatrixForecast result;
   result.num_applications = form.options.num_applications;

@@ -9,31 +9,32 @@
 namespace rafter::op {
 
 /// Text and programs of an assembled matrix; AssembledMatrix brings the data.
-struct BuiltMatrix {
+struct GeneratedMatrix {
   System system, broken;
   Coupling coupling;
-  std::shared_ptr<BuiltForm> cells; ///< the form on the broken twins: applied to cell vectors it gives cell matrices
-  KernelInfo info;                  ///< of the product
+  std::shared_ptr<GeneratedForm>
+      cells;       ///< the form on the broken twins: applied to cell vectors it gives cell matrices
+  KernelInfo info; ///< of the product
   schedule::LoopProgram loops;
   std::shared_ptr<const device::Program> program; ///< null before compile()
 };
 
 /// `plan`: of the product (lanes, storage, compiler) and of the kernels of the cells, in which mapping and storage are
 /// the usual ones; absent: what the planner chooses for those.
-std::shared_ptr<BuiltMatrix> build_matrix(const form::LoweredForm& form, const System& system,
-                                          const KernelOptions& options);
+std::shared_ptr<GeneratedMatrix> build_matrix(const form::LoweredForm& form, const System& system,
+                                              const KernelOptions& options);
 
 /// Of kernels that are planned but need not be compiled. Times that were measured for this problem (remember()) take
 /// the place of predicted ones.
-MatrixForecast forecast_matrix(const BuiltForm& form);
+MatrixForecast forecast_matrix(const GeneratedForm& form);
 /// Keeps the times of a measured forecast in the planner's store, if there is one.
-void remember(const BuiltForm& form, const MatrixForecast& measured);
+void remember(const GeneratedForm& form, const MatrixForecast& measured);
 
 /// Bytes of memory that the matrix takes while it is set up.
 double matrix_bytes(const System& system, const Coupling& coupling, double num_entries, const schedule::Plan& plan);
 /// Throws InputError when the memory of this machine does not hold that and `extra_bytes` per entry; `remedy`: what to
 /// do about it.
-void require_matrix_memory(const BuiltMatrix& built, const schedule::Plan& plan, const char* remedy,
+void require_matrix_memory(const GeneratedMatrix& built, const schedule::Plan& plan, const char* remedy,
                            double extra_bytes = 0);
 
 } // namespace rafter::op

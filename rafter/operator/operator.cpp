@@ -40,7 +40,7 @@ System system_of_lowered(const form::LoweredForm& form) {
   return make_system(std::move(spaces));
 }
 
-std::shared_ptr<const BuiltForm> compiled(std::shared_ptr<BuiltForm> built) {
+std::shared_ptr<const GeneratedForm> compiled(std::shared_ptr<GeneratedForm> built) {
   compile(std::span(&built, 1));
   return built;
 }
@@ -64,14 +64,15 @@ private:
 /// Cells of degree 1 and 2 share most of their unknowns one by one. Patches of degree 4 as a whole share few, and their
 /// unknowns fit the nearest cache. Batches become larger by the cells of a patch: fewer than 64 of them are no chunks
 /// for several threads.
-int patch_width(const mesh::Mesh& mesh, int degree, int lanes) {
+int patch_width(const mesh::Mesh& mesh, int degree, int cells_per_batch) {
   constexpr int degree_of_patch = 4, fewest_batches = 64;
   const bool has_patches = mesh.tdim > 1 && std::ranges::all_of(mesh.groups, [](const auto& group) {
                              return element::is_tensor(group.shape);
                            });
   for (int width = degree_of_patch / std::max(degree, 1); has_patches && width > 1; width /= 2) {
-    const int of_batch = lanes * mesh::cells_per_patch(width, mesh.tdim);
-    if (of_batch <= mesh::BatchOptions::most_lanes && mesh.num_cells() >= std::int64_t{fewest_batches} * of_batch)
+    const int of_batch = cells_per_batch * mesh::cells_per_patch(width, mesh.tdim);
+    if (of_batch <= mesh::BatchOptions::most_cells_per_batch &&
+        mesh.num_cells() >= std::int64_t{fewest_batches} * of_batch)
       return width;
   }
   return 1;
@@ -79,19 +80,20 @@ int patch_width(const mesh::Mesh& mesh, int degree, int lanes) {
 
 } // namespace
 
-int batch_lanes(const std::string& text) {
+int cells_per_batch(const std::string& text) {
   const auto plan = schedule::parse_plan(text);
-  return std::max(plan.lanes * plan.groups, mesh::CellBatches().lanes);
+  return std::max(plan.vector_width * plan.subbatches, mesh::CellBatches().cells_per_batch);
 }
 
-mesh::BatchOptions batch_options(const mesh::Mesh& mesh, int degree, int lanes) {
+mesh::BatchOptions batch_options(const mesh::Mesh& mesh, int degree, int cells_per_batch) {
   constexpr int several_per_edge = 3, long_products = 5;
   const bool is_dense =
       std::ranges::none_of(mesh.groups, [](const auto& group) { return element::is_tensor(group.shape); });
-  if (is_dense && degree >= long_products) lanes = std::max(lanes, 2 * mesh::CellBatches().lanes);
-  const int width = patch_width(mesh, degree, lanes);
-  return {.lanes = lanes * mesh::cells_per_patch(width, mesh.tdim),
-          .has_alike_simplices = degree >= several_per_edge,
+  if (is_dense && degree >= long_products)
+    cells_per_batch = std::max(cells_per_batch, 2 * mesh::CellBatches().cells_per_batch);
+  const int width = patch_width(mesh, degree, cells_per_batch);
+  return {.cells_per_batch = cells_per_batch * mesh::cells_per_patch(width, mesh.tdim),
+          .has_orientation_buckets = degree >= several_per_edge,
           .patch_width = width};
 }
 
@@ -129,8 +131,8 @@ space::Constraints make_constraints(const System& system, const std::vector<Fiel
   return result;
 }
 
-std::shared_ptr<BuiltForm> build(const form::Form& form, int rank, const System& system, const OperatorOptions& options,
-                                 Purpose purpose) {
+std::shared_ptr<GeneratedForm> build(const form::Form& form, int rank, const System& system,
+                                     const OperatorOptions& options, Purpose purpose) {
   constexpr std::array names{"a functional", "a linear form", "a bilinear form"};
   return build_form(lower_of_rank(form, rank, names.at(static_cast<std::size_t>(rank))), system, purpose,
                     kernel_options(options, device_of(options)));
@@ -139,8 +141,8 @@ std::shared_ptr<BuiltForm> build(const form::Form& form, int rank, const System&
 Operator::Operator(const form::Form& form, const System& system, const OperatorOptions& options)
     : Operator(compiled(build(form, 2, system, options)), make_constraints(system, options.dirichlet)) {}
 
-Operator::Operator(std::shared_ptr<const BuiltForm> action, space::Constraints constraints,
-                   std::shared_ptr<const BuiltForm> diagonal)
+Operator::Operator(std::shared_ptr<const GeneratedForm> action, space::Constraints constraints,
+                   std::shared_ptr<const GeneratedForm> diagonal)
     : built_(std::move(action)), built_diagonal_(std::move(diagonal)), constraints_(std::move(constraints)) {
   if (built_->system.has_own_vectors)
     throw base::InputError("an operator leads from the vector of a system to another of it: fields with vectors of "
@@ -233,16 +235,17 @@ void Operator::run(const Vector& x, Vector& y, bool adds) const {
 }
 
 std::int64_t Operator::num_parts() const {
-  return has_riding() ? static_cast<std::int64_t>(kernels_->riding_parts().parts.size()) : LinearOperator::num_parts();
+  return has_riding() ? static_cast<std::int64_t>(kernels_->touched_ranges().parts.size())
+                      : LinearOperator::num_parts();
 }
 
-const Operator::RidingConstraints& Operator::riding_constraints() const {
-  if (riding_constraints_ == nullptr) {
-    const auto& parts = kernels_->riding_parts();
-    riding_constraints_ = std::make_unique<const RidingConstraints>(RidingConstraints{
+const Operator::FusedConstraints& Operator::fused_constraints() const {
+  if (fused_constraints_ == nullptr) {
+    const auto& parts = kernels_->touched_ranges();
+    fused_constraints_ = std::make_unique<const FusedConstraints>(FusedConstraints{
         parts.by_part(parts.before, constraints_.entries), parts.by_part(parts.after, constraints_.entries)});
   }
-  return *riding_constraints_;
+  return *fused_constraints_;
 }
 
 void Operator::apply_with(Vector& x, Vector& y, const VectorWork& work) const {
@@ -250,14 +253,14 @@ void Operator::apply_with(Vector& x, Vector& y, const VectorWork& work) const {
   if (constraints_.entries.empty()) return kernels_->run(x, y, work);
   check_size(system(), x, "the input vector");
   check_size(system(), y, "the output vector");
-  const auto& riding = riding_constraints();
+  const auto& touched = fused_constraints();
   const auto from = x.host_write(), to = y.host_write();
   std::vector<double> kept(constraints_.entries.size()); // of x, which is 0 there while kernels read it
   kernels_->run(x, y,
                 {.before =
                      [&](std::int64_t part, std::span<const EntryRange> ranges) {
                        if (work.before) work.before(part, ranges);
-                       for (const auto i : riding.before[static_cast<std::size_t>(part)]) {
+                       for (const auto i : touched.before[static_cast<std::size_t>(part)]) {
                          auto& value =
                              from[static_cast<std::size_t>(constraints_.entries[static_cast<std::size_t>(i)])];
                          kept[static_cast<std::size_t>(i)] = std::exchange(value, 0.0);
@@ -265,7 +268,7 @@ void Operator::apply_with(Vector& x, Vector& y, const VectorWork& work) const {
                      },
                  .after =
                      [&](std::int64_t part, std::span<const EntryRange> ranges) {
-                       for (const auto i : riding.after[static_cast<std::size_t>(part)]) {
+                       for (const auto i : touched.after[static_cast<std::size_t>(part)]) {
                          const auto entry = static_cast<std::size_t>(constraints_.entries[static_cast<std::size_t>(i)]);
                          from[entry] = to[entry] = kept[static_cast<std::size_t>(i)];
                        }
@@ -345,14 +348,14 @@ void Operator::apply_boundary_values(Vector& b, Vector& x) const {
 LinearForm::LinearForm(const form::Form& form, const System& system, const OperatorOptions& options)
     : LinearForm(compiled(build(form, 1, system, options))) {}
 
-LinearForm::LinearForm(std::shared_ptr<const BuiltForm> built) : kernels_(std::move(built)) {}
+LinearForm::LinearForm(std::shared_ptr<const GeneratedForm> built) : kernels_(std::move(built)) {}
 
 void LinearForm::assemble(Vector& b) const { kernels_.run(nullptr, nullptr, b, false); }
 
 Functional::Functional(const form::Form& form, const System& system, const OperatorOptions& options)
     : Functional(compiled(build(form, 0, system, options))) {}
 
-Functional::Functional(std::shared_ptr<const BuiltForm> built) : kernels_(std::move(built)) {}
+Functional::Functional(std::shared_ptr<const GeneratedForm> built) : kernels_(std::move(built)) {}
 
 double Functional::operator()(const Vector& fields) const { return kernels_.integral(&fields); }
 

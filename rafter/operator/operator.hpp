@@ -10,8 +10,8 @@
 #include <rafter/operator/assembled_matrix.hpp>
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/linear_operator.hpp>
-#include <rafter/operator/riding_parts.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/touched_ranges.hpp>
 
 /// Operators, right-hand sides and functionals of forms.
 namespace rafter::op {
@@ -35,11 +35,12 @@ struct OperatorOptions {
 
 /// Cells of a batch for kernels of this plan (OperatorOptions::plan): as many as usual, or as its groups of lanes when
 /// these are more. Throws InputError as schedule::parse_plan.
-int batch_lanes(const std::string& plan);
-/// How cells are batched for fields of this degree at most: `lanes` of them, or twice as many as usual where dense
-/// products are long enough to take several groups; simplices with their like where an edge has several unknowns. Of
-/// quadrilaterals and hexahedra of degree 1 and 2, where there are enough of them, `lanes` patches.
-mesh::BatchOptions batch_options(const mesh::Mesh& mesh, int degree, int lanes = mesh::CellBatches().lanes);
+int cells_per_batch(const std::string& plan);
+/// How cells are batched for fields of this degree at most: `cells_per_batch` of them, or twice as many as usual where
+/// dense products are long enough to take several groups; simplices with their like where an edge has several unknowns.
+/// Of quadrilaterals and hexahedra of degree 1 and 2, where there are enough of them, `cells_per_batch` patches.
+mesh::BatchOptions batch_options(const mesh::Mesh& mesh, int degree,
+                                 int cells_per_batch = mesh::CellBatches().cells_per_batch);
 
 /// The device that the options ask for.
 std::shared_ptr<device::Device> device_of(const OperatorOptions& options);
@@ -50,8 +51,8 @@ space::Constraints make_constraints(const System& system, const std::vector<Fiel
 
 /// The kernels of a form of this rank as text, for the constructors below: those of many forms are compiled at once by
 /// compile(). Throws InputError for forms of another rank and what build_form() refuses.
-std::shared_ptr<BuiltForm> build(const form::Form& form, int rank, const System& system, const OperatorOptions& options,
-                                 Purpose purpose = Purpose::action);
+std::shared_ptr<GeneratedForm> build(const form::Form& form, int rank, const System& system,
+                                     const OperatorOptions& options, Purpose purpose = Purpose::action);
 
 /// The function spaces of a form's arguments (fields for functionals), in order of appearance, as a system.
 System system_of(const form::Form& form);
@@ -66,8 +67,8 @@ public:
   Operator(const form::Form& form, const OperatorOptions& options = {});
   Operator(const form::Form& form, const System& system, const OperatorOptions& options);
   /// Of compiled kernels; without those of the diagonal they are made when it is asked for.
-  Operator(std::shared_ptr<const BuiltForm> action, space::Constraints constraints,
-           std::shared_ptr<const BuiltForm> diagonal = nullptr);
+  Operator(std::shared_ptr<const GeneratedForm> action, space::Constraints constraints,
+           std::shared_ptr<const GeneratedForm> diagonal = nullptr);
 
   /// Values of the coefficient fields of the form: a system vector, of which kernels read the entries of these fields
   /// at every application from now on. Applications without them throw InputError, and so does this for assembled
@@ -115,7 +116,7 @@ public:
   /// InternalError for an assembled matrix.
   const FormKernels& kernels() const;
   const AssembledMatrix* matrix() const { return matrix_.get(); } ///< null: matrix-free
-  const BuiltForm& built() const { return *built_; }
+  const GeneratedForm& built() const { return *built_; }
   /// Kernels that an application runs: those of cells and facets, or the product of the matrix.
   std::span<const KernelInfo> info() const;
   machine::Counts counts() const; ///< of an application, without conditions
@@ -132,10 +133,10 @@ public:
 
 private:
   /// Constraints by the part that touches their entries first, and by the one that touches them last.
-  struct RidingConstraints {
+  struct FusedConstraints {
     Grouped<std::int32_t> before, after;
   };
-  const RidingConstraints& riding_constraints() const;
+  const FusedConstraints& fused_constraints() const;
   /// x itself when its constrained entries are 0, else a copy of it, `copy`, where they are.
   template <class T> const device::Array<T>& projected(const device::Array<T>& x, device::Array<T>& copy) const;
   template <class T> void apply_projected(const device::Array<T>& x, device::Array<T>& y, device::Array<T>& copy) const;
@@ -149,8 +150,8 @@ private:
     return kernels_ != nullptr && fields_ == nullptr && device()->shares_host_memory() && !is_single();
   }
 
-  std::shared_ptr<const BuiltForm> built_;
-  mutable std::shared_ptr<const BuiltForm> built_diagonal_;
+  std::shared_ptr<const GeneratedForm> built_;
+  mutable std::shared_ptr<const GeneratedForm> built_diagonal_;
   std::unique_ptr<const FormKernels> kernels_;    ///< null: assembled
   std::unique_ptr<const AssembledMatrix> matrix_; ///< null: matrix-free
   std::unique_ptr<const Vector> fields_;          ///< values of coefficient fields
@@ -160,7 +161,7 @@ private:
   mutable std::unique_ptr<const SparseAssembly> sparse_assembly_; ///< made on first use
   mutable Vector work_;
   mutable SingleVector single_work_, single_x_, single_y_;
-  mutable std::unique_ptr<const RidingConstraints> riding_constraints_; ///< made on first use
+  mutable std::unique_ptr<const FusedConstraints> fused_constraints_; ///< made on first use
   mutable Usage usage_;
 };
 
@@ -168,8 +169,8 @@ private:
 class LinearForm {
 public:
   LinearForm(const form::Form& form, const System& system, const OperatorOptions& options = {});
-  explicit LinearForm(std::shared_ptr<const BuiltForm> built); ///< of compiled kernels
-  void assemble(Vector& b) const;                              ///< b_i = L(phi_i)
+  explicit LinearForm(std::shared_ptr<const GeneratedForm> built); ///< of compiled kernels
+  void assemble(Vector& b) const;                                  ///< b_i = L(phi_i)
   const FormKernels& kernels() const { return kernels_; }
 
 private:
@@ -180,7 +181,7 @@ private:
 class Functional {
 public:
   Functional(const form::Form& form, const System& system, const OperatorOptions& options = {});
-  explicit Functional(std::shared_ptr<const BuiltForm> built); ///< of compiled kernels
+  explicit Functional(std::shared_ptr<const GeneratedForm> built); ///< of compiled kernels
   double operator()(const Vector& fields) const;
 
 private:

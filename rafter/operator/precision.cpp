@@ -20,7 +20,7 @@ template <class T> void fill_random(device::Array<T>& vector) {
   for (T& value : vector.host_overwrite()) value = static_cast<T>(uniform(random));
 }
 
-std::vector<double> result_of(const BuiltForm& built, const FormKernels& kernels) {
+std::vector<double> result_of(const GeneratedForm& built, const FormKernels& kernels) {
   const auto size = static_cast<std::size_t>(built.system.size());
   const auto run = [&]<class T>(device::Array<T> x, device::Array<T> y, const auto& kernel) {
     fill_random(x);
@@ -38,7 +38,7 @@ std::vector<double> result_of(const BuiltForm& built, const FormKernels& kernels
 
 } // namespace
 
-double precision_error(const BuiltForm& built, const FormKernels& kernels) {
+double precision_error(const GeneratedForm& built, const FormKernels& kernels) {
   const bool is_double =
       std::ranges::all_of(kernels.info(), [](const KernelInfo& info) { return single_keys(info.plan).empty(); });
   if (is_double) return 0;

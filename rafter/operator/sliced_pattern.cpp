@@ -94,8 +94,8 @@ SlicedPattern::SlicedPattern(const CellUnknowns& unknowns, const Incidences& inc
 }
 
 void SlicedPattern::place_rows() {
-  const auto lanes = static_cast<std::size_t>(height);
-  rows.resize((static_cast<std::size_t>(num_rows) + lanes - 1) / lanes * lanes);
+  const auto rows_per_slice = static_cast<std::size_t>(height);
+  rows.resize((static_cast<std::size_t>(num_rows) + rows_per_slice - 1) / rows_per_slice * rows_per_slice);
   std::iota(rows.begin(), rows.begin() + num_rows, 0);
   for (std::int32_t begin = 0; begin < num_rows && height > 1; begin += window)
     std::stable_sort(rows.begin() + begin, rows.begin() + std::min(num_rows, begin + window),
@@ -104,9 +104,10 @@ void SlicedPattern::place_rows() {
                      });
   starts.assign(1, 0);
   std::int64_t start = 0;
-  for (std::size_t first = 0; first < rows.size(); first += lanes) {
+  for (std::size_t first = 0; first < rows.size(); first += rows_per_slice) {
     const auto slice = rows.begin() + static_cast<std::ptrdiff_t>(first);
-    const auto end = rows.begin() + std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(first + lanes), num_rows);
+    const auto end =
+        rows.begin() + std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(first + rows_per_slice), num_rows);
     start += lengths[static_cast<std::size_t>(*slice)]; // of the longest, which is the first
     starts.push_back(start);
     std::sort(slice, end);
@@ -122,7 +123,7 @@ void SlicedPattern::place_rows() {
 void SlicedPattern::fill_columns(const std::vector<Columns>& found, const std::vector<std::int64_t>& ranges,
                                  device::Device& device) {
   columns.resize(static_cast<std::size_t>(num_stored()), 0);
-  const auto lanes = static_cast<std::size_t>(height);
+  const auto rows_per_slice = static_cast<std::size_t>(height);
   device.parallel_for(static_cast<std::int64_t>(found.size()), [&](std::int64_t r) {
     const auto range = static_cast<std::size_t>(r);
     const auto* next = found[range].data();
@@ -133,7 +134,8 @@ void SlicedPattern::fill_columns(const std::vector<Columns>& found, const std::v
       // filled up with what the row reads anyhow: no value of another row becomes part of it
       for (auto place = static_cast<std::size_t>(starts[slice]), k = std::size_t{0};
            place < static_cast<std::size_t>(starts[slice + 1]); ++place, ++k)
-        columns[place * lanes + lane] = length == 0 ? static_cast<std::int32_t>(row) : next[std::min(k, length - 1)];
+        columns[place * rows_per_slice + lane] =
+            length == 0 ? static_cast<std::int32_t>(row) : next[std::min(k, length - 1)];
       next += length;
     }
   });

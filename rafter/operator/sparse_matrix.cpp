@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::int64_t of_identity = -1;
 
-std::shared_ptr<const BuiltMatrix> compiled_cells(const BuiltForm& form) {
+std::shared_ptr<const GeneratedMatrix> compiled_cells(const GeneratedForm& form) {
   auto built = form.matrix != nullptr ? form.matrix : build_matrix(form.form, form.system, form.options);
   compile(std::span(&built->cells, 1));
   return built;
 }
 
 /// The unknowns of a cell, shape (local unknown), from its first place.
-std::span<const std::int32_t> cell_unknowns(const CellUnknowns& unknowns, const CellUnknowns::Block& block,
+std::span<const std::int32_t> cell_unknowns(const CellUnknowns& unknowns, const CellUnknowns::CellRange& block,
                                             std::int64_t cell) {
   return std::span(unknowns.entries)
       .subspan(static_cast<std::size_t>(block.first + cell * block.length), static_cast<std::size_t>(block.length));
@@ -64,7 +64,7 @@ double SparseMatrix::asymmetry() const {
 
 class SparseAssembly::Implementation {
 public:
-  Implementation(const BuiltForm& form, const space::Constraints& constraints)
+  Implementation(const GeneratedForm& form, const space::Constraints& constraints)
       : built_(compiled_cells(form)), unknowns_(built_->system, built_->broken),
         is_constrained_(static_cast<std::size_t>(built_->system.size()), 0) {
     constexpr double extra_bytes = 8 + 4 + 8; // values and columns once more, sources
@@ -157,7 +157,7 @@ private:
     }
   }
 
-  std::shared_ptr<const BuiltMatrix> built_;
+  std::shared_ptr<const GeneratedMatrix> built_;
   CellUnknowns unknowns_;
   std::unique_ptr<const SlicedPattern> pattern_; ///< of the free operator
   std::unique_ptr<const CellSum> sum_;
@@ -166,7 +166,7 @@ private:
   std::vector<std::int64_t> sources_;        ///< entry of the free operator, or of_identity; shape (entry)
 };
 
-SparseAssembly::SparseAssembly(const BuiltForm& form, const space::Constraints& constraints)
+SparseAssembly::SparseAssembly(const GeneratedForm& form, const space::Constraints& constraints)
     : implementation_(std::make_unique<const Implementation>(form, constraints)) {}
 SparseAssembly::~SparseAssembly() = default;
 

@@ -11,7 +11,7 @@
 /// Matrices of bilinear forms in compressed rows, for direct solvers, preconditioners and other programs.
 namespace rafter::op {
 
-struct BuiltForm;
+struct GeneratedForm;
 
 /// A sparse matrix in compressed rows (CSR). The entries of row i are row_offsets[i] .. row_offsets[i + 1] - 1.
 struct SparseMatrix {
@@ -51,7 +51,7 @@ public:
   /// Of the form of a built operator, whose kernels of cell matrices are compiled if need be. Rows and columns of
   /// constrained unknowns are those of the identity, and the pattern holds nothing else of them. Throws InputError when
   /// the memory of this machine does not hold the matrix.
-  SparseAssembly(const BuiltForm& form, const space::Constraints& constraints);
+  SparseAssembly(const GeneratedForm& form, const space::Constraints& constraints);
   ~SparseAssembly();
 
   /// `fields`: the system vector that holds the coefficient fields of the form, or null.

@@ -62,7 +62,7 @@ private:
       for (const auto& [plan, kernels] : kept_)
         if (plan == plans[i]) result[i] = kernels;
     kept_.clear(); // before more memory is taken
-    std::vector<std::shared_ptr<BuiltForm>> built(plans.size());
+    std::vector<std::shared_ptr<GeneratedForm>> built(plans.size());
     for (std::size_t i = 0; i < plans.size(); ++i)
       if (result[i] == nullptr) {
         options_.plan = plans[i];
@@ -75,8 +75,8 @@ private:
     }
     return result;
   }
-  static void compile_those_that_can(std::span<const std::shared_ptr<BuiltForm>> all) {
-    std::vector<std::shared_ptr<BuiltForm>> forms;
+  static void compile_those_that_can(std::span<const std::shared_ptr<GeneratedForm>> all) {
+    std::vector<std::shared_ptr<GeneratedForm>> forms;
     std::copy_if(all.begin(), all.end(), std::back_inserter(forms), [](const auto& form) { return form != nullptr; });
     try {
       compile(forms);
@@ -110,9 +110,9 @@ KernelOptions for_kernels(KernelOptions options, bool weighs_all) {
 }
 
 /// Products with a matrix and runs of the kernels that it stands for, side by side.
-MatrixForecast measured(const std::shared_ptr<BuiltForm>& kernels, MatrixForecast forecast,
+MatrixForecast measured(const std::shared_ptr<GeneratedForm>& kernels, MatrixForecast forecast,
                         const TuningOptions& tuning) {
-  auto with_matrix = std::make_shared<BuiltForm>(*kernels);
+  auto with_matrix = std::make_shared<GeneratedForm>(*kernels);
   with_matrix->matrix = build_matrix(kernels->form, kernels->system, kernels->options);
   compile(std::array{kernels, with_matrix});
   const FormKernels run_kernels(kernels);

@@ -25,7 +25,7 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
 
 class Tracer {
 public:
-  Tracer(const LoopProgram& program, std::int64_t most) : lanes_(program.lanes), most_(most) {
+  Tracer(const LoopProgram& program, std::int64_t most) : vector_width_(program.vector_width), most_(most) {
     const auto registers = in_registers(program);
     for (const auto& buffer : program.buffers)
       arrays_[buffer.name] = {.buffer = &buffer,
@@ -38,7 +38,7 @@ public:
 
 private:
   struct Array {
-    const Buffer* buffer = nullptr;
+    const LoopBuffer* buffer = nullptr;
     std::uint64_t number = 0;
     bool is_register = false;
   };
@@ -116,8 +116,8 @@ private:
     const int bytes = size_bytes(array.buffer->type);
     event.is_of_batch = !place.is_known;
     const bool is_whole = !has_lanes || array.buffer->is_lane || event.is_of_batch;
-    event.bytes = has_lanes && is_whole ? lanes_ * bytes : bytes;
-    for (lane_ = 0; lane_ < (is_whole ? 1 : lanes_); ++lane_)
+    event.bytes = has_lanes && is_whole ? vector_width_ * bytes : bytes;
+    for (lane_ = 0; lane_ < (is_whole ? 1 : vector_width_); ++lane_)
       add(event, array, lane_ == 0 ? place : index(*node.operands[0]));
     lane_ = 0;
   }
@@ -148,7 +148,7 @@ private:
     const auto place = index(*node.operands[0]);
     if (lane_ == 0 && !array.is_register)
       add({.is_of_batch = !place.is_known,
-           .bytes = size_bytes(Type::integer) * (node.operands[0]->has_lane ? lanes_ : 1)},
+           .bytes = size_bytes(Type::integer) * (node.operands[0]->has_lane ? vector_width_ : 1)},
           array, place);
     const auto& values = array.buffer->values;
     if (array.buffer->space == Space::constant && place.is_known)
@@ -173,7 +173,7 @@ private:
     return {node.kind == Kind::imin ? std::min(a.value, b.value) : std::uint64_t{a.value == b.value}, true};
   }
 
-  int lanes_, lane_ = 0;
+  int vector_width_, lane_ = 0;
   std::int64_t most_, num_accesses_ = 0;
   std::unordered_map<std::string_view, Array> arrays_;
   std::unordered_map<std::uint64_t, std::int32_t> places_;

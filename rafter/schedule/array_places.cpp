@@ -5,7 +5,7 @@
 
 namespace rafter::schedule {
 
-ArrayPlaces::ArrayPlaces(const std::vector<Buffer>& buffers, const Node& body) {
+ArrayPlaces::ArrayPlaces(const std::vector<LoopBuffer>& buffers, const Node& body) {
   for (const auto& buffer : buffers)
     if (buffer.space != Space::global) of_array_[buffer.name] = Place::literal;
   visit(body);

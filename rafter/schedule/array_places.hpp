@@ -21,7 +21,7 @@ enum class Place : std::uint8_t {
 class ArrayPlaces {
 public:
   /// `body`: a statement on these buffers, which must outlive the object, as the statement must.
-  ArrayPlaces(const std::vector<Buffer>& buffers, const Node& body);
+  ArrayPlaces(const std::vector<LoopBuffer>& buffers, const Node& body);
 
   /// Global buffers: computed.
   Place of(const std::string& array) const;

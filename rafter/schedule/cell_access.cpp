@@ -34,7 +34,7 @@ std::vector<RunClass> run_classes(const std::vector<int>& lengths) {
 void whole_run(Context& context, const Touch& touch, int total, const NodePtr& start, const std::string& entries,
                const NodePtr& number, Statements& to) {
   int done = 0;
-  for (int width = context.plan.lanes; width > 0; width /= 2) {
+  for (int width = context.plan.vector_width; width > 0; width /= 2) {
     const int pieces = (total - done) / width;
     if (pieces == 0) continue;
     const std::string piece = context.fresh("n"), k = context.fresh("k");
@@ -76,7 +76,8 @@ public:
     const NodePtr next = context_.next_batch();
     const NodePtr place = imul(next, integer(2));
     const std::string touch = buffer(Role::first_touch);
-    const auto numbers = static_cast<std::int64_t>(layout_.interior_dofs.size()) * components_ * context_.input.lanes;
+    const auto numbers =
+        static_cast<std::int64_t>(layout_.interior_dofs.size()) * components_ * context_.input.cells_per_batch;
     context_.streams.push_back({vector, iload(touch, place),
                                 has_interior() ? iadd(iload(buffer(Role::interior_starts), next), integer(numbers))
                                                : iload(touch, iadd(place, integer(1)))});
@@ -92,7 +93,8 @@ public:
       Statements full, partial;
       full_interior(full);
       partial_interior(partial);
-      to.push_back(branch(ieq(context_.num_active(), integer(context_.input.lanes)), block(full), block(partial)));
+      to.push_back(
+          branch(ieq(context_.num_active(), integer(context_.input.cells_per_batch)), block(full), block(partial)));
     }
   }
 
@@ -168,7 +170,7 @@ private:
   void full_interior(Statements& to) {
     const NodePtr start = context_.define_integer(to, "s", iload(buffer(Role::interior_starts), context_.batch()));
     each_interior(to, nullptr, [&](const NodePtr& number) {
-      return context_.at_cell(iadd(start, imul(number, integer(context_.input.lanes))));
+      return context_.at_cell(iadd(start, imul(number, integer(context_.input.cells_per_batch))));
     });
   }
   void partial_interior(Statements& to) {
@@ -251,7 +253,7 @@ public:
     const std::string corners = context_.integers("patch_corners", patch_.corners);
     const std::string places = context_.integers("patch_places", patch_.places);
     const std::string dofs = context_.integers("run_dofs", dof_entries);
-    const NodePtr corner = context_.define_integer(to, "c", iload(corners, context_.group()));
+    const NodePtr corner = context_.define_integer(to, "c", iload(corners, context_.subbatch()));
     const std::string i = context_.fresh("i");
     Statements body;
     const NodePtr dof = context_.define_integer(body, "d", iload(dofs, variable(i)));
@@ -290,7 +292,7 @@ Statements clear_first_touched(Context& context, int space, const std::string& v
 /// The same inside a loop over groups or cells: only its first turn clears.
 Statements clear_in_first_turn(Context& context, int space, const std::string& vector) {
   Statements clearing = clear_first_touched(context, space, vector);
-  const NodePtr turn = context.has_cell_lanes() ? context.group() : context.at_cell(integer(0));
+  const NodePtr turn = context.has_cell_lanes() ? context.subbatch() : context.at_cell(integer(0));
   if (turn->kind == Kind::integer) return clearing;
   return {branch(ieq(turn, integer(0)), block(clearing), block({}))};
 }
@@ -321,7 +323,7 @@ void gather_patches(Context& context, const Field& field, const std::string& vec
   };
   Statements whole, child;
   patch.runs(into_patch, whole);
-  context.before_groups.push_back(branch(patch.is_used(), block(whole), block({})));
+  context.before_subbatches.push_back(branch(patch.is_used(), block(whole), block({})));
   patch.child(placed(field.placement, field.layout.run_dofs), field.placement.component_stride, child,
               [&](Statements& body, const NodePtr& entry, const NodePtr& entry_of_patch) {
                 body.push_back(store(field.array, entry, context.load(patch.array(), entry_of_patch)));
@@ -341,7 +343,7 @@ void scatter_patches(Context& context, const Field& field, const std::string& ve
   const std::string i = context.fresh("i");
   const NodePtr zero = store(patch.array(), context.work_entry(variable(i)), context.number(0));
   const std::int64_t size = std::int64_t{field.components} * field.layout.patch->num_nodes;
-  context.before_groups.push_back(branch(patch.is_used(), loop(i, integer(size), zero), block({})));
+  context.before_subbatches.push_back(branch(patch.is_used(), loop(i, integer(size), zero), block({})));
   Statements child;
   patch.child(placed(field.placement, field.layout.run_dofs), field.placement.component_stride, child,
               [&](Statements& body, const NodePtr& entry, const NodePtr& entry_of_patch) {
@@ -350,7 +352,7 @@ void scatter_patches(Context& context, const Field& field, const std::string& ve
   to.push_back(branch(patch.is_used(), block(child), block(std::move(alone))));
   Statements whole{branch(is_overwriting, block(clear_first_touched(context, field.space, vector)), block({}))};
   patch.runs(from_patch, whole);
-  context.after_groups.push_back(branch(patch.is_used(), block(whole), block({})));
+  context.after_subbatches.push_back(branch(patch.is_used(), block(whole), block({})));
 }
 
 } // namespace

@@ -4,16 +4,17 @@
 namespace rafter::schedule {
 
 CellDofs::CellDofs(Context& context, const Field& field)
-    : context_(&context), nodes_(field.nodes), lanes_(context.plan.lanes), num_lines_(field.components),
-      vectors_((field.nodes + lanes_ - 1) / lanes_) {
+    : context_(&context), nodes_(field.nodes), vector_width_(context.plan.vector_width), num_lines_(field.components),
+      vectors_((field.nodes + vector_width_ - 1) / vector_width_) {
   for (int axis = 1; axis < field.dim; ++axis) num_lines_ *= nodes_;
   const std::int64_t num_dofs = std::int64_t{num_lines_} * nodes_;
   gathered_ = context.work(field.name + "_dofs", num_dofs + 1); // and an entry for lanes without a dof
-  if (field.is_output) written_ = context.work(field.name + "_turned", std::int64_t{lanes_} * num_lines_ * vectors_);
+  if (field.is_output)
+    written_ = context.work(field.name + "_turned", std::int64_t{vector_width_} * num_lines_ * vectors_);
 }
 
 NodePtr CellDofs::of_cell(NodePtr entry) const {
-  return iadd(imul(std::move(entry), integer(lanes_)), variable("cell"));
+  return iadd(imul(std::move(entry), integer(vector_width_)), variable("cell"));
 }
 
 std::vector<NodePtr> CellDofs::load_line(const NodePtr& number, Statements& to) const {
@@ -27,9 +28,9 @@ std::vector<NodePtr> CellDofs::load_line(const NodePtr& number, Statements& to) 
 std::vector<NodePtr> CellDofs::load_vectors(const NodePtr& number) const {
   std::vector<NodePtr> result;
   for (int v = 0; v < vectors_; ++v) {
-    const int last = nodes_ - 1 - v * lanes_;
-    const NodePtr place = last < lanes_ - 1 ? imin(lane(), integer(last)) : lane();
-    const NodePtr first = iadd(imul(number, integer(nodes_)), integer(v * lanes_));
+    const int last = nodes_ - 1 - v * vector_width_;
+    const NodePtr place = last < vector_width_ - 1 ? imin(lane(), integer(last)) : lane();
+    const NodePtr first = iadd(imul(number, integer(nodes_)), integer(v * vector_width_));
     result.push_back(context_->load(gathered_, of_cell(iadd(first, place))));
   }
   return result;
@@ -43,19 +44,19 @@ void CellDofs::store_vectors(const NodePtr& number, const std::vector<NodePtr>& 
 }
 
 void CellDofs::turn(Statements& to) const {
-  const int width = vectors_ * lanes_, no_dof = num_lines_ * nodes_;
+  const int width = vectors_ * vector_width_, no_dof = num_lines_ * nodes_;
   std::vector<int> entries, starts;
   for (int line = 0; line < num_lines_; ++line)
     for (int i = 0; i < width; ++i) entries.push_back(i < nodes_ ? line * nodes_ + i : no_dof);
-  for (int cell = 0; cell < lanes_; ++cell) starts.push_back(cell * num_lines_ * width);
+  for (int cell = 0; cell < vector_width_; ++cell) starts.push_back(cell * num_lines_ * width);
   const std::string t = context_->fresh("t"), k = context_->fresh("k");
-  const NodePtr first = imul(variable(t), integer(lanes_));
+  const NodePtr first = imul(variable(t), integer(vector_width_));
   const NodePtr start = iload(context_->integers("cell_starts", starts), lane());
   const NodePtr place = iload(context_->integers("line_entries", entries), iadd(first, variable(k)));
   const NodePtr move = schedule::store(gathered_, context_->work_entry(place),
                                        context_->load(written_, iadd(iadd(start, first), variable(k))));
   to.push_back(loop(t, integer(std::int64_t{num_lines_} * vectors_),
-                    block({loop(k, integer(lanes_), block({move}), LoopStyle::run)})));
+                    block({loop(k, integer(vector_width_), block({move}), LoopStyle::run)})));
 }
 
 } // namespace rafter::schedule

@@ -29,7 +29,7 @@ public:
 private:
   NodePtr of_cell(NodePtr entry) const;
   Context* context_;
-  int nodes_, lanes_;
+  int nodes_, vector_width_;
   int num_lines_; ///< of a cell
   int vectors_;   ///< of a line
   std::string gathered_, written_;

@@ -7,16 +7,16 @@
 
 namespace rafter::schedule {
 
-Context::Context(const LoweringInput& lowering, const Plan& chosen, LaneAxis axis, int of_a_turn)
-    : input(lowering), program(*lowering.program), plan(chosen), lane_axis(axis), groups(of_a_turn) {
-  result.lanes = axis != LaneAxis::none ? chosen.lanes : 1;
+Context::Context(const LoweringInput& lowering, const Plan& chosen, LaneAxis axis, int of_pass)
+    : input(lowering), program(*lowering.program), plan(chosen), lane_axis(axis), subbatches(of_pass) {
+  result.vector_width = axis != LaneAxis::none ? chosen.vector_width : 1;
 }
 
 std::string Context::global(Role role, int index, Type type, bool is_written) {
   const std::string name = fmt::format("{}_{}", schedule::name(role), index);
   if (type == Type::real) type = type_of(role, index);
   if (result.find(name) == nullptr) {
-    Buffer buffer;
+    LoopBuffer buffer;
     buffer.name = name;
     buffer.type = type;
     buffer.is_written = is_written;
@@ -62,7 +62,7 @@ std::string Context::constant(const std::string& prefix, Type type, const std::v
       return buffer.name;
     num_tables += buffer.role == Role::table ? 1 : 0;
   }
-  Buffer buffer;
+  LoopBuffer buffer;
   buffer.name = fresh(prefix);
   buffer.type = type;
   buffer.size = static_cast<std::int64_t>(values.size());
@@ -92,11 +92,11 @@ std::string Context::vectors(const std::string& prefix, const std::vector<double
 
 std::string Context::work(const std::string& name, std::int64_t entries) {
   if (result.find(name) == nullptr) {
-    Buffer buffer;
+    LoopBuffer buffer;
     buffer.name = name;
     buffer.space = Space::work;
     buffer.type = type();
-    buffer.size = entries * groups * result.lanes;
+    buffer.size = entries * subbatches * result.vector_width;
     buffer.is_lane = lane_axis != LaneAxis::none;
     result.buffers.push_back(buffer);
   }
@@ -123,7 +123,7 @@ void Context::announce_row(Role role, int numbers) {
   if (!plan.prefetch || !has_cell_lanes()) return;
   const std::string buffer = global(role);
   if (std::ranges::find(streams, buffer, &Stream::vector) != streams.end()) return;
-  const NodePtr size = integer(std::int64_t{numbers} * input.lanes);
+  const NodePtr size = integer(std::int64_t{numbers} * input.cells_per_batch);
   const NodePtr row = iload(global(Role::data_rows, 0, Type::integer), next_batch());
   streams.push_back({buffer, imul(row, size), imul(iadd(row, integer(1)), size)});
 }

@@ -26,48 +26,49 @@ enum class LaneAxis : std::uint8_t {
 /// The program being built: names, buffers and the meaning of "lane".
 class Context {
 public:
-  /// `groups`: of lanes whose numbers stand side by side in work arrays.
-  Context(const LoweringInput& input, const Plan& plan, LaneAxis lane_axis, int groups = 1);
+  /// `subbatches`: of lanes whose numbers stand side by side in work arrays.
+  Context(const LoweringInput& input, const Plan& plan, LaneAxis lane_axis, int subbatches = 1);
 
   const LoweringInput& input;
   const kernel::TensorProgram& program;
   const Plan& plan;
-  LaneAxis lane_axis;          ///< of the statements that are made now
-  const int groups;            ///< that work arrays hold
-  NodePtr member = integer(0); ///< which of them the statements are for that are made now
+  LaneAxis lane_axis;                    ///< of the statements that are made now
+  const int subbatches;                  ///< that work arrays hold
+  NodePtr subbatch_of_pass = integer(0); ///< which of them the statements are for that are made now
   LoopProgram result;
-  std::vector<Stream> streams;            ///< that gather and scatter come to next
-  Statements before_groups, after_groups; ///< of a batch, around the loop over its groups of lanes
+  std::vector<Stream> streams;                    ///< that gather and scatter come to next
+  Statements before_subbatches, after_subbatches; ///< of a batch, around the loop over its groups of lanes
 
   bool has_cell_lanes() const { return lane_axis == LaneAxis::cell; }
   bool has_point_lanes() const { return lane_axis == LaneAxis::point; }
   /// Groups of lanes that a batch is run as.
-  int num_groups() const { return lane_axis != LaneAxis::none ? input.lanes / plan.lanes : 1; }
+  int num_subbatches() const { return lane_axis != LaneAxis::none ? input.cells_per_batch / plan.vector_width : 1; }
   /// Turns that they take.
-  int num_turns() const { return num_groups() / groups; }
+  int num_passes() const { return num_subbatches() / subbatches; }
   /// Number of the turn: the variable of the loop over them.
-  NodePtr turn() const { return num_turns() > 1 ? variable("group") : integer(0); }
-  NodePtr group() const { return iadd(imul(turn(), integer(groups)), member); } ///< its number
+  NodePtr pass() const { return num_passes() > 1 ? variable("pass") : integer(0); }
+  NodePtr subbatch() const { return iadd(imul(pass(), integer(subbatches)), subbatch_of_pass); } ///< its number
   /// start + cell of the batch: the hardware lane of the group, or the variable of a loop over cells.
   NodePtr at_cell(NodePtr start) const {
-    return iadd(iadd(std::move(start), imul(group(), integer(plan.lanes))),
+    return iadd(iadd(std::move(start), imul(subbatch(), integer(plan.vector_width))),
                 has_cell_lanes() ? lane() : variable("cell"));
   }
   /// start + place in the lanes, where points stand there.
   NodePtr at_point(NodePtr start) const { return has_point_lanes() ? iadd(std::move(start), lane()) : start; }
   /// Element of a global array with one entry per cell of a batch: entry * cells + cell, as whole registers.
   NodePtr lane_entry(NodePtr entry) const {
-    if (!has_cell_lanes()) return at_cell(imul(std::move(entry), integer(input.lanes)));
-    return iadd(first_of_lanes(std::move(entry)), lane());
+    if (!has_cell_lanes()) return at_cell(imul(std::move(entry), integer(input.cells_per_batch)));
+    return iadd(first_of_subbatch(std::move(entry)), lane());
   }
   /// The first lane of such an element, with cells in lanes.
-  NodePtr first_of_lanes(NodePtr entry) const {
-    return imul(iadd(imul(std::move(entry), integer(num_groups())), group()), integer(plan.lanes));
+  NodePtr first_of_subbatch(NodePtr entry) const {
+    return imul(iadd(imul(std::move(entry), integer(num_subbatches())), subbatch()), integer(plan.vector_width));
   }
   /// Element of a work array.
   NodePtr work_entry(NodePtr entry) const {
     if (lane_axis == LaneAxis::none) return entry;
-    return iadd(imul(iadd(imul(std::move(entry), integer(groups)), member), integer(plan.lanes)), lane());
+    return iadd(imul(iadd(imul(std::move(entry), integer(subbatches)), subbatch_of_pass), integer(plan.vector_width)),
+                lane());
   }
   NodePtr batch() const { return variable("batch"); }
   NodePtr next_batch() const { return imin(iadd(batch(), integer(1)), variable("last_batch")); }
@@ -105,18 +106,18 @@ public:
 
   /// Whether cells of this layout are gathered by patches, one of their children in each group of lanes.
   bool has_patches(const space::ElementLayout& layout) const {
-    return layout.patch != nullptr && plan.has_patches && has_cell_lanes() && groups == 1 && !input.is_facet &&
-           num_groups() == static_cast<int>(layout.patch->corners.size());
+    return layout.patch != nullptr && plan.has_patches && has_cell_lanes() && subbatches == 1 && !input.is_facet &&
+           num_subbatches() == static_cast<int>(layout.patch->corners.size());
   }
   /// Element of a global array with one entry per patch of a batch.
-  NodePtr patch_entry(NodePtr entry) const { return iadd(imul(std::move(entry), integer(plan.lanes)), lane()); }
+  NodePtr patch_entry(NodePtr entry) const { return iadd(imul(std::move(entry), integer(plan.vector_width)), lane()); }
 
   /// Number of cells of the batch (iload).
   NodePtr num_active() { return iload(global(Role::num_active, 0, Type::integer), batch()); }
   /// Number of lanes of the group that hold a cell (none: 0 or less).
   NodePtr active_lanes() {
-    if (num_groups() == 1) return num_active();
-    return imin(isub(num_active(), imul(group(), integer(plan.lanes))), integer(plan.lanes));
+    if (num_subbatches() == 1) return num_active();
+    return imin(isub(num_active(), imul(subbatch(), integer(plan.vector_width))), integer(plan.vector_width));
   }
 
 private:

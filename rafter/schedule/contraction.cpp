@@ -58,16 +58,16 @@ void contract_lines(Context& context, const kernel::Step& step, Statements& to) 
 }
 
 /// Rows and columns of a block; a matrix without blocks is one.
-std::vector<ReferenceMatrix::Block> blocks_of(const ReferenceMatrix& matrix) {
+std::vector<ReferenceMatrix::MatrixBlock> blocks_of(const ReferenceMatrix& matrix) {
   if (!matrix.blocks.empty()) return matrix.blocks;
-  ReferenceMatrix::Block all;
+  ReferenceMatrix::MatrixBlock all;
   for (int r = 0; r < matrix.rows; ++r) all.rows.push_back(r);
   for (int k = 0; k < matrix.cols; ++k) all.cols.push_back(k);
   return {all};
 }
 
 /// Rows that are summed at the same time, for every group of lanes that a turn takes.
-int most_rows(const Plan& plan) { return std::max(plan.rows / plan.groups, 1); }
+int most_rows(const Plan& plan) { return std::max(plan.rows / plan.subbatches, 1); }
 
 /// Groups of `most` rows that are summed at the same time; the last one starts early enough to be whole, and stores
 /// what it shares with the one before a second time.
@@ -130,7 +130,7 @@ public:
       : context_(context), dense_(dense), table_(std::move(table)), component_(std::move(component)),
         sums_(context.work("sums", most_rows(context.plan))) {}
 
-  void add_block(const ReferenceMatrix::Block& block, Statements& to) {
+  void add_block(const ReferenceMatrix::MatrixBlock& block, Statements& to) {
     if (block.rows.empty()) return;
     const auto num_cols = static_cast<std::int64_t>(block.cols.size());
     const RowGroups groups(static_cast<int>(block.rows.size()), most_rows(context_.plan));
@@ -160,19 +160,19 @@ private:
     });
   }
   template <class F> void each_member(const F& f) {
-    const NodePtr outside = context_.member;
-    for (int m = 0; m < context_.groups; ++m) {
-      context_.member = integer(m);
+    const NodePtr outside = context_.subbatch_of_pass;
+    for (int m = 0; m < context_.subbatches; ++m) {
+      context_.subbatch_of_pass = integer(m);
       f();
     }
-    context_.member = outside;
+    context_.subbatch_of_pass = outside;
   }
   Statements column(const RowGroups& groups, const NodePtr& col, const NodePtr& first_entry) {
     Statements body;
     std::vector<NodePtr> entries;
     for (int r = 0; r < groups.size; ++r) {
       const NodePtr entry = context_.fetch(table_, iadd(first_entry, integer(r)));
-      entries.push_back(context_.groups > 1 ? context_.define(body, "t", entry) : entry);
+      entries.push_back(context_.subbatches > 1 ? context_.define(body, "t", entry) : entry);
     }
     std::vector<NodePtr> vectors;
     each_member([&] {
@@ -234,8 +234,8 @@ void store_line(Context& context, const std::string& array, const NodePtr& base,
 }
 
 int layer_distance(const Context& context, int entries) {
-  const bool is_full_stride =
-      context.lane_axis != LaneAxis::none && entries * context.plan.lanes * size_bytes(context.type()) % 4096 == 0;
+  const bool is_full_stride = context.lane_axis != LaneAxis::none &&
+                              entries * context.plan.vector_width * size_bytes(context.type()) % 4096 == 0;
   return is_full_stride ? entries + 1 : entries;
 }
 
@@ -302,12 +302,12 @@ std::vector<NodePtr> apply_to_line(Context& context, const ReferenceMatrix& matr
   return result;
 }
 
-std::vector<NodePtr> apply_into_lanes(Context& context, const ReferenceMatrix& matrix,
-                                      const std::vector<NodePtr>& line) {
-  const int lanes = context.plan.lanes, vectors = (matrix.rows + lanes - 1) / lanes;
+std::vector<NodePtr> apply_into_vectors(Context& context, const ReferenceMatrix& matrix,
+                                        const std::vector<NodePtr>& line) {
+  const int vector_width = context.plan.vector_width, vectors = (matrix.rows + vector_width - 1) / vector_width;
   std::vector<double> columns;
   for (int k = 0; k < matrix.cols; ++k)
-    for (int r = 0; r < vectors * lanes; ++r) columns.push_back(r < matrix.rows ? matrix(r, k) : 0);
+    for (int r = 0; r < vectors * vector_width; ++r) columns.push_back(r < matrix.rows ? matrix(r, k) : 0);
   const std::string table = context.vectors("columns", columns);
   std::vector<NodePtr> result;
   for (int v = 0; v < vectors; ++v) {
@@ -369,8 +369,8 @@ void butterfly(Context& context, const kernel::Step& step, Statements& to) {
   });
 }
 
-bool takes_all_groups(const Context& context, const kernel::Step& step) {
-  if (context.groups == 1 || step.kind != kernel::StepKind::contract) return false;
+bool takes_all_subbatches(const Context& context, const kernel::Step& step) {
+  if (context.subbatches == 1 || step.kind != kernel::StepKind::contract) return false;
   const auto& matrix = context.program.matrices[static_cast<std::size_t>(step.matrix)];
   return matrix.is_data && !stands_in_text(matrix, context.plan);
 }

@@ -32,7 +32,7 @@ struct Times {
 
 class Counter {
 public:
-  Counter(const LoopProgram& program, const Node& part) : lanes_(program.lanes) {
+  Counter(const LoopProgram& program, const Node& part) : vector_width_(program.vector_width) {
     const ArrayPlaces places(program.buffers, part);
     for (const auto& buffer : program.buffers) {
       const auto place = places.of(buffer.name);
@@ -44,7 +44,7 @@ public:
     }
     statement(part, {});
   }
-  const Counts& counts() const { return counts_; }
+  const LoopCounts& counts() const { return counts_; }
 
 private:
   struct Array {
@@ -112,7 +112,7 @@ private:
   /// Lane by lane `width` consecutive numbers at a time, and their turn: as many exchanges as the width has bits.
   void run_instructions(const Node& move, double width, double executed) {
     auto& to = instructions();
-    const double steps = executed * lanes_ / width;
+    const double steps = executed * vector_width_ / width;
     to.text += 2;
     if (move.operands[1]->kind != Kind::load) to.arithmetic += steps; // converted
     to.arithmetic += executed * std::log2(width);
@@ -154,7 +154,7 @@ private:
     if (adds && !is_product(*node.operands[1])) to.arithmetic += times.executed;
     if (arrays_.at(node.name).is_literal) return;
     if (place.has_lane && (!is_contiguous(place) || node.operands.size() > 2))
-      to.scatters += times.executed * lanes_;
+      to.scatters += times.executed * vector_width_;
     else {
       to.stores += times.executed;
       if (adds) to.loads += times.executed;
@@ -174,7 +174,7 @@ private:
     if (node.operands.size() > 2) add(counts_.masked);
   }
 
-  /// Counts a real expression; true when it varies with the lane.
+  /// LoopCounts a real expression; true when it varies with the lane.
   bool real(const Node& node, const Times& times) {
     switch (node.kind) {
     case Kind::reg:
@@ -275,11 +275,11 @@ private:
     for (const auto& operand : node.operands) lists(*operand, executed);
   }
 
-  double width(bool is_vector) const { return is_vector ? lanes_ : 1; }
+  double width(bool is_vector) const { return is_vector ? vector_width_ : 1; }
   Instructions& instructions() { return counts_.instructions; }
 
-  double lanes_;
-  Counts counts_;
+  double vector_width_;
+  LoopCounts counts_;
   bool is_in_run_ = false; ///< what a run executes is counted as a whole
   std::unordered_map<std::string_view, Array> arrays_;
   TripCounts loops_; ///< around what is counted
@@ -289,8 +289,8 @@ private:
 
 } // namespace
 
-Counts count(const LoopProgram& program) { return count(program, *program.body); }
-Counts count(const LoopProgram& program, const Node& part) { return Counter(program, part).counts(); }
+LoopCounts count(const LoopProgram& program) { return count(program, *program.body); }
+LoopCounts count(const LoopProgram& program, const Node& part) { return Counter(program, part).counts(); }
 
 double work_bytes(const LoopProgram& program) {
   double bytes = 0;

@@ -26,7 +26,7 @@ struct Instructions {
 /// Per batch, exact where trip counts are literals: loops over run-time counts count once, branches their first
 /// alternative (the regular path; those on the turn of such a loop as often as it comes), writes of active lanes all
 /// lanes.
-struct Counts {
+struct LoopCounts {
   double flops = 0; ///< all lanes; a fused multiply-add counts 2
   /// The fewest that compute the same: a product and a sum that takes it, directly or from a register, count 1.
   double operations = 0;
@@ -36,9 +36,9 @@ struct Counts {
   Traffic global;                                 ///< of the reals in global buffers, with streams
   Instructions instructions;
 };
-Counts count(const LoopProgram& program);
+LoopCounts count(const LoopProgram& program);
 /// Of a statement alone, on the buffers of a program.
-Counts count(const LoopProgram& program, const Node& part);
+LoopCounts count(const LoopProgram& program, const Node& part);
 
 /// Of all work arrays: what a batch, or a group of its cells, keeps near.
 double work_bytes(const LoopProgram& program);

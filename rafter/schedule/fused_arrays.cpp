@@ -23,8 +23,8 @@ NodePtr for_each(const std::string& name, int count, Statements body) {
 
 FusedArrays::FusedArrays(Context& program_context, bool points_in_lanes)
     : context(program_context), program(context.program), dim(program.tdim), q(program.point_extents[0]),
-      lanes(context.plan.lanes), last_axis(dim - 1), has_point_lanes(points_in_lanes),
-      line(has_point_lanes ? (q + lanes - 1) / lanes : q), columns(dim == 3 ? q * line : line),
+      vector_width(context.plan.vector_width), last_axis(dim - 1), has_point_lanes(points_in_lanes),
+      line(has_point_lanes ? (q + vector_width - 1) / vector_width : q), columns(dim == 3 ? q * line : line),
       slab(has_point_lanes && dim == 3 ? columns : line), layer(layer_distance(context, columns)), volume(layer * q) {
   declare_inputs();
   declare_outputs();
@@ -116,12 +116,13 @@ std::vector<NodePtr> FusedArrays::load_first(const std::string& array, const Nod
   if (!has_point_lanes) return load_line(context, array, base, count, 1, to);
   std::vector<NodePtr> numbers;
   for (int k = 0; k < count; ++k)
-    numbers.push_back(context.define(to, "u", context.load(array, iadd(imul(base, integer(lanes)), integer(k)))));
+    numbers.push_back(
+        context.define(to, "u", context.load(array, iadd(imul(base, integer(vector_width)), integer(k)))));
   return numbers;
 }
 std::vector<NodePtr> FusedArrays::apply_first(const ReferenceMatrix& m, const std::vector<NodePtr>& numbers,
                                               Statements& to) const {
-  return has_point_lanes ? apply_into_lanes(context, m, numbers) : apply_to_line(context, m, numbers, to);
+  return has_point_lanes ? apply_into_vectors(context, m, numbers) : apply_to_line(context, m, numbers, to);
 }
 
 /// Lines of dofs along axis 0, numbered over all components, and the values that they are.

@@ -30,7 +30,7 @@ public:
 
   Context& context;
   const kernel::TensorProgram& program;
-  const int dim, q, lanes; ///< `q`: points per direction
+  const int dim, q, vector_width; ///< `q`: points per direction
   const int last_axis;
   const bool has_point_lanes;
   const int line;                           ///< entries of a line of points along axis 0: points, or vectors of them

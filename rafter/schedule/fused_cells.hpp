@@ -8,7 +8,7 @@ namespace rafter::schedule {
 bool can_fuse(const kernel::TensorProgram& program);
 
 /// The steps of a collocated tensor program in an order that keeps few arrays alive: interpolation layer by layer and
-/// column by column; then, per layer of the slowest axis, derivatives, point function and transposed derivatives line
+/// column by column; then, per layer of the slowest axis, derivatives, QFunction and transposed derivatives line
 /// by line; results overwrite what they were computed from. Two arrays of all points live per field instead of one per
 /// slot.
 void lower_fused(Context& context, Statements& to);

@@ -61,7 +61,8 @@ private:
     if (!arrays_.has_point_lanes) return iadd(std::move(start), i);
     const int line = arrays_.line;
     const NodePtr row = line == 1 ? i : idiv(i, line);
-    const NodePtr in_row = line == 1 ? integer(0) : imul(isub(i, imul(row, integer(line))), integer(arrays_.lanes));
+    const NodePtr in_row =
+        line == 1 ? integer(0) : imul(isub(i, imul(row, integer(line))), integer(arrays_.vector_width));
     return context_.at_point(iadd(std::move(start), iadd(imul(row, integer(arrays_.q)), in_row)));
   }
   /// What the points of a column of the last axis amount to: their values and the transposed derivative.

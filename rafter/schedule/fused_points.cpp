@@ -38,7 +38,7 @@ private:
   /// Entry `offset` behind `base` of a work array.
   NodePtr entry(const NodePtr& base, const NodePtr& offset) const { return context_.work_entry(iadd(base, offset)); }
 
-  /// Short point functions are written out for every point of a line, so that the line stays in registers.
+  /// Short QFunctions are written out for every point of a line, so that the line stays in registers.
   bool unrolls_points(const Statements& body) const { return static_cast<int>(body.size()) * arrays_.line <= 320; }
 
   /// The lines of a layer, with derivatives along axis 0 before and their transposes after each of them, or after all
@@ -85,7 +85,7 @@ private:
   }
 
   // --- derivatives along axis 0, line by line -----------------------------------------------------------------------
-  /// For every component: written out beside an unrolled point function (with literal places the line's buffer becomes
+  /// For every component: written out beside an unrolled QFunction (with literal places the line's buffer becomes
   /// registers), a loop beside a rolled one.
   template <class Body> void per_component(int components, Statements& to, const Body& body) {
     if (is_unrolled_ || components == 1) {
@@ -123,7 +123,7 @@ private:
     });
   }
 
-  // --- the point function -------------------------------------------------------------------------------------------
+  // --- the QFunction -------------------------------------------------------------------------------------------
   // Entries of the current point in arrays of all points, of a layer and of a slab.
   NodePtr at_point(int component) const { return entry(arrays_.line_base(integer(component)), variable("q0")); }
   NodePtr in_layer(int component) const {

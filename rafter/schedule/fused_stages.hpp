@@ -8,7 +8,7 @@ namespace rafter::schedule {
 /// Field `e` from its dofs to its values in all points and to its derivative along the last axis.
 void interpolate(FusedArrays& arrays, int e, Statements& to);
 
-/// Layer by layer the other derivatives, the point function, and their transposes. Afterwards the values of an output
+/// Layer by layer the other derivatives, the QFunction, and their transposes. Afterwards the values of an output
 /// hold everything but what was tested by the derivative along the last axis.
 void evaluate_points(FusedArrays& arrays, Statements& to);
 

@@ -10,7 +10,7 @@ namespace rafter::schedule {
 inline constexpr double register_file_bytes = 32 * 64;
 
 /// The least bytes that a batch exchanges with the nearest cache, however well a compiler uses registers: a lower bound
-/// for every execution of the program's operations in the program's order. At most Counts::local of the program.
+/// for every execution of the program's operations in the program's order. At most LoopCounts::local of the program.
 ///
 /// Places that differ from batch to batch (vectors, data, lists of indices) cross at least once each. Work arrays and
 /// tables follow the argument of Hong and Kung (doi:10.1145/800076.802486): of the values that enter a stretch of the

@@ -16,7 +16,7 @@ public:
   using Integers = std::vector<std::int64_t>;
 
   Machine(const LoopProgram& program, std::span<const Argument> arguments)
-      : lanes_(static_cast<std::size_t>(program.lanes)) {
+      : vector_width_(static_cast<std::size_t>(program.vector_width)) {
     const auto registers = in_registers(program);
     std::size_t next = 0;
     for (const auto& buffer : program.buffers) {
@@ -31,8 +31,8 @@ public:
     }
   }
   void run(const NodePtr& body, std::int64_t batch, std::int64_t last) {
-    integers_["batch"] = Integers(lanes_, batch);
-    integers_["last_batch"] = Integers(lanes_, last);
+    integers_["batch"] = Integers(vector_width_, batch);
+    integers_["last_batch"] = Integers(vector_width_, last);
     statement(body);
   }
   const Traffic& traffic() const { return traffic_; }
@@ -47,7 +47,7 @@ private:
     std::vector<std::int32_t> integers;
 
     /// Becomes a work array, or a constant with its values.
-    void own(const Buffer& buffer) {
+    void own(const LoopBuffer& buffer) {
       auto values = buffer.values;
       values.resize(static_cast<std::size_t>(buffer.size));
       reals.assign(values.begin(), values.end());
@@ -85,7 +85,7 @@ private:
     case Kind::loop: {
       const std::int64_t count = integer_value(node->operands[0])[0];
       for (std::int64_t i = 0; i < count; ++i) {
-        integers_[node->name] = Integers(lanes_, i);
+        integers_[node->name] = Integers(vector_width_, i);
         statement(node->operands[1]);
       }
       break;
@@ -113,7 +113,7 @@ private:
   void write(const Node& node) {
     const auto index = integer_value(node.operands[0]);
     const auto value = real_value(node.operands[1]);
-    std::size_t count = node.operands[0]->has_lane ? lanes_ : 1;
+    std::size_t count = node.operands[0]->has_lane ? vector_width_ : 1;
     if (node.operands.size() > 2)
       count = std::min(count, static_cast<std::size_t>(std::max<std::int64_t>(0, integer_value(node.operands[2])[0])));
     for (std::size_t l = 0; l < count; ++l)
@@ -124,23 +124,23 @@ private:
     if (node.kind == Kind::add) traffic_.read_bytes += bytes;
   }
   void tell_read(const Node& node) {
-    const std::size_t count = node.operands[0]->has_lane ? lanes_ : 1;
+    const std::size_t count = node.operands[0]->has_lane ? vector_width_ : 1;
     traffic_.read_bytes += static_cast<double>(count) * memory_.at(node.name).moved_bytes;
   }
   Integers integer_value(const NodePtr& node) {
-    Integers result(lanes_, node->integer);
+    Integers result(vector_width_, node->integer);
     switch (node->kind) {
     case Kind::integer:
       return result;
     case Kind::variable:
       return integers_.at(node->name);
     case Kind::lane:
-      for (std::size_t l = 0; l < lanes_; ++l) result[l] = static_cast<std::int64_t>(l);
+      for (std::size_t l = 0; l < vector_width_; ++l) result[l] = static_cast<std::int64_t>(l);
       return result;
     case Kind::iload: {
       const auto index = integer_value(node->operands[0]);
       const auto& values = memory_.at(node->name).argument.integers;
-      for (std::size_t l = 0; l < lanes_; ++l) {
+      for (std::size_t l = 0; l < vector_width_; ++l) {
         if (index[l] < 0 || index[l] >= static_cast<std::int64_t>(values.size()))
           throw base::InternalError("interpreter: index " + std::to_string(index[l]) + " leaves buffer " + node->name);
         result[l] = values[static_cast<std::size_t>(index[l])];
@@ -153,7 +153,7 @@ private:
     }
     const auto a = integer_value(node->operands[0]);
     const auto b = integer_value(node->operands[1]);
-    for (std::size_t l = 0; l < lanes_; ++l) switch (node->kind) {
+    for (std::size_t l = 0; l < vector_width_; ++l) switch (node->kind) {
       case Kind::iadd:
         result[l] = a[l] + b[l];
         break;
@@ -179,20 +179,20 @@ private:
   }
 
   Reals real_value(const NodePtr& node) {
-    Reals result(lanes_, node->value);
+    Reals result(vector_width_, node->value);
     if (node->kind == Kind::number) return result;
     if (node->kind == Kind::reg) return reals_.at(node->name);
     if (node->kind == Kind::load) {
       const auto index = integer_value(node->operands[0]);
-      for (std::size_t l = 0; l < lanes_; ++l) result[l] = read(node->name, index[l]);
+      for (std::size_t l = 0; l < vector_width_; ++l) result[l] = read(node->name, index[l]);
       tell_read(*node);
       return result;
     }
     std::vector<Reals> operands;
     for (const auto& operand : node->operands) operands.push_back(real_value(operand));
-    operands.resize(3, Reals(lanes_, 0.0));
+    operands.resize(3, Reals(vector_width_, 0.0));
     const bool is_conversion = node->kind == Kind::widen || node->kind == Kind::narrow;
-    for (std::size_t l = 0; l < lanes_; ++l)
+    for (std::size_t l = 0; l < vector_width_; ++l)
       result[l] = rounded(is_conversion ? operands[0][l]
                                         : form::apply(node->op, operands[0][l], operands[1][l], operands[2][l]),
                           node->type);
@@ -204,7 +204,7 @@ private:
     return type == Type::real32 ? static_cast<double>(static_cast<float>(value)) : value;
   }
 
-  std::size_t lanes_;
+  std::size_t vector_width_;
   std::unordered_map<std::string, Memory> memory_;
   std::unordered_map<std::string, Integers> integers_;
   std::unordered_map<std::string, Reals> reals_;

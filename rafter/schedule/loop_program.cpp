@@ -156,13 +156,14 @@ NodePtr branch(NodePtr condition, NodePtr then, NodePtr otherwise) {
   return make(Kind::branch, {std::move(condition), std::move(then), std::move(otherwise)});
 }
 
-const Buffer* LoopProgram::find(const std::string& buffer) const {
-  const auto found = std::find_if(buffers.begin(), buffers.end(), [&](const Buffer& b) { return b.name == buffer; });
+const LoopBuffer* LoopProgram::find(const std::string& buffer) const {
+  const auto found =
+      std::find_if(buffers.begin(), buffers.end(), [&](const LoopBuffer& b) { return b.name == buffer; });
   return found == buffers.end() ? nullptr : &*found;
 }
 
-std::vector<Buffer> LoopProgram::arguments() const {
-  std::vector<Buffer> result;
+std::vector<LoopBuffer> LoopProgram::arguments() const {
+  std::vector<LoopBuffer> result;
   for (const auto& buffer : buffers)
     if (buffer.space == Space::global) result.push_back(buffer);
   return result;

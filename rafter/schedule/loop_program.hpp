@@ -153,7 +153,7 @@ enum class Role : std::uint8_t {
 };
 std::string_view name(Role role);
 
-struct Buffer {
+struct LoopBuffer {
   std::string name;
   Space space = Space::global;
   Type type = Type::real;
@@ -163,17 +163,17 @@ struct Buffer {
   Role role = Role::none;
   int index = 0;
   std::vector<double> values; ///< constant, and of role table
-  bool operator==(const Buffer&) const = default;
+  bool operator==(const LoopBuffer&) const = default;
 };
 
 struct LoopProgram {
   std::string name = "kernel";
-  int lanes = 1;
-  std::vector<Buffer> buffers; ///< the global ones, in order, are the kernel's arguments
+  int vector_width = 1;
+  std::vector<LoopBuffer> buffers; ///< the global ones, in order, are the kernel's arguments
   NodePtr body;
 
-  const Buffer* find(const std::string& buffer) const;
-  std::vector<Buffer> arguments() const;
+  const LoopBuffer* find(const std::string& buffer) const;
+  std::vector<LoopBuffer> arguments() const;
 };
 
 /// Text as S-expressions; read(print(p)) has the same text.

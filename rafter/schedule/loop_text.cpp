@@ -75,7 +75,7 @@ private:
   }
 };
 
-std::string buffer_text(const Buffer& buffer) {
+std::string buffer_text(const LoopBuffer& buffer) {
   std::string text =
       fmt::format("(buffer {} {} {} {}", buffer.name, space_names[static_cast<std::size_t>(buffer.space)],
                   type_names[static_cast<std::size_t>(buffer.type)], buffer.size);
@@ -98,7 +98,7 @@ public:
     expect("(");
     expect("program");
     result.name = name_token();
-    result.lanes = int_token();
+    result.vector_width = int_token();
     while (peek(1) == "buffer") {
       result.buffers.push_back(buffer());
       buffers_[result.buffers.back().name] = result.buffers.back().type;
@@ -162,8 +162,8 @@ private:
       if (name(static_cast<Role>(r)) == wanted) return static_cast<Role>(r);
     fail("unknown role '" + wanted + "'");
   }
-  Buffer buffer() {
-    Buffer result;
+  LoopBuffer buffer() {
+    LoopBuffer result;
     expect("(");
     expect("buffer");
     result.name = name_token();
@@ -306,7 +306,7 @@ private:
 } // namespace
 
 std::string print(const LoopProgram& program) {
-  std::string text = fmt::format("(program {} {}\n", program.name, program.lanes);
+  std::string text = fmt::format("(program {} {}\n", program.name, program.vector_width);
   for (const auto& buffer : program.buffers) text += buffer_text(buffer);
   Printer printer;
   printer.statement(program.body, 0);

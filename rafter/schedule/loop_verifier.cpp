@@ -51,7 +51,7 @@ public:
   }
 
   void run() {
-    require(program_.lanes >= 1 && program_.lanes <= 64, "lanes out of range");
+    require(program_.vector_width >= 1 && program_.vector_width <= 64, "lanes out of range");
     require(program_.body != nullptr && program_.body->kind == Kind::block, "the body is a block");
     std::set<std::string> names;
     for (const auto& buffer : program_.buffers) {
@@ -60,7 +60,8 @@ public:
       require(buffer.space != Space::constant || static_cast<std::int64_t>(buffer.values.size()) == buffer.size,
               "constant buffer {} needs one value per element", buffer.name);
       require(buffer.role != Role::table || !buffer.values.empty(), "table {} has no values", buffer.name);
-      require(!buffer.is_lane || buffer.size % program_.lanes == 0, "lane buffer {} has a broken size", buffer.name);
+      require(!buffer.is_lane || buffer.size % program_.vector_width == 0, "lane buffer {} has a broken size",
+              buffer.name);
     }
     static const std::string batch = "batch", last_batch = "last_batch";
     integers_.define(batch);
@@ -143,7 +144,7 @@ private:
 
   /// Vectors of a run are turned into vectors of lanes by halves.
   void is_run(std::int64_t width, const Node& body) const {
-    require(width >= 1 && width <= program_.lanes && std::has_single_bit(static_cast<std::uint64_t>(width)),
+    require(width >= 1 && width <= program_.vector_width && std::has_single_bit(static_cast<std::uint64_t>(width)),
             "a run of {} numbers, which is no power of two up to the lanes", width);
     require(body.operands.size() == 1 &&
                 (body.operands[0]->kind == Kind::store || body.operands[0]->kind == Kind::add) &&
@@ -159,18 +160,18 @@ private:
   static bool is_whole_vector(const Node& index) {
     return index.kind == Kind::iadd && !index.operands[0]->has_lane && index.operands[1]->kind == Kind::lane;
   }
-  const Buffer& buffer(const std::string& name) const {
+  const LoopBuffer& buffer(const std::string& name) const {
     const auto found = buffers_.find(name);
     if (found == buffers_.end()) fail("unknown buffer " + name);
     return *found->second;
   }
-  const Buffer& buffer(const std::string& name, bool holds_reals) const {
-    const Buffer& found = buffer(name);
+  const LoopBuffer& buffer(const std::string& name, bool holds_reals) const {
+    const LoopBuffer& found = buffer(name);
     require(schedule::is_real(found.type) == holds_reals, "buffer {} has another type", name);
     return found;
   }
-  const Buffer& real_buffer(const std::string& name) const { return buffer(name, true); }
-  void index(const NodePtr& node, const Buffer& target) const {
+  const LoopBuffer& real_buffer(const std::string& name) const { return buffer(name, true); }
+  void index(const NodePtr& node, const LoopBuffer& target) const {
     expect_integer(node);
     if (node->kind == Kind::integer)
       require(node->integer >= 0 && (target.size == 0 || node->integer < target.size), "index {} leaves {}",
@@ -230,7 +231,7 @@ private:
   }
 
   const LoopProgram& program_;
-  std::unordered_map<std::string_view, const Buffer*> buffers_;
+  std::unordered_map<std::string_view, const LoopBuffer*> buffers_;
   Scope integers_, reals_;
   Names lane_variables_, lane_registers_;
   std::unordered_map<std::string_view, Type> register_types_;

@@ -3,14 +3,14 @@
 
 namespace rafter::schedule {
 
-LoopProgram finished(Context& context, Statements of_turn) {
-  if (context.plan.prefetch) spread_prefetches(context, of_turn);
-  Statements body = std::move(context.before_groups);
-  if (context.num_turns() > 1)
-    body.push_back(loop("group", integer(context.num_turns()), block(std::move(of_turn))));
+LoopProgram finished(Context& context, Statements of_pass) {
+  if (context.plan.prefetch) spread_prefetches(context, of_pass);
+  Statements body = std::move(context.before_subbatches);
+  if (context.num_passes() > 1)
+    body.push_back(loop("pass", integer(context.num_passes()), block(std::move(of_pass))));
   else
-    body.insert(body.end(), of_turn.begin(), of_turn.end());
-  body.insert(body.end(), context.after_groups.begin(), context.after_groups.end());
+    body.insert(body.end(), of_pass.begin(), of_pass.end());
+  body.insert(body.end(), context.after_subbatches.begin(), context.after_subbatches.end());
   context.result.body = block(context.with_data_row(std::move(body)));
   return std::move(context.result);
 }
@@ -71,23 +71,23 @@ void lower_steps(Context& context, Statements& to) {
   const auto& program = context.program;
   for (std::size_t a = 0; a < program.arrays.size(); ++a)
     context.work(array_name(context, static_cast<int>(a)), program.arrays[a].size());
-  if (context.groups > 1) context.member = variable("member");
-  Statements of_group; // since the last step that took all groups
-  const auto for_each_group = [&] {
-    if (context.groups > 1 && !of_group.empty())
-      of_group = {loop("member", integer(context.groups), block(std::move(of_group)))};
-    to.insert(to.end(), of_group.begin(), of_group.end());
-    of_group.clear();
+  if (context.subbatches > 1) context.subbatch_of_pass = variable("subbatch");
+  Statements of_subbatch; // since the last step that took all groups
+  const auto for_each_subbatch = [&] {
+    if (context.subbatches > 1 && !of_subbatch.empty())
+      of_subbatch = {loop("subbatch", integer(context.subbatches), block(std::move(of_subbatch)))};
+    to.insert(to.end(), of_subbatch.begin(), of_subbatch.end());
+    of_subbatch.clear();
   };
-  begin_integral(context, of_group);
+  begin_integral(context, of_subbatch);
   for (const auto& step : program.steps)
-    if (takes_all_groups(context, step)) {
-      for_each_group();
+    if (takes_all_subbatches(context, step)) {
+      for_each_subbatch();
       lower_step(context, step, to);
     } else
-      lower_step(context, step, of_group);
-  end_integral(context, of_group);
-  for_each_group();
+      lower_step(context, step, of_subbatch);
+  end_integral(context, of_subbatch);
+  for_each_subbatch();
 }
 
 } // namespace rafter::schedule

@@ -10,9 +10,9 @@
 #include <rafter/schedule/context.hpp>
 #include <rafter/schedule/point_stage.hpp>
 
-/// Parts that the mappings for cells share: access to vectors, contractions of lines, the point function. A batch holds
-/// LoweringInput::lanes cells; a mapping binds them to a loop over cells, or groups of Plan::lanes of them to SIMD, one
-/// group after the other, or several in turn, whose numbers then stand side by side in work arrays.
+/// Parts that the mappings for cells share: access to vectors, contractions of lines, the QFunction. A batch holds
+/// LoweringInput::cells_per_batch cells; a mapping binds them to a loop over cells, or groups of Plan::vector_width of
+/// them to SIMD, one group after the other, or several in turn, whose numbers then stand side by side in work arrays.
 namespace rafter::schedule {
 
 /// Where cell dofs stand in a work array: entry component * component_stride + dof_entries[dof].
@@ -37,7 +37,7 @@ void spread_prefetches(Context& context, Statements& body);
 
 /// The program of what a turn of groups of lanes does: requests ahead where the plan has them, the loop over turns, the
 /// row of the data per cell.
-LoopProgram finished(Context& context, Statements of_turn);
+LoopProgram finished(Context& context, Statements of_pass);
 
 /// The numbers at base, base + stride, .. of a work array, in registers.
 std::vector<NodePtr> load_line(Context& context, const std::string& array, const NodePtr& base, int count, int stride,
@@ -76,13 +76,13 @@ void butterfly(Context& context, const kernel::Step& step, Statements& to);
 
 /// matrix times a line of numbers that all lanes take: row r is lane r % lanes of vector r / lanes. Lanes without a row
 /// are 0.
-std::vector<NodePtr> apply_into_lanes(Context& context, const kernel::ReferenceMatrix& matrix,
-                                      const std::vector<NodePtr>& line);
+std::vector<NodePtr> apply_into_vectors(Context& context, const kernel::ReferenceMatrix& matrix,
+                                        const std::vector<NodePtr>& line);
 
 /// A whole contraction step as loops over lines (1D matrices) or a register-blocked product (dense tables).
 void contract(Context& context, const kernel::Step& step, Statements& to);
 /// Whether it takes all groups of a turn at a time, so that what is loaded of a table serves all of them.
-bool takes_all_groups(const Context& context, const kernel::Step& step);
+bool takes_all_subbatches(const Context& context, const kernel::Step& step);
 
 /// One step after the other, without fusion; steps that take single groups, one group after the other.
 void lower_steps(Context& context, Statements& to);

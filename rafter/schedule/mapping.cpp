@@ -34,10 +34,12 @@ const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan) {
 }
 
 LoopProgram lower(const LoweringInput& input, Plan& plan) {
-  if (plan.lanes < 1 || plan.groups < 1 || input.lanes % (plan.lanes * plan.groups) != 0)
-    throw base::InternalError(fmt::format("batches of {} cells do not divide into groups of {}", input.lanes,
-                                          plan.groups == 1 ? fmt::format("{}", plan.lanes)
-                                                           : fmt::format("{} x {}", plan.groups, plan.lanes)));
+  if (plan.vector_width < 1 || plan.subbatches < 1 ||
+      input.cells_per_batch % (plan.vector_width * plan.subbatches) != 0)
+    throw base::InternalError(fmt::format("batches of {} cells do not divide into groups of {}", input.cells_per_batch,
+                                          plan.subbatches == 1
+                                              ? fmt::format("{}", plan.vector_width)
+                                              : fmt::format("{} x {}", plan.subbatches, plan.vector_width)));
   const Mapping& chosen = choose_mapping(input, plan);
   plan.mapping = chosen.name;
   LoopProgram program = chosen.lower(input, plan);

@@ -15,7 +15,7 @@ inline constexpr int trial_vector = 0;
 
 /// Where what set-up stores per point stands.
 enum class StoredOrder : std::uint8_t {
-  by_batch, ///< shape (batch, group of LoweringInput::stored_lanes cells, point, slot, cell of the group)
+  by_batch, ///< shape (batch, group of LoweringInput::interleave cells, point, slot, cell of the group)
   by_cell   ///< shape (cell, slot, point), and room for the lanes behind the last point
 };
 
@@ -25,9 +25,9 @@ struct LoweringInput {
   std::vector<const space::ElementLayout*> spaces;  ///< distinct gather patterns
   std::vector<int> input_spaces, output_spaces;     ///< pattern of each input and output field
   std::vector<int> input_vectors;                   ///< which input vector each input field is gathered from
-  int lanes = 8;                                    ///< cells of a batch, side by side in the data
+  int cells_per_batch = 8;                          ///< cells of a batch, side by side in the data
   StoredOrder stored_order = StoredOrder::by_batch; ///< of the kernel that reads, also when set-up is lowered
-  int stored_lanes = 0;  ///< cells that a kernel computes at a time, likewise; 0: all of a batch
+  int interleave = 0;    ///< cells that a kernel computes at a time, likewise; 0: all of a batch
   bool is_facet = false; ///< facet batches: interior starts and strides per lane, always adding
 };
 

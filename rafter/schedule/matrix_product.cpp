@@ -18,9 +18,9 @@ struct Names {
 
 class Lowering {
 public:
-  Lowering(int block_size, const Plan& plan) : size_(block_size), lanes_(slice_height(plan)) {
+  Lowering(int block_size, const Plan& plan) : size_(block_size), vector_width_(slice_height(plan)) {
     program_.name = "matrix_product";
-    program_.lanes = lanes_;
+    program_.vector_width = vector_width_;
     entry_type_ = plan.storage == Precision::single_precision ? Type::real32 : Type::real;
     names_ = {.mode = argument(Role::mode, Type::integer),
               .starts = argument(Role::slice_starts, Type::integer),
@@ -30,8 +30,11 @@ public:
               .x = argument(Role::input_vector, Type::real),
               .y = argument(Role::output_vector, Type::real)};
     program_.buffers.back().is_written = true;
-    program_.buffers.push_back(
-        {.name = "sum", .space = Space::work, .size = std::int64_t{size_} * lanes_, .is_lane = true, .values = {}});
+    program_.buffers.push_back({.name = "sum",
+                                .space = Space::work,
+                                .size = std::int64_t{size_} * vector_width_,
+                                .is_lane = true,
+                                .values = {}});
   }
 
   LoopProgram run() {
@@ -47,15 +50,15 @@ public:
 
 private:
   std::string argument(Role role, Type type) {
-    Buffer buffer;
+    LoopBuffer buffer;
     buffer.name = fmt::format("{}_0", name(role));
     buffer.type = type;
     buffer.role = role;
     program_.buffers.push_back(buffer);
     return buffer.name;
   }
-  NodePtr at_lane(NodePtr number) const { return iadd(imul(std::move(number), integer(lanes_)), lane()); }
-  NodePtr sum_entry(int row) const { return iadd(integer(std::int64_t{row} * lanes_), lane()); }
+  NodePtr at_lane(NodePtr number) const { return iadd(imul(std::move(number), integer(vector_width_)), lane()); }
+  NodePtr sum_entry(int row) const { return iadd(integer(std::int64_t{row} * vector_width_), lane()); }
 
   /// The k-th block of every row of the slice.
   NodePtr products() const {
@@ -77,8 +80,8 @@ private:
 
   /// Lane by lane, where the rows are.
   NodePtr write(bool adds) const {
-    const auto first = imul(variable("batch"), integer(lanes_));
-    const auto active = imin(isub(iload(names_.mode, integer(1)), first), integer(lanes_));
+    const auto first = imul(variable("batch"), integer(vector_width_));
+    const auto active = imin(isub(iload(names_.mode, integer(1)), first), integer(vector_width_));
     Statements body{ilet("row", iload(names_.rows, iadd(first, lane())))};
     for (int i = 0; i < size_; ++i) {
       const auto place = iadd(imul(variable("row", true), integer(size_)), integer(i));
@@ -90,15 +93,16 @@ private:
   /// Rows that follow each other are stored as one vector.
   NodePtr overwrite() const {
     if (size_ > 1) return write(false);
-    const auto first = imul(variable("batch"), integer(lanes_));
-    const auto first_row = iload(names_.rows, first), last_row = iload(names_.rows, iadd(first, integer(lanes_ - 1)));
-    return branch(ieq(isub(last_row, first_row), integer(lanes_ - 1)),
+    const auto first = imul(variable("batch"), integer(vector_width_));
+    const auto first_row = iload(names_.rows, first),
+               last_row = iload(names_.rows, iadd(first, integer(vector_width_ - 1)));
+    return branch(ieq(isub(last_row, first_row), integer(vector_width_ - 1)),
                   block({ilet("first_row", first_row),
                          store(names_.y, iadd(variable("first_row"), lane()), load("sum", sum_entry(0)))}),
                   block({write(false)}));
   }
 
-  int size_, lanes_;
+  int size_, vector_width_;
   Type entry_type_ = Type::real;
   LoopProgram program_;
   Names names_;
@@ -106,7 +110,7 @@ private:
 
 } // namespace
 
-int slice_height(const Plan& plan) { return std::max(2, plan.lanes); }
+int slice_height(const Plan& plan) { return std::max(2, plan.vector_width); }
 
 LoopProgram matrix_product(int block, const Plan& plan) { return Lowering(block, plan).run(); }
 

@@ -22,7 +22,7 @@ struct PrecisionKey {
   Precision Plan::*value;
 };
 constexpr const char* default_name = "default"; ///< short name of the default plan
-constexpr int most_lanes = 16, most_groups = 8;
+constexpr int widest_vector = 16, most_subbatches = 8;
 
 constexpr std::array precisions{PrecisionKey{"storage", &Plan::storage}, PrecisionKey{"compute", &Plan::compute},
                                 PrecisionKey{"accumulate", &Plan::accumulate}};
@@ -95,13 +95,13 @@ struct Key {
 };
 constexpr std::array keys{
     Key{"contraction", [](const Plan& p) { return std::string(kernel::name(p.contraction)); }, always},
-    Key{"recipe", [](const Plan& p) { return kernel::name(p.recipe); }, always},
+    Key{"factors", [](const Plan& p) { return kernel::name(p.factors); }, always},
     Key{"mapping", [](const Plan& p) { return p.mapping; }, always},
-    Key{"lanes", [](const Plan& p) { return std::to_string(p.lanes); }, always},
+    Key{"vector_width", [](const Plan& p) { return std::to_string(p.vector_width); }, always},
     Key{"even_odd", [](const Plan& p) { return std::to_string(p.even_odd); },
         [](const Plan& p) { return !has_dense_products(p); }},
     Key{"rows", [](const Plan& p) { return std::to_string(p.rows); }, has_dense_products},
-    Key{"groups", [](const Plan& p) { return std::to_string(p.groups); }, has_dense_products},
+    Key{"subbatches", [](const Plan& p) { return std::to_string(p.subbatches); }, has_dense_products},
     Key{"unroll", [](const Plan& p) { return std::to_string(p.unroll); }, has_dense_products},
     Key{"patches", [](const Plan& p) { return std::string(p.has_patches ? "1" : "0"); }, has_cell_lanes},
     Key{"prefetch", [](const Plan& p) { return std::string(p.prefetch ? "1" : "0"); }, has_cell_lanes},
@@ -121,7 +121,7 @@ std::vector<std::string> key_names() {
 /// What a text that gives these precisions leaves to the other keys.
 Plan default_beside(Precision compute) {
   Plan plan;
-  if (compute == Precision::single_precision) plan.lanes = 16;
+  if (compute == Precision::single_precision) plan.vector_width = 16;
   return plan;
 }
 
@@ -143,23 +143,23 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
                               {Contraction::dense, Contraction::modal, Contraction::per_derivative,
                                Contraction::collocated, Contraction::separable},
                               [](Contraction c) { return kernel::name(c); });
-  else if (key == "recipe") {
-    const auto recipe = kernel::parse_recipe(value);
-    if (!recipe) refuse(key, value, kernel::recipe_names());
-    plan.recipe = *recipe;
+  else if (key == "factors") {
+    const auto factors = kernel::parse_factor_storage(value);
+    if (!factors) refuse(key, value, kernel::factor_storage_names());
+    plan.factors = *factors;
   } else if (key == "mapping") {
     auto names = mapping_names();
     names.emplace_back(assembled_mapping);
     if (std::find(names.begin(), names.end(), value) == names.end()) refuse(key, value, names);
     plan.mapping = value;
-  } else if (key == "lanes")
-    plan.lanes = power_of_two_in(key, value, most_lanes);
+  } else if (key == "vector_width")
+    plan.vector_width = power_of_two_in(key, value, widest_vector);
   else if (key == "even_odd")
     plan.even_odd = number_in(key, value, 0, 64);
   else if (key == "rows")
     plan.rows = number_in(key, value, 1, 28);
-  else if (key == "groups")
-    plan.groups = power_of_two_in(key, value, most_groups);
+  else if (key == "subbatches")
+    plan.subbatches = power_of_two_in(key, value, most_subbatches);
   else if (key == "unroll")
     plan.unroll = number_in(key, value, 0, 4096);
   else if (key == "patches")
@@ -241,7 +241,7 @@ Plan parse_plan(const std::string& text) {
   if (is_assembled(plan) && plan.compute == Precision::single_precision)
     throw base::InputError("plan: compute=float with mapping=assembled, which multiplies in doubles; accepted is "
                            "storage=float, of its entries");
-  if (!given.contains("lanes")) plan.lanes = default_beside(plan.compute).lanes;
+  if (!given.contains("vector_width")) plan.vector_width = default_beside(plan.compute).vector_width;
   return plan;
 }
 

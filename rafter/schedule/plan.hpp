@@ -17,12 +17,12 @@ std::string_view name(Precision precision); ///< "double", "float"
 /// Everything that was decided about a kernel: a value that prints as one line, is parsed back and replayed.
 struct Plan {
   kernel::Contraction contraction = kernel::Contraction::collocated;
-  kernel::Recipe recipe = kernel::Recipe::store_merged;
+  kernel::FactorStorage factors = kernel::FactorStorage::store_merged;
   std::string mapping = "simd_cells"; ///< name in the registry of mappings
-  int lanes = 8;                      ///< cells side by side; batches of more run in groups. Texts: 16 with floats
+  int vector_width = 8;               ///< cells side by side; batches of more run in groups. Texts: 16 with floats
   int even_odd = 4;                   ///< 1D matrices with symmetry and at least so many columns use even-odd; 0: never
   int rows = 16;                      ///< sums of dense products that are kept in registers
-  int groups = 1;                     ///< of lanes that dense products take at a time; sums are shared among them
+  int subbatches = 1;                 ///< of lanes that dense products take at a time; sums are shared among them
   int unroll = 256;                   ///< dense tables of at most so many entries stand in the text; 0: none
   bool has_patches = true;   ///< what cells of a patch share is gathered and added once, where batches are patches
   bool prefetch = true;      ///< vectors and data of the next batch are fetched while one is computed
@@ -35,13 +35,13 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
-/// "contraction=collocated recipe=store-merged mapping=simd_cells lanes=8 even_odd=4 rows=16 groups=1
+/// "contraction=collocated factors=store-merged mapping=simd_cells vector_width=8 even_odd=4 rows=16 subbatches=1
 /// unroll=256 patches=1 prefetch=1 stores=cached storage=double compute=double accumulate=double compiler=default
 /// flags=default"
 std::string to_string(const Plan& plan);
 /// The same for people: the keys that differ from the default, in the order of the text and without those that do not
-/// matter to such a plan ("recipe=recompute lanes=4"), or "default". Parsed back it makes the same kernel where the
-/// plan is one that a kernel follows, as reports have them: what is asked for may fall to another contraction or
+/// matter to such a plan ("factors=recompute vector_width=4"), or "default". Parsed back it makes the same kernel where
+/// the plan is one that a kernel follows, as reports have them: what is asked for may fall to another contraction or
 /// mapping, to which other keys matter.
 std::string short_name(const Plan& plan);
 /// Short names of the plans of one table. Plans that differ have different ones: where keys tell them apart that do not

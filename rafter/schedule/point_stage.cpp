@@ -47,17 +47,17 @@ NodePtr PointStage::point_number() const {
   if (!program.is_tensor) return variable("q");
   NodePtr number = integer(0);
   for (int axis = program.tdim - 1; axis >= 0; --axis)
-    number =
-        iadd(imul(number, integer(program.point_extents[static_cast<std::size_t>(program.tdim - 1 - axis)])),
-             axis == 0 && context_.has_point_lanes() ? imul(variable(axis_variable(0)), integer(context_.plan.lanes))
-                                                     : variable(axis_variable(axis)));
+    number = iadd(imul(number, integer(program.point_extents[static_cast<std::size_t>(program.tdim - 1 - axis)])),
+                  axis == 0 && context_.has_point_lanes()
+                      ? imul(variable(axis_variable(0)), integer(context_.plan.vector_width))
+                      : variable(axis_variable(axis)));
   return number;
 }
 
 NodePtr PointStage::stored_entry(int slot) const {
   const auto& program = context_.program;
   if (context_.input.stored_order == StoredOrder::by_cell) {
-    const NodePtr cell = context_.at_cell(imul(context_.data_row(), integer(context_.input.lanes)));
+    const NodePtr cell = context_.at_cell(imul(context_.data_row(), integer(context_.input.cells_per_batch)));
     const NodePtr row = iadd(imul(cell, integer(num_stored_points_)), integer(slot));
     return context_.at_point(iadd(imul(row, integer(program.num_points)), point_number()));
   }
@@ -68,14 +68,15 @@ NodePtr PointStage::stored_entry(int slot) const {
 /// Of the cells that are computed at a time, so many numbers per cell ahead.
 NodePtr PointStage::first_stored(int number) const {
   const auto& input = context_.input;
-  const int side_by_side = input.stored_lanes > 0 ? input.stored_lanes : input.lanes;
-  const int num_groups = input.lanes / side_by_side, at_a_time = context_.has_cell_lanes() ? context_.plan.lanes : 1;
-  NodePtr part = context_.has_cell_lanes() ? context_.group() : context_.at_cell(integer(0)), group = integer(0);
-  if (num_groups > 1) { // where these cells stand, in units of as many as are computed at a time
+  const int side_by_side = input.interleave > 0 ? input.interleave : input.cells_per_batch;
+  const int num_interleaved = input.cells_per_batch / side_by_side,
+            at_a_time = context_.has_cell_lanes() ? context_.plan.vector_width : 1;
+  NodePtr part = context_.has_cell_lanes() ? context_.subbatch() : context_.at_cell(integer(0)), group = integer(0);
+  if (num_interleaved > 1) { // where these cells stand, in units of as many as are computed at a time
     group = idiv(part, side_by_side / at_a_time);
     part = side_by_side == at_a_time ? integer(0) : isub(part, imul(group, integer(side_by_side / at_a_time)));
   }
-  const NodePtr row = iadd(imul(context_.data_row(), integer(num_groups)), group);
+  const NodePtr row = iadd(imul(context_.data_row(), integer(num_interleaved)), group);
   const NodePtr point = iadd(imul(row, integer(context_.program.num_points)), point_number());
   const NodePtr entry = iadd(imul(point, integer(num_stored_points_)), integer(number));
   return iadd(imul(entry, integer(side_by_side)), imul(part, integer(at_a_time)));
@@ -87,7 +88,7 @@ void PointStage::ask_for_stored(int slot, Statements& to) {
   const std::string buffer = context_.global(Role::stored_point);
   const int per_line = 64 / size_bytes(context_.result.find(buffer)->type); // numbers of a cache line
   const NodePtr first = first_stored(slot + entries_ahead);
-  for (int line = 0; line < context_.plan.lanes; line += per_line)
+  for (int line = 0; line < context_.plan.vector_width; line += per_line)
     to.push_back(prefetch(buffer, iadd(first, integer(line))));
 }
 
@@ -99,7 +100,7 @@ NodePtr PointStage::reference_coordinate(int axis) {
   if (axis > 0 || !context_.has_point_lanes())
     return context_.fetch(context_.reals("points", program.points), variable(axis_variable(axis)));
   auto padded = program.points; // lanes without a point repeat the last one
-  while (padded.size() % static_cast<std::size_t>(context_.plan.lanes) != 0) padded.push_back(padded.back());
+  while (padded.size() % static_cast<std::size_t>(context_.plan.vector_width) != 0) padded.push_back(padded.back());
   return context_.fetch(context_.vectors("points", padded), context_.work_entry(variable(axis_variable(0))));
 }
 

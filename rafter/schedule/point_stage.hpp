@@ -7,13 +7,13 @@
 
 #include <rafter/schedule/context.hpp>
 
-/// The point function in loop programs.
+/// The QFunction in loop programs.
 namespace rafter::schedule {
 
-/// The point function as expressions at the level where their operands are known.
+/// The QFunction as expressions at the level where their operands are known.
 class PointStage {
 public:
-  /// Where an array slot of the point function is at the current point; overrides the arrays of the tensor program.
+  /// Where an array slot of the QFunction is at the current point; overrides the arrays of the tensor program.
   struct Access {
     std::function<NodePtr(const kernel::InputSlot&)> read;
     std::function<void(std::size_t output, NodePtr value, Statements& to)> write; ///< test outputs

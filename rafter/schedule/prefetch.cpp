@@ -23,12 +23,12 @@ public:
     const auto place = heaviest(body_);
     if (!place) return;
     NodePtr& nest = body_[*place];
-    turns_ = context_.num_turns();
+    turns_ = context_.num_passes();
     choose(nest);
     if (turns_ < fewest_turns) return;
     Statements before, hints;
     for (const auto& stream : context_.streams) hint(stream, before, hints);
-    nest = with_hints(nest, 0, context_.turn(), hints);
+    nest = with_hints(nest, 0, context_.pass(), hints);
     body_.insert(body_.begin() + static_cast<std::ptrdiff_t>(*place), before.begin(), before.end());
   }
 

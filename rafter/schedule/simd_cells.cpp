@@ -5,12 +5,12 @@
 
 namespace rafter::schedule {
 
-bool accepts_simd_cells(const LoweringInput&, const Plan& plan) { return plan.lanes > 1; }
+bool accepts_simd_cells(const LoweringInput&, const Plan& plan) { return plan.vector_width > 1; }
 
 LoopProgram lower_simd_cells(const LoweringInput& input, const Plan& plan) {
   const bool is_separable = input.program->is_separable && input.program->tdim > 1;
   const bool is_fused = !is_separable && can_fuse(*input.program);
-  Context context(input, plan, LaneAxis::cell, is_separable || is_fused ? 1 : plan.groups);
+  Context context(input, plan, LaneAxis::cell, is_separable || is_fused ? 1 : plan.subbatches);
   Statements body;
   if (is_separable)
     lower_separable(context, body);

@@ -11,7 +11,8 @@ bool accepts_simd_points(const LoweringInput& input, const Plan& plan) {
   // sums over points and what set-up stores would need the number of points in the last vector
   const bool has_tests_alone = std::ranges::all_of(
       program.function.outputs, [](const auto& output) { return output.kind == kernel::OutputKind::test; });
-  return plan.lanes > 1 && !input.is_facet && can_fuse(program) && !program.integrations.empty() && has_tests_alone;
+  return plan.vector_width > 1 && !input.is_facet && can_fuse(program) && !program.integrations.empty() &&
+         has_tests_alone;
 }
 
 LoopProgram lower_simd_points(const LoweringInput& input, const Plan& plan) {

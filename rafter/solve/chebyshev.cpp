@@ -145,8 +145,8 @@ void Chebyshev::apply(const Vector& r, Vector& z) const {
     Recurrence recurrence(lower_, upper_);
     ChebyshevOperands v = operands(r, z);
     v.b = recurrence.b();
-    return ride(recurrence, v,
-                [first = v](std::int64_t, Ranges ranges) { fused_loops().chebyshev_start(first, ranges); });
+    return fused_steps(recurrence, v,
+                       [first = v](std::int64_t, Ranges ranges) { fused_loops().chebyshev_start(first, ranges); });
   }
   ops_.copy(r, residual_);
   ops_.fill(0, z);
@@ -161,14 +161,14 @@ void Chebyshev::smooth(const Vector& b, Vector& x) const {
     A_.apply_with(x, image_, {.before = {}, .after = [&](std::int64_t, Ranges ranges) {
                                 fused_loops().chebyshev_restart(v, ranges);
                               }});
-    return ride(recurrence, v, {});
+    return fused_steps(recurrence, v, {});
   }
   A_.apply(x, residual_);
   ops_.subtract_from(b, residual_);
   iterate(x);
 }
 
-void Chebyshev::ride(Recurrence& recurrence, ChebyshevOperands& v, const op::VectorWork::Function& start) const {
+void Chebyshev::fused_steps(Recurrence& recurrence, ChebyshevOperands& v, const op::VectorWork::Function& start) const {
   for (int k = 1; k < degree_; ++k) {
     recurrence.advance();
     v.a = recurrence.a();

@@ -49,7 +49,7 @@ private:
   class Recurrence;
   void iterate(Vector& x) const; ///< residual_ is that of x
   /// The remaining steps with their updates in the products with A; `start`: rides before the first of them.
-  void ride(Recurrence& recurrence, ChebyshevOperands& operands, const op::VectorWork::Function& start) const;
+  void fused_steps(Recurrence& recurrence, ChebyshevOperands& operands, const op::VectorWork::Function& start) const;
   ChebyshevOperands operands(const Vector& right, Vector& x) const;
   const op::LinearOperator& A_;
   VectorOps ops_;

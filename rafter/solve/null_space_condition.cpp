@@ -40,7 +40,7 @@ std::string describe_extent(const mesh::Mesh& mesh) {
 
 } // namespace
 
-std::shared_ptr<op::BuiltForm> build_mass(const NullSpaceCondition& condition, op::OperatorOptions options) {
+std::shared_ptr<op::GeneratedForm> build_mass(const NullSpaceCondition& condition, op::OperatorOptions options) {
   const auto [u, v] = form::arguments(std::shared_ptr<const form::FieldSpace>(condition.space));
   options.plan.clear();
   options.quadrature = {};
@@ -59,7 +59,7 @@ ConstrainedOperator::ConstrainedOperator(const op::Operator& A)
 class ModeBuilder {
 public:
   ModeBuilder(const ConstrainedOperator& on, const NullSpaceCondition& condition,
-              const std::shared_ptr<const op::BuiltForm>& mass)
+              const std::shared_ptr<const op::GeneratedForm>& mass)
       : on_(on), condition_(condition), space_(*condition.space), field_(on.A_.system().index_of(space_)),
         components_(condition.components), mass_(mass, {}) {
     if (!components_.empty()) return;
@@ -249,7 +249,7 @@ private:
 };
 
 NullModes ConstrainedOperator::modes(const NullSpaceCondition& condition,
-                                     std::shared_ptr<const op::BuiltForm> mass) const {
+                                     std::shared_ptr<const op::GeneratedForm> mass) const {
   return ModeBuilder(*this, condition, mass).run();
 }
 
@@ -365,7 +365,7 @@ ConstrainedNullSpace make_null_space(const op::Operator& A, std::span<const Null
   if (conditions.empty()) return {};
   auto own = options;
   own.shared_device = A.device();
-  std::vector<std::shared_ptr<op::BuiltForm>> masses;
+  std::vector<std::shared_ptr<op::GeneratedForm>> masses;
   for (const auto& condition : conditions) masses.push_back(build_mass(condition, own));
   op::compile(masses);
   const ConstrainedOperator on(A);

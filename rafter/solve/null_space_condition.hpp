@@ -25,7 +25,7 @@ struct NullSpaceCondition {
 };
 
 /// The mass matrix of a condition's field as kernels; to be compiled (op::compile) before it is used.
-std::shared_ptr<op::BuiltForm> build_mass(const NullSpaceCondition& condition, op::OperatorOptions options);
+std::shared_ptr<op::GeneratedForm> build_mass(const NullSpaceCondition& condition, op::OperatorOptions options);
 
 /// The null vectors v_j of one condition, the loads M v_j that a source of their shape makes (M: mass matrix), and the
 /// functionals f_j(x) = t_j that the solution obeys: the load itself (mean, rigid modes), or weighted entries (point).
@@ -48,7 +48,7 @@ public:
   /// The modes of a condition on this operator. `mass` is compiled. Throws InputError for values and points that do not
   /// fit the field or lie outside of the mesh, and for modes that Dirichlet conditions hold, or that the operator does
   /// not map to zero (with |A v| / (|A| |v|)), or that would be too many.
-  NullModes modes(const NullSpaceCondition& condition, std::shared_ptr<const op::BuiltForm> mass) const;
+  NullModes modes(const NullSpaceCondition& condition, std::shared_ptr<const op::GeneratedForm> mass) const;
 
   const op::Operator& operator_a() const { return A_; }
 

@@ -21,13 +21,15 @@ Positions make_positions(const mesh::Mesh& mesh, const mesh::CellBatches& batche
   for (std::size_t g = 0; g < positions.size(); ++g)
     positions[g].assign(static_cast<std::size_t>(mesh.groups[g].num_cells()), {.block = -1});
   for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
-    const mesh::Block& block = batches.blocks[b];
+    const mesh::CellBlock& block = batches.blocks[b];
     for (std::int32_t i = 0; i < block.num_cells; ++i) {
       const std::int32_t cell = block.cells[static_cast<std::size_t>(i)];
       auto& position = positions.at(static_cast<std::size_t>(block.group)).at(static_cast<std::size_t>(cell));
       if (position.block >= 0)
         throw base::InternalError(fmt::format("cell {} of group {} lies in two batches", cell, block.group));
-      position = {.block = static_cast<std::int32_t>(b), .batch = i / batches.lanes, .lane = i % batches.lanes};
+      position = {.block = static_cast<std::int32_t>(b),
+                  .batch = i / batches.cells_per_batch,
+                  .lane = i % batches.cells_per_batch};
     }
   }
   for (std::size_t g = 0; g < positions.size(); ++g)
@@ -57,7 +59,7 @@ std::shared_ptr<const FunctionSpace> FunctionSpace::make(std::shared_ptr<const m
   space->batches_ = std::move(batches);
 
   std::vector<ElementLayout> layouts;
-  for (const mesh::Block& block : space->batches_->blocks) {
+  for (const mesh::CellBlock& block : space->batches_->blocks) {
     auto element = element::make_element(options.family, block.shape, options.degree);
     layouts.push_back(options.is_broken ? make_broken_layout(std::move(element)) : make_layout(std::move(element)));
   }
@@ -84,21 +86,22 @@ FunctionSpace::Position FunctionSpace::position(std::int32_t group, std::int32_t
 void FunctionSpace::cell_dofs(int block, std::int32_t batch, int lane, std::span<std::int32_t> entries) const {
   const BlockDofs& dofs = blocks_[static_cast<std::size_t>(block)];
   const ElementLayout& layout = dofs.layout;
-  const auto lanes = static_cast<std::size_t>(batches_->lanes);
+  const auto cells_per_batch = static_cast<std::size_t>(batches_->cells_per_batch);
   const auto num_local_dofs = static_cast<std::size_t>(layout.element->num_dofs());
   const int num_c = num_components();
   if (entries.size() != num_local_dofs * static_cast<std::size_t>(num_c))
     throw base::InternalError(fmt::format("cell dofs: room for {} entries, not {}", entries.size(),
                                           num_local_dofs * static_cast<std::size_t>(num_c)));
   const int* dof = layout.run_dofs.data();
-  std::size_t at = static_cast<std::size_t>(batch) * layout.run_dims.size() * lanes + static_cast<std::size_t>(lane);
+  std::size_t at =
+      static_cast<std::size_t>(batch) * layout.run_dims.size() * cells_per_batch + static_cast<std::size_t>(lane);
   for (const int length : layout.run_lengths) {
     const std::int32_t* permutation = layout.permutations.data() + dofs.run_permutations[at];
     for (int k = 0; k < length; ++k, ++dof)
       for (int c = 0; c < num_c; ++c)
         entries[static_cast<std::size_t>(c) * num_local_dofs + static_cast<std::size_t>(*dof)] =
             dofs.run_starts[at] + permutation[k] * num_c + c;
-    at += lanes;
+    at += cells_per_batch;
   }
   const int active = batches_->num_active(block, batch);
   std::int32_t entry = dofs.interior_starts[static_cast<std::size_t>(batch)] + std::min(lane, active - 1);
@@ -107,12 +110,13 @@ void FunctionSpace::cell_dofs(int block, std::int32_t batch, int lane, std::span
       entries[static_cast<std::size_t>(c) * num_local_dofs + static_cast<std::size_t>(i)] = entry;
 }
 
-FunctionSpace::FacetDofs FunctionSpace::facet_dofs(const mesh::FacetBlock& block, int lanes) const {
+FunctionSpace::FacetDofs FunctionSpace::facet_dofs(const mesh::FacetBlock& block, int cells_per_batch) const {
   FacetDofs facets;
   if (block.num_facets == 0) return facets;
   facets.layout = blocks_[static_cast<std::size_t>(position(block.group, block.cells[0]).block)].layout;
   const std::size_t num_runs = facets.layout.run_dims.size();
-  const auto width = static_cast<std::size_t>(lanes), cell_width = static_cast<std::size_t>(batches_->lanes);
+  const auto width = static_cast<std::size_t>(cells_per_batch),
+             cell_width = static_cast<std::size_t>(batches_->cells_per_batch);
   const std::size_t num_slots = static_cast<std::size_t>(block.num_batches) * width;
   facets.run_starts.resize(num_slots * num_runs);
   facets.run_permutations.resize(num_slots * num_runs);

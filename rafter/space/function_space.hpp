@@ -51,7 +51,7 @@ struct ElementLayout {
 /// Those on a corner, an edge, a face and in the interior of the patch are runs like those of one large cell, each of
 /// runs of its cells. Dofs stand on the lattice of all nodes of the patch, first axis fastest.
 struct PatchLayout {
-  struct Piece {
+  struct PatchRun {
     int child = 0, run = 0; ///< a cell that has the dofs, and as which of its runs
   };
   int num_nodes = 0;             ///< of the lattice
@@ -59,7 +59,7 @@ struct PatchLayout {
   std::vector<int> places;       ///< of the dofs of a cell behind that, as ElementLayout::run_dofs
   std::vector<int> run_lengths;  ///< dofs (without components), shape (run)
   std::vector<int> num_pieces;   ///< shape (run)
-  std::vector<Piece> pieces;     ///< of the runs one after the other
+  std::vector<PatchRun> pieces;  ///< of the runs one after the other
   std::vector<int> arrangements; ///< as ElementLayout::arrangements: nodes; first those of the pieces as cells see them
 };
 
@@ -131,7 +131,7 @@ public:
     base::AlignedVector<std::int32_t> run_starts, run_permutations;      ///< shape (batch, run, lane)
     base::AlignedVector<std::int32_t> interior_starts, interior_strides; ///< shape (batch, lane)
   };
-  FacetDofs facet_dofs(const mesh::FacetBlock& block, int lanes) const;
+  FacetDofs facet_dofs(const mesh::FacetBlock& block, int cells_per_batch) const;
 
   /// Physical coordinates of the nodes of a cell, shape (local dof, gdim). All cells that share a node agree on them to
   /// the last bit (mesh/point_placement.hpp).
@@ -155,17 +155,17 @@ private:
 };
 
 /// A function of (x[gdim]) -> components, as Dirichlet data and interpolation take it.
-using PointFunction = std::function<void(std::span<const double> x, std::span<double> values)>;
+using SpatialFunction = std::function<void(std::span<const double> x, std::span<double> values)>;
 
 /// Nodal interpolation into a local vector of num_local entries. Each node is evaluated once. Throws InputError where
 /// the function is not finite (with the point) and when the vector has another size.
-void interpolate(const FunctionSpace& space, const PointFunction& function, std::span<double> vector);
+void interpolate(const FunctionSpace& space, const SpatialFunction& function, std::span<double> vector);
 
 /// Dirichlet condition on the exterior facets with these tags (empty: whole boundary).
 struct DirichletCondition {
   std::vector<std::int32_t> tags;
   bool is_all = false; ///< the whole boundary
-  PointFunction value;
+  SpatialFunction value;
   std::vector<int> components; ///< constrained components; empty: all
 };
 

@@ -13,7 +13,7 @@
 
 namespace rafter::space {
 
-void evaluate_checked(const PointFunction& function, std::span<const double> x, std::span<double> values,
+void evaluate_checked(const SpatialFunction& function, std::span<const double> x, std::span<double> values,
                       std::string_view what) {
   function(x, values);
   for (std::size_t c = 0; c < values.size(); ++c)
@@ -22,7 +22,7 @@ void evaluate_checked(const PointFunction& function, std::span<const double> x, 
           fmt::format("{} is {} in component {} at the point ({})", what, values[c], c, fmt::join(x, ", ")));
 }
 
-void interpolate(const FunctionSpace& space, const PointFunction& function, std::span<double> vector) {
+void interpolate(const FunctionSpace& space, const SpatialFunction& function, std::span<double> vector) {
   if (vector.size() != static_cast<std::size_t>(space.num_local()))
     throw base::InputError(fmt::format("interpolation into field '{}': the vector has {} entries, the space {}",
                                        space.name, vector.size(), space.num_local()));

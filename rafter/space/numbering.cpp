@@ -69,7 +69,7 @@ std::int64_t count_dofs(const mesh::Mesh& mesh, const mesh::CellBatches& batches
 double needed_bytes(const mesh::CellBatches& batches, const std::vector<ElementLayout>& layouts, std::int64_t count) {
   double bytes = 8.0 * static_cast<double>(count);
   for (std::size_t b = 0; b < layouts.size(); ++b)
-    bytes += 8.0 * batches.blocks[b].num_batches * static_cast<double>(layouts[b].num_runs) * batches.lanes;
+    bytes += 8.0 * batches.blocks[b].num_batches * static_cast<double>(layouts[b].num_runs) * batches.cells_per_batch;
   return bytes;
 }
 
@@ -153,7 +153,7 @@ public:
     if (patches_[b] != nullptr && batches_.blocks[b].are_patches[i] != 0)
       dofs.patch_numbers[i] = patches_[b]->number(i, next_);
     const bool is_uniform = number_runs(b, i, active);
-    if (is_uniform && active == batches_.lanes) dofs.pattern_numbers[i] = pattern_number(b, i);
+    if (is_uniform && active == batches_.cells_per_batch) dofs.pattern_numbers[i] = pattern_number(b, i);
     dofs.interior_starts[i] = next_;
     next_ += static_cast<std::int32_t>(dofs.layout.interior_dofs.size()) * num_components_ * active;
     dofs.first_touch[2 * i + 1] = next_;
@@ -176,7 +176,7 @@ private:
     if (layout == nullptr) return;
     blocks_[b].patch_numbers.resize(static_cast<std::size_t>(batches_.blocks[b].num_batches));
     patches_[b] = std::make_unique<PatchNumbering>(
-        std::move(layout), batches_.blocks[b], batches_.lanes, num_components_,
+        std::move(layout), batches_.blocks[b], batches_.cells_per_batch, num_components_,
         [this, b](int run, std::int32_t cell) -> PatchNumbering::Run {
           const RunSource& source = sources_[b][static_cast<std::size_t>(run)];
           const std::size_t entity = static_cast<std::size_t>(cell) * source.stride;
@@ -187,8 +187,8 @@ private:
   }
   void allocate(std::size_t b) {
     const auto num_batches = static_cast<std::size_t>(batches_.blocks[b].num_batches);
-    const std::size_t num_starts =
-        num_batches * static_cast<std::size_t>(blocks_[b].layout.num_runs) * static_cast<std::size_t>(batches_.lanes);
+    const std::size_t num_starts = num_batches * static_cast<std::size_t>(blocks_[b].layout.num_runs) *
+                                   static_cast<std::size_t>(batches_.cells_per_batch);
     blocks_[b].run_starts.resize(num_starts);
     blocks_[b].run_permutations.resize(num_starts);
     blocks_[b].interior_starts.assign(num_batches, -1);
@@ -198,9 +198,9 @@ private:
 
   /// True if the permutations of each run are the same.
   bool number_runs(std::size_t b, std::size_t batch, int active) {
-    const auto lanes = static_cast<std::size_t>(batches_.lanes);
-    const std::int32_t* cells = batches_.blocks[b].cells.data() + batch * lanes;
-    std::size_t at = batch * sources_[b].size() * lanes;
+    const auto cells_per_batch = static_cast<std::size_t>(batches_.cells_per_batch);
+    const std::int32_t* cells = batches_.blocks[b].cells.data() + batch * cells_per_batch;
+    std::size_t at = batch * sources_[b].size() * cells_per_batch;
     bool is_uniform = true;
     for (const RunSource& source : sources_[b]) {
       std::int32_t* starts = blocks_[b].run_starts.data() + at;
@@ -213,16 +213,16 @@ private:
         permutations[lane] = source.offsets[source.codes == nullptr ? 0 : source.codes[entity]];
         is_uniform = is_uniform && permutations[lane] == permutations[0];
       }
-      std::fill(starts + active, starts + lanes, starts[active - 1]);
-      std::fill(permutations + active, permutations + lanes, permutations[active - 1]);
-      at += lanes;
+      std::fill(starts + active, starts + cells_per_batch, starts[active - 1]);
+      std::fill(permutations + active, permutations + cells_per_batch, permutations[active - 1]);
+      at += cells_per_batch;
     }
     return is_uniform;
   }
   /// Of a batch whose lanes are like its first.
   std::int32_t pattern_number(std::size_t b, std::size_t batch) {
     const auto cell =
-        static_cast<std::size_t>(batches_.blocks[b].cells[batch * static_cast<std::size_t>(batches_.lanes)]);
+        static_cast<std::size_t>(batches_.blocks[b].cells[batch * static_cast<std::size_t>(batches_.cells_per_batch)]);
     std::vector<std::int32_t> pattern;
     for (const RunSource& source : sources_[b])
       pattern.push_back(source.arrangements[source.codes == nullptr ? 0 : source.codes[cell * source.stride]]);

@@ -61,7 +61,7 @@ std::unique_ptr<PatchLayout> make_patch_layout(const ElementLayout& layout, int 
   for (int child = 0; child < lattice.num_children(); ++child) result->corners.push_back(lattice.corner(child));
   for (const int dof : layout.run_dofs) result->places.push_back(lattice.place(dof));
   struct Nodes {
-    PatchLayout::Piece piece;
+    PatchLayout::PatchRun piece;
     std::vector<int> nodes;
   };
   std::map<int, Nodes> pieces; // by their first nodes

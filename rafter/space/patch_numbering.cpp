@@ -6,15 +6,16 @@
 
 namespace rafter::space {
 
-PatchNumbering::PatchNumbering(std::unique_ptr<PatchLayout> layout, const mesh::Block& block, int lanes,
+PatchNumbering::PatchNumbering(std::unique_ptr<PatchLayout> layout, const mesh::CellBlock& block, int cells_per_batch,
                                int num_components, RunOf run_of)
-    : layout_(std::move(layout)), block_(block), lanes_(static_cast<std::size_t>(lanes)),
-      num_patches_(lanes_ / layout_->corners.size()), num_components_(num_components), run_of_(std::move(run_of)) {
+    : layout_(std::move(layout)), block_(block), cells_per_batch_(static_cast<std::size_t>(cells_per_batch)),
+      num_patches_(cells_per_batch_ / layout_->corners.size()), num_components_(num_components),
+      run_of_(std::move(run_of)) {
   starts_.resize(static_cast<std::size_t>(block.num_batches) * layout_->run_lengths.size() * num_patches_);
 }
 
 std::int32_t PatchNumbering::number(std::size_t batch, std::int32_t& next) {
-  const auto cells = std::span(block_.cells).subspan(batch * lanes_, lanes_);
+  const auto cells = std::span(block_.cells).subspan(batch * cells_per_batch_, cells_per_batch_);
   std::vector<std::int32_t> pattern;
   std::size_t first_piece = 0, first_dof = 0; // of the run
   bool is_uniform = true;
@@ -35,7 +36,7 @@ std::int32_t PatchNumbering::number(std::size_t batch, std::int32_t& next) {
 }
 
 /// Fills entries_; the least of them.
-std::int32_t PatchNumbering::start_of_run(std::span<const PatchLayout::Piece> pieces,
+std::int32_t PatchNumbering::start_of_run(std::span<const PatchLayout::PatchRun> pieces,
                                           std::span<const std::int32_t> cells, std::size_t patch, std::int32_t& next) {
   entries_.clear();
   for (const auto& piece : pieces) {

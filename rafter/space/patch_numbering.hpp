@@ -22,8 +22,8 @@ public:
   };
   using RunOf = std::function<Run(int run, std::int32_t cell)>;
 
-  PatchNumbering(std::unique_ptr<PatchLayout> layout, const mesh::Block& block, int lanes, int num_components,
-                 RunOf run_of);
+  PatchNumbering(std::unique_ptr<PatchLayout> layout, const mesh::CellBlock& block, int cells_per_batch,
+                 int num_components, RunOf run_of);
   /// Numbers what is not numbered, from `next` on. The number of the batch's pattern; 0 where cells outside of patches
   /// numbered a part of a run before, or the patches of the batch see their runs turned in different ways.
   std::int32_t number(std::size_t batch, std::int32_t& next);
@@ -31,13 +31,13 @@ public:
   void finish(BlockDofs& dofs) &&;
 
 private:
-  std::int32_t start_of_run(std::span<const PatchLayout::Piece> pieces, std::span<const std::int32_t> cells,
+  std::int32_t start_of_run(std::span<const PatchLayout::PatchRun> pieces, std::span<const std::int32_t> cells,
                             std::size_t patch, std::int32_t& next);
   std::int32_t arrangement(std::size_t first, std::int32_t start);
 
   std::unique_ptr<PatchLayout> layout_;
-  const mesh::Block& block_;
-  std::size_t lanes_, num_patches_; ///< of a batch
+  const mesh::CellBlock& block_;
+  std::size_t cells_per_batch_, num_patches_; ///< of a batch
   int num_components_;
   RunOf run_of_;
   base::AlignedVector<std::int32_t> starts_; ///< as BlockDofs::patch_starts

@@ -7,9 +7,9 @@
 
 namespace rafter::space {
 
-/// Calls a point function; throws InputError that names `what`, the component and the point where a value is not
+/// Calls a QFunction; throws InputError that names `what`, the component and the point where a value is not
 /// finite.
-void evaluate_checked(const PointFunction& function, std::span<const double> x, std::span<double> values,
+void evaluate_checked(const SpatialFunction& function, std::span<const double> x, std::span<double> values,
                       std::string_view what);
 
 } // namespace rafter::space

@@ -16,7 +16,7 @@ using Values = std::vector<std::string>;
 
 /// Factorised contractions need a grid of points. Dense ones do more operations from the lowest degrees on: they may
 /// win while a table fits the nearest cache with room to spare.
-Values contractions(const KernelProblem& problem, const Plan&) {
+Values contractions(const PlanningProblem& problem, const Plan&) {
   if (!problem.is_tensor) return problem.has_modes ? Values{"modal", "dense"} : Values{"dense"};
   constexpr int largest_table = 1024;
   Values result{"collocated", "per-derivative"};
@@ -25,30 +25,32 @@ Values contractions(const KernelProblem& problem, const Plan&) {
   return result;
 }
 
-Values recipes(const KernelProblem& problem, const Plan&) {
+Values factor_storages(const PlanningProblem& problem, const Plan&) {
   Values result;
-  for (const auto recipe : problem.recipes) result.emplace_back(kernel::name(recipe));
+  for (const auto factors : problem.factor_storages) result.emplace_back(kernel::name(factors));
   return result;
 }
 
 /// Arrays of all points, a dozen and more, that leave the second cache.
-bool has_large_arrays(const KernelProblem& problem, int lanes) {
+bool has_large_arrays(const PlanningProblem& problem, int vector_width) {
   constexpr double large_bytes = 128 << 10;
-  return 8.0 * problem.num_points * lanes >= large_bytes;
+  return 8.0 * problem.num_points * vector_width >= large_bytes;
 }
 
 /// Points in lanes do more operations on an eighth of the arrays: where those are large, on grids whose lines fill
 /// registers to three quarters.
-bool may_have_point_lanes(const KernelProblem& problem, const Plan& plan) {
-  const int lanes = usual_lanes(problem.lanes, problem.register_lanes), points = problem.points_per_axis;
+bool may_have_point_lanes(const PlanningProblem& problem, const Plan& plan) {
+  const int vector_width = usual_width(problem.cells_per_batch, problem.register_width),
+            points = problem.points_per_axis;
   const bool has_grid = problem.is_tensor && problem.num_points > points && problem.output_bytes > 0;
-  const bool fills = 4 * points >= 3 * lanes * ((points + lanes - 1) / lanes);
-  return has_grid && plan.contraction == kernel::Contraction::collocated && has_large_arrays(problem, lanes) && fills;
+  const bool fills = 4 * points >= 3 * vector_width * ((points + vector_width - 1) / vector_width);
+  return has_grid && plan.contraction == kernel::Contraction::collocated && has_large_arrays(problem, vector_width) &&
+         fills;
 }
 
 /// "plain" computes one cell after the other: the way out of the other mappings, never ahead of them.
-Values mappings(const KernelProblem& problem, const Plan& plan) {
-  if (problem.lanes == 1) return {"plain"};
+Values mappings(const PlanningProblem& problem, const Plan& plan) {
+  if (problem.cells_per_batch == 1) return {"plain"};
   auto result = schedule::mapping_names();
   std::erase(result, "plain");
   if (!may_have_point_lanes(problem, plan)) std::erase(result, "simd_points");
@@ -58,22 +60,22 @@ Values mappings(const KernelProblem& problem, const Plan& plan) {
 /// As many as a register holds: compilers take wider vectors apart badly. Twice as many where the batch has them, since
 /// instructions of two registers do not wait for each other; half as many, which halve the working set, where the
 /// arrays of all points, a dozen and more, leave the second cache. Patches are gathered by plans of their lanes alone.
-Values lanes(const KernelProblem& problem, const Plan& plan) {
-  const int usual = usual_lanes(problem.lanes, problem.register_lanes);
+Values vector_widths(const PlanningProblem& problem, const Plan& plan) {
+  const int usual = usual_width(problem.cells_per_batch, problem.register_width);
   Values result{std::to_string(usual)};
   if (plan.mapping == "plain" || plan.mapping == "simd_points") return result;
-  if (problem.patch_lanes > 0) {
-    if (usual != problem.patch_lanes) result.push_back(std::to_string(problem.patch_lanes));
+  if (problem.patches_per_batch > 0) {
+    if (usual != problem.patches_per_batch) result.push_back(std::to_string(problem.patches_per_batch));
     return result;
   }
-  if (usual < problem.lanes) result.push_back(std::to_string(2 * usual));
+  if (usual < problem.cells_per_batch) result.push_back(std::to_string(2 * usual));
   if (usual >= 4 && has_large_arrays(problem, usual)) result.push_back(std::to_string(usual / 2));
   return result;
 }
 
 /// Thresholds that differ in what they do to matrices with nodes or points as columns: at the usual 4, everywhere (2),
 /// nowhere (0).
-Values even_odd(const KernelProblem& problem, const Plan& plan) {
+Values even_odd(const PlanningProblem& problem, const Plan& plan) {
   if (!problem.is_tensor || plan.contraction == kernel::Contraction::dense) return {"4"};
   const auto [least, most] = std::minmax(problem.nodes_per_axis, problem.points_per_axis);
   Values result{"4"};
@@ -84,34 +86,36 @@ Values even_odd(const KernelProblem& problem, const Plan& plan) {
 
 /// Where registers hold fewer cells than a batch, entries of dense tables may serve several of them: those of long
 /// tables do, which are loaded from the second cache.
-Values groups(const KernelProblem& problem, const Plan& plan) {
+Values subbatches(const PlanningProblem& problem, const Plan& plan) {
   constexpr int most = 4, long_table_dofs = 50;
-  const int in_batch = kernel::has_dense_products(plan.contraction) ? problem.lanes / plan.lanes : 1;
+  const int in_batch = kernel::has_dense_products(plan.contraction) ? problem.cells_per_batch / plan.vector_width : 1;
   Values result;
-  for (int groups = in_batch > 1 && problem.num_dofs >= long_table_dofs ? 2 : 1; groups <= std::min(most, in_batch);
-       groups *= 2)
-    result.push_back(std::to_string(groups));
+  for (int subbatches = in_batch > 1 && problem.num_dofs >= long_table_dofs ? 2 : 1;
+       subbatches <= std::min(most, in_batch); subbatches *= 2)
+    result.push_back(std::to_string(subbatches));
   return result;
 }
 
 /// Dense products: few sums leave registers for the entries, many save loads of the vector. Groups share them.
-Values rows(const KernelProblem& problem, const Plan& plan) {
-  constexpr int many_lanes = 8; // processors with as many have 32 registers
+Values rows(const PlanningProblem& problem, const Plan& plan) {
+  constexpr int wide_registers = 8; // processors with as many have 32 registers
   if (problem.is_tensor) return {"16"};
-  return plan.groups > 1 && problem.register_lanes >= many_lanes ? Values{"24", "16"} : Values{"16", "8"};
+  return plan.subbatches > 1 && problem.register_width >= wide_registers ? Values{"24", "16"} : Values{"16", "8"};
 }
 
 /// Dense tables in the text or in memory.
-Values unroll(const KernelProblem& problem, const Plan&) {
+Values unroll(const PlanningProblem& problem, const Plan&) {
   return problem.is_tensor ? Values{"256"} : Values{"256", "0"};
 }
 
 /// Of vectors from memory a cached store first reads what it overwrites: a fourth to a half of all traffic.
-Values stores(const KernelProblem& problem, const Plan&) { return {problem.streams_outputs ? "streaming" : "cached"}; }
+Values stores(const PlanningProblem& problem, const Plan&) {
+  return {problem.streams_outputs ? "streaming" : "cached"};
+}
 
-Values compilers(const KernelProblem& problem, const Plan&) { return problem.compilers; }
+Values compilers(const PlanningProblem& problem, const Plan&) { return problem.compilers; }
 /// Large kernels: -O2 is as fast and compiles in half the time; small ones lose a tenth.
-Values flag_sets(const KernelProblem& problem, const Plan&) {
+Values flag_sets(const PlanningProblem& problem, const Plan&) {
   constexpr int many_points = 216;
   Values result{problem.flag_sets.front()};
   const bool has_o2 = std::ranges::find(problem.flag_sets, "O2") != problem.flag_sets.end();
@@ -120,11 +124,11 @@ Values flag_sets(const KernelProblem& problem, const Plan&) {
 }
 
 constexpr std::array table{Axis{"contraction", 0.4, contractions},
-                           Axis{"recipe", 0.6, recipes},
+                           Axis{"factors", 0.6, factor_storages},
                            Axis{"mapping", 0.4, mappings},
-                           Axis{"lanes", 0.6, lanes},
+                           Axis{"vector_width", 0.6, vector_widths},
                            Axis{"even_odd", 0.8, even_odd},
-                           Axis{"groups", 0.8, groups},
+                           Axis{"subbatches", 0.8, subbatches},
                            Axis{"rows", 0.8, rows},
                            Axis{"unroll", 0.8, unroll},
                            Axis{"stores", 0.8, stores},
@@ -133,11 +137,13 @@ constexpr std::array table{Axis{"contraction", 0.4, contractions},
 
 } // namespace
 
-int usual_lanes(int batch_lanes, int register_lanes) { return std::min(batch_lanes, std::max(register_lanes, 2)); }
+int usual_width(int cells_per_batch, int register_width) {
+  return std::min(cells_per_batch, std::max(register_width, 2));
+}
 
 std::span<const Axis> axes() { return table; }
 
-std::vector<Plan> candidates(const KernelProblem& problem) {
+std::vector<Plan> candidates(const PlanningProblem& problem) {
   std::vector<Plan> plans{Plan()};
   for (const auto& axis : axes()) {
     std::vector<Plan> longer;

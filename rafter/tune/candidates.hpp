@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include <rafter/tune/kernel_problem.hpp>
+#include <rafter/tune/planning_problem.hpp>
 
 namespace rafter::tune {
 
@@ -15,15 +15,15 @@ struct Axis {
   std::string_view key; ///< in the plan's text
   double shared = 1;    ///< of what the cost model errs by: the part that plans share although they differ here
   /// The usual value first; at least one.
-  std::vector<std::string> (*values)(const KernelProblem& problem, const schedule::Plan& plan);
+  std::vector<std::string> (*values)(const PlanningProblem& problem, const schedule::Plan& plan);
 };
 std::span<const Axis> axes();
 
 /// Lanes that plans usually have for batches of so many cells and registers of so many numbers.
-int usual_lanes(int batch_lanes, int register_lanes);
+int usual_width(int cells_per_batch, int register_width);
 
 /// All plans that make sense, the usual one first.
-std::vector<schedule::Plan> candidates(const KernelProblem& problem);
+std::vector<schedule::Plan> candidates(const PlanningProblem& problem);
 
 /// How much of the cost model's error two plans share, 0 to 1: the product of `shared` over the axes in which they
 /// differ.

@@ -24,7 +24,8 @@ constexpr std::array weights{Weight{"arithmetic", 0.61}, Weight{"divisions", 22}
                              Weight{"iterations", 1.3},  Weight{"spilling", 2}};
 constexpr double overlap = 0.67;
 /// Of an instruction on more lanes than a register holds, for each register: elasticity with the plan "flags=avx2
-/// lanes=8" beside "flags=avx2 lanes=4" (`rafter bench bp --cases elasticity --plan`) takes 1.6 to 1.9 times as long.
+/// vector_width=8" beside "flags=avx2 vector_width=4" (`rafter bench bp --cases elasticity --plan`) takes 1.6 to 1.9
+/// times as long.
 constexpr double splitting = 1.5;
 constexpr double crowding = 2; ///< of a cache: the data of a kernel have it to themselves up to half
 
@@ -58,12 +59,12 @@ double overlapped(double compute, double memory) {
 }
 
 /// The machine as the whole problem sees it: the memory is the nearest level that holds it `times` over.
-machine::Machine seen_by(const KernelProblem& problem, double bytes_per_batch, const machine::Machine& machine,
+machine::Machine seen_by(const PlanningProblem& problem, double bytes_per_batch, const machine::Machine& machine,
                          double times = 1) {
   return machine::resident(machine, times * problem.num_batches * bytes_per_batch, problem.num_threads);
 }
 
-machine::Counts traffic(const KernelProblem& problem, double data_bytes) {
+machine::Counts traffic(const PlanningProblem& problem, double data_bytes) {
   machine::Counts counts;
   counts.global_bytes_read = problem.num_batches * (data_bytes + problem.input_bytes);
   counts.global_bytes_written = problem.num_batches * problem.output_bytes;
@@ -72,7 +73,7 @@ machine::Counts traffic(const KernelProblem& problem, double data_bytes) {
 
 } // namespace
 
-Prediction predict(const Features& features, const KernelProblem& problem, const machine::Machine& machine) {
+Prediction predict(const Features& features, const PlanningProblem& problem, const machine::Machine& machine) {
   const double bytes = features.data_bytes + features.vector_bytes;
   auto counts = traffic(problem, features.data_bytes);
   const double memory = machine::bound(counts, seen_by(problem, bytes, machine, crowding), problem.num_threads).seconds;
@@ -85,9 +86,9 @@ Prediction predict(const Features& features, const KernelProblem& problem, const
   }
   const double instructions = vector_instructions(features, machine) * problem.num_batches;
   // registers that are not full take as long as full ones
-  const double register_lanes = machine.peaks.back().bits / (8 * features.word_bytes);
+  const double register_width = machine.peaks.back().bits / (8 * features.word_bytes);
   const double flops_per_instruction =
-      2 * (features.lanes > register_lanes ? splitting * features.lanes : register_lanes);
+      2 * (features.vector_width > register_width ? splitting * features.vector_width : register_width);
   const double compute =
       instructions * flops_per_instruction /
       (is_single ? machine.single_peak_flops(problem.num_threads) : machine.peak_flops(problem.num_threads));
@@ -100,7 +101,7 @@ Prediction predict(const Features& features, const KernelProblem& problem, const
   return {std::max(accesses, overlapped(compute, memory)), bound};
 }
 
-double predict_roughly(const Estimate& estimate, const KernelProblem& problem, const machine::Machine& machine) {
+double predict_roughly(const Estimate& estimate, const PlanningProblem& problem, const machine::Machine& machine) {
   constexpr double usual_share = 0.4; // of the peak
   const auto seen =
       seen_by(problem, estimate.data_bytes + problem.input_bytes + problem.output_bytes, machine, crowding);

@@ -17,10 +17,10 @@ struct Prediction {
 /// spilling_l = the share of the work arrays that cache l does not hold, r_l = how much slower the next one is than the
 /// second cache, and moves its bytes to and from the
 /// level of memory that holds the whole problem in M seconds; it takes max(C, M) + overlap min(C, M).
-Prediction predict(const Features& features, const KernelProblem& problem, const machine::Machine& machine);
+Prediction predict(const Features& features, const PlanningProblem& problem, const machine::Machine& machine);
 
 /// The same before lowering, from operations and bytes alone: good enough to leave out what is far off.
-double predict_roughly(const Estimate& estimate, const KernelProblem& problem, const machine::Machine& machine);
+double predict_roughly(const Estimate& estimate, const PlanningProblem& problem, const machine::Machine& machine);
 
 /// Ceilings of servers as of 2023 with registers of `bits`: for choices without a measured record.
 machine::Machine typical_machine(int bits = 512, int cores = 1);

@@ -8,7 +8,7 @@ namespace rafter::tune {
 namespace {
 
 /// What is executed, of whole programs.
-Features executed(const schedule::Counts& counts) {
+Features executed(const schedule::LoopCounts& counts) {
   const auto& instructions = counts.instructions;
   Features result;
   result.flops = counts.flops;
@@ -30,17 +30,17 @@ Features executed(const schedule::Counts& counts) {
 
 } // namespace
 
-Features count_features(const LoweredPlan& lowered, const KernelProblem& problem) {
+Features count_features(const PlannedProgram& lowered, const PlanningProblem& problem) {
   const auto counts = schedule::count(lowered.loops);
   Features result = executed(counts);
   // programs without lanes loop over the cells of a batch, whose number is known at run time
-  const double cells = lowered.loops.lanes == 1 ? problem.lanes : 1;
+  const double cells = lowered.loops.vector_width == 1 ? problem.cells_per_batch : 1;
   for (const auto& feature : feature_names) result.*feature.value *= cells;
   result.work_bytes = schedule::work_bytes(lowered.loops);
   result.text = counts.instructions.text;
   const bool is_single = counts.single_flops > counts.flops / 2;
   result.word_bytes = size_bytes(is_single ? schedule::Type::real32 : schedule::Type::real);
-  result.lanes = lowered.loops.lanes;
+  result.vector_width = lowered.loops.vector_width;
   result.data_bytes = lowered.data_bytes;
   result.vector_bytes = problem.input_bytes + problem.output_bytes;
   return result;

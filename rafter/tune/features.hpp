@@ -3,11 +3,11 @@
 #include <array>
 #include <string_view>
 
-#include <rafter/tune/kernel_problem.hpp>
+#include <rafter/tune/planning_problem.hpp>
 
 namespace rafter::tune {
 
-/// What one batch executes and moves, as schedule::Counts.
+/// What one batch executes and moves, as schedule::LoopCounts.
 struct Features {
   double flops = 0;
   double operations = 0;
@@ -23,11 +23,11 @@ struct Features {
   double iterations = 0;
   double work_bytes = 0;                                ///< of work arrays
   double text = 0;                                      ///< as schedule::Instructions
-  double lanes = 8;                                     ///< that an instruction serves
+  double vector_width = 8;                              ///< that an instruction serves
   double word_bytes = 8;                                ///< of the numbers that are computed with
-  double data_bytes = 0;                                ///< as LoweredPlan
-  double vector_bytes = 0;                              ///< as KernelProblem
-  double local_read_bytes = 0, local_written_bytes = 0; ///< as schedule::Counts::local
+  double data_bytes = 0;                                ///< as PlannedProgram
+  double vector_bytes = 0;                              ///< as PlanningProblem
+  double local_read_bytes = 0, local_written_bytes = 0; ///< as schedule::LoopCounts::local
   bool operator==(const Features&) const = default;
 };
 
@@ -50,13 +50,13 @@ inline constexpr std::array feature_names{FeatureName{"flops", &Features::flops}
                                           FeatureName{"iterations", &Features::iterations},
                                           FeatureName{"work_bytes", &Features::work_bytes},
                                           FeatureName{"text", &Features::text},
-                                          FeatureName{"lanes", &Features::lanes},
+                                          FeatureName{"vector_width", &Features::vector_width},
                                           FeatureName{"word_bytes", &Features::word_bytes},
                                           FeatureName{"data_bytes", &Features::data_bytes},
                                           FeatureName{"vector_bytes", &Features::vector_bytes},
                                           FeatureName{"local_read_bytes", &Features::local_read_bytes},
                                           FeatureName{"local_written_bytes", &Features::local_written_bytes}};
 
-Features count_features(const LoweredPlan& lowered, const KernelProblem& problem);
+Features count_features(const PlannedProgram& lowered, const PlanningProblem& problem);
 
 } // namespace rafter::tune

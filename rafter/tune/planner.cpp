@@ -25,7 +25,7 @@ bool is_better(const Candidate& a, const Candidate& b) {
 /// The `count` most promising plans by the rough estimate. Plans that it cannot tell apart queue: each of them counts a
 /// tenth slower than the one before, so that others have their turn. What executes and moves half as much again as the
 /// best is not weighed: the cost model, whose weights are fitted to plans near the best, may flatter it.
-std::vector<schedule::Plan> promising(const KernelProblem& problem, const std::vector<schedule::Plan>& plans,
+std::vector<schedule::Plan> promising(const PlanningProblem& problem, const std::vector<schedule::Plan>& plans,
                                       const machine::Machine& machine, std::size_t count) {
   std::vector<std::pair<double, std::size_t>> order;
   std::map<double, int> num_alike;
@@ -73,7 +73,7 @@ std::string_view name(Origin origin) {
 
 Planner::Planner(PlannerOptions options) : options_(std::move(options)) { options_.machine = steady(options_.machine); }
 
-std::vector<Candidate> Planner::weigh(const KernelProblem& problem, std::vector<schedule::Plan> plans) const {
+std::vector<Candidate> Planner::weigh(const PlanningProblem& problem, std::vector<schedule::Plan> plans) const {
   std::vector<Candidate> result;
   std::map<std::string, std::optional<Candidate>> programs; // without those that do not fit
   std::exception_ptr refusal;
@@ -91,7 +91,7 @@ std::vector<Candidate> Planner::weigh(const KernelProblem& problem, std::vector<
   if (result.empty() && refusal) std::rethrow_exception(refusal);
   return result;
 }
-Candidate Planner::weigh(const KernelProblem& problem, const schedule::Plan& plan) const {
+Candidate Planner::weigh(const PlanningProblem& problem, const schedule::Plan& plan) const {
   Candidate candidate{plan};
   candidate.features = count_features(problem.lower(plan), problem);
   const auto prediction = predict(candidate.features, problem, options_.machine);
@@ -100,7 +100,7 @@ Candidate Planner::weigh(const KernelProblem& problem, const schedule::Plan& pla
   return candidate;
 }
 
-Decision Planner::decide(const KernelProblem& problem) const {
+Decision Planner::decide(const PlanningProblem& problem) const {
   Decision decision;
   // a key asks every compiler for its version: only where one is needed
   const bool has_store = options_.store != nullptr && (options_.weighs_all || options_.store->exists());

@@ -8,7 +8,7 @@
 
 #include <rafter/machine/machine.hpp>
 #include <rafter/tune/cost_model.hpp>
-#include <rafter/tune/kernel_problem.hpp>
+#include <rafter/tune/planning_problem.hpp>
 
 namespace rafter::tune {
 
@@ -46,12 +46,12 @@ struct PlannerOptions {
 class Planner {
 public:
   explicit Planner(PlannerOptions options = {});
-  Decision decide(const KernelProblem& problem) const;
+  Decision decide(const PlanningProblem& problem) const;
   const PlannerOptions& options() const { return options_; }
 
 private:
-  Candidate weigh(const KernelProblem& problem, const schedule::Plan& plan) const;
-  std::vector<Candidate> weigh(const KernelProblem& problem, std::vector<schedule::Plan> plans) const;
+  Candidate weigh(const PlanningProblem& problem, const schedule::Plan& plan) const;
+  std::vector<Candidate> weigh(const PlanningProblem& problem, std::vector<schedule::Plan> plans) const;
   PlannerOptions options_;
 };
 

@@ -158,7 +158,7 @@ void set_aside(const fs::path& file, const std::string& reason) {
 }
 
 /// Problems that move about as much are alike: which level of memory they live in decides what is fast.
-std::string size_class(const KernelProblem& problem, const machine::Machine& machine) {
+std::string size_class(const PlanningProblem& problem, const machine::Machine& machine) {
   const double bytes = problem.num_batches * (problem.input_bytes + problem.output_bytes);
   for (std::size_t i = 0; i + 1 < machine.levels.size(); ++i)
     if (bytes <= static_cast<double>(machine.levels[i].bytes)) return machine.levels[i].name;
@@ -191,7 +191,7 @@ template <class Action> void Store::with_database(bool makes_file, const Action&
   }
 }
 
-std::string Store::key(const KernelProblem& problem, const machine::Machine& machine) const {
+std::string Store::key(const PlanningProblem& problem, const machine::Machine& machine) const {
   const auto& cpu = device::cpu();
   std::vector<std::string> parts{RAFTER_VERSION, cpu.vendor, cpu.model, base::join(cpu.instruction_sets, " ")};
   for (const auto& level : machine.levels) parts.push_back(fmt::format("{} {}", level.name, level.bytes));

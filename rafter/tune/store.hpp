@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <rafter/machine/machine.hpp>
-#include <rafter/tune/kernel_problem.hpp>
+#include <rafter/tune/planning_problem.hpp>
 
 namespace rafter::tune {
 
@@ -36,7 +36,7 @@ public:
 
   /// Name of a kernel: its text, class of size, whether cells are equal, machine and threads, compilers and versions of
   /// Rafter and theirs.
-  std::string key(const KernelProblem& problem, const machine::Machine& machine) const;
+  std::string key(const PlanningProblem& problem, const machine::Machine& machine) const;
 
   /// Measurements of a kernel, fastest first; empty: none.
   std::vector<Measurement> find(const std::string& key) const;

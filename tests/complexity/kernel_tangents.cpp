@@ -16,24 +16,25 @@ namespace {
 
 constexpr int num_points = 64;
 
-PointFunction point_function(const std::string& text, mesh::MapKind map) {
+QFunction qfunction(const std::string& text, mesh::MapKind map) {
   const auto form = form::lower(form::parse_form(text, form::test::make_scope(3)));
   const IntegralPart part{&form.integrals[0], -1};
   return pull_back({&part, 1}, element::Shape::hexahedron, map, false);
 }
 
 /// Per point, as the form is pulled back.
-double flops(const PointFunction& function) {
+double flops(const QFunction& function) {
   return count_flops(function, point_loops(function, num_points)) / num_points;
 }
 /// The fewest that a recipe takes which stores nothing: with coefficients of the trial function gathered, if that pays.
-double rewritten_flops(const PointFunction& function) {
+double rewritten_flops(const QFunction& function) {
   double fewest = std::numeric_limits<double>::infinity();
-  for (const auto& choice : recipes(function, num_points, {}))
-    if (choice.recipe.kind == Recipe::Kind::recompute) fewest = std::min(fewest, choice.cost.flops / num_points);
+  for (const auto& choice : factor_storages(function, num_points, {}))
+    if (choice.factors.kind == FactorStorage::Kind::recompute)
+      fewest = std::min(fewest, choice.cost.flops / num_points);
   return fewest;
 }
-std::ptrdiff_t num_divisions(const PointFunction& function) {
+std::ptrdiff_t num_divisions(const QFunction& function) {
   const auto nodes = function.graph.reachable(function.roots());
   return std::ranges::count_if(nodes, [&](NodeId id) { return function.graph[id].op == form::ScalarOp::div; });
 }
@@ -57,7 +58,7 @@ TEST(Tangents, CostWhatTheirFactorsCostByHand) {
     for (const auto map : {mesh::MapKind::affine, mesh::MapKind::multilinear}) {
       const std::string name = std::string(tangent.name) + "_" + std::string(mesh::name(map));
       SCOPED_TRACE(name);
-      const auto derived = point_function(tangent.derived, map), by_hand = point_function(tangent.by_hand, map);
+      const auto derived = qfunction(tangent.derived, map), by_hand = qfunction(tangent.by_hand, map);
       EXPECT_LE(rewritten_flops(derived), flops(derived)) << "factors are rewritten where that pays alone";
       EXPECT_LE(rewritten_flops(derived), tangent.most * rewritten_flops(by_hand));
       EXPECT_LE(num_divisions(derived), num_divisions(by_hand));
@@ -68,10 +69,10 @@ TEST(Tangents, CostWhatTheirFactorsCostByHand) {
 }
 
 TEST(Tangents, DivideOnceByEveryDivisor) {
-  const auto function = point_function("inner(u, v)/(1 + dot(w, w))*dx", mesh::MapKind::affine);
+  const auto function = qfunction("inner(u, v)/(1 + dot(w, w))*dx", mesh::MapKind::affine);
   EXPECT_EQ(num_divisions(function), 1);
   const auto two =
-      point_function("(u[0]*v[0]/(1 + r**2) + u[1]*v[1]/(1 + r**2) + u[2]*v[2]/(2 + r**2))*dx", mesh::MapKind::affine);
+      qfunction("(u[0]*v[0]/(1 + r**2) + u[1]*v[1]/(1 + r**2) + u[2]*v[2]/(2 + r**2))*dx", mesh::MapKind::affine);
   EXPECT_EQ(num_divisions(two), 2);
 }
 

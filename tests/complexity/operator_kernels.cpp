@@ -80,7 +80,7 @@ TEST(Operations, SumFactorisedHexahedraNeedOrderPPerDof) {
       EXPECT_GE(effective, 3.0) << form.name << " " << plan; // every dof takes part
       RecordProperty(form.name + "_" + contraction, std::to_string(effective));
     }
-    for (const char* plan : {"recipe=recompute", "recipe=store"}) {
+    for (const char* plan : {"factors=recompute", "factors=store"}) {
       const double curved = slope_of(form, "hexahedron", plan, effective_flops, 2);
       EXPECT_LE(curved, 4 + slack) << form.name << " " << plan;
     }
@@ -135,7 +135,7 @@ TEST(Operations, ElasticityWithTwoMorePointsThanDegreesTakesAboutThreeHundredPer
   // unknowns of a large mesh: 3 p^3 per cell; both material numbers vary
   const FormCase form{"elasticity", "inner(kappa*div(u)*Identity(3) + 2*kappa*sym(grad(u)), sym(grad(v)))*dx", 3, true};
   for (const auto& [degree, most] : {std::pair{4, 366.0}, std::pair{6, 314.0}, std::pair{8, 306.0}})
-    for (const auto& [plan, geometry_degree] : {std::pair{"recipe=recompute", 1}, std::pair{"recipe=store", 2}}) {
+    for (const auto& [plan, geometry_degree] : {std::pair{"factors=recompute", 1}, std::pair{"factors=store", 2}}) {
       const auto info = kernel_of(form, "hexahedron", degree, plan, geometry_degree, 2);
       const double per_unknown = executed_flops(info) / (3 * std::pow(degree, 3));
       EXPECT_LE(per_unknown, most) << degree << " " << plan;
@@ -175,7 +175,7 @@ TEST(Traffic, BytesPerCellAreThoseOfVectorsAndStoredFactors) {
     EXPECT_GE(affine.global.read_bytes, vectors) << degree;
     EXPECT_LE(affine.global.read_bytes, vectors + 64 * 12) << degree;
     const auto curved = schedule::count(
-        schedule::read(kernel_of(cases()[1], "hexahedron", degree, "recipe=store-merged", 2).loop_program));
+        schedule::read(kernel_of(cases()[1], "hexahedron", degree, "factors=store-merged", 2).loop_program));
     EXPECT_EQ(curved.global.read_bytes, vectors + 64 * 6 * dofs) << degree; // six factors per point
   }
 }

@@ -6,7 +6,7 @@
 #include <list>
 #include <unordered_map>
 
-#include <rafter/operator/riding_parts.hpp>
+#include <rafter/operator/touched_ranges.hpp>
 #include <rafter/solve/cg.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>
@@ -67,12 +67,12 @@ public:
   }
 
   void run() {
-    const auto& riding = A_.kernels().riding_parts();
-    for (std::size_t part = 0; part < riding.parts.size(); ++part) {
-      each(riding.before[part], {x, r, p}, {q});
-      for (auto batch = riding.parts[part].batch_begin; batch < riding.parts[part].batch_end; ++batch)
-        run_kernel(static_cast<int>(riding.parts[part].piece), batch);
-      each(riding.after[part], {}, {r, p, q});
+    const auto& touched = A_.kernels().touched_ranges();
+    for (std::size_t part = 0; part < touched.parts.size(); ++part) {
+      each(touched.before[part], {x, r, p}, {q});
+      for (auto batch = touched.parts[part].batch_begin; batch < touched.parts[part].batch_end; ++batch)
+        run_kernel(static_cast<int>(touched.parts[part].piece), batch);
+      each(touched.after[part], {}, {r, p, q});
     }
     cache_.flush();
   }
@@ -114,7 +114,7 @@ TEST_P(Traffic, OfAFusedIterationIsThatOfEveryVectorOnce) {
   const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"),
                        planned({.shared_device = std::make_shared<InterpreterDevice>(),
                                 .quadrature = {.kind = element::QuadratureKind::gll, .points = degree + 1},
-                                .plan = "recipe=recompute"}));
+                                .plan = "factors=recompute"}));
   const auto dofs = static_cast<double>(A.size());
   const std::size_t cache_bytes = std::size_t{1} << 18;
   ASSERT_GT(4 * 8 * dofs, 3.0 * static_cast<double>(cache_bytes));

@@ -101,7 +101,7 @@ TEST_F(OperatorErrors, SpacesOfAnotherMeshAreRefused) {
 
 TEST_F(OperatorErrors, SpacesOfOtherBatchesAreRefused) {
   const auto batches =
-      std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(problem_.mesh(), {.lanes = 4}));
+      std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(problem_.mesh(), {.cells_per_batch = 4}));
   const auto other = space::FunctionSpace::make(problem_.space()->mesh_ptr(), batches, {.name = "w"});
   expect_parts(message_of([&] { op::make_system({problem_.space(), other}); }), {"batches", "'w'"});
 }
@@ -149,7 +149,7 @@ TEST_F(OperatorErrors, OneVectorForInputAndOutputIsRefused) {
 
 TEST_F(OperatorErrors, PlansAndQuadratureOutOfRangeAreRefused) {
   auto options = options_;
-  options.plan = "recipe=stoer";
+  options.plan = "factors=stoer";
   expect_parts(of_operator(problem_.form("u*v*dx"), options), {"stoer", "did you mean 'store'?"});
   options = options_;
   options.quadrature.points = 0;

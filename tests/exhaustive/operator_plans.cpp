@@ -17,20 +17,20 @@ protected:
   /// Every recipe that the planner weighs with every contraction and mapping; the other keys take turns.
   static std::vector<std::string> plans(const Problem& problem, const std::string& text) {
     const bool is_tensor = element::is_tensor(element::shape_from_name(std::get<0>(GetParam())));
-    const std::vector<std::string> keys{"lanes=4",    "lanes=2",     "rows=8 unroll=0",
-                                        "prefetch=0", "lanes=1",     "even_odd=2",
-                                        "rows=4",     "unroll=4096", "groups=2 lanes=4 unroll=0"};
+    const std::vector<std::string> keys{"vector_width=4", "vector_width=2", "rows=8 unroll=0",
+                                        "prefetch=0",     "vector_width=1", "even_odd=2",
+                                        "rows=4",         "unroll=4096",    "subbatches=2 vector_width=4 unroll=0"};
     std::vector<std::string> result{""};
     std::size_t turn = static_cast<std::size_t>(std::get<1>(GetParam()));
     for (const auto& name : recipe_names_of(weighed(problem, text, "", usual_rule()))) {
-      const std::string recipe = "recipe=" + name;
+      const std::string factors = "factors=" + name;
       for (const auto& mapping : schedule::mapping_names())
-        result.push_back(recipe + " mapping=" + mapping + " contraction=dense");
+        result.push_back(factors + " mapping=" + mapping + " contraction=dense");
       for (const char* contraction : {"per-derivative", "collocated", "collocated mapping=simd_points", "separable"})
-        if (is_tensor) result.push_back(recipe + " contraction=" + contraction);
-      result.push_back(recipe + (is_tensor ? " contraction=collocated even_odd=0" : " contraction=modal"));
+        if (is_tensor) result.push_back(factors + " contraction=" + contraction);
+      result.push_back(factors + (is_tensor ? " contraction=collocated even_odd=0" : " contraction=modal"));
       for (int i = 0; i < 3; ++i)
-        result.push_back(recipe + " contraction=" + (is_tensor ? "collocated " : "dense ") +
+        result.push_back(factors + " contraction=" + (is_tensor ? "collocated " : "dense ") +
                          keys[turn++ % keys.size()]);
     }
     return result;
@@ -42,8 +42,8 @@ protected:
     const op::Operator A(problem.form(text), planned(options));
     const auto& kernel = A.kernels().info().front();
     const auto plan = schedule::parse_plan(options.plan);
-    if (options.shared_device == nullptr && options.plan.find("recipe=") != std::string::npos) {
-      EXPECT_EQ(kernel::name(kernel.plan.recipe), kernel::name(plan.recipe)) << options.plan;
+    if (options.shared_device == nullptr && options.plan.find("factors=") != std::string::npos) {
+      EXPECT_EQ(kernel::name(kernel.plan.factors), kernel::name(plan.factors)) << options.plan;
     }
     return values_of(applied(A, random_vector(A, 3)));
   }
@@ -53,7 +53,7 @@ protected:
     const auto expected = result_of(problem, text,
                                     {.shared_device = std::make_shared<InterpreterDevice>(),
                                      .quadrature = quadrature,
-                                     .plan = "mapping=plain contraction=dense recipe=recompute"});
+                                     .plan = "mapping=plain contraction=dense factors=recompute"});
     for (const auto& plan : plans)
       EXPECT_LE(distance(result_of(problem, text, {.threads = 1, .quadrature = quadrature, .plan = plan}), expected),
                 1e-13 * (degree + 1) * (degree + 1) * largest(expected))
@@ -92,7 +92,7 @@ TEST_P(EveryPlan, OtherQuadratureRules) {
       std::vector<std::string> plans{"", "contraction=per-derivative"};
       for (const auto& name : recipe_names_of(weighed(problem, helmholtz_form(), "", quadrature)))
         for (const char* contraction : {" contraction=collocated", " contraction=dense mapping=plain"})
-          plans.push_back("recipe=" + name + contraction);
+          plans.push_back("factors=" + name + contraction);
       check(problem, helmholtz_form(), plans, quadrature);
     });
 }
@@ -107,7 +107,7 @@ TEST_P(EveryPlan, Elasticity) {
   for_problems(dim, [&](Problem& problem) {
     std::vector<std::string> plans{"", "mapping=plain"};
     for (const auto& name : recipe_names_of(weighed(problem, elasticity_form(dim), "", usual_rule())))
-      plans.push_back("recipe=" + name);
+      plans.push_back("factors=" + name);
     check(problem, elasticity_form(dim), plans);
   });
 }

@@ -38,7 +38,7 @@ std::string with_head(const std::string& what, const std::string& comment, const
 op::KernelInfo mass_on_squares() {
   Problem problem(box("quadrilateral"), 1);
   op::OperatorOptions options = planned({.shared_device = std::make_shared<TextDevice>(),
-                                         .plan = "contraction=collocated recipe=store-merged mapping=simd_cells"});
+                                         .plan = "contraction=collocated factors=store-merged mapping=simd_cells"});
   const op::Operator M(problem.form("u*v*dx"), options);
   return M.kernels().info().front();
 }
@@ -47,7 +47,7 @@ op::KernelInfo laplace_with_points_in_lanes() {
   Problem problem(box("quadrilateral"), 2);
   op::OperatorOptions options =
       planned({.shared_device = std::make_shared<TextDevice>(),
-               .plan = "contraction=collocated recipe=recompute mapping=simd_points lanes=4 prefetch=0"});
+               .plan = "contraction=collocated factors=recompute mapping=simd_points vector_width=4 prefetch=0"});
   const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"), options);
   return A.kernels().info().front();
 }
@@ -63,7 +63,7 @@ TEST(Golden, LaplacianOfProductsAlongEachAxis) {
   Problem problem(box("quadrilateral"), 2);
   op::OperatorOptions options =
       planned({.shared_device = std::make_shared<TextDevice>(),
-               .plan = "contraction=separable recipe=store-merged mapping=simd_cells prefetch=0"});
+               .plan = "contraction=separable factors=store-merged mapping=simd_cells prefetch=0"});
   const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"), options);
   const auto& info = A.kernels().info().front();
   const std::string what = "Laplacian of degree 2 on cartesian quadrilaterals, products along each axis, ";
@@ -74,22 +74,22 @@ TEST(Golden, LaplacianOfProductsAlongEachAxis) {
 
 /// Data per cell of the next batch and data per point further on are asked for, both at places that the text shows.
 TEST(Golden, MassMatrixOnUnlikeCells) {
-  for (const std::string recipe : {"store", "recompute"}) {
+  for (const std::string factors : {"store", "recompute"}) {
     Problem problem(curved_box("quadrilateral", 1), 3);
     op::OperatorOptions options = planned({.shared_device = std::make_shared<TextDevice>(),
-                                           .plan = "contraction=collocated mapping=simd_cells recipe=" + recipe});
+                                           .plan = "contraction=collocated mapping=simd_cells factors=" + factors});
     const op::Operator M(problem.form("u*v*dx"), options);
-    expect_golden("mass_p3_quadrilateral_" + recipe + ".loops",
-                  with_head("mass matrix of degree 3 on multilinear quadrilaterals, " + recipe + ", loop program", ";",
+    expect_golden("mass_p3_quadrilateral_" + factors + ".loops",
+                  with_head("mass matrix of degree 3 on multilinear quadrilaterals, " + factors + ", loop program", ";",
                             M.kernels().info().front().loop_program));
   }
 }
 
 TEST(Golden, MassMatrixOnPatches) {
-  Problem problem(box("quadrilateral", 8), 1, 0, {.lanes = 16, .patch_width = 2});
+  Problem problem(box("quadrilateral", 8), 1, 0, {.cells_per_batch = 16, .patch_width = 2});
   op::OperatorOptions options =
       planned({.shared_device = std::make_shared<TextDevice>(),
-               .plan = "contraction=separable recipe=store mapping=simd_cells lanes=4 prefetch=0"});
+               .plan = "contraction=separable factors=store mapping=simd_cells vector_width=4 prefetch=0"});
   const op::Operator M(problem.form("u*v*dx"), options);
   expect_golden("mass_p1_quadrilateral_patches.loops",
                 with_head("mass matrix of degree 1 on patches of 2 x 2 squares, loop program", ";",

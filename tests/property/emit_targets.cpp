@@ -38,9 +38,9 @@ struct Case {
   mesh::Mesh mesh;
   int degree = 1, components = 0;
   std::string form, plan;
-  std::string meaning = "mapping=plain contraction=dense recipe=recompute"; ///< plan that is interpreted
+  std::string meaning = "mapping=plain contraction=dense factors=recompute"; ///< plan that is interpreted
   double rounding = 1e-13;
-  int lanes = 8; ///< of batches
+  int cells_per_batch = 8; ///< of batches
 };
 
 class Targets : public ::testing::TestWithParam<std::tuple<std::size_t, std::string>> {
@@ -71,7 +71,7 @@ protected:
     return is_affine && is_simplex ? std::vector<std::string>{"modal", "dense"} : std::vector<std::string>{"dense"};
   }
   std::vector<Case> cases() const {
-    const char* recipes[] = {"recompute", "store-merged", "recompute-merged", "store"};
+    const char* factor_storages[] = {"recompute", "store-merged", "recompute-merged", "store"};
     const char* symmetries[] = {"4", "2", "0"};
     std::vector<Case> result;
     for (int kind = 0; kind < 3; ++kind) {
@@ -82,14 +82,15 @@ protected:
         const std::string factor = is_modal ? "2" : "(1 + x[0])", terms = has_facets ? "kappa*u*v*dx + u*v*ds(1)"
                                                                           : is_modal ? "kappa*u*v*dx"
                                                                                      : "exp(x[0])*kappa*u*v*dx";
-        result.push_back({.mesh = mesh(kind),
-                          .degree = 1 + static_cast<int>((turn + turn / 4) % 4),
-                          .form = factor + "*inner(grad(u), grad(v))*dx + " + terms,
-                          .plan = "contraction=" + contractions[c] + " recipe=" + recipes[(turn + 2) % 4] +
-                                  " even_odd=" + symmetries[(turn + turn / 3) % 3] +
-                                  (kind == 1   ? is_tensor() ? " rows=8 unroll=0" : " rows=8 unroll=0 lanes=4 groups=2"
-                                   : kind == 2 ? " lanes=4"
-                                               : "")});
+        result.push_back(
+            {.mesh = mesh(kind),
+             .degree = 1 + static_cast<int>((turn + turn / 4) % 4),
+             .form = factor + "*inner(grad(u), grad(v))*dx + " + terms,
+             .plan = "contraction=" + contractions[c] + " factors=" + factor_storages[(turn + 2) % 4] +
+                     " even_odd=" + symmetries[(turn + turn / 3) % 3] +
+                     (kind == 1   ? is_tensor() ? " rows=8 unroll=0" : " rows=8 unroll=0 vector_width=4 subbatches=2"
+                      : kind == 2 ? " vector_width=4"
+                                  : "")});
       }
     }
     const int dim = box_dimension(shape());
@@ -99,11 +100,11 @@ protected:
         result.push_back({.mesh = degree == 2 ? box(shape(), dim == 1 ? 10 : 0) : mesh(0),
                           .degree = degree,
                           .form = helmholtz_form(),
-                          .plan = "contraction=separable recipe=store-merged"});
-    const std::string in_floats = "recipe=store storage=float";
+                          .plan = "contraction=separable factors=store-merged"});
+    const std::string in_floats = "factors=store storage=float";
     result.push_back({.mesh = mesh(2), .degree = 3, .form = helmholtz_form(), .plan = in_floats, .meaning = in_floats});
     constexpr double rounding = 4 * 0x1p-24;
-    const std::string floats = "recipe=recompute compute=float lanes=" + std::to_string(target_.floats) +
+    const std::string floats = "factors=recompute compute=float vector_width=" + std::to_string(target_.floats) +
                                (dim == 2 ? " accumulate=float" : "");
     result.push_back({.mesh = mesh(target_.floats == 8 ? 2 : 1),
                       .degree = 2,
@@ -112,14 +113,14 @@ protected:
                       .plan = floats,
                       .meaning = floats,
                       .rounding = rounding,
-                      .lanes = std::max(target_.floats, 8)});
+                      .cells_per_batch = std::max(target_.floats, 8)});
     if (is_tensor() && dim > 1)
       for (const char* lanes : {"4", "8"})
         result.push_back({.mesh = mesh(2),
                           .degree = 3,
                           .components = dim,
                           .form = elasticity_form(dim),
-                          .plan = std::string("mapping=simd_points recipe=store lanes=") + lanes});
+                          .plan = std::string("mapping=simd_points factors=store vector_width=") + lanes});
     return result;
   }
   /// All cases on the first target, a third of them on each of the others, and there all that compute with floats.
@@ -133,7 +134,7 @@ protected:
     return result;
   }
   static std::vector<double> result_of(const Case& wanted, op::OperatorOptions options) {
-    Problem problem(wanted.mesh, wanted.degree, wanted.components, {.lanes = wanted.lanes});
+    Problem problem(wanted.mesh, wanted.degree, wanted.components, {.cells_per_batch = wanted.cells_per_batch});
     problem.with("kappa", 0.7);
     options.quadrature.points = wanted.degree + 1;
     const op::Operator A(problem.form(wanted.form), planned(options));

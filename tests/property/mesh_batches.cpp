@@ -36,7 +36,8 @@ template <class Batches> void expect_stages_are_disjoint(const mesh::Mesh& mesh,
       const auto& block = batches.blocks[stage[i].block];
       const auto& group = mesh.groups[block.group];
       const int n = element::num_vertices(group.shape);
-      for (auto k = stage[i].batch_begin * batches.lanes; k < stage[i].batch_end * batches.lanes; ++k)
+      for (auto k = stage[i].batch_begin * batches.cells_per_batch; k < stage[i].batch_end * batches.cells_per_batch;
+           ++k)
         for (int v = 0; v < n; ++v) {
           auto& o = owner[group.vertices[block.cells[k] * n + v]];
           EXPECT_TRUE(o < 0 || o == static_cast<std::int32_t>(i));
@@ -72,20 +73,20 @@ INSTANTIATE_TEST_SUITE_P(shapes, EveryBatching, ::testing::ValuesIn(mesh_laws::b
                          [](const auto& box) { return box.param.shape + std::to_string(box.param.dim) + "d"; });
 
 TEST_P(EveryBatching, visits_every_cell_once) {
-  for (const int lanes : {1, 4, 8}) {
+  for (const int cells_per_batch : {1, 4, 8}) {
     const auto box = half_bent(GetParam());
-    const auto batches = mesh::make_cell_batches(box, {.lanes = lanes});
+    const auto batches = mesh::make_cell_batches(box, {.cells_per_batch = cells_per_batch});
     std::vector<std::vector<int>> visits;
     for (const auto& group : box.groups) visits.emplace_back(group.tags.size(), 0);
     for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
       const auto& block = batches.blocks[b];
       EXPECT_EQ(block.shape, box.groups[block.group].shape);
-      EXPECT_EQ(block.cells.size(), static_cast<std::size_t>(block.num_batches) * lanes);
+      EXPECT_EQ(block.cells.size(), static_cast<std::size_t>(block.num_batches) * cells_per_batch);
       for (std::int32_t batch = 0; batch < block.num_batches; ++batch) {
         const int active = batches.num_active(static_cast<int>(b), batch);
         EXPECT_GT(active, 0);
-        for (int lane = 0; lane < lanes; ++lane) {
-          const auto cell = block.cells[batch * lanes + lane];
+        for (int lane = 0; lane < cells_per_batch; ++lane) {
+          const auto cell = block.cells[batch * cells_per_batch + lane];
           if (lane < active) {
             ++visits[block.group].at(cell);
           } else {
@@ -102,10 +103,11 @@ TEST_P(EveryBatching, visits_every_cell_once) {
 TEST_P(EveryBatching, chunks_cover_batches_and_stages_share_no_vertex) {
   const auto box = half_bent(GetParam());
   for (const int batches_per_chunk : {0, 1, 3}) {
-    const auto batches = mesh::make_cell_batches(box, {.lanes = 4, .batches_per_chunk = batches_per_chunk});
+    const auto batches = mesh::make_cell_batches(box, {.cells_per_batch = 4, .batches_per_chunk = batches_per_chunk});
     expect_chunks_cover_batches(batches);
     expect_stages_are_disjoint(box, batches);
-    const auto facets = mesh::make_facet_batches(box, {}, {.lanes = 4, .batches_per_chunk = batches_per_chunk});
+    const auto facets =
+        mesh::make_facet_batches(box, {}, {.cells_per_batch = 4, .batches_per_chunk = batches_per_chunk});
     expect_chunks_cover_batches(facets);
     expect_stages_are_disjoint(box, facets);
   }

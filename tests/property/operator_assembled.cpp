@@ -141,9 +141,9 @@ TEST_P(Assembled, CompiledProductsEqualTheirMeaningForAnyLanesAndThreads) {
     const std::string form = "(inner(grad(u), grad(v)) + kappa*" +
                              std::string(components == 0 ? "u*v" : "(u[0] + u[1])*(v[0] - v[1])") + ")*dx";
     std::vector<double> expected, bits;
-    for (const int lanes : {4, 8})
+    for (const int cells_per_batch : {4, 8})
       for (const int threads : {1, 3}) {
-        const auto plan = fmt::format("mapping=assembled lanes={}", lanes);
+        const auto plan = fmt::format("mapping=assembled vector_width={}", cells_per_batch);
         const op::Operator A(problem.form(form), planned({.threads = threads, .plan = plan}));
         const auto y = values_of(applied(A, random_vector(A, 3)));
         if (expected.empty())
@@ -176,8 +176,8 @@ TEST_P(Assembled, FloatsAreRoundedDoubles) {
 }
 
 /// The kernels of a form under the first plan, as text alone.
-std::shared_ptr<const op::BuiltForm> in_text(const Problem& problem, const std::string& text,
-                                             const op::QuadratureOptions& quadrature = {}) {
+std::shared_ptr<const op::GeneratedForm> in_text(const Problem& problem, const std::string& text,
+                                                 const op::QuadratureOptions& quadrature = {}) {
   op::KernelOptions options{.device = std::make_shared<TextDevice>(),
                             .quadrature = quadrature,
                             .plan = schedule::Plan(),
@@ -274,7 +274,7 @@ TEST(AssembledMatrix, WorksInMemoryOfItsOwn) {
 }
 
 /// The form of a degree on tetrahedra, planned for this many applications.
-std::shared_ptr<const op::BuiltForm> weighed(int degree, double num_applications) {
+std::shared_ptr<const op::GeneratedForm> weighed(int degree, double num_applications) {
   Problem problem(mesh::make_box({.cells = {6, 6, 6}, .shape = "tetrahedron"}), degree);
   op::KernelOptions options;
   options.device = std::make_shared<TextDevice>();
@@ -309,10 +309,11 @@ TEST(AssembledMatrix, WithoutMemoryForItKernelsAreTaken) {
 TEST(AssembledMatrix, PrintsAsAPlanThatGivesItBack) {
   Problem problem(box("tetrahedron"), 2);
   problem.with("kappa", 0.7);
-  const op::Operator A(problem.form(helmholtz_form()), planned({.threads = 1, .plan = "lanes=4 mapping=assembled"}));
+  const op::Operator A(problem.form(helmholtz_form()),
+                       planned({.threads = 1, .plan = "vector_width=4 mapping=assembled"}));
   ASSERT_EQ(A.info().size(), 1U);
   const auto plan = schedule::to_string(A.info()[0].plan);
-  EXPECT_NE(plan.find("mapping=assembled lanes=4"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("mapping=assembled vector_width=4"), std::string::npos) << plan;
   const op::Operator B(problem.form(helmholtz_form()), planned({.threads = 1, .plan = plan}));
   EXPECT_EQ(schedule::to_string(B.info()[0].plan), plan);
   EXPECT_EQ(B.info()[0].source, A.info()[0].source);

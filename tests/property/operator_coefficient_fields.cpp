@@ -53,7 +53,7 @@ class CoefficientFieldsOf : public ::testing::TestWithParam<std::string> {};
 TEST_P(CoefficientFieldsOf, BilinearFormsAreAsExpressions) {
   for (const int components : {0, 2})
     for (const bool is_broken : {false, true})
-      for (const char* plan : {"recipe=store-merged", "recipe=recompute-merged"}) {
+      for (const char* plan : {"factors=store-merged", "factors=recompute-merged"}) {
         SCOPED_TRACE(std::string(plan) + (is_broken ? " broken" : "") + " components " + std::to_string(components));
         const Pair pair(GetParam(), components, is_broken);
         const auto options = [&](const Problem& problem) {

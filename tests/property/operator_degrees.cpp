@@ -43,9 +43,9 @@ protected:
 class HighDegrees : public Degrees {};
 TEST_P(HighDegrees, AreWhatTheInterpreterSays) {
   if (is_tensor())
-    check({"", "contraction=per-derivative recipe=recompute"}, {}, false);
+    check({"", "contraction=per-derivative factors=recompute"}, {}, false);
   else
-    check({"", "contraction=dense recipe=recompute"}, {}, false);
+    check({"", "contraction=dense factors=recompute"}, {}, false);
 }
 INSTANTIATE_TEST_SUITE_P(all, HighDegrees,
                          ::testing::Values(Parameter{"interval", 11}, Parameter{"interval", 12},

@@ -42,8 +42,8 @@ TEST_P(Invariance, ResultsAreTheSameBitsForEveryNumberOfThreadsAndEveryRun) {
 }
 
 /// u^T A u and a functional of an interpolated polynomial.
-std::vector<double> numbers_of(mesh::Mesh mesh, int degree, int lanes) {
-  Problem problem(std::move(mesh), degree, 0, {.lanes = lanes});
+std::vector<double> numbers_of(mesh::Mesh mesh, int degree, int cells_per_batch) {
+  Problem problem(std::move(mesh), degree, 0, {.cells_per_batch = cells_per_batch});
   problem.with("kappa", 0.7);
   const op::OperatorOptions options =
       planned({.shared_device = std::make_shared<InterpreterDevice>(), .quadrature = {.degree = 2 * degree + 1}});
@@ -95,11 +95,12 @@ TEST_P(Invariance, BatchesRunInGroupsOfLanesGiveTheSameResults) {
     y.push_back(op::Functional(problem.functional("u*u*x[0]*dx"), problem.system(), options)(x));
     return y;
   };
-  for (const char* recipe : {"recipe=store", "recipe=recompute contraction=dense"}) {
-    const auto expected = results(recipe);
-    for (const char* lanes : {" lanes=4", " lanes=2"})
-      EXPECT_LE(distance(results(recipe + std::string(lanes)), expected), 1e-14 * 16 * largest(expected)) // sums' order
-          << recipe << lanes;
+  for (const char* factors : {"factors=store", "factors=recompute contraction=dense"}) {
+    const auto expected = results(factors);
+    for (const char* width : {" vector_width=4", " vector_width=2"})
+      EXPECT_LE(distance(results(factors + std::string(width)), expected),
+                1e-14 * 16 * largest(expected)) // sums' order
+          << factors << width;
   }
 }
 
@@ -125,7 +126,7 @@ void expect_compiled_equals_interpreted(const std::string& shape, int degree, in
 
 TEST(Plans, CompiledKernelsEqualTheirMeaningAtHigherDegrees) {
   for (const int degree : {4, 6}) expect_compiled_equals_interpreted("quadrilateral", degree, 0, helmholtz_form(), {});
-  expect_compiled_equals_interpreted("hexahedron", 4, 0, helmholtz_form(), {.plan = "recipe=recompute"});
+  expect_compiled_equals_interpreted("hexahedron", 4, 0, helmholtz_form(), {.plan = "factors=recompute"});
   expect_compiled_equals_interpreted("tetrahedron", 4, 0, helmholtz_form(), {});
   expect_compiled_equals_interpreted("triangle", 5, 2, elasticity_form(2), {});
 }
@@ -156,22 +157,22 @@ mesh::Mesh pairs_of_cubes(int num_pairs) {
 }
 
 /// Batches whose lanes are alike and that have no pattern all the same: there are as many patterns as are numbered.
-std::size_t num_batches_without_pattern(const space::BlockDofs& dofs, std::size_t lanes) {
+std::size_t num_batches_without_pattern(const space::BlockDofs& dofs, std::size_t cells_per_batch) {
   const auto num_runs = dofs.layout.run_lengths.size();
   std::size_t count = 0;
   for (std::size_t batch = 0; batch < dofs.pattern_numbers.size(); ++batch) {
     if (dofs.pattern_numbers[batch] != 0) continue;
-    const auto* permutations = dofs.run_permutations.data() + batch * num_runs * lanes;
+    const auto* permutations = dofs.run_permutations.data() + batch * num_runs * cells_per_batch;
     bool is_uniform = true;
-    for (std::size_t i = 0; i < num_runs * lanes; ++i)
-      is_uniform = is_uniform && permutations[i] == permutations[i / lanes * lanes];
+    for (std::size_t i = 0; i < num_runs * cells_per_batch; ++i)
+      is_uniform = is_uniform && permutations[i] == permutations[i / cells_per_batch * cells_per_batch];
     if (is_uniform) ++count;
   }
   return count;
 }
 
 TEST(Plans, BatchesBeyondThePatternsThatAreNumberedGiveTheSameResult) {
-  Problem problem(pairs_of_cubes(400), 3, 0, {.lanes = 2});
+  Problem problem(pairs_of_cubes(400), 3, 0, {.cells_per_batch = 2});
   problem.with("kappa", 0.7);
   const auto& dofs = problem.space()->block(0);
   const auto num_patterns = dofs.patterns.size() / dofs.layout.run_lengths.size();
@@ -181,30 +182,30 @@ TEST(Plans, BatchesBeyondThePatternsThatAreNumberedGiveTheSameResult) {
     const op::Operator A(problem.form(helmholtz_form()), planned({.threads = 2, .plan = plan}));
     return values_of(applied(A, random_vector(A, 3)));
   };
-  const auto expected = result("mapping=plain lanes=2");
-  EXPECT_LE(distance(result("mapping=simd_cells lanes=2"), expected), 1e-13 * largest(expected));
+  const auto expected = result("mapping=plain vector_width=2");
+  EXPECT_LE(distance(result("mapping=simd_cells vector_width=2"), expected), 1e-13 * largest(expected));
 }
 
 constexpr std::array contractions{"dense", "per-derivative", "collocated"};
 
 TEST(Plans, EveryRecipeAndContractionGivesTheSameResult) {
   const auto device = std::make_shared<InterpreterDevice>();
-  std::set<kernel::Recipe::Kind> kinds;
+  std::set<kernel::FactorStorage::Kind> kinds;
   for (const int geometry_degree : {1, 2})
     for (const bool is_rich : {false, true}) {
       Problem problem(curved_box("hexahedron", geometry_degree), 2, is_rich ? 3 : 0);
       problem.with("kappa", 0.7);
       const std::string form = is_rich ? rich_form : helmholtz_form();
       std::vector<double> expected;
-      for (const auto& recipe : recipe_names_of(weighed(problem, form)))
+      for (const auto& factors : recipe_names_of(weighed(problem, form)))
         for (const char* contraction : contractions) {
-          const std::string plan = "contraction=" + std::string(contraction) + " recipe=" + recipe;
+          const std::string plan = "contraction=" + std::string(contraction) + " factors=" + factors;
           const op::Operator A(problem.form(form), planned({.shared_device = device, .plan = plan}));
           const auto y = values_of(applied(A, random_vector(A, 3)));
           if (expected.empty()) expected = y;
           EXPECT_LE(distance(y, expected), 1e-13 * largest(expected)) << plan;
           EXPECT_EQ(A.kernels().info()[0].plan, schedule::parse_plan(plan)) << plan;
-          kinds.insert(A.kernels().info()[0].plan.recipe.kind);
+          kinds.insert(A.kernels().info()[0].plan.factors.kind);
         }
     }
   EXPECT_EQ(kinds.size(), 3U) << "something is recomputed, something stored, and something in between";
@@ -215,15 +216,15 @@ TEST(Plans, ARecipeIsTheSameCutWithEveryContraction) {
   std::set<std::string> names = recipe_names_of(weighed(problem, rich_form));
   const std::size_t num_weighed = names.size();
   for (int n = 1; n <= 20; ++n) { // more than there are: others fall to the best
-    names.insert(kernel::name({.kind = kernel::Recipe::Kind::partial, .num_stored = n}));
-    names.insert(kernel::name({.kind = kernel::Recipe::Kind::partial, .is_merged = true, .num_stored = n}));
+    names.insert(kernel::name({.kind = kernel::FactorStorage::Kind::partial, .num_stored = n}));
+    names.insert(kernel::name({.kind = kernel::FactorStorage::Kind::partial, .is_merged = true, .num_stored = n}));
   }
   std::size_t num_replayed = 0;
   for (const auto& name : names) {
     std::set<std::tuple<std::string, int, int>> cuts;
     for (const char* contraction : contractions) {
-      const auto kernel = weighed(problem, rich_form, "contraction=" + std::string(contraction) + " recipe=" + name);
-      cuts.insert({kernel::name(kernel.info.plan.recipe), kernel.stored_point_slots, kernel.stored_cell_slots});
+      const auto kernel = weighed(problem, rich_form, "contraction=" + std::string(contraction) + " factors=" + name);
+      cuts.insert({kernel::name(kernel.info.plan.factors), kernel.stored_point_slots, kernel.stored_cell_slots});
       EXPECT_EQ(kernel::name(kernel.info.plan.contraction), contraction);
     }
     EXPECT_EQ(cuts.size(), 1U) << name;
@@ -254,10 +255,10 @@ TEST(Plans, TheShortNameOfTheReportedPlanMakesTheSameKernel) {
       return A.kernels().info()[0];
     };
     for (const char* plan : // with keys that matter to some contractions and mappings alone
-         {"rows=3 groups=2 unroll=0 even_odd=0", "contraction=dense even_odd=0 rows=4 unroll=0",
+         {"rows=3 subbatches=2 unroll=0 even_odd=0", "contraction=dense even_odd=0 rows=4 unroll=0",
           "contraction=modal even_odd=0 rows=4", "contraction=separable rows=3 even_odd=2",
           "mapping=plain patches=0 prefetch=0 stores=streaming",
-          "contraction=dense mapping=plain even_odd=0 prefetch=0 lanes=4"}) {
+          "contraction=dense mapping=plain even_odd=0 prefetch=0 vector_width=4"}) {
       const auto reported = built(plan);
       const auto name = schedule::short_name(reported.plan);
       EXPECT_LT(name.size(), schedule::to_string(reported.plan).size());

@@ -12,7 +12,7 @@
 namespace rafter::test {
 namespace {
 
-constexpr const char* simplest = "mapping=plain contraction=dense recipe=recompute patches=0";
+constexpr const char* simplest = "mapping=plain contraction=dense factors=recompute patches=0";
 const std::string varying = "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[1])*kappa*u*v)*dx + kappa*u*v*ds";
 
 struct Case {
@@ -23,8 +23,8 @@ struct Case {
 class Patches : public ::testing::TestWithParam<std::string> {
 protected:
   int dim() const { return box_dimension(GetParam()); }
-  int lanes(const Case& wanted) const {
-    const int of_plan = schedule::parse_plan(wanted.plan).lanes;
+  int cells_per_batch(const Case& wanted) const {
+    const int of_plan = schedule::parse_plan(wanted.plan).vector_width;
     return of_plan * mesh::cells_per_patch(wanted.width, dim());
   }
   /// Whole patches; patches and cells left over; descendants of cells that are turned against each other; curved ones.
@@ -36,18 +36,18 @@ protected:
   }
   std::vector<Case> cases() const {
     const std::string elasticity = elasticity_form(dim());
-    return {{1, 0, 2, varying, "lanes=2"},
-            {1, 0, 4, helmholtz_form(), "lanes=2 contraction=separable recipe=store"},
-            {2, 0, 2, varying, "lanes=4 recipe=recompute"},
-            {2, 0, 2, helmholtz_form(), "lanes=2 contraction=separable recipe=store"},
-            {2, dim(), 2, elasticity, "lanes=2 recipe=store"},
-            {1, dim(), 2, elasticity, "lanes=8 prefetch=0"},
-            {3, 0, 2, varying, "lanes=2 stores=streaming"},
-            {2, 0, 2, varying, "lanes=2 contraction=per-derivative"},
-            {2, 0, 2, varying, "lanes=2 contraction=dense recipe=recompute"},
-            {1, 0, 2, varying, "lanes=4 compute=float"},
-            {1, 0, 2, varying, "lanes=16 compute=float recipe=store"}, // set up by lanes of 8
-            {1, 0, 2, varying, "lanes=4 mapping=assembled"}};
+    return {{1, 0, 2, varying, "vector_width=2"},
+            {1, 0, 4, helmholtz_form(), "vector_width=2 contraction=separable factors=store"},
+            {2, 0, 2, varying, "vector_width=4 factors=recompute"},
+            {2, 0, 2, helmholtz_form(), "vector_width=2 contraction=separable factors=store"},
+            {2, dim(), 2, elasticity, "vector_width=2 factors=store"},
+            {1, dim(), 2, elasticity, "vector_width=8 prefetch=0"},
+            {3, 0, 2, varying, "vector_width=2 stores=streaming"},
+            {2, 0, 2, varying, "vector_width=2 contraction=per-derivative"},
+            {2, 0, 2, varying, "vector_width=2 contraction=dense factors=recompute"},
+            {1, 0, 2, varying, "vector_width=4 compute=float"},
+            {1, 0, 2, varying, "vector_width=16 compute=float factors=store"}, // set up by lanes of 8
+            {1, 0, 2, varying, "vector_width=4 mapping=assembled"}};
   }
   static op::Operator make(const Problem& problem, const Case& wanted, op::OperatorOptions options,
                            const std::string& plan) {
@@ -63,7 +63,8 @@ protected:
   }
   void check(const mesh::Mesh& mesh, const Case& wanted, const std::vector<op::OperatorOptions>& all) const {
     SCOPED_TRACE(mesh.source + " degree " + std::to_string(wanted.degree) + " " + wanted.plan);
-    Problem problem(mesh, wanted.degree, wanted.components, {.lanes = lanes(wanted), .patch_width = wanted.width});
+    Problem problem(mesh, wanted.degree, wanted.components,
+                    {.cells_per_batch = cells_per_batch(wanted), .patch_width = wanted.width});
     problem.with("kappa", 0.7);
     const auto plan = schedule::parse_plan(wanted.plan);
     const std::string floats = schedule::single_keys(plan);
@@ -74,7 +75,7 @@ protected:
     const double tolerance = rounding * (wanted.degree + 1) * (wanted.degree + 1) * largest(expected);
     for (const auto& options : all) {
       const auto A = make(problem, wanted, options, wanted.plan);
-      const bool has_few_patches = plan.lanes > 8; // fewer than a batch takes
+      const bool has_few_patches = plan.vector_width > 8; // fewer than a batch takes
       EXPECT_TRUE(schedule::is_assembled(plan) || has_few_patches || gathers_patches(A));
       expect_action(A, 3, expected, tolerance);
     }
@@ -101,9 +102,9 @@ TEST_P(Patches, GiveWhatTheSimplestProgramMeans) {
 TEST_P(Patches, OfSeveralFields) {
   for (const auto& mesh : meshes(2)) {
     Problem problem(mesh, {{.degree = 2, .components = dim(), .name = "w"}, {.degree = 1, .name = "p"}},
-                    {.lanes = 4 << dim(), .patch_width = 2});
+                    {.cells_per_batch = 4 << dim(), .patch_width = 2});
     const auto form = problem.form("(inner(grad(w), grad(v_w)) - p*div(v_w) - v_p*div(w))*dx");
-    const op::Operator A(form, planned({.threads = 2, .plan = "lanes=4"}));
+    const op::Operator A(form, planned({.threads = 2, .plan = "vector_width=4"}));
     const op::Operator B(form, planned({.shared_device = std::make_shared<InterpreterDevice>(), .plan = simplest}));
     EXPECT_TRUE(gathers_patches(A));
     const auto expected = values_of(applied(B, random_vector(B, 5)));
@@ -113,7 +114,7 @@ TEST_P(Patches, OfSeveralFields) {
 
 TEST_P(Patches, DiagonalsRightHandSidesAndFunctionals) {
   for (const auto& mesh : meshes(2)) {
-    Problem problem(mesh, 2, 0, {.lanes = 4 << dim(), .patch_width = 2});
+    Problem problem(mesh, 2, 0, {.cells_per_batch = 4 << dim(), .patch_width = 2});
     const auto result = [&](const std::string& plan, std::shared_ptr<device::Device> device) {
       const auto options = planned({.shared_device = std::move(device), .plan = plan});
       const op::LinearForm b(problem.form("exp(x[0])*v*dx"), problem.system(), options);
@@ -128,7 +129,7 @@ TEST_P(Patches, DiagonalsRightHandSidesAndFunctionals) {
       return values;
     };
     const auto expected = result(simplest, std::make_shared<InterpreterDevice>());
-    EXPECT_LE(distance(result("lanes=4", device::make_device("host", 2)), expected), 1e-12 * largest(expected));
+    EXPECT_LE(distance(result("vector_width=4", device::make_device("host", 2)), expected), 1e-12 * largest(expected));
   }
 }
 
@@ -137,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(tensor_shapes, Patches, ::testing::Values("quadrilatera
 
 TEST(PatchesOfCells, AreGatheredOnceInsteadOfCellByCell) {
   const auto reads = [](const std::string& plan) {
-    Problem problem(box("hexahedron", 8), 1, 0, {.lanes = 512, .patch_width = 4});
+    Problem problem(box("hexahedron", 8), 1, 0, {.cells_per_batch = 512, .patch_width = 4});
     const op::Operator A(problem.form("u*v*dx"),
                          planned({.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan}));
     const auto counts = schedule::count(schedule::read(A.kernels().info().front().loop_program)).instructions;
@@ -148,10 +149,10 @@ TEST(PatchesOfCells, AreGatheredOnceInsteadOfCellByCell) {
 }
 
 TEST(PatchesOfCells, GiveTheSameBitsForAnyNumberOfThreads) {
-  Problem problem(sheared(box("hexahedron", 13)), 2, 0, {.lanes = 16, .patch_width = 2});
+  Problem problem(sheared(box("hexahedron", 13)), 2, 0, {.cells_per_batch = 16, .patch_width = 2});
   problem.with("kappa", 0.7);
   const auto result = [&](int threads) {
-    const op::Operator A(problem.form(varying), planned({.threads = threads, .plan = "lanes=2"}));
+    const op::Operator A(problem.form(varying), planned({.threads = threads, .plan = "vector_width=2"}));
     return values_of(applied(A, random_vector(A, 3)));
   };
   const auto expected = result(1);
@@ -168,10 +169,10 @@ TEST(PatchesOfCells, AreForLowDegreesOnLargeMeshesOfTensorCells) {
   EXPECT_EQ(width(box("hexahedron", 16), 1), 2); // too few cells for batches of 512
   EXPECT_EQ(width(box("hexahedron", 8), 1), 1);
   EXPECT_EQ(width(box("tetrahedron", 16), 1), 1);
-  EXPECT_EQ(op::batch_options(cubes, 1).lanes, 512);
-  EXPECT_EQ(op::batch_options(cubes, 2, 16).lanes, 128);
-  EXPECT_EQ(op::batch_options(cubes, 1, 32).lanes, 256); // patches of 4 would make batches of 2048
-  EXPECT_EQ(op::batch_options(cubes, 1, 256).lanes, 256);
+  EXPECT_EQ(op::batch_options(cubes, 1).cells_per_batch, 512);
+  EXPECT_EQ(op::batch_options(cubes, 2, 16).cells_per_batch, 128);
+  EXPECT_EQ(op::batch_options(cubes, 1, 32).cells_per_batch, 256); // patches of 4 would make batches of 2048
+  EXPECT_EQ(op::batch_options(cubes, 1, 256).cells_per_batch, 256);
 }
 
 } // namespace

@@ -9,7 +9,7 @@
 namespace rafter::test {
 namespace {
 
-constexpr const char* simplest = "mapping=plain contraction=dense recipe=recompute";
+constexpr const char* simplest = "mapping=plain contraction=dense factors=recompute";
 
 struct Case {
   int degree = 1, components = 0, points = 2;
@@ -33,14 +33,14 @@ protected:
   std::vector<Case> cases() const {
     const auto gll = element::QuadratureKind::gll;
     return {{1, 0, 2, varying, ""},
-            {2, 0, 4, varying, "recipe=store"},
-            {3, 0, 4, varying, "recipe=store-merged lanes=4"},
-            {3, 0, 4, varying, "recipe=recompute-merged even_odd=0", gll},
-            {3, 0, 5, "kappa*u*v*dx", "recipe=store-merged lanes=2"},
-            {3, 0, 5, convection(), "recipe=recompute lanes=4"},
-            {2, dim(), 3, elasticity_form(dim()), "recipe=recompute"},
-            {3, dim(), 5, elasticity_form(dim()), "recipe=store storage=float lanes=4"},
-            {3, dim(), 5, elasticity_form(dim()), "recipe=store compute=float lanes=8"}};
+            {2, 0, 4, varying, "factors=store"},
+            {3, 0, 4, varying, "factors=store-merged vector_width=4"},
+            {3, 0, 4, varying, "factors=recompute-merged even_odd=0", gll},
+            {3, 0, 5, "kappa*u*v*dx", "factors=store-merged vector_width=2"},
+            {3, 0, 5, convection(), "factors=recompute vector_width=4"},
+            {2, dim(), 3, elasticity_form(dim()), "factors=recompute"},
+            {3, dim(), 5, elasticity_form(dim()), "factors=store storage=float vector_width=4"},
+            {3, dim(), 5, elasticity_form(dim()), "factors=store compute=float vector_width=8"}};
   }
   static std::string plan(const Case& wanted) { return "mapping=simd_points " + wanted.rest; }
   static op::Operator make(const Problem& problem, const Case& wanted, op::OperatorOptions options) {
@@ -123,10 +123,10 @@ TEST(PointLanes, AnotherMappingTakesWhatTheyDoNotServe) {
                                                           .plan = "mapping=simd_points " + rest}));
     return A.kernels().info().front().plan.mapping;
   };
-  EXPECT_EQ(mapping("hexahedron", "lanes=4"), "simd_points");
+  EXPECT_EQ(mapping("hexahedron", "vector_width=4"), "simd_points");
   EXPECT_EQ(mapping("hexahedron", "contraction=per-derivative"), "simd_cells");
   EXPECT_EQ(mapping("hexahedron", "contraction=dense"), "simd_cells");
-  EXPECT_EQ(mapping("hexahedron", "lanes=1"), "plain");
+  EXPECT_EQ(mapping("hexahedron", "vector_width=1"), "plain");
   for (const char* shape : {"interval", "triangle", "tetrahedron", "prism", "pyramid"})
     EXPECT_EQ(mapping(shape, ""), "simd_cells") << shape;
 }

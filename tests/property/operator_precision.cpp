@@ -33,7 +33,7 @@ protected:
   static constexpr double rounding = 4 * 0x1p-24 * (degree + 1) * (degree + 1);
 
   Problem problem(int geometry_degree = 2) const {
-    Problem result(curved_box(GetParam(), geometry_degree), degree, 0, {.lanes = 16});
+    Problem result(curved_box(GetParam(), geometry_degree), degree, 0, {.cells_per_batch = 16});
     result.with("kappa", 0.7);
     return result;
   }
@@ -48,19 +48,20 @@ protected:
 };
 
 TEST_P(Floats, ThatAreStoredDifferByRounding) {
-  for (const std::string recipe : {"recipe=store", "recipe=store-merged"}) {
-    expect_rounding(problem(), recipe, "storage=float");
-    const auto in_float = make(problem(), recipe + " storage=float");
-    EXPECT_LE(difference(in_float, make(problem(), recipe + " storage=float", true)),
+  for (const std::string factors : {"factors=store", "factors=store-merged"}) {
+    expect_rounding(problem(), factors, "storage=float");
+    const auto in_float = make(problem(), factors + " storage=float");
+    EXPECT_LE(difference(in_float, make(problem(), factors + " storage=float", true)),
               1e-14 * (degree + 1) * (degree + 1));
-    EXPECT_LT(bytes_of(in_float), bytes_of(make(problem(), recipe)));
+    EXPECT_LT(bytes_of(in_float), bytes_of(make(problem(), factors)));
   }
 }
 
 TEST_P(Floats, ThatAreComputedWithDifferByRounding) {
   for (const std::string plan :
-       {"recipe=recompute lanes=8", "recipe=recompute-merged contraction=dense unroll=0", "mapping=plain lanes=4"}) {
-    const auto of_problem = problem(plan.find("lanes=4") != std::string::npos ? 1 : 2);
+       {"factors=recompute vector_width=8", "factors=recompute-merged contraction=dense unroll=0",
+        "mapping=plain vector_width=4"}) {
+    const auto of_problem = problem(plan.find("vector_width=4") != std::string::npos ? 1 : 2);
     expect_rounding(of_problem, plan, "compute=float");
     EXPECT_LE(difference(make(of_problem, plan + " compute=float"), make(of_problem, plan + " compute=float", true)),
               rounding)
@@ -75,17 +76,17 @@ template <class T> device::Array<T> in_vector(const op::Operator& A, const std::
 
 TEST_P(Floats, ThatAreSummedDifferByRounding) {
   const std::string in_floats = "compute=float accumulate=float";
-  expect_rounding(problem(), "recipe=store", in_floats);
-  const auto A = make(problem(), "recipe=store " + in_floats),
-             meant = make(problem(), "recipe=store " + in_floats, true);
+  expect_rounding(problem(), "factors=store", in_floats);
+  const auto A = make(problem(), "factors=store " + in_floats),
+             meant = make(problem(), "factors=store " + in_floats, true);
   EXPECT_LE(difference(A, meant), rounding);
   const double vectors = 2.0 * static_cast<double>(A.size());
-  EXPECT_EQ(bytes_of(make(problem(), "recipe=store compute=float")) - bytes_of(A), vectors * 2) << "of the input";
+  EXPECT_EQ(bytes_of(make(problem(), "factors=store compute=float")) - bytes_of(A), vectors * 2) << "of the input";
 }
 
 TEST_P(Floats, InVectorsOfFloatsAreThoseOfTheCopies) {
   auto space = problem();
-  op::OperatorOptions options = planned({.threads = 2, .plan = "recipe=recompute compute=float accumulate=float"});
+  op::OperatorOptions options = planned({.threads = 2, .plan = "factors=recompute compute=float accumulate=float"});
   const auto one = [](std::span<const double>, std::span<double> values) { std::ranges::fill(values, 1.0); };
   options.dirichlet.push_back({space.space(), {.tags = {1}, .is_all = false, .value = one}});
   const op::Operator A(space.form(helmholtz_form()), options);
@@ -110,7 +111,7 @@ TEST_P(Floats, InVectorsOfFloatsAreThoseOfTheCopies) {
 }
 
 TEST_P(Floats, EverywhereAreFloatsInTheProgram) {
-  const auto A = make(problem(), "recipe=store storage=float compute=float accumulate=float");
+  const auto A = make(problem(), "factors=store storage=float compute=float accumulate=float");
   for (const auto& info : A.kernels().info()) {
     EXPECT_EQ(info.counts.single_flops, info.counts.flops) << info.name;
     EXPECT_EQ(info.loop_program.find("work real "), std::string::npos) << "work arrays are floats";
@@ -147,12 +148,12 @@ TEST(Precision, OfCellsFarFromTheOriginIsRefused) {
   for (double& x : mesh.points) x += 1e5; // a float tells points 0.008 apart
   Problem problem(std::move(mesh), 2);
   problem.with("kappa", 0.7);
-  EXPECT_EQ(refusal(problem, "recipe=recompute"), "");
-  const auto message = refusal(problem, "recipe=recompute compute=float");
+  EXPECT_EQ(refusal(problem, "factors=recompute"), "");
+  const auto message = refusal(problem, "factors=recompute compute=float");
   EXPECT_NE(message.find("plan: with compute=float the operator differs"), std::string::npos) << message;
   EXPECT_NE(message.find("use compute=double"), std::string::npos) << message;
   // set-up computes in double
-  EXPECT_EQ(refusal(problem, "recipe=store storage=float"), "");
+  EXPECT_EQ(refusal(problem, "factors=store storage=float"), "");
 }
 
 TEST(Precision, NumbersBeyondFloatsAreRefused) {
@@ -182,7 +183,8 @@ TEST(Precision, VectorsOfFloatsAreRefusedByOtherOperators) {
 
 TEST(Precision, PlansThatStoreNothingAreAsBefore) {
   Problem problem(box("hexahedron"), 2);
-  const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"), planned({.plan = "recipe=recompute storage=float"}));
+  const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"),
+                       planned({.plan = "factors=recompute storage=float"}));
   EXPECT_EQ(A.precision_error(), 0);
 }
 
@@ -202,8 +204,8 @@ TEST(Precision, FunctionalsAndDiagonalsStayInDouble) {
     A.diagonal(d);
     return values_of(d);
   };
-  EXPECT_EQ(value("recipe=store storage=float compute=float"), value("recipe=store"));
-  EXPECT_EQ(diagonal("recipe=recompute compute=float accumulate=float"), diagonal("recipe=recompute"));
+  EXPECT_EQ(value("factors=store storage=float compute=float"), value("factors=store"));
+  EXPECT_EQ(diagonal("factors=recompute compute=float accumulate=float"), diagonal("factors=recompute"));
 }
 
 } // namespace

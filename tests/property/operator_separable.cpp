@@ -9,7 +9,7 @@
 namespace rafter::test {
 namespace {
 
-constexpr const char* simplest = "mapping=plain contraction=dense recipe=recompute";
+constexpr const char* simplest = "mapping=plain contraction=dense factors=recompute";
 const std::string convection = "(0.1*inner(grad(u), grad(v)) + 2*u.dx(0)*v + kappa*u*v)*dx";
 
 struct Case {
@@ -28,16 +28,16 @@ protected:
   /// Nodes that are points and others, matrices by halves and whole, lanes in several groups, one field and several.
   std::vector<Case> cases() const {
     const auto gll = element::QuadratureKind::gll;
-    return {{1, 0, 2, helmholtz_form(), "recipe=store"},
+    return {{1, 0, 2, helmholtz_form(), "factors=store"},
             {1, dim(), 3, elasticity_form(dim()), ""},
-            {2, 0, 4, "kappa*u*v*dx", "recipe=recompute even_odd=2"},
-            {2, 0, 3, "inner(grad(u), grad(v))*dx", "recipe=recompute-merged lanes=4"},
-            {3, 0, 4, "inner(grad(u), grad(v))*dx", "recipe=store-merged", gll},
-            {3, 0, 4, "kappa*u*v*dx", "lanes=2", gll},
-            {3, dim(), 5, elasticity_form(dim()), "recipe=store lanes=4 even_odd=0"},
-            {4, 0, 6, convection, "recipe=recompute"},
-            {2, 3, 3, "(inner(grad(u), grad(v)) + kappa*inner(u, v))*dx", "recipe=store storage=float"},
-            {3, 0, 4, helmholtz_form(), "recipe=store compute=float lanes=8"},
+            {2, 0, 4, "kappa*u*v*dx", "factors=recompute even_odd=2"},
+            {2, 0, 3, "inner(grad(u), grad(v))*dx", "factors=recompute-merged vector_width=4"},
+            {3, 0, 4, "inner(grad(u), grad(v))*dx", "factors=store-merged", gll},
+            {3, 0, 4, "kappa*u*v*dx", "vector_width=2", gll},
+            {3, dim(), 5, elasticity_form(dim()), "factors=store vector_width=4 even_odd=0"},
+            {4, 0, 6, convection, "factors=recompute"},
+            {2, 3, 3, "(inner(grad(u), grad(v)) + kappa*inner(u, v))*dx", "factors=store storage=float"},
+            {3, 0, 4, helmholtz_form(), "factors=store compute=float vector_width=8"},
             {2, 0, 3, "inner(grad(u), grad(v))*dx", "mapping=plain"}};
   }
   static op::Operator make(const Problem& problem, const Case& wanted, op::OperatorOptions options) {

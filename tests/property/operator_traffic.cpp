@@ -46,10 +46,10 @@ class LocalTraffic : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(LocalTraffic, IsThatOfTheInterpretedProgram) {
   for (const bool is_curved : {false, true})
-    for (const std::string plan :
-         {"mapping=simd_cells", "lanes=4 prefetch=0", "contraction=dense unroll=0 rows=5",
-          "contraction=per-derivative recipe=recompute", "recipe=store storage=float",
-          "compute=float accumulate=float lanes=2", "mapping=simd_points", "groups=2 lanes=4 unroll=0"})
+    for (const std::string plan : {"mapping=simd_cells", "vector_width=4 prefetch=0",
+                                   "contraction=dense unroll=0 rows=5", "contraction=per-derivative factors=recompute",
+                                   "factors=store storage=float", "compute=float accumulate=float vector_width=2",
+                                   "mapping=simd_points", "subbatches=2 vector_width=4 unroll=0"})
       for (const int degree : {1, 2}) {
         SCOPED_TRACE(plan + (is_curved ? " curved" : "") + " degree " + std::to_string(degree));
         Problem problem(full_batches(GetParam(), is_curved), degree);
@@ -60,7 +60,7 @@ TEST_P(LocalTraffic, IsThatOfTheInterpretedProgram) {
 
 TEST_P(LocalTraffic, OfVectorFieldsIsThatOfTheInterpretedProgram) {
   const int dim = box_dimension(GetParam());
-  for (const std::string plan : {"", "mapping=simd_points lanes=4", "recipe=recompute-merged even_odd=2"}) {
+  for (const std::string plan : {"", "mapping=simd_points vector_width=4", "factors=recompute-merged even_odd=2"}) {
     SCOPED_TRACE(plan);
     Problem problem(full_batches(GetParam(), false), 2, dim);
     Interpreted().expect_counted(problem.with("kappa", 0.7), elasticity_form(dim), plan);
@@ -69,7 +69,8 @@ TEST_P(LocalTraffic, OfVectorFieldsIsThatOfTheInterpretedProgram) {
 
 TEST_P(LocalTraffic, OfConstantCoefficientsIsThatOfTheInterpretedProgram) {
   for (const bool is_sheared : {false, true}) // boxes and parallelepipeds
-    for (const std::string plan : {"contraction=separable recipe=store", "contraction=separable lanes=4 even_odd=2"}) {
+    for (const std::string plan :
+         {"contraction=separable factors=store", "contraction=separable vector_width=4 even_odd=2"}) {
       SCOPED_TRACE(plan + (is_sheared ? " sheared" : ""));
       const auto mesh = full_batches(GetParam(), false);
       Problem problem(is_sheared ? sheared(mesh) : mesh, 2);
@@ -91,7 +92,7 @@ TEST_P(LocalTrafficOfLanes, WithoutACellIsWhatTheyExecute) {
   problem.with("kappa", 0.7);
   const auto& blocks = problem.system().batches->blocks;
   EXPECT_TRUE(std::ranges::any_of(blocks, [](const auto& block) { return block.num_cells % 8 != 0; }));
-  for (const char* plan : {"", "lanes=4"}) {
+  for (const char* plan : {"", "vector_width=4"}) {
     SCOPED_TRACE(plan);
     Interpreted().expect_counted(problem, "kappa*u*v*ds", plan);
     const Interpreted of_integral;
@@ -119,8 +120,8 @@ TEST(LocalTraffic, OfPatchesIsThatOfTheInterpretedProgram) {
       for (const int components : {0, 3}) {
         SCOPED_TRACE(shape + " degree " + std::to_string(degree) + " components " + std::to_string(components));
         const Problem problem(box(shape, 8), degree, components,
-                              {.lanes = 4 << box_dimension(shape), .patch_width = 2});
-        Interpreted().expect_counted(problem, "inner(grad(u), grad(v))*dx", "lanes=4");
+                              {.cells_per_batch = 4 << box_dimension(shape), .patch_width = 2});
+        Interpreted().expect_counted(problem, "inner(grad(u), grad(v))*dx", "vector_width=4");
       }
 }
 

@@ -94,7 +94,7 @@ TEST_P(LeastTrafficOfKernels, IsNoMoreThanARegisterFileNeeds) {
   const std::string laplace = "inner(grad(u), grad(v))*dx", mass = "u*v*dx";
   for (const auto& [form, components] : {std::pair{laplace, 0}, {mass, 0}, {elasticity_form(dim), dim}})
     for (const std::string plan :
-         {"", "contraction=separable", "contraction=per-derivative recipe=recompute", "contraction=dense unroll=0",
+         {"", "contraction=separable", "contraction=per-derivative factors=recompute", "contraction=dense unroll=0",
           "mapping=simd_points", "mapping=plain", "compute=float accumulate=float"})
       for (const bool is_broken : {false, true})
         for (const int degree : {1, 2, 3}) {

@@ -123,7 +123,7 @@ TEST_P(NodePoints, AreTheImagesOfTheElementsNodes) {
 }
 
 /// 1 on the side x[0] = at, 0 elsewhere.
-space::PointFunction indicator(double at) {
+space::SpatialFunction indicator(double at) {
   return [at](std::span<const double> x, std::span<double> values) { values[0] = x[0] == at ? 1.0 : 0.0; };
 }
 

@@ -36,10 +36,11 @@ protected:
   /// Where cells form patches: with cells left over, of refined cells that are turned against each other.
   template <class Law> void for_each_space_with_patches(Law&& law) const {
     if (GetParam() != "quadrilateral" && GetParam() != "hexahedron") return;
-    const int lanes = 2 << test::box_dimension(GetParam());
+    const int cells_per_batch = 2 << test::box_dimension(GetParam());
     for (const auto& mesh : {test::box(GetParam(), 5), test::scrambled(test::box(GetParam()), 7).refined(1)})
       for (const int degree : {1, 2, 3})
-        for (const int components : {0, 3}) check(mesh, degree, components, law, {.lanes = lanes, .patch_width = 2});
+        for (const int components : {0, 3})
+          check(mesh, degree, components, law, {.cells_per_batch = cells_per_batch, .patch_width = 2});
   }
 
 private:
@@ -137,17 +138,18 @@ TEST_P(Numbering, BatchesTouchOnlyWhatTheyOrEarlierBatchesTouchedFirst) {
 TEST_P(Numbering, BatchesWithAPatternAreFullAndTheirLanesAlike) {
   for_each_space([](const space::FunctionSpace& space) {
     const auto& batches = space.batches();
-    const auto lanes = static_cast<std::size_t>(batches.lanes);
+    const auto cells_per_batch = static_cast<std::size_t>(batches.cells_per_batch);
     for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
       const auto& dofs = space.block(static_cast<int>(b));
       const auto& layout = dofs.layout;
       const std::size_t num_runs = layout.run_lengths.size();
       for (std::size_t batch = 0; batch < dofs.pattern_numbers.size(); ++batch) {
-        bool is_uniform = batches.num_active(static_cast<int>(b), static_cast<std::int32_t>(batch)) == batches.lanes;
-        const auto* offsets = dofs.run_permutations.data() + batch * num_runs * lanes;
+        bool is_uniform =
+            batches.num_active(static_cast<int>(b), static_cast<std::int32_t>(batch)) == batches.cells_per_batch;
+        const auto* offsets = dofs.run_permutations.data() + batch * num_runs * cells_per_batch;
         for (std::size_t run = 0; run < num_runs; ++run)
-          for (std::size_t lane = 0; lane < lanes; ++lane)
-            is_uniform = is_uniform && offsets[run * lanes + lane] == offsets[run * lanes];
+          for (std::size_t lane = 0; lane < cells_per_batch; ++lane)
+            is_uniform = is_uniform && offsets[run * cells_per_batch + lane] == offsets[run * cells_per_batch];
         const auto number = static_cast<std::size_t>(dofs.pattern_numbers[batch]);
         ASSERT_EQ(number > 0, is_uniform);
         if (number == 0) continue;
@@ -156,7 +158,7 @@ TEST_P(Numbering, BatchesWithAPatternAreFullAndTheirLanesAlike) {
         for (std::size_t run = 0; run < num_runs; ++run)
           for (int k = 0; k < layout.run_lengths[run]; ++k, ++dof) {
             const auto place = dofs.patterns[(number - 1) * num_runs + run] +
-                               layout.permutations[static_cast<std::size_t>(offsets[run * lanes] + k)];
+                               layout.permutations[static_cast<std::size_t>(offsets[run * cells_per_batch] + k)];
             ASSERT_EQ(layout.arrangements.at(static_cast<std::size_t>(place)), *dof);
           }
       }
@@ -173,7 +175,7 @@ TEST_P(Numbering, PatchesGiveTheCellsEntries) {
       if (dofs.layout.patch == nullptr) continue;
       const auto& patch = *dofs.layout.patch;
       const auto num_runs = patch.run_lengths.size(), num_children = patch.corners.size();
-      const auto per_batch = static_cast<std::size_t>(space.batches().lanes) / num_children;
+      const auto per_batch = static_cast<std::size_t>(space.batches().cells_per_batch) / num_children;
       std::vector<std::int32_t> entries(static_cast<std::size_t>(dofs.layout.element->num_dofs() * num_c));
       for (std::size_t batch = 0; batch < dofs.patch_numbers.size(); ++batch) {
         const auto number = static_cast<std::size_t>(dofs.patch_numbers[batch]);
@@ -207,7 +209,7 @@ TEST_P(Numbering, PatchesGiveTheCellsEntries) {
 TEST_P(Numbering, PaddedLanesRepeatTheLastActiveLane) {
   for_each_space([](const space::FunctionSpace& space) {
     const auto& batches = space.batches();
-    const auto lanes = static_cast<std::size_t>(batches.lanes);
+    const auto cells_per_batch = static_cast<std::size_t>(batches.cells_per_batch);
     for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
       const auto& dofs = space.block(static_cast<int>(b));
       const auto last = static_cast<std::size_t>(batches.blocks[b].num_batches - 1);
@@ -215,8 +217,8 @@ TEST_P(Numbering, PaddedLanesRepeatTheLastActiveLane) {
           static_cast<std::size_t>(batches.num_active(static_cast<int>(b), static_cast<std::int32_t>(last)));
       const std::size_t num_runs = dofs.layout.run_lengths.size();
       for (std::size_t run = 0; run < num_runs; ++run)
-        for (std::size_t lane = active; lane < lanes; ++lane) {
-          const std::size_t row = (last * num_runs + run) * lanes;
+        for (std::size_t lane = active; lane < cells_per_batch; ++lane) {
+          const std::size_t row = (last * num_runs + run) * cells_per_batch;
           EXPECT_EQ(dofs.run_starts[row + lane], dofs.run_starts[row + active - 1]);
           EXPECT_EQ(dofs.run_permutations[row + lane], dofs.run_permutations[row + active - 1]);
         }
@@ -243,12 +245,12 @@ TEST_P(Numbering, RunsAndInteriorCoverTheElementOnce) {
 
 TEST_P(Numbering, FacetTablesGiveTheCellsEntries) {
   for_each_space([](const space::FunctionSpace& space) {
-    constexpr int lanes = 4; // differs from the cells' on purpose
-    const auto facets = mesh::make_facet_batches(space.mesh(), {}, {.lanes = lanes});
+    constexpr int cells_per_batch = 4; // differs from the cells' on purpose
+    const auto facets = mesh::make_facet_batches(space.mesh(), {}, {.cells_per_batch = cells_per_batch});
     const int num_c = space.num_components();
     int num_checked = 0;
     for (const auto& block : facets.blocks) {
-      const auto dofs = space.facet_dofs(block, lanes);
+      const auto dofs = space.facet_dofs(block, cells_per_batch);
       const auto& layout = dofs.layout;
       const auto num_dofs = static_cast<std::size_t>(layout.element->num_dofs());
       std::vector<std::int32_t> expected(num_dofs * static_cast<std::size_t>(num_c)), found(expected.size());
@@ -257,7 +259,8 @@ TEST_P(Numbering, FacetTablesGiveTheCellsEntries) {
         space.cell_dofs(cell.block, cell.batch, cell.lane, expected);
         std::size_t at = 0;
         for (std::size_t run = 0; run < layout.run_lengths.size(); ++run) {
-          const std::size_t row = (slot / lanes * layout.run_lengths.size() + run) * lanes + slot % lanes;
+          const std::size_t row =
+              (slot / cells_per_batch * layout.run_lengths.size() + run) * cells_per_batch + slot % cells_per_batch;
           for (std::size_t k = 0; k < static_cast<std::size_t>(layout.run_lengths[run]); ++k, ++at)
             for (int c = 0; c < num_c; ++c)
               found[static_cast<std::size_t>(c) * num_dofs + static_cast<std::size_t>(layout.run_dofs[at])] =
@@ -338,8 +341,8 @@ TEST(NumberingOfBoxes, NumDofsOfTensorAndSimplexBoxesIsTheLatticeCount) {
 }
 
 TEST(NumberingOfBoxes, DoesNotDependOnTheWidthOfBatches) {
-  for (const int lanes : {1, 2, 4, 16}) {
-    const auto space = test::make_space(test::box("mixed"), 3, 2, lanes);
+  for (const int cells_per_batch : {1, 2, 4, 16}) {
+    const auto space = test::make_space(test::box("mixed"), 3, 2, cells_per_batch);
     EXPECT_EQ(space->num_dofs(), expected_num_dofs(space->mesh(), 3) * 2);
     std::set<std::int32_t> used;
     for_each_cell(*space,

@@ -348,7 +348,7 @@ class Options(Bench):
                 (("--kernels", "trilinea"), ("--kernels", "did you mean 'trilinear'", "parallelepiped")),
                 (("--equations", "stokes"), ("--equations", "'stokes'", "helmholtz-3")),
                 (("--geometry", "deformed"), ("unknown option '--geometry'",)),
-                (("--plan", "recipe=store"), ("recipe is given twice",)),
+                (("--plan", "factors=store"), ("recipe is given twice",)),
                 (("--equations", "poisson,poisson-3", "--kernels", "merged"), ("no variant", "poisson-3: baseline, parallelepiped, trilinear, partial")),
                 (("--plan", "store=cached"), ("store", "stores"))):
             self.assert_refused(self.run_rafter("bench", "axlocal", *arguments), *fragments)

@@ -313,7 +313,7 @@ right = "u*ds('xmax')"
 
 class Solving(CommandTest):
     def test_floats_solve_to_their_own_digits(self):
-        plan = ["--plan", "recipe=recompute compute=float accumulate=float"]
+        plan = ["--plan", "factors=recompute compute=float accumulate=float"]
         rough = self.changed("1.0e-11", "1.0e-5").replace("1.0e-9", "1.0e-4")
         result = self.run_rafter("solve", self.write(rough), *plan)
         self.assertEqual(result.returncode, DONE, result.stderr + result.stdout)

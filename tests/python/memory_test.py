@@ -53,7 +53,7 @@ class LargeProblems(command_test.CommandTest):
                             f'file = "{os.path.join(command_test.SOURCE, "tests/data/meshes/annulus-hex-order2.msh")}"\nrefine = 2')
         text = text.replace('tags = ["xmin", "xmax"]', 'tags = "all"')
         points = ["--set", "fields.u.degree=1", "--set", "numerics.points=30"]
-        message = self.refused_in_little_memory(text, *points, "--plan", "recipe=store-merged")
+        message = self.refused_in_little_memory(text, *points, "--plan", "factors=store-merged")
         self.assertRegex(message, r"needs about \d\.\d GB of memory; 1\.1 GB may be used here: \d\.\d GB of it is what kernels store")
         self.assertIn("6 numbers at each of the 27000 quadrature points", message)
         self.assertIn("numerics.points", message)

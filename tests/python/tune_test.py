@@ -124,7 +124,7 @@ class Tune(command_test.CommandTest):
         self.assert_refused(self.run_rafter("tune", problem, "--device", "checked"), "--device checked", "accepted is host")
 
     def test_a_plan_cannot_be_given(self):
-        self.assert_refused(self.run_rafter("tune", self.write(command_test.POISSON), "--plan", "recipe=store"), "--plan")
+        self.assert_refused(self.run_rafter("tune", self.write(command_test.POISSON), "--plan", "factors=store"), "--plan")
 
 
 if __name__ == "__main__":

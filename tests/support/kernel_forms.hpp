@@ -8,7 +8,7 @@
 #include <rafter/kernel/cut.hpp>
 #include <rafter/kernel/tensor_program.hpp>
 
-/// Point functions and tensor programs of forms on one cell, without a mesh.
+/// QFunctions and tensor programs of forms on one cell, without a mesh.
 namespace rafter::test {
 
 /// The forms of the papers as text, in `dim` dimensions; kappa is a constant.
@@ -33,16 +33,16 @@ inline form::LoweredForm lowered(const std::string& text, element::Shape shape, 
   return form::lower(form::parse_form(text, scope));
 }
 
-inline kernel::PointFunction point_function(const std::string& text, element::Shape shape, mesh::MapKind map,
-                                            int components = 0) {
+inline kernel::QFunction qfunction(const std::string& text, element::Shape shape, mesh::MapKind map,
+                                   int components = 0) {
   const auto form = lowered(text, shape, 1, components);
   const kernel::IntegralPart part{&form.integrals[0], -1};
   return kernel::pull_back({&part, 1}, shape, map, false);
 }
 
-/// The tensor program of a point function of one unknown with `points` points per direction (other shapes than tensor
+/// The tensor program of a QFunction of one unknown with `points` points per direction (other shapes than tensor
 /// ones: a rule that is exact to 2 points - 1).
-inline kernel::TensorProgram tensor_program(const kernel::PointFunction& function, int degree, int points,
+inline kernel::TensorProgram tensor_program(const kernel::QFunction& function, int degree, int points,
                                             kernel::Contraction contraction, int components = 1,
                                             element::QuadratureKind kind = element::QuadratureKind::gauss) {
   kernel::ProgramInput input;
@@ -64,9 +64,9 @@ inline kernel::TensorProgram tensor_program(const kernel::PointFunction& functio
 }
 
 /// The choice of a recipe for a function.
-inline kernel::Choice choice_of(const kernel::PointFunction& function, kernel::Recipe recipe) {
-  for (auto& choice : kernel::recipes(function, 64, {}))
-    if (choice.recipe == recipe) return choice;
+inline kernel::Choice choice_of(const kernel::QFunction& function, kernel::FactorStorage factors) {
+  for (auto& choice : kernel::factor_storages(function, 64, {}))
+    if (choice.factors == factors) return choice;
   throw std::logic_error("the recipe is not among the choices");
 }
 

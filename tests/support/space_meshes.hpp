@@ -181,8 +181,8 @@ inline std::shared_ptr<const space::FunctionSpace> make_space(const mesh::Mesh& 
 }
 
 inline std::shared_ptr<const space::FunctionSpace> make_space(const mesh::Mesh& mesh, int degree, int components = 0,
-                                                              int lanes = 8) {
-  return make_space(mesh, degree, components, {.lanes = lanes});
+                                                              int cells_per_batch = 8) {
+  return make_space(mesh, degree, components, {.cells_per_batch = cells_per_batch});
 }
 
 /// Calls visit(group, cell, entries (component, local dof), points (local dof, gdim)) for every cell.

@@ -13,8 +13,8 @@
 namespace rafter::test {
 
 /// The cell kernel of a form by a plan, or ("") the planner's with all candidates.
-inline op::BuiltKernel weighed(const Problem& problem, const std::string& form, const std::string& plan = "",
-                               const op::QuadratureOptions& quadrature = {}) {
+inline op::GeneratedKernel weighed(const Problem& problem, const std::string& form, const std::string& plan = "",
+                                   const op::QuadratureOptions& quadrature = {}) {
   op::KernelOptions options{.device = std::make_shared<InterpreterDevice>(), .quadrature = quadrature};
   options.planner = std::make_shared<const tune::Planner>(
       tune::PlannerOptions{.machine = tune::typical_machine(512), .weighs_all = plan.empty()});
@@ -25,9 +25,9 @@ inline op::BuiltKernel weighed(const Problem& problem, const std::string& form, 
 }
 
 /// Names of the recipes among the candidates.
-inline std::set<std::string> recipe_names_of(const op::BuiltKernel& kernel) {
+inline std::set<std::string> recipe_names_of(const op::GeneratedKernel& kernel) {
   std::set<std::string> result;
-  for (const auto& candidate : kernel.info.decision.candidates) result.insert(kernel::name(candidate.plan.recipe));
+  for (const auto& candidate : kernel.info.decision.candidates) result.insert(kernel::name(candidate.plan.factors));
   return result;
 }
 

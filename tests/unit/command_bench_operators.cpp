@@ -57,7 +57,7 @@ public:
                                 {.plan = "mapping=plain"})) {}
 
   const mesh::Mesh& mesh() const { return space_->mesh(); }
-  op::Vector of(const space::PointFunction& function) const {
+  op::Vector of(const space::SpatialFunction& function) const {
     auto x = operator_.make_vector();
     space::interpolate(*space_, function, x.host_overwrite());
     return applied(x);

@@ -10,8 +10,8 @@
 namespace rafter::bench {
 namespace {
 
-constexpr const char* factorised = "contraction=per-derivative mapping=plain recipe=recompute even_odd=0";
-constexpr const char* dense = "contraction=dense mapping=plain recipe=recompute rows=3 unroll=0";
+constexpr const char* factorised = "contraction=per-derivative mapping=plain factors=recompute even_odd=0";
+constexpr const char* dense = "contraction=dense mapping=plain factors=recompute rows=3 unroll=0";
 
 class StressVector : public testing::Test {
 protected:

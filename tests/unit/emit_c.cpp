@@ -125,14 +125,15 @@ TEST(CText, QuotientsAndTheLastBatch) {
 }
 
 /// Bytes of the arrays that a kernel's text puts on the stack: "  vec w0[250];".
-std::int64_t stack_bytes(const std::string& text, int lanes) {
+std::int64_t stack_bytes(const std::string& text, int vector_width) {
   std::int64_t bytes = 0;
   for (const auto& line : base::split(text, '\n')) {
     const auto words = base::words(line);
     const bool is_vector = !words.empty() && words[0] == "vec";
     if (words.size() != 2 || !(is_vector || words[0] == "double") || !words[1].ends_with("];")) continue;
     const auto open = words[1].find('[');
-    bytes += (is_vector ? 8 * lanes : 8) * base::parse_integer(words[1].substr(open + 1, words[1].size() - open - 3));
+    bytes +=
+        (is_vector ? 8 * vector_width : 8) * base::parse_integer(words[1].substr(open + 1, words[1].size() - open - 3));
   }
   return bytes;
 }
@@ -209,21 +210,22 @@ template <class T> void expect_same_vectors(const LoopProgram& program, double t
 
 /// Runs of `width` numbers per lane, some of them the same, loaded into work arrays and added back.
 /// Work arrays of `groups` groups of lanes: the runs go to the last of them.
-LoopProgram runs(int lanes, int width, Type vector = Type::real, Type work = Type::real, int groups = 1) {
+LoopProgram runs(int vector_width, int width, Type vector = Type::real, Type work = Type::real, int groups = 1) {
   using namespace schedule;
   LoopProgram program;
-  program.lanes = lanes;
-  Buffer x{.name = "x", .type = vector, .is_written = true, .role = Role::output_vector};
-  Buffer u{.name = "u", .type = vector, .role = Role::input_vector};
-  Buffer s{.name = "s", .type = Type::integer, .role = Role::run_starts};
-  Buffer places{.name = "places", .space = Space::constant, .type = Type::integer, .size = 2 * width};
+  program.vector_width = vector_width;
+  LoopBuffer x{.name = "x", .type = vector, .is_written = true, .role = Role::output_vector};
+  LoopBuffer u{.name = "u", .type = vector, .role = Role::input_vector};
+  LoopBuffer s{.name = "s", .type = Type::integer, .role = Role::run_starts};
+  LoopBuffer places{.name = "places", .space = Space::constant, .type = Type::integer, .size = 2 * width};
   for (int i = 0; i < 2 * width; ++i) places.values.push_back((5 * i + 3) % (2 * width)); // 5 divides no width
-  Buffer w{.name = "w", .space = Space::work, .type = work, .size = 2 * width * groups * lanes, .is_lane = true};
+  LoopBuffer w{
+      .name = "w", .space = Space::work, .type = work, .size = 2 * width * groups * vector_width, .is_lane = true};
   program.buffers = {x, u, s, places, w};
   const auto position = [](int first) { return iadd(iadd(iload("s", lane()), integer(first)), variable("k")); };
   const auto entry = [&](const NodePtr& first) {
     const NodePtr place = iload("places", iadd(first, variable("k")));
-    return iadd(imul(iadd(imul(place, integer(groups)), integer(groups - 1)), integer(lanes)), lane());
+    return iadd(imul(iadd(imul(place, integer(groups)), integer(groups - 1)), integer(vector_width)), lane());
   };
   const auto run = [&](NodePtr move) { return loop("k", integer(width), block({std::move(move)}), LoopStyle::run); };
   const auto read = [&](int first) { return converted(load("u", position(first), vector), work); };
@@ -241,10 +243,10 @@ TEST(CText, RunsMoveAsVectors) {
   };
   for (const auto& types : {Types{Type::real, Type::real, ""}, Types{Type::real, Type::real32, "_df"},
                             Types{Type::real32, Type::real, "_df"}, Types{Type::real32, Type::real32, "_f"}})
-    for (const int lanes : {2, 4, 8, 16})
-      for (int width = 2; width <= lanes; width *= 2) {
-        const auto program = runs(lanes, width, types.vector, types.work);
-        SCOPED_TRACE(std::to_string(lanes) + " lanes, runs of " + std::to_string(width) + types.suffix);
+    for (const int vector_width : {2, 4, 8, 16})
+      for (int width = 2; width <= vector_width; width *= 2) {
+        const auto program = runs(vector_width, width, types.vector, types.work);
+        SCOPED_TRACE(std::to_string(vector_width) + " lanes, runs of " + std::to_string(width) + types.suffix);
         schedule::verify(program);
         const std::string name = "run" + std::to_string(width) + types.suffix;
         EXPECT_NE(emit(program).find("add_" + name + "(w, places + n*"), std::string::npos) << emit(program);
@@ -311,15 +313,15 @@ LoopProgram on_floats(std::string statements) {
 TEST(CText, EveryOperationOnFloats) {
   // the C library's functions of floats are off by some roundings
   constexpr double roundings = 8 * 0x1p-24;
-  const auto lanes = on_floats("(let a (mul (number 0.9) (load u lane))) (let b (abs (load u (iadd 8 lane))))" +
-                               every_operation("%b", "%a", "lane"));
+  const auto vector_width = on_floats("(let a (mul (number 0.9) (load u lane))) (let b (abs (load u (iadd 8 lane))))" +
+                                      every_operation("%b", "%a", "lane"));
   const auto scalars =
       on_floats("(let a (mul (number 0.9) (load u 3))) (let b (abs (load u 8)))" + every_operation("%b", "%a", ""));
-  for (const auto& program : {lanes, scalars}) {
+  for (const auto& program : {vector_width, scalars}) {
     schedule::verify(program);
     expect_same_vectors<float>(program, roundings);
   }
-  EXPECT_NE(emit(lanes).find("__builtin_sqrtf("), std::string::npos) << emit(lanes);
+  EXPECT_NE(emit(vector_width).find("__builtin_sqrtf("), std::string::npos) << emit(vector_width);
 }
 
 TEST(CText, FloatsKeepTheirDigitsAndStream) {

@@ -32,7 +32,7 @@ struct Setting {
   std::vector<double> values;
 };
 
-Setting make_setting(mesh::Mesh mesh, int degree, int components, const space::PointFunction& function) {
+Setting make_setting(mesh::Mesh mesh, int degree, int components, const space::SpatialFunction& function) {
   Setting result;
   result.mesh = std::make_shared<const mesh::Mesh>(std::move(mesh));
   const auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*result.mesh));

@@ -16,8 +16,8 @@ double power(double x, int n) { return n == 0 ? 1 : x * power(x, n - 1); }
 
 TensorProgram stored(const std::string& text, Shape shape, int degree, int points, Contraction contraction,
                      int components = 0, QuadratureKind kind = QuadratureKind::gauss) {
-  const auto function = test::point_function(text, shape, MapKind::affine, components);
-  return test::tensor_program(test::choice_of(function, Recipe::store_merged).functions.main, degree, points,
+  const auto function = test::qfunction(text, shape, MapKind::affine, components);
+  return test::tensor_program(test::choice_of(function, FactorStorage::store_merged).functions.main, degree, points,
                               contraction, std::max(1, components), kind);
 }
 
@@ -122,8 +122,8 @@ TEST(Flops, OneChainPerDerivativeCostsMoreThanCollocationFromDegreeTwoOn) {
 
 TEST(Flops, WhatDependsOnTheCellCountsOnce) {
   // recomputed affine factors: the same per-point work whatever the map costs per cell
-  const auto function = test::point_function(test::laplace(), Shape::hexahedron, MapKind::affine);
-  const auto merged_function = test::choice_of(function, Recipe::recompute_merged);
+  const auto function = test::qfunction(test::laplace(), Shape::hexahedron, MapKind::affine);
+  const auto merged_function = test::choice_of(function, FactorStorage::recompute_merged);
   const auto at = [&](int points) {
     return count_flops(test::tensor_program(merged_function.functions.main, 1, points, Contraction::collocated)) -
            count_flops(stored(test::laplace(), Shape::hexahedron, 1, points, Contraction::collocated));

@@ -31,7 +31,7 @@ private:
   std::map<Atom, double> values_;
 };
 
-std::vector<double> values(const PointFunction& function, AtomValues& atoms) {
+std::vector<double> values(const QFunction& function, AtomValues& atoms) {
   return function.graph.evaluate(function.roots(), [&](const Atom& atom) { return atoms(atom); });
 }
 
@@ -45,14 +45,14 @@ std::vector<double> values_after_setup(const CutFunction& functions, AtomValues&
   return values(functions.main, atoms);
 }
 
-std::set<AtomKind> atom_kinds(const PointFunction& function) {
+std::set<AtomKind> atom_kinds(const QFunction& function) {
   std::set<AtomKind> kinds;
   for (const auto id : function.graph.reachable(function.roots()))
     if (function.graph[id].op == form::ScalarOp::atom) kinds.insert(function.graph[id].atom.kind);
   return kinds;
 }
 
-int count(const PointFunction& setup, OutputKind kind) {
+int count(const QFunction& setup, OutputKind kind) {
   return static_cast<int>(
       std::count_if(setup.outputs.begin(), setup.outputs.end(), [&](const Output& o) { return o.kind == kind; }));
 }
@@ -73,7 +73,7 @@ TEST_P(Cuts, MainAfterSetupEqualsTheUncutFunction) {
   for (const auto& [text, components] : forms(dim))
     for (const auto map : {MapKind::affine, MapKind::multilinear, MapKind::isoparametric}) {
       SCOPED_TRACE(text + " " + std::string(mesh::name(map)));
-      const auto function = test::point_function(text, shape, map, components);
+      const auto function = test::qfunction(text, shape, map, components);
       AtomValues atoms(1);
       // the same operations on the same numbers: bit for bit
       for (const double rate : {0.001, 1.0, 10.0, 100.0, std::numeric_limits<double>::infinity()}) {
@@ -88,13 +88,13 @@ TEST_P(Cuts, EveryRecipeHasTheSameValues) {
   const int dim = element::dimension(shape);
   for (const auto& [text, components] : forms(dim))
     for (const auto map : {MapKind::affine, MapKind::multilinear, MapKind::isoparametric}) {
-      const auto function = test::point_function(text, shape, map, components);
+      const auto function = test::qfunction(text, shape, map, components);
       AtomValues atoms(2);
       const auto expected = values(function, atoms);
-      std::set<Recipe> seen;
-      for (const auto& choice : recipes(function, 27, {})) {
-        SCOPED_TRACE(text + " " + std::string(mesh::name(map)) + " " + name(choice.recipe));
-        EXPECT_TRUE(seen.insert(choice.recipe).second) << "offered twice";
+      std::set<FactorStorage> seen;
+      for (const auto& choice : factor_storages(function, 27, {})) {
+        SCOPED_TRACE(text + " " + std::string(mesh::name(map)) + " " + name(choice.factors));
+        EXPECT_TRUE(seen.insert(choice.factors).second) << "offered twice";
         const auto found = values_after_setup(choice.functions, atoms);
         ASSERT_EQ(found.size(), expected.size());
         // merging reorders sums of products of a 3 x 3 inverse: a few dozen roundings of terms near 1, divided by the
@@ -111,14 +111,14 @@ TEST_P(Cuts, StoredMainsHoldNothingThatASetupCouldHaveDone) {
   const int dim = element::dimension(shape);
   for (const auto& [text, components] : forms(dim))
     for (const auto map : {MapKind::affine, MapKind::multilinear, MapKind::isoparametric}) {
-      const auto function = test::point_function(text, shape, map, components);
-      const auto kinds = atom_kinds(test::choice_of(function, Recipe::store_merged).functions.main);
+      const auto function = test::qfunction(text, shape, map, components);
+      const auto kinds = atom_kinds(test::choice_of(function, FactorStorage::store_merged).functions.main);
       SCOPED_TRACE(text);
       for (const auto kind : kinds)
         EXPECT_TRUE(kind == AtomKind::reference_trial || kind == AtomKind::stored_point ||
                     kind == AtomKind::stored_cell || kind == AtomKind::parameter || kind == AtomKind::map_coefficient)
             << static_cast<int>(kind);
-      const auto main = test::choice_of(function, Recipe::store_merged).functions.main;
+      const auto main = test::choice_of(function, FactorStorage::store_merged).functions.main;
       const auto deps = dependencies(main);
       for (const auto id : main.graph.reachable(main.roots())) // nothing is left to compute but with fields
         EXPECT_TRUE((deps[static_cast<std::size_t>(id)] & on_field) != 0 || form::info(main.graph[id].op).arity == 0 ||
@@ -133,8 +133,8 @@ TEST_P(Cuts, OnAffineCellsWithConstantCoefficientsOnlyFieldsVaryFromPointToPoint
   const std::vector<std::pair<std::string, int>> constant{
       {test::mass(), 0}, {test::laplace(), 0}, {test::helmholtz(), 0}, {test::elasticity(dim), dim}};
   for (const auto& [text, components] : constant)
-    for (const auto& choice : recipes(test::point_function(text, shape, MapKind::affine, components), 27, {})) {
-      SCOPED_TRACE(text + " " + name(choice.recipe));
+    for (const auto& choice : factor_storages(test::qfunction(text, shape, MapKind::affine, components), 27, {})) {
+      SCOPED_TRACE(text + " " + name(choice.factors));
       const auto& main = choice.functions.main;
       const auto kinds = atom_kinds(main);
       EXPECT_FALSE(kinds.contains(AtomKind::stored_point));
@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(every_shape, Cuts, ::testing::ValuesIn(element::all_cel
 
 /// (per cell, per point) slots of the full cut of the merged function.
 std::pair<int, int> slots(const std::string& text, Shape shape, MapKind map, int components = 0) {
-  const auto choice = test::choice_of(test::point_function(text, shape, map, components), Recipe::store_merged);
+  const auto choice = test::choice_of(test::qfunction(text, shape, map, components), FactorStorage::store_merged);
   const auto& setup = choice.functions.setup;
   return {count(setup, OutputKind::stored_cell), count(setup, OutputKind::stored_point)};
 }
@@ -195,33 +195,35 @@ TEST(StoredSlots, ComponentsOfAVectorLaplaceShareTheirFactors) {
 }
 
 TEST(StoredSlots, FunctionsWithoutFieldsAreRecomputed) {
-  const auto function = test::point_function("exp(x[0])*v*dx", Shape::hexahedron, MapKind::multilinear);
-  const auto choices = recipes(function, 27, {});
+  const auto function = test::qfunction("exp(x[0])*v*dx", Shape::hexahedron, MapKind::multilinear);
+  const auto choices = factor_storages(function, 27, {});
   ASSERT_EQ(choices.size(), 1U);
-  EXPECT_EQ(choices[0].recipe, Recipe::recompute);
+  EXPECT_EQ(choices[0].factors, FactorStorage::recompute);
   EXPECT_TRUE(choices[0].functions.setup.outputs.empty());
 }
 
 TEST(Ranking, FollowsTheBalanceOfTheMachine) {
-  const auto function = test::point_function(test::laplace(), Shape::hexahedron, MapKind::multilinear);
-  const auto best = [&](const Balance& balance) { return recipes(function, 125, balance).front().recipe; };
-  const auto stores = [](Recipe recipe) { return recipe == Recipe::store || recipe == Recipe::store_merged; };
+  const auto function = test::qfunction(test::laplace(), Shape::hexahedron, MapKind::multilinear);
+  const auto best = [&](const Balance& balance) { return factor_storages(function, 125, balance).front().factors; };
+  const auto stores = [](FactorStorage factors) {
+    return factors == FactorStorage::store || factors == FactorStorage::store_merged;
+  };
   EXPECT_TRUE(stores(best({.flops_per_second = 1e9, .bytes_per_second = 1e12})));
   EXPECT_FALSE(stores(best({.flops_per_second = 1e13, .bytes_per_second = 1e9})));
 }
 
 TEST(Cost, CountsOfTheMergedLaplaceAreThoseOfThePaper) {
-  const auto choice = test::choice_of(test::point_function(test::laplace(), Shape::hexahedron, MapKind::isoparametric),
-                                      Recipe::store_merged);
+  const auto choice = test::choice_of(test::qfunction(test::laplace(), Shape::hexahedron, MapKind::isoparametric),
+                                      FactorStorage::store_merged);
   EXPECT_EQ(choice.cost.point_flops, 15); // symmetric 3 x 3 matrix times vector
   EXPECT_EQ(choice.cost.point_words, 6);
   EXPECT_EQ(choice.cost.cell_words, 0);
-  const auto affine =
-      test::choice_of(test::point_function(test::laplace(), Shape::hexahedron, MapKind::affine), Recipe::store_merged);
+  const auto affine = test::choice_of(test::qfunction(test::laplace(), Shape::hexahedron, MapKind::affine),
+                                      FactorStorage::store_merged);
   EXPECT_EQ(affine.cost.point_words, 0);
   EXPECT_EQ(affine.cost.cell_words, 6);
-  const auto trilinear = test::choice_of(test::point_function(test::laplace(), Shape::hexahedron, MapKind::multilinear),
-                                         Recipe::recompute);
+  const auto trilinear = test::choice_of(test::qfunction(test::laplace(), Shape::hexahedron, MapKind::multilinear),
+                                         FactorStorage::recompute);
   EXPECT_EQ(trilinear.cost.cell_words, 21); // the constant modes of the 24 vertex coordinates drop out
 }
 
@@ -235,32 +237,32 @@ CurvedMap quadratic_map(Shape shape, int points) {
   return map;
 }
 
-Choice choice_on(const CurvedMap& map, const PointFunction& function, Recipe recipe) {
-  for (auto& choice : recipes(function, map.input.quadrature.num_points(), {}, &map))
-    if (choice.recipe == recipe) return choice;
+Choice choice_on(const CurvedMap& map, const QFunction& function, FactorStorage factors) {
+  for (auto& choice : factor_storages(function, map.input.quadrature.num_points(), {}, &map))
+    if (choice.factors == factors) return choice;
   throw std::logic_error("the recipe is not among the choices");
 }
 
 TEST(Cost, CurvedMapsCostTheirContractionsWhereTheyAreRecomputed) {
-  const auto laplace = test::point_function(test::laplace(), Shape::hexahedron, MapKind::isoparametric);
+  const auto laplace = test::qfunction(test::laplace(), Shape::hexahedron, MapKind::isoparametric);
   for (const int q : {3, 4, 6}) {
     const auto map = quadratic_map(Shape::hexahedron, q);
     const double n = 3, lines = n * n + n * q + q * q; // along x, y, z, of every component of x
     const double values = 3 * lines * q * (2 * n - 1);
     const double derivatives = 9 * q * q * q * (2 * q - 1); // collocated: three axes of three components
-    const auto recomputed = choice_on(map, laplace, Recipe::recompute);
+    const auto recomputed = choice_on(map, laplace, FactorStorage::recompute);
     EXPECT_EQ(recomputed.cost.geometry_flops, values + derivatives) << q;
     EXPECT_EQ(recomputed.cost.cell_words, 27 * 3);
-    EXPECT_EQ(choice_on(map, laplace, Recipe::store).cost.geometry_flops, 0);
-    EXPECT_EQ(choice_on(map, laplace, Recipe::store).cost.cell_words, 0);
+    EXPECT_EQ(choice_on(map, laplace, FactorStorage::store).cost.geometry_flops, 0);
+    EXPECT_EQ(choice_on(map, laplace, FactorStorage::store).cost.cell_words, 0);
   }
 }
 
 TEST(Cost, CurvedMapsOfSimplicesAreDenseProducts) {
   const auto map = quadratic_map(Shape::tetrahedron, 3);
   const double points = map.input.quadrature.num_points(), nodes = 10;
-  const auto laplace = test::point_function(test::laplace(), Shape::tetrahedron, MapKind::isoparametric);
-  const auto recomputed = choice_on(map, laplace, Recipe::recompute);
+  const auto laplace = test::qfunction(test::laplace(), Shape::tetrahedron, MapKind::isoparametric);
+  const auto recomputed = choice_on(map, laplace, FactorStorage::recompute);
   // one table of three derivatives, at best a quarter of it by the reflections of the cell
   const auto expect_products = [&](double flops, double rows) {
     EXPECT_LE(flops, rows * points * (2 * nodes - 1));
@@ -268,23 +270,23 @@ TEST(Cost, CurvedMapsOfSimplicesAreDenseProducts) {
   };
   expect_products(recomputed.cost.geometry_flops, 9);
   // the coordinates as well where the form reads them
-  const auto load = test::point_function("x[0]*inner(grad(u), grad(v))*dx", Shape::tetrahedron, MapKind::isoparametric);
-  expect_products(choice_on(map, load, Recipe::recompute).cost.geometry_flops, 12);
+  const auto load = test::qfunction("x[0]*inner(grad(u), grad(v))*dx", Shape::tetrahedron, MapKind::isoparametric);
+  expect_products(choice_on(map, load, FactorStorage::recompute).cost.geometry_flops, 12);
 }
 
 TEST(Ranking, CountsTheEvaluationOfCurvedMaps) {
   const auto map = quadratic_map(Shape::hexahedron, 4);
-  const auto laplace = test::point_function(test::laplace(), Shape::hexahedron, MapKind::isoparametric);
+  const auto laplace = test::qfunction(test::laplace(), Shape::hexahedron, MapKind::isoparametric);
   const auto seconds = [&](const CurvedMap* curved) {
-    for (const auto& choice : recipes(laplace, 64, {.flops_per_second = 1e9, .bytes_per_second = 1e15}, curved))
-      if (choice.recipe == Recipe::recompute) return choice.seconds_per_cell;
+    for (const auto& choice : factor_storages(laplace, 64, {.flops_per_second = 1e9, .bytes_per_second = 1e15}, curved))
+      if (choice.factors == FactorStorage::recompute) return choice.seconds_per_cell;
     return 0.0;
   };
-  const double flops = choice_on(map, laplace, Recipe::recompute).cost.geometry_flops;
+  const double flops = choice_on(map, laplace, FactorStorage::recompute).cost.geometry_flops;
   EXPECT_NEAR(seconds(&map) - seconds(nullptr), 1e-9 * flops / contraction_share, 1e-12 * flops);
-  const auto best = [&](const Balance& balance) { return recipes(laplace, 64, balance, &map).front().recipe; };
-  EXPECT_NE(best({.flops_per_second = 1e9, .bytes_per_second = 1e12}), Recipe::recompute);
-  EXPECT_EQ(best({.flops_per_second = 1e13, .bytes_per_second = 1e9}), Recipe::recompute);
+  const auto best = [&](const Balance& balance) { return factor_storages(laplace, 64, balance, &map).front().factors; };
+  EXPECT_NE(best({.flops_per_second = 1e9, .bytes_per_second = 1e12}), FactorStorage::recompute);
+  EXPECT_EQ(best({.flops_per_second = 1e13, .bytes_per_second = 1e9}), FactorStorage::recompute);
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the nodes of a point function vary with decides at which loop level they are computed.
+// What the nodes of a QFunction vary with decides at which loop level they are computed.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -42,7 +42,7 @@ private:
 };
 
 void expect_columns_without_their_axis(Shape shape) {
-  const auto function = test::point_function(test::laplace(), shape, MapKind::multilinear);
+  const auto function = test::qfunction(test::laplace(), shape, MapKind::multilinear);
   const int dim = element::dimension(shape);
   const auto& graph = function.graph;
   const auto deps = dependencies(function);
@@ -70,7 +70,7 @@ TEST(Dependencies, JacobianColumnsOfMultilinearCellsDoNotDependOnTheirOwnAxis) {
 
 TEST(Dependencies, SlowAxesComeFirstSoThatPiecesLeaveTheInnerLoops) {
   // what multiplies X_0 in the last two columns is a node of its own that axis 0 does not enter
-  const auto function = test::point_function(test::laplace(), Shape::hexahedron, MapKind::multilinear);
+  const auto function = test::qfunction(test::laplace(), Shape::hexahedron, MapKind::multilinear);
   const auto deps = dependencies(function);
   std::map<unsigned, int> flops;
   for (const auto id : function.graph.reachable(function.roots()))
@@ -82,7 +82,7 @@ TEST(Dependencies, SlowAxesComeFirstSoThatPiecesLeaveTheInnerLoops) {
 
 TEST(Dependencies, AffineMapsDependOnTheCellAlone) {
   for (const Shape shape : element::all_cell_shapes) {
-    const auto function = test::point_function(test::laplace(), shape, MapKind::affine);
+    const auto function = test::qfunction(test::laplace(), shape, MapKind::affine);
     const auto deps = dependencies(function);
     for (const auto id : function.graph.reachable(function.roots()))
       EXPECT_TRUE(deps[static_cast<std::size_t>(id)] <= on_cell ||
@@ -91,7 +91,7 @@ TEST(Dependencies, AffineMapsDependOnTheCellAlone) {
 }
 
 TEST(Dependencies, CurvedMapsVaryPerPoint) {
-  const auto function = test::point_function(test::laplace(), Shape::prism, MapKind::isoparametric);
+  const auto function = test::qfunction(test::laplace(), Shape::prism, MapKind::isoparametric);
   const auto deps = dependencies(function);
   for (const auto id : function.graph.reachable(function.roots()))
     if (function.graph[id].op == form::ScalarOp::atom && function.graph[id].atom.kind == AtomKind::jacobian) {
@@ -101,7 +101,7 @@ TEST(Dependencies, CurvedMapsVaryPerPoint) {
 
 TEST(Dependencies, NodesVaryWithWhatTheirOperandsVaryWith) {
   for (const auto map : {MapKind::affine, MapKind::multilinear, MapKind::isoparametric}) {
-    const auto function = test::point_function(test::variable_helmholtz(), Shape::hexahedron, map);
+    const auto function = test::qfunction(test::variable_helmholtz(), Shape::hexahedron, map);
     const auto deps = dependencies(function);
     ASSERT_EQ(deps.size(), static_cast<std::size_t>(function.graph.size()));
     for (NodeId id = 0; id < function.graph.size(); ++id) {

@@ -17,7 +17,7 @@ namespace {
 using element::Shape;
 using mesh::MapKind;
 
-std::vector<double> values(const PointFunction& function, unsigned seed) {
+std::vector<double> values(const QFunction& function, unsigned seed) {
   std::mt19937 random(seed);
   std::map<Atom, double> known;
   // the same numbers for the same atoms, whatever asks first
@@ -39,7 +39,7 @@ TEST(Hoisting, KeepsValuesAndSavesOperations) {
         for (const bool is_merged : {false, true})
           for (const int q : {2, 5, 9}) {
             SCOPED_TRACE(text + " " + std::string(element::name(shape)) + " " + std::string(mesh::name(map)));
-            auto function = test::point_function(text, shape, map);
+            auto function = test::qfunction(text, shape, map);
             if (is_merged) function = merged(function, true);
             const int dim = element::dimension(shape);
             const PointLoops loops{dim, dim == 1 ? q : dim == 2 ? q * q : q * q * q, q};
@@ -52,7 +52,7 @@ TEST(Hoisting, KeepsValuesAndSavesOperations) {
 }
 
 TEST(Hoisting, LeavesFunctionsWithoutAGridAlone) {
-  const auto function = test::point_function(test::laplace(), Shape::hexahedron, MapKind::multilinear);
+  const auto function = test::qfunction(test::laplace(), Shape::hexahedron, MapKind::multilinear);
   EXPECT_EQ(to_string(hoisted(function, {3, 27, 0})), to_string(function));
 }
 

@@ -28,7 +28,7 @@ struct Wanted {
 
 kernel::ProgramInput input_of(const Wanted& wanted, Contraction contraction = Contraction::separable) {
   kernel::ProgramInput input;
-  input.function = test::point_function(wanted.text, wanted.shape, wanted.map, wanted.components);
+  input.function = test::qfunction(wanted.text, wanted.shape, wanted.map, wanted.components);
   input.quadrature = element::make_quadrature_with_points(wanted.shape, wanted.points, wanted.kind);
   kernel::FieldUse use{kernel::AtomKind::reference_trial, 0, std::max(wanted.components, 1),
                        element::make_element(element::Family::lagrange, wanted.shape, wanted.degree)};

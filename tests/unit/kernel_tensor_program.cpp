@@ -16,7 +16,7 @@ namespace {
 using namespace rafter;
 using element::Shape;
 using kernel::Contraction;
-using kernel::Recipe;
+using kernel::FactorStorage;
 using mesh::MapKind;
 
 struct FormCase {
@@ -125,10 +125,10 @@ TEST_P(TensorProgram, agrees_with_the_form_for_every_contraction_map_and_recipe)
                                      s.input.quadrature.weights, -1, s.values);
           const kernel::IntegralPart part{&s.form.integrals[0], -1};
           const auto function = kernel::pull_back({&part, 1}, shape, map, false);
-          for (const auto& choice : kernel::recipes(function, s.input.quadrature.num_points(), {})) {
+          for (const auto& choice : kernel::factor_storages(function, s.input.quadrature.num_points(), {})) {
             SCOPED_TRACE(std::string(form_case.name) + " degree " + std::to_string(degree) + " " +
                          std::string(mesh::name(map)) + " " + std::string(kernel::name(contraction)) + " " +
-                         kernel::name(choice.recipe));
+                         kernel::name(choice.factors));
             if (!choice.functions.setup.outputs.empty()) {
               auto setup_input = s.input;
               setup_input.function = choice.functions.setup;

@@ -14,7 +14,7 @@ using element::Shape;
 using mesh::MapKind;
 
 TensorProgram good_program() {
-  return test::tensor_program(test::point_function(test::helmholtz(), Shape::hexahedron, MapKind::isoparametric), 2, 4,
+  return test::tensor_program(test::qfunction(test::helmholtz(), Shape::hexahedron, MapKind::isoparametric), 2, 4,
                               Contraction::collocated);
 }
 
@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(one_by_one, Spoilt, ::testing::Range(std::size_t{0}, ca
                          [](const auto& spoilt) { return std::string(cases()[spoilt.param].name); });
 
 TEST(Merged, FunctionsThatAreNotLinearInTheTrialFunctionAreAFault) {
-  auto function = test::point_function(test::mass(), Shape::triangle, MapKind::affine);
+  auto function = test::qfunction(test::mass(), Shape::triangle, MapKind::affine);
   auto& output = function.outputs[0];
   output.node = function.graph.mul(output.node, output.node);
   EXPECT_THROW(merged(function), base::InternalError);

@@ -29,12 +29,13 @@ Kinds kinds(const mesh::Mesh& mesh, const mesh::BatchOptions& options = {}) {
 }
 
 /// Vertices of the cells of a full batch.
-std::set<std::int32_t> batch_vertices(const mesh::Mesh& mesh, const mesh::Block& block, int batch, int lanes) {
+std::set<std::int32_t> batch_vertices(const mesh::Mesh& mesh, const mesh::CellBlock& block, int batch,
+                                      int cells_per_batch) {
   const auto& group = mesh.groups[block.group];
   const int n = element::num_vertices(group.shape);
   std::set<std::int32_t> vertices;
-  for (int lane = 0; lane < lanes; ++lane)
-    for (int v = 0; v < n; ++v) vertices.insert(group.vertices[block.cells[batch * lanes + lane] * n + v]);
+  for (int lane = 0; lane < cells_per_batch; ++lane)
+    for (int v = 0; v < n; ++v) vertices.insert(group.vertices[block.cells[batch * cells_per_batch + lane] * n + v]);
   return vertices;
 }
 
@@ -90,7 +91,7 @@ TEST(cell_batches, of_a_structured_mesh_are_clusters_of_2_by_2_by_2) {
       EXPECT_EQ(batch_vertices(box, batches.blocks[0], b, 8).size(), 27u) << n;
   }
   const auto square = mesh::make_box({.cells = {6, 10}, .shape = "quadrilateral"});
-  const auto batches = mesh::make_cell_batches(square, {.lanes = 4});
+  const auto batches = mesh::make_cell_batches(square, {.cells_per_batch = 4});
   for (int b = 0; b < batches.blocks[0].num_batches; ++b)
     EXPECT_EQ(batch_vertices(square, batches.blocks[0], b, 4).size(), 9u);
 }
@@ -101,7 +102,7 @@ TEST(cell_batches, hold_the_children_of_one_parent) {
     auto coarse = mesh::make_box({.cells = {3, 5, 2}, .shape = shape});
     mesh_laws::bend(coarse);
     const auto fine = coarse.refined(2);
-    const auto batches = mesh::make_cell_batches(fine, {.has_alike_simplices = false});
+    const auto batches = mesh::make_cell_batches(fine, {.has_orientation_buckets = false});
     const auto& block = batches.blocks[0];
     const auto& group = fine.groups[0];
     for (std::size_t i = 0; i < block.cells.size(); ++i) {

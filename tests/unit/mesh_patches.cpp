@@ -109,7 +109,7 @@ TEST(patches, close_on_themselves) { // a ring of quadrilaterals: no lower end, 
 
 TEST(patches, fill_batches_and_the_rest_stands_apart) {
   const auto mesh = box_of({9, 8, 8});
-  const auto batches = mesh::make_cell_batches(mesh, {.lanes = 16, .patch_width = 2});
+  const auto batches = mesh::make_cell_batches(mesh, {.cells_per_batch = 16, .patch_width = 2});
   ASSERT_EQ(batches.blocks.size(), 1U);
   EXPECT_EQ(batches.patches_per_batch(3), 2);
   const auto& block = batches.blocks[0];
@@ -127,7 +127,7 @@ TEST(patches, fill_batches_and_the_rest_stands_apart) {
 }
 
 TEST(patches, batches_that_hold_no_whole_patch_have_none) {
-  const auto batches = mesh::make_cell_batches(box_of({4, 4, 4}), {.lanes = 4, .patch_width = 2});
+  const auto batches = mesh::make_cell_batches(box_of({4, 4, 4}), {.cells_per_batch = 4, .patch_width = 2});
   EXPECT_TRUE(batches.blocks[0].are_patches.empty());
   EXPECT_EQ(batches.patch_width, 1);
   for (const int width : {0, -1, 9})

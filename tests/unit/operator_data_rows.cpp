@@ -19,7 +19,7 @@ struct Case {
   mesh::CellBatches batches;
   form::LoweredForm form; ///< none: no coefficients
   explicit Case(mesh::Mesh m) : mesh(std::move(m)), batches(mesh::make_cell_batches(mesh)) {}
-  op::BatchedCells cells() const { return op::batched(batches.blocks.front(), batches.lanes); }
+  op::BatchedCells cells() const { return op::batched(batches.blocks.front(), batches.cells_per_batch); }
   op::DataRows rows(bool reads_position = false) const {
     return op::make_data_rows(mesh, cells(), op::CellCoefficients(mesh, form), reads_position);
   }
@@ -40,9 +40,10 @@ void expect_rows_fit(const Case& c, const op::DataRows& rows, double bound) {
   };
   ASSERT_EQ(rows.of_batch.size(), static_cast<std::size_t>(cells.num_batches));
   for (std::size_t i = 0; i < cells.cells.size(); ++i) {
-    const auto batch = i / static_cast<std::size_t>(cells.lanes), lane = i % static_cast<std::size_t>(cells.lanes);
+    const auto batch = i / static_cast<std::size_t>(cells.cells_per_batch),
+               lane = i % static_cast<std::size_t>(cells.cells_per_batch);
     const auto row = static_cast<std::size_t>(rows.of_batch[batch]);
-    const auto twin = rows.cells[row * static_cast<std::size_t>(cells.lanes) + lane];
+    const auto twin = rows.cells[row * static_cast<std::size_t>(cells.cells_per_batch) + lane];
     for (std::size_t n = 1; n < nodes; ++n)
       for (int a = 0; a < 3; ++a)
         ASSERT_NEAR(point(cells.cells[i], n, a) - point(cells.cells[i], 0, a), point(twin, n, a) - point(twin, 0, a),
@@ -85,7 +86,7 @@ TEST(DataRows, AMovedVertexPartsItsCellsAlone) {
   c.batches = mesh::make_cell_batches(c.mesh); // its cells are no longer affine: the other cells are the first block
   ASSERT_EQ(c.batches.blocks.size(), 2U);
   EXPECT_EQ(c.rows().count(), 1);
-  const auto moved = op::batched(c.batches.blocks[1], c.batches.lanes);
+  const auto moved = op::batched(c.batches.blocks[1], c.batches.cells_per_batch);
   EXPECT_EQ(op::make_data_rows(c.mesh, moved, op::CellCoefficients(c.mesh, c.form), false).count(), moved.num_batches);
 }
 
@@ -116,8 +117,10 @@ TEST(DataRows, CoefficientsKeepRowsApart) {
   const auto cells = c.cells();
   const auto all = coefficients.values(cells), of_rows = coefficients.values(rows.representatives(cells));
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto lanes = static_cast<std::size_t>(cells.lanes);
-    ASSERT_EQ(all[i], of_rows[static_cast<std::size_t>(rows.of_batch[i / lanes]) * lanes + i % lanes]);
+    const auto cells_per_batch = static_cast<std::size_t>(cells.cells_per_batch);
+    ASSERT_EQ(
+        all[i],
+        of_rows[static_cast<std::size_t>(rows.of_batch[i / cells_per_batch]) * cells_per_batch + i % cells_per_batch]);
   }
 }
 

@@ -75,7 +75,7 @@ void expect_close(std::span<const double> found, std::span<const double> expecte
 const std::vector<std::string> plans{"mapping=plain",
                                      "mapping=simd_cells",
                                      "mapping=simd_cells contraction=per-derivative",
-                                     "mapping=simd_cells even_odd=0 recipe=store",
+                                     "mapping=simd_cells even_odd=0 factors=store",
                                      "mapping=simd_cells contraction=dense",
                                      "mapping=simd_points"};
 
@@ -157,9 +157,9 @@ TEST(CompiledTogether, FormsShareOneCompilationAndEqualKernels) {
   options.shared_device = std::make_shared<device::HostDevice>(2, device::CacheDirectory(folder.path()));
   const auto [problem, stated] = make_problem(test::box("quadrilateral"), 2, 0, "kappa*u*v*dx + u*v*ds(1)");
   const auto system = problem.system();
-  const std::vector<std::shared_ptr<op::BuiltForm>> built{op::build(stated, 2, system, options),
-                                                          op::build(stated, 2, system, options),
-                                                          op::build(stated, 2, system, options, op::Purpose::diagonal)};
+  const std::vector<std::shared_ptr<op::GeneratedForm>> built{
+      op::build(stated, 2, system, options), op::build(stated, 2, system, options),
+      op::build(stated, 2, system, options, op::Purpose::diagonal)};
   EXPECT_EQ(folder.count(".so"), 0U);
   EXPECT_THROW(op::FormKernels{built[0]}, base::InternalError);
   op::compile(built);

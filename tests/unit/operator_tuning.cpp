@@ -88,7 +88,7 @@ TEST_F(Tuning, CandidatesAgree) {
   const auto weighed = op::build_form(form, problem.system(), op::Purpose::action, options());
   const auto& candidates = weighed->pieces.front().kernel.info.decision.candidates;
   ASSERT_GT(candidates.size(), 4U);
-  std::vector<std::shared_ptr<op::BuiltForm>> forms;
+  std::vector<std::shared_ptr<op::GeneratedForm>> forms;
   for (const auto& candidate : candidates) {
     auto fixed = options(false);
     fixed.plan = candidate.plan;

@@ -26,7 +26,7 @@ SolveReport example() {
   result.functionals = {{"energy", 0.125}};
   result.seconds = {{"mesh", 0.1}, {"spaces", 0.2}, {"kernels", 0.3}, {"setup", 0.4}, {"solve", 1}, {"output", 0}};
   result.operators = {{.name = "apply",
-                       .plans = {{"cell hexahedron cartesian", schedule::parse_plan("lanes=4")},
+                       .plans = {{"cell hexahedron cartesian", schedule::parse_plan("vector_width=4")},
                                  {"cell prism affine", schedule::parse_plan("contraction=dense")}},
                        .dofs_per_second = 1e6,
                        .gflops = 4,
@@ -79,8 +79,9 @@ TEST(Report, TextNamesWhatTheReaderLooksFor) {
   auto result = example();
   result.message = "stagnation: no progress";
   const auto text = report::to_text(result);
-  for (const char* part : {"Beam", "12345 unknowns", "64 hexahedron", "17 iterations", "3.50e-09", "stagnation",
-                           "energy", "0.125", "solve", "apply", "50.0 %", "memory", "lanes=4", "relative L2 error"})
+  for (const char* part :
+       {"Beam", "12345 unknowns", "64 hexahedron", "17 iterations", "3.50e-09", "stagnation", "energy", "0.125",
+        "solve", "apply", "50.0 %", "memory", "vector_width=4", "relative L2 error"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
@@ -89,7 +90,7 @@ TEST(Report, PlansOfSeveralKernelsStandOnceBelowTheOperators) {
   result.operators.push_back(result.operators.front());
   const auto text = report::to_text(result);
   EXPECT_NE(text.find("memory      A B\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("  A  lanes=4 (cell hexahedron cartesian)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  A  vector_width=4 (cell hexahedron cartesian)\n"), std::string::npos) << text;
   EXPECT_NE(text.find("  B  contraction=dense (cell prism affine)\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("--plan"), text.rfind("--plan", text.find("  B  "))) << text;
   EXPECT_EQ(text.find("  C  "), std::string::npos) << text;
@@ -99,8 +100,8 @@ TEST(Report, JsonHoldsTheFullTextOfThePlansThatDiffer) {
   auto result = example();
   result.operators[0].plans.push_back(result.operators[0].plans[0]);
   const auto json = nlohmann::json::parse(report::to_json(result));
-  EXPECT_EQ(json["operators"][0]["plan"],
-            to_string(schedule::parse_plan("lanes=4")) + "; " + to_string(schedule::parse_plan("contraction=dense")));
+  EXPECT_EQ(json["operators"][0]["plan"], to_string(schedule::parse_plan("vector_width=4")) + "; " +
+                                              to_string(schedule::parse_plan("contraction=dense")));
 }
 
 } // namespace

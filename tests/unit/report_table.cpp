@@ -58,14 +58,14 @@ TEST(Table, WrappedWordsStayInOrderAndLongOnesWhole) {
 TEST(PlanList, EqualPlansHaveOneLetter) {
   PlanList plans;
   EXPECT_EQ(plans.text(), "");
-  const auto other = schedule::parse_plan("lanes=4");
+  const auto other = schedule::parse_plan("vector_width=4");
   EXPECT_EQ(plans.label({}, "cell prism affine"), "A");
   EXPECT_EQ(plans.label(other), "B");
   EXPECT_EQ(plans.label({}, "cell tetrahedron affine"), "A");
   EXPECT_EQ(plans.label({}, "cell prism affine"), "A");
   const auto text = plans.text();
   EXPECT_NE(text.find("  A  default (cell prism affine, cell tetrahedron affine)\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("  B  lanes=4\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  B  vector_width=4\n"), std::string::npos) << text;
   EXPECT_LE(longest_line(text), line_width);
 }
 

@@ -51,7 +51,7 @@ TEST(Meaning, FloatsAreRoundedAfterEveryOperation) {
   EXPECT_EQ(x, (Reals{tenth, tenth * three, 16777216, tenth, 1 / three, tenth}));
 }
 
-TEST(Counts, OperationsOnFloatsAreTold) {
+TEST(LoopCounts, OperationsOnFloatsAreTold) {
   const auto counts = count(read("(program k 4 (buffer x global real 0 written) (buffer h work real32 4 lane) (block"
                                  "(store h lane (add (load h lane) (mul (number32 2) (load h lane))))"
                                  "(add x lane (widen (load h lane)))))"));
@@ -141,25 +141,25 @@ TEST(Meaning, MissingArgumentsAreAnError) {
 
 // --- counts ----------------------------------------------------------------------------------------------------------
 
-Counts counted(const std::string& statements) {
+LoopCounts counted(const std::string& statements) {
   const auto program = read(test::loop_text(statements));
   verify(program);
   return count(program);
 }
 
-TEST(Counts, OperationsOnLanesCountForEveryLane) {
+TEST(LoopCounts, OperationsOnLanesCountForEveryLane) {
   EXPECT_EQ(counted("(let a (load u lane)) (let b (mul %a %a))").flops, 4);
   EXPECT_EQ(counted("(let a (load u 0)) (let b (mul %a %a))").flops, 1);
   EXPECT_EQ(counted("(let a (load u 0)) (let b (mul %a (load u lane))) (let c1 (add %b %a))").flops, 8);
 }
 
-TEST(Counts, AddsCountOneMoreAndSignChangesNothing) {
+TEST(LoopCounts, AddsCountOneMoreAndSignChangesNothing) {
   EXPECT_EQ(counted("(add x lane (mul (load u lane) (load u lane)))").flops, 8);
   EXPECT_EQ(counted("(store x lane (neg (load u lane)))").flops, 0);
   EXPECT_EQ(counted("(store x 0 (div (number 1) (sqrt (number 2))))").flops, 2);
 }
 
-TEST(Counts, AProductAndItsSumAreOneOperation) {
+TEST(LoopCounts, AProductAndItsSumAreOneOperation) {
   const auto operations = [](const std::string& statements) { return counted(statements).operations; };
   const std::string u = "(load u lane)";
   EXPECT_EQ(operations("(let a (add (mul " + u + " " + u + ") " + u + "))"), 4);
@@ -170,18 +170,18 @@ TEST(Counts, AProductAndItsSumAreOneOperation) {
   EXPECT_EQ(operations("(let m (mul " + u + " " + u + ")) (let a (mul %m " + u + "))"), 8) << "no sum";
 }
 
-TEST(Counts, LoopsMultiplyTheirBodies) {
+TEST(LoopCounts, LoopsMultiplyTheirBodies) {
   const std::string body = "(block (add w lane (mul (load u lane) (load c $j)))))))";
   EXPECT_EQ(counted("(for i 5 (block (for j 3 " + body).flops, 5 * 3 * 8);
   EXPECT_EQ(counted("(for i unrolled 5 (block (for j 3 " + body).flops, 5 * 3 * 8);
 }
 
-TEST(Counts, RunTimeLoopsCountOnceAndBranchesTheirFirstAlternative) {
+TEST(LoopCounts, RunTimeLoopsCountOnceAndBranchesTheirFirstAlternative) {
   EXPECT_EQ(counted("(for i (iload s 0) (block (add x $i (number 1))))").flops, 1);
   EXPECT_EQ(counted("(if (iload s 0) (block (add x 0 (number 1))) (block (add x lane (number 1))))").flops, 1);
 }
 
-TEST(Counts, BytesAreThoseOfGlobalBuffers) {
+TEST(LoopCounts, BytesAreThoseOfGlobalBuffers) {
   const auto counts = counted("(let a (load u lane)) (store w lane %a) (let b (load w lane)) (let d (load c 1))"
                               "(for i 3 (block (store x (iadd (imul $i 4) lane) %b) (add x $i %d)))");
   EXPECT_EQ(counts.global.read_bytes, 8 * (4 + 3)); // u by lanes; what the scalar adds read

@@ -11,7 +11,7 @@ namespace rafter::schedule {
 namespace {
 
 using kernel::Contraction;
-using kernel::Recipe;
+using kernel::FactorStorage;
 
 std::string refusal(const std::string& text) {
   try {
@@ -31,22 +31,28 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
   int count = 0;
   for (const auto contraction : {Contraction::dense, Contraction::modal, Contraction::per_derivative,
                                  Contraction::collocated, Contraction::separable})
-    for (const auto& recipe : {Recipe::recompute, Recipe::recompute_merged, Recipe::store, Recipe::store_merged,
-                               Recipe{Recipe::Kind::partial, false, 12}, Recipe{Recipe::Kind::partial, true, 1}})
+    for (const auto& factors :
+         {FactorStorage::recompute, FactorStorage::recompute_merged, FactorStorage::store, FactorStorage::store_merged,
+          FactorStorage{FactorStorage::Kind::partial, false, 12}, FactorStorage{FactorStorage::Kind::partial, true, 1}})
       for (const auto& mapping : mapping_names())
-        for (const int lanes : {1, 2, 4, 8, 16})
+        for (const int vector_width : {1, 2, 4, 8, 16})
           for (const int even_odd : {0, 4, 27})
             for (const char* compiler : {"", "gcc", "/usr/bin/clang-14"}) {
               const auto single_if = [](bool is_single) {
                 return is_single ? Precision::single_precision : Precision::double_precision;
               };
-              const auto storage = single_if(even_odd == 4), compute = single_if(lanes == 2),
-                         accumulate = single_if(lanes == 2 && even_odd == 0);
-              const char* flags = lanes == 8 ? "O2" : "";
-              const int groups = even_odd == 4 ? std::min(lanes, 8) : 1;
-              const Plan plan{contraction, recipe,       mapping,   lanes,          even_odd,   even_odd + 1,
-                              groups,      3 * even_odd, lanes > 2, lanes % 4 == 0, lanes == 8, storage,
-                              compute,     accumulate,   compiler,  flags};
+              const auto storage = single_if(even_odd == 4), compute = single_if(vector_width == 2),
+                         accumulate = single_if(vector_width == 2 && even_odd == 0);
+              const char* flags = vector_width == 8 ? "O2" : "";
+              const int subbatches = even_odd == 4 ? std::min(vector_width, 8) : 1;
+              const Plan plan{contraction,       factors,
+                              mapping,           vector_width,
+                              even_odd,          even_odd + 1,
+                              subbatches,        3 * even_odd,
+                              vector_width > 2,  vector_width % 4 == 0,
+                              vector_width == 8, storage,
+                              compute,           accumulate,
+                              compiler,          flags};
               const std::string text = to_string(plan);
               EXPECT_EQ(parse_plan(text), plan) << text;
               EXPECT_EQ(text.find('\n'), std::string::npos);
@@ -59,29 +65,30 @@ TEST(Plan, AbsentKeysKeepTheirDefault) {
   EXPECT_EQ(parse_plan(""), Plan{});
   EXPECT_EQ(parse_plan("  \n"), Plan{});
   Plan plan;
-  plan.lanes = 4;
-  EXPECT_EQ(parse_plan("lanes=4"), plan);
+  plan.vector_width = 4;
+  EXPECT_EQ(parse_plan("vector_width=4"), plan);
   plan.mapping = "plain";
-  EXPECT_EQ(parse_plan("  mapping=plain   lanes=4 "), plan);
-  EXPECT_EQ(parse_plan("\tmapping=plain\r\n\tlanes=4\n"), plan);
+  EXPECT_EQ(parse_plan("  mapping=plain   vector_width=4 "), plan);
+  EXPECT_EQ(parse_plan("\tmapping=plain\r\n\tvector_width=4\n"), plan);
 }
 
 TEST(Plan, ShortNameIsWhatDiffersFromTheDefault) {
   EXPECT_EQ(short_name(Plan{}), "default");
   EXPECT_EQ(parse_plan("default"), Plan{});
-  EXPECT_EQ(short_name(parse_plan("flags=O2 lanes=4 recipe=recompute")), "recipe=recompute lanes=4 flags=O2");
+  EXPECT_EQ(short_name(parse_plan("flags=O2 vector_width=4 factors=recompute")),
+            "factors=recompute vector_width=4 flags=O2");
   EXPECT_EQ(short_name(parse_plan("contraction=dense rows=8 even_odd=0")), "contraction=dense rows=8");
-  EXPECT_EQ(short_name(parse_plan("even_odd=0 rows=8 groups=2 unroll=0")), "even_odd=0");
+  EXPECT_EQ(short_name(parse_plan("even_odd=0 rows=8 subbatches=2 unroll=0")), "even_odd=0");
   EXPECT_EQ(short_name(parse_plan("mapping=plain prefetch=0 stores=streaming patches=0")), "mapping=plain");
   EXPECT_EQ(short_name(parse_plan("compute=float")), "compute=float");
-  EXPECT_EQ(short_name(parse_plan("compute=float lanes=8")), "lanes=8 compute=float");
+  EXPECT_EQ(short_name(parse_plan("compute=float vector_width=8")), "vector_width=8 compute=float");
 }
 
 TEST(Plan, PlansThatDifferHaveDifferentNamesInATable) {
   // rows matter to dense products alone: they are named where nothing else tells plans apart
-  const std::vector<Plan> plans{Plan{}, parse_plan("rows=8"), parse_plan("lanes=4 rows=8"), parse_plan("rows=8"),
+  const std::vector<Plan> plans{Plan{}, parse_plan("rows=8"), parse_plan("vector_width=4 rows=8"), parse_plan("rows=8"),
                                 Plan{}};
-  EXPECT_EQ(short_names(plans), (std::vector<std::string>{"default", "rows=8", "lanes=4", "rows=8", "default"}));
+  EXPECT_EQ(short_names(plans), (std::vector<std::string>{"default", "rows=8", "vector_width=4", "rows=8", "default"}));
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const auto names = short_names(plans);
     for (std::size_t k = 0; k < i; ++k) EXPECT_EQ(names[i] == names[k], plans[i] == plans[k]) << names[i];
@@ -89,10 +96,10 @@ TEST(Plan, PlansThatDifferHaveDifferentNamesInATable) {
 }
 
 TEST(Plan, LanesThatAreNotGivenFillSixtyFourBytes) {
-  EXPECT_EQ(parse_plan("compute=double").lanes, 8);
-  EXPECT_EQ(parse_plan("compute=float").lanes, 16);
-  EXPECT_EQ(parse_plan("lanes=4 compute=float").lanes, 4);
-  EXPECT_EQ(parse_plan("storage=float").lanes, 8);
+  EXPECT_EQ(parse_plan("compute=double").vector_width, 8);
+  EXPECT_EQ(parse_plan("compute=float").vector_width, 16);
+  EXPECT_EQ(parse_plan("vector_width=4 compute=float").vector_width, 4);
+  EXPECT_EQ(parse_plan("storage=float").vector_width, 8);
 }
 
 TEST(Plan, SumsInFloatsNeedAddendsInFloats) {
@@ -103,53 +110,54 @@ TEST(Plan, SumsInFloatsNeedAddendsInFloats) {
 
 TEST(Plan, SingleKeysAreThoseInFloats) {
   EXPECT_EQ(single_keys(Plan{}), "");
-  const auto plan = parse_plan("compute=float storage=float lanes=4");
+  const auto plan = parse_plan("compute=float storage=float vector_width=4");
   EXPECT_EQ(single_keys(plan), "storage=float compute=float");
-  EXPECT_EQ(in_double(plan), parse_plan("lanes=4"));
+  EXPECT_EQ(in_double(plan), parse_plan("vector_width=4"));
 }
 
 TEST(Plan, MisspeltNamesAreRefusedWithTheNearest) {
-  expect_refused("reciep=store", {"unknown key 'reciep'", "did you mean 'recipe'?", "contraction, recipe"});
+  expect_refused("factros=store", {"unknown key 'factros'", "did you mean 'factors'?", "contraction, factors"});
   expect_refused("flags=O3", {"unknown flags 'O3'", "did you mean 'O2'?", "default, O2"});
   expect_refused("compute=half", {"unknown compute 'half'", "double, float"});
   expect_refused("storage=single", {"unknown storage 'single'", "double, float"});
-  expect_refused("recipe=stor", {"unknown recipe 'stor'", "did you mean 'store'?", "store-merged"});
-  for (const char* recipe :
+  expect_refused("factors=stor", {"unknown factors 'stor'", "did you mean 'store'?", "store-merged"});
+  for (const char* factors :
        {"partial", "partial-", "partial-0", "partial--1", "partial-01", "partial-1000", "partial-1x"})
-    expect_refused(std::string("recipe=") + recipe, {"unknown recipe", recipe, "partial-N, partial-N-merged"});
+    expect_refused(std::string("factors=") + factors, {"unknown factors", factors, "partial-N, partial-N-merged"});
   expect_refused("contraction=colocated", {"unknown contraction 'colocated'", "did you mean 'collocated'?"});
   expect_refused("mapping=simd_cell", {"unknown mapping 'simd_cell'", "did you mean 'simd_cells'?", "plain"});
 }
 
 TEST(Plan, ValuesOutOfRangeAreRefusedWithTheRange) {
-  expect_refused("lanes=0", {"lanes = 0", "1 to 16"});
-  expect_refused("lanes=32", {"lanes = 32", "1 to 16"});
-  expect_refused("lanes=3", {"lanes = 3", "power of two"});
-  expect_refused("groups=0", {"groups = 0", "1 to 8"});
-  expect_refused("groups=16", {"groups = 16", "1 to 8"});
-  expect_refused("groups=6", {"groups = 6", "power of two"});
-  expect_refused("groups=two", {"plan: groups: 'two' is not an integer", "1 to 8"});
-  expect_refused("group=2", {"'group'", "groups"});
+  expect_refused("vector_width=0", {"vector_width = 0", "1 to 16"});
+  expect_refused("vector_width=32", {"vector_width = 32", "1 to 16"});
+  expect_refused("vector_width=3", {"vector_width = 3", "power of two"});
+  expect_refused("subbatches=0", {"subbatches = 0", "1 to 8"});
+  expect_refused("subbatches=16", {"subbatches = 16", "1 to 8"});
+  expect_refused("subbatches=6", {"subbatches = 6", "power of two"});
+  expect_refused("subbatches=two", {"plan: subbatches: 'two' is not an integer", "1 to 8"});
+  expect_refused("group=2", {"'group'", "subbatches"});
   expect_refused("even_odd=-1", {"even_odd = -1", "0 to 64"});
   expect_refused("even_odd=99999999999999999999", {"plan: even_odd:", "99999999999999999999", "0 to 64"});
-  expect_refused("lanes=eight", {"plan: lanes: 'eight' is not an integer", "1 to 16"});
-  expect_refused("lanes=0x8", {"plan: lanes: '0x8' is not an integer", "1 to 16"});
-  expect_refused("lanes=", {"plan: lanes: '' is not an integer"});
+  expect_refused("vector_width=eight", {"plan: vector_width: 'eight' is not an integer", "1 to 16"});
+  expect_refused("vector_width=0x8", {"plan: vector_width: '0x8' is not an integer", "1 to 16"});
+  expect_refused("vector_width=", {"plan: vector_width: '' is not an integer"});
   expect_refused("prefetch=2", {"prefetch = 2", "0 to 1"});
   expect_refused("patches=-1", {"patches = -1", "0 to 1"});
-  expect_refused("lanes=4.0", {"'4.0' is not an integer"});
+  expect_refused("vector_width=4.0", {"'4.0' is not an integer"});
 }
 
 TEST(Plan, MatricesMultiplyInDoubles) {
   EXPECT_TRUE(is_assembled(parse_plan("mapping=assembled storage=float")));
-  EXPECT_EQ(parse_plan(to_string(parse_plan("mapping=assembled lanes=4"))), parse_plan("lanes=4 mapping=assembled"));
+  EXPECT_EQ(parse_plan(to_string(parse_plan("mapping=assembled vector_width=4"))),
+            parse_plan("vector_width=4 mapping=assembled"));
   expect_refused("mapping=assembled compute=float", {"compute=float", "mapping=assembled", "storage=float"});
   expect_refused("mapping=asembled", {"unknown mapping 'asembled'", "did you mean 'assembled'?"});
 }
 
 TEST(Plan, WordsWithoutAnEqualsSignAreRefused) {
   expect_refused("simd_cells", {"'simd_cells' is not of the form key=value", "mapping"});
-  expect_refused("lanes = 4", {"'lanes' is not of the form key=value"});
+  expect_refused("vector_width = 4", {"'vector_width' is not of the form key=value"});
 }
 
 TEST(Plan, CompilersWithControlCharactersAreRefused) {
@@ -159,11 +167,13 @@ TEST(Plan, CompilersWithControlCharactersAreRefused) {
 
 TEST(Plan, EmptyValuesAreRefused) {
   expect_refused("compiler=", {"plan: compiler is empty", "default"});
-  for (const char* key : {"flags", "recipe", "mapping", "storage"})
+  for (const char* key : {"flags", "factors", "mapping", "storage"})
     expect_refused(std::string(key) + "=", {"plan: unknown", key, "''"});
 }
 
-TEST(Plan, AKeyGivenTwiceIsRefused) { expect_refused("lanes=4 recipe=store lanes=8", {"lanes", "twice"}); }
+TEST(Plan, AKeyGivenTwiceIsRefused) {
+  expect_refused("vector_width=4 factors=store vector_width=8", {"vector_width", "twice"});
+}
 
 } // namespace
 } // namespace rafter::schedule

@@ -19,16 +19,16 @@ struct Printed {
 
 TEST(Lowering, BatchesThatAreNoGroupsOfLanesAreRefused) {
   schedule::Plan plan;
-  plan.lanes = 8;
-  for (const int lanes : {4, 12, 20}) {
+  plan.vector_width = 8;
+  for (const int cells_per_batch : {4, 12, 20}) {
     schedule::LoweringInput input;
-    input.lanes = lanes;
-    EXPECT_THROW((void)schedule::lower(input, plan), base::InternalError) << lanes;
+    input.cells_per_batch = cells_per_batch;
+    EXPECT_THROW((void)schedule::lower(input, plan), base::InternalError) << cells_per_batch;
   }
-  plan.lanes = 4;
-  plan.groups = 4;
+  plan.vector_width = 4;
+  plan.subbatches = 4;
   schedule::LoweringInput input;
-  input.lanes = 8;
+  input.cells_per_batch = 8;
   EXPECT_THROW((void)schedule::lower(input, plan), base::InternalError);
 }
 
@@ -58,8 +58,8 @@ protected:
   template <class Check> void for_all(const Check& check) const {
     int number = 0;
     for (const auto& mapping : schedule::mapping_names())
-      for (const char* rest : {" contraction=dense", " contraction=dense lanes=2 groups=4 unroll=0",
-                               " contraction=collocated lanes=4", " contraction=per-derivative even_odd=0"})
+      for (const char* rest : {" contraction=dense", " contraction=dense vector_width=2 subbatches=4 unroll=0",
+                               " contraction=collocated vector_width=4", " contraction=per-derivative even_odd=0"})
         for (const auto& printed : programs(GetParam(), "mapping=" + mapping + rest)) {
           SCOPED_TRACE(printed.name);
           check(schedule::read(printed.text), printed.text);
@@ -82,7 +82,7 @@ TEST_P(Programs, ReadBackFromTheirTextTheyAreTheSame) {
     EXPECT_EQ(schedule::print(program), text);
     const auto again = schedule::read(schedule::print(program));
     EXPECT_EQ(again.name, program.name);
-    EXPECT_EQ(again.lanes, program.lanes);
+    EXPECT_EQ(again.vector_width, program.vector_width);
     EXPECT_EQ(again.buffers, program.buffers);
     const auto counts = schedule::count(program), same = schedule::count(again);
     EXPECT_EQ(counts.flops, same.flops);

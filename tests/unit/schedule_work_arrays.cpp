@@ -6,7 +6,7 @@
 namespace rafter::schedule {
 namespace {
 
-Buffer work(const char* name, std::int64_t size, Type type = Type::real) {
+LoopBuffer work(const char* name, std::int64_t size, Type type = Type::real) {
   return {.name = name, .space = Space::work, .type = type, .size = size};
 }
 

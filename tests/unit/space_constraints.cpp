@@ -12,7 +12,7 @@ namespace {
 using space::Constraints;
 using space::DirichletCondition;
 
-space::PointFunction constant(double value) {
+space::SpatialFunction constant(double value) {
   return [value](std::span<const double>, std::span<double> values) { std::ranges::fill(values, value); };
 }
 

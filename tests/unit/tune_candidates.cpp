@@ -10,21 +10,21 @@
 namespace rafter::tune {
 namespace {
 
-KernelProblem hexahedron() {
-  KernelProblem problem;
+PlanningProblem hexahedron() {
+  PlanningProblem problem;
   problem.is_tensor = true;
   problem.num_dofs = 125;
   problem.num_points = 125;
   problem.nodes_per_axis = problem.points_per_axis = 5;
-  problem.recipes = {kernel::Recipe::store, kernel::Recipe::recompute};
+  problem.factor_storages = {kernel::FactorStorage::store, kernel::FactorStorage::recompute};
   return problem;
 }
 
-KernelProblem tetrahedron() {
-  KernelProblem problem;
+PlanningProblem tetrahedron() {
+  PlanningProblem problem;
   problem.num_dofs = 10;
   problem.num_points = 4;
-  problem.recipes = {kernel::Recipe::recompute};
+  problem.factor_storages = {kernel::FactorStorage::recompute};
   return problem;
 }
 
@@ -60,7 +60,7 @@ TEST(Candidates, EveryAxisIsAKeyOfPlansAndHasAUsualValue) {
 
 TEST(Candidates, BeginWithTheUsualPlan) {
   EXPECT_EQ(schedule::to_string(candidates(hexahedron()).front()),
-            schedule::to_string(schedule::parse_plan("recipe=store")));
+            schedule::to_string(schedule::parse_plan("factors=store")));
 }
 
 TEST(Candidates, OnlyGridsOfPointsAreFactorised) {
@@ -78,24 +78,24 @@ TEST(Candidates, DenseProductsDifferInRegistersAndText) {
 }
 
 TEST(Candidates, DenseProductsTakeSeveralGroupsWhereABatchHasThem) {
-  const auto groups = [](KernelProblem problem, int batch, int of_register) {
-    problem.lanes = batch;
-    problem.register_lanes = of_register;
-    return values(candidates(problem), "groups");
+  const auto subbatches = [](PlanningProblem problem, int batch, int of_register) {
+    problem.cells_per_batch = batch;
+    problem.register_width = of_register;
+    return values(candidates(problem), "subbatches");
   };
-  EXPECT_EQ(groups(tetrahedron(), 8, 8), std::set<std::string>{"1"});
-  EXPECT_EQ(groups(tetrahedron(), 16, 8), (std::set<std::string>{"1", "2"}));
-  EXPECT_EQ(groups(tetrahedron(), 8, 4), (std::set<std::string>{"1", "2"}));
-  EXPECT_EQ(groups(tetrahedron(), 8, 2), (std::set<std::string>{"1", "2", "4"}));
-  EXPECT_EQ(groups(hexahedron(), 16, 8), std::set<std::string>{"1"});
+  EXPECT_EQ(subbatches(tetrahedron(), 8, 8), std::set<std::string>{"1"});
+  EXPECT_EQ(subbatches(tetrahedron(), 16, 8), (std::set<std::string>{"1", "2"}));
+  EXPECT_EQ(subbatches(tetrahedron(), 8, 4), (std::set<std::string>{"1", "2"}));
+  EXPECT_EQ(subbatches(tetrahedron(), 8, 2), (std::set<std::string>{"1", "2", "4"}));
+  EXPECT_EQ(subbatches(hexahedron(), 16, 8), std::set<std::string>{"1"});
   auto large = tetrahedron();
   large.num_dofs = 56;
-  EXPECT_EQ(groups(large, 8, 8), std::set<std::string>{"1"});
-  EXPECT_EQ(groups(large, 16, 8), std::set<std::string>({"1", "2"})); // one of lanes = 16
-  EXPECT_EQ(groups(large, 16, 4), std::set<std::string>({"2", "4"}));
+  EXPECT_EQ(subbatches(large, 8, 8), std::set<std::string>{"1"});
+  EXPECT_EQ(subbatches(large, 16, 8), std::set<std::string>({"1", "2"})); // one of lanes = 16
+  EXPECT_EQ(subbatches(large, 16, 4), std::set<std::string>({"2", "4"}));
   auto problem = tetrahedron();
-  problem.register_lanes = 2;
-  for (const auto& plan : candidates(problem)) EXPECT_LE(plan.lanes * plan.groups, 8);
+  problem.register_width = 2;
+  for (const auto& plan : candidates(problem)) EXPECT_LE(plan.vector_width * plan.subbatches, 8);
 }
 
 TEST(Candidates, EvenOddThresholdsDifferInWhatTheyDo) {
@@ -137,9 +137,9 @@ TEST(Candidates, FlagsMultiplyThoseOfLargeKernels) {
 
 TEST(Candidates, HalfOfTheLanesWhereTheArraysAreLarge) {
   auto problem = hexahedron();
-  EXPECT_EQ(values(candidates(problem), "lanes"), std::set<std::string>{"8"});
+  EXPECT_EQ(values(candidates(problem), "vector_width"), std::set<std::string>{"8"});
   problem.num_points = 4096;
-  EXPECT_EQ(values(candidates(problem), "lanes"), (std::set<std::string>{"8", "4"}));
+  EXPECT_EQ(values(candidates(problem), "vector_width"), (std::set<std::string>{"8", "4"}));
 }
 
 TEST(Candidates, PointsInLanesWhereTheArraysAreLargeAndLinesFillRegisters) {
@@ -151,7 +151,7 @@ TEST(Candidates, PointsInLanesWhereTheArraysAreLargeAndLinesFillRegisters) {
     for (const auto& plan : candidates(problem))
       if (plan.mapping == "simd_points") {
         EXPECT_EQ(plan.contraction, kernel::Contraction::collocated);
-        EXPECT_EQ(plan.lanes, 8);
+        EXPECT_EQ(plan.vector_width, 8);
       }
     return values(candidates(problem), "mapping").contains("simd_points");
   };
@@ -168,30 +168,30 @@ TEST(Candidates, PointsInLanesWhereTheArraysAreLargeAndLinesFillRegisters) {
 
 TEST(Candidates, AsManyLanesAsARegisterHoldsOrTwice) {
   auto problem = hexahedron();
-  for (const auto& [register_lanes, expected] :
+  for (const auto& [register_width, expected] :
        {std::pair(16, std::set<std::string>{"8"}), std::pair(4, std::set<std::string>{"4", "8"}),
         std::pair(2, std::set<std::string>{"2", "4"}), std::pair(1, std::set<std::string>{"2", "4"})}) {
-    problem.register_lanes = register_lanes;
-    EXPECT_EQ(values(candidates(problem), "lanes"), expected) << register_lanes;
-    EXPECT_EQ(candidates(problem).front().lanes, usual_lanes(8, register_lanes));
+    problem.register_width = register_width;
+    EXPECT_EQ(values(candidates(problem), "vector_width"), expected) << register_width;
+    EXPECT_EQ(candidates(problem).front().vector_width, usual_width(8, register_width));
   }
 }
 
 TEST(Candidates, OneCellAfterTheOtherOnlyWithoutLanes) {
   auto problem = hexahedron();
   EXPECT_FALSE(values(candidates(problem), "mapping").contains("plain"));
-  problem.lanes = 1;
+  problem.cells_per_batch = 1;
   EXPECT_EQ(values(candidates(problem), "mapping"), std::set<std::string>{"plain"});
-  for (const auto& plan : candidates(problem)) EXPECT_EQ(plan.lanes, 1);
+  for (const auto& plan : candidates(problem)) EXPECT_EQ(plan.vector_width, 1);
 }
 
 TEST(Candidates, SimilarityFallsWithEveryAxisThatDiffers) {
-  const auto plan = schedule::parse_plan("recipe=store even_odd=4");
+  const auto plan = schedule::parse_plan("factors=store even_odd=4");
   EXPECT_EQ(similarity(plan, plan), 1);
   double before = 1;
   for (const char* text :
-       {"recipe=store even_odd=0", "recipe=recompute even_odd=0", "recipe=recompute even_odd=0 compiler=clang",
-        "recipe=recompute even_odd=0 compiler=clang contraction=per-derivative"}) {
+       {"factors=store even_odd=0", "factors=recompute even_odd=0", "factors=recompute even_odd=0 compiler=clang",
+        "factors=recompute even_odd=0 compiler=clang contraction=per-derivative"}) {
     const auto other = schedule::parse_plan(text);
     EXPECT_LT(similarity(plan, other), before) << text;
     EXPECT_EQ(similarity(plan, other), similarity(other, plan));

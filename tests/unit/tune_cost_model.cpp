@@ -7,8 +7,8 @@
 namespace rafter::tune {
 namespace {
 
-KernelProblem problem_of(double num_batches) {
-  KernelProblem problem;
+PlanningProblem problem_of(double num_batches) {
+  PlanningProblem problem;
   problem.num_batches = num_batches;
   problem.input_bytes = 1000;
   problem.output_bytes = 500;
@@ -56,10 +56,10 @@ TEST(CostModel, FullRegistersOfFloatsTakeAsLongAsOnesOfDoubles) {
   const auto machine = typical_machine(512);
   auto floats = usual_features();
   floats.word_bytes = 4;
-  floats.lanes = 16;
+  floats.vector_width = 16;
   EXPECT_DOUBLE_EQ(predict(floats, problem_of(10), machine).seconds,
                    predict(usual_features(), problem_of(10), machine).seconds);
-  floats.lanes = 8; // no faster than full ones, on half the cells
+  floats.vector_width = 8; // no faster than full ones, on half the cells
   EXPECT_GE(predict(floats, problem_of(10), machine).seconds,
             predict(usual_features(), problem_of(10), machine).seconds);
 }
@@ -121,9 +121,9 @@ TEST(CostModel, EveryCacheThatWorkLeavesMakesItSlower) {
 
 TEST(CostModel, InstructionsTakeTheirTimeHoweverManyLanesTheyUse) {
   const auto machine = typical_machine(512);
-  const auto seconds = [&](int lanes) {
+  const auto seconds = [&](int vector_width) {
     auto features = usual_features();
-    features.lanes = lanes;
+    features.vector_width = vector_width;
     return predict(features, problem_of(10), machine).seconds;
   };
   EXPECT_EQ(seconds(4), seconds(8));

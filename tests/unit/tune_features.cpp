@@ -9,7 +9,7 @@ namespace {
 
 /// A program of four lanes over work arrays w (whole vectors), s (constant indices only) and vectors x, y.
 Features count(const std::string& body) {
-  LoweredPlan plan;
+  PlannedProgram plan;
   plan.loops = schedule::read("(program kernel 4\n"
                               "(buffer w work real 64 lane)\n"
                               "(buffer s work real 8 lane)\n"
@@ -19,8 +19,8 @@ Features count(const std::string& body) {
                               "(block " +
                               body + "))\n");
   plan.data_bytes = 100;
-  KernelProblem problem;
-  problem.lanes = 4;
+  PlanningProblem problem;
+  problem.cells_per_batch = 4;
   problem.input_bytes = 20;
   problem.output_bytes = 3;
   return count_features(plan, problem);
@@ -121,7 +121,7 @@ TEST(Features, WordsAreThoseOfTheArithmetic) {
            "(program k 4 (buffer u global real 0) (buffer h work real32 64 lane) (block (for i 8 (block "
            "(store h (iadd (imul $i 4) lane) (mul (load h (iadd (imul $i 4) lane)) (narrow (load u lane)))"
            ")))))")},
-      {.lanes = 4});
+      {.cells_per_batch = 4});
   EXPECT_EQ(f.word_bytes, 4);
   EXPECT_EQ(f.work_bytes, 4 * 64);
   EXPECT_EQ(f.arithmetic, 2 * 8) << "a product and a conversion";

@@ -24,27 +24,28 @@ public:
     problem.is_tensor = true;
     problem.num_dofs = problem.num_points = 125;
     problem.nodes_per_axis = problem.points_per_axis = 5;
-    problem.recipes = {kernel::Recipe::recompute, kernel::Recipe::store, kernel::Recipe::store_merged};
+    problem.factor_storages = {kernel::FactorStorage::recompute, kernel::FactorStorage::store,
+                               kernel::FactorStorage::store_merged};
     problem.num_batches = 100;
     problem.input_bytes = problem.output_bytes = 1000;
     problem.estimate = [](const schedule::Plan& plan) { return Estimate{.flops = 16.0 * length(plan)}; };
     problem.lower = [this](const schedule::Plan& plan) {
       ++num_lowered[schedule::to_string(plan)];
       const auto body = "(store w (iadd (imul $i 8) lane) (mul (number 2) (load w (iadd (imul $i 8) lane))))";
-      return LoweredPlan{.loops = schedule::read(fmt::format(
-                             "(program kernel 8\n(buffer w work real 8000 lane)\n(block (for i {} (block {}))))\n",
-                             length(plan), body))};
+      return PlannedProgram{.loops = schedule::read(fmt::format(
+                                "(program kernel 8\n(buffer w work real 8000 lane)\n(block (for i {} (block {}))))\n",
+                                length(plan), body))};
     };
   }
   static int length(const schedule::Plan& plan) {
     return 100 + (plan.contraction == kernel::Contraction::collocated ? 0 : 200) +
-           (plan.recipe == kernel::Recipe::store ? 0 : 50) + (plan.even_odd == 0 ? 20 : 0);
+           (plan.factors == kernel::FactorStorage::store ? 0 : 50) + (plan.even_odd == 0 ? 20 : 0);
   }
-  KernelProblem problem;
+  PlanningProblem problem;
   std::map<std::string, int> num_lowered;
 };
 
-const auto fastest = schedule::parse_plan("contraction=collocated recipe=store even_odd=4");
+const auto fastest = schedule::parse_plan("contraction=collocated factors=store even_odd=4");
 
 TEST(Planner, PredictsTheFastest) {
   Kernel kernel;
@@ -79,7 +80,8 @@ TEST(Planner, WhatWasMeasuredCounts) {
   Kernel kernel;
   EXPECT_EQ(planner.decide(kernel.problem).key, ""); // there is no file to look into
   const auto cold = Planner({.store = store, .weighs_all = true}).decide(kernel.problem);
-  const auto slow = schedule::to_string(schedule::parse_plan("contraction=per-derivative recipe=recompute even_odd=0"));
+  const auto slow =
+      schedule::to_string(schedule::parse_plan("contraction=per-derivative factors=recompute even_odd=0"));
   EXPECT_TRUE(store->remember(cold.key, {{slow, 1e-6, 1}, {schedule::to_string(fastest), 2e-6, 1}}));
   kernel.num_lowered.clear();
   const auto warm = planner.decide(kernel.problem);
@@ -110,8 +112,8 @@ TEST(Planner, RememberedTimesThatNoClockShowsAreIgnored) {
   Kernel kernel;
   const auto weighs_all = Planner({.store = store, .weighs_all = true});
   const auto key = weighs_all.decide(kernel.problem).key;
-  const auto slow = schedule::parse_plan("contraction=per-derivative recipe=recompute even_odd=0");
-  const auto other = schedule::parse_plan("recipe=store even_odd=0");
+  const auto slow = schedule::parse_plan("contraction=per-derivative factors=recompute even_odd=0");
+  const auto other = schedule::parse_plan("factors=store even_odd=0");
   for (const double seconds : {-1.0, 0.0, -std::numeric_limits<double>::infinity()}) {
     EXPECT_TRUE(store->remember(key, {{schedule::to_string(slow), seconds, 1}, {schedule::to_string(other), 1e-6, 1}}));
     EXPECT_EQ(Planner({.store = store}).decide(kernel.problem).plan, other) << seconds;
@@ -125,7 +127,7 @@ TEST(Planner, RememberedPlansWithoutKeysOfThisVersionCount) {
   const auto store = std::make_shared<Store>(folder.path() / "plans.sqlite");
   const Planner planner({.store = store});
   Kernel kernel;
-  const auto slow = schedule::parse_plan("recipe=store even_odd=0");
+  const auto slow = schedule::parse_plan("factors=store even_odd=0");
   const auto key = Planner({.store = store, .weighs_all = true}).decide(kernel.problem).key;
   auto text = schedule::to_string(slow);
   EXPECT_TRUE(store->remember(key, {{text.substr(0, text.find(" flags=")), 1e-9, 1}}));
@@ -140,8 +142,8 @@ TEST(Planner, PlansThatDoNotFitAreLeftOut) {
     if (plan == fastest) throw base::InputError("too large");
     return lower(plan);
   };
-  EXPECT_EQ(Planner().decide(kernel.problem).plan, schedule::parse_plan("recipe=store even_odd=0"));
-  kernel.problem.lower = [](const schedule::Plan&) -> LoweredPlan { throw base::InputError("too large"); };
+  EXPECT_EQ(Planner().decide(kernel.problem).plan, schedule::parse_plan("factors=store even_odd=0"));
+  kernel.problem.lower = [](const schedule::Plan&) -> PlannedProgram { throw base::InputError("too large"); };
   EXPECT_THROW((void)Planner().decide(kernel.problem), base::InputError);
 }
 

@@ -70,20 +70,20 @@ std::vector<Candidate> made_sweep(unsigned seed) {
   std::vector<Candidate> result;
   const double scale = 0.3 * normal(random);
   for (const char* contraction : {"collocated", "per-derivative"})
-    for (const char* recipe : {"recompute", "recompute-merged", "store", "store-merged"})
+    for (const char* factors : {"recompute", "recompute-merged", "store", "store-merged"})
       for (const char* even_odd : {"0", "4"})
         for (const char* compiler : {"default", "clang"}) {
           Candidate c;
           schedule::set(c.plan, "contraction", contraction);
-          schedule::set(c.plan, "recipe", recipe);
+          schedule::set(c.plan, "factors", factors);
           schedule::set(c.plan, "even_odd", even_odd);
           schedule::set(c.plan, "compiler", compiler);
           const double true_log = error(std::string("time of ") + contraction, 0.3) +
-                                  error(std::string("time of ") + recipe, 0.3) +
+                                  error(std::string("time of ") + factors, 0.3) +
                                   error(std::string("time of ") + even_odd, 0.1);
           c.predicted_seconds = 1e-3 * std::exp(true_log);
           c.measured_seconds =
-              c.predicted_seconds * std::exp(scale + error(contraction, 0.1) + error(recipe, 0.1) +
+              c.predicted_seconds * std::exp(scale + error(contraction, 0.1) + error(factors, 0.1) +
                                              error(even_odd, 0.03) + error(compiler, 0.03) + 0.01 * normal(random));
           c.bound_seconds = 0.3 * std::min(c.predicted_seconds, *c.measured_seconds);
           result.push_back(c);
@@ -97,8 +97,8 @@ std::vector<Candidate> recorded_sweep(const nlohmann::json& record, const nlohma
   for (const char* key : {"steadiness", "cpu_share"}) // sweeps may be older than these, which nothing here depends on
     if (!machine_record.contains(key)) machine_record[key] = 0.0;
   const auto machine = machine::from_json(machine_record.dump());
-  KernelProblem problem;
-  problem.lanes = kernel.at("lanes").get<int>();
+  PlanningProblem problem;
+  problem.cells_per_batch = kernel.at("cells_per_batch").get<int>();
   problem.num_batches = kernel.at("batches").get<double>();
   problem.num_threads = record.at("threads").get<int>();
   std::vector<Candidate> result;

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using test::Folder;
 using test::Warnings;
 
-const std::vector<Measurement> two{{"recipe=store", 2e-3, 1e-3}, {"recipe=recompute", 1e-3, 3e-3}};
+const std::vector<Measurement> two{{"factors=store", 2e-3, 1e-3}, {"factors=recompute", 1e-3, 3e-3}};
 const std::vector<Measurement> two_by_time{two[1], two[0]};
 
 /// A connection of somebody else.
@@ -70,8 +70,8 @@ TEST_F(StoreTest, NewMeasurementsReplaceOldOnes) {
   Store store(file());
   EXPECT_TRUE(store.remember("kernel", two));
   EXPECT_TRUE(store.remember("other", two));
-  EXPECT_TRUE(store.remember("kernel", {{"recipe=store", 5e-3, 1e-3}}));
-  EXPECT_EQ(store.find("kernel"), (std::vector<Measurement>{{"recipe=store", 5e-3, 1e-3}}));
+  EXPECT_TRUE(store.remember("kernel", {{"factors=store", 5e-3, 1e-3}}));
+  EXPECT_EQ(store.find("kernel"), (std::vector<Measurement>{{"factors=store", 5e-3, 1e-3}}));
   EXPECT_EQ(store.find("other"), two_by_time);
 }
 
@@ -187,7 +187,7 @@ TEST_F(StoreTest, ThreadsAndProcessesWriteAtTheSameTime) {
 TEST_F(StoreTest, KeysTellKernelsSizesThreadsAndCompilersApart) {
   const Store store(file());
   const auto machine = typical_machine();
-  KernelProblem problem;
+  PlanningProblem problem;
   problem.text = "mass";
   problem.num_batches = 10;
   problem.input_bytes = problem.output_bytes = 1000;
@@ -198,11 +198,11 @@ TEST_F(StoreTest, KeysTellKernelsSizesThreadsAndCompilersApart) {
     change(other);
     return store.key(other, machine) != key;
   };
-  EXPECT_TRUE(changed([](KernelProblem& p) { p.text = "laplace"; }));
-  EXPECT_TRUE(changed([](KernelProblem& p) { p.num_batches = 1e7; }));
-  EXPECT_FALSE(changed([](KernelProblem& p) { p.num_batches = 11; }));
-  EXPECT_TRUE(changed([](KernelProblem& p) { p.num_threads = 2; }));
-  EXPECT_TRUE(changed([](KernelProblem& p) { p.compilers = {"default", "default"}; }));
+  EXPECT_TRUE(changed([](PlanningProblem& p) { p.text = "laplace"; }));
+  EXPECT_TRUE(changed([](PlanningProblem& p) { p.num_batches = 1e7; }));
+  EXPECT_FALSE(changed([](PlanningProblem& p) { p.num_batches = 11; }));
+  EXPECT_TRUE(changed([](PlanningProblem& p) { p.num_threads = 2; }));
+  EXPECT_TRUE(changed([](PlanningProblem& p) { p.compilers = {"default", "default"}; }));
   auto other_machine = machine;
   other_machine.levels.front().bytes *= 2;
   EXPECT_NE(store.key(problem, other_machine), key);

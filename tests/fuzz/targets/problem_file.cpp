@@ -57,7 +57,7 @@ void use(const io::Problem& problem) {
   for (const auto& condition : problem.dirichlet)
     fuzz::refusal([&] {
       const int num_components = problem.fields.at(condition.field).num_components();
-      const auto value = forms.point_function(condition.values, condition.components, num_components, "value");
+      const auto value = forms.qfunction(condition.values, condition.components, num_components, "value");
       std::vector<double> values(static_cast<std::size_t>(num_components));
       value(std::span(x).first(static_cast<std::size_t>(mesh.gdim)), values);
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <rafter/operator/riding_parts.hpp>
+#include <rafter/operator/touched_ranges.hpp>
 
 namespace rafter::op {
 namespace {
@@ -11,17 +11,18 @@ constexpr std::int64_t line_length = 8;
 
 using Ranges = std::vector<std::pair<std::int32_t, EntryRange>>;
 
-std::int64_t entries_per_batch(const BuiltForm& form, const BuiltPiece& piece) {
+std::int64_t entries_per_batch(const GeneratedForm& form, const GeneratedBlock& piece) {
   std::int64_t result = 0;
   for (const std::size_t field : piece.fields) {
     const auto& space = *form.system.spaces[field];
-    result += std::int64_t{piece.cells.lanes} * space.num_components() * space.element(piece.cells.shape)->num_dofs();
+    result += std::int64_t{piece.cells.cells_per_batch} * space.num_components() *
+              space.element(piece.cells.shape)->num_dofs();
   }
   return result;
 }
 
 /// Cuts chunks into parts, stage by stage.
-void add_parts(const BuiltForm& form, RidingParts& result) {
+void add_parts(const GeneratedForm& form, TouchedRanges& result) {
   for (const auto& stage : chunk_stages(form)) {
     auto& chunks = result.stages.emplace_back();
     for (const auto& [piece, begin, end] : stage) {
@@ -37,14 +38,14 @@ void add_parts(const BuiltForm& form, RidingParts& result) {
 /// The first and the last part that touches each entry.
 class Touches {
 public:
-  explicit Touches(const BuiltForm& form) : form_(form) {
+  explicit Touches(const GeneratedForm& form) : form_(form) {
     first.assign(static_cast<std::size_t>(form.system.size()), -1);
     last = first;
   }
   std::vector<std::int32_t> first, last; ///< -1: none
 
-  void touch(const RidingPart& part, std::int32_t number) {
-    const BuiltPiece& piece = form_.pieces[part.piece];
+  void touch(const ChunkPart& part, std::int32_t number) {
+    const GeneratedBlock& piece = form_.pieces[part.piece];
     for (std::size_t i = 0; i < piece.fields.size(); ++i)
       for (std::int32_t batch = part.batch_begin; batch < part.batch_end; ++batch)
         if (piece.block >= 0)
@@ -61,38 +62,38 @@ private:
     }
   }
   /// Runs of shared entities, `starts` of shape (run, lane).
-  void touch_runs(const space::ElementLayout& layout, const std::int32_t* starts, int lanes, std::size_t field,
-                  std::int32_t number) {
+  void touch_runs(const space::ElementLayout& layout, const std::int32_t* starts, int cells_per_batch,
+                  std::size_t field, std::int32_t number) {
     const std::int64_t components = form_.system.spaces[field]->num_components(), offset = form_.system.offset(field);
     for (const int length : layout.run_lengths)
-      for (int lane = 0; lane < lanes; ++lane, ++starts)
+      for (int lane = 0; lane < cells_per_batch; ++lane, ++starts)
         touch_range(offset + *starts, offset + *starts + length * components, number);
   }
-  void touch_cells(const BuiltPiece& piece, std::size_t i, std::size_t batch, std::int32_t number) {
+  void touch_cells(const GeneratedBlock& piece, std::size_t i, std::size_t batch, std::int32_t number) {
     const std::size_t field = piece.fields[i];
     const auto& dofs = form_.system.spaces[field]->block(piece.block);
-    const auto lanes = static_cast<std::size_t>(piece.cells.lanes);
-    touch_runs(dofs.layout, dofs.run_starts.data() + batch * dofs.layout.run_lengths.size() * lanes, piece.cells.lanes,
-               field, number);
+    const auto cells_per_batch = static_cast<std::size_t>(piece.cells.cells_per_batch);
+    touch_runs(dofs.layout, dofs.run_starts.data() + batch * dofs.layout.run_lengths.size() * cells_per_batch,
+               piece.cells.cells_per_batch, field, number);
     const std::int64_t offset = form_.system.offset(field);
     touch_range(offset + dofs.interior_starts[batch], offset + dofs.first_touch[2 * batch + 1], number);
   }
-  void touch_facets(const BuiltPiece& piece, std::size_t i, std::size_t batch, std::int32_t number) {
+  void touch_facets(const GeneratedBlock& piece, std::size_t i, std::size_t batch, std::int32_t number) {
     const std::size_t field = piece.fields[i];
     const auto& dofs = *piece.facet_dofs[i];
-    const auto lanes = static_cast<std::size_t>(piece.cells.lanes);
-    touch_runs(dofs.layout, dofs.run_starts.data() + batch * dofs.layout.run_lengths.size() * lanes, piece.cells.lanes,
-               field, number);
+    const auto cells_per_batch = static_cast<std::size_t>(piece.cells.cells_per_batch);
+    touch_runs(dofs.layout, dofs.run_starts.data() + batch * dofs.layout.run_lengths.size() * cells_per_batch,
+               piece.cells.cells_per_batch, field, number);
     const std::int64_t offset = form_.system.offset(field);
     const auto num_interior =
         static_cast<std::int64_t>(dofs.layout.interior_dofs.size()) * form_.system.spaces[field]->num_components();
-    for (std::size_t slot = batch * lanes; slot < (batch + 1) * lanes; ++slot)
+    for (std::size_t slot = batch * cells_per_batch; slot < (batch + 1) * cells_per_batch; ++slot)
       for (std::int64_t k = 0; k < num_interior; ++k) {
         const std::int64_t entry = offset + dofs.interior_starts[slot] + k * dofs.interior_strides[slot];
         touch_range(entry, entry + 1, number);
       }
   }
-  const BuiltForm& form_;
+  const GeneratedForm& form_;
 };
 
 /// Appends a range, as part of the last one where it continues that.
@@ -104,7 +105,7 @@ void append(Ranges& ranges, std::int32_t part, EntryRange range) {
 }
 
 /// Entries that no kernel touches belong to parts of their own, in a last stage.
-void add_untouched(RidingParts& result, Touches& touches) {
+void add_untouched(TouchedRanges& result, Touches& touches) {
   std::vector<std::pair<std::int32_t, std::int32_t>> chunks;
   std::int64_t room = 0; // in the newest part
   for (std::size_t e = 0; e < touches.first.size(); ++e) {
@@ -123,7 +124,8 @@ void add_untouched(RidingParts& result, Touches& touches) {
 /// Ranges of entries by the part that finishes them.
 class LastRanges {
 public:
-  LastRanges(const RidingParts& parts, std::span<const std::int32_t> last) : last_(last), places_(parts.parts.size()) {
+  LastRanges(const TouchedRanges& parts, std::span<const std::int32_t> last)
+      : last_(last), places_(parts.parts.size()) {
     for (std::size_t s = 0; s < parts.stages.size(); ++s)
       for (std::size_t c = 0; c < parts.stages[s].size(); ++c)
         for (std::int32_t p = parts.stages[s][c].first; p <= parts.stages[s][c].second; ++p)
@@ -166,8 +168,8 @@ private:
 
 } // namespace
 
-Grouped<std::int32_t> RidingParts::by_part(const Grouped<EntryRange>& ranges,
-                                           std::span<const std::int32_t> entries) const {
+Grouped<std::int32_t> TouchedRanges::by_part(const Grouped<EntryRange>& ranges,
+                                             std::span<const std::int32_t> entries) const {
   std::vector<std::pair<std::int32_t, std::int32_t>> found;
   for (std::size_t part = 0; part < parts.size(); ++part)
     for (const auto& range : ranges[part])
@@ -177,8 +179,8 @@ Grouped<std::int32_t> RidingParts::by_part(const Grouped<EntryRange>& ranges,
   return {parts.size(), found};
 }
 
-RidingParts make_riding_parts(const BuiltForm& form) {
-  RidingParts result;
+TouchedRanges make_touched_ranges(const GeneratedForm& form) {
+  TouchedRanges result;
   add_parts(form, result);
   Touches touches(form);
   for (std::size_t part = 0; part < result.parts.size(); ++part)

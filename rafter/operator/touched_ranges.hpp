@@ -36,13 +36,13 @@ private:
 /// Some consecutive batches of a chunk: few enough that their unknowns, of all vectors that a solver works on, stay in
 /// the second cache from the work before to the work after them. A part without batches has entries that no kernel
 /// touches.
-struct RidingPart {
+struct ChunkPart {
   std::size_t piece = 0;
   std::int32_t batch_begin = 0, batch_end = 0;
 };
 
-struct RidingParts {
-  std::vector<RidingPart> parts; ///< in the order of stages, chunks and batches
+struct TouchedRanges {
+  std::vector<ChunkPart> parts; ///< in the order of stages, chunks and batches
   /// First and last part of each chunk, shape (stage, chunk). Stages run one after the other, chunks of a stage at the
   /// same time, parts of a chunk in order.
   std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>> stages;
@@ -55,6 +55,6 @@ struct RidingParts {
   Grouped<std::int32_t> by_part(const Grouped<EntryRange>& ranges, std::span<const std::int32_t> entries) const;
 };
 
-RidingParts make_riding_parts(const BuiltForm& form);
+TouchedRanges make_touched_ranges(const GeneratedForm& form);
 
 } // namespace rafter::op

@@ -95,10 +95,10 @@ TEST(RidingPatches, KernelsOfPatchesComeBetween) {
   for (const std::string shape : {"quadrilateral", "hexahedron"})
     for (const int degree : {1, 2}) {
       SCOPED_TRACE(shape + std::to_string(degree));
-      Problem problem(box(shape, 9), degree, 0, {.lanes = 4 << box_dimension(shape), .patch_width = 2});
+      Problem problem(box(shape, 9), degree, 0, {.cells_per_batch = 4 << box_dimension(shape), .patch_width = 2});
       problem.with("kappa", 0.7);
       auto options = interpreted();
-      options.plan = "lanes=4";
+      options.plan = "vector_width=4";
       expect_same_as_apply(op::Operator(problem.form(std::string(helmholtz_form()) + " + kappa*u*v*ds(1)"), options));
     }
 }
@@ -138,22 +138,22 @@ TEST_P(Riding, AnyNumberOfThreadsGivesTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(every_shape, Riding, ::testing::ValuesIn(box_shapes()),
                          [](const auto& shape) { return shape.param; });
 
-TEST(RidingParts, LongChunksAreCutIntoSeveral) {
+TEST(TouchedRanges, LongChunksAreCutIntoSeveral) {
   Problem problem(curved_box("hexahedron", 1, 6), {{.degree = 4}}, {.batches_per_chunk = 14}); // one kind of cells
   problem.with("kappa", 0.7);
   const op::Operator A(problem.form(helmholtz_form()), planned({.threads = 2}));
-  const auto& parts = A.kernels().riding_parts();
+  const auto& parts = A.kernels().touched_ranges();
   for (const auto& stage : parts.stages)
     for (const auto& [first, last] : stage) EXPECT_GT(last, first);
   expect_same_as_apply(A);
 }
 
-TEST(RidingParts, WhatAPartTouchesFirstIsOneRangePerField) {
+TEST(TouchedRanges, WhatAPartTouchesFirstIsOneRangePerField) {
   const Problem problem(scrambled(box("hexahedron", 4), 3), {{.degree = 3, .name = "a"}, {.degree = 2, .name = "b"}});
   const op::Operator A(problem.form("(a + b)*(v_a + v_b)*dx"), problem.system(), interpreted());
-  const auto& riding = A.kernels().riding_parts();
-  ASSERT_GT(riding.parts.size(), 4U);
-  for (std::size_t part = 0; part < riding.parts.size(); ++part) EXPECT_EQ(riding.before[part].size(), 2U) << part;
+  const auto& touched = A.kernels().touched_ranges();
+  ASSERT_GT(touched.parts.size(), 4U);
+  for (std::size_t part = 0; part < touched.parts.size(); ++part) EXPECT_EQ(touched.before[part].size(), 2U) << part;
 }
 
 /// Tridiagonal, on any device.

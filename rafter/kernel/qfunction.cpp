@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <rafter/kernel/point_function.hpp>
+#include <rafter/kernel/qfunction.hpp>
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,7 @@ NodeId sum(ScalarGraph& graph, std::span<const NodeId> terms) {
 /// Geometry of the cell map as expressions.
 class Geometry {
 public:
-  Geometry(PointFunction& function) : graph_(function.graph), dim_(function.tdim()) {
+  Geometry(QFunction& function) : graph_(function.graph), dim_(function.tdim()) {
     const auto frame = differentiation_frame(function.shape, function.is_facet);
     for (int a = 0; a < dim_; ++a)
       for (int b = 0; b < dim_; ++b) jacobian_[a][b] = along(function.map, a, frame.data() + b * dim_, b);
@@ -185,7 +185,7 @@ private:
 /// Physical atoms in terms of reference ones.
 class Puller {
 public:
-  Puller(PointFunction& function, Geometry& geometry, bool divides_first)
+  Puller(QFunction& function, Geometry& geometry, bool divides_first)
       : graph_(function.graph), geometry_(geometry), dim_(function.tdim()), divides_first_(divides_first) {}
 
   NodeId operator()(const Atom& atom) {
@@ -248,7 +248,7 @@ bool is_trial(const Atom& atom) { return atom.kind == AtomKind::reference_trial;
 std::map<Atom, NodeId> trial_coefficients(ScalarGraph& graph, NodeId node) {
   std::map<Atom, NodeId> coefficients;
   if (!graph.linear_coefficients(node, is_trial, coefficients))
-    throw base::InternalError("point function is not linear in the trial function: " + graph.to_string(node));
+    throw base::InternalError("QFunction is not linear in the trial function: " + graph.to_string(node));
   return coefficients;
 }
 
@@ -258,7 +258,7 @@ std::vector<double> differentiation_frame(element::Shape shape, bool is_facet) {
   return is_facet ? element::identity(element::dimension(shape)) : element::reflection_frame(shape);
 }
 
-std::vector<NodeId> PointFunction::roots() const {
+std::vector<NodeId> QFunction::roots() const {
   std::vector<NodeId> nodes;
   for (const auto& output : outputs) nodes.push_back(output.node);
   return nodes;
@@ -283,9 +283,9 @@ struct Writing {
 constexpr std::array writings{Writing{true, Gathering::none}, Writing{true, Gathering::linear},
                               Writing{false, Gathering::linear}, Writing{false, Gathering::products}};
 
-PointFunction pulled_back(std::span<const IntegralPart> parts, element::Shape shape, mesh::MapKind map, bool is_facet,
-                          const Writing& writing) {
-  PointFunction result;
+QFunction pulled_back(std::span<const IntegralPart> parts, element::Shape shape, mesh::MapKind map, bool is_facet,
+                      const Writing& writing) {
+  QFunction result;
   result.shape = shape;
   result.map = map;
   result.is_facet = is_facet;
@@ -325,10 +325,10 @@ PointFunction pulled_back(std::span<const IntegralPart> parts, element::Shape sh
 
 } // namespace
 
-PointFunction pull_back(std::span<const IntegralPart> parts, element::Shape shape, mesh::MapKind map, bool is_facet) {
+QFunction pull_back(std::span<const IntegralPart> parts, element::Shape shape, mesh::MapKind map, bool is_facet) {
   constexpr int usual_points = 125;
   constexpr std::size_t large = 10000; // nodes: not worth the time
-  PointFunction best = pulled_back(parts, shape, map, is_facet, writings.front());
+  QFunction best = pulled_back(parts, shape, map, is_facet, writings.front());
   const auto loops = point_loops(best, usual_points);
   for (const auto& writing : std::span(writings).subspan(1)) {
     if (best.graph.reachable(best.roots()).size() > large) break;
@@ -343,7 +343,7 @@ namespace {
 /// The coefficients of one output, with what they all have as a factor apart.
 class OutputCoefficients {
 public:
-  OutputCoefficients(ScalarGraph& graph, const PointFunction& function, NodeId output) : graph_(graph) {
+  OutputCoefficients(ScalarGraph& graph, const QFunction& function, NodeId output) : graph_(graph) {
     for (const auto& [atom, coefficient] : trial_coefficients(graph, output)) {
       auto sum = factored_sum(graph, coefficient, function.graph.size());
       const auto equal = function.equal_nodes.find(sum.sum);
@@ -382,8 +382,8 @@ private:
 
 } // namespace
 
-PointFunction merged(const PointFunction& function, bool has_factors_outside) {
-  PointFunction result = function;
+QFunction merged(const QFunction& function, bool has_factors_outside) {
+  QFunction result = function;
   for (auto& output : result.outputs) {
     OutputCoefficients coefficients(result.graph, function, output.node);
     if (has_factors_outside) coefficients.take_common_factors();
@@ -392,11 +392,11 @@ PointFunction merged(const PointFunction& function, bool has_factors_outside) {
   return result;
 }
 
-PointFunction diagonal(const PointFunction& function, std::span<const int> trial_of_test) {
+QFunction diagonal(const QFunction& function, std::span<const int> trial_of_test) {
   const auto trial_of = [trial_of_test](int field) {
     return trial_of_test.empty() ? field : trial_of_test[static_cast<std::size_t>(field)];
   };
-  PointFunction result = function;
+  QFunction result = function;
   auto& graph = result.graph;
   OutputTable outputs(graph);
   for (const auto& output : function.outputs)
@@ -408,7 +408,7 @@ PointFunction diagonal(const PointFunction& function, std::span<const int> trial
   return result;
 }
 
-std::vector<unsigned> dependencies(const PointFunction& function) {
+std::vector<unsigned> dependencies(const QFunction& function) {
   const auto& graph = function.graph;
   std::vector<unsigned> result(static_cast<std::size_t>(graph.size()), 0);
   const auto of_atom = [](const Atom& atom) -> unsigned {
@@ -452,14 +452,14 @@ double PointLoops::evaluations(unsigned dependencies) const {
   return result;
 }
 
-PointLoops point_loops(const PointFunction& function, int num_points) {
+PointLoops point_loops(const QFunction& function, int num_points) {
   PointLoops loops{.tdim = function.tdim(), .num_points = num_points};
   if (!element::is_tensor(function.shape) || function.is_facet) return loops;
   loops.points_per_axis = static_cast<int>(std::lround(std::pow(num_points, 1.0 / loops.tdim)));
   return loops;
 }
 
-double count_flops(const PointFunction& function, const PointLoops& loops) {
+double count_flops(const QFunction& function, const PointLoops& loops) {
   const auto deps = dependencies(function);
   double flops = 0;
   for (const NodeId id : function.graph.reachable(function.roots()))
@@ -467,7 +467,7 @@ double count_flops(const PointFunction& function, const PointLoops& loops) {
   return flops;
 }
 
-std::string to_string(const PointFunction& function) {
+std::string to_string(const QFunction& function) {
   std::string text = fmt::format("{} {}{}\n", element::name(function.shape), mesh::name(function.map),
                                  function.is_facet ? " facet" : "");
   std::map<NodeId, std::size_t> numbers;
@@ -492,7 +492,7 @@ std::string to_string(const PointFunction& function) {
   return text;
 }
 
-std::optional<std::vector<PairCoefficient>> constant_coefficients(PointFunction& function) {
+std::optional<std::vector<PairCoefficient>> constant_coefficients(QFunction& function) {
   std::vector<PairCoefficient> result;
   for (std::size_t o = 0; o < function.outputs.size(); ++o) {
     std::map<Atom, NodeId> of_trial;

@@ -17,7 +17,7 @@ using form::Atom;
 using form::AtomKind;
 using form::NodeId;
 
-/// Where a result of the point function goes.
+/// Where a result of the QFunction goes.
 enum class OutputKind : std::uint8_t {
   test,         ///< times a test slot: added to the test function's degrees of freedom
   test_pair,    ///< times the product of two slots of one basis function (diagonals)
@@ -34,11 +34,11 @@ struct Output {
   NodeId node = -1;
 };
 
-/// sum over points w_q * outputs(q) * slots(q) is the cell's contribution. Weights are not part of the point function:
+/// sum over points w_q * outputs(q) * slots(q) is the cell's contribution. Weights are not part of the QFunction:
 /// they sit in the test-side tables. Atoms: parameter, cell_coefficient, reference_field, reference_trial, and
 /// geometry: jacobian and coordinate (isoparametric), map_coefficient and reference_coordinate (other maps),
 /// reference_normal (facets), stored_*.
-struct PointFunction {
+struct QFunction {
   form::ScalarGraph graph;
   std::vector<Output> outputs;
   element::Shape shape = element::Shape::hexahedron;
@@ -51,7 +51,7 @@ struct PointFunction {
 };
 
 /// Canonical text: the nodes that outputs reach, numbered in order, one per line; equal texts compute the same.
-std::string to_string(const PointFunction& function);
+std::string to_string(const QFunction& function);
 
 /// One integral of a form on a kind of cells; indicator >= 0: it counts only where this cell coefficient is not 0.
 struct IntegralPart {
@@ -66,20 +66,20 @@ std::vector<double> differentiation_frame(element::Shape shape, bool is_facet);
 /// Pulls integrals back to the reference cell: physical derivatives become K^T times reference derivatives, the measure
 /// det J (cells) or |adj(J)^T N| (facets). Modes of maps that are not isoparametric are bit masks of the
 /// reference coordinates in their monomial: x_b = sum_m map_coefficient(m, b) prod_{i in m} X_i.
-PointFunction pull_back(std::span<const IntegralPart> parts, element::Shape shape, mesh::MapKind map, bool is_facet);
+QFunction pull_back(std::span<const IntegralPart> parts, element::Shape shape, mesh::MapKind map, bool is_facet);
 
 /// Modes of a map kind, in storage order: {0, 1, 2, 4} cartesian and affine, all bit masks multilinear (3D).
 std::vector<int> map_modes(mesh::MapKind map, int tdim);
 
-/// The same point function written with one coefficient per (test slot, trial slot) pair, all of them independent of
+/// The same QFunction written with one coefficient per (test slot, trial slot) pair, all of them independent of
 /// the trial function: "merged" factors; equal ones, as of symmetric forms, are one node. `has_factors_outside`: what
 /// all coefficients of a test slot have as a factor is multiplied once, after their sum. Throws InternalError when it
 /// is not linear in the trial function.
-PointFunction merged(const PointFunction& function, bool has_factors_outside = false);
+QFunction merged(const QFunction& function, bool has_factors_outside = false);
 
 /// Coefficients of equal test and trial basis functions: what the diagonal of a bilinear form needs. `trial_of_test`:
 /// number of the trial function on the space of each test function, -1 for none; empty: the same numbers.
-PointFunction diagonal(const PointFunction& function, std::span<const int> trial_of_test = {});
+QFunction diagonal(const QFunction& function, std::span<const int> trial_of_test = {});
 
 /// The coefficient of one pair of slots of a bilinear form.
 struct PairCoefficient {
@@ -89,7 +89,7 @@ struct PairCoefficient {
 };
 /// Those of all pairs, where each is constant on the cell; nodes are added to the graph. Nothing where one is not, or
 /// the function is no bilinear form's action.
-std::optional<std::vector<PairCoefficient>> constant_coefficients(PointFunction& function);
+std::optional<std::vector<PairCoefficient>> constant_coefficients(QFunction& function);
 
 /// What a node's value varies with; bits of one set.
 enum Dependency : unsigned {
@@ -98,7 +98,7 @@ enum Dependency : unsigned {
   on_point = 16, ///< any other data per quadrature point
   on_field = 32  ///< trial function or coefficient fields
 };
-std::vector<unsigned> dependencies(const PointFunction& function);
+std::vector<unsigned> dependencies(const QFunction& function);
 
 /// The loops over the points of a cell: over a tensor grid one inside the other, axis 0 innermost; else one.
 struct PointLoops {
@@ -109,8 +109,8 @@ struct PointLoops {
   double evaluations(unsigned dependencies) const;
 };
 /// Of `num_points` points per cell: a grid in tensor cells, not on facets.
-PointLoops point_loops(const PointFunction& function, int num_points);
+PointLoops point_loops(const QFunction& function, int num_points);
 /// Operations per cell, each node as often as it is evaluated.
-double count_flops(const PointFunction& function, const PointLoops& loops);
+double count_flops(const QFunction& function, const PointLoops& loops);
 
 } // namespace rafter::kernel

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <rafter/mesh/alike_cells.hpp>
+#include <rafter/mesh/orientation_buckets.hpp>
 
 #include <array>
 
@@ -20,25 +20,25 @@ std::size_t order_of_vertices(const CellGroup& group, std::int32_t cell) {
 }
 
 /// Takes cells in, gives batches out.
-class Waiting {
+class OrientationBuckets {
 public:
-  explicit Waiting(int lanes) : lanes_(static_cast<std::size_t>(lanes)) {}
+  explicit OrientationBuckets(int cells_per_batch) : cells_per_batch_(static_cast<std::size_t>(cells_per_batch)) {}
 
   void take(std::int32_t cell, std::size_t order) {
-    auto& alike = alike_[order];
-    if (alike.cells.empty()) alike.since = num_taken_;
-    alike.cells.push_back(cell);
-    if (alike.cells.size() == lanes_) move(alike.cells, result_);
-    if (++num_taken_ % lanes_ == 0) lose_patience(64 * lanes_);
+    auto& bucket = buckets_[order];
+    if (bucket.cells.empty()) bucket.since = num_taken_;
+    bucket.cells.push_back(cell);
+    if (bucket.cells.size() == cells_per_batch_) move(bucket.cells, result_);
+    if (++num_taken_ % cells_per_batch_ == 0) flush_old_buckets(64 * cells_per_batch_);
   }
   std::vector<std::int32_t> finish() {
-    lose_patience(0);
+    flush_old_buckets(0);
     move(late_, result_);
     return std::move(result_);
   }
 
 private:
-  struct Alike {
+  struct Bucket {
     std::vector<std::int32_t> cells;
     std::size_t since = 0; ///< number of the first
   };
@@ -46,26 +46,27 @@ private:
     to.insert(to.end(), from.begin(), from.end());
     from.clear();
   }
-  void lose_patience(std::size_t patience) {
-    for (auto& alike : alike_)
-      if (!alike.cells.empty() && num_taken_ - alike.since >= patience) move(alike.cells, late_);
-    const auto whole = static_cast<std::ptrdiff_t>(late_.size() / lanes_ * lanes_);
+  void flush_old_buckets(std::size_t patience) {
+    for (auto& bucket : buckets_)
+      if (!bucket.cells.empty() && num_taken_ - bucket.since >= patience) move(bucket.cells, late_);
+    const auto whole = static_cast<std::ptrdiff_t>(late_.size() / cells_per_batch_ * cells_per_batch_);
     result_.insert(result_.end(), late_.begin(), late_.begin() + whole);
     late_.erase(late_.begin(), late_.begin() + whole);
   }
 
-  std::size_t lanes_, num_taken_ = 0;
-  std::array<Alike, most_orders> alike_;
+  std::size_t cells_per_batch_, num_taken_ = 0;
+  std::array<Bucket, most_orders> buckets_;
   std::vector<std::int32_t> late_, result_;
 };
 
 } // namespace
 
-std::vector<std::int32_t> in_alike_batches(const CellGroup& group, std::span<const std::int32_t> cells, int lanes) {
+std::vector<std::int32_t> in_orientation_buckets(const CellGroup& group, std::span<const std::int32_t> cells,
+                                                 int cells_per_batch) {
   if (!element::is_simplex(group.shape) || element::is_tensor(group.shape)) return {cells.begin(), cells.end()};
-  Waiting waiting(lanes);
-  for (const auto cell : cells) waiting.take(cell, order_of_vertices(group, cell));
-  return waiting.finish();
+  OrientationBuckets buckets(cells_per_batch);
+  for (const auto cell : cells) buckets.take(cell, order_of_vertices(group, cell));
+  return buckets.finish();
 }
 
 } // namespace rafter::mesh

@@ -52,13 +52,13 @@ std::vector<Case> cases() {
 }
 
 std::vector<Choice> choices(const Case& c, MapKind map) {
-  const auto function = test::point_function(c.components == 1 ? c.equation.scalar : c.equation.vector,
-                                             Shape::hexahedron, map, c.components == 1 ? 0 : c.components);
-  return recipes(function, static_cast<int>(power(c.N, 3)), {});
+  const auto function = test::qfunction(c.components == 1 ? c.equation.scalar : c.equation.vector, Shape::hexahedron,
+                                        map, c.components == 1 ? 0 : c.components);
+  return factor_storages(function, static_cast<int>(power(c.N, 3)), {});
 }
-const Choice& find(const std::vector<Choice>& all, const Recipe& recipe) {
-  const auto found = std::ranges::find(all, recipe, &Choice::recipe);
-  if (found == all.end()) throw std::logic_error(name(recipe) + " is not among the choices");
+const Choice& find(const std::vector<Choice>& all, const FactorStorage& factors) {
+  const auto found = std::ranges::find(all, factors, &Choice::factors);
+  if (found == all.end()) throw std::logic_error(name(factors) + " is not among the choices");
   return *found;
 }
 double flops(const Case& c, const Choice& choice) {
@@ -69,7 +69,7 @@ double flops(const Case& c, const Choice& choice) {
 TEST(PublishedRecipes, FullAccess) {
   for (const auto& c : cases()) {
     const auto all = choices(c, MapKind::isoparametric);
-    const auto& choice = find(all, Recipe::store_merged);
+    const auto& choice = find(all, FactorStorage::store_merged);
     EXPECT_LE(flops(c, choice), c.paper(bench::published_full_access)) << c.name();
     EXPECT_EQ(choice.cost.point_words, c.equation.published.factors) << c.name();
     EXPECT_EQ(choice.cost.cell_words, 0) << c.name();
@@ -79,7 +79,7 @@ TEST(PublishedRecipes, FullAccess) {
 TEST(PublishedRecipes, Parallelepipeds) {
   for (const auto& c : cases()) {
     const auto all = choices(c, MapKind::affine);
-    const auto& choice = find(all, Recipe::store_merged);
+    const auto& choice = find(all, FactorStorage::store_merged);
     EXPECT_LE(flops(c, choice), c.paper(bench::published_parallelepiped)) << c.name();
     EXPECT_EQ(choice.cost.point_words, 0) << c.name();
     EXPECT_EQ(choice.cost.cell_words, c.equation.published.factors) << c.name();
@@ -90,14 +90,14 @@ TEST(PublishedRecipes, TrilinearRecomputation) {
   for (const auto& c : cases()) {
     const auto all = choices(c, MapKind::multilinear);
     double least = std::numeric_limits<double>::infinity();
-    for (const auto& recipe : {Recipe::recompute, Recipe::recompute_merged}) {
-      const auto& choice = find(all, recipe);
+    for (const auto& factors : {FactorStorage::recompute, FactorStorage::recompute_merged}) {
+      const auto& choice = find(all, factors);
       least = std::min(least, flops(c, choice));
       EXPECT_EQ(choice.cost.point_words, 0) << c.name();
       EXPECT_LE(choice.cost.cell_words, 24) << c.name();
     }
     EXPECT_LE(least, c.paper(bench::published_trilinear)) << c.name();
-    EXPECT_LE(flops(c, find(all, Recipe::recompute_merged)), c.paper(bench::published_trilinear)) << c.name();
+    EXPECT_LE(flops(c, find(all, FactorStorage::recompute_merged)), c.paper(bench::published_trilinear)) << c.name();
   }
 }
 
@@ -105,7 +105,7 @@ TEST(PublishedRecipes, PartialRecomputationStoresTheFactorOfTheGeometry) {
   for (const auto& c : cases()) {
     if (c.equation.published.factors != 6) continue;
     const auto all = choices(c, MapKind::multilinear);
-    const auto& choice = find(all, {Recipe::Kind::partial, true, 1});
+    const auto& choice = find(all, {FactorStorage::Kind::partial, true, 1});
     EXPECT_LE(flops(c, choice), c.paper(bench::published_partial)) << c.name();
     EXPECT_EQ(choice.cost.point_words, 1) << c.name();
     EXPECT_LE(choice.cost.cell_words, 24) << c.name();
@@ -123,7 +123,7 @@ TEST(PublishedRecipes, MergedScalarFactors) {
     c.equation.scalar = texts[0].c_str();
     c.equation.vector = texts[1].c_str();
     const auto all = choices(c, MapKind::multilinear);
-    const auto& choice = find(all, {Recipe::Kind::partial, true, 2});
+    const auto& choice = find(all, {FactorStorage::Kind::partial, true, 2});
     EXPECT_LE(flops(c, choice), c.paper(bench::published_partial)) << c.name();
     EXPECT_LE(choice.cost.cell_words, 24) << c.name();
     EXPECT_FALSE(choice.is_dominated) << c.name();
@@ -136,12 +136,12 @@ TEST(OtherForms, KeepAFewCandidatesThatNoOtherOneBeats) {
       std::pair{std::string("(0.1*inner(grad(u), grad(v)) + (1 + x[0])*u.dx(0)*v + kappa*u*v)*dx"), 0}};
   for (const auto& [text, components] : forms)
     for (const auto map : {MapKind::affine, MapKind::multilinear, MapKind::isoparametric}) {
-      const auto all = recipes(test::point_function(text, Shape::hexahedron, map, components), 216, {});
+      const auto all = factor_storages(test::qfunction(text, Shape::hexahedron, map, components), 216, {});
       const auto kept = std::ranges::count(all, false, &Choice::is_dominated);
       EXPECT_GE(kept, 1) << text;
       EXPECT_LE(kept, 6) << text;
       EXPECT_FALSE(all.front().is_dominated) << text;
-      for (const auto& choice : all) EXPECT_EQ(parse_recipe(name(choice.recipe)), choice.recipe);
+      for (const auto& choice : all) EXPECT_EQ(parse_factor_storage(name(choice.factors)), choice.factors);
     }
 }
 
@@ -149,8 +149,8 @@ TEST(OtherForms, MassOnTrilinearCellsIsAPolynomialPerPoint) {
   // det J has degree 2 along a line: two products, two sums; and the product with the field
   for (const int q : {4, 6, 10}) {
     const auto all =
-        recipes(test::point_function(test::mass(), Shape::hexahedron, MapKind::multilinear), q * q * q, {});
-    const auto& choice = find(all, Recipe::recompute);
+        factor_storages(test::qfunction(test::mass(), Shape::hexahedron, MapKind::multilinear), q * q * q, {});
+    const auto& choice = find(all, FactorStorage::recompute);
     const auto deps = dependencies(choice.on_grid);
     int inner = 0;
     for (const auto id : choice.on_grid.graph.reachable(choice.on_grid.roots()))
@@ -164,12 +164,12 @@ TEST(OtherForms, StressOfElasticityIsSixValues) {
   // two 3 x 3 products of 45 operations; between them trace 2, sums of shear 3, three products with lambda tr and six
   // with mu shared by symmetry, three sums. Nine stresses would need six more.
   const std::string text = "inner(kappa*div(u)*Identity(3) + 2*kappa*sym(grad(u)), sym(grad(v)))*dx";
-  const auto function = test::point_function(text, Shape::hexahedron, MapKind::affine, 3);
-  const auto all = recipes(function, 216, {});
-  EXPECT_LE(find(all, Recipe::recompute).cost.point_flops, 105);
-  const auto general = test::point_function("inner(grad(u), grad(v))*dx", Shape::hexahedron, MapKind::affine, 3);
-  EXPECT_LT(find(all, Recipe::recompute).cost.point_flops,
-            find(recipes(general, 216, {}), Recipe::recompute).cost.point_flops + 18);
+  const auto function = test::qfunction(text, Shape::hexahedron, MapKind::affine, 3);
+  const auto all = factor_storages(function, 216, {});
+  EXPECT_LE(find(all, FactorStorage::recompute).cost.point_flops, 105);
+  const auto general = test::qfunction("inner(grad(u), grad(v))*dx", Shape::hexahedron, MapKind::affine, 3);
+  EXPECT_LT(find(all, FactorStorage::recompute).cost.point_flops,
+            find(factor_storages(general, 216, {}), FactorStorage::recompute).cost.point_flops + 18);
 }
 
 } // namespace

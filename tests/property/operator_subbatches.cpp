@@ -11,7 +11,7 @@
 namespace rafter::test {
 namespace {
 
-constexpr const char* simplest = "mapping=plain contraction=dense recipe=recompute";
+constexpr const char* simplest = "mapping=plain contraction=dense factors=recompute";
 const std::string varying = "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[1])*kappa*u*v)*dx + kappa*u*v*ds";
 
 struct Case {
@@ -29,16 +29,16 @@ protected:
   /// points, one component and several, stored factors and floats.
   std::vector<Case> cases() const {
     const std::string elasticity = elasticity_form(dim());
-    return {{1, 0, varying, "groups=2 lanes=8 unroll=0"},
-            {2, 0, varying, "groups=4 lanes=2 unroll=0 recipe=recompute"},
-            {3, 0, varying, "groups=2 lanes=4 rows=5 recipe=store"},
-            {2, 0, varying, "groups=8 lanes=2 rows=7 unroll=0"},
-            {2, 0, helmholtz_form(), "contraction=modal groups=2 lanes=4 unroll=0"},
-            {3, 0, helmholtz_form(), "contraction=modal groups=2 lanes=8 rows=24"},
-            {2, 0, helmholtz_form(), "contraction=modal groups=2 lanes=2 unroll=4096"},
-            {2, dim(), elasticity, "groups=2 lanes=8 unroll=0 recipe=recompute"},
-            {2, dim(), elasticity, "groups=4 lanes=4 recipe=store storage=float"},
-            {2, dim(), elasticity, "groups=2 lanes=16 rows=28 compute=float unroll=0"}};
+    return {{1, 0, varying, "subbatches=2 vector_width=8 unroll=0"},
+            {2, 0, varying, "subbatches=4 vector_width=2 unroll=0 factors=recompute"},
+            {3, 0, varying, "subbatches=2 vector_width=4 rows=5 factors=store"},
+            {2, 0, varying, "subbatches=8 vector_width=2 rows=7 unroll=0"},
+            {2, 0, helmholtz_form(), "contraction=modal subbatches=2 vector_width=4 unroll=0"},
+            {3, 0, helmholtz_form(), "contraction=modal subbatches=2 vector_width=8 rows=24"},
+            {2, 0, helmholtz_form(), "contraction=modal subbatches=2 vector_width=2 unroll=4096"},
+            {2, dim(), elasticity, "subbatches=2 vector_width=8 unroll=0 factors=recompute"},
+            {2, dim(), elasticity, "subbatches=4 vector_width=4 factors=store storage=float"},
+            {2, dim(), elasticity, "subbatches=2 vector_width=16 rows=28 compute=float unroll=0"}};
   }
   static std::string full_plan(const Case& wanted) {
     const bool has_contraction = wanted.plan.find("contraction") != std::string::npos;
@@ -54,15 +54,15 @@ protected:
   static std::string meaning(const schedule::Plan& plan) {
     const std::string floats = schedule::single_keys(plan);
     if (floats.empty()) return simplest;
-    return "mapping=plain contraction=dense recipe=" + std::string(kernel::name(plan.recipe)) + " " + floats;
+    return "mapping=plain contraction=dense factors=" + std::string(kernel::name(plan.factors)) + " " + floats;
   }
   /// On every device of `all`.
-  static void check(const mesh::Mesh& mesh, const Case& wanted, int lanes,
+  static void check(const mesh::Mesh& mesh, const Case& wanted, int cells_per_batch,
                     const std::vector<op::OperatorOptions>& all) {
     const auto plan = schedule::parse_plan(full_plan(wanted));
     SCOPED_TRACE(mesh.source + " degree " + std::to_string(wanted.degree) + " " + full_plan(wanted) + " batches of " +
-                 std::to_string(lanes));
-    Problem problem(mesh, wanted.degree, wanted.components, {.lanes = lanes});
+                 std::to_string(cells_per_batch));
+    Problem problem(mesh, wanted.degree, wanted.components, {.cells_per_batch = cells_per_batch});
     problem.with("kappa", 0.7);
     const auto B = make(problem, wanted, {.shared_device = std::make_shared<InterpreterDevice>()}, meaning(plan));
     const auto expected = values_of(applied(B, random_vector(B, 3)));
@@ -71,7 +71,7 @@ protected:
     for (const auto& options : all) {
       const auto A = make(problem, wanted, options, full_plan(wanted));
       const auto& used = A.kernels().info().front().plan;
-      EXPECT_EQ(used.groups, std::min(plan.groups, lanes / used.lanes));
+      EXPECT_EQ(used.subbatches, std::min(plan.subbatches, cells_per_batch / used.vector_width));
       expect_action(A, 3, expected, tolerance);
     }
   }
@@ -88,25 +88,25 @@ TEST_P(Groups, GiveWhatTheSimplestProgramMeans) {
     else
       devices.push_back({.device = "checked"}); // no stale or foreign access
     // batches of the groups of one turn and of two
-    check(on[turn % on.size()], wanted, plan.lanes * plan.groups * (turn % 2 == 0 ? 1 : 2), devices);
+    check(on[turn % on.size()], wanted, plan.vector_width * plan.subbatches * (turn % 2 == 0 ? 1 : 2), devices);
     ++turn;
   }
 }
 
 TEST_P(Groups, HighDegrees) {
   const op::OperatorOptions compiled = planned({.threads = 1});
-  check(scrambled(box(GetParam(), 1), 2), {5, 0, helmholtz_form(), "contraction=modal groups=2 rows=24"}, 16,
+  check(scrambled(box(GetParam(), 1), 2), {5, 0, helmholtz_form(), "contraction=modal subbatches=2 rows=24"}, 16,
         {compiled});
 }
 
 TEST_P(Groups, BatchesOfFewerTakeWhatTheyHave) {
   const op::OperatorOptions compiled = planned({.threads = 1});
-  check(box(GetParam()), {2, 0, varying, "groups=8 lanes=4 unroll=0"}, 8, {compiled});
-  check(box(GetParam()), {2, 0, varying, "groups=4 lanes=8 unroll=0"}, 8, {compiled});
+  check(box(GetParam()), {2, 0, varying, "subbatches=8 vector_width=4 unroll=0"}, 8, {compiled});
+  check(box(GetParam()), {2, 0, varying, "subbatches=4 vector_width=8 unroll=0"}, 8, {compiled});
 }
 
 TEST_P(Groups, RightHandSidesAndFunctionals) {
-  Problem problem(curved_box(GetParam(), 2), 3, 0, {.lanes = 16});
+  Problem problem(curved_box(GetParam(), 2), 3, 0, {.cells_per_batch = 16});
   const auto result = [&](const std::string& plan, std::shared_ptr<device::Device> device) {
     const op::OperatorOptions options = planned({.shared_device = std::move(device), .plan = plan});
     const op::LinearForm b(problem.form("exp(x[0])*v*dx"), problem.system(), options);
@@ -117,7 +117,8 @@ TEST_P(Groups, RightHandSidesAndFunctionals) {
     return values;
   };
   const auto expected = result(simplest, std::make_shared<InterpreterDevice>());
-  EXPECT_LE(distance(result("contraction=dense groups=2 lanes=8 unroll=0", device::make_device("host", 1)), expected),
+  EXPECT_LE(distance(result("contraction=dense subbatches=2 vector_width=8 unroll=0", device::make_device("host", 1)),
+                     expected),
             1e-12 * largest(expected));
 }
 
@@ -125,29 +126,29 @@ INSTANTIATE_TEST_SUITE_P(every_shape, Groups, ::testing::Values("triangle", "tet
                          [](const auto& shape) { return shape.param; });
 
 TEST(GroupsOfLanes, AreForDenseProductsAlone) {
-  const auto groups = [](const std::string& shape, const std::string& plan) {
-    Problem problem(box(shape), 2, 0, {.lanes = 16});
-    const op::Operator A(problem.form("u*v*dx"),
-                         planned({.shared_device = std::make_shared<InterpreterDevice>(), .plan = "groups=2 " + plan}));
-    return A.kernels().info().front().plan.groups;
+  const auto subbatches = [](const std::string& shape, const std::string& plan) {
+    Problem problem(box(shape), 2, 0, {.cells_per_batch = 16});
+    const op::Operator A(problem.form("u*v*dx"), planned({.shared_device = std::make_shared<InterpreterDevice>(),
+                                                          .plan = "subbatches=2 " + plan}));
+    return A.kernels().info().front().plan.subbatches;
   };
-  EXPECT_EQ(groups("hexahedron", ""), 1);
-  EXPECT_EQ(groups("hexahedron", "contraction=per-derivative"), 1);
-  EXPECT_EQ(groups("hexahedron", "contraction=dense"), 2);
-  EXPECT_EQ(groups("tetrahedron", ""), 2);
-  EXPECT_EQ(groups("tetrahedron", "lanes=16"), 1);
+  EXPECT_EQ(subbatches("hexahedron", ""), 1);
+  EXPECT_EQ(subbatches("hexahedron", "contraction=per-derivative"), 1);
+  EXPECT_EQ(subbatches("hexahedron", "contraction=dense"), 2);
+  EXPECT_EQ(subbatches("tetrahedron", ""), 2);
+  EXPECT_EQ(subbatches("tetrahedron", "vector_width=16"), 1);
 }
 
 /// Loads and operations of the kernel of a Laplacian.
-schedule::Counts counts(const std::string& plan) {
-  Problem problem(box("tetrahedron"), 4, 0, {.lanes = 16});
+schedule::LoopCounts counts(const std::string& plan) {
+  Problem problem(box("tetrahedron"), 4, 0, {.cells_per_batch = 16});
   const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"),
                        planned({.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan}));
   return schedule::count(schedule::read(A.kernels().info().front().loop_program));
 }
 
 TEST(GroupsOfLanes, ShareWhatIsLoadedOfTables) {
-  const auto one = counts("groups=1 rows=8 unroll=0"), two = counts("groups=2 rows=16 unroll=0");
+  const auto one = counts("subbatches=1 rows=8 unroll=0"), two = counts("subbatches=2 rows=16 unroll=0");
   EXPECT_EQ(one.flops, two.flops);
   // each entry once instead of twice: there and back a quarter of 3 x 20 rows of 35
   const double entries = 2 * 3 * 20 * 35 / 4.0;
@@ -155,24 +156,24 @@ TEST(GroupsOfLanes, ShareWhatIsLoadedOfTables) {
 }
 
 TEST(GroupsOfLanes, BatchesHaveTwoOnesOfHighDegreeOnCellsWithDenseProducts) {
-  const auto lanes = [](const std::string& shape, int degree, int wanted = 8) {
-    return op::batch_options(box(shape), degree, wanted).lanes;
+  const auto cells_per_batch = [](const std::string& shape, int degree, int wanted = 8) {
+    return op::batch_options(box(shape), degree, wanted).cells_per_batch;
   };
   for (const char* shape : {"triangle", "tetrahedron", "prism", "pyramid"}) {
-    EXPECT_EQ(lanes(shape, 4), 8) << shape;
-    EXPECT_EQ(lanes(shape, 5), 16) << shape;
-    EXPECT_EQ(lanes(shape, 5, 32), 32) << shape;
+    EXPECT_EQ(cells_per_batch(shape, 4), 8) << shape;
+    EXPECT_EQ(cells_per_batch(shape, 5), 16) << shape;
+    EXPECT_EQ(cells_per_batch(shape, 5, 32), 32) << shape;
   }
-  EXPECT_EQ(lanes("hexahedron", 8), 8);
-  EXPECT_EQ(lanes("mixed", 8), 8);
-  EXPECT_FALSE(op::batch_options(box("tetrahedron"), 2).has_alike_simplices);
-  EXPECT_TRUE(op::batch_options(box("tetrahedron"), 3).has_alike_simplices);
+  EXPECT_EQ(cells_per_batch("hexahedron", 8), 8);
+  EXPECT_EQ(cells_per_batch("mixed", 8), 8);
+  EXPECT_FALSE(op::batch_options(box("tetrahedron"), 2).has_orientation_buckets);
+  EXPECT_TRUE(op::batch_options(box("tetrahedron"), 3).has_orientation_buckets);
 }
 
 TEST(GroupsOfLanes, BatchesAreLargeEnough) {
-  EXPECT_EQ(op::batch_lanes("groups=2"), 16);
-  EXPECT_EQ(op::batch_lanes("groups=4 lanes=2"), 8);
-  EXPECT_EQ(op::batch_lanes("groups=8 lanes=16"), 128);
+  EXPECT_EQ(op::cells_per_batch("subbatches=2"), 16);
+  EXPECT_EQ(op::cells_per_batch("subbatches=4 vector_width=2"), 8);
+  EXPECT_EQ(op::cells_per_batch("subbatches=8 vector_width=16"), 128);
 }
 
 } // namespace
