@@ -70,19 +70,19 @@ void kernel(void* const* arguments, long begin, long end)
   const int* restrict data_rows_0 = arguments[11];
   for (long batch = begin; batch < end; ++batch) {
   const long row = (long)data_rows_0[batch];
-  for (long group = 0; group < 2; ++group) {
+  for (long pass = 0; pass < 2; ++pass) {
    const long p0 = (long)pattern_numbers_0[batch];
    if (p0) {
     for (long r1 = 0; r1 < 8; ++r1) {
-     const ivec s2 = ((const ivec*)run_starts_0)[(batch*8+r1)*2+group];
+     const ivec s2 = ((const ivec*)run_starts_0)[(batch*8+r1)*2+pass];
      for (long n4 = 0; n4 < 1; ++n4) {
       u0_dofs[(long)run_entries3[r1+n4]] = gather(input_vector_0, (s2 + (int)n4));
      }
     }
    } else {
     for (long r6 = 0; r6 < 8; ++r6) {
-     const ivec s7 = ((const ivec*)run_starts_0)[(batch*8+r6)*2+group];
-     const ivec m9 = ((const ivec*)run_permutations_0)[(batch*8+r6)*2+group];
+     const ivec s7 = ((const ivec*)run_starts_0)[(batch*8+r6)*2+pass];
+     const ivec m9 = ((const ivec*)run_permutations_0)[(batch*8+r6)*2+pass];
      for (long k8 = 0; k8 < 1; ++k8) {
       const ivec p10 = gather_i(permutations_0, (m9 + (int)k8));
       u0_dofs[(long)run_entries3[r6+k8]] = gather(input_vector_0, (s7 + p10));
@@ -93,12 +93,12 @@ void kernel(void* const* arguments, long begin, long end)
     const long s11 = (long)interior_starts_0[batch];
     for (long i13 = 0; i13 < 1; ++i13) {
      const long d14 = (long)interior_dofs12[i13];
-     u0_dofs[d14] = (vec)*(const uvec*)(input_vector_0 + s11+i13*8+group*4);
+     u0_dofs[d14] = (vec)*(const uvec*)(input_vector_0 + s11+i13*8+pass*4);
     }
    } else {
     const long s15 = (long)interior_starts_0[batch];
     const long n16 = (long)num_active_0[batch];
-    const ivec l17 = vmin_i(((int)(group*4) + lane_numbers), isplat(n16-1));
+    const ivec l17 = vmin_i(((int)(pass*4) + lane_numbers), isplat(n16-1));
     for (long i18 = 0; i18 < 1; ++i18) {
      const long d19 = (long)interior_dofs12[i18];
      u0_dofs[d19] = gather(input_vector_0, ((int)(s15+i18*n16) + l17));
@@ -127,8 +127,8 @@ void kernel(void* const* arguments, long begin, long end)
       u0_last[c20*3+i26+2] = K[3]*v30 + (-K[4])*v31 + K[5]*v32;
      }
     }
-    const double t33 = map_0[(row*6+2)*8+group*4+cell],
-    t34 = map_0[(row*6+5)*8+group*4+cell],
+    const double t33 = map_0[(row*6+2)*8+pass*4+cell],
+    t34 = map_0[(row*6+5)*8+pass*4+cell],
     t35 = t33*t34,
     t36 = 1.0/t35,
     t37 = t34*t36,
@@ -182,7 +182,7 @@ void kernel(void* const* arguments, long begin, long end)
     load_run4(u0_dofs, line_entries73 + t70*4, ((double*)u0_turned), cell_starts72, t70*4);
    }
    if ((long)mode_0[0]==0) {
-    if (group==0) {
+    if (pass==0) {
      const long z74 = (long)first_touch_0[batch*2];
      for (long z75 = 0; z75 < (long)first_touch_0[batch*2+1]-z74; ++z75) {
       output_vector_0[z74+z75] = 0.0;
@@ -194,18 +194,18 @@ void kernel(void* const* arguments, long begin, long end)
    const long p76 = (long)pattern_numbers_0[batch];
    if (p76) {
     for (long r77 = 0; r77 < 8; ++r77) {
-     const ivec s78 = ((const ivec*)run_starts_0)[(batch*8+r77)*2+group];
+     const ivec s78 = ((const ivec*)run_starts_0)[(batch*8+r77)*2+pass];
      for (long n79 = 0; n79 < 1; ++n79) {
-      { const vec v_ = u0_dofs[(long)run_entries3[r77+n79]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)run_starts_0[((((batch*8+r77)*2+group)*4) + l_)] + n79)] += v_[l_]; }
+      { const vec v_ = u0_dofs[(long)run_entries3[r77+n79]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)run_starts_0[((((batch*8+r77)*2+pass)*4) + l_)] + n79)] += v_[l_]; }
      }
     }
    } else {
     for (long r81 = 0; r81 < 8; ++r81) {
-     const ivec s82 = ((const ivec*)run_starts_0)[(batch*8+r81)*2+group];
-     const ivec m84 = ((const ivec*)run_permutations_0)[(batch*8+r81)*2+group];
+     const ivec s82 = ((const ivec*)run_starts_0)[(batch*8+r81)*2+pass];
+     const ivec m84 = ((const ivec*)run_permutations_0)[(batch*8+r81)*2+pass];
      for (long k83 = 0; k83 < 1; ++k83) {
       const ivec p85 = gather_i(permutations_0, (m84 + (int)k83));
-      { const vec v_ = u0_dofs[(long)run_entries3[r81+k83]]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-group*4 < 4 ? (long)num_active_0[batch]-group*4 : 4); ++l_) output_vector_0[((long)run_starts_0[((((batch*8+r81)*2+group)*4) + l_)] + (long)permutations_0[((long)run_permutations_0[((((batch*8+r81)*2+group)*4) + l_)] + k83)])] += v_[l_]; }
+      { const vec v_ = u0_dofs[(long)run_entries3[r81+k83]]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-pass*4 < 4 ? (long)num_active_0[batch]-pass*4 : 4); ++l_) output_vector_0[((long)run_starts_0[((((batch*8+r81)*2+pass)*4) + l_)] + (long)permutations_0[((long)run_permutations_0[((((batch*8+r81)*2+pass)*4) + l_)] + k83)])] += v_[l_]; }
      }
     }
    }
@@ -214,15 +214,15 @@ void kernel(void* const* arguments, long begin, long end)
      const long s86 = (long)interior_starts_0[batch];
      for (long i87 = 0; i87 < 1; ++i87) {
       const long d88 = (long)interior_dofs12[i87];
-      *(uvec*)(output_vector_0 + s86+i87*8+group*4) = u0_dofs[d88];
+      *(uvec*)(output_vector_0 + s86+i87*8+pass*4) = u0_dofs[d88];
      }
     } else {
      const long s89 = (long)interior_starts_0[batch];
      const long n90 = (long)num_active_0[batch];
-     const ivec l91 = vmin_i(((int)(group*4) + lane_numbers), isplat(n90-1));
+     const ivec l91 = vmin_i(((int)(pass*4) + lane_numbers), isplat(n90-1));
      for (long i92 = 0; i92 < 1; ++i92) {
       const long d93 = (long)interior_dofs12[i92];
-      { const vec v_ = u0_dofs[d93]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-group*4 < 4 ? (long)num_active_0[batch]-group*4 : 4); ++l_) output_vector_0[((s89+i92*n90) + (((group*4) + l_) < (n90-1) ? ((group*4) + l_) : (n90-1)))] = v_[l_]; }
+      { const vec v_ = u0_dofs[d93]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-pass*4 < 4 ? (long)num_active_0[batch]-pass*4 : 4); ++l_) output_vector_0[((s89+i92*n90) + (((pass*4) + l_) < (n90-1) ? ((pass*4) + l_) : (n90-1)))] = v_[l_]; }
      }
     }
    } else {
@@ -230,15 +230,15 @@ void kernel(void* const* arguments, long begin, long end)
      const long s94 = (long)interior_starts_0[batch];
      for (long i95 = 0; i95 < 1; ++i95) {
       const long d96 = (long)interior_dofs12[i95];
-      *(uvec*)(output_vector_0 + s94+i95*8+group*4) += u0_dofs[d96];
+      *(uvec*)(output_vector_0 + s94+i95*8+pass*4) += u0_dofs[d96];
      }
     } else {
      const long s97 = (long)interior_starts_0[batch];
      const long n98 = (long)num_active_0[batch];
-     const ivec l99 = vmin_i(((int)(group*4) + lane_numbers), isplat(n98-1));
+     const ivec l99 = vmin_i(((int)(pass*4) + lane_numbers), isplat(n98-1));
      for (long i100 = 0; i100 < 1; ++i100) {
       const long d101 = (long)interior_dofs12[i100];
-      { const vec v_ = u0_dofs[d101]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-group*4 < 4 ? (long)num_active_0[batch]-group*4 : 4); ++l_) output_vector_0[((s97+i100*n98) + (((group*4) + l_) < (n98-1) ? ((group*4) + l_) : (n98-1)))] += v_[l_]; }
+      { const vec v_ = u0_dofs[d101]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-pass*4 < 4 ? (long)num_active_0[batch]-pass*4 : 4); ++l_) output_vector_0[((s97+i100*n98) + (((pass*4) + l_) < (n98-1) ? ((pass*4) + l_) : (n98-1)))] += v_[l_]; }
      }
     }
    }
