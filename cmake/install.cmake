@@ -20,4 +20,5 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/rafter-config.cmake.in $
                               INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/rafter-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/rafter-config.cmake ${PROJECT_BINARY_DIR}/rafter-config-version.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/FindMUMPS.cmake
         DESTINATION ${package_dir})

@@ -187,10 +187,10 @@ inline Vector assemble(const Form& L, const Operator& A) {
 }
 
 struct SolveOptions {
-  std::string method = "cg";                    ///< cg, gmres
+  std::string method = "cg";                    ///< cg, gmres, minres, direct
   std::string preconditioner = "jacobi";        ///< none, jacobi, chebyshev
   double rtol = 1e-8;                           ///< of the residual, relative to the loads (solvers::force_norm)
-  solvers::Norm norm = solvers::Norm::residual; ///< or preconditioned (cg)
+  solvers::Norm norm = solvers::Norm::residual; ///< or preconditioned (cg, minres)
   std::optional<int> max_iterations;            ///< absent: at most 5000, fewer where nothing is gained any more
   solvers::Monitor monitor;                     ///< called once per iteration; false stops
   std::vector<NullSpaceCondition>

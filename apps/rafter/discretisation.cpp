@@ -50,6 +50,8 @@ double num_vectors(const io::Problem& problem) {
   const auto& options = problem.solver;
   constexpr double conjugate_gradients = 4;
   const double common = 6 + num_null_space_vectors(problem);
+  constexpr double minimal_residuals = 8;
+  if (options.method == "minres") return common + minimal_residuals;
   if (options.method != "gmres") return common + conjugate_gradients;
   return common + std::min(options.restart, options.control.iteration_limit()) + 1;
 }

@@ -12,6 +12,7 @@
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/device/host/process.hpp>
 #include <rafter/report/report.hpp>
+#include <rafter/solve/factors.hpp>
 #include <rafter/tune/store.hpp>
 
 #include "commands.hpp"
@@ -71,6 +72,12 @@ Row device_row(const std::string& name, const std::string& purpose, bool& works)
   return {name, "missing", purpose, first_line(error.what())};
 }
 
+/// The library of direct solves, which every build has.
+Row factors_row() {
+  return {"MUMPS", "works", "direct solves (solver.method = \"direct\")",
+          "version " + solvers::factors_version() + ", sequential, licence CeCILL-C"};
+}
+
 Row cache_row() {
   const device::CacheDirectory cache;
   if (cache.is_private_temporary())
@@ -97,6 +104,7 @@ int run_doctor() {
   }
   rows.push_back(cache_row());
   rows.push_back(plans_row());
+  rows.push_back(factors_row());
   rows.push_back(device_row("host", "runs kernels (--device host)", has_host));
   rows.push_back(device_row("checked", "looks for faults (--device checked)", has_checked));
   for (const auto& tool : optional_tools) rows.push_back(tool_row(tool, is_found));

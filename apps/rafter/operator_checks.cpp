@@ -91,8 +91,8 @@ void require_finite(const op::Operator& A, const Probe& probe, const io::Problem
                     : found);
 }
 
-void require_symmetric(const op::Operator& A, const Probe& probe, const io::Problem& problem) {
-  if (problem.solver.method != "cg" || A.num_free() == 0) return;
+double asymmetry(const op::Operator& A, const Probe& probe, const io::Problem& problem) {
+  if (A.num_free() == 0) return 0;
   const solvers::VectorOps ops(A.device());
   const Probe other = make_probe(A, 2);
   const auto &u = probe.vector, &Au = probe.image, &v = other.vector, &Av = other.image;
@@ -105,11 +105,18 @@ void require_symmetric(const op::Operator& A, const Probe& probe, const io::Prob
                            ": forms.a: the operator's values are so small that their squares vanish in floating-point "
                            "numbers: multiply forms.a and forms.L by the same large number");
   const double accepted = A.precision_error() > 0 ? op::max_precision_error : 1e-10; // of floats and of doubles
-  if (difference <= accepted * size) return;
+  return difference <= accepted * size ? 0 : difference / size;
+}
+
+void require_symmetric(const op::Operator& A, const Probe& probe, const io::Problem& problem,
+                       const std::string& method) {
+  if (method != "cg" && method != "minres") return;
+  const double found = asymmetry(A, probe, problem);
+  if (found == 0) return;
   throw base::InputError(fmt::format(
       "{}: the operator is not symmetric (<A u, v> and <u, A v> of random vectors differ by {:.1e} of their size), "
-      "which solver.method = \"cg\" needs: use method = \"gmres\"",
-      problem.forms.a.location.text(), difference / size));
+      "which solver.method = \"{}\" needs: use method = \"gmres\", or \"direct\" for few unknowns",
+      problem.forms.a.location.text(), found, method));
 }
 
 } // namespace rafter::app

@@ -22,8 +22,13 @@ Probe make_probe(const op::Operator& A, unsigned seed);
 /// The operator must be finite: else names the coefficient and the point that are not.
 void require_finite(const op::Operator& A, const Probe& probe, const io::Problem& problem, const ProblemForms& forms);
 
-/// For method cg: <A u, v> = <u, A v> with the probe and another random vector.
-void require_symmetric(const op::Operator& A, const Probe& probe, const io::Problem& problem);
+/// |<A u, v> - <u, A v>| of the probe and another random vector, relative to their size; 0 where that is rounding.
+/// Throws InputError for an operator whose values are too small to tell.
+double asymmetry(const op::Operator& A, const Probe& probe, const io::Problem& problem);
+
+/// For the methods cg and minres: the operator is symmetric.
+void require_symmetric(const op::Operator& A, const Probe& probe, const io::Problem& problem,
+                       const std::string& method);
 
 /// The message of `require_finite` and for right-hand sides: which coefficient is not finite where, or "".
 std::string describe_non_finite(const io::Problem& problem, const ProblemForms& forms, const mesh::Mesh& mesh);

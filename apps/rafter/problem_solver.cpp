@@ -18,6 +18,7 @@
 #include "discretisation.hpp"
 #include "interrupt.hpp"
 #include "measurement.hpp"
+#include "method_choice.hpp"
 #include "operator_checks.hpp"
 #include "singularity.hpp"
 
@@ -121,9 +122,9 @@ report::SolveReport start_report(const PreparedProblem& prepared) {
   return result;
 }
 
-solvers::Result run_solver(const PreparedProblem& prepared, const solvers::Preconditioner& preconditioner,
-                           RightHandSide& right, const RunEvents& events) {
-  auto options = prepared.problem().solver;
+solvers::Result run_solver(const PreparedProblem& prepared, solvers::SolverOptions options,
+                           const solvers::Preconditioner& preconditioner, RightHandSide& right,
+                           const RunEvents& events) {
   options.control.monitor = [&events](int iteration, double residual) {
     return !is_interrupted() && (!events.iteration || events.iteration(iteration, residual));
   };
@@ -220,6 +221,7 @@ void PreparedProblem::make_operators(const form::Form& bilinear, const std::opti
   const auto action = keep(op::build(bilinear, 2, system_, options_));
   std::shared_ptr<op::GeneratedForm> diagonal, load;
   if (solves && action->matrix == nullptr && // which has its own
+      !solvers::find_method(problem_.solver.method).is_direct &&
       solvers::find_preconditioner(problem_.solver.preconditioner).needs_diagonal)
     diagonal = keep(op::build(bilinear, 2, system_, options_, op::Purpose::diagonal));
   auto load_options = options_;
@@ -258,11 +260,19 @@ void PreparedProblem::make_conditions() {
 
 namespace {
 
-/// The preconditioner and the right-hand side of a problem whose operator has passed all checks.
+/// The method with its preconditioner and the right-hand side of a problem whose operator has passed all checks.
 struct Setup {
   RightHandSide right;
   solvers::ConstrainedNullSpace null_space;
+  MethodChoice choice;
+  solvers::SolverOptions options; ///< of this method
   std::shared_ptr<const solvers::Preconditioner> preconditioner;
+
+  void take(const op::Operator& A, MethodChoice taken) {
+    choice = std::move(taken);
+    options.method = choice.method;
+    preconditioner = solvers::make_preconditioner(A, options);
+  }
 };
 
 Setup set_up(const PreparedProblem& prepared) {
@@ -272,13 +282,41 @@ Setup set_up(const PreparedProblem& prepared) {
   require_finite(A, probe, problem, prepared.forms());
   auto null_space = make_null_space(problem, A, prepared.constraints());
   require_regular(A, probe, problem, *null_space.null_space());
-  require_symmetric(A, probe, problem);
-  require_diagonal(A, problem);
+  auto choice = choose_method(problem, A, probe);
+  require_symmetric(A, probe, problem, choice.method);
+  if (!solvers::find_method(choice.method).is_direct) require_diagonal(A, problem);
   auto right = make_right_hand_side(prepared, null_space);
   prepared.postprocess().require_finite_solutions(right.x);
   auto options = problem.solver;
   options.null_space = null_space.null_space();
-  return {std::move(right), std::move(null_space), solvers::make_preconditioner(A, options)};
+  Setup setup{std::move(right), std::move(null_space), {}, std::move(options), nullptr};
+  setup.take(A, std::move(choice));
+  return setup;
+}
+
+/// Solves with the method that was chosen, and with another one where that has turned out not to serve.
+solvers::Result solve_system(const PreparedProblem& prepared, Setup& setup, const RunEvents& events) {
+  const auto& A = prepared.operator_a();
+  op::Vector start = A.make_vector();
+  solvers::VectorOps(A.device()).copy(setup.right.x, start);
+  auto result = run_solver(prepared, setup.options, *setup.preconditioner, setup.right, events);
+  auto other = choose_after(prepared.problem(), A, result);
+  if (!other) return result;
+  prepared.tell(fmt::format("solve: {} does not serve, {} follows", setup.choice.method, other->method));
+  setup.take(A, std::move(*other));
+  setup.right.x = std::move(start);
+  return run_solver(prepared, setup.options, *setup.preconditioner, setup.right, events);
+}
+
+void report_method(const Setup& setup, report::SolveReport& report) {
+  report.method = setup.choice.method;
+  report.reason = setup.choice.reason;
+  if (const auto* factors = setup.preconditioner->factors())
+    report.factors = {.kind = factors->is_symmetric ? "L D L^T" : "L U",
+                      .entries = factors->num_entries,
+                      .fill = factors->fill(),
+                      .bytes = factors->bytes,
+                      .negative_pivots = factors->num_negative_pivots};
 }
 
 void measure_operators(const PreparedProblem& prepared, report::SolveReport& report) {
@@ -295,10 +333,12 @@ Solution solve_problem(const io::Problem& problem, const RunOptions& options, co
   const PreparedProblem prepared(problem, options, events, phases);
   phases.start("setup");
   auto setup = set_up(prepared);
-  prepared.tell(fmt::format("setup: preconditioner {}", problem.solver.preconditioner));
+  prepared.tell(setup.preconditioner->factors() != nullptr
+                    ? "setup: factors of the matrix"
+                    : fmt::format("setup: preconditioner {}", problem.solver.preconditioner));
 
   phases.start("solve");
-  const auto result = run_solver(prepared, *setup.preconditioner, setup.right, events);
+  const auto result = solve_system(prepared, setup, events);
   setup.null_space.constrain(setup.right.x);
   phases.stop();
   if (result.failure == solvers::Failure::stopped) require_not_interrupted();
@@ -312,6 +352,7 @@ Solution solve_problem(const io::Problem& problem, const RunOptions& options, co
   report.message = result.message;
   report.warning = setup.right.warning;
   if (!result.warning.empty()) report.warning += (report.warning.empty() ? "" : "; ") + result.warning;
+  report_method(setup, report);
   report.iterations = result.iterations;
   report.residual = result.relative_residual;
   report.history = result.history;
@@ -327,7 +368,7 @@ Solution solve_problem(const io::Problem& problem, const RunOptions& options, co
     report.peak_memory_bytes = now->peak_bytes - memory->resident_bytes;
   measure_operators(prepared, report);
   if (auto iteration =
-          report_iteration(prepared.operator_a(), *setup.preconditioner, problem.solver, result, prepared.machine()))
+          report_iteration(prepared.operator_a(), *setup.preconditioner, setup.options, result, prepared.machine()))
     report.operators.push_back(std::move(*iteration));
   return solution;
 }

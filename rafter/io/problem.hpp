@@ -146,6 +146,8 @@ struct Problem {
   std::vector<Dirichlet> dirichlet;
   std::vector<Constraint> constraints;
   solvers::SolverOptions solver; ///< rtol defaults to 1e-8
+  bool has_solver_method =
+      false; ///< solver.method is given; else a small problem that cg cannot take is solved directly
   std::vector<Functional> functionals;
   Check check;
   Output output;

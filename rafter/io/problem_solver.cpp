@@ -92,11 +92,13 @@ solvers::Norm read_norm(const TableReader& table, const std::string& method) {
   const std::string path = table.path("norm"), text = read_string(*value, path);
   for (const auto norm : {solvers::Norm::residual, solvers::Norm::preconditioned}) {
     if (text != solvers::name(norm)) continue;
-    if (norm == solvers::Norm::preconditioned && method != "cg")
-      refuse(value->location, path,
-             fmt::format("\"preconditioned\" is for method = \"cg\", found \"{}\"; accepted is \"residual\" (gmres "
-                         "with side = \"left\" judges the 2-norm of the preconditioned residual)",
-                         method));
+    if (norm == solvers::Norm::preconditioned && method != "cg" && method != "minres")
+      refuse(
+          value->location, path,
+          fmt::format(
+              "\"preconditioned\" is for method = \"cg\" and \"minres\", found \"{}\"; accepted is \"residual\" (gmres "
+              "with side = \"left\" judges the 2-norm of the preconditioned residual)",
+              method));
     return norm;
   }
   refuse_name(*value, path, std::vector<std::string>{"residual", "preconditioned"});
@@ -156,6 +158,7 @@ void read_solver(const TableReader& table, Problem& problem) {
   if (const Value* kind = table.find("preconditioner"))
     require_known(*kind, table.path("preconditioner"),
                   [](const std::string& name) { solvers::find_preconditioner(name); });
+  problem.has_solver_method = table.find("method") != nullptr;
   options.method = table.string("method").value_or(options.method);
   options.preconditioner = table.string("preconditioner").value_or(options.preconditioner);
   options.control.rtol = table.number("rtol", 0, 1, true).value_or(options.control.rtol);

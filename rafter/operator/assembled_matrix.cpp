@@ -53,7 +53,8 @@ public:
       : built_(std::move(built)), info_(built_->info), device_(built_->cells->options.device) {
     if (built_->program == nullptr) throw base::InternalError("a matrix is compiled before it is bound to data");
     const auto begin = std::chrono::steady_clock::now();
-    require_matrix_memory(*built_, info_.plan, "use another mapping than assembled");
+    if (const auto lack = memory_lack(*built_, info_.plan); !lack.empty())
+      throw base::InputError(lack + "use another mapping than assembled");
     set_up();
     kernel_ = built_->program->kernel(built_->loops.name);
     setup_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

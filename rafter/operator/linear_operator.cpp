@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include <rafter/base/error.hpp>
+#include <rafter/operator/sparse_matrix.hpp>
+
 namespace rafter::op {
 namespace {
 
@@ -18,6 +21,10 @@ void call_on_all(const LinearOperator& A, const VectorWork::Function& function) 
 }
 
 } // namespace
+
+SparseMatrix LinearOperator::sparse_matrix() const {
+  throw base::InputError("the operator has no sparse matrix, which a direct solver needs: use an iterative method");
+}
 
 std::int64_t LinearOperator::num_parts() const { return (size() + part_length - 1) / part_length; }
 

@@ -29,6 +29,8 @@ struct VectorWork {
   Function after;  ///< A will neither read x nor write y there again: y is final, and both may be changed
 };
 
+struct SparseMatrix;
+
 /// A square linear operator on local vectors: what solvers see.
 class LinearOperator {
 public:
@@ -37,6 +39,8 @@ public:
   virtual std::shared_ptr<device::Device> device() const = 0;
   virtual void apply(const Vector& x, Vector& y) const = 0; ///< y = A x
   virtual void diagonal(Vector& d) const = 0;               ///< d_i = A_ii
+  /// The matrix of apply(). Throws InputError for an operator that has none to give, as this one does.
+  virtual SparseMatrix sparse_matrix() const;
 
   /// y = A x with work that rides along. The work uses the host's memory of the vectors, whose spans of before the call
   /// stay good. This one calls `before` on all entries, then apply(), then `after`, in blocks of fixed length.

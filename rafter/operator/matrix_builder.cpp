@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <rafter/base/error.hpp>
 #include <rafter/base/hash.hpp>
 #include <rafter/emit/c_family.hpp>
 #include <rafter/mesh/limits.hpp>
@@ -128,15 +127,14 @@ double matrix_bytes(const System& system, const Coupling& coupling, double num_e
          32 * static_cast<double>(system.size());
 }
 
-void require_matrix_memory(const GeneratedMatrix& built, const schedule::Plan& plan, const char* remedy,
-                           double extra_bytes) {
+std::string memory_lack(const GeneratedMatrix& built, const schedule::Plan& plan, double extra_bytes) {
   const double entries = count_entries(built.system, built.coupling);
   const double bytes = matrix_bytes(built.system, built.coupling, entries, plan) + extra_bytes * entries;
   const double memory = mesh::available_memory_bytes();
-  if (bytes > memory)
-    throw base::InputError(fmt::format("an assembled matrix of {} unknowns has about {:.4g} entries and takes about "
-                                       "{:.3g} GiB with its set-up; this machine has {:.3g} GiB: {}",
-                                       built.system.size(), entries, bytes / 0x1p30, memory / 0x1p30, remedy));
+  if (bytes <= memory) return {};
+  return fmt::format("an assembled matrix of {} unknowns has about {:.4g} entries and takes about {:.3g} GiB with its "
+                     "set-up; this machine has {:.3g} GiB: ",
+                     built.system.size(), entries, bytes / 0x1p30, memory / 0x1p30);
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <memory>
+#include <string>
 
 #include <rafter/operator/coupling.hpp>
 #include <rafter/operator/form_builder.hpp>
@@ -32,9 +33,7 @@ void remember(const GeneratedForm& form, const MatrixForecast& measured);
 
 /// Bytes of memory that the matrix takes while it is set up.
 double matrix_bytes(const System& system, const Coupling& coupling, double num_entries, const schedule::Plan& plan);
-/// Throws InputError when the memory of this machine does not hold that and `extra_bytes` per entry; `remedy`: what to
-/// do about it.
-void require_matrix_memory(const GeneratedMatrix& built, const schedule::Plan& plan, const char* remedy,
-                           double extra_bytes = 0);
+/// What is wrong when the memory of this machine does not hold that and `extra_bytes` per entry; else "".
+std::string memory_lack(const GeneratedMatrix& built, const schedule::Plan& plan, double extra_bytes = 0);
 
 } // namespace rafter::op

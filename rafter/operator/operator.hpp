@@ -91,9 +91,9 @@ public:
 
   /// The matrix of apply(): rows and columns of constrained unknowns are those of the identity, and values those of the
   /// coefficient fields as they are now. Entries are the pairs of unknowns that share a cell where the form couples
-  /// them. Throws InputError when the memory of this machine does not hold it. The first call compiles kernels of cell
-  /// matrices.
-  SparseMatrix sparse_matrix() const;
+  /// them. Throws EnvironmentError when the memory of this machine does not hold it. The first call compiles kernels of
+  /// cell matrices.
+  SparseMatrix sparse_matrix() const override;
   /// Computes the values of a matrix of sparse_matrix() anew in place, for other values of coefficient fields. Throws
   /// InputError for a matrix of another size.
   void update(SparseMatrix& matrix) const;

@@ -68,7 +68,8 @@ public:
       : built_(compiled_cells(form)), unknowns_(built_->system, built_->broken),
         is_constrained_(static_cast<std::size_t>(built_->system.size()), 0) {
     constexpr double extra_bytes = 8 + 4 + 8; // values and columns once more, sources
-    require_matrix_memory(*built_, built_->info.plan, "use an iterative method, which needs no matrix", extra_bytes);
+    if (const auto lack = memory_lack(*built_, built_->info.plan, extra_bytes); !lack.empty())
+      throw base::EnvironmentError(lack + "use an iterative method, which needs no matrix");
     pattern_ =
         std::make_unique<const SlicedPattern>(unknowns_, Incidences(unknowns_, built_->system.size()), built_->coupling,
                                               built_->system.size(), 1, *built_->cells->options.device);

@@ -49,8 +49,8 @@ enum class BlockKind : std::uint8_t {
 class SparseAssembly {
 public:
   /// Of the form of a built operator, whose kernels of cell matrices are compiled if need be. Rows and columns of
-  /// constrained unknowns are those of the identity, and the pattern holds nothing else of them. Throws InputError when
-  /// the memory of this machine does not hold the matrix.
+  /// constrained unknowns are those of the identity, and the pattern holds nothing else of them. Throws
+  /// EnvironmentError when the memory of this machine does not hold the matrix.
   SparseAssembly(const GeneratedForm& form, const space::Constraints& constraints);
   ~SparseAssembly();
 

@@ -47,6 +47,14 @@ std::string to_json(const SolveReport& report) {
   if (!report.message.empty()) json["message"] = report.message;
   json["dofs"] = report.dofs;
   json["cells"] = object(report.cells);
+  if (!report.method.empty()) json["method"] = report.method;
+  if (!report.reason.empty()) json["reason"] = report.reason;
+  if (report.factors)
+    json["factors"] = {{"kind", report.factors->kind},
+                       {"entries", report.factors->entries},
+                       {"fill", report.factors->fill},
+                       {"bytes", report.factors->bytes},
+                       {"negative_pivots", report.factors->negative_pivots}};
   json["iterations"] = report.iterations;
   json["residual"] = report.residual;
   json["history"] = report.history;

@@ -73,6 +73,13 @@ std::string operators_text(const SolveReport& report) {
   return format_table(columns, rows) + "\n" + plans.text();
 }
 
+std::string factors_text(const FactorReport& factors) {
+  const std::string pivots =
+      factors.negative_pivots > 0 ? fmt::format(", {} negative pivots", factors.negative_pivots) : "";
+  return fmt::format("{}, {} entries ({:.1f} times those of the matrix), {:.1f} MB{}", factors.kind, factors.entries,
+                     factors.fill, 1e-6 * static_cast<double>(factors.bytes), pivots);
+}
+
 std::string errors_text(const SolveReport& report) {
   static const std::vector<Column> columns{
       {"field", "with an exact solution in [check]"},
@@ -99,6 +106,9 @@ std::string to_text(const SolveReport& report) {
   text += fmt::format("{} unknowns, {}\n", report.dofs, cells_text(report));
   text += fmt::format("{} after {} iterations, relative residual {:.2e}{}\n", report.status, report.iterations,
                       report.residual, report.residuals ? norms_text(*report.residuals) : "");
+  if (!report.method.empty())
+    text += wrapped("method: ", report.reason.empty() ? report.method : report.method + ", " + report.reason);
+  if (report.factors) text += wrapped("factors: ", factors_text(*report.factors));
   if (!report.warning.empty()) text += wrapped("warning: ", report.warning);
   if (!report.message.empty()) text += wrapped("", report.message);
   if (!report.errors.empty()) text += "\n" + errors_text(report);

@@ -53,6 +53,15 @@ struct ResidualReport {
   bool has_lift = false;        ///< boundary values are not zero: the others are relative to loads and reactions
 };
 
+/// The factorisation of a direct solve.
+struct FactorReport {
+  std::string kind; ///< "L D L^T", "L U"
+  std::int64_t entries = 0;
+  double fill = 0; ///< entries over those of the matrix, of one half where that is symmetric
+  std::int64_t bytes = 0;
+  std::int64_t negative_pivots = 0; ///< of L D L^T: negative eigenvalues of the matrix
+};
+
 /// Everything that `--json` writes; lists keep their order in the text.
 struct SolveReport {
   std::string title;
@@ -62,6 +71,9 @@ struct SolveReport {
   std::string warning; ///< what to know of a solve that converged; empty otherwise
   std::int64_t dofs = 0;
   std::vector<std::pair<std::string, std::int64_t>> cells; ///< per shape
+  std::string method;                                      ///< of the solver: "cg", ...; empty: not told
+  std::string reason;                                      ///< why this method, where the problem does not say which
+  std::optional<FactorReport> factors;                     ///< of direct solves
   int iterations = 0;
   double residual = 0;                                     ///< relative, in the norm that the solve was stopped on
   std::optional<ResidualReport> residuals;                 ///< in all norms

@@ -99,7 +99,8 @@ private:
     return progress_.failed(
         Failure::indefinite_operator,
         fmt::format("p.Ap = {:.2e} <= 0 for a search direction p; cg needs a symmetric positive definite "
-                    "operator: check signs in the form, or use method = \"gmres\"",
+                    "operator: check signs in the form, or use method = \"minres\" or \"gmres\" (\"direct\" for "
+                    "few unknowns)",
                     pq));
   }
 

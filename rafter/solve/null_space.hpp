@@ -39,6 +39,7 @@ public:
   /// r, p.Ap, r.r) and residuals are the same with and without, because r is in the range and A does not see N; only x
   /// moves by vectors of N, bounded since p stays M-orthogonal to N.
   std::optional<std::span<const double>> diagonal() const override { return preconditioner_->diagonal(); }
+  const FactorInfo* factors() const override { return preconditioner_->factors(); }
 
 private:
   std::shared_ptr<const Preconditioner> preconditioner_;

@@ -8,6 +8,8 @@
 
 namespace rafter::solvers {
 
+struct FactorInfo;
+
 /// An approximate inverse. One application at a time: implementations keep work vectors.
 class Preconditioner {
 public:
@@ -15,6 +17,8 @@ public:
   virtual void apply(const Vector& r, Vector& z) const = 0; ///< z = M^-1 r; r and z distinct
   /// Where M^-1 is diagonal its entries, or no entry for the identity.
   virtual std::optional<std::span<const double>> diagonal() const { return std::nullopt; }
+  /// What the factors of the matrix are, where M^-1 is A^-1 up to rounding; else null.
+  virtual const FactorInfo* factors() const { return nullptr; }
 };
 
 /// z = r.

@@ -24,6 +24,16 @@ Result run_gmres(const LinearOperator& A, const Vector& b, Vector& x, const Prec
   return gmres(A, b, x, M, {.control = options.control, .restart = options.restart, .side = options.side});
 }
 
+Result run_minres(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
+                  const SolverOptions& options) {
+  return minres(A, b, x, M, options.control);
+}
+
+Result run_direct(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
+                  const SolverOptions& options) {
+  return direct(A, b, x, M, options.control);
+}
+
 std::shared_ptr<const Preconditioner> make_identity(const LinearOperator& A, const SolverOptions&) {
   return std::make_shared<Identity>(A.device());
 }
@@ -42,6 +52,8 @@ std::shared_ptr<const Preconditioner> make_chebyshev(const LinearOperator& A, co
 constexpr std::array method_table{
     Method{"cg", "conjugate gradients: symmetric positive definite operators", run_cg},
     Method{"gmres", "restarted GMRES: any regular operator", run_gmres},
+    Method{"minres", "minimal residuals: symmetric operators, also indefinite ones", run_minres},
+    Method{"direct", "factors of the matrix: any regular operator of moderate size", run_direct, true},
     Method{"newton", "Newton's method for a residual form F", nullptr},
 };
 
@@ -78,6 +90,12 @@ ResidualNorms relative_norms(const Norms& first, const Norms& last, double share
 bool is_implemented(const Method& method) { return method.run != nullptr; }
 bool is_implemented(const PreconditionerKind& kind) { return kind.make != nullptr; }
 
+std::shared_ptr<const Preconditioner> projected(std::shared_ptr<const Preconditioner> preconditioner,
+                                                const SolverOptions& options) {
+  if (options.null_space == nullptr || options.null_space->is_empty()) return preconditioner;
+  return std::make_shared<ProjectedPreconditioner>(std::move(preconditioner), options.null_space);
+}
+
 template <class Entry> const Entry& find(std::span<const Entry> table, std::string_view name, std::string_view what) {
   std::vector<std::string> known, implemented;
   for (const auto& entry : table) {
@@ -106,9 +124,9 @@ const PreconditionerKind& find_preconditioner(std::string_view name) {
 }
 
 std::shared_ptr<const Preconditioner> make_preconditioner(const LinearOperator& A, const SolverOptions& options) {
-  auto preconditioner = find_preconditioner(options.preconditioner).make(A, options);
-  if (options.null_space == nullptr || options.null_space->is_empty()) return preconditioner;
-  return std::make_shared<ProjectedPreconditioner>(std::move(preconditioner), options.null_space);
+  if (find_method(options.method).is_direct)
+    return projected(std::make_shared<Factors>(A.sparse_matrix(), options.null_space.get()), options);
+  return projected(find_preconditioner(options.preconditioner).make(A, options), options);
 }
 
 Result solve(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,

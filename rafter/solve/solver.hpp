@@ -7,7 +7,10 @@
 
 #include <rafter/solve/cg.hpp>
 #include <rafter/solve/chebyshev.hpp>
+#include <rafter/solve/direct.hpp>
+#include <rafter/solve/factors.hpp>
 #include <rafter/solve/gmres.hpp>
+#include <rafter/solve/minres.hpp>
 #include <rafter/solve/null_space.hpp>
 
 /// Solvers by name: what the problem file and the faces use. (The namespace is `solvers` as users call
@@ -16,7 +19,7 @@ namespace rafter::solvers {
 
 struct SolverOptions {
   std::string method = "cg";
-  std::string preconditioner = "jacobi";
+  std::string preconditioner = "jacobi"; ///< direct solves take the factors of the matrix instead
   IterationControl control;
   int restart = 50;        ///< gmres
   Side side = Side::right; ///< gmres
@@ -33,6 +36,7 @@ struct SolverOptions {
 struct Method {
   std::string_view name, description;
   Result (*run)(const op::LinearOperator&, const Vector& b, Vector& x, const Preconditioner&, const SolverOptions&);
+  bool is_direct = false; ///< takes the factors of the matrix for a preconditioner
 };
 struct PreconditionerKind {
   std::string_view name, description;
@@ -47,7 +51,8 @@ std::span<const PreconditionerKind> preconditioners();
 const Method& find_method(std::string_view name);
 const PreconditionerKind& find_preconditioner(std::string_view name);
 
-/// Throws as its constructor. The operator must outlive the preconditioner.
+/// The preconditioner of the options, or the factors of the matrix where the method is direct. Throws as its
+/// constructor. The operator must outlive the preconditioner.
 std::shared_ptr<const Preconditioner> make_preconditioner(const op::LinearOperator& A, const SolverOptions& options);
 
 /// Solves A x = b with the method of the options; `x` holds the initial guess. Takes both norms of the residual

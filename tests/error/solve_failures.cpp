@@ -69,7 +69,7 @@ private:
 
 TEST(SolveFailures, NonFiniteRightHandSideIsNamed) {
   const auto A = laplacian(4);
-  for (const char* method : {"cg", "gmres"})
+  for (const char* method : {"cg", "gmres", "minres", "direct"})
     for (const double bad : {inf, std::nan("")}) {
       const auto result = solve_with(A, A.vector({1, 2, bad, 4}), method);
       EXPECT_EQ(result.status, Status::failed);
@@ -82,7 +82,7 @@ TEST(SolveFailures, NonFiniteOperatorIsNamed) {
   const FunctionOperator A(3, [](std::span<const double> x, std::span<double> y) {
     for (std::size_t i = 0; i < 3; ++i) y[i] = x[i] == 0 ? 0 : std::log(-std::abs(x[i]));
   });
-  for (const char* method : {"cg", "gmres"}) {
+  for (const char* method : {"cg", "gmres", "minres"}) {
     const auto result = solve_with(A, make_vector({1, 2, 3}), method);
     EXPECT_EQ(result.failure, Failure::non_finite) << result.message;
     EXPECT_TRUE(contains(result.message, "operator")) << result.message;
@@ -101,6 +101,7 @@ TEST(SolveFailures, NonFinitePreconditionerIsNamed) {
   const ScalePreconditioner M(std::nan(""));
   auto x = A.vector();
   EXPECT_EQ(solvers::cg(A, A.vector({1, 2, 3}), x, M).failure, Failure::non_finite);
+  EXPECT_EQ(solvers::minres(A, A.vector({1, 2, 3}), x, M).failure, Failure::non_finite);
   EXPECT_EQ(solvers::gmres(A, A.vector({1, 2, 3}), x, M).failure, Failure::non_finite);
 }
 
@@ -118,26 +119,31 @@ TEST(SolveFailures, CgNamesANegativeOperator) {
   EXPECT_EQ(solve_with(A, A.vector({1, 1, 1}), "cg").failure, Failure::indefinite_operator);
 }
 
-TEST(SolveFailures, CgNamesAnIndefinitePreconditioner) {
+TEST(SolveFailures, AnIndefinitePreconditionerIsNamed) {
   const auto A = laplacian(3);
   auto x = A.vector();
   EXPECT_EQ(solvers::cg(A, A.vector({1, 2, 3}), x, ScalePreconditioner(-1)).failure,
             Failure::indefinite_preconditioner);
   EXPECT_EQ(solvers::cg(A, A.vector({1, 2, 3}), x, ScalePreconditioner(0)).failure, Failure::indefinite_preconditioner);
+  for (const double factor : {-1.0, 0.0})
+    EXPECT_EQ(solvers::minres(A, A.vector({1, 2, 3}), x, ScalePreconditioner(factor)).failure,
+              Failure::indefinite_preconditioner);
 }
 
-TEST(SolveFailures, CgNamesAZeroOperator) {
+TEST(SolveFailures, AZeroOperatorIsNamed) {
   const DenseMatrix A(3, [](std::size_t, std::size_t) { return 0.0; });
-  const auto result = solve_with(A, A.vector({1, 2, 3}), "cg");
-  EXPECT_EQ(result.failure, Failure::singular_operator) << result.message;
-  EXPECT_TRUE(contains(result.message, "Neumann")) << result.message;
+  for (const char* method : {"cg", "minres"}) {
+    const auto result = solve_with(A, A.vector({1, 2, 3}), method);
+    EXPECT_EQ(result.failure, Failure::singular_operator) << result.message;
+    EXPECT_TRUE(contains(result.message, "Neumann")) << result.message;
+  }
 }
 
 TEST(SolveFailures, InconsistentPureNeumannProblemEndsWithAHint) {
   const auto A = neumann_laplacian(50);
   const std::vector<double> b(50, 1.0);
   auto rough = random_values(50, 1);
-  for (const char* method : {"cg", "gmres"})
+  for (const char* method : {"cg", "gmres", "minres"})
     for (const char* preconditioner : {"none", "jacobi"})
       for (const auto& rhs : {b, rough}) {
         const auto result = solve_with(A, A.vector(rhs), method, preconditioner, 100000);
@@ -177,7 +183,7 @@ TEST(SolveFailures, DivergenceIsNamed) {
 TEST(SolveFailures, ToleranceBelowPrecisionConvergesWithAWarningNotInAnEndlessLoop) {
   const auto A = laplacian(60);
   const auto b = random_values(60, 5);
-  for (const char* method : {"cg", "gmres"}) {
+  for (const char* method : {"cg", "gmres", "minres", "direct"}) {
     auto x = A.vector();
     const auto result = solvers::solve(
         A, A.vector(b), x, {.method = method, .control = {.rtol = 1e-18, .max_iterations = 100000}, .restart = 100});
@@ -212,7 +218,7 @@ TEST(SolveFailures, APrecisionFarBelowThatOfDoublesIsStagnation) {
   const auto matrix = laplacian(60);
   const RoundedOperator A(matrix);
   for (const bool has_limit : {false, true})
-    for (const char* method : {"cg", "gmres"}) {
+    for (const char* method : {"cg", "gmres", "minres"}) {
       auto x = matrix.vector();
       solvers::SolverOptions options{.method = method, .control = {.rtol = 1e-12}, .restart = 40};
       if (has_limit) options.control.max_iterations = 100000;
@@ -271,6 +277,50 @@ TEST(SolveFailures, NamesWithoutImplementationSayWhatExists) {
     const auto text = message_of<base::InputError>([&] { solvers::find_preconditioner(name); });
     EXPECT_TRUE(contains(text, "not available in this version") && contains(text, "none, jacobi, chebyshev")) << text;
   }
+}
+
+TEST(SolveFailures, FactorsNameASingularMatrix) {
+  const auto neumann = neumann_laplacian(20);
+  const DenseMatrix structural(3, [](std::size_t i, std::size_t j) { return i == j && i < 2 ? 1.0 : 0.0; });
+  const DenseMatrix general(3, [](std::size_t i, std::size_t) { return 1.0 + static_cast<double>(i); });
+  for (const auto* A : {&neumann, &structural, &general}) {
+    auto x = A->vector();
+    const auto text = message_of<base::SolverError>([&] {
+      solvers::solve(*A, A->vector(random_values(static_cast<std::size_t>(A->size()), 1)), x, {.method = "direct"});
+    });
+    EXPECT_TRUE(contains(text, "singular")) << text;
+    EXPECT_TRUE(contains(text, "[[constraint]]")) << text;
+  }
+}
+
+TEST(SolveFailures, FactorsNameAMatrixThatIsNotFinite) {
+  const auto A = diagonal_matrix({1, std::nan(""), 2});
+  EXPECT_TRUE(contains(message_of<base::SolverError>([&] { solvers::Factors factors(A.sparse_matrix()); }), "finite"));
+}
+
+TEST(SolveFailures, DirectSolvesNeedAMatrixAndItsFactors) {
+  const FunctionOperator without(
+      2, [](std::span<const double> x, std::span<double> y) { std::copy(x.begin(), x.end(), y.begin()); });
+  auto x = make_vector({0, 0});
+  EXPECT_TRUE(contains(message_of<base::InputError>([&] {
+                         solvers::solve(without, make_vector({1, 2}), x, {.method = "direct"});
+                       }),
+                       "no sparse matrix"));
+  const auto A = laplacian(2);
+  auto y = A.vector();
+  EXPECT_TRUE(contains(message_of<base::InputError>([&] {
+                         solvers::direct(A, A.vector({1, 2}), y, solvers::Identity(A.device()));
+                       }),
+                       "factors"));
+}
+
+TEST(SolveFailures, FactorsOfAnotherMatrixStagnate) {
+  const auto A = laplacian(20);
+  const DenseMatrix other(20, [&](std::size_t i, std::size_t j) { return i == j ? 0.5 : A(i, j); });
+  auto x = A.vector();
+  const auto result =
+      solvers::direct(A, A.vector(random_values(20, 1)), x, solvers::Factors(other.sparse_matrix()), {.rtol = 1e-10});
+  EXPECT_EQ(result.failure, Failure::stagnated) << result.message;
 }
 
 } // namespace

@@ -353,7 +353,9 @@ class Solving(CommandTest):
 
     def test_cg_refuses_an_operator_that_is_not_symmetric(self):
         text = self.changed("k*inner(grad(u), grad(v))*dx", "(inner(grad(u), grad(v)) + 0.01*u.dx(0)*v)*dx")
-        self.refused(text, "not symmetric", 'method = "gmres"')
+        for method in ("cg", "minres"):
+            self.refused(text, "not symmetric", f'"{method}"', 'method = "gmres"', '"direct"',
+                         arguments=["--set", f"solver.method={method}"])
 
     def test_too_few_iterations(self):
         result = self.run_rafter("solve", self.write(POISSON), "--set", "solver.max_iterations=2", "--json", "r.json",
@@ -366,10 +368,19 @@ class Solving(CommandTest):
         self.assertFalse(os.path.exists(self.path("u.vtkhdf")))
 
     def test_indefinite_operator(self):
-        result = self.run_rafter("solve", self.write(self.changed("k = 2.0", "k = -2.0")), "--set",
-                                 "solver.preconditioner=none")
+        problem = self.write(self.changed("k = 2.0", "k = -2.0"))
+        arguments = ["solve", problem, "--set", "solver.preconditioner=none"]
+        result = self.run_rafter(*arguments, "--set", "solver.method=cg")
         self.assertEqual(result.returncode, NOT_SOLVED)
         self.assertIn("definite", result.stdout)
+        result = self.run_rafter(*arguments, "--json", "r.json")  # nobody asks for cg
+        self.assertEqual(result.returncode, DONE, result.stderr + result.stdout)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual(report["method"], "direct")
+        self.assertIn("p.Ap <= 0", report["reason"])
+        self.assertEqual(report["factors"]["kind"], "L D L^T")
+        self.assertGreater(report["factors"]["negative_pivots"], 0)
 
     def test_failed_check(self):
         text = self.changed('[check]\nu = "x[0]*(1 - x[0])"', '[check]\nu = "x[0]"')
@@ -436,7 +447,7 @@ class Outputs(CommandTest):
         self.assertEqual(result.returncode, DONE, result.stderr)
         with open(self.path("r.json"), encoding="utf-8") as file:
             report = json.load(file)
-        self.assertEqual(set(report), {"title", "version", "status", "dofs", "cells", "iterations", "residual", "residuals",
+        self.assertEqual(set(report), {"title", "version", "status", "dofs", "cells", "method", "iterations", "residual", "residuals",
                                        "errors", "functionals", "seconds", "operators", "machine", "history", "peak_memory_bytes"})
         self.assertEqual(len(report["history"]), report["iterations"] + 1)
         self.assertGreater(report["peak_memory_bytes"], 1 << 20)

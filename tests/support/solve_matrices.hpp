@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <rafter/base/error.hpp>
-#include <rafter/operator/linear_operator.hpp>
+#include <rafter/operator/sparse_matrix.hpp>
 
 /// Small explicit matrices as operators, on a device that is plain memory.
 namespace rafter::test {
@@ -86,6 +86,18 @@ public:
   void diagonal(op::Vector& d) const override {
     const auto out = d.host_overwrite();
     for (std::size_t i = 0; i < n_; ++i) out[i] = (*this)(i, i);
+  }
+  op::SparseMatrix sparse_matrix() const override {
+    op::SparseMatrix result{.num_columns = size(), .row_offsets = {0}, .columns = {}, .values = {}};
+    for (std::size_t i = 0; i < n_; ++i) {
+      for (std::size_t j = 0; j < n_; ++j)
+        if ((*this)(i, j) != 0) {
+          result.columns.push_back(static_cast<std::int32_t>(j));
+          result.values.push_back((*this)(i, j));
+        }
+      result.row_offsets.push_back(result.num_entries());
+    }
+    return result;
   }
   op::Vector vector() const { return {device_, n_}; }
   op::Vector vector(const std::vector<double>& entries) const {

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/solve/minres.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <rafter/solve/diagnosis.hpp>
+
+namespace rafter::solvers {
+namespace {
+
+/// Lanczos vectors v (of residuals) and z = M^-1 v, directions w, and the residual r. Vector operations of an iteration
+/// are three passes besides the products with A and M: z.Az, the next v with z.v where M is diagonal, and w, x and r
+/// with r.r.
+class MinimalResiduals {
+public:
+  MinimalResiduals(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
+                   const IterationControl& control)
+      : A_(A), b_(b), x_(x), M_(M), ops_(A.device()), progress_(control, A.size()), rounding_(A, ops_),
+        r_(A.device(), b.size()), v_(A.device(), b.size()), v_before_(A.device(), b.size()), z_(A.device(), b.size()),
+        z_next_(A.device(), b.size()), w_(A.device(), b.size()), w_before_(A.device(), b.size()) {}
+
+  Result run() {
+    if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, norm_)) return std::move(*end);
+    if (auto end = start()) return std::move(*end);
+    if (is_preconditioned_norm()) progress_.start(eta_, eta_, norm_);
+    if (progress_.control().iteration_limit() == 0) return progress_.not_converged();
+    for (;;)
+      if (auto end = iterate()) return std::move(*end);
+  }
+
+private:
+  bool is_preconditioned_norm() const { return progress_.control().norm == Norm::preconditioned; }
+
+  /// The Krylov space of the residual in r_.
+  std::optional<Result> start() {
+    ops_.copy(r_, v_);
+    for (auto* vector : {&v_before_, &w_, &w_before_}) ops_.fill(0, *vector);
+    M_.apply(v_, z_);
+    const double product = ops_.dot(z_, v_);
+    if (auto end = refuse_product(product, norm_)) return end;
+    gamma_ = eta_ = std::sqrt(product);
+    gamma_before_ = c_ = c_before_ = 1;
+    s_ = s_before_ = 0;
+    return std::nullopt;
+  }
+
+  std::optional<Result> refuse_product(double product, double size) {
+    if (!std::isfinite(product)) return progress_.failed(Failure::non_finite, "the preconditioner gives NaN or Inf");
+    if (product < 0 || (product == 0 && size > 0))
+      return progress_.failed(Failure::indefinite_preconditioner,
+                              fmt::format("r.z = {:.2e} for a vector r and z = M^-1 r; minres needs a positive "
+                                          "definite preconditioner (gmres does not)",
+                                          product));
+    return std::nullopt;
+  }
+
+  std::optional<Result> iterate() {
+    ops_.scale(1 / gamma_, z_);
+    A_.apply(z_, z_next_); // A z, until M^-1 v takes its place
+    const double delta = ops_.dot(z_next_, z_);
+    if (!std::isfinite(delta)) return progress_.failed(Failure::non_finite, "the operator gives NaN or Inf");
+    double product = next_lanczos_vector(delta);
+    size_ = std::max(size_, std::fabs(delta));
+    if (std::fabs(product) <= breakdown_level() * breakdown_level()) product = 0; // the Krylov space cannot grow
+    if (auto end = refuse_product(product, 0)) return end;
+    const double gamma_next = std::sqrt(product);
+    size_ = std::max(size_, gamma_next);
+    if (is_null_residual(delta, gamma_next)) return singular();
+    rotate(delta, gamma_next);
+    if (auto end = advance(gamma_next)) return end;
+    if (std::exchange(is_restarted_, false)) return std::nullopt;
+    std::swap(z_, z_next_);
+    gamma_before_ = std::exchange(gamma_, gamma_next);
+    return std::nullopt;
+  }
+
+  /// v_next = A z - (delta / gamma) v - (gamma / gamma_before) v_before in the place of v_before, z_next = M^-1 v_next;
+  /// returns their product.
+  double next_lanczos_vector(double delta) {
+    const auto Az = z_next_.host_write(), next = v_before_.host_write();
+    const auto v = v_.host_read();
+    const auto diagonal = M_.diagonal();
+    const double a = delta / gamma_, b = gamma_ / gamma_before_;
+    const auto sums = ops_.reduce(v.size(), 1, [&](std::size_t begin, std::size_t end, std::span<double> sum) {
+      for (std::size_t i = begin; i < end; ++i) {
+        next[i] = Az[i] - a * v[i] - b * next[i];
+        if (!diagonal) continue;
+        Az[i] = diagonal->empty() ? next[i] : (*diagonal)[i] * next[i];
+        sum[0] += Az[i] * next[i];
+      }
+    });
+    const double product = sums[0];
+    std::swap(v_, v_before_);
+    if (diagonal) return product;
+    M_.apply(v_, z_next_);
+    return ops_.dot(z_next_, v_);
+  }
+
+  /// Entries of the Lanczos matrix below this are rounding errors.
+  double breakdown_level() const { return 100 * std::numeric_limits<double>::epsilon() * size_; }
+
+  void rotate(double delta, double gamma_next) {
+    const double a0 = c_ * delta - c_before_ * s_ * gamma_;
+    a_[1] = std::hypot(a0, gamma_next);
+    a_[2] = s_ * delta + c_before_ * c_ * gamma_;
+    a_[3] = s_before_ * gamma_;
+    c_before_ = std::exchange(c_, a_[1] == 0 ? 0 : a0 / a_[1]);
+    s_before_ = std::exchange(s_, a_[1] == 0 ? 0 : gamma_next / a_[1]);
+  }
+
+  /// |A r| of the residual r before this step (Choi, Paige and Saunders, SIAM J. Sci. Comput. 33 (2011) 1810-1836,
+  /// doi:10.1137/100787921, section 3) is rounding beside |A| |r|: the system has no solution.
+  bool is_null_residual(double delta, double gamma_next) const {
+    constexpr double rounding = 1e-12;
+    return std::hypot(c_ * delta - c_before_ * s_ * gamma_, c_ * gamma_next) <= rounding * size_;
+  }
+  Result singular() {
+    return progress_.failed(Failure::singular_operator,
+                            fmt::format("the residual, of relative size {:.2e}, is in the null space of the operator, "
+                                        "and the system without a solution{}",
+                                        norm_ / progress_.reference(), singular_advice));
+  }
+
+  std::optional<Result> advance(double gamma_next) {
+    const double step = c_ * eta_, eta = -s_ * eta_;
+    const double square = update(step, eta, gamma_next);
+    eta_ = eta;
+    norm_ = is_preconditioned_norm() ? std::fabs(eta_) : std::sqrt(square);
+    if (norm_ <= progress_.target() || gamma_next == 0) return confirm();
+    progress_.record(norm_);
+    return check();
+  }
+
+  /// w = (z - a3 w_before - a2 w) / a1, x += step w, r = s^2 r + c eta / gamma_next v; returns r.r.
+  double update(double step, double eta, double gamma_next) {
+    const auto z = z_.host_read(), v = v_.host_read(), w = w_.host_read();
+    const auto next = w_before_.host_write(), x = x_.host_write(), r = r_.host_write();
+    const double kept = s_ * s_, added = gamma_next == 0 ? 0 : c_ * eta / gamma_next;
+    const auto sums = ops_.reduce(z.size(), 1, [&](std::size_t begin, std::size_t end, std::span<double> sum) {
+      for (std::size_t i = begin; i < end; ++i) {
+        next[i] = (z[i] - a_[3] * next[i] - a_[2] * w[i]) / a_[1];
+        x[i] += step * next[i];
+        r[i] = kept * r[i] + added * v[i];
+        sum[0] += r[i] * r[i];
+      }
+    });
+    const double square = sums[0];
+    std::swap(w_, w_before_);
+    return square;
+  }
+
+  /// The recursive residual has reached its threshold: b - A x tells whether the solve is done.
+  std::optional<Result> confirm() {
+    double r_norm = 0;
+    if (auto end = look_back(r_norm)) return end;
+    progress_.record(norm_);
+    if (norm_ <= progress_.target()) return progress_.converged();
+    const bool is_stuck = norm_ > 0.5 * last_restart_;
+    if (is_stuck && rounding_.holds(r_, r_norm, x_, b_))
+      return progress_.converged(RoundingLevel::warning(norm_ / progress_.reference(), progress_.control().rtol));
+    if (is_stuck)
+      return progress_.failed(Failure::stagnated,
+                              fmt::format("the residual b - A x stays at {:.2e} while the one that the iteration "
+                                          "updates falls: the tolerance is below what the operator's precision can "
+                                          "reach here{}",
+                                          norm_, null_space_hint(A_, ops_, r_)));
+    last_restart_ = norm_;
+    if (auto end = check()) return end;
+    is_restarted_ = true;
+    return start(); // a new Krylov space, from the true residual
+  }
+
+  /// Puts b - A x, of 2-norm r_norm, in the place of the recursive residual, and takes the reference of this x.
+  std::optional<Result> look_back(double& r_norm) {
+    A_.apply(x_, r_);
+    ops_.subtract_from(b_, r_);
+    progress_.update_reference(x_);
+    norm_ = r_norm = ops_.norm(r_);
+    if (!is_preconditioned_norm() || r_norm == 0) return std::nullopt;
+    M_.apply(r_, z_next_);
+    const double product = ops_.dot(r_, z_next_);
+    if (auto end = refuse_product(product, r_norm)) return end;
+    norm_ = std::sqrt(product);
+    return std::nullopt;
+  }
+
+  std::optional<Result> check() {
+    if (progress_.is_ending() || progress_.is_plateau()) {
+      double r_norm = 0;
+      if (auto end = look_back(r_norm)) return end;
+      progress_.correct(norm_);
+      if (norm_ <= progress_.target()) return progress_.converged();
+      if (rounding_.holds(r_, r_norm, x_, b_))
+        return progress_.converged(RoundingLevel::warning(norm_ / progress_.reference(), progress_.control().rtol));
+    }
+    auto end = progress_.check();
+    if (!end) end = progress_.check_plateau();
+    if (end && end->failure == Failure::stagnated) end->message += null_space_hint(A_, ops_, r_);
+    return end;
+  }
+
+  const op::LinearOperator& A_;
+  const Vector& b_;
+  Vector& x_;
+  const Preconditioner& M_;
+  VectorOps ops_;
+  Progress progress_;
+  RoundingLevel rounding_;
+  Vector r_, v_, v_before_, z_, z_next_, w_, w_before_;
+  double norm_ = 0;                                               ///< of the residual, the one that is judged
+  double gamma_ = 1, gamma_before_ = 1;                           ///< (v.z)^1/2 of the Lanczos vectors
+  double c_ = 1, c_before_ = 1, s_ = 0, s_before_ = 0;            ///< of the last two rotations
+  double eta_ = 0;                                                ///< (r, M^-1 r)^1/2 with a sign
+  std::array<double, 4> a_{};                                     ///< the new column of R, from 1
+  double size_ = 0;                                               ///< largest entry of the Lanczos matrix so far
+  bool is_restarted_ = false;                                     ///< in this iteration
+  double last_restart_ = std::numeric_limits<double>::infinity(); ///< norm_ there
+};
+
+} // namespace
+
+Result minres(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
+              const IterationControl& control) {
+  return MinimalResiduals(A, b, x, M, control).run();
+}
+
+} // namespace rafter::solvers
