@@ -207,7 +207,7 @@ struct SolveResult {
 };
 
 /// Solves A x = b with the operator's Dirichlet conditions, starting from zero; `b` is the vector of the linear form
-/// (assemble), not yet changed for the conditions. Numerical failures are told in the result; InputError where
+/// (assemble), not yet changed for the conditions. Numerical failures are reported in the result; InputError where
 /// conditions on the null space do not fit the operator. For the pressure of enclosed flow, an elastic body that
 /// nothing holds, and a pure Neumann problem:
 ///

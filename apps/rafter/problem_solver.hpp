@@ -97,8 +97,8 @@ struct Solution {
 };
 
 /// Solves a problem, evaluates functionals and checks, writes the output file (when converged, or the last iterate
-/// where the problem asks for that), and measures the operators. Throws as PreparedProblem; a solve that fails is told
-/// in the report.
+/// where the problem asks for that), and measures the operators. Throws as PreparedProblem; a solve that fails is
+/// reported in the report.
 Solution solve_problem(const io::Problem& problem, const RunOptions& options, const RunEvents& events = {});
 
 } // namespace rafter::app

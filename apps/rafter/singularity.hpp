@@ -6,7 +6,7 @@
 
 #include "operator_checks.hpp"
 
-/// Singular operators that can be told before a solve. All throw InputError that names field and place.
+/// Singular operators that can be recognised before a solve. All throw InputError that names field and place.
 namespace rafter::app {
 
 /// Every free unknown needs an equation (a row of the operator that is not empty), and on every connected piece of the

@@ -42,7 +42,7 @@ private:
 /// HDF5 only.
 void leave_out_exit_handler() { [[maybe_unused]] static const herr_t done = H5dont_atexit(); }
 
-/// HDF5 prints its error stack unless told otherwise; the caller's setting comes back at the end.
+/// HDF5 prints its error stack by default; the caller's setting comes back at the end.
 class QuietErrors {
 public:
   QuietErrors() {

@@ -19,7 +19,7 @@ std::size_t order_of_vertices(const CellGroup& group, std::int32_t cell) {
   return result;
 }
 
-/// Takes cells in, gives batches out.
+/// Collects cells by orientation and returns them in batches.
 class OrientationBuckets {
 public:
   explicit OrientationBuckets(int cells_per_batch) : cells_per_batch_(static_cast<std::size_t>(cells_per_batch)) {}
@@ -46,9 +46,9 @@ private:
     to.insert(to.end(), from.begin(), from.end());
     from.clear();
   }
-  void flush_old_buckets(std::size_t patience) {
+  void flush_old_buckets(std::size_t most_age) {
     for (auto& bucket : buckets_)
-      if (!bucket.cells.empty() && num_taken_ - bucket.since >= patience) move(bucket.cells, late_);
+      if (!bucket.cells.empty() && num_taken_ - bucket.since >= most_age) move(bucket.cells, late_);
     const auto whole = static_cast<std::ptrdiff_t>(late_.size() / cells_per_batch_ * cells_per_batch_);
     result_.insert(result_.end(), late_.begin(), late_.begin() + whole);
     late_.erase(late_.begin(), late_.begin() + whole);

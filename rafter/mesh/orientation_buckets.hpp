@@ -8,10 +8,10 @@
 
 namespace rafter::mesh {
 
-/// The cells in another order: batch after batch of `cells_per_batch` simplices whose vertex numbers ascend alike, so
-/// that they see all their edges and faces in the same orientations and kernels gather from them as whole vectors. A
-/// cell waits for its like at most 64 batches long; those that waited in vain are batched as they come. Cells of other
-/// shapes keep their order, and so do cells that are all alike.
+/// Sorts simplices into buckets by the order in which their vertex numbers ascend, and returns them batch after batch
+/// of `cells_per_batch` cells of one bucket: these see all their edges and faces in the same orientations, so kernels
+/// gather from them as whole vectors. A cell stays in its bucket for at most 64 batches; cells whose bucket did not
+/// fill up until then form batches in the order in which they came. Cells of other shapes keep their order.
 std::vector<std::int32_t> in_orientation_buckets(const CellGroup& group, std::span<const std::int32_t> cells,
                                                  int cells_per_batch);
 

@@ -51,7 +51,7 @@ private:
   static constexpr std::size_t most_cells = 32768; ///< of rows that caches hold; more would cost as much as they save
   static constexpr double tolerance = 1e-12;       ///< as mesh::BatchOptions::affine_tolerance
 
-  /// Nodes that tell the map of a cell, the first at vertex 0: affine maps are told by the vertices along the axes.
+  /// Nodes that determine the map of a cell, the first at vertex 0: the vertices along the axes determine affine maps.
   std::vector<std::size_t> telling_nodes() const {
     std::vector<std::size_t> nodes(num_nodes_);
     std::iota(nodes.begin(), nodes.end(), std::size_t{0});

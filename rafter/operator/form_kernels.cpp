@@ -158,7 +158,8 @@ public:
     check_size(system_, y, "the output vector");
     check_inputs(&trial, nullptr);
     if (&y == &trial) throw base::InputError("input and output are the same vector");
-    if (!device_->shares_host_memory()) throw base::InternalError("work rides along in the host's memory alone");
+    if (!device_->shares_host_memory())
+      throw base::InternalError("fused work on vectors needs a device that shares the host's memory");
     const bool is_covered = cells_cover_outputs();
     bind_all({trial.device_read(), nullptr, y.device_write()}, !is_covered);
     const auto cleared = is_covered ? std::span<double>{} : y.host_write();
@@ -465,7 +466,7 @@ private:
       device_->run(tasks)->wait();
     }
   }
-  /// A part with the work that rides in it; `cleared`: the output vector where kernels do not store all of it.
+  /// Runs a part with the work fused into it. `cleared` is the output vector where kernels do not store all of it.
   void run_part(const TouchedRanges& touched, std::int32_t number, std::span<double> cleared,
                 const VectorWork& work) const {
     const auto index = static_cast<std::size_t>(number);

@@ -99,9 +99,9 @@ public:
   /// The same, without known fields, of kernels whose vectors are floats (GeneratedForm::vectors). Kernels are run on
   /// the vectors that they are for, else InternalError.
   void run(const SingleVector& trial, SingleVector& y, bool adds) const;
-  /// y = F(trial), with work that rides along. Only on devices that share the host's memory.
+  /// y = F(trial) with fused work on vectors. Only on devices that share the host's memory.
   void run(const Vector& trial, Vector& y, const VectorWork& work) const;
-  /// The parts in which work rides along; found on first use.
+  /// The parts of the loop over cells between which fused work is done; they are found on first use.
   const TouchedRanges& touched_ranges() const;
   /// Value of a functional.
   double integral(const Vector* fields) const;

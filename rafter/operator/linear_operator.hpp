@@ -18,8 +18,9 @@ struct EntryRange {
   std::int32_t begin = 0, end = 0;
 };
 
-/// Work on vectors that rides in an application y = A x, while their entries are in cache. It is called part by part:
-/// both functions of a part one after the other on one thread, those of different parts on any thread in any order.
+/// Work on vectors that is fused into an application y = A x, while their entries are in cache (operation_before_loop
+/// and operation_after_loop of deal.II). It is called part by part: both functions of a part one after the other on one
+/// thread, those of different parts on any thread in any order.
 /// Every entry is in exactly one range of `before` and, in the same part or another, in exactly one range of `after`.
 /// Parts and ranges depend on the operator alone, never on the number of threads: sums by part, added in a fixed order,
 /// are the same bits always. Either function may be empty.
@@ -42,8 +43,9 @@ public:
   /// The matrix of apply(). Throws InputError for an operator that has none to give, as this one does.
   virtual SparseMatrix sparse_matrix() const;
 
-  /// y = A x with work that rides along. The work uses the host's memory of the vectors, whose spans of before the call
-  /// stay good. This one calls `before` on all entries, then apply(), then `after`, in blocks of fixed length.
+  /// y = A x with fused work on vectors. The work uses the host's memory of the vectors; spans taken before the call
+  /// stay valid. The default implementation calls `before` on all entries, then apply(), then `after`, in blocks of
+  /// fixed length.
   virtual void apply_with(Vector& x, Vector& y, const VectorWork& work) const;
   /// Parts of apply_with(), from 0.
   virtual std::int64_t num_parts() const;

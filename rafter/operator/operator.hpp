@@ -33,7 +33,7 @@ struct OperatorOptions {
   std::vector<FieldCondition> dirichlet;
 };
 
-/// Cells of a batch for kernels of this plan (OperatorOptions::plan): as many as usual, or as its groups of lanes when
+/// Cells of a batch for kernels of this plan (OperatorOptions::plan): as many as usual, or as its sub-batches hold when
 /// these are more. Throws InputError as schedule::parse_plan.
 int cells_per_batch(const std::string& plan);
 /// How cells are batched for fields of this degree at most: `cells_per_batch` of them, or twice as many as usual where
@@ -121,7 +121,7 @@ public:
   std::span<const KernelInfo> info() const;
   machine::Counts counts() const; ///< of an application, without conditions
 
-  /// Applications without riding work so far and the time they took (kernels and boundary conditions).
+  /// Applications without fused work so far and the time they took (kernels and boundary conditions).
   struct Usage {
     std::int64_t applications = 0;
     double seconds = 0;
@@ -145,7 +145,7 @@ private:
   void run(const SingleVector& x, SingleVector& y, bool adds) const { kernels_->run(x, y, adds); }
   void diagonal_by_kernels(Vector& d) const;
   const SparseAssembly& sparse_assembly() const;
-  /// Work may ride in the kernels.
+  /// Whether work on vectors may be fused into the kernels.
   bool has_riding() const {
     return kernels_ != nullptr && fields_ == nullptr && device()->shares_host_memory() && !is_single();
   }

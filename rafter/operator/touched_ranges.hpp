@@ -9,7 +9,8 @@
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/linear_operator.hpp>
 
-/// Where work on vectors rides in a run of a form's kernels.
+/// Where work on vectors is fused into a run of a form's kernels: which entries each part of the loop over cells is the
+/// first and the last to touch.
 namespace rafter::op {
 
 /// Items in groups, each group in the order given.

@@ -13,9 +13,10 @@ namespace rafter::op {
 
 struct TuningOptions {
   tune::SearchOptions search;
-  bool is_fresh = false;                         ///< times kernels whose plans are remembered, too
-  double sample_seconds = 0.02;                  ///< of one sample, at least
-  std::function<void(const std::string&)> event; ///< told what is being done, one line; may be empty, may throw
+  bool is_fresh = false;        ///< times kernels whose plans are remembered, too
+  double sample_seconds = 0.02; ///< of one sample, at least
+  std::function<void(const std::string&)>
+      event; ///< is called with one line that says what is being done; may be empty, may throw
 };
 
 /// One cell kernel after its tuning.

@@ -19,36 +19,36 @@ struct Stream {
 /// What stands side by side in SIMD lanes.
 enum class LaneAxis : std::uint8_t {
   none,  ///< nothing: scalars, cells one after the other
-  cell,  ///< cells of a group
-  point, ///< points along the first axis of the grid; the cells of a group one after the other
+  cell,  ///< cells of a sub-batch
+  point, ///< points along the first axis of the grid; the cells of a sub-batch one after the other
 };
 
 /// The program being built: names, buffers and the meaning of "lane".
 class Context {
 public:
-  /// `subbatches`: of lanes whose numbers stand side by side in work arrays.
+  /// `subbatches`: number of sub-batches whose numbers stand side by side in work arrays.
   Context(const LoweringInput& input, const Plan& plan, LaneAxis lane_axis, int subbatches = 1);
 
   const LoweringInput& input;
   const kernel::TensorProgram& program;
   const Plan& plan;
   LaneAxis lane_axis;                    ///< of the statements that are made now
-  const int subbatches;                  ///< that work arrays hold
+  const int subbatches;                  ///< that work arrays hold side by side
   NodePtr subbatch_of_pass = integer(0); ///< which of them the statements are for that are made now
   LoopProgram result;
   std::vector<Stream> streams;                    ///< that gather and scatter come to next
-  Statements before_subbatches, after_subbatches; ///< of a batch, around the loop over its groups of lanes
+  Statements before_subbatches, after_subbatches; ///< of a batch, around the loop over its sub-batches
 
   bool has_cell_lanes() const { return lane_axis == LaneAxis::cell; }
   bool has_point_lanes() const { return lane_axis == LaneAxis::point; }
-  /// Groups of lanes that a batch is run as.
+  /// Sub-batches of a batch.
   int num_subbatches() const { return lane_axis != LaneAxis::none ? input.cells_per_batch / plan.vector_width : 1; }
   /// Turns that they take.
   int num_passes() const { return num_subbatches() / subbatches; }
-  /// Number of the turn: the variable of the loop over them.
+  /// Number of the pass: the variable of the loop over them.
   NodePtr pass() const { return num_passes() > 1 ? variable("pass") : integer(0); }
   NodePtr subbatch() const { return iadd(imul(pass(), integer(subbatches)), subbatch_of_pass); } ///< its number
-  /// start + cell of the batch: the hardware lane of the group, or the variable of a loop over cells.
+  /// start + cell of the batch: the hardware lane of the sub-batch, or the variable of a loop over cells.
   NodePtr at_cell(NodePtr start) const {
     return iadd(iadd(std::move(start), imul(subbatch(), integer(plan.vector_width))),
                 has_cell_lanes() ? lane() : variable("cell"));
@@ -104,7 +104,7 @@ public:
   NodePtr define(Statements& to, const std::string& prefix, NodePtr value);         ///< let; its register
   NodePtr define_integer(Statements& to, const std::string& prefix, NodePtr value); ///< ilet; its variable
 
-  /// Whether cells of this layout are gathered by patches, one of their children in each group of lanes.
+  /// Whether cells of this layout are gathered by patches, one of their children in each sub-batch.
   bool has_patches(const space::ElementLayout& layout) const {
     return layout.patch != nullptr && plan.has_patches && has_cell_lanes() && subbatches == 1 && !input.is_facet &&
            num_subbatches() == static_cast<int>(layout.patch->corners.size());
@@ -114,7 +114,7 @@ public:
 
   /// Number of cells of the batch (iload).
   NodePtr num_active() { return iload(global(Role::num_active, 0, Type::integer), batch()); }
-  /// Number of lanes of the group that hold a cell (none: 0 or less).
+  /// Number of lanes of the sub-batch that hold a cell (none: 0 or less).
   NodePtr active_lanes() {
     if (num_subbatches() == 1) return num_active();
     return imin(isub(num_active(), imul(subbatch(), integer(plan.vector_width))), integer(plan.vector_width));

@@ -35,7 +35,7 @@ void load_nodes(Context& context, const std::string& target, const Placement& pl
 /// for all at once it would fill the queue of the cache and be waited for.
 void spread_prefetches(Context& context, Statements& body);
 
-/// The program of what a turn of groups of lanes does: requests ahead where the plan has them, the loop over turns, the
+/// The program of what a pass over sub-batches does: requests ahead where the plan has them, the loop over passes, the
 /// row of the data per cell.
 LoopProgram finished(Context& context, Statements of_pass);
 
@@ -81,10 +81,10 @@ std::vector<NodePtr> apply_into_vectors(Context& context, const kernel::Referenc
 
 /// A whole contraction step as loops over lines (1D matrices) or a register-blocked product (dense tables).
 void contract(Context& context, const kernel::Step& step, Statements& to);
-/// Whether it takes all groups of a turn at a time, so that what is loaded of a table serves all of them.
+/// Whether it takes all sub-batches of a pass at a time, so that what is loaded of a table serves all of them.
 bool takes_all_subbatches(const Context& context, const kernel::Step& step);
 
-/// One step after the other, without fusion; steps that take single groups, one group after the other.
+/// One step after the other, without fusion; steps that take single sub-batches, one after the other.
 void lower_steps(Context& context, Statements& to);
 
 } // namespace rafter::schedule

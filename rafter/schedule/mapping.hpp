@@ -15,19 +15,20 @@ inline constexpr int trial_vector = 0;
 
 /// Where what set-up stores per point stands.
 enum class StoredOrder : std::uint8_t {
-  by_batch, ///< shape (batch, group of LoweringInput::interleave cells, point, slot, cell of the group)
+  by_batch, ///< shape (batch, sub-batch of LoweringInput::interleave cells, point, slot, cell of the sub-batch)
   by_cell   ///< shape (cell, slot, point), and room for the lanes behind the last point
 };
 
 /// What a mapping lowers: a tensor program and how its fields live in vectors.
 struct LoweringInput {
   const kernel::TensorProgram* program = nullptr;
-  std::vector<const space::ElementLayout*> spaces;  ///< distinct gather patterns
-  std::vector<int> input_spaces, output_spaces;     ///< pattern of each input and output field
-  std::vector<int> input_vectors;                   ///< which input vector each input field is gathered from
-  int cells_per_batch = 8;                          ///< cells of a batch, side by side in the data
-  StoredOrder stored_order = StoredOrder::by_batch; ///< of the kernel that reads, also when set-up is lowered
-  int interleave = 0;    ///< cells that a kernel computes at a time, likewise; 0: all of a batch
+  std::vector<const space::ElementLayout*> spaces; ///< distinct gather patterns
+  std::vector<int> input_spaces, output_spaces;    ///< pattern of each input and output field
+  std::vector<int> input_vectors;                  ///< which input vector each input field is gathered from
+  int cells_per_batch = 8;                         ///< cells of a batch, side by side in the data
+  StoredOrder stored_order =
+      StoredOrder::by_batch; ///< memory layout of the stored point data, fixed by the kernel that reads them
+  int interleave = 0; ///< cells side by side in the stored point data, fixed by the kernel that reads them; 0: a batch
   bool is_facet = false; ///< facet batches: interior starts and strides per lane, always adding
 };
 
@@ -51,7 +52,7 @@ std::vector<std::string> mapping_names();
 const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan);
 
 /// Lowers with the mapping so chosen, whose name the plan gets; verified. Throws InternalError where the
-/// groups of lanes that the plan takes at a time do not divide the cells of the batch.
+/// sub-batches that the plan takes at a time do not divide the cells of the batch.
 LoopProgram lower(const LoweringInput& input, Plan& plan);
 
 } // namespace rafter::schedule

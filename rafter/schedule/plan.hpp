@@ -19,11 +19,11 @@ struct Plan {
   kernel::Contraction contraction = kernel::Contraction::collocated;
   kernel::FactorStorage factors = kernel::FactorStorage::store_merged;
   std::string mapping = "simd_cells"; ///< name in the registry of mappings
-  int vector_width = 8;               ///< cells side by side; batches of more run in groups. Texts: 16 with floats
-  int even_odd = 4;                   ///< 1D matrices with symmetry and at least so many columns use even-odd; 0: never
-  int rows = 16;                      ///< sums of dense products that are kept in registers
-  int subbatches = 1;                 ///< of lanes that dense products take at a time; sums are shared among them
-  int unroll = 256;                   ///< dense tables of at most so many entries stand in the text; 0: none
+  int vector_width = 8;      ///< lanes; larger batches run in sub-batches of so many cells. Texts: 16 with floats
+  int even_odd = 4;          ///< 1D matrices with symmetry and at least so many columns use even-odd; 0: never
+  int rows = 16;             ///< sums of dense products that are kept in registers
+  int subbatches = 1;        ///< that dense products take at a time; registers for sums are shared among them
+  int unroll = 256;          ///< dense tables of at most so many entries stand in the text; 0: none
   bool has_patches = true;   ///< what cells of a patch share is gathered and added once, where batches are patches
   bool prefetch = true;      ///< vectors and data of the next batch are fetched while one is computed
   bool is_streaming = false; ///< what belongs to one batch alone is stored past the caches
@@ -49,8 +49,9 @@ std::string short_name(const Plan& plan);
 std::vector<std::string> short_names(std::span<const Plan> plans);
 /// Sets one key of the text form. Throws InputError with the nearest key or value.
 void set(Plan& plan, const std::string& key, const std::string& value);
-/// Keys that are absent keep their default, lanes that of 64 bytes: 8, or 16 with compute=float; the word "default" is
-/// the default plan. Throws InputError with the nearest key or value, and for accumulate=float without compute=float.
+/// Keys that are absent keep their default, the vector width that of 64 bytes: 8, or 16 with compute=float; the word
+/// "default" is the default plan. Throws InputError with the nearest key or value, and for accumulate=float without
+/// compute=float.
 Plan parse_plan(const std::string& text);
 /// The same decisions, all in double precision.
 Plan in_double(Plan plan);

@@ -8,13 +8,14 @@ namespace rafter::solvers {
 
 struct CgParameters {
   IterationControl control;
-  bool is_fused = true; ///< updates and products ride in the application of A; false: one operation after the other
+  bool is_fused =
+      true; ///< updates and products are fused into the application of A; false: one operation after the other
 };
 
 /// Preconditioned conjugate gradients (Hestenes and Stiefel 1952, doi:10.6028/jres.049.044) for a symmetric positive
 /// definite operator and preconditioner. `x` holds the initial guess and receives the solution; b = 0 gives x = 0 at
-/// once. Convergence is confirmed with the residual b - A x itself, not the recursive one. Numerical failures are told
-/// in the result, not thrown.
+/// once. Convergence is confirmed with the residual b - A x itself, not the recursive one. Numerical failures are
+/// reported in the result, not thrown.
 Result cg(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
           const CgParameters& parameters = {});
 

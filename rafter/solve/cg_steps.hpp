@@ -31,7 +31,7 @@ public:
   virtual double advance(double alpha, double exact_below) = 0;
   /// Brings x and r up to date.
   virtual void settle() {}
-  /// To be told when somebody else changed r.
+  /// Has to be called when r was changed from outside.
   virtual void residual_replaced() {}
 
 protected:
@@ -41,12 +41,12 @@ protected:
 /// One operation after the other: the reference.
 std::unique_ptr<CgSteps> make_plain_steps(const CgVectors& vectors);
 
-/// With updates and products riding in the application of A (Kronbichler, Sashko and Munch 2023,
+/// The updates and products are fused into the application of A (Kronbichler, Sashko and Munch 2023,
 /// doi:10.1177/10943420221107880). Where M is diagonal, an iteration is one pass over the cells, in which A p and all
 /// products of the old residual are found, and r.r and r.z of the new one follow from those; they are computed from the
 /// vectors whenever cancellation would cost digits (predict and recompute: Chen and Carson 2020,
 /// doi:10.1137/19M1276856). Other preconditioners see the finished residual: then the updates of x and p and the
-/// product p.Ap ride.
+/// product p.Ap are fused.
 std::unique_ptr<CgSteps> make_fused_steps(const CgVectors& vectors);
 
 } // namespace rafter::solvers

@@ -12,7 +12,7 @@ struct ChebyshevParameters {
   double eigenvalue_ratio = 30; ///< upper / lower where lower is not given
   double safety_factor = 1.1;   ///< estimate -> bound: Ritz values approach the largest eigenvalue from below
   int estimate_iterations = 20; ///< of CG for the estimate
-  bool is_fused = true;         ///< updates ride in the products with A; false: one operation after the other
+  bool is_fused = true;         ///< updates are fused into the products with A; false: one operation after the other
   std::shared_ptr<const NullSpace> null_space; ///< of A, which the estimate leaves out; null: A is regular
 };
 
@@ -48,7 +48,7 @@ public:
 private:
   class Recurrence;
   void iterate(Vector& x) const; ///< residual_ is that of x
-  /// The remaining steps with their updates in the products with A; `start`: rides before the first of them.
+  /// The remaining steps with their updates fused into the products with A; `start` is done before the first of them.
   void fused_steps(Recurrence& recurrence, ChebyshevOperands& operands, const op::VectorWork::Function& start) const;
   ChebyshevOperands operands(const Vector& right, Vector& x) const;
   const op::LinearOperator& A_;

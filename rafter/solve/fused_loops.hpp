@@ -5,7 +5,7 @@
 
 #include <rafter/operator/linear_operator.hpp>
 
-/// The loops over vectors that ride in the application of an operator, each in one pass.
+/// The loops over vectors that are fused into the application of an operator, each in one pass.
 namespace rafter::solvers {
 
 using Ranges = std::span<const op::EntryRange>;

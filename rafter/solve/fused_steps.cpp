@@ -13,7 +13,7 @@ op::EntryRange entry_range(std::size_t begin, std::size_t end) {
   return {static_cast<std::int32_t>(begin), static_cast<std::int32_t>(end)};
 }
 
-/// Sums by part of an operator's riding work.
+/// Sums by part of the work that is fused into an operator.
 class PartSums {
 public:
   explicit PartSums(std::int64_t num_parts) : sums_(static_cast<std::size_t>(num_parts) * row_length, 0.0) {}

@@ -17,8 +17,8 @@ struct GmresParameters {
 
 /// Restarted GMRES (Saad and Schultz 1986, doi:10.1137/0907058) with twice-iterated classical Gram-Schmidt, for any
 /// regular operator. `x` holds the initial guess and receives the solution; b = 0 gives x = 0 at once. Convergence is
-/// confirmed with the residual recomputed from x. Numerical failures are told in the result, not thrown; InputError for
-/// restart < 1.
+/// confirmed with the residual recomputed from x. Numerical failures are reported in the result, not thrown; InputError
+/// for restart < 1.
 Result gmres(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
              const GmresParameters& parameters = {});
 

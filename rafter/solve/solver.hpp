@@ -24,8 +24,8 @@ struct SolverOptions {
   int restart = 50;        ///< gmres
   Side side = Side::right; ///< gmres
   ChebyshevParameters chebyshev;
-  /// cg and chebyshev: updates and products of vectors ride in the application of the operator; false: one operation
-  /// after the other. The iterates are the same up to rounding.
+  /// cg and chebyshev: updates and products of vectors are fused into the application of the operator; false: one
+  /// operation after the other. The iterates are the same up to rounding.
   bool is_fused = true;
   /// Of a symmetric operator, or one whose transpose has the same; null: the operator is regular. Preconditioners are
   /// projected. Methods need right-hand sides in the range, which is its complement, and leave any part of it in x.

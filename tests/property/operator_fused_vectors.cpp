@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work on vectors that rides in an application: it sees every entry once before and once after the kernels do, and the
-// application gives the same bits as without it.
+// Work on vectors that is fused into an application: it sees every entry once before and once after the kernels do, and
+// the application gives the same bits as without it.
 #include <gtest/gtest.h>
 
 #include <tests/support/interpreter_device.hpp>

@@ -302,7 +302,7 @@ std::int64_t num_interior(element::Shape shape, std::int64_t p) {
   return 0;
 }
 
-/// Sum over all entities of their interior dofs; entities are told apart by their sorted vertices.
+/// Sum over all entities of their interior dofs; entities are distinguished by their sorted vertices.
 std::int64_t expected_num_dofs(const mesh::Mesh& mesh, int degree) {
   std::set<std::vector<std::int32_t>> entities;
   std::int64_t sum = 0;

@@ -129,7 +129,7 @@ class Suites(Bench):
 
     def test_axlocal_says_which_recipe_a_form_lacks(self):
         text = self.bench("axlocal", "--equations", "helmholtz", "--json", "report.json")
-        self.assertRegex(text, r"helmholtz +merged +1 +0.00 +no recipe partial-2-merged at this degree\n")  # two numbers at eight points are no best cut
+        self.assertRegex(text, r"helmholtz +merged +1 +0.00 +no factors partial-2-merged at this degree\n")  # two numbers at eight points are no best cut
         self.assertIn("missing", self.axlocal_rows(1)["helmholtz", "merged"])
         rows = self.axlocal_rows(2)
         self.assertEqual({row["kernel"] for row in rows.values() if "missing" not in row},
@@ -143,7 +143,7 @@ class Suites(Bench):
             row["spread"] = 100
         self.write_report(report, "old.json")
         text = self.bench("axlocal", "--equations", "helmholtz", "--compare", "old.json")
-        self.assertIn("helmholtz merged 1 64: no recipe", text[text.index("ratio to"):])
+        self.assertIn("helmholtz merged 1 64: no factors", text[text.index("ratio to"):])
 
     def test_axlocal_without_its_baseline_compares_with_the_first_kernel(self):
         self.bench("axlocal", "--equations", "poisson", "--kernels", "partial,trilinear", "--degrees", "2", "--json", "report.json")
@@ -299,7 +299,7 @@ class Comparison(Bench):
     def test_rows_without_figures_are_not_compared(self):
         report = self.report()
         figures = ("mdofs_per_second", "spread")
-        rows = [{**{key: row[key] for key in row if key not in figures}, "missing": "no recipe"} for row in report["rows"]]
+        rows = [{**{key: row[key] for key in row if key not in figures}, "missing": "no factors"} for row in report["rows"]]
         self.write_report({**report, "rows": rows}, "old.json")
         text = self.bench("bk", *self.arguments, "--compare", "old.json")
         self.assertIn(": not there", text[text.index("ratio to old.json"):])

@@ -117,7 +117,7 @@ TEST(FusedCg, FailsAsThePlainOne) {
   expect_same(neumann_laplacian(50), std::vector<double>(50, 1.0), options, 1e-12);
 }
 
-/// M^-1 = I at first, a multiple of it from the second application on; its diagonal is not told.
+/// M^-1 = I at first, a multiple of it from the second application on; its diagonal is not given.
 class FailingLater final : public solvers::Preconditioner {
 public:
   explicit FailingLater(double factor) : factor_(factor) {}
