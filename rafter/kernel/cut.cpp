@@ -78,7 +78,7 @@ std::optional<FactorStorage> parse_factor_storage(std::string_view text) {
   factors.kind = FactorStorage::Kind::partial;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factors.num_stored);
   const bool is_number = error == std::errc() && end == text.data() + text.size();
-  // one text for one recipe: no sign, no leading zero
+  // each storage has one text: no sign, no leading zero
   if (!is_number || factors.num_stored < 1 || factors.num_stored > 999 || text != std::to_string(factors.num_stored))
     return std::nullopt;
   return factors;
@@ -232,8 +232,8 @@ public:
   }
 
 private:
-  /// Of two ways to write a recipe the one with fewer operations stays, whatever the machine: the name says which it
-  /// is.
+  /// Of two ways to write the same storage the one with fewer operations stays, whatever the machine: the name says
+  /// which it is.
   void add(const QFunction& written, const FactorStorage& factors, const Cut& cut) {
     Choice choice{.factors = factors, .functions = apply_cut(written, cut)};
     estimate(choice, choice.functions.main);

@@ -92,10 +92,10 @@ struct Choice {
   bool is_dominated = false;   ///< another choice has neither more operations nor more words, or is alike
 };
 
-/// The recipes of a function, cheapest first: nothing stored, all stored, and the cuts in between that are best at the
-/// exchange rates of operations for words that machines have, of the function as written and merged. `num_points` per
-/// cell; `curved`: for isoparametric maps, whose evaluation counts as free without it. Functions without a trial
-/// function are evaluated once and recomputed.
+/// The storages of factors of a function, cheapest first: nothing stored, all stored, and the cuts in between that are
+/// best at the exchange rates of operations for words that machines have, of the function as written and merged.
+/// `num_points` per cell; `curved`: for isoparametric maps, whose evaluation counts as free without it. Functions
+/// without a trial function are evaluated once and recomputed.
 std::vector<Choice> factor_storages(const QFunction& function, int num_points, const Balance& balance,
                                     const CurvedMap* curved = nullptr);
 

@@ -325,7 +325,7 @@ public:
   void compile() {
     for (const auto* form : forms_)
       if (form->options.device.get() != device_)
-        throw base::InternalError("kernels of different devices are compiled in turn, not together");
+        throw base::InternalError("kernels of different devices are compiled one device after the other");
     if (!jobs_.empty()) {
       const auto programs = device::compile_all(*device_, jobs_);
       for (std::size_t i = 0; i < programs_.size(); ++i) *programs_[i] = programs[i];

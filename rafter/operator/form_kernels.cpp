@@ -195,8 +195,9 @@ public:
 
   machine::Counts counts() const {
     machine::Counts total;
-    for (const auto& i : info_) {
-      total += i.counts;
+    for (const auto& piece : pieces_) {
+      total += piece->info.counts;
+      total += least_local_traffic(*piece);
     }
     total.global_bytes_read += built_->input_bytes();
     total.global_bytes_written += built_->output_bytes();
@@ -320,28 +321,43 @@ private:
     return entries * built_->word_bytes();
   }
 
+  /// How often the loop program of a block runs, and what a run would move for lanes without a cell, which write
+  /// nothing.
+  struct Runs {
+    double complete = 0, idle = 0;
+  };
+  static Runs runs(const BoundKernel& piece) {
+    const double cells = static_cast<double>(piece.info.num_cells),
+                 batches = static_cast<double>(piece.info.num_batches);
+    if (piece.built.kernel.loops.vector_width == 1) return {.complete = cells}; // such programs loop over the cells
+    return {.complete = batches, .idle = batches - cells / piece.cells.cells_per_batch};
+  }
+
   /// Executed and effective operations, bytes of the nearest cache, and compulsory bytes besides the vectors.
   void count(BoundKernel& piece) const {
     const auto& built = piece.built.kernel;
     auto& counts = piece.info.counts;
-    const double cells = static_cast<double>(piece.info.num_cells),
-                 batches = static_cast<double>(piece.info.num_batches);
     const auto executed = schedule::count(built.loops);
-    const double runs = built.loops.vector_width == 1 ? cells : batches; // programs without lanes loop over the cells
-    counts.flops = executed.flops * runs;
-    counts.operations = executed.operations * runs;
-    counts.single_flops = executed.single_flops * runs;
-    counts.single_operations = executed.single_operations * runs;
-    // lanes without a cell write nothing
-    const double idle = built.loops.vector_width > 1 ? batches - cells / piece.cells.cells_per_batch : 0;
-    const double clearing = uncounted_clearing_bytes(piece);
-    counts.local_bytes_read = executed.local.read_bytes * runs - executed.masked.read_bytes * idle;
-    counts.local_bytes_written = executed.local.written_bytes * runs - executed.masked.written_bytes * idle + clearing;
-    const auto least = schedule::least_traffic(schedule::access_trace(built.loops));
-    counts.least_local_bytes_read = least.all.read_bytes * runs - least.masked.read_bytes * idle;
-    counts.least_local_bytes_written = least.all.written_bytes * runs - least.masked.written_bytes * idle + clearing;
-    counts.effective_flops = kernel::count_flops(built.program) * cells;
-    counts.global_bytes_read = built.data_bytes * batches;
+    const auto [complete, idle] = runs(piece);
+    counts.flops = executed.flops * complete;
+    counts.operations = executed.operations * complete;
+    counts.single_flops = executed.single_flops * complete;
+    counts.single_operations = executed.single_operations * complete;
+    counts.local_bytes_read = executed.local.read_bytes * complete - executed.masked.read_bytes * idle;
+    counts.local_bytes_written = executed.local.written_bytes * complete - executed.masked.written_bytes * idle +
+                                 uncounted_clearing_bytes(piece);
+    counts.effective_flops = kernel::count_flops(built.program) * static_cast<double>(piece.info.num_cells);
+    counts.global_bytes_read = built.data_bytes * static_cast<double>(piece.info.num_batches);
+  }
+
+  /// Bytes of the nearest cache that no use of registers avoids. Tracing the accesses of a large kernel takes longer
+  /// than the rest of its set-up, and only reports ask for them: they are counted then.
+  machine::Counts least_local_traffic(const BoundKernel& piece) const {
+    const auto least = schedule::least_traffic(schedule::access_trace(piece.built.kernel.loops));
+    const auto [complete, idle] = runs(piece);
+    return {.least_local_bytes_read = least.all.read_bytes * complete - least.masked.read_bytes * idle,
+            .least_local_bytes_written = least.all.written_bytes * complete - least.masked.written_bytes * idle +
+                                         uncounted_clearing_bytes(piece)};
   }
 
   /// Computes what the cut stores: row after row.

@@ -370,7 +370,7 @@ private:
     return result;
   }
 
-  /// Plans that differ in contraction and recipe have programs of their own.
+  /// Plans that differ in contraction and storage of factors have programs of their own.
   kernel::TensorProgram& program(const schedule::Plan& plan) {
     const auto [place, is_new] = programs_.try_emplace({plan.contraction, plan.factors});
     if (!is_new) return place->second;

@@ -81,10 +81,10 @@ private:
   }
   void loop(const Node& node) {
     const auto count = index(*node.operands[0]);
-    const auto turns = count.is_known ? static_cast<std::int64_t>(count.value) : 1;
+    const auto iterations = count.is_known ? static_cast<std::int64_t>(count.value) : 1;
     mark(EventKind::begin);
-    for (std::int64_t turn = 0; turn < turns; ++turn) {
-      variables_.push_back({node.name, {static_cast<std::uint64_t>(turn), count.is_known}});
+    for (std::int64_t iteration = 0; iteration < iterations; ++iteration) {
+      variables_.push_back({node.name, {static_cast<std::uint64_t>(iteration), count.is_known}});
       mark(EventKind::begin);
       statement(*node.operands[1]);
       mark(EventKind::end);

@@ -7,7 +7,7 @@
 
 namespace rafter::schedule {
 
-/// What a batch does, in order: accesses to places in memory, and the bounds of loops and of their turns.
+/// What a batch does, in order: accesses to places in memory, and the bounds of loops and of their iterations.
 struct TraceEvent {
   enum class Kind : std::uint8_t { read, write, begin, end };
   Kind kind = Kind::read;

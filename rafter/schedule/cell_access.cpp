@@ -289,12 +289,12 @@ Statements clear_first_touched(Context& context, int space, const std::string& v
                           store(vector, iadd(first, variable(z)), context.fitting(vector, context.number(0)))));
   return clearing;
 }
-/// The same inside a loop over groups or cells: only its first turn clears.
+/// The same inside a loop over sub-batches or cells: only its first iteration clears.
 Statements clear_in_first_turn(Context& context, int space, const std::string& vector) {
   Statements clearing = clear_first_touched(context, space, vector);
-  const NodePtr turn = context.has_cell_lanes() ? context.subbatch() : context.at_cell(integer(0));
-  if (turn->kind == Kind::integer) return clearing;
-  return {branch(ieq(turn, integer(0)), block(clearing), block({}))};
+  const NodePtr iteration = context.has_cell_lanes() ? context.subbatch() : context.at_cell(integer(0));
+  if (iteration->kind == Kind::integer) return clearing;
+  return {branch(ieq(iteration, integer(0)), block(clearing), block({}))};
 }
 
 std::vector<int> placed(const Placement& placement, const std::vector<int>& dofs) {

@@ -10,7 +10,7 @@ CellDofs::CellDofs(Context& context, const Field& field)
   const std::int64_t num_dofs = std::int64_t{num_lines_} * nodes_;
   gathered_ = context.work(field.name + "_dofs", num_dofs + 1); // and an entry for lanes without a dof
   if (field.is_output)
-    written_ = context.work(field.name + "_turned", std::int64_t{vector_width_} * num_lines_ * vectors_);
+    written_ = context.work(field.name + "_transposed", std::int64_t{vector_width_} * num_lines_ * vectors_);
 }
 
 NodePtr CellDofs::of_cell(NodePtr entry) const {
@@ -43,7 +43,7 @@ void CellDofs::store_vectors(const NodePtr& number, const std::vector<NodePtr>& 
                        vectors[static_cast<std::size_t>(v)]));
 }
 
-void CellDofs::turn(Statements& to) const {
+void CellDofs::transpose(Statements& to) const {
   const int width = vectors_ * vector_width_, no_dof = num_lines_ * nodes_;
   std::vector<int> entries, starts;
   for (int line = 0; line < num_lines_; ++line)

@@ -24,7 +24,7 @@ public:
   /// What lanes without a dof hold is lost.
   void store_vectors(const NodePtr& number, const std::vector<NodePtr>& vectors, Statements& to) const;
   /// The lines of all cells of the group, to where scatter takes them.
-  void turn(Statements& to) const;
+  void transpose(Statements& to) const;
 
 private:
   NodePtr of_cell(NodePtr entry) const;

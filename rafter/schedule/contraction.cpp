@@ -66,7 +66,7 @@ std::vector<ReferenceMatrix::MatrixBlock> blocks_of(const ReferenceMatrix& matri
   return {all};
 }
 
-/// Rows that are summed at the same time, for every group of lanes that a turn takes.
+/// Rows that are summed at the same time, for every sub-batch that a pass takes.
 int most_rows(const Plan& plan) { return std::max(plan.rows / plan.subbatches, 1); }
 
 /// Groups of `most` rows that are summed at the same time; the last one starts early enough to be whole, and stores
@@ -153,7 +153,7 @@ public:
   }
 
 private:
-  /// Calls f(row, its sum) for one group of lanes after the other.
+  /// Calls f(row, its sum) for one sub-batch after the other.
   template <class F> void each_sum(const RowGroups& groups, const F& f) {
     each_member([&] {
       for (int r = 0; r < groups.size; ++r) f(r, context_.work_entry(integer(r)));

@@ -109,7 +109,8 @@ private:
     loops_.leave(node.name);
   }
 
-  /// Lane by lane `width` consecutive numbers at a time, and their turn: as many exchanges as the width has bits.
+  /// Lane by lane `width` consecutive numbers at a time, and their transposition: as many exchanges as the width has
+  /// bits.
   void run_instructions(const Node& move, double width, double executed) {
     auto& to = instructions();
     const double steps = executed * vector_width_ / width;

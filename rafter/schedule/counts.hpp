@@ -24,8 +24,8 @@ struct Instructions {
 };
 
 /// Per batch, exact where trip counts are literals: loops over run-time counts count once, branches their first
-/// alternative (the regular path; those on the turn of such a loop as often as it comes), writes of active lanes all
-/// lanes.
+/// alternative (the regular path; those that depend on the iteration of such a loop as often as they come), writes of
+/// active lanes all lanes.
 struct LoopCounts {
   double flops = 0; ///< all lanes; a fused multiply-add counts 2
   /// The fewest that compute the same: a product and a sum that takes it, directly or from a register, count 1.

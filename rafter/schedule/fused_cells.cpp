@@ -25,7 +25,7 @@ void evaluate_fields(FusedArrays& arrays, Statements& to) {
 
 void store_field(const FusedArrays& arrays, int o, Statements& to) {
   const auto& field = arrays.outputs[static_cast<std::size_t>(o)];
-  if (arrays.has_point_lanes) field.cell_dofs->turn(to);
+  if (arrays.has_point_lanes) field.cell_dofs->transpose(to);
   scatter(arrays.context, o, field.dofs, arrays.placement(field), to);
 }
 

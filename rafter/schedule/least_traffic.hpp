@@ -16,7 +16,7 @@ inline constexpr double register_file_bytes = 32 * 64;
 /// tables follow the argument of Hong and Kung (doi:10.1145/800076.802486): of the values that enter a stretch of the
 /// program and are read there, registers hold at most `registers_bytes` when it begins, and the others are loaded
 /// within it; of the values that are written there and read after it, registers hold as much when it ends, and the
-/// others are stored within it. Stretches are the batch, loops and turns of loops; what their parts need adds up.
+/// others are stored within it. Stretches are the batch, loops and iterations of loops; what their parts need adds up.
 /// Numbers of the text are no values that have to be kept.
 struct LeastTraffic {
   Traffic all;

@@ -12,7 +12,7 @@
 
 /// Parts that the mappings for cells share: access to vectors, contractions of lines, the QFunction. A batch holds
 /// LoweringInput::cells_per_batch cells; a mapping binds them to a loop over cells, or groups of Plan::vector_width of
-/// them to SIMD, one group after the other, or several in turn, whose numbers then stand side by side in work arrays.
+/// them to SIMD lanes, in passes of one or several sub-batches, whose numbers then stand side by side in work arrays.
 namespace rafter::schedule {
 
 /// Where cell dofs stand in a work array: entry component * component_stride + dof_entries[dof].

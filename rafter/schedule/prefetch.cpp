@@ -23,9 +23,9 @@ public:
     const auto place = heaviest(body_);
     if (!place) return;
     NodePtr& nest = body_[*place];
-    turns_ = context_.num_passes();
+    iterations_ = context_.num_passes();
     choose(nest);
-    if (turns_ < fewest_turns) return;
+    if (iterations_ < fewest_turns) return;
     Statements before, hints;
     for (const auto& stream : context_.streams) hint(stream, before, hints);
     nest = with_hints(nest, 0, context_.pass(), hints);
@@ -48,20 +48,21 @@ private:
     }
     return result;
   }
-  /// Goes into the nest until there are enough turns.
+  /// Goes into the nest until there are enough iterations.
   void choose(const NodePtr& nest) {
-    turns_ *= nest->operands[0]->integer;
+    iterations_ *= nest->operands[0]->integer;
     ++depth_;
-    if (turns_ >= enough_turns) return;
+    if (iterations_ >= enough_turns) return;
     const auto& inside = nest->operands[1]->operands;
     if (const auto place = heaviest(inside)) choose(inside[*place]);
   }
-  /// The nest with the hints at the begin of its chosen loop; `turn`: number of the iteration of the loops outside.
-  NodePtr with_hints(const NodePtr& nest, int depth, const NodePtr& turn, const Statements& hints) const {
-    const NodePtr own = iadd(imul(turn, nest->operands[0]), variable(nest->name));
+  /// The nest with the hints at the begin of its chosen loop; `iteration`: number of the iteration of the loops
+  /// outside.
+  NodePtr with_hints(const NodePtr& nest, int depth, const NodePtr& iteration, const Statements& hints) const {
+    const NodePtr own = iadd(imul(iteration, nest->operands[0]), variable(nest->name));
     Statements inside = nest->operands[1]->operands;
     if (depth + 1 == depth_) {
-      Statements first{ilet("turn", own)};
+      Statements first{ilet("iteration", own)};
       first.insert(first.end(), hints.begin(), hints.end());
       inside.insert(inside.begin(), first.begin(), first.end());
     } else {
@@ -70,21 +71,22 @@ private:
     }
     return loop(nest->name, nest->operands[0], block(std::move(inside)));
   }
-  /// An equal part of the stream's lines in every turn.
+  /// An equal part of the stream's lines in every iteration.
   void hint(const Stream& stream, Statements& before, Statements& hints) {
     const NodePtr begin = context_.define_integer(before, "z", stream.begin);
     const int entries_per_line = line_bytes / size_bytes(context_.result.find(stream.vector)->type);
     const NodePtr length = isub(stream.end, begin);
-    const NodePtr lines = idiv(iadd(length, integer(entries_per_line * turns_ - 1)), entries_per_line * turns_);
+    const NodePtr lines =
+        idiv(iadd(length, integer(entries_per_line * iterations_ - 1)), entries_per_line * iterations_);
     const NodePtr part = context_.define_integer(before, "z", lines);
     const std::string z = context_.fresh("z");
-    const NodePtr line = iadd(imul(variable("turn"), part), variable(z));
+    const NodePtr line = iadd(imul(variable("iteration"), part), variable(z));
     hints.push_back(loop(z, part, prefetch(stream.vector, iadd(begin, imul(line, integer(entries_per_line))))));
   }
 
   Context& context_;
   Statements& body_;
-  std::int64_t turns_ = 1;
+  std::int64_t iterations_ = 1;
   int depth_ = 0;
 };
 

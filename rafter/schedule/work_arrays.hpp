@@ -9,7 +9,7 @@ namespace rafter::schedule {
 
 /// A work array of a program and how long its numbers are needed: from statement `first` to statement `last` of
 /// `num_statements` in the innermost block that holds all statements which use it. That block is the body of `loop`, in
-/// each of whose turns the array holds other numbers, or a part of it.
+/// each of whose iterations the array holds other numbers, or a part of it.
 struct WorkArray {
   std::string name;
   double bytes = 0; ///< of all lanes

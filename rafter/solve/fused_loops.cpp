@@ -86,7 +86,7 @@ template <bool is_scaled, class Pack>
   }
 }
 
-template <bool is_scaled, bool turns> struct Advance {
+template <bool is_scaled, bool redirects> struct Advance {
   static constexpr std::size_t num_sums = 2;
   template <class Pack, class S>
   [[gnu::always_inline]] static inline void step(const CgOperands& v, std::int32_t i, S& sums) {
@@ -103,7 +103,7 @@ template <bool is_scaled, bool turns> struct Advance {
     store(v.r + i, r);
     sums.template add<0>(Pack(r * r));
     sums.template add<1>(Pack(r * z));
-    if constexpr (turns) store(v.p + i, Pack(z + v.beta * p));
+    if constexpr (redirects) store(v.p + i, Pack(z + v.beta * p));
   }
 };
 
@@ -125,7 +125,7 @@ template <bool is_scaled> struct Products {
   }
 };
 
-struct Turn {
+struct Redirect {
   static constexpr std::size_t num_sums = 0;
   template <class Pack, class S>
   [[gnu::always_inline]] static inline void step(const DeferredOperands& v, std::int32_t i, S& /*sums*/) {
@@ -202,9 +202,9 @@ template <class Set, class Loop, class Operands> void without_sums(const Operand
 template <class Set> FusedLoops make_loops() {
   return {.instruction_set = Set::name,
           .advance = scaled_or_not<Set, Advance<true, false>, Advance<false, false>>,
-          .advance_and_turn = scaled_or_not<Set, Advance<true, true>, Advance<false, true>>,
+          .advance_and_redirect = scaled_or_not<Set, Advance<true, true>, Advance<false, true>>,
           .products = scaled_or_not<Set, Products<true>, Products<false>>,
-          .turn = without_sums<Set, Turn, DeferredOperands>,
+          .redirect = without_sums<Set, Redirect, DeferredOperands>,
           .energy = Set::template run<Energy, DeferredOperands>,
           .residual = Set::template run<Residual, DeferredOperands>,
           .chebyshev_start = without_sums<Set, Chebyshev<ChebyshevStage::start>, ChebyshevOperands>,

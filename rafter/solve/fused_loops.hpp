@@ -40,12 +40,12 @@ struct FusedLoops {
   /// x += alpha p, r -= alpha q; sums: r.r, r.z of the new r.
   void (*advance)(const CgOperands& v, Ranges ranges, double* sums);
   /// The same, then p = z + beta p.
-  void (*advance_and_turn)(const CgOperands& v, Ranges ranges, double* sums);
+  void (*advance_and_redirect)(const CgOperands& v, Ranges ranges, double* sums);
   /// sums: p.q, r.q, q.q, r.M^-1 q, q.M^-1 q.
   void (*products)(const CgOperands& v, Ranges ranges, double* sums);
 
   /// x += alpha p, p = z + beta p.
-  void (*turn)(const DeferredOperands& v, Ranges ranges);
+  void (*redirect)(const DeferredOperands& v, Ranges ranges);
   /// sums: p.q.
   void (*energy)(const DeferredOperands& v, Ranges ranges, double* sums);
   /// r -= alpha q; sums: r.r.

@@ -48,7 +48,7 @@ public:
     const CgOperands v = operands(beta);
     v_.A.apply_with(
         v_.p, q_,
-        {.before = [&](std::int64_t part, Ranges ranges) { loops_.advance_and_turn(v, ranges, sums_.row(part)); },
+        {.before = [&](std::int64_t part, Ranges ranges) { loops_.advance_and_redirect(v, ranges, sums_.row(part)); },
          .after = [&](std::int64_t part, Ranges ranges) { loops_.products(v, ranges, sums_.row(part) + 2); }});
     const auto [rr, rz, pq, rq, qq, r_Mq, q_Mq, unused] = sums_.total();
     lag_ = 0;
@@ -129,7 +129,7 @@ public:
   double new_direction(double beta) override {
     const DeferredOperands v = operands(lag_, beta);
     v_.A.apply_with(v_.p, q_,
-                    {.before = [&](std::int64_t, Ranges ranges) { loops_.turn(v, ranges); },
+                    {.before = [&](std::int64_t, Ranges ranges) { loops_.redirect(v, ranges); },
                      .after = [&](std::int64_t part, Ranges ranges) { loops_.energy(v, ranges, sums_.row(part)); }});
     lag_ = 0;
     return sums_.total()[0];

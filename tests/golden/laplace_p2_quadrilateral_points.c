@@ -54,7 +54,7 @@ void kernel(void* const* arguments, long begin, long end)
   vec u0_dofs[10];
   vec u0_last[3];
   vec u0_line[1];
-  vec u0_turned[12];
+  vec u0_transposed[12];
   vec u0_out_line[1];
   const double* restrict input_vector_0 = arguments[0];
   const int* restrict pattern_numbers_0 = arguments[1];
@@ -174,12 +174,12 @@ void kernel(void* const* arguments, long begin, long end)
       const double u66 = ((const double*)u0_last)[(c64*3+k65)*4],
       u67 = ((const double*)u0_last)[(c64*3+k65)*4+1],
       u68 = ((const double*)u0_last)[(c64*3+k65)*4+2];
-      u0_turned[cell*3+c64*3+k65] = columns69[0]*u66 + columns69[1]*u67 + columns69[2]*u68;
+      u0_transposed[cell*3+c64*3+k65] = columns69[0]*u66 + columns69[1]*u67 + columns69[2]*u68;
      }
     }
    }
    for (long t70 = 0; t70 < 3; ++t70) {
-    load_run4(u0_dofs, line_entries73 + t70*4, ((double*)u0_turned), cell_starts72, t70*4);
+    load_run4(u0_dofs, line_entries73 + t70*4, ((double*)u0_transposed), cell_starts72, t70*4);
    }
    if ((long)mode_0[0]==0) {
     if (pass==0) {

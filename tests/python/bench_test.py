@@ -107,7 +107,7 @@ class Suites(Bench):
             self.assertLessEqual(row["factor_words"], row["paper_factor_words"], name)
             if row["kernel"] == "parallelepiped":  # other cells
                 self.assertNotIn("difference", row)
-            else:  # every recipe computes the same
+            else:  # every storage of factors computes the same
                 self.assertLess(row["difference"], 1e-14 * (degree + 2) ** 2, name)
             if row["kernel"] == "baseline":
                 self.assertEqual((row["speed"], row["factor_flops"], row["paper_factor_flops"]), (1, 0, 0))
@@ -127,7 +127,7 @@ class Suites(Bench):
                     row = rows[equation, kernel]
                     self.assertEqual((row["factor_words"], row["paper_factor_words"]), (words, words), kernel)
 
-    def test_axlocal_says_which_recipe_a_form_lacks(self):
+    def test_axlocal_says_which_factors_a_form_lacks(self):
         text = self.bench("axlocal", "--equations", "helmholtz", "--json", "report.json")
         self.assertRegex(text, r"helmholtz +merged +1 +0.00 +no factors partial-2-merged at this degree\n")  # two numbers at eight points are no best cut
         self.assertIn("missing", self.axlocal_rows(1)["helmholtz", "merged"])
@@ -348,7 +348,7 @@ class Options(Bench):
                 (("--kernels", "trilinea"), ("--kernels", "did you mean 'trilinear'", "parallelepiped")),
                 (("--equations", "stokes"), ("--equations", "'stokes'", "helmholtz-3")),
                 (("--geometry", "deformed"), ("unknown option '--geometry'",)),
-                (("--plan", "factors=store"), ("recipe is given twice",)),
+                (("--plan", "factors=store"), ("factors is given twice",)),
                 (("--equations", "poisson,poisson-3", "--kernels", "merged"), ("no variant", "poisson-3: baseline, parallelepiped, trilinear, partial")),
                 (("--plan", "store=cached"), ("store", "stores"))):
             self.assert_refused(self.run_rafter("bench", "axlocal", *arguments), *fragments)

@@ -245,7 +245,7 @@ double sum(const std::function<double(std::size_t)>& term) {
 TEST(FusedLoops, OfConjugateGradientsAgreeWithTheirDefinition) {
   for (const auto& loops : solvers::all_fused_loops())
     for (const bool is_scaled : {false, true})
-      for (const bool turns : {false, true}) {
+      for (const bool redirects : {false, true}) {
         SCOPED_TRACE(loops.instruction_set);
         const Data old;
         Data v = old;
@@ -255,10 +255,10 @@ TEST(FusedLoops, OfConjugateGradientsAgreeWithTheirDefinition) {
         const solvers::CgOperands operands{
             alpha, beta, is_scaled ? v.d.data() : nullptr, v.x.data(), v.r.data(), v.p.data(), v.q.data()};
         std::array<double, 5> sums{1, 2, 3, 4, 5};
-        (turns ? loops.advance_and_turn : loops.advance)(operands, ranges, sums.data());
+        (redirects ? loops.advance_and_redirect : loops.advance)(operands, ranges, sums.data());
         expect_entries(v.x, old.x, [&](std::size_t i) { return old.x[i] + alpha * old.p[i]; });
         expect_entries(v.r, old.r, r);
-        expect_entries(v.p, old.p, [&](std::size_t i) { return turns ? m(i) * r(i) + beta * old.p[i] : old.p[i]; });
+        expect_entries(v.p, old.p, [&](std::size_t i) { return redirects ? m(i) * r(i) + beta * old.p[i] : old.p[i]; });
         EXPECT_NEAR(sums[0], 1 + sum([&](std::size_t i) { return r(i) * r(i); }), 1e-13);
         EXPECT_NEAR(sums[1], 2 + sum([&](std::size_t i) { return r(i) * m(i) * r(i); }), 1e-13);
         sums.fill(0);
@@ -279,7 +279,7 @@ TEST(FusedLoops, OfOtherPreconditionersAgreeWithTheirDefinition) {
     const double alpha = 0.3, beta = -0.7;
     const solvers::DeferredOperands operands{alpha, beta, v.x.data(), v.r.data(), v.p.data(), v.q.data(), v.z.data()};
     double rr = 0, pq = 0;
-    loops.turn(operands, ranges);
+    loops.redirect(operands, ranges);
     expect_entries(v.x, old.x, [&](std::size_t i) { return old.x[i] + alpha * old.p[i]; });
     expect_entries(v.p, old.p, [&](std::size_t i) { return old.z[i] + beta * old.p[i]; });
     loops.energy(operands, ranges, &pq);
