@@ -85,25 +85,22 @@ op::Operator make_array_operator(const std::shared_ptr<const space::FunctionSpac
     return space::FunctionSpace::make(space->mesh_ptr(), space->batches_ptr(),
                                       {.degree = space->degree, .name = name, .is_broken = space->is_broken()});
   };
-  const auto system = op::make_system({space, coefficient("lambda0"), coefficient("lambda1")});
   const std::shared_ptr<const form::FieldSpace> unknown = space;
   form::Scope scope(3);
   scope.add_arguments({&unknown, 1});
-  for (const std::size_t f : {1, 2}) scope.add_field(system.spaces[f]);
-  op::Operator A(form::parse_form("(lambda0*inner(grad(u), grad(v)) + lambda1*inner(u, v))*dx", scope), system,
+  const std::array spaces{coefficient("lambda0"), coefficient("lambda1")};
+  for (const auto& known : spaces) scope.add_field(known);
+  op::Operator A(form::parse_form("(lambda0*inner(grad(u), grad(v)) + lambda1*inner(u, v))*dx", scope),
                  {.shared_device = device,
                   .quadrature = {.kind = element::QuadratureKind::gll, .points = space->degree + 1},
                   .plan = plan});
-  auto fields = A.make_vector();
-  const auto values = fields.host_overwrite();
-  const auto set = [&](std::size_t f, const space::SpatialFunction& function) {
-    space::interpolate(*system.spaces[f], function,
-                       values.subspan(static_cast<std::size_t>(system.offset(f)),
-                                      static_cast<std::size_t>(system.spaces[f]->num_local())));
+  const auto set = [&](const space::FunctionSpace& known, const space::SpatialFunction& function) {
+    op::Vector values(device, static_cast<std::size_t>(known.num_local()));
+    space::interpolate(known, function, values.host_overwrite());
+    A.set(known.name, values);
   };
-  set(1, [](std::span<const double> x, std::span<double> value) { value[0] = 1 + x[0] * x[0]; });
-  set(2, [](std::span<const double> x, std::span<double> value) { value[0] = 2 + x[1] * x[2]; });
-  A.set_fields(std::move(fields));
+  set(*spaces[0], [](std::span<const double> x, std::span<double> value) { value[0] = 1 + x[0] * x[0]; });
+  set(*spaces[1], [](std::span<const double> x, std::span<double> value) { value[0] = 2 + x[1] * x[2]; });
   return A;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <rafter/form/language.hpp>
 #include <rafter/form/parser.hpp>
+#include <rafter/operator/form_data.hpp>
 
 namespace rafter::bench {
 namespace {
@@ -18,11 +19,8 @@ Space values_at_points(const Space& displacements, int components) {
       {.degree = displacements->degree + 1, .components = components, .name = "q", .is_broken = true});
 }
 
-op::System apart(const Space& from, const Space& to, const Space& known = nullptr) {
-  auto system = op::make_system({from, to});
-  if (known != nullptr) system = op::make_system({from, to, known});
-  system.has_own_vectors = true;
-  return system;
+op::Systems from_to(const Space& trial, const Space& test) {
+  return {op::make_system({test}), op::make_system({trial})};
 }
 
 struct FormTexts {
@@ -40,14 +38,14 @@ FormTexts six_values() {
       fmt::format("inner([q[0], q[3], q[4], q[3], q[1], q[5], q[4], q[5], q[2]], {})*dx", components_of("grad(u)"))};
 }
 
-/// The kernels of a form whose fields have their own vectors.
-std::unique_ptr<const op::FormKernels> make_kernels(const std::string& text, int rank, const op::System& system,
-                                                    const std::shared_ptr<device::Device>& device,
+/// The kernels of a form, with the points of the displacements of this degree.
+std::unique_ptr<const op::FormKernels> make_kernels(const std::string& text, int rank, const op::Systems& systems,
+                                                    int degree, const std::shared_ptr<device::Device>& device,
                                                     const std::string& plan, form::Scope& scope) {
   op::OperatorOptions options{.shared_device = device, .plan = plan};
-  options.quadrature.points = system.spaces[1]->degree + 1;
+  options.quadrature.points = degree + 2;
   options.quadrature.kind = element::QuadratureKind::gll;
-  auto built = op::build(form::parse_form(text, scope), rank, system, options);
+  auto built = op::build(form::parse_form(text, scope), rank, systems, options);
   op::compile(std::span(&built, 1));
   return std::make_unique<const op::FormKernels>(std::move(built));
 }
@@ -64,10 +62,11 @@ StressVectorOperator::StressVectorOperator(const Space& displacements, const std
 
   form::Scope of_weights(3);
   of_weights.add("q", form::test_function(scalars));
-  inverse_weights_ = vector_of(scalars);
-  make_kernels("q*dx", 1, apart(displacements, scalars), device, choice.stress_plan, of_weights)
-      ->run(nullptr, nullptr, inverse_weights_, false);
-  for (double& weight : inverse_weights_.host_write()) weight = 1 / weight;
+  const int degree = displacements->degree;
+  auto inverse_weights = vector_of(scalars);
+  make_kernels("q*dx", 1, op::make_system({scalars}), degree, device, choice.stress_plan, of_weights)
+      ->run(nullptr, inverse_weights, false);
+  for (double& weight : inverse_weights.host_write()) weight = 1 / weight;
 
   form::Scope of_stress(3);
   add_material(of_stress);
@@ -76,19 +75,20 @@ StressVectorOperator::StressVectorOperator(const Space& displacements, const std
   of_stress.add("s", form::field(scalars, "s"));
   of_stress.define("S", "lmbda*div(u)*I + 2*mu*sym(grad(u))");
   stress_ =
-      make_kernels(texts.stress, 2, apart(displacements, stresses, scalars), device, choice.stress_plan, of_stress);
+      make_kernels(texts.stress, 2, from_to(displacements, stresses), degree, device, choice.stress_plan, of_stress);
+  stress_->data().set("s", inverse_weights);
 
   form::Scope of_integration(3);
   of_integration.add("q", form::trial_function(stresses));
   of_integration.add("u", form::test_function(displacements));
   integration_ =
-      make_kernels(texts.integration, 2, apart(displacements, stresses), device, choice.plan, of_integration);
+      make_kernels(texts.integration, 2, from_to(stresses, displacements), degree, device, choice.plan, of_integration);
   stresses_ = vector_of(stresses);
 }
 
 void StressVectorOperator::apply(const op::Vector& x, op::Vector& y) const {
-  stress_->run(&x, &inverse_weights_, stresses_, false);
-  integration_->run(&stresses_, nullptr, y, false);
+  stress_->run(&x, stresses_, false);
+  integration_->run(&stresses_, y, false);
 }
 
 machine::Counts StressVectorOperator::counts() const {

@@ -31,7 +31,6 @@ public:
 
 private:
   std::unique_ptr<const op::FormKernels> stress_, integration_;
-  op::Vector inverse_weights_;
   mutable op::Vector stresses_;
 };
 

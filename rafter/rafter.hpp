@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <algorithm>
+#include <concepts>
 #include <map>
 #include <memory>
 #include <span>
@@ -29,6 +30,11 @@
 ///     auto [u, v] = arguments(V);
 ///     Operator A(inner(grad(u), grad(v)) * dx, {.dirichlet = {V.fixed({1}, {0, 0, 0})}});
 ///     auto result = solve(A, b, {.preconditioner = "jacobi"});
+///
+/// Forms may read data fields and parameters, which are bound by name and may change at any time:
+///
+///     auto w = field(V, "w"), t = parameter("t");
+///     Operator B(form);  B.set("w", values);  B.set("t", 0.5);
 ///
 /// The modules behind it (rafter::form, rafter::mesh, ...) stay within reach for more.
 namespace rafter {
@@ -70,12 +76,15 @@ using form::ds;
 using form::dx;
 using form::Expr;
 using form::facet_normal;
+using form::field;
 using form::Form;
 using form::grad;
 using form::identity;
 using form::inner;
 using form::inv;
+using form::on;
 using form::outer;
+using form::parameter;
 using form::skew;
 using form::spatial_coordinate;
 using form::sym;
@@ -121,6 +130,10 @@ public:
     return fixed(std::move(tags), [values = std::move(values)](std::span<const double>, std::span<double> at_point) {
       std::copy(values.begin(), values.end(), at_point.begin());
     });
+  }
+  /// The same with the values of an expression of x, constants and parameters: Operator::set("t", ...) changes them.
+  template <std::same_as<Expr> Value> FieldCondition fixed(std::vector<std::int32_t> tags, const Value& value) const {
+    return op::make_condition(space_, std::move(tags), value);
   }
   /// The same with values that depend on the point.
   FieldCondition fixed(std::vector<std::int32_t> tags, SpatialFunction value) const {

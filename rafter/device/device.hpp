@@ -50,6 +50,13 @@ struct Task {
   const Kernel* kernel = nullptr;
   std::span<Buffer* const> arguments; ///< must outlive the run
   std::int64_t begin = 0, end = 0;
+  std::span<const std::size_t> offsets = {}; ///< bytes of each buffer before what the kernel sees; empty: none anywhere
+
+  std::size_t offset(std::size_t argument) const { return offsets.empty() ? 0 : offsets[argument]; }
+  /// Address that the kernel receives.
+  void* handle(std::size_t argument) const {
+    return static_cast<std::byte*>(arguments[argument]->handle()) + offset(argument);
+  }
 };
 
 struct CompileOptions {

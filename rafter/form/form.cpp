@@ -200,6 +200,27 @@ Form action(const Form& form, const std::vector<Expr>& fields) {
   return map_integrands(form, [&replace](const Expr& e) { return replace(e); });
 }
 
+Form on(const Form& form, const std::vector<SpacePair>& spaces) {
+  for (const auto& [old, other] : spaces) {
+    if (!old || !other) throw base::InputError("on: a pair of spaces is incomplete");
+    if (old->components != other->components || old->gdim != other->gdim)
+      throw base::InputError(fmt::format("on: '{}' has {} components in {} dimensions, '{}' has {} in {}", old->name,
+                                         old->num_components(), old->gdim, other->name, other->num_components(),
+                                         other->gdim));
+  }
+  Replacer replace([&spaces](const Expr& e) -> std::optional<Expr> {
+    if (e.kind() != NodeKind::argument && e.kind() != NodeKind::field) return std::nullopt;
+    for (const auto& pair : spaces)
+      if (pair.first == e.node().space) {
+        ExprNode draft = e.node();
+        draft.space = pair.second;
+        return make_expr(std::move(draft));
+      }
+    return std::nullopt;
+  });
+  return map_integrands(form, [&replace](const Expr& e) { return replace(e); });
+}
+
 Form adjoint(const Form& form) {
   if (form.rank() != 2)
     throw base::InputError(

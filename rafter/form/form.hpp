@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <rafter/base/error.hpp>
@@ -84,6 +85,11 @@ std::optional<int> linear_arguments(const Expr& e);
 /// Bilinear form applied to a field: the trial function of the field's space is replaced by the field.
 Form action(const Form& form, const Expr& field);
 Form action(const Form& form, const std::vector<Expr>& fields); ///< of a mixed problem: one field per trial space
+/// The form with test functions, trial functions and data fields of other spaces: (old, new), all of whose names are
+/// kept. Degrees of quadrature that are chosen from the integrand follow the new spaces, and so does the signature.
+/// Throws InputError where the components of a pair differ.
+using SpacePair = std::pair<std::shared_ptr<const FieldSpace>, std::shared_ptr<const FieldSpace>>;
+Form on(const Form& form, const std::vector<SpacePair>& spaces);
 /// Test and trial function exchanged.
 Form adjoint(const Form& form);
 /// Gateaux derivative by a coefficient field. The direction is by default the test function of its space for a

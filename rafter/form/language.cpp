@@ -2,6 +2,7 @@
 #include <rafter/form/language.hpp>
 
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -18,6 +19,20 @@ void check_values(const CoefficientData& data, const std::vector<double>& values
   for (const double value : values)
     if (!std::isfinite(value))
       throw base::InputError(fmt::format("coefficient '{}'{}: the value {} is not finite", data.name, where, value));
+}
+
+void check_shape(const CoefficientData& data) {
+  for (const int n : data.shape)
+    if (n < 1)
+      throw base::InputError(fmt::format("coefficient '{}': {} has an empty axis", data.name, shape_text(data.shape)));
+}
+
+Expr coefficient_node(std::shared_ptr<const CoefficientData> data) {
+  ExprNode draft;
+  draft.kind = NodeKind::coefficient;
+  draft.name = data->name;
+  draft.coefficient = std::move(data);
+  return make_expr(std::move(draft));
 }
 
 void check_gdim(int gdim) {
@@ -71,6 +86,17 @@ Expr constant(std::string name, std::vector<int> shape, std::vector<double> valu
   return coefficient(std::move(data));
 }
 
+Expr parameter(std::string name) { return parameter(std::move(name), {}); }
+
+Expr parameter(std::string name, std::vector<int> shape) {
+  auto data = std::make_shared<CoefficientData>();
+  data->name = std::move(name);
+  data->shape = std::move(shape);
+  check_shape(*data);
+  data->values.assign(static_cast<std::size_t>(num_components(data->shape)), std::numeric_limits<double>::quiet_NaN());
+  return coefficient_node(std::move(data));
+}
+
 Expr by_tag(std::string name, std::vector<std::pair<std::string, double>> values) {
   auto data = std::make_shared<CoefficientData>();
   data->name = std::move(name);
@@ -80,19 +106,12 @@ Expr by_tag(std::string name, std::vector<std::pair<std::string, double>> values
 }
 
 Expr coefficient(std::shared_ptr<const CoefficientData> data) {
-  for (const int n : data->shape)
-    if (n < 1)
-      throw base::InputError(
-          fmt::format("coefficient '{}': {} has an empty axis", data->name, shape_text(data->shape)));
+  check_shape(*data);
   if (!data->is_by_tag) check_values(*data, data->values, "");
   if (data->is_by_tag && data->by_tag.empty())
     throw base::InputError(fmt::format("coefficient '{}': no tag has a value", data->name));
   for (const auto& [tag, values] : data->by_tag) check_values(*data, values, fmt::format(", tag {}", tag));
-  ExprNode draft;
-  draft.kind = NodeKind::coefficient;
-  draft.name = data->name;
-  draft.coefficient = std::move(data);
-  return make_expr(std::move(draft));
+  return coefficient_node(std::move(data));
 }
 
 Expr field(std::shared_ptr<const FieldSpace> space, std::string name) {

@@ -16,6 +16,10 @@ namespace rafter::form {
 /// of the form.
 Expr constant(std::string name, double value);
 Expr constant(std::string name, std::vector<int> shape, std::vector<double> values);
+/// Number or numbers that are bound by name where the form is used (op::FormData, PointEvaluator::set): time, a load
+/// factor. Whoever uses it without a value is refused.
+Expr parameter(std::string name);
+Expr parameter(std::string name, std::vector<int> shape);
 /// Scalar constant per cell tag (number or name).
 Expr by_tag(std::string name, std::vector<std::pair<std::string, double>> values);
 Expr coefficient(std::shared_ptr<const CoefficientData> data);

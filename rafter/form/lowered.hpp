@@ -35,7 +35,7 @@ struct CoefficientData {
   std::string name;
   std::vector<int> shape; ///< {} scalar, {n} vector, {n, m} matrix
   bool is_by_tag = false;
-  std::vector<double> values;                                      ///< row-major components (constant)
+  std::vector<double> values; ///< row-major components (constant); NaN: bound later
   std::vector<std::pair<std::string, std::vector<double>>> by_tag; ///< tag (number or name) -> components
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -196,9 +197,32 @@ PointEvaluator::PointEvaluator(const Expr& e) {
   }
   for (const auto& [data, component] : lowered.parameters)
     parameters_.push_back(data->values[static_cast<std::size_t>(component)]);
+  names_ = std::move(lowered.parameters);
   graph_ = std::move(lowered.graph);
   components_ = std::move(lowered.components);
   order_ = std::move(lowered.order);
+}
+
+bool PointEvaluator::has_parameter(const std::string& name) const {
+  return std::ranges::any_of(names_, [&](const auto& parameter) { return parameter.coefficient->name == name; });
+}
+
+void PointEvaluator::set(const std::string& name, std::span<const double> values) {
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    const auto& [data, component] = names_[i];
+    if (data->name != name) continue;
+    if (values.size() != data->values.size())
+      throw base::InputError(
+          fmt::format("parameter '{}' has {} components, found {} values", name, data->values.size(), values.size()));
+    parameters_[i] = values[static_cast<std::size_t>(component)];
+  }
+}
+
+std::vector<std::string> PointEvaluator::missing() const {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    if (std::isnan(parameters_[i])) result.push_back(names_[i].coefficient->name);
+  return result;
 }
 
 void PointEvaluator::operator()(std::span<const double> x, std::span<double> values) const {

@@ -32,12 +32,19 @@ public:
   /// Throws InputError when the expression holds arguments, fields, normals or coefficients by tag.
   explicit PointEvaluator(const Expr& e);
   int num_components() const { return static_cast<int>(components_.size()); }
+  /// Whether a constant or parameter of this name occurs.
+  bool has_parameter(const std::string& name) const;
+  /// Its components, row-major. Throws InputError for another number of them; other names are left alone.
+  void set(const std::string& name, std::span<const double> values);
+  /// Names of the parameters without values, with which no value is finite.
+  std::vector<std::string> missing() const;
   /// x of shape (gdim); values of shape (component), row-major.
   void operator()(std::span<const double> x, std::span<double> values) const;
 
 private:
   std::shared_ptr<const ScalarGraph> graph_;
   std::vector<NodeId> components_, order_;
+  std::vector<CoefficientComponent> names_; ///< of the parameters
   std::vector<double> parameters_;
   int num_axes_ = 0; ///< coordinates that are used
 };

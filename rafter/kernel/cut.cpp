@@ -34,6 +34,15 @@ double weight(ScalarOp op) {
 bool is_of_map(const form::ScalarNode& node) {
   return node.op == ScalarOp::atom && (node.atom.kind == AtomKind::jacobian || node.atom.kind == AtomKind::coordinate);
 }
+bool is_of_data(const form::ScalarNode& node) {
+  return node.op == ScalarOp::atom && node.atom.kind == AtomKind::reference_field;
+}
+/// Operations per cell behind one component of a value or derivative of a data field at all points: a contraction along
+/// each axis of a grid, else a dense product.
+double evaluation_flops(const PointLoops& loops) {
+  const double points = loops.num_points;
+  return loops.points_per_axis > 0 ? 2 * points * loops.points_per_axis * loops.tdim : 2 * points * points;
+}
 bool is_word_per_cell(const form::ScalarNode& node) {
   return node.op == ScalarOp::atom &&
          (node.atom.kind == AtomKind::map_coefficient || node.atom.kind == AtomKind::cell_coefficient);
@@ -58,19 +67,28 @@ QFunction rebuild(const QFunction& source, const std::vector<Output>& outputs, c
 
 } // namespace
 
+namespace {
+constexpr const char *merged_ending = "-merged", *data_ending = "-law";
+} // namespace
+
 std::string name(const FactorStorage& factors) {
   std::string text = "recompute";
   if (factors.kind == FactorStorage::Kind::partial) text = fmt::format("partial-{}", factors.num_stored);
   if (factors.kind == FactorStorage::Kind::store) text = "store";
-  return text + (factors.is_merged ? "-merged" : "");
+  return text + (factors.is_merged ? merged_ending : "") + (factors.stores_data ? data_ending : "");
 }
 
 std::optional<FactorStorage> parse_factor_storage(std::string_view text) {
   FactorStorage factors;
-  constexpr std::string_view merged_ending = "-merged", partial = "partial-";
-  factors.is_merged = text.ends_with(merged_ending);
-  if (factors.is_merged) text.remove_suffix(merged_ending.size());
-  if (text == "recompute") return factors;
+  constexpr std::string_view partial = "partial-";
+  const auto take = [&text](std::string_view ending) {
+    if (!text.ends_with(ending)) return false;
+    text.remove_suffix(ending.size());
+    return true;
+  };
+  factors.stores_data = take(data_ending);
+  factors.is_merged = take(merged_ending);
+  if (text == "recompute") return factors.stores_data ? std::nullopt : std::optional(factors);
   factors.kind = FactorStorage::Kind::store;
   if (text == "store") return factors;
   if (!text.starts_with(partial)) return std::nullopt;
@@ -85,7 +103,8 @@ std::optional<FactorStorage> parse_factor_storage(std::string_view text) {
 }
 
 std::vector<std::string> factor_storage_names() {
-  return {"recompute", "recompute-merged", "partial-N", "partial-N-merged", "store", "store-merged"};
+  return {"recompute",     "recompute-merged",     "partial-N", "partial-N-merged", "store", "store-merged",
+          "partial-N-law", "partial-N-merged-law", "store-law", "store-merged-law"};
 }
 
 CutFunction apply_cut(const QFunction& function, const Cut& cut) {
@@ -100,34 +119,37 @@ CutFunction apply_cut(const QFunction& function, const Cut& cut) {
   return result;
 }
 
-Cut cheapest_cut(const QFunction& function, const PointLoops& loops, double flops_per_word, double map_flops) {
+Cut cheapest_cut(const QFunction& function, const PointLoops& loops, double flops_per_word, double map_flops,
+                 bool stores_data) {
   if (!std::isfinite(flops_per_word)) return {};
+  const unsigned in_main = stores_data ? on_trial : on_field;
   const auto& graph = function.graph;
   const auto deps = dependencies(function);
   const auto set_of = [&deps](NodeId id) { return deps[static_cast<std::size_t>(id)]; };
   const auto roots = function.roots();
   std::set<NodeId> needed;
   const auto need = [&](NodeId id) {
-    if (id >= 0 && (set_of(id) & on_field) == 0) needed.insert(id);
+    if (id >= 0 && (set_of(id) & in_main) == 0) needed.insert(id);
   };
   for (const NodeId root : roots) need(root);
   for (const NodeId id : graph.reachable(roots))
-    if ((set_of(id) & on_field) != 0)
+    if ((set_of(id) & in_main) != 0)
       for (const NodeId operand : graph[id].operands) need(operand);
   const auto price = [&](NodeId id) {
     const auto& node = graph[id];
     Price result{.compute = weight(node.op) * loops.evaluations(set_of(id))};
     if (is_word_per_cell(node)) result.compute = flops_per_word;
     if (is_of_map(node)) result.compute = std::max<double>(map_flops, loops.num_points);
+    if (is_of_data(node)) result.compute = evaluation_flops(loops);
     // numbers that no cell changes are tables
     if ((set_of(id) & on_cell) != 0 && !is_word_per_cell(node))
-      result.fetch = flops_per_word * (set_of(id) == on_cell ? 1 : loops.num_points);
+      result.fetch = flops_per_word * (is_per_cell(set_of(id)) ? 1 : loops.num_points);
     return result;
   };
   const std::vector<NodeId> all(needed.begin(), needed.end());
   Cut cut;
   for (const NodeId id : cheapest_fetches(graph, all, price))
-    (set_of(id) == on_cell ? cut.per_cell : cut.per_point).push_back(id);
+    (is_per_cell(set_of(id)) ? cut.per_cell : cut.per_point).push_back(id);
   return cut;
 }
 
@@ -139,7 +161,7 @@ PointCost cost(const QFunction& function, const PointLoops& loops) {
   std::set<std::pair<int, int>> map_entries;
   for (const NodeId id : graph.reachable(function.roots())) {
     const auto& node = graph[id];
-    const bool is_cell = deps[static_cast<std::size_t>(id)] <= on_cell;
+    const bool is_cell = is_per_cell(deps[static_cast<std::size_t>(id)]);
     (is_cell ? result.cell_flops : result.point_flops) += form::info(node.op).flops;
     if (node.op != ScalarOp::atom) continue;
     switch (node.atom.kind) {
@@ -205,18 +227,24 @@ public:
   }
 
   void add_recomputed(const QFunction& written, bool is_merged) { add(written, {.is_merged = is_merged}, {}); }
-  void add_stored(const QFunction& written, bool is_merged) {
-    const auto all = cheapest_cut(written, loops_, next_to_nothing, map_flops_);
-    add(written, {.kind = FactorStorage::Kind::store, .is_merged = is_merged}, all);
-    add_partial(written, is_merged, all.per_point);
+  void add_stored(const QFunction& written, bool is_merged, bool stores_data = false) {
+    const auto all = cheapest_cut(written, loops_, next_to_nothing, map_flops_, stores_data);
+    add(written, {.kind = FactorStorage::Kind::store, .is_merged = is_merged, .stores_data = stores_data}, all);
+    add_partial(written, is_merged, stores_data, all.per_point);
   }
   /// The cuts of `written` that store something per point, but not exactly `known`.
-  void add_partial(const QFunction& written, bool is_merged, std::vector<NodeId> known = {}) {
+  void add_partial(const QFunction& written, bool is_merged, bool stores_data = false, std::vector<NodeId> known = {}) {
     for (const double rate : exchange_rates) {
-      auto cut = cheapest_cut(written, loops_, rate, map_flops_);
+      auto cut = cheapest_cut(written, loops_, rate, map_flops_, stores_data);
       if (cut.per_point.empty()) break;
+      const auto num_stored = static_cast<int>(cut.per_point.size());
       if (cut.per_point != known)
-        add(written, {FactorStorage::Kind::partial, is_merged, static_cast<int>(cut.per_point.size())}, cut);
+        add(written,
+            {.kind = FactorStorage::Kind::partial,
+             .is_merged = is_merged,
+             .num_stored = num_stored,
+             .stores_data = stores_data},
+            cut);
       known = std::move(cut.per_point);
     }
   }
@@ -246,7 +274,12 @@ private:
   void estimate(Choice& choice, const QFunction& function) const {
     choice.cost = cost(function, loops_);
     if (curved_ != nullptr) curved_->add_cost(function, choice.cost);
+    choice.cost.geometry_flops += num_data_atoms(function) * evaluation_flops(loops_);
     choice.seconds_per_cell = seconds(choice.cost);
+  }
+  static double num_data_atoms(const QFunction& function) {
+    return static_cast<double>(std::ranges::count_if(function.graph.reachable(function.roots()),
+                                                     [&](NodeId id) { return is_of_data(function.graph[id]); }));
   }
   double flops(const PointCost& cost) const { return cost.flops + cost.geometry_flops / contraction_share; }
   double words(const PointCost& cost) const { return cost.cell_words + loops_.num_points * cost.point_words; }
@@ -277,11 +310,12 @@ private:
 std::vector<Choice> factor_storages(const QFunction& function, int num_points, const Balance& balance,
                                     const CurvedMap* curved) {
   const auto deps = dependencies(function);
-  bool has_field = false;
+  bool has_field = false, has_data = false;
   bool has_trial = false;
   for (const NodeId id : function.graph.reachable(function.roots())) {
     const auto& node = function.graph[id];
     has_field = has_field || (deps[static_cast<std::size_t>(id)] & on_field) != 0;
+    has_data = has_data || is_of_data(node);
     has_trial = has_trial || (node.op == ScalarOp::atom && node.atom.kind == AtomKind::reference_trial);
   }
   Chooser chooser(function, num_points, balance, curved);
@@ -294,6 +328,11 @@ std::vector<Choice> factor_storages(const QFunction& function, int num_points, c
     chooser.add_partial(outside, true);
     if (is_recomputed) chooser.add_recomputed(inside, true);
     if (is_recomputed) chooser.add_recomputed(outside, true);
+    if (has_data) {
+      chooser.add_stored(function, false, true);
+      chooser.add_stored(inside, true, true);
+      chooser.add_partial(outside, true, true);
+    }
   }
   return chooser.take();
 }

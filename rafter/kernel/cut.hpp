@@ -8,7 +8,7 @@
 
 #include <rafter/kernel/tensor_program.hpp>
 
-/// Store or recompute: which u-independent nodes of a QFunction are computed once at set-up.
+/// Store or recompute: which nodes of a QFunction that do not depend on the trial function are computed at set-up.
 namespace rafter::kernel {
 
 /// A cut through the DAG of a QFunction; nodes in ascending order. Slot s of the stored data is the s-th node.
@@ -23,10 +23,12 @@ struct CutFunction {
 CutFunction apply_cut(const QFunction& function, const Cut& cut);
 
 /// The cut that makes the kernel cheapest when a stored number costs as much to read as `flops_per_word` operations: an
-/// exact minimum over all sets of nodes without fields. Next to nothing: whatever saves an operation is stored, the
-/// fewest numbers that do; infinity: nothing is. Divisions and elementary functions count for many operations.
-/// `map_flops`: operations per cell behind each entry of a curved map.
-Cut cheapest_cut(const QFunction& function, const PointLoops& loops, double flops_per_word, double map_flops = 0);
+/// exact minimum over all sets of nodes without fields, or, when it `stores_data`, without trial functions: then what a
+/// law makes of data fields may be stored too, and is computed again when they change. Next to nothing: whatever saves
+/// an operation is stored, the fewest numbers that do; infinity: nothing is. Divisions and elementary functions count
+/// for many operations. `map_flops`: operations per cell behind each entry of a curved map.
+Cut cheapest_cut(const QFunction& function, const PointLoops& loops, double flops_per_word, double map_flops = 0,
+                 bool stores_data = false);
 
 /// Cost of a QFunction, in the units of the time-based roofline.
 struct PointCost {
@@ -35,7 +37,7 @@ struct PointCost {
   double flops = 0;          ///< of both, per cell, each node as often as its loop runs
   double point_words = 0;    ///< stored words read per point
   double cell_words = 0;     ///< words read per cell
-  double geometry_flops = 0; ///< per cell: the nodes of a curved map contracted to all points
+  double geometry_flops = 0; ///< per cell: the nodes of a curved map and data fields contracted to all points
 };
 PointCost cost(const QFunction& function, const PointLoops& loops);
 
@@ -59,7 +61,7 @@ struct Balance {
 inline constexpr double contraction_share = 0.3;
 
 /// How a QFunction is written and cut. As text "recompute", "partial-2" (two numbers stored per point) or "store",
-/// of the merged function with "-merged" after it.
+/// of the merged function with "-merged" after it; with "-law" after that where data fields may be stored, too.
 struct FactorStorage {
   enum class Kind : std::uint8_t {
     recompute, ///< nothing stored but the map (or nodes)
@@ -67,9 +69,9 @@ struct FactorStorage {
     store      ///< all that saves operations
   };
   Kind kind = Kind::recompute;
-  bool is_merged =
-      false;          ///< written with one coefficient per test and trial slot: the fewest operations with the field
-  int num_stored = 0; ///< partial: numbers per point
+  bool is_merged = false;   ///< written with one coefficient per test and trial slot: the fewest operations with u
+  int num_stored = 0;       ///< partial: numbers per point
+  bool stores_data = false; ///< what depends on data fields may be stored, too
   auto operator<=>(const FactorStorage&) const = default;
   static const FactorStorage recompute, recompute_merged, store, store_merged;
 };
@@ -93,9 +95,9 @@ struct Choice {
 };
 
 /// The storages of factors of a function, cheapest first: nothing stored, all stored, and the cuts in between that are
-/// best at the exchange rates of operations for words that machines have, of the function as written and merged.
-/// `num_points` per cell; `curved`: for isoparametric maps, whose evaluation counts as free without it. Functions
-/// without a trial function are evaluated once and recomputed.
+/// best at the exchange rates of operations for words that machines have, of the function as written and merged; with
+/// data fields each cut also where the linearised law may be stored. `num_points` per cell; `curved`: for isoparametric
+/// maps, whose evaluation counts as free without it. Without a trial function all is evaluated once and recomputed.
 std::vector<Choice> factor_storages(const QFunction& function, int num_points, const Balance& balance,
                                     const CurvedMap* curved = nullptr);
 

@@ -413,9 +413,10 @@ std::vector<unsigned> dependencies(const QFunction& function) {
   std::vector<unsigned> result(static_cast<std::size_t>(graph.size()), 0);
   const auto of_atom = [](const Atom& atom) -> unsigned {
     switch (atom.kind) {
-    case AtomKind::parameter:
     case AtomKind::reference_normal:
       return 0;
+    case AtomKind::parameter:
+      return on_parameter;
     case AtomKind::cell_coefficient:
     case AtomKind::map_coefficient:
     case AtomKind::stored_cell:
@@ -426,8 +427,10 @@ std::vector<unsigned> dependencies(const QFunction& function) {
     case AtomKind::coordinate:
     case AtomKind::stored_point:
       return on_cell | on_point;
+    case AtomKind::reference_field:
+      return on_cell | on_point | on_data;
     default:
-      return on_cell | on_point | on_field;
+      return on_cell | on_point | on_trial;
     }
   };
   for (NodeId id = 0; id < graph.size(); ++id) {
@@ -441,7 +444,7 @@ std::vector<unsigned> dependencies(const QFunction& function) {
 }
 
 double PointLoops::evaluations(unsigned dependencies) const {
-  if (dependencies <= on_cell) return 1;
+  if (is_per_cell(dependencies)) return 1;
   if ((dependencies & (on_point | on_field)) != 0 || points_per_axis == 0) return num_points;
   double result = 1;
   for (int axis = tdim - 1; axis >= 0; --axis) {
@@ -503,7 +506,7 @@ std::optional<std::vector<PairCoefficient>> constant_coefficients(QFunction& fun
   }
   const auto sets = dependencies(function);
   const bool is_constant = std::ranges::all_of(result, [&](const PairCoefficient& coefficient) {
-    return (sets[static_cast<std::size_t>(coefficient.node)] & ~static_cast<unsigned>(on_cell)) == 0;
+    return is_per_cell(sets[static_cast<std::size_t>(coefficient.node)]);
   });
   if (result.empty() || !is_constant) return std::nullopt;
   return result;

@@ -94,10 +94,17 @@ std::optional<std::vector<PairCoefficient>> constant_coefficients(QFunction& fun
 /// What a node's value varies with; bits of one set.
 enum Dependency : unsigned {
   on_cell = 1,
-  on_axis_0 = 2, ///< reference coordinate of axis 0; axis a: on_axis_0 << a
-  on_point = 16, ///< any other data per quadrature point
-  on_field = 32  ///< trial function or coefficient fields
+  on_axis_0 = 2,                 ///< reference coordinate of axis 0; axis a: on_axis_0 << a
+  on_point = 16,                 ///< any other data per quadrature point
+  on_data = 32,                  ///< data fields, whose values may change between applications
+  on_trial = 64,                 ///< the trial function
+  on_field = on_data | on_trial, ///< either
+  on_parameter = 128             ///< constants and parameters: the same everywhere, but they may change likewise
 };
+/// The value is the same at all points of a cell.
+inline bool is_per_cell(unsigned dependencies) {
+  return (dependencies & ~static_cast<unsigned>(on_cell | on_parameter)) == 0;
+}
 std::vector<unsigned> dependencies(const QFunction& function);
 
 /// The loops over the points of a cell: over a tensor grid one inside the other, axis 0 innermost; else one.

@@ -49,13 +49,13 @@ double round_entries(const Entries& entries, base::AlignedVector<float>& rounded
 
 class AssembledMatrix::Implementation {
 public:
-  explicit Implementation(std::shared_ptr<const GeneratedMatrix> built)
+  Implementation(std::shared_ptr<const GeneratedMatrix> built, std::shared_ptr<FormData> data)
       : built_(std::move(built)), info_(built_->info), device_(built_->cells->options.device) {
     if (built_->program == nullptr) throw base::InternalError("a matrix is compiled before it is bound to data");
     const auto begin = std::chrono::steady_clock::now();
     if (const auto lack = memory_lack(*built_, info_.plan); !lack.empty())
       throw base::InputError(lack + "use another mapping than assembled");
-    set_up();
+    set_up(std::move(data));
     kernel_ = built_->program->kernel(built_->loops.name);
     setup_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
@@ -90,11 +90,11 @@ public:
   double setup_seconds() const { return setup_seconds_; }
 
 private:
-  void set_up() {
+  void set_up(std::shared_ptr<FormData> data) {
     const CellUnknowns unknowns(built_->system, built_->broken);
     SlicedPattern pattern(unknowns, Incidences(unknowns, built_->system.size()), built_->coupling,
                           built_->system.size(), built_->loops.vector_width, *device_);
-    auto entries = CellSum(*built_, unknowns, pattern).run();
+    auto entries = CellSum(*built_, unknowns, pattern, std::move(data)).run();
     diagonal_ = diagonal_of(pattern, unknowns, entries);
     count(pattern);
     ranges_ = balanced_ranges(pattern);
@@ -177,8 +177,8 @@ private:
   double storage_error_ = 0, setup_seconds_ = 0;
 };
 
-AssembledMatrix::AssembledMatrix(std::shared_ptr<const GeneratedMatrix> built)
-    : implementation_(std::make_unique<Implementation>(std::move(built))) {}
+AssembledMatrix::AssembledMatrix(std::shared_ptr<const GeneratedMatrix> built, std::shared_ptr<FormData> data)
+    : implementation_(std::make_unique<Implementation>(std::move(built), std::move(data))) {}
 AssembledMatrix::~AssembledMatrix() = default;
 AssembledMatrix::AssembledMatrix(AssembledMatrix&&) noexcept = default;
 AssembledMatrix& AssembledMatrix::operator=(AssembledMatrix&&) noexcept = default;

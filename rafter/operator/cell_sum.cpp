@@ -14,35 +14,23 @@ int component(const CellUnknowns::CellRange& block, int local) {
 
 } // namespace
 
-CellSum::CellSum(const GeneratedMatrix& built, const CellUnknowns& unknowns, const SlicedPattern& pattern)
+CellSum::CellSum(const GeneratedMatrix& built, const CellUnknowns& unknowns, const SlicedPattern& pattern,
+                 std::shared_ptr<FormData> data)
     : batches_(*built.system.batches), unknowns_(unknowns), coupling_(built.coupling), pattern_(pattern),
-      kernels_(built.cells) {}
+      kernels_(built.cells, std::move(data)) {}
 
-base::AlignedVector<double> CellSum::run(const Vector* fields) const {
+base::AlignedVector<double> CellSum::run() const {
   const auto block = static_cast<std::size_t>(pattern_.block);
   base::AlignedVector<double> entries(static_cast<std::size_t>(pattern_.num_stored()) * block * block, 0.0);
   const auto num_cell_entries = unknowns_.entries.size();
   Vector unit(kernels_.device(), num_cell_entries), column(kernels_.device(), num_cell_entries);
-  std::optional<Vector> known;
-  if (fields != nullptr) known = on_cells(*fields);
   for (int local = 0; local < unknowns_.most_per_cell(); ++local) {
     if (!set(local, 1, unit)) continue;
-    kernels_.run(&unit, known ? &*known : nullptr, column, false);
+    kernels_.run(&unit, column, false);
     add(local, column.host_read(), entries);
     set(local, 0, unit);
   }
   return entries;
-}
-
-/// The same values as a cell vector.
-Vector CellSum::on_cells(const Vector& fields) const {
-  Vector result(kernels_.device(), unknowns_.entries.size());
-  const auto from = fields.host_read();
-  const auto to = result.host_overwrite();
-  for (std::size_t place = 0; place < unknowns_.entries.size(); ++place)
-    to[static_cast<std::size_t>(unknowns_.broken_entries[place])] =
-        from[static_cast<std::size_t>(unknowns_.entries[place])];
-  return result;
 }
 
 /// Gives the local unknown of every cell a value; false: no test function meets it.

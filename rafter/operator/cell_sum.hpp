@@ -10,19 +10,20 @@ struct GeneratedMatrix;
 /// Sums cell matrices into the entries of a pattern. What it is made of must outlive it.
 class CellSum {
 public:
-  /// Of compiled kernels, else InternalError.
-  CellSum(const GeneratedMatrix& built, const CellUnknowns& unknowns, const SlicedPattern& pattern);
+  /// Of compiled kernels, else InternalError. `data`: values of the form's data fields and parameters; null: those that
+  /// constants have in the form.
+  CellSum(const GeneratedMatrix& built, const CellUnknowns& unknowns, const SlicedPattern& pattern,
+          std::shared_ptr<FormData> data);
 
   /// Entries of the matrix, in the places that the pattern gives them. Every entry gets its terms in the same order for
-  /// any number of threads. `fields`: the system vector that holds the coefficient fields of the form, or null.
-  base::AlignedVector<double> run(const Vector* fields = nullptr) const;
+  /// any number of threads. Throws InputError where values of data fields or parameters are missing.
+  base::AlignedVector<double> run() const;
 
 private:
   bool set(int local, double value, Vector& unit) const;
   void add(int local, std::span<const double> column, std::span<double> entries) const;
   void add_cell(const CellUnknowns::CellRange& block, std::int64_t cell, int local, std::span<const double> column,
                 std::span<double> entries) const;
-  Vector on_cells(const Vector& fields) const;
 
   const mesh::CellBatches& batches_;
   const CellUnknowns& unknowns_;

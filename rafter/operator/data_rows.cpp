@@ -145,15 +145,6 @@ private:
   std::size_t last_ = 0; ///< row that was found last
 };
 
-DataRows one_row_each(const BatchedCells& cells) {
-  DataRows result;
-  result.cells_per_batch = cells.cells_per_batch;
-  result.of_batch.resize(static_cast<std::size_t>(cells.num_batches));
-  std::iota(result.of_batch.begin(), result.of_batch.end(), 0);
-  result.cells.assign(cells.cells.begin(), cells.cells.end());
-  return result;
-}
-
 } // namespace
 
 BatchedCells DataRows::representatives(const BatchedCells& all) const {
@@ -161,6 +152,15 @@ BatchedCells DataRows::representatives(const BatchedCells& all) const {
   result.cells = cells;
   result.num_batches = count();
   result.num_items = static_cast<std::int32_t>(cells.size());
+  return result;
+}
+
+DataRows one_row_each(const BatchedCells& cells) {
+  DataRows result;
+  result.cells_per_batch = cells.cells_per_batch;
+  result.of_batch.resize(static_cast<std::size_t>(cells.num_batches));
+  std::iota(result.of_batch.begin(), result.of_batch.end(), 0);
+  result.cells.assign(cells.cells.begin(), cells.cells.end());
   return result;
 }
 

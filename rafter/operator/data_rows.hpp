@@ -22,4 +22,7 @@ struct DataRows {
 DataRows make_data_rows(const mesh::Mesh& mesh, const BatchedCells& cells, const CellCoefficients& coefficients,
                         bool reads_position);
 
+/// A row for every batch.
+DataRows one_row_each(const BatchedCells& cells);
+
 } // namespace rafter::op

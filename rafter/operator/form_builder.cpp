@@ -35,26 +35,41 @@ public:
   }
 
 private:
+  using Space = std::shared_ptr<const form::FieldSpace>;
+  /// The space of a field with its mesh, which is that of the system.
+  std::shared_ptr<const space::FunctionSpace> on_mesh(const Space& space) const {
+    auto result = std::dynamic_pointer_cast<const space::FunctionSpace>(space);
+    if (result == nullptr)
+      throw base::InputError("field '" + space->name + "' has no mesh: use the space of a FunctionSpace");
+    if (result->mesh_ptr() != system_.mesh || result->batches_ptr() != system_.batches)
+      throw base::InputError("the fields of a form must share one mesh and its batches; '" + space->name +
+                             "' does not");
+    return result;
+  }
+  kernel::FieldUse use(kernel::AtomKind kind, std::size_t index, const form::FieldSpace& space) const {
+    kernel::FieldUse result;
+    result.kind = kind;
+    result.index = static_cast<int>(index);
+    result.components = space.num_components();
+    return result;
+  }
   void collect_fields() {
-    const auto add_all = [this](const auto& spaces, kernel::AtomKind kind, std::vector<std::size_t>& fields,
-                                std::vector<kernel::FieldUse>& uses) {
-      for (std::size_t i = 0; i < spaces.size(); ++i) {
-        fields.push_back(system_.index_of(*spaces[i]));
-        kernel::FieldUse use;
-        use.kind = kind;
-        use.index = static_cast<int>(i);
-        use.components = spaces[i]->num_components();
-        uses.push_back(use);
-      }
-    };
-    if (built_.purpose == Purpose::action)
-      add_all(form_.trial_spaces, kernel::AtomKind::reference_trial, built_.input_fields, built_.inputs);
-    num_trial_inputs_ = built_.inputs.size();
-    add_all(form_.fields, kernel::AtomKind::reference_field, built_.input_fields, built_.inputs);
-    add_all(form_.test_spaces, kernel::AtomKind::reference_test, built_.output_fields, built_.outputs);
-    if (system_.has_own_vectors && (num_trial_inputs_ > 1 || form_.fields.size() > 1 || form_.test_spaces.size() > 1))
-      throw base::InputError("fields with vectors of their own: a form has one trial, one known and one test field at "
-                             "most");
+    for (std::size_t i = 0; i < form_.trial_spaces.size() && built_.purpose == Purpose::action; ++i) {
+      const auto& space = form_.trial_spaces[i];
+      built_.input_fields.push_back(built_.trial_system.index_of(*space));
+      built_.inputs.push_back(use(kernel::AtomKind::reference_trial, i, *space));
+      built_.input_spaces.push_back(on_mesh(space));
+    }
+    for (std::size_t i = 0; i < form_.fields.size(); ++i) {
+      built_.inputs.push_back(use(kernel::AtomKind::reference_field, i, *form_.fields[i]));
+      built_.input_spaces.push_back(on_mesh(form_.fields[i]));
+    }
+    for (std::size_t i = 0; i < form_.test_spaces.size(); ++i) {
+      const auto& space = form_.test_spaces[i];
+      built_.output_fields.push_back(system_.index_of(*space));
+      built_.outputs.push_back(use(kernel::AtomKind::reference_test, i, *space));
+      built_.output_spaces.push_back(on_mesh(space));
+    }
   }
 
   /// Test and trial functions are numbered as they appear in the form: the diagonal pairs those of one space.
@@ -67,13 +82,12 @@ private:
     return result;
   }
 
-  /// Number of a field among those whose tables the piece takes; new ones are added with their layout.
-  int table_number(std::size_t field, KernelSpecification& specification, GeneratedBlock& piece,
+  /// Number of a space among those whose tables the piece takes; new ones are added with their layout.
+  int table_number(const space::FunctionSpace& space, KernelSpecification& specification, GeneratedBlock& piece,
                    const mesh::FacetBlock* facets) const {
-    const auto found = std::find(piece.fields.begin(), piece.fields.end(), field);
-    if (found != piece.fields.end()) return static_cast<int>(found - piece.fields.begin());
-    piece.fields.push_back(field);
-    const auto& space = *system_.spaces[field];
+    const auto found = std::find(piece.spaces.begin(), piece.spaces.end(), &space);
+    if (found != piece.spaces.end()) return static_cast<int>(found - piece.spaces.begin());
+    piece.spaces.push_back(&space);
     if (facets != nullptr) {
       auto dofs = std::make_shared<const space::FunctionSpace::FacetDofs>(
           space.facet_dofs(*facets, piece.cells.cells_per_batch));
@@ -81,24 +95,23 @@ private:
       piece.facet_dofs.push_back(std::move(dofs));
     } else
       specification.spaces.push_back(&space.block(piece.block).layout);
-    return static_cast<int>(piece.fields.size()) - 1;
+    return static_cast<int>(piece.spaces.size()) - 1;
   }
 
   void set_fields(KernelSpecification& specification, GeneratedBlock& piece, const mesh::FacetBlock* facets) const {
     specification.inputs = built_.inputs;
     specification.outputs = built_.outputs;
+    specification.num_trials = static_cast<int>(built_.num_trials());
     specification.trial_of_output = trial_of_output();
     for (std::size_t i = 0; i < specification.inputs.size(); ++i) {
-      const std::size_t field = built_.input_fields[i];
-      specification.inputs[i].element = system_.spaces[field]->element(specification.shape);
-      specification.input_spaces.push_back(table_number(field, specification, piece, facets));
-      specification.input_vectors.push_back(i < num_trial_inputs_ ? schedule::trial_vector
-                                                                  : schedule::trial_vector + 1);
+      const auto& space = *built_.input_spaces[i];
+      specification.inputs[i].element = space.element(specification.shape);
+      specification.input_spaces.push_back(table_number(space, specification, piece, facets));
     }
     for (std::size_t i = 0; i < specification.outputs.size(); ++i) {
-      const std::size_t field = built_.output_fields[i];
-      specification.outputs[i].element = system_.spaces[field]->element(specification.shape);
-      specification.output_spaces.push_back(table_number(field, specification, piece, facets));
+      const auto& space = *built_.output_spaces[i];
+      specification.outputs[i].element = space.element(specification.shape);
+      specification.output_spaces.push_back(table_number(space, specification, piece, facets));
     }
   }
 
@@ -130,6 +143,7 @@ private:
     piece.parts = parts;
     piece.rule = specification.rule;
     piece.kernel = build_kernel(specification, built_.options);
+    if (!piece.kernel.setup_fields.empty()) piece.rows = one_row_each(cells); // equal cells have other values of fields
     auto& info = piece.kernel.info;
     info.name = name;
     info.block = piece.block;
@@ -189,84 +203,56 @@ private:
   GeneratedForm& built_;
   const form::LoweredForm& form_;
   const System& system_;
-  std::size_t num_trial_inputs_ = 0;
 };
 
 } // namespace
 
-std::int64_t GeneratedForm::trial_size() const {
-  return system.has_own_vectors ? system.spaces[input_fields.front()]->num_local() : system.size();
-}
-std::int64_t GeneratedForm::fields_size() const {
-  return system.has_own_vectors ? system.spaces[input_fields.back()]->num_local() : system.size();
-}
-std::int64_t GeneratedForm::output_size() const {
-  return system.has_own_vectors ? system.spaces[output_fields.front()]->num_local() : system.size();
-}
-bool GeneratedForm::is_coefficient_alone(std::size_t field) const {
-  const auto among = [&](const auto& spaces) {
-    return std::ranges::any_of(spaces, [&](const auto& space) { return space.get() == system.spaces[field].get(); });
-  };
-  return form.rank == 2 && among(form.fields) && !among(form.test_spaces) && !among(form.trial_spaces);
-}
-
-namespace {
-/// Entries of vectors of arguments.
-double num_argument_entries(const GeneratedForm& built) {
-  double result = 0;
-  for (std::size_t f = 0; f < built.system.spaces.size(); ++f)
-    if (!built.is_coefficient_alone(f)) result += static_cast<double>(built.system.spaces[f]->num_local());
+double GeneratedForm::input_bytes() const {
+  double result = num_trials() > 0 ? word_bytes() * static_cast<double>(trial_system.size()) : 0;
+  for (std::size_t i = num_trials(); i < inputs.size(); ++i)
+    result += 8 * static_cast<double>(input_spaces[i]->num_local());
   return result;
 }
-} // namespace
-
-double GeneratedForm::input_bytes() const {
-  if (system.has_own_vectors) {
-    const int num_fields = form.fields.empty() ? 0 : 1;
-    const double of_trial = num_input_vectors() > num_fields ? static_cast<double>(trial_size()) : 0;
-    return word_bytes() * of_trial + (num_fields > 0 ? 8 * static_cast<double>(fields_size()) : 0);
-  }
-  const bool has_fields = !form.fields.empty();
-  const int num_trials = num_input_vectors() - (has_fields ? 1 : 0);
-  double field_entries = has_fields ? static_cast<double>(system.size()) : 0;
-  if (form.rank == 2) {
-    field_entries = 0;
-    for (const auto& field : form.fields)
-      field_entries += static_cast<double>(system.spaces[system.index_of(*field)]->num_local());
-  }
-  return num_trials * word_bytes() * num_argument_entries(*this) + 8 * field_entries;
-}
 double GeneratedForm::output_bytes() const {
-  if (form.rank == 0) return 0;
-  return word_bytes() * (system.has_own_vectors ? static_cast<double>(output_size()) : num_argument_entries(*this));
+  return form.rank == 0 ? 0 : word_bytes() * static_cast<double>(system.size());
 }
 
-std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const System& system, Purpose purpose,
+std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const Systems& systems, Purpose purpose,
                                           const KernelOptions& options) {
   auto built = std::make_shared<GeneratedForm>(GeneratedForm{.form = form,
-                                                             .system = system,
+                                                             .system = systems.test,
+                                                             .trial_system = systems.trial,
                                                              .purpose = purpose,
                                                              .options = options,
-                                                             .coefficients = CellCoefficients(*system.mesh, form),
+                                                             .coefficients = CellCoefficients(*systems.test.mesh, form),
                                                              .inputs = {},
                                                              .outputs = {},
+                                                             .input_spaces = {},
+                                                             .output_spaces = {},
                                                              .input_fields = {},
                                                              .output_fields = {},
                                                              .pieces = {},
                                                              .facet_stages = {},
                                                              .forecast = {},
                                                              .matrix = nullptr});
+  if (purpose == Purpose::diagonal && !built->is_square())
+    throw base::InputError("a form whose test and trial functions are of different systems has no diagonal");
   if (built->options.device == nullptr) built->options.device = device::make_device("host");
   if (built->options.planner == nullptr) built->options.planner = tune::planner_of_this_machine();
-  const bool is_matrix = form.rank == 2 && purpose == Purpose::action && options.only_block < 0;
-  if (is_matrix && options.plan && schedule::is_assembled(*options.plan)) {
-    built->matrix = build_matrix(form, system, built->options);
+  const bool is_action = form.rank == 2 && purpose == Purpose::action && options.only_block < 0;
+  const bool is_matrix_asked_for = is_action && options.plan && schedule::is_assembled(*options.plan);
+  if (is_matrix_asked_for && !built->is_square())
+    throw base::InputError("plan: mapping=" + std::string(schedule::assembled_mapping) +
+                           " is for forms whose test and trial functions are of one system");
+  if (is_matrix_asked_for) {
+    built->matrix = build_matrix(form, systems.test, built->options);
     return built;
   }
   const FormGenerator builder(*built);
-  if (is_matrix && !options.plan && options.num_applications > 0 && form.fields.empty()) {
+  const bool may_be_matrix = is_action && built->is_square() && form.fields.empty();
+  if (may_be_matrix && !options.plan && options.num_applications > 0) {
     built->forecast = forecast_matrix(*built);
-    if (built->forecast->pays()) built->matrix = build_matrix(form, system, built->options);
+    if (built->forecast->pays()) built->matrix = build_matrix(form, systems.test, built->options);
   }
   return built;
 }

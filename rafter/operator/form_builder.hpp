@@ -19,8 +19,8 @@ struct GeneratedBlock {
   std::vector<kernel::IntegralPart> parts; ///< of the form's integrals
   element::Quadrature rule;
   GeneratedKernel kernel;
-  std::vector<std::size_t> fields; ///< of the system, whose index tables the kernel takes, in its order
-  std::vector<std::shared_ptr<const space::FunctionSpace::FacetDofs>> facet_dofs; ///< facets: shape (field of `fields`)
+  std::vector<const space::FunctionSpace*> spaces; ///< whose index tables the kernel takes, in its order
+  std::vector<std::shared_ptr<const space::FunctionSpace::FacetDofs>> facet_dofs; ///< facets: shape (space of `spaces`)
   std::shared_ptr<const device::Program> program, setup_program;                  ///< null before compile()
 };
 
@@ -56,13 +56,16 @@ struct GeneratedMatrix;
 /// All kernels of a form. Holds no data per cell but the lists of facets: FormKernels brings those.
 struct GeneratedForm {
   form::LoweredForm form;
-  System system;
+  System system;       ///< of the test functions
+  System trial_system; ///< of the trial functions
   Purpose purpose = Purpose::action;
   KernelOptions options; ///< `device` is set
   CellCoefficients coefficients;
-  std::vector<kernel::FieldUse> inputs, outputs;        ///< trial functions, then coefficient fields; test functions
-  std::vector<std::size_t> input_fields, output_fields; ///< their positions in the system
-  std::vector<GeneratedBlock> pieces;                   ///< cells first
+  std::vector<kernel::FieldUse> inputs, outputs; ///< trial functions, then data fields; test functions
+  std::vector<std::shared_ptr<const space::FunctionSpace>> input_spaces, output_spaces; ///< of these
+  std::vector<std::size_t> input_fields;  ///< positions of the trial functions in the system of trial functions
+  std::vector<std::size_t> output_fields; ///< positions of the test functions in the system of test functions
+  std::vector<GeneratedBlock> pieces;     ///< cells first
   std::size_t num_cell_pieces = 0;
   std::vector<FacetStages> facet_stages;
   bool is_compiled = false;
@@ -74,24 +77,17 @@ struct GeneratedForm {
     return is_action && options.plan ? options.plan->accumulate : schedule::Precision::double_precision;
   }
   int word_bytes() const { return vectors() == schedule::Precision::double_precision ? 8 : 4; } ///< of these
-  /// Entries of the vectors that a run takes: of the trial functions, of the coefficient fields, of the result.
-  std::int64_t trial_size() const;
-  std::int64_t fields_size() const;
-  std::int64_t output_size() const;
-  /// The field is a coefficient of a bilinear form and no argument: operators neither read nor write its entries in the
-  /// vectors of trial functions and of results.
-  bool is_coefficient_alone(std::size_t field) const;
+  std::size_t num_trials() const { return input_fields.size(); } ///< of the inputs: the other ones are data fields
+  /// Trial and test functions are of one system.
+  bool is_square() const { return system.spaces == trial_system.spaces; }
   /// Of the vectors that a run reads and of the one that it writes.
   double input_bytes() const;
   double output_bytes() const;
-  /// That a run reads: the one of the trial functions, the one of the coefficient fields.
-  int num_input_vectors() const {
-    return (form.rank == 2 && purpose == Purpose::action ? 1 : 0) + (form.fields.empty() ? 0 : 1);
-  }
 };
 
-/// Throws InputError for forms that the system or its mesh does not fit.
-std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const System& system, Purpose purpose,
+/// Throws InputError for forms that the systems or their mesh do not fit, for data fields of other meshes or batches,
+/// and for diagonals of forms whose test and trial functions are of different systems.
+std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const Systems& systems, Purpose purpose,
                                           const KernelOptions& options);
 
 /// Batches of a piece that one thread works on.

@@ -42,16 +42,25 @@ struct System {
   std::shared_ptr<const mesh::Mesh> mesh;
   std::shared_ptr<const mesh::CellBatches> batches;
   std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
-  /// Each field has a vector of its own instead of a part of the system's: kernels then lead from the vector of one
-  /// trial field, beside that of one known field at most, to the vector of one test field. Not for operators.
-  bool has_own_vectors = false;
-  std::int64_t offset(std::size_t field) const; ///< in its vector
+  std::int64_t offset(std::size_t field) const; ///< in the system's vectors
   std::int64_t size() const;                    ///< of all fields together
   /// Position of a space among `spaces`; throws InputError when it is none of them.
   std::size_t index_of(const form::FieldSpace& space) const;
 };
 /// System of spaces over one mesh; throws InputError when their meshes or batches differ.
 System make_system(std::vector<std::shared_ptr<const space::FunctionSpace>> spaces);
+
+/// The two sides of a form: y = A x has y in the vectors of `test` and x in those of `trial`. Data fields belong to
+/// neither: each has a vector of its own, see FormData.
+struct Systems {
+  /// One system for test and trial functions, as solvers need it.
+  Systems(System both) : test(both), trial(std::move(both)) {}
+  /// Throws InputError when their meshes or batches differ.
+  Systems(System test_functions, System trial_functions);
+  System test;  ///< of linear forms too; of functionals the fields that they are evaluated for
+  System trial; ///< of bilinear forms
+};
+
 /// Throws InputError when a vector does not have the system's size, or this one; `what` names it.
 void check_size(const System& system, std::size_t size, const char* what);
 void check_size(std::int64_t expected, std::size_t size, const char* what);
@@ -80,31 +89,41 @@ enum class Purpose : std::uint8_t {
 };
 
 struct GeneratedForm;
+class FormData;
 struct TouchedRanges;
 
 /// Kernels of all integrals of a form, bound to the data of a mesh. Immutable after construction but for its work
 /// arrays.
 class FormKernels {
 public:
-  /// Of a form whose kernels are compiled, else InternalError.
-  explicit FormKernels(std::shared_ptr<const GeneratedForm> built);
+  /// Of a form whose kernels are compiled, else InternalError. `data`: the values of data fields and parameters, which
+  /// several kernels of one form may share; null: of these kernels alone.
+  explicit FormKernels(std::shared_ptr<const GeneratedForm> built, std::shared_ptr<FormData> data = nullptr);
   ~FormKernels();
   FormKernels(FormKernels&&) noexcept;
   FormKernels& operator=(FormKernels&&) noexcept;
 
-  /// y = F(x; fields), or y += F when `adds`. `trial`: system vector or null; `fields`: one system vector that holds
-  /// all coefficient fields (each at its space's offset) or null. Throws InputError for vectors of another size and
-  /// when y is an input. Of a system whose fields have their own vectors: those of the fields of the form.
-  void run(const Vector* trial, const Vector* fields, Vector& y, bool adds) const;
-  /// The same, without known fields, of kernels whose vectors are floats (GeneratedForm::vectors). Kernels are run on
-  /// the vectors that they are for, else InternalError.
+  /// y = F(x), or y += F(x) when `adds`. `trial`: vector of the system of trial functions; null for forms without. What
+  /// is stored of data that have changed is computed first. Throws InputError for vectors of another size, data fields
+  /// without values, and when y is x.
+  void run(const Vector* trial, Vector& y, bool adds) const;
+  /// The same of kernels whose vectors are floats (GeneratedForm::vectors). Kernels are run on the vectors that they
+  /// are for, else InternalError.
   void run(const SingleVector& trial, SingleVector& y, bool adds) const;
-  /// y = F(trial) with fused work on vectors. Only on devices that share the host's memory.
+  /// y = F(trial) with fused work on vectors, for equal systems. Only on devices that share the host's memory.
   void run(const Vector& trial, Vector& y, const VectorWork& work) const;
   /// The parts of the loop over cells between which fused work is done; they are found on first use.
   const TouchedRanges& touched_ranges() const;
   /// Value of a functional.
-  double integral(const Vector* fields) const;
+  double integral() const;
+
+  const GeneratedForm& built() const;
+  /// Values of the data fields and parameters, which every run reads.
+  FormData& data() const;
+  /// Computes what is stored of data that have changed since, and nothing else. Runs do so by themselves.
+  void refresh() const;
+  /// How often set-up kernels were run so far.
+  int num_setups() const;
 
   const std::vector<KernelInfo>& info() const;
   /// Totals of one run: executed and effective flops, compulsory bytes (vectors once, data per cell once).

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -48,6 +49,16 @@ std::vector<int> used(const kernel::QFunction& function, const std::vector<kerne
     if (is_used) result.push_back(static_cast<int>(i));
   }
   return result;
+}
+
+/// First indices of the atoms of a kind that a function reads, ascending.
+std::vector<int> indices_of(const kernel::QFunction& function, kernel::AtomKind kind) {
+  std::set<int> result;
+  for (const auto id : function.graph.reachable(function.roots())) {
+    const auto& node = function.graph[id];
+    if (node.op == form::ScalarOp::atom && node.atom.kind == kind) result.insert(node.atom.a);
+  }
+  return {result.begin(), result.end()};
 }
 
 /// Work arrays of every thread: beyond any use. Throws InputError.
@@ -153,6 +164,8 @@ public:
     result.stored_point_slots = count_slots(setup, kernel::OutputKind::stored_point);
     result.stored_cell_slots = count_slots(setup, kernel::OutputKind::stored_cell);
     if (setup.outputs.empty()) return result;
+    result.setup_fields = indices_of(setup, kernel::AtomKind::reference_field);
+    result.setup_parameters = indices_of(setup, kernel::AtomKind::parameter);
     const auto own_plan = setup_plan(plan);
     result.setup_program = kernel::build_program(program_input(setup, own_plan));
     result.setup_loops = lower(result.setup_program, setup, own_plan, main.stored).loops;
@@ -207,10 +220,7 @@ private:
     return plan;
   }
   /// Of a bilinear form: its errors are those of smoothers, and solvers correct them; those of right-hand sides stay.
-  bool is_action() const {
-    return std::ranges::find(specification_.input_vectors, schedule::trial_vector) !=
-           specification_.input_vectors.end();
-  }
+  bool is_action() const { return specification_.num_trials > 0; }
   schedule::Plan computing_in_double(schedule::Plan plan) const {
     if (plan.compute == schedule::Precision::double_precision) return plan;
     plan.compute = plan.accumulate = schedule::Precision::double_precision;
@@ -276,7 +286,7 @@ private:
       result.patches_per_batch = std::max(result.patches_per_batch, patches_per_batch(*layout));
     result.num_batches = static_cast<double>(specification_.num_batches);
     result.num_threads = options_.device->num_threads();
-    result.shares_data = rows_per_batch() < 0.5;
+    result.shares_data = rows_per_batch({}) < 0.5;
     result.streams_outputs = streams_outputs();
     result.input_bytes = specification_.input_bytes;
     result.output_bytes = specification_.output_bytes;
@@ -355,10 +365,13 @@ private:
     lowering.is_facet = is_facet();
     for (const int i : used(function, specification_.inputs, true)) {
       lowering.input_spaces.push_back(specification_.input_spaces[static_cast<std::size_t>(i)]);
-      lowering.input_vectors.push_back(specification_.input_vectors[static_cast<std::size_t>(i)]);
+      lowering.input_vectors.push_back(i);
     }
-    for (const int i : used(function, specification_.outputs, false))
+    lowering.num_trial_vectors = specification_.num_trials;
+    for (const int i : used(function, specification_.outputs, false)) {
       lowering.output_spaces.push_back(specification_.output_spaces[static_cast<std::size_t>(i)]);
+      lowering.output_vectors.push_back(i);
+    }
     lowering.program = &program;
     Lowered result;
     result.stored = stored ? *stored : stored_for(lowering, plan);
@@ -389,11 +402,11 @@ private:
     const auto& cost = choice_of(plan).cost;
     const double words = stored_words(plan) * (cost.cell_words + cost.point_words * specification_.rule.num_points());
     return {.flops = kernel::count_flops(program(plan)) * specification_.cells_per_batch,
-            .data_bytes = 8 * words * specification_.cells_per_batch * rows_per_batch()};
+            .data_bytes = 8 * words * specification_.cells_per_batch * rows_per_batch(plan)};
   }
-  /// 1: every batch has a row of the data per cell for itself.
-  double rows_per_batch() const {
-    if (specification_.num_batches == 0) return 1;
+  /// 1: every batch has a row of the data per cell for itself, as where data fields are stored.
+  double rows_per_batch(const schedule::Plan& plan) const {
+    if (specification_.num_batches == 0 || choice_of(plan).factors.stores_data) return 1;
     return static_cast<double>(specification_.num_data_rows) / static_cast<double>(specification_.num_batches);
   }
 
@@ -417,7 +430,7 @@ private:
       if (argument.role == schedule::Role::cell_coefficients) words += specification_.num_coefficients;
       if (argument.role == schedule::Role::run_starts) starts += starts_per_batch(loops, argument.index);
     }
-    return 8 * words * rows_per_batch() * specification_.cells_per_batch + 4 * starts;
+    return 8 * words * rows_per_batch(plan) * specification_.cells_per_batch + 4 * starts;
   }
 
   /// Of batches of patches, if the kernel gathers those.

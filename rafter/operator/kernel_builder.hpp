@@ -22,7 +22,8 @@ struct KernelSpecification {
   std::shared_ptr<const element::Element> geometry;
   std::vector<kernel::FieldUse> inputs, outputs;
   std::vector<const space::ElementLayout*> spaces;
-  std::vector<int> input_spaces, output_spaces, input_vectors;
+  std::vector<int> input_spaces, output_spaces;
+  int num_trials = 0;               ///< of the inputs, which begin with the trial functions
   std::vector<int> trial_of_output; ///< diagonals: trial function on the space of each output, -1: none
   element::Quadrature rule;
   Purpose purpose = Purpose::action;
@@ -40,6 +41,7 @@ struct GeneratedKernel {
   schedule::LoopProgram loops, setup_loops;
   std::string setup_source;
   int stored_point_slots = 0, stored_cell_slots = 0;
+  std::vector<int> setup_fields, setup_parameters; ///< data fields and parameters of the form that set-up reads
   double data_bytes = 0; ///< that a batch reads besides vectors; of rows that batches share, its part
 };
 GeneratedKernel build_kernel(const KernelSpecification& specification, const KernelOptions& options);

@@ -32,14 +32,17 @@ struct VectorWork {
 
 struct SparseMatrix;
 
-/// A square linear operator on local vectors: what solvers see.
+/// A linear operator on local vectors: what solvers see.
 class LinearOperator {
 public:
   virtual ~LinearOperator() = default;
+  virtual std::int64_t rows() const { return size(); }    ///< entries of y in y = A x
+  virtual std::int64_t columns() const { return size(); } ///< entries of x
+  /// Rows and columns of a square operator, which solvers and preconditioners need. Throws InputError for others.
   virtual std::int64_t size() const = 0;
   virtual std::shared_ptr<device::Device> device() const = 0;
   virtual void apply(const Vector& x, Vector& y) const = 0; ///< y = A x
-  virtual void diagonal(Vector& d) const = 0;               ///< d_i = A_ii
+  virtual void diagonal(Vector& d) const = 0;               ///< d_i = A_ii of a square operator
   /// The matrix of apply(). Throws InputError for an operator that has none to give, as this one does.
   virtual SparseMatrix sparse_matrix() const;
 

@@ -18,9 +18,9 @@ namespace {
 /// Of set-up on one thread, for every entry of a cell matrix: the most that was seen, see docs/decisions/0021.
 constexpr double seconds_per_cell_entry = 100e-9;
 
-/// The form on the twins of its spaces.
+/// The form with test and trial functions of the twins of their spaces.
 form::LoweredForm on_broken(form::LoweredForm form, const System& system, const System& broken) {
-  for (auto* spaces : {&form.test_spaces, &form.trial_spaces, &form.fields})
+  for (auto* spaces : {&form.test_spaces, &form.trial_spaces})
     for (auto& space : *spaces) space = broken.spaces[system.index_of(*space)];
   return form;
 }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/operator/precision.hpp>
 
@@ -29,15 +30,48 @@ form::LoweredForm lower_of_rank(const form::Form& form, int rank, const char* wh
   return lowered;
 }
 
-System system_of_lowered(const form::LoweredForm& form) {
+/// The system of these spaces, each once.
+System system_on(const std::vector<std::shared_ptr<const form::FieldSpace>>& all) {
   std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
-  for (const auto* list : {&form.test_spaces, &form.trial_spaces, &form.fields})
-    for (const auto& space : *list) {
-      auto function_space = as_function_space(space);
-      if (std::find(spaces.begin(), spaces.end(), function_space) == spaces.end())
-        spaces.push_back(std::move(function_space));
-    }
+  for (const auto& space : all) {
+    auto function_space = as_function_space(space);
+    if (std::find(spaces.begin(), spaces.end(), function_space) == spaces.end())
+      spaces.push_back(std::move(function_space));
+  }
   return make_system(std::move(spaces));
+}
+
+/// What solvers and constraints need.
+void require_square(const GeneratedForm& built, const char* what) {
+  if (built.is_square()) return;
+  const auto names = [](const System& system) {
+    std::vector<std::string> result;
+    for (const auto& space : system.spaces) result.push_back(space->name);
+    return base::join(result, ", ");
+  };
+  throw base::InputError(fmt::format("{} one system of test and trial functions; this operator is rectangular, it has "
+                                     "{} rows ({}) and {} columns ({})",
+                                     what, built.system.size(), names(built.system), built.trial_system.size(),
+                                     names(built.trial_system)));
+}
+
+/// Gives a condition an expression of its own, from which its values are computed.
+void take_expression(FieldCondition& condition, form::PointEvaluator expression) {
+  auto own = std::make_shared<const form::PointEvaluator>(std::move(expression));
+  condition.condition.value = [own](std::span<const double> x, std::span<double> values) { (*own)(x, values); };
+  condition.expression = std::move(own);
+}
+
+/// The constrained entries, before parameters of conditions have values.
+space::Constraints first_constraints(const System& system, std::vector<FieldCondition> conditions) {
+  if (conditions.empty()) return {};
+  for (auto& condition : conditions) {
+    if (condition.expression == nullptr || condition.expression->missing().empty()) continue;
+    condition.condition.value = [](std::span<const double>, std::span<double> values) {
+      std::ranges::fill(values, 0.0);
+    };
+  }
+  return make_constraints(system, conditions);
 }
 
 std::shared_ptr<const GeneratedForm> compiled(std::shared_ptr<GeneratedForm> built) {
@@ -112,9 +146,16 @@ KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<dev
   return result;
 }
 
-System system_of(const form::Form& form) { return system_of_lowered(form::lower(form)); }
+Systems systems_of(const form::Form& form) {
+  const auto lowered = form::lower(form);
+  if (lowered.rank == 0) return system_on(lowered.fields);
+  auto test = system_on(lowered.test_spaces);
+  if (lowered.rank == 1 || lowered.trial_spaces == lowered.test_spaces) return test;
+  return {std::move(test), system_on(lowered.trial_spaces)};
+}
 
-Operator::Operator(const form::Form& form, const OperatorOptions& options) : Operator(form, system_of(form), options) {}
+Operator::Operator(const form::Form& form, const OperatorOptions& options)
+    : Operator(form, systems_of(form), options) {}
 
 space::Constraints make_constraints(const System& system, const std::vector<FieldCondition>& conditions) {
   space::Constraints result;
@@ -131,39 +172,90 @@ space::Constraints make_constraints(const System& system, const std::vector<Fiel
   return result;
 }
 
-std::shared_ptr<GeneratedForm> build(const form::Form& form, int rank, const System& system,
+FieldCondition make_condition(std::shared_ptr<const space::FunctionSpace> space, std::vector<std::int32_t> tags,
+                              const form::Expr& value) {
+  form::PointEvaluator expression(value);
+  if (expression.num_components() != space->num_components())
+    throw base::InputError(fmt::format("a condition on '{}' needs {} components, its value has {}", space->name,
+                                       space->num_components(), expression.num_components()));
+  FieldCondition result{std::move(space), {.tags = std::move(tags), .is_all = false, .value = {}, .components = {}}};
+  result.condition.is_all = result.condition.tags.empty();
+  take_expression(result, std::move(expression));
+  return result;
+}
+
+std::shared_ptr<GeneratedForm> build(const form::Form& form, int rank, const Systems& systems,
                                      const OperatorOptions& options, Purpose purpose) {
   constexpr std::array names{"a functional", "a linear form", "a bilinear form"};
-  return build_form(lower_of_rank(form, rank, names.at(static_cast<std::size_t>(rank))), system, purpose,
+  return build_form(lower_of_rank(form, rank, names.at(static_cast<std::size_t>(rank))), systems, purpose,
                     kernel_options(options, device_of(options)));
 }
 
-Operator::Operator(const form::Form& form, const System& system, const OperatorOptions& options)
-    : Operator(compiled(build(form, 2, system, options)), make_constraints(system, options.dirichlet)) {}
+Operator::Operator(const form::Form& form, const Systems& systems, const OperatorOptions& options)
+    : Operator(compiled(build(form, 2, systems, options)), first_constraints(systems.test, options.dirichlet)) {
+  conditions_ = options.dirichlet;
+  are_boundary_values_stale_ = std::ranges::any_of(conditions_, [](const FieldCondition& condition) {
+    return condition.expression != nullptr && !condition.expression->missing().empty();
+  });
+}
 
 Operator::Operator(std::shared_ptr<const GeneratedForm> action, space::Constraints constraints,
                    std::shared_ptr<const GeneratedForm> diagonal)
-    : built_(std::move(action)), built_diagonal_(std::move(diagonal)), constraints_(std::move(constraints)) {
-  if (built_->system.has_own_vectors)
-    throw base::InputError("an operator leads from the vector of a system to another of it: fields with vectors of "
-                           "their own have none");
-  double error = 0;
-  if (built_->matrix != nullptr) {
-    matrix_ = std::make_unique<const AssembledMatrix>(built_->matrix);
-    error = matrix_->storage_error();
-  } else {
-    kernels_ = std::make_unique<const FormKernels>(built_);
-    error = op::precision_error(*built_, *kernels_);
-  }
-  precision_error_ = require_precision(error, single_keys(built_->options));
+    : built_(std::move(action)), built_diagonal_(std::move(diagonal)),
+      data_(std::make_shared<FormData>(built_->form, built_->options.device)), constraints_(std::move(constraints)) {
+  if (!constraints_.entries.empty()) require_square(*built_, "Dirichlet conditions need");
+  if (built_->matrix == nullptr) {
+    kernels_ = std::make_unique<const FormKernels>(built_, data_);
+    precision_error_ = require_precision(op::precision_error(built_, *kernels_), single_keys(built_->options));
+  } else if (data_->has_values())
+    (void)current_matrix();
 }
 
-void Operator::set_fields(Vector fields) {
-  check_size(system(), fields, "the vector of the fields");
-  if (matrix_ != nullptr || is_single())
-    throw base::InputError(fmt::format("coefficient fields are read by kernels on vectors of doubles, not by {}",
-                                       matrix_ != nullptr ? "an assembled matrix" : "those with accumulate=float"));
-  fields_ = std::make_unique<const Vector>(std::move(fields));
+const AssembledMatrix& Operator::current_matrix() const {
+  if (matrix_ != nullptr && matrix_version_ == data_->version()) return *matrix_;
+  data_->require_values();
+  matrix_.reset(); // before the memory of the next one is taken
+  matrix_ = std::make_unique<const AssembledMatrix>(built_->matrix, data_);
+  matrix_version_ = data_->version();
+  precision_error_ = require_precision(matrix_->storage_error(), single_keys(built_->options));
+  return *matrix_;
+}
+
+void Operator::set(const std::string& name, const std::vector<double>& values) {
+  bool is_of_boundary = false;
+  for (auto& condition : conditions_) {
+    if (condition.expression == nullptr || !condition.expression->has_parameter(name)) continue;
+    auto expression = *condition.expression;
+    expression.set(name, values);
+    take_expression(condition, std::move(expression));
+    is_of_boundary = are_boundary_values_stale_ = true;
+  }
+  if (!is_of_boundary || data_->has_parameter(name)) data_->set(name, values); // which knows the names that there are
+}
+
+const space::Constraints& Operator::constraints() const {
+  if (!are_boundary_values_stale_) return constraints_;
+  for (const auto& condition : conditions_)
+    if (condition.expression != nullptr && !condition.expression->missing().empty())
+      throw base::InputError(fmt::format("boundary values of '{}' have parameters ({}) whose values are not given: set "
+                                         "them by name",
+                                         condition.space->name, base::join(condition.expression->missing(), ", ")));
+  constraints_.values = make_constraints(system(), conditions_).values;
+  are_boundary_values_stale_ = false;
+  return constraints_;
+}
+
+void Operator::refresh() const {
+  if (kernels_ == nullptr)
+    (void)current_matrix();
+  else
+    kernels_->refresh();
+  if (diagonal_kernels_ != nullptr) diagonal_kernels_->refresh();
+}
+
+std::int64_t Operator::size() const {
+  require_square(*built_, "solvers, preconditioners and diagonals need");
+  return rows();
 }
 
 const FormKernels& Operator::kernels() const {
@@ -172,14 +264,16 @@ const FormKernels& Operator::kernels() const {
 }
 
 std::span<const KernelInfo> Operator::info() const {
-  return matrix_ != nullptr ? std::span(&matrix_->info(), 1) : std::span(kernels_->info());
+  return kernels_ == nullptr ? std::span(&current_matrix().info(), 1) : std::span(kernels_->info());
 }
 
-machine::Counts Operator::counts() const { return matrix_ != nullptr ? matrix_->counts() : kernels_->counts(); }
+machine::Counts Operator::counts() const {
+  return kernels_ == nullptr ? current_matrix().counts() : kernels_->counts();
+}
 
 template <class T>
 const device::Array<T>& Operator::projected(const device::Array<T>& x, device::Array<T>& copy) const {
-  check_size(system(), x, "the input vector");
+  check_size(trial_system(), x, "the input vector");
   const auto values = x.host_read();
   const bool is_free = std::all_of(constraints_.entries.begin(), constraints_.entries.end(),
                                    [&](std::int32_t entry) { return values[static_cast<std::size_t>(entry)] == 0; });
@@ -218,13 +312,13 @@ void Operator::apply(const SingleVector& x, SingleVector& y) const {
 }
 
 void Operator::run(const Vector& x, Vector& y, bool adds) const {
-  if (matrix_ != nullptr) return matrix_->run(x, y, adds);
-  if (!is_single()) return kernels_->run(&x, fields_.get(), y, adds);
-  check_size(system(), x, "the input vector");
+  if (kernels_ == nullptr) return current_matrix().run(x, y, adds);
+  if (!is_single()) return kernels_->run(&x, y, adds);
+  check_size(trial_system(), x, "the input vector");
   check_size(system(), y, "the output vector");
   if (single_x_.size() != x.size()) {
-    single_x_ = make_single_vector();
-    single_y_ = make_single_vector();
+    single_x_ = SingleVector(device(), x.size());
+    single_y_ = SingleVector(device(), y.size());
   }
   const auto from = x.host_read();
   std::copy(from.begin(), from.end(), single_x_.host_overwrite().begin());
@@ -279,7 +373,7 @@ void Operator::apply_with(Vector& x, Vector& y, const VectorWork& work) const {
 void Operator::apply_add(const Vector& x, Vector& y) const {
   const Timer timer(usage_.seconds);
   ++usage_.applications;
-  check_size(system(), x, "the input vector");
+  check_size(trial_system(), x, "the input vector");
   check_size(system(), y, "the output vector");
   if (&x == &y) throw base::InputError("input and output are the same vector");
   std::vector<double> constrained; // what the kernels add there does not count
@@ -295,8 +389,9 @@ void Operator::apply_add(const Vector& x, Vector& y) const {
 void Operator::apply_free(const Vector& x, Vector& y) const { run(x, y, false); }
 
 void Operator::diagonal(Vector& d) const {
-  if (matrix_ != nullptr)
-    matrix_->diagonal(d);
+  require_square(*built_, "a diagonal needs");
+  if (kernels_ == nullptr)
+    current_matrix().diagonal(d);
   else
     diagonal_by_kernels(d);
   const auto values = d.host_write();
@@ -307,19 +402,40 @@ void Operator::diagonal_by_kernels(Vector& d) const {
   if (diagonal_kernels_ == nullptr) {
     if (built_diagonal_ == nullptr)
       built_diagonal_ = compiled(build_form(form(), system(), Purpose::diagonal, built_->options));
-    diagonal_kernels_ = std::make_unique<FormKernels>(built_diagonal_);
+    diagonal_kernels_ = std::make_unique<FormKernels>(built_diagonal_, data_);
   }
-  diagonal_kernels_->run(nullptr, fields_.get(), d, false);
+  diagonal_kernels_->run(nullptr, d, false);
+}
+
+void Operator::set_boundary_values(std::vector<double> values) {
+  if (values.size() != constraints_.entries.size())
+    throw base::InputError(fmt::format("{} boundary values are given for {} constrained unknowns", values.size(),
+                                       constraints_.entries.size()));
+  constraints_.values = std::move(values);
+  conditions_.clear(); // these values stay until they are replaced
+  are_boundary_values_stale_ = false;
+}
+
+void Operator::set_boundary_values(const std::vector<FieldCondition>& conditions) {
+  auto constraints = make_constraints(system(), conditions);
+  if (constraints.entries != constraints_.entries)
+    throw base::InputError(
+        fmt::format("the conditions fix other unknowns ({}) than those of the operator ({}): make an "
+                    "operator with these conditions",
+                    constraints.entries.size(), constraints_.entries.size()));
+  set_boundary_values(std::move(constraints.values));
 }
 
 const SparseAssembly& Operator::sparse_assembly() const {
-  if (sparse_assembly_ == nullptr) sparse_assembly_ = std::make_unique<const SparseAssembly>(*built_, constraints_);
+  require_square(*built_, "a sparse matrix needs");
+  if (sparse_assembly_ == nullptr)
+    sparse_assembly_ = std::make_unique<const SparseAssembly>(*built_, constraints_, data_);
   return *sparse_assembly_;
 }
 
-SparseMatrix Operator::sparse_matrix() const { return sparse_assembly().matrix(fields_.get()); }
+SparseMatrix Operator::sparse_matrix() const { return sparse_assembly().matrix(); }
 
-void Operator::update(SparseMatrix& matrix) const { sparse_assembly().update(matrix, fields_.get()); }
+void Operator::update(SparseMatrix& matrix) const { sparse_assembly().update(matrix); }
 
 DiagonalBlocks Operator::diagonal_blocks(BlockKind kind) const {
   return sparse_assembly().diagonal_blocks(sparse_matrix(), kind);
@@ -329,11 +445,12 @@ void Operator::apply_boundary_values(Vector& b, Vector& x) const {
   check_size(system(), b, "the right-hand side");
   check_size(system(), x, "the initial guess");
   if (constraints_.entries.empty()) return;
+  const auto& boundary_values = constraints().values;
   Vector boundary = make_vector(), product = make_vector();
   const auto values = boundary.host_overwrite();
   std::fill(values.begin(), values.end(), 0.0);
   for (std::size_t i = 0; i < constraints_.entries.size(); ++i)
-    values[static_cast<std::size_t>(constraints_.entries[i])] = constraints_.values[i];
+    values[static_cast<std::size_t>(constraints_.entries[i])] = boundary_values[i];
   apply_free(boundary, product);
   const auto subtracted = product.host_read();
   const auto right = b.host_write();
@@ -341,7 +458,7 @@ void Operator::apply_boundary_values(Vector& b, Vector& x) const {
   for (std::size_t i = 0; i < right.size(); ++i) right[i] -= subtracted[i];
   for (std::size_t i = 0; i < constraints_.entries.size(); ++i) {
     const auto entry = static_cast<std::size_t>(constraints_.entries[i]);
-    right[entry] = guess[entry] = constraints_.values[i];
+    right[entry] = guess[entry] = boundary_values[i];
   }
 }
 
@@ -350,13 +467,18 @@ LinearForm::LinearForm(const form::Form& form, const System& system, const Opera
 
 LinearForm::LinearForm(std::shared_ptr<const GeneratedForm> built) : kernels_(std::move(built)) {}
 
-void LinearForm::assemble(Vector& b) const { kernels_.run(nullptr, nullptr, b, false); }
+void LinearForm::assemble(Vector& b) const { kernels_.run(nullptr, b, false); }
 
 Functional::Functional(const form::Form& form, const System& system, const OperatorOptions& options)
     : Functional(compiled(build(form, 0, system, options))) {}
 
-Functional::Functional(std::shared_ptr<const GeneratedForm> built) : kernels_(std::move(built)) {}
+Functional::Functional(std::shared_ptr<const GeneratedForm> built) : built_(std::move(built)), kernels_(built_) {}
 
-double Functional::operator()(const Vector& fields) const { return kernels_.integral(&fields); }
+double Functional::operator()(const Vector& fields) const {
+  kernels_.data().set_fields(built_->system, fields);
+  return (*this)();
+}
+
+double Functional::operator()() const { return kernels_.integral(); }
 
 } // namespace rafter::op

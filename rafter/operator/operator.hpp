@@ -7,8 +7,10 @@
 #include <vector>
 
 #include <rafter/form/form.hpp>
+#include <rafter/form/lowering.hpp>
 #include <rafter/operator/assembled_matrix.hpp>
 #include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/form_data.hpp>
 #include <rafter/operator/linear_operator.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
 #include <rafter/operator/touched_ranges.hpp>
@@ -20,7 +22,14 @@ namespace rafter::op {
 struct FieldCondition {
   std::shared_ptr<const space::FunctionSpace> space;
   space::DirichletCondition condition;
+  /// What the values are computed from, where they may hold parameters; null: from condition.value, which never
+  /// changes.
+  std::shared_ptr<const form::PointEvaluator> expression = {};
 };
+/// The condition that a field has the values of an expression of x, constants and parameters on boundary facets with
+/// these tags (none: on the whole boundary). Throws InputError for other expressions and another number of components.
+FieldCondition make_condition(std::shared_ptr<const space::FunctionSpace> space, std::vector<std::int32_t> tags,
+                              const form::Expr& value);
 
 struct OperatorOptions {
   std::string device = "host";                   ///< as --device
@@ -51,32 +60,43 @@ space::Constraints make_constraints(const System& system, const std::vector<Fiel
 
 /// The kernels of a form of this rank as text, for the constructors below: those of many forms are compiled at once by
 /// compile(). Throws InputError for forms of another rank and what build_form() refuses.
-std::shared_ptr<GeneratedForm> build(const form::Form& form, int rank, const System& system,
+std::shared_ptr<GeneratedForm> build(const form::Form& form, int rank, const Systems& systems,
                                      const OperatorOptions& options, Purpose purpose = Purpose::action);
 
-/// The function spaces of a form's arguments (fields for functionals), in order of appearance, as a system.
-System system_of(const form::Form& form);
+/// The spaces of a form's test functions as one system and those of its trial functions as another one, in order of
+/// appearance; one system where both are of the same spaces. Of a functional those of its data fields.
+Systems systems_of(const form::Form& form);
 
-/// A bilinear form as an operator on system vectors: matrix-free, or an assembled matrix where the plan says so or
-/// num_applications of the options pay its set-up off. Constrained unknowns are decoupled: with P the
-/// projection on the free ones it is P A P + (I - P), symmetric when A is.
+/// A bilinear form as an operator: y in the vectors of the system of test functions, x in those of the trial functions.
+/// It is matrix-free, or an assembled matrix where the plan says so or num_applications of the options pay its set-up
+/// off. With equal systems unknowns may be constrained, which decouples them: with P the projection on the free ones
+/// the operator is P A P + (I - P), symmetric when A is.
 class Operator final : public LinearOperator {
 public:
-  /// The system is that of the form's spaces, those of coefficient fields last. Throws InputError for forms that are
-  /// not bilinear.
+  /// On the systems of the form (systems_of). Throws InputError for forms that are not bilinear and for conditions on a
+  /// form whose systems differ.
   Operator(const form::Form& form, const OperatorOptions& options = {});
-  Operator(const form::Form& form, const System& system, const OperatorOptions& options);
+  Operator(const form::Form& form, const Systems& systems, const OperatorOptions& options);
   /// Of compiled kernels; without those of the diagonal they are made when it is asked for.
   Operator(std::shared_ptr<const GeneratedForm> action, space::Constraints constraints,
            std::shared_ptr<const GeneratedForm> diagonal = nullptr);
 
-  /// Values of the coefficient fields of the form: a system vector, of which kernels read the entries of these fields
-  /// at every application from now on. Applications without them throw InputError, and so does this for assembled
-  /// matrices and kernels on vectors of floats, which have no coefficient fields. Entries of fields that are
-  /// coefficients alone are neither read nor written in other vectors.
-  void set_fields(Vector fields);
+  /// Binds the values of a data field, a constant or a parameter of the form from now on, as FormData::set. Nothing is
+  /// compiled again; what was stored of other values is computed again at the next application.
+  void set(const std::string& name, const Vector& values) { data_->set(name, values); }
+  /// Values of boundary conditions that depend on the parameter follow.
+  void set(const std::string& name, const std::vector<double>& values);
+  void set(const std::string& name, double value) { set(name, std::vector{value}); }
+  /// Binds all data fields whose spaces are among those of the system: the state of a linearised form.
+  void set_fields(const System& system, const Vector& values) { data_->set_fields(system, values); }
+  /// Computes now what is stored of values that have changed, and nothing else; the next application would do so, too.
+  void refresh() const;
+  /// How often set-up kernels of the action were run, one for each kernel that stores something.
+  int num_setups() const { return kernels_ == nullptr ? 0 : kernels_->num_setups(); }
 
-  std::int64_t size() const override { return system().size(); }
+  std::int64_t rows() const override { return system().size(); }
+  std::int64_t columns() const override { return trial_system().size(); }
+  std::int64_t size() const override;
   std::shared_ptr<device::Device> device() const override { return built_->options.device; }
   void apply(const Vector& x, Vector& y) const override; ///< y = (P A P + I - P) x
   /// The same on vectors of floats, which smoothers need no more than; plans with accumulate=float, else InputError.
@@ -90,32 +110,42 @@ public:
   void diagonal(Vector& d) const override;           ///< 1 at constrained unknowns
 
   /// The matrix of apply(): rows and columns of constrained unknowns are those of the identity, and values those of the
-  /// coefficient fields as they are now. Entries are the pairs of unknowns that share a cell where the form couples
-  /// them. Throws EnvironmentError when the memory of this machine does not hold it. The first call compiles kernels of
-  /// cell matrices.
+  /// data fields and parameters as they are now. Entries are the pairs of unknowns that share a cell where the form
+  /// couples them. Throws EnvironmentError when the memory of this machine does not hold it. The first call compiles
+  /// kernels of cell matrices.
   SparseMatrix sparse_matrix() const override;
-  /// Computes the values of a matrix of sparse_matrix() anew in place, for other values of coefficient fields. Throws
-  /// InputError for a matrix of another size.
+  /// Computes the values of a matrix of sparse_matrix() anew in place, for other values of data fields and parameters.
+  /// Throws InputError for a matrix of another size.
   void update(SparseMatrix& matrix) const;
   /// Blocks of the matrix on its diagonal, as the kind says; constrained unknowns have the rows and columns of the
   /// identity there, too.
   DiagonalBlocks diagonal_blocks(BlockKind kind) const;
 
+  /// New values of the constrained unknowns, as constraints().values: kernels stay as they are. Throws InputError for
+  /// another number of values.
+  void set_boundary_values(std::vector<double> values);
+  /// The same from conditions. Throws InputError for conditions that fix other unknowns than those so far.
+  void set_boundary_values(const std::vector<FieldCondition>& conditions);
   /// Turns the right-hand side of the free problem into that of the constrained one, b <- P (b - A g) + g, with g the
   /// boundary values; and writes g into the constrained entries of the initial guess.
   void apply_boundary_values(Vector& b, Vector& x) const;
 
-  Vector make_vector() const { return Vector(device(), static_cast<std::size_t>(size())); }
+  Vector make_vector() const { return Vector(device(), static_cast<std::size_t>(size())); } ///< of a square operator
+  Vector make_row_vector() const { return Vector(device(), static_cast<std::size_t>(rows())); }       ///< as y
+  Vector make_column_vector() const { return Vector(device(), static_cast<std::size_t>(columns())); } ///< as x
   SingleVector make_single_vector() const { return SingleVector(device(), static_cast<std::size_t>(size())); }
   /// The kernels' vectors are floats.
   bool is_single() const { return built_->vectors() == schedule::Precision::single_precision; }
-  const System& system() const { return built_->system; }
+  const System& system() const { return built_->system; }             ///< of the test functions
+  const System& trial_system() const { return built_->trial_system; } ///< the same one of a square operator
   const form::LoweredForm& form() const { return built_->form; }
-  const space::Constraints& constraints() const { return constraints_; }
+  /// With the values that boundary conditions have now. Throws InputError where those of their parameters are missing.
+  const space::Constraints& constraints() const;
   std::int64_t num_free() const { return size() - static_cast<std::int64_t>(constraints_.entries.size()); }
   /// InternalError for an assembled matrix.
   const FormKernels& kernels() const;
-  const AssembledMatrix* matrix() const { return matrix_.get(); } ///< null: matrix-free
+  /// Null: matrix-free. Throws InputError where values of data fields are missing.
+  const AssembledMatrix* matrix() const { return built_->matrix == nullptr ? nullptr : &current_matrix(); }
   const GeneratedForm& built() const { return *built_; }
   /// Kernels that an application runs: those of cells and facets, or the product of the matrix.
   std::span<const KernelInfo> info() const;
@@ -147,16 +177,21 @@ private:
   const SparseAssembly& sparse_assembly() const;
   /// Whether work on vectors may be fused into the kernels.
   bool has_riding() const {
-    return kernels_ != nullptr && fields_ == nullptr && device()->shares_host_memory() && !is_single();
+    return kernels_ != nullptr && built_->is_square() && device()->shares_host_memory() && !is_single();
   }
+  /// The matrix for the values that are bound now; assembled again where they have changed.
+  const AssembledMatrix& current_matrix() const;
 
   std::shared_ptr<const GeneratedForm> built_;
   mutable std::shared_ptr<const GeneratedForm> built_diagonal_;
-  std::unique_ptr<const FormKernels> kernels_;    ///< null: assembled
-  std::unique_ptr<const AssembledMatrix> matrix_; ///< null: matrix-free
-  std::unique_ptr<const Vector> fields_;          ///< values of coefficient fields
-  space::Constraints constraints_;
-  double precision_error_ = 0;
+  std::shared_ptr<FormData> data_;                        ///< of action, diagonal and matrix
+  std::unique_ptr<const FormKernels> kernels_;            ///< null: assembled
+  mutable std::unique_ptr<const AssembledMatrix> matrix_; ///< null: matrix-free, or not assembled yet
+  mutable std::uint64_t matrix_version_ = 0;              ///< of the data that the matrix was assembled from
+  mutable space::Constraints constraints_;
+  std::vector<FieldCondition> conditions_; ///< what boundary values are computed from; none: they were given
+  mutable bool are_boundary_values_stale_ = false;
+  mutable double precision_error_ = 0;
   mutable std::unique_ptr<FormKernels> diagonal_kernels_;         ///< made on first use
   mutable std::unique_ptr<const SparseAssembly> sparse_assembly_; ///< made on first use
   mutable Vector work_;
@@ -170,21 +205,34 @@ class LinearForm {
 public:
   LinearForm(const form::Form& form, const System& system, const OperatorOptions& options = {});
   explicit LinearForm(std::shared_ptr<const GeneratedForm> built); ///< of compiled kernels
-  void assemble(Vector& b) const;                                  ///< b_i = L(phi_i)
+  /// As those of Operator.
+  void set(const std::string& name, const Vector& values) { kernels_.data().set(name, values); }
+  void set(const std::string& name, const std::vector<double>& values) { kernels_.data().set(name, values); }
+  void set(const std::string& name, double value) { kernels_.data().set(name, value); }
+  void set_fields(const System& system, const Vector& values) { kernels_.data().set_fields(system, values); }
+  void assemble(Vector& b) const; ///< b_i = L(phi_i)
   const FormKernels& kernels() const { return kernels_; }
 
 private:
   FormKernels kernels_;
 };
 
-/// A functional of the fields of a system.
+/// A functional: a number that depends on data fields and parameters.
 class Functional {
 public:
   Functional(const form::Form& form, const System& system, const OperatorOptions& options = {});
   explicit Functional(std::shared_ptr<const GeneratedForm> built); ///< of compiled kernels
+  /// As those of Operator.
+  void set(const std::string& name, const Vector& values) { kernels_.data().set(name, values); }
+  void set(const std::string& name, const std::vector<double>& values) { kernels_.data().set(name, values); }
+  void set(const std::string& name, double value) { kernels_.data().set(name, value); }
+  /// The value for these values of the fields of the system, and those that were set of other data fields.
   double operator()(const Vector& fields) const;
+  double operator()() const; ///< for the values that were set
+  const FormKernels& kernels() const { return kernels_; }
 
 private:
+  std::shared_ptr<const GeneratedForm> built_;
   FormKernels kernels_;
 };
 

@@ -9,6 +9,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/operator/form_builder.hpp>
+#include <rafter/operator/form_data.hpp>
 
 namespace rafter::op {
 
@@ -21,7 +22,8 @@ template <class T> void fill_random(device::Array<T>& vector) {
 }
 
 std::vector<double> result_of(const GeneratedForm& built, const FormKernels& kernels) {
-  const auto size = static_cast<std::size_t>(built.system.size());
+  const auto num_rows = static_cast<std::size_t>(built.system.size()),
+             num_columns = static_cast<std::size_t>(built.trial_system.size());
   const auto run = [&]<class T>(device::Array<T> x, device::Array<T> y, const auto& kernel) {
     fill_random(x);
     kernel(x, y);
@@ -30,23 +32,29 @@ std::vector<double> result_of(const GeneratedForm& built, const FormKernels& ker
   };
   const auto& device = kernels.device();
   if (built.vectors() == schedule::Precision::single_precision)
-    return run(SingleVector(device, size), SingleVector(device, size),
+    return run(SingleVector(device, num_columns), SingleVector(device, num_rows),
                [&](const auto& x, auto& y) { kernels.run(x, y, false); });
-  return run(Vector(device, size), Vector(device, size),
-             [&](const auto& x, auto& y) { kernels.run(&x, nullptr, y, false); });
+  return run(Vector(device, num_columns), Vector(device, num_rows),
+             [&](const auto& x, auto& y) { kernels.run(&x, y, false); });
 }
 
 } // namespace
 
-double precision_error(const GeneratedForm& built, const FormKernels& kernels) {
+double precision_error(const std::shared_ptr<const GeneratedForm>& built, const FormKernels& kernels) {
   const bool is_double =
       std::ranges::all_of(kernels.info(), [](const KernelInfo& info) { return single_keys(info.plan).empty(); });
   if (is_double) return 0;
-  auto options = built.options;
+  auto options = built->options;
   options.plan = schedule::in_double(*options.plan); // another than the usual one was asked for
-  auto reference = build_form(built.form, built.system, built.purpose, options);
+  auto reference = build_form(built->form, {built->system, built->trial_system}, built->purpose, options);
   compile(std::span(&reference, 1));
-  const auto y = result_of(built, kernels), z = result_of(*reference, FormKernels(reference));
+  const auto result = [](const std::shared_ptr<const GeneratedForm>& form, const FormKernels& of_form) {
+    if (of_form.data().has_values()) return result_of(*form, of_form);
+    const FormKernels own(form); // whose data have any values
+    own.data().set_missing();
+    return result_of(*form, own);
+  };
+  const auto y = result(built, kernels), z = result(reference, FormKernels(reference));
   double difference = 0, size = 0;
   for (std::size_t i = 0; i < y.size(); ++i) {
     difference += (y[i] - z[i]) * (y[i] - z[i]);

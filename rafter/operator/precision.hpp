@@ -11,8 +11,8 @@ inline constexpr double max_precision_error = 64 * 0x1p-24;
 
 /// Relative difference |y - z| / |z| of what the kernels of a bilinear form give (y) and the same plans in
 /// double precision (z), for a vector from a fixed random sequence; 0 when all is in double precision. Compiles the
-/// kernels in double precision.
-double precision_error(const GeneratedForm& built, const FormKernels& kernels);
+/// kernels in double precision. What has no values yet has any.
+double precision_error(const std::shared_ptr<const GeneratedForm>& built, const FormKernels& kernels);
 
 /// The error, when it is accepted; else throws InputError with these keys of the plan, "compute=float".
 double require_precision(double error, const std::string& single_keys);

@@ -64,7 +64,7 @@ double SparseMatrix::asymmetry() const {
 
 class SparseAssembly::Implementation {
 public:
-  Implementation(const GeneratedForm& form, const space::Constraints& constraints)
+  Implementation(const GeneratedForm& form, const space::Constraints& constraints, std::shared_ptr<FormData> data)
       : built_(compiled_cells(form)), unknowns_(built_->system, built_->broken),
         is_constrained_(static_cast<std::size_t>(built_->system.size()), 0) {
     constexpr double extra_bytes = 8 + 4 + 8; // values and columns once more, sources
@@ -73,24 +73,24 @@ public:
     pattern_ =
         std::make_unique<const SlicedPattern>(unknowns_, Incidences(unknowns_, built_->system.size()), built_->coupling,
                                               built_->system.size(), 1, *built_->cells->options.device);
-    sum_ = std::make_unique<const CellSum>(*built_, unknowns_, *pattern_);
+    sum_ = std::make_unique<const CellSum>(*built_, unknowns_, *pattern_, std::move(data));
     for (const auto entry : constraints.entries) is_constrained_[static_cast<std::size_t>(entry)] = 1;
     find_pattern();
   }
 
-  SparseMatrix matrix(const Vector* fields) const {
+  SparseMatrix matrix() const {
     SparseMatrix result = empty_;
     result.values.resize(sources_.size());
-    update(result, fields);
+    update(result);
     return result;
   }
 
-  void update(SparseMatrix& matrix, const Vector* fields) const {
+  void update(SparseMatrix& matrix) const {
     if (matrix.num_rows() != empty_.num_rows() || matrix.num_entries() != empty_.num_entries())
       throw base::InputError(fmt::format("the matrix has {} rows with {} entries, that of the operator has {} with {}",
                                          matrix.num_rows(), matrix.num_entries(), empty_.num_rows(),
                                          empty_.num_entries()));
-    const auto entries = sum_->run(fields);
+    const auto entries = sum_->run();
     matrix.values.resize(sources_.size());
     for (std::size_t k = 0; k < sources_.size(); ++k)
       matrix.values[k] = sources_[k] == of_identity ? 1 : entries[static_cast<std::size_t>(sources_[k])];
@@ -167,14 +167,13 @@ private:
   std::vector<std::int64_t> sources_;        ///< entry of the free operator, or of_identity; shape (entry)
 };
 
-SparseAssembly::SparseAssembly(const GeneratedForm& form, const space::Constraints& constraints)
-    : implementation_(std::make_unique<const Implementation>(form, constraints)) {}
+SparseAssembly::SparseAssembly(const GeneratedForm& form, const space::Constraints& constraints,
+                               std::shared_ptr<FormData> data)
+    : implementation_(std::make_unique<const Implementation>(form, constraints, std::move(data))) {}
 SparseAssembly::~SparseAssembly() = default;
 
-SparseMatrix SparseAssembly::matrix(const Vector* fields) const { return implementation_->matrix(fields); }
-void SparseAssembly::update(SparseMatrix& matrix, const Vector* fields) const {
-  implementation_->update(matrix, fields);
-}
+SparseMatrix SparseAssembly::matrix() const { return implementation_->matrix(); }
+void SparseAssembly::update(SparseMatrix& matrix) const { implementation_->update(matrix); }
 DiagonalBlocks SparseAssembly::diagonal_blocks(const SparseMatrix& matrix, BlockKind kind) const {
   return implementation_->diagonal_blocks(matrix, kind);
 }

@@ -12,6 +12,7 @@
 namespace rafter::op {
 
 struct GeneratedForm;
+class FormData;
 
 /// A sparse matrix in compressed rows (CSR). The entries of row i are row_offsets[i] .. row_offsets[i + 1] - 1.
 struct SparseMatrix {
@@ -50,14 +51,14 @@ class SparseAssembly {
 public:
   /// Of the form of a built operator, whose kernels of cell matrices are compiled if need be. Rows and columns of
   /// constrained unknowns are those of the identity, and the pattern holds nothing else of them. Throws
-  /// EnvironmentError when the memory of this machine does not hold the matrix.
-  SparseAssembly(const GeneratedForm& form, const space::Constraints& constraints);
+  /// EnvironmentError when the memory of this machine does not hold the matrix. `data`: values of the form's data
+  /// fields and parameters.
+  SparseAssembly(const GeneratedForm& form, const space::Constraints& constraints, std::shared_ptr<FormData> data);
   ~SparseAssembly();
 
-  /// `fields`: the system vector that holds the coefficient fields of the form, or null.
-  SparseMatrix matrix(const Vector* fields) const;
+  SparseMatrix matrix() const; ///< for the values that data fields and parameters have now
   /// Values computed anew in the same pattern. Throws InputError for a matrix of another size.
-  void update(SparseMatrix& matrix, const Vector* fields) const;
+  void update(SparseMatrix& matrix) const;
   /// Blocks of a matrix of this assembly, node by node or cell by cell in the order of the batches.
   DiagonalBlocks diagonal_blocks(const SparseMatrix& matrix, BlockKind kind) const;
 

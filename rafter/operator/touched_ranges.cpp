@@ -11,13 +11,11 @@ constexpr std::int64_t line_length = 8;
 
 using Ranges = std::vector<std::pair<std::int32_t, EntryRange>>;
 
-std::int64_t entries_per_batch(const GeneratedForm& form, const GeneratedBlock& piece) {
+std::int64_t entries_per_batch(const GeneratedBlock& piece) {
   std::int64_t result = 0;
-  for (const std::size_t field : piece.fields) {
-    const auto& space = *form.system.spaces[field];
-    result += std::int64_t{piece.cells.cells_per_batch} * space.num_components() *
-              space.element(piece.cells.shape)->num_dofs();
-  }
+  for (const auto* space : piece.spaces)
+    result += std::int64_t{piece.cells.cells_per_batch} * space->num_components() *
+              space->element(piece.cells.shape)->num_dofs();
   return result;
 }
 
@@ -26,7 +24,7 @@ void add_parts(const GeneratedForm& form, TouchedRanges& result) {
   for (const auto& stage : chunk_stages(form)) {
     auto& chunks = result.stages.emplace_back();
     for (const auto& [piece, begin, end] : stage) {
-      const std::int64_t per_batch = entries_per_batch(form, form.pieces[piece]);
+      const std::int64_t per_batch = entries_per_batch(form.pieces[piece]);
       const auto length = static_cast<std::int32_t>(std::max<std::int64_t>(1, entries_per_part / per_batch));
       const auto first = static_cast<std::int32_t>(result.parts.size());
       for (std::int32_t b = begin; b < end; b += length) result.parts.push_back({piece, b, std::min(end, b + length)});
@@ -46,15 +44,20 @@ public:
 
   void touch(const ChunkPart& part, std::int32_t number) {
     const GeneratedBlock& piece = form_.pieces[part.piece];
-    for (std::size_t i = 0; i < piece.fields.size(); ++i)
-      for (std::int32_t batch = part.batch_begin; batch < part.batch_end; ++batch)
-        if (piece.block >= 0)
-          touch_cells(piece, i, static_cast<std::size_t>(batch), number);
-        else
-          touch_facets(piece, i, static_cast<std::size_t>(batch), number);
+    for (std::size_t i = 0; i < piece.spaces.size(); ++i)
+      for (std::size_t field = 0; field < form_.system.spaces.size(); ++field)
+        if (form_.system.spaces[field].get() == piece.spaces[i]) touch(part, piece, i, field, number);
   }
 
 private:
+  void touch(const ChunkPart& part, const GeneratedBlock& piece, std::size_t i, std::size_t field,
+             std::int32_t number) {
+    for (std::int32_t batch = part.batch_begin; batch < part.batch_end; ++batch)
+      if (piece.block >= 0)
+        touch_cells(piece, field, static_cast<std::size_t>(batch), number);
+      else
+        touch_facets(piece, i, field, static_cast<std::size_t>(batch), number);
+  }
   void touch_range(std::int64_t begin, std::int64_t end, std::int32_t number) {
     for (auto e = static_cast<std::size_t>(begin); e < static_cast<std::size_t>(end); ++e) {
       if (first[e] < 0) first[e] = number;
@@ -69,8 +72,7 @@ private:
       for (int lane = 0; lane < cells_per_batch; ++lane, ++starts)
         touch_range(offset + *starts, offset + *starts + length * components, number);
   }
-  void touch_cells(const GeneratedBlock& piece, std::size_t i, std::size_t batch, std::int32_t number) {
-    const std::size_t field = piece.fields[i];
+  void touch_cells(const GeneratedBlock& piece, std::size_t field, std::size_t batch, std::int32_t number) {
     const auto& dofs = form_.system.spaces[field]->block(piece.block);
     const auto cells_per_batch = static_cast<std::size_t>(piece.cells.cells_per_batch);
     touch_runs(dofs.layout, dofs.run_starts.data() + batch * dofs.layout.run_lengths.size() * cells_per_batch,
@@ -78,8 +80,8 @@ private:
     const std::int64_t offset = form_.system.offset(field);
     touch_range(offset + dofs.interior_starts[batch], offset + dofs.first_touch[2 * batch + 1], number);
   }
-  void touch_facets(const GeneratedBlock& piece, std::size_t i, std::size_t batch, std::int32_t number) {
-    const std::size_t field = piece.fields[i];
+  void touch_facets(const GeneratedBlock& piece, std::size_t i, std::size_t field, std::size_t batch,
+                    std::int32_t number) {
     const auto& dofs = *piece.facet_dofs[i];
     const auto cells_per_batch = static_cast<std::size_t>(piece.cells.cells_per_batch);
     touch_runs(dofs.layout, dofs.run_starts.data() + batch * dofs.layout.run_lengths.size() * cells_per_batch,

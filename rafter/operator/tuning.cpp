@@ -11,6 +11,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/sampling.hpp>
 #include <rafter/operator/assembled_matrix.hpp>
+#include <rafter/operator/form_data.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 #include <rafter/tune/store.hpp>
 
@@ -32,13 +33,12 @@ public:
           double sample_seconds)
       : form_(form), system_(system), options_(options), sample_seconds_(sample_seconds),
         x_(options.device, static_cast<std::size_t>(system.size())),
-        fields_(options.device, form.fields.empty() ? 0 : static_cast<std::size_t>(system.size())),
         y_(options.device, static_cast<std::size_t>(system.size())) {
     options_.only_block = block;
     // the contest needs no weighing: its plans are given
     options_.planner = std::make_shared<const tune::Planner>(
         tune::PlannerOptions{.machine = options.planner->options().machine, .store = nullptr});
-    for (auto* vector : {&x_, &fields_}) fill(*vector);
+    fill(x_);
     for (double& value : y_.host_overwrite()) value = 0; // pages are touched before the clock runs
   }
 
@@ -71,6 +71,7 @@ private:
     compile_those_that_can(built);
     for (std::size_t i = 0; i < plans.size(); ++i) {
       if (result[i] == nullptr && built[i]->is_compiled) result[i] = std::make_shared<const FormKernels>(built[i]);
+      if (result[i] != nullptr) result[i]->data().set_missing();
       kept_.emplace_back(plans[i], result[i]);
     }
     return result;
@@ -90,13 +91,13 @@ private:
       }
   }
 
-  void run(const FormKernels& kernels) { kernels.run(&x_, form_.fields.empty() ? nullptr : &fields_, y_, false); }
+  void run(const FormKernels& kernels) { kernels.run(&x_, y_, false); }
 
   const form::LoweredForm& form_;
   const System& system_;
   KernelOptions options_;
   double sample_seconds_;
-  Vector x_, fields_, y_;
+  Vector x_, y_;
   std::vector<std::pair<schedule::Plan, Kernels>> kept_;
 };
 
@@ -122,7 +123,7 @@ MatrixForecast measured(const std::shared_ptr<GeneratedForm>& kernels, MatrixFor
   fill(x);
   std::ranges::fill(y.host_overwrite(), 0.0);
   constexpr int rounds = 7;
-  const std::array<std::function<void()>, 2> runs{[&] { run_kernels.run(&x, nullptr, y, false); },
+  const std::array<std::function<void()>, 2> runs{[&] { run_kernels.run(&x, y, false); },
                                                   [&] { matrix.run(x, y, false); }};
   const auto seconds = base::steady_medians(base::sample(
       runs, {.rounds = rounds, .sample_seconds = tuning.sample_seconds, .threads = device->num_threads()}));

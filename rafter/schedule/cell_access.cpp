@@ -380,7 +380,8 @@ void gather(Context& context, int field, const std::string& target, const Placem
 void scatter(Context& context, int field, const std::string& source, const Placement& placement, Statements& to) {
   const auto& use = context.program.outputs[static_cast<std::size_t>(field)];
   const int space = context.input.output_spaces[static_cast<std::size_t>(field)];
-  const std::string vector = context.global(Role::output_vector, 0, Type::real, true);
+  const std::string vector = context.global(
+      Role::output_vector, context.input.output_vectors[static_cast<std::size_t>(field)], Type::real, true);
   bool stores_interior = false;
   const auto touch = [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr& active,
                          bool is_interior) {

@@ -27,7 +27,7 @@ std::string Context::global(Role role, int index, Type type, bool is_written) {
   return name;
 }
 
-/// Known fields, nodes and maps stay doubles: their differences lose digits that products do not.
+/// Data fields, nodes and maps stay doubles: their differences lose digits that products do not.
 Type Context::type_of(Role role, int index) const {
   switch (role) {
   case Role::stored_point:
@@ -38,7 +38,7 @@ Type Context::type_of(Role role, int index) const {
   case Role::weights:
     return this->type();
   case Role::input_vector:
-    if (index != trial_vector) return Type::real;
+    if (index >= input.num_trial_vectors) return Type::real;
     [[fallthrough]];
   case Role::output_vector:
     return plan.accumulate == Precision::double_precision ? Type::real : Type::real32;

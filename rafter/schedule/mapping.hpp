@@ -10,9 +10,6 @@
 
 namespace rafter::schedule {
 
-/// Number of the input vector that holds the trial functions; others hold known fields.
-inline constexpr int trial_vector = 0;
-
 /// Where what set-up stores per point stands.
 enum class StoredOrder : std::uint8_t {
   by_batch, ///< shape (batch, sub-batch of LoweringInput::interleave cells, point, slot, cell of the sub-batch)
@@ -24,7 +21,8 @@ struct LoweringInput {
   const kernel::TensorProgram* program = nullptr;
   std::vector<const space::ElementLayout*> spaces; ///< distinct gather patterns
   std::vector<int> input_spaces, output_spaces;    ///< pattern of each input and output field
-  std::vector<int> input_vectors;                  ///< which input vector each input field is gathered from
+  std::vector<int> input_vectors, output_vectors;  ///< number of the vector of each input and output field
+  int num_trial_vectors = 0;                       ///< input vectors of lower numbers hold trial functions
   int cells_per_batch = 8;                         ///< cells of a batch, side by side in the data
   StoredOrder stored_order =
       StoredOrder::by_batch; ///< memory layout of the stored point data, fixed by the kernel that reads them

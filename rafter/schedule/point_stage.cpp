@@ -143,7 +143,8 @@ NodePtr PointStage::atom(const Atom& a) {
 void PointStage::emit(unsigned allowed, Statements& to) {
   const auto& graph = context_.program.function.graph;
   for (const auto id : order_) {
-    if (values_.contains(id) || (dependencies_[static_cast<std::size_t>(id)] & ~allowed) != 0) continue;
+    if (values_.contains(id) || (dependencies_[static_cast<std::size_t>(id)] & ~(allowed | kernel::on_parameter)) != 0)
+      continue;
     const auto& node = graph[id];
     if (node.op == form::ScalarOp::constant) {
       values_[id] = context_.number(node.value);

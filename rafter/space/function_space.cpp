@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/space/index_tables.hpp>
 #include <rafter/space/layout.hpp>
 #include <rafter/space/numbering.hpp>
 
@@ -39,6 +40,8 @@ Positions make_positions(const mesh::Mesh& mesh, const mesh::CellBatches& batche
 }
 
 } // namespace
+
+FunctionSpace::FunctionSpace() : index_tables_(std::make_shared<IndexTableCache>()) {}
 
 std::shared_ptr<const FunctionSpace> FunctionSpace::make(std::shared_ptr<const mesh::Mesh> mesh,
                                                          std::shared_ptr<const mesh::CellBatches> batches,
@@ -136,6 +139,11 @@ FunctionSpace::FacetDofs FunctionSpace::facet_dofs(const mesh::FacetBlock& block
     facets.interior_strides[slot] = batches_->num_active(cell.block, cell.batch);
   }
   return facets;
+}
+
+std::shared_ptr<const IndexTables> FunctionSpace::index_tables(int block,
+                                                               const std::shared_ptr<device::Device>& device) const {
+  return index_tables_->get(blocks_[static_cast<std::size_t>(block)], device);
 }
 
 void FunctionSpace::node_points(std::int32_t group, std::int32_t cell, std::span<const int> dofs,

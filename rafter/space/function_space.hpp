@@ -10,6 +10,7 @@
 
 #include <rafter/base/aligned.hpp>
 #include <rafter/comm/index_map.hpp>
+#include <rafter/device/device.hpp>
 #include <rafter/element/element.hpp>
 #include <rafter/form/lowered.hpp>
 #include <rafter/mesh/cell_batches.hpp>
@@ -26,6 +27,8 @@
 namespace rafter::space {
 
 struct PatchLayout;
+struct IndexTables;
+class IndexTableCache;
 
 /// Gather pattern of an element on a shape: the same for every batch.
 struct ElementLayout {
@@ -133,6 +136,10 @@ public:
   };
   FacetDofs facet_dofs(const mesh::FacetBlock& block, int cells_per_batch) const;
 
+  /// The tables of a block as kernels on this device take them. They are made on first use and are the same for all who
+  /// hold them at the same time: operators, their diagonals, linear forms and functionals.
+  std::shared_ptr<const IndexTables> index_tables(int block, const std::shared_ptr<device::Device>& device) const;
+
   /// Physical coordinates of the nodes of a cell, shape (local dof, gdim). All cells that share a node agree on them to
   /// the last bit (mesh/point_placement.hpp).
   std::vector<double> cell_node_points(std::int32_t group, std::int32_t cell) const;
@@ -143,7 +150,7 @@ public:
   std::size_t index_bytes() const;
 
 private:
-  FunctionSpace() = default;
+  FunctionSpace();
   element::Family element_family_ = element::Family::lagrange;
   bool is_broken_ = false;
   std::shared_ptr<const mesh::Mesh> mesh_;
@@ -152,6 +159,7 @@ private:
   std::vector<BlockDofs> blocks_;
   std::vector<std::vector<Position>> positions_;      ///< shape (group, cell)
   std::vector<mesh::PointPlacement> node_placements_; ///< of the element's nodes, shape (group)
+  std::shared_ptr<IndexTableCache> index_tables_;
 };
 
 /// A function of (x[gdim]) -> components, as Dirichlet data and interpolation take it.

@@ -39,26 +39,42 @@ protected:
   op::OperatorOptions options_ = planned({.shared_device = std::make_shared<InterpreterDevice>()});
 };
 
-TEST_F(OperatorErrors, FieldsWithVectorsOfTheirOwnAreOneOfAKindAndNoOperator) {
-  auto apart = problem_.system();
-  apart.has_own_vectors = true;
-  expect_parts(message_of([&] { const op::Operator A(problem_.form("u*v*dx"), apart, options_); }),
-               {"vectors of their own"});
-  const auto second = space::FunctionSpace::make(apart.mesh, apart.batches, {.degree = 1, .name = "q"});
-  apart.spaces.push_back(second);
-  form::Scope scope(2);
-  scope.add("u", form::trial_function(apart.spaces[0]));
-  scope.add("q", form::trial_function(second));
-  scope.add("v", form::test_function(apart.spaces[0]));
-  expect_parts(message_of([&] { (void)op::build(form::parse_form("(u + q)*v*dx", scope), 2, apart, options_); }),
-               {"one trial", "one test field"});
-  auto built = op::build(form::parse_form("q*v*dx", scope), 2, apart, options_);
-  op::compile(std::span(&built, 1));
-  const op::FormKernels kernels(built);
-  auto wrong = vector(size()), right = vector(static_cast<std::size_t>(second->num_local())), y = vector(size());
-  kernels.run(&right, nullptr, y, false);
-  expect_parts(message_of([&] { kernels.run(&wrong, nullptr, y, false); }),
-               {"the input vector has", std::to_string(size()), std::to_string(right.size())});
+/// Scalars q of degree 1 as trial functions of the test functions of u, and what needs one system.
+class RectangularErrors : public OperatorErrors {
+protected:
+  form::Form form() const {
+    form::Scope scope(2);
+    scope.add("q", form::trial_function(second_));
+    scope.add("v", form::test_function(problem_.space()));
+    return form::parse_form("q*v*dx", scope);
+  }
+  std::shared_ptr<const space::FunctionSpace> second_ =
+      space::FunctionSpace::make(problem_.space()->mesh_ptr(), problem_.space()->batches_ptr(), {.name = "q"});
+};
+
+TEST_F(RectangularErrors, VectorsHaveTheSizesOfTheirSystems) {
+  const op::Operator A(form(), options_);
+  const auto columns = static_cast<std::size_t>(second_->num_local());
+  auto wrong = vector(size()), right = vector(columns), y = vector(size());
+  A.apply(right, y);
+  expect_parts(message_of([&] { A.apply(wrong, y); }),
+               {"the input vector has", std::to_string(size()), std::to_string(columns)});
+  expect_parts(message_of([&] { A.apply(right, right); }), {"the output vector has"});
+}
+
+TEST_F(RectangularErrors, WhatNeedsOneSystemIsRefusedWithBothSizes) {
+  const op::Operator A(form(), options_);
+  const std::vector<std::string> parts{"rectangular", std::to_string(size()) + " rows (u)",
+                                       std::to_string(second_->num_local()) + " columns (q)"};
+  expect_parts(message_of([&] { (void)A.size(); }), parts);
+  auto d = vector(size());
+  expect_parts(message_of([&] { A.diagonal(d); }), parts);
+  auto options = options_;
+  options.dirichlet = {dirichlet(problem_.space(), [](auto, auto) { return 0.0; })};
+  expect_parts(message_of([&] { const op::Operator B(form(), options); }), parts);
+  options = options_;
+  options.plan = "mapping=assembled";
+  expect_parts(message_of([&] { const op::Operator B(form(), options); }), {"plan: mapping=assembled", "one system"});
 }
 
 TEST_F(OperatorErrors, FormsOfAnotherRankAreRefused) {
@@ -111,7 +127,7 @@ TEST_F(OperatorErrors, FieldsWithoutAMeshAreRefused) {
   bare->gdim = 2;
   const auto [u, v] = form::arguments(bare);
   const form::Form form = u * v * form::dx;
-  expect_parts(message_of([&] { (void)op::system_of(form); }), {"'u' has no mesh"});
+  expect_parts(message_of([&] { (void)op::systems_of(form); }), {"'u' has no mesh"});
 }
 
 TEST_F(OperatorErrors, MissingValuesOfFieldsAreRefused) {
@@ -121,7 +137,7 @@ TEST_F(OperatorErrors, MissingValuesOfFieldsAreRefused) {
   scope.add_test_functions({&space, 1});
   const op::LinearForm residual(form::parse_form("u*u*v*dx", scope), problem_.system(), options_);
   auto b = vector(size());
-  expect_parts(message_of([&] { residual.assemble(b); }), {"coefficient fields (u)", "values are not given"});
+  expect_parts(message_of([&] { residual.assemble(b); }), {"data fields (u)", "values are not given"});
 }
 
 TEST_F(OperatorErrors, VectorsOfAnotherSizeAreRefusedWithBothSizes) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ public:
   std::string name() const override { return "interpreter"; }
   std::string language() const override { return "loops"; }
   std::shared_ptr<const device::Program> compile(const std::string& source, const device::CompileOptions&) override {
+    ++num_compiled_;
     return std::make_shared<Text>(source);
   }
   std::shared_ptr<device::Event> run(std::span<const device::Task> tasks) override {
@@ -24,15 +26,15 @@ public:
       std::vector<schedule::Argument> arguments;
       const auto buffers = program.arguments();
       for (std::size_t i = 0; i < buffers.size(); ++i) {
-        const auto* buffer = task.arguments[i];
+        void* const begin = task.handle(i);
+        const std::size_t bytes = task.arguments[i]->size_bytes() - task.offset(i);
         schedule::Argument argument;
         if (buffers[i].type == schedule::Type::real)
-          argument.reals = {static_cast<double*>(buffer->handle()), buffer->size_bytes() / sizeof(double)};
+          argument.reals = {static_cast<double*>(begin), bytes / sizeof(double)};
         else if (buffers[i].type == schedule::Type::real32)
-          argument.singles = {static_cast<float*>(buffer->handle()), buffer->size_bytes() / sizeof(float)};
+          argument.singles = {static_cast<float*>(begin), bytes / sizeof(float)};
         else
-          argument.integers = {static_cast<std::int32_t*>(buffer->handle()),
-                               buffer->size_bytes() / sizeof(std::int32_t)};
+          argument.integers = {static_cast<std::int32_t*>(begin), bytes / sizeof(std::int32_t)};
         arguments.push_back(argument);
       }
       const auto moved = schedule::interpret(program, arguments, task.begin, task.end);
@@ -41,6 +43,7 @@ public:
     }
     return device::done();
   }
+  int num_compiled() const { return num_compiled_; } ///< programs so far
   /// Of all runs so far.
   const schedule::Traffic& traffic() const { return traffic_; }
 
@@ -56,6 +59,7 @@ private:
     std::shared_ptr<Entry> entry;
   };
   schedule::Traffic traffic_;
+  std::atomic<int> num_compiled_ = 0;
 };
 
 } // namespace rafter::test

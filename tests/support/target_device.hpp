@@ -79,7 +79,8 @@ public:
         const auto& entry = dynamic_cast<const Entry&>(*task.kernel);
         list << entry.library << ' ' << entry.entry << ' ' << task.begin << ' ' << task.end << ' '
              << task.arguments.size();
-        for (const auto* buffer : task.arguments) list << ' ' << dynamic_cast<const Memory&>(*buffer).position;
+        for (std::size_t i = 0; i < task.arguments.size(); ++i)
+          list << ' ' << dynamic_cast<const Memory&>(*task.arguments[i]).position + task.offset(i);
         list << '\n';
       }
     }

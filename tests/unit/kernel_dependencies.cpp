@@ -85,9 +85,24 @@ TEST(Dependencies, AffineMapsDependOnTheCellAlone) {
     const auto function = test::qfunction(test::laplace(), shape, MapKind::affine);
     const auto deps = dependencies(function);
     for (const auto id : function.graph.reachable(function.roots()))
-      EXPECT_TRUE(deps[static_cast<std::size_t>(id)] <= on_cell ||
+      EXPECT_TRUE(is_per_cell(deps[static_cast<std::size_t>(id)]) ||
                   (deps[static_cast<std::size_t>(id)] & on_field) != 0);
   }
+}
+
+TEST(Dependencies, ParametersDataFieldsAndTrialFunctionsAreClassesOfTheirOwn) {
+  QFunction function;
+  auto& graph = function.graph;
+  const auto parameter = graph.atom({AtomKind::parameter, 0, 0, 0}), data = graph.atom({AtomKind::reference_field, 0}),
+             trial = graph.atom({AtomKind::reference_trial, 0}), cell = graph.atom({AtomKind::cell_coefficient, 0});
+  const auto load = graph.mul(parameter, cell), law = graph.mul(parameter, data), all = graph.mul(law, trial);
+  const auto deps = dependencies(function);
+  const auto of = [&](form::NodeId id) { return deps[static_cast<std::size_t>(id)]; };
+  EXPECT_EQ(of(parameter), on_parameter);
+  EXPECT_EQ(of(load), on_parameter | on_cell);
+  EXPECT_EQ(of(law), on_parameter | on_cell | on_point | on_data);
+  EXPECT_EQ(of(all), on_parameter | on_cell | on_point | on_field);
+  EXPECT_TRUE(is_per_cell(of(load)) && !is_per_cell(of(law)));
 }
 
 TEST(Dependencies, CurvedMapsVaryPerPoint) {

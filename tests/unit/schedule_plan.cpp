@@ -121,8 +121,8 @@ TEST(Plan, MisspeltNamesAreRefusedWithTheNearest) {
   expect_refused("compute=half", {"unknown compute 'half'", "double, float"});
   expect_refused("storage=single", {"unknown storage 'single'", "double, float"});
   expect_refused("factors=stor", {"unknown factors 'stor'", "did you mean 'store'?", "store-merged"});
-  for (const char* factors :
-       {"partial", "partial-", "partial-0", "partial--1", "partial-01", "partial-1000", "partial-1x"})
+  for (const char* factors : {"partial", "partial-", "partial-0", "partial--1", "partial-01", "partial-1000",
+                              "partial-1x", "recompute-law", "store-law-merged"})
     expect_refused(std::string("factors=") + factors, {"unknown factors", factors, "partial-N, partial-N-merged"});
   expect_refused("contraction=colocated", {"unknown contraction 'colocated'", "did you mean 'collocated'?"});
   expect_refused("mapping=simd_cell", {"unknown mapping 'simd_cell'", "did you mean 'simd_cells'?", "plain"});

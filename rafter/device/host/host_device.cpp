@@ -65,7 +65,7 @@ void run_task(const Task& task) {
   std::array<void*, num_on_stack> few;
   std::vector<void*> many(task.arguments.size() > num_on_stack ? task.arguments.size() : 0);
   void** handles = many.empty() ? few.data() : many.data();
-  for (std::size_t i = 0; i < task.arguments.size(); ++i) handles[i] = task.arguments[i]->handle();
+  for (std::size_t i = 0; i < task.arguments.size(); ++i) handles[i] = task.handle(i);
   kernel->entry()(handles, task.begin, task.end);
 }
 
