@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <optional>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -335,88 +334,6 @@ NodeId ScalarGraph::import(const ScalarGraph& source, NodeId root, std::unordere
     memo[id] = result;
   }
   return memo.at(root);
-}
-
-bool ScalarGraph::linear_coefficients(NodeId root, const std::function<bool(const Atom&)>& is_argument,
-                                      std::map<Atom, NodeId>& coefficients, NodeId* offending) {
-  // An empty map stands for zero; nullopt for "free of arguments and not zero".
-  using Linear = std::optional<std::map<Atom, NodeId>>;
-  std::unordered_map<NodeId, Linear> memo;
-  const std::array roots{root};
-  const auto fail = [offending](NodeId id) {
-    if (offending != nullptr) *offending = id;
-    return false;
-  };
-  const auto scaled = [](const std::map<Atom, NodeId>& terms, const std::function<NodeId(NodeId)>& scale) {
-    std::map<Atom, NodeId> result;
-    for (const auto& [atom, coefficient] : terms) result[atom] = scale(coefficient);
-    return result;
-  };
-  const auto merged = [this](const std::map<Atom, NodeId>& a, const std::map<Atom, NodeId>& b,
-                             const std::function<NodeId(NodeId, NodeId)>& combine) {
-    std::map<Atom, NodeId> result = a;
-    const NodeId zero = constant(0);
-    for (auto& [atom, coefficient] : result) {
-      const auto other = b.find(atom);
-      coefficient = combine(coefficient, other == b.end() ? zero : other->second);
-    }
-    for (const auto& [atom, coefficient] : b)
-      if (!a.contains(atom)) result[atom] = combine(zero, coefficient);
-    return result;
-  };
-  const auto as_terms = [this](const Linear& linear, NodeId id, std::map<Atom, NodeId>& terms) {
-    if (linear) terms = *linear;
-    return linear.has_value() || is_constant(id, 0);
-  };
-  for (const NodeId id : reachable(roots)) {
-    const ScalarNode node = (*this)[id];
-    const auto operand = [&](std::size_t i) -> const Linear& { return memo.at(node.operands[i]); };
-    Linear result;
-    if (node.op == ScalarOp::atom) {
-      if (is_argument(node.atom)) result = std::map<Atom, NodeId>{{node.atom, constant(1)}};
-    } else if (node.op != ScalarOp::constant) {
-      bool any = false;
-      for (std::size_t i = 0; i < 3; ++i) any = any || (node.operands[i] >= 0 && operand(i).has_value());
-      if (any) {
-        std::map<Atom, NodeId> a, b;
-        switch (node.op) {
-        case ScalarOp::add:
-        case ScalarOp::sub:
-          if (!as_terms(operand(0), node.operands[0], a) || !as_terms(operand(1), node.operands[1], b)) return fail(id);
-          result = merged(a, b, [this, op = node.op](NodeId x, NodeId y) { return make(op, x, y); });
-          break;
-        case ScalarOp::neg:
-          result = scaled(*operand(0), [this](NodeId x) { return neg(x); });
-          break;
-        case ScalarOp::mul: {
-          if (operand(0) && operand(1)) return fail(id);
-          const std::size_t side = operand(0) ? 0 : 1;
-          const NodeId factor = node.operands[1 - side];
-          result = scaled(*operand(side), [this, factor](NodeId x) { return mul(x, factor); });
-          break;
-        }
-        case ScalarOp::div: {
-          if (operand(1)) return fail(id);
-          const NodeId divisor = node.operands[1];
-          result = scaled(*operand(0), [this, divisor](NodeId x) { return div(x, divisor); });
-          break;
-        }
-        case ScalarOp::select: {
-          if (operand(0)) return fail(id);
-          if (!as_terms(operand(1), node.operands[1], a) || !as_terms(operand(2), node.operands[2], b)) return fail(id);
-          const NodeId condition = node.operands[0];
-          result =
-              merged(a, b, [this, condition](NodeId x, NodeId y) { return make(ScalarOp::select, condition, x, y); });
-          break;
-        }
-        default:
-          return fail(id);
-        }
-      }
-    }
-    memo[id] = std::move(result);
-  }
-  return as_terms(memo.at(root), root, coefficients) || fail(root);
 }
 
 std::vector<NodeId> ScalarGraph::reachable(std::span<const NodeId> roots) const {
