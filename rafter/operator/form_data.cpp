@@ -24,7 +24,7 @@ std::int64_t num_values(const form::FieldSpace& space) {
 /// The message for a name that is none of the `known` ones.
 std::string unknown_name(const std::string& name, const char* what, std::vector<std::string> known) {
   std::ranges::sort(known);
-  known.erase(std::ranges::unique(known).begin(), known.end());
+  known.erase(std::unique(known.begin(), known.end()), known.end());
   return fmt::format("the form has no {} '{}'{}; it has {}", what, name, base::suggestion(name, known),
                      known.empty() ? "none" : base::join(known, ", "));
 }

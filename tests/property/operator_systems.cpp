@@ -129,6 +129,43 @@ TEST_P(Systems, SecondVariationsAreOperatorsWithTheStateAsData) {
   EXPECT_LE(distance(applied(A, direction).host_read(), difference), 1e-8 * largest(difference));
 }
 
+TEST_P(Systems, SecondVariationsOfSeveralFieldsAreOperatorsOnTheirSystem) {
+  const Problem problem(scrambled(box(GetParam()), 5), {{.degree = 2, .name = "a"}, {.degree = 1, .name = "b"}});
+  const auto a = form::field(problem.space(0), "a"), b = form::field(problem.space(1), "b");
+  const form::Form energy =
+      (0.5 * (1 + b * b) * form::inner(form::grad(a), form::grad(a)) + form::pow(a, 3) * b + form::exp(b)) * form::dx;
+  const std::vector<form::Expr> fields{a, b};
+  op::Operator A(form::derivative(form::derivative(energy, fields), fields), options_);
+  EXPECT_EQ(A.size(), problem.system().size());
+  const Vector state = random(A.size(), 3);
+  A.set_fields(A.system(), state);
+  DenseData data;
+  for (std::size_t f = 0; f < 2; ++f) {
+    const auto part = state.host_read().subspan(static_cast<std::size_t>(A.system().offset(f)),
+                                                static_cast<std::size_t>(A.system().spaces[f]->num_local()));
+    data.fields[A.system().spaces[f]->name] = {part.begin(), part.end()};
+  }
+  expect_matrix(A, data);
+}
+
+TEST_P(Systems, FloatsReadDataFieldsOfDoubles) {
+  const Problem problem(curved_box(GetParam(), 1), {{.degree = 2}, {.degree = 1, .name = "w"}});
+  const auto w = form::field(problem.space(1), "w"), t = form::parameter("t");
+  const auto [u, v] = form::arguments(problem.space(0));
+  const auto form = ((2 + w) * form::inner(form::grad(u), form::grad(v)) + t * u * v) * form::dx;
+  for (const char* factors : {"recompute", "store-law"}) {
+    auto options = options_;
+    options.plan = std::string("compute=float storage=float accumulate=float factors=") + factors;
+    op::Operator A(form, options);
+    const DenseData data{.fields = {{"w", give(A, "w", random(problem.space(1)->num_local(), 5))}},
+                         .parameters = {{"t", {0.5}}}};
+    A.set("t", 0.5);
+    const Vector x = random(A.size(), 1);
+    const auto expected = DenseForm(A.built(), data).times(x.host_read());
+    EXPECT_LE(distance(values_of(applied(A, x)), expected), 1e-5 * largest(expected)) << factors;
+  }
+}
+
 TEST_P(Systems, LinearFormsAndFunctionalsReadDataFields) {
   const Problem problem(scrambled(box(GetParam()), 4), {{.degree = 2}, {.degree = 1, .name = "w"}});
   form::Scope scope(problem.dim());
@@ -273,6 +310,39 @@ TEST_P(Systems, FormsPutOnOtherSpacesAreThoseWrittenThere) {
 
 INSTANTIATE_TEST_SUITE_P(every_shape, Systems, ::testing::ValuesIn(box_shapes()),
                          [](const auto& shape) { return shape.param; });
+
+/// The device keeps vectors apart from the host and finds writes outside of them.
+TEST(SystemsCompiled, AreTheirDenseMatricesOnADeviceThatLooksForFaults) {
+  const Problem problem(
+      curved_box("hexahedron", 1),
+      {{.degree = 2, .components = 3, .name = "w"}, {.degree = 1, .name = "p"}, {.degree = 2, .name = "s"}});
+  const auto device = device::make_device("checked", 2);
+  const auto s = form::field(problem.space(2), "s"), t = form::parameter("t");
+  const auto [w, v] = form::arguments(problem.space(0));
+  const auto [p, q] = form::arguments(problem.space(1));
+  const auto check = [&](const form::Form& form, const op::Systems& systems, const char* plan) {
+    op::Operator A(form, systems, planned({.shared_device = device, .plan = plan}));
+    A.set("t", 0.7);
+    Vector values(device, static_cast<std::size_t>(problem.space(2)->num_local())),
+        x(device, static_cast<std::size_t>(A.columns())), y(device, static_cast<std::size_t>(A.rows()));
+    DenseData data{.parameters = {{"t", {0.7}}}};
+    for (const unsigned seed : {1U, 2U}) {
+      fill_random(values, seed);
+      fill_random(x, seed + 10);
+      A.set("s", values);
+      data.fields["s"] = values_of(values);
+      A.apply(x, y);
+      const auto expected = DenseForm(A.built(), data).times(x.host_read());
+      EXPECT_LE(distance(y.host_read(), expected), 1e-12 * largest(expected)) << plan;
+    }
+  };
+  for (const char* plan : {"factors=store-law", "factors=recompute", "mapping=plain factors=store-law"}) {
+    check((t + s * s) * form::div(w) * q * form::dx, op::systems_of(form::div(w) * q * form::dx), plan);
+    check((form::exp(s) * form::inner(form::grad(w), form::grad(v)) - t * p * form::div(v) - q * form::div(w)) *
+              form::dx,
+          op::make_system({problem.space(0), problem.space(1)}), plan);
+  }
+}
 
 TEST(IndexTables, AreOnceForAllFormsOfASpace) {
   const Problem problem(box("hexahedron"), 2);
