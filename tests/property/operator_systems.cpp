@@ -269,6 +269,34 @@ TEST_P(Systems, StoredLawsAreComputedAgainExactlyWhenTheyAreStale) {
   }
 }
 
+TEST_P(Systems, FacetsAndEqualCellsReadDataFields) {
+  // many equal cells, whose data other forms share; the field is exact in its space
+  const Problem problem(box(GetParam(), 3), {{.degree = 2}, {.degree = 1, .name = "w"}});
+  const auto w = form::field(problem.space(1), "w"), x = form::spatial_coordinate(problem.dim());
+  const auto [u, v] = form::arguments(problem.space(0));
+  const auto form = [&, u = u, v = v](const form::Expr& a) {
+    return a * a * form::inner(form::grad(u), form::grad(v)) * form::dx.with_degree(6) +
+           form::exp(a) * u * v * form::ds.with_degree(4);
+  };
+  for (const char* factors : {"recompute", "store", "store-law", "store-merged-law"}) {
+    auto options = options_;
+    options.plan = std::string("factors=") + factors;
+    op::Operator A(form(w), options);
+    const op::Operator B(form(1 + x[0]), options);
+    for (const double scale : {3.0, 1.0}) {
+      Vector values(device_, static_cast<std::size_t>(problem.space(1)->num_local()));
+      space::interpolate(
+          *problem.space(1),
+          [&](std::span<const double> at, std::span<double> value) { value[0] = scale * (1 + at[0]); },
+          values.host_overwrite());
+      A.set("w", values);
+      A.refresh();
+    }
+    const auto expected = values_of(applied(B, random(A.size(), 4)));
+    EXPECT_LE(distance(values_of(applied(A, random(A.size(), 4))), expected), 1e-12 * largest(expected)) << factors;
+  }
+}
+
 TEST_P(Systems, AssembledMatricesFollowTheirData) {
   const Problem problem(curved_box(GetParam(), 1), {{.degree = 2}, {.degree = 1, .name = "w"}});
   const auto w = form::field(problem.space(1), "w"), t = form::parameter("t");
