@@ -32,8 +32,9 @@ struct RealNames {
 /// How a language says vectors with one number per lane. Languages without vectors run programs of one lane and leave
 /// the functions unset.
 struct VectorSpelling {
+  using View = std::function<std::string(const std::string& array, schedule::Type type, bool is_written)>;
   /// An array of numbers as an array of whole vectors, and an array of vectors as one of numbers.
-  std::function<std::string(const std::string&array, schedule::Type type, bool is_written)> of_numbers, as_numbers;
+  View of_numbers, as_numbers;
   /// The vector that begins at an address of any alignment.
   std::function<std::string(const std::string& address, schedule::Type type)> load;
   /// Writes a vector there; `assignment` is "=" or "+=". Without semicolon.

@@ -25,12 +25,13 @@ bool is_better(const Candidate& a, const Candidate& b) {
 /// The `count` most promising plans by the rough estimate. Plans that it cannot tell apart queue: each of them counts a
 /// tenth slower than the one before, so that others have their turn. What executes and moves half as much again as the
 /// best is not weighed: the cost model, whose weights are fitted to plans near the best, may flatter it.
-std::vector<schedule::Plan> promising(const PlanningProblem& problem, const std::vector<schedule::Plan>& plans,
-                                      const machine::Machine& machine, std::size_t count) {
+std::vector<schedule::Plan> promising(const PlanningProblem& problem, PlanLowering& lowering,
+                                      const std::vector<schedule::Plan>& plans, const machine::Machine& machine,
+                                      std::size_t count) {
   std::vector<std::pair<double, std::size_t>> order;
   std::map<double, int> num_alike;
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    const double estimate = predict_roughly(problem.estimate(plans[i]), problem, machine);
+    const double estimate = predict_roughly(lowering.estimate(plans[i]), problem, machine);
     order.emplace_back(estimate * (1 + 0.1 * num_alike[estimate]++), i);
   }
   std::ranges::stable_sort(order);
@@ -73,14 +74,15 @@ std::string_view name(Origin origin) {
 
 Planner::Planner(PlannerOptions options) : options_(std::move(options)) { options_.machine = steady(options_.machine); }
 
-std::vector<Candidate> Planner::weigh(const PlanningProblem& problem, std::vector<schedule::Plan> plans) const {
+std::vector<Candidate> Planner::weigh(const PlanningProblem& problem, PlanLowering& lowering,
+                                      std::vector<schedule::Plan> plans) const {
   std::vector<Candidate> result;
   std::map<std::string, std::optional<Candidate>> programs; // without those that do not fit
   std::exception_ptr refusal;
   for (auto& plan : plans) {
     const auto [known, is_new] = programs.try_emplace(schedule::to_string(schedule::without_compilation(plan)));
     if (is_new) try {
-        known->second = weigh(problem, plan);
+        known->second = weigh(problem, lowering, plan);
       } catch (const base::InputError&) { // its work arrays are beyond any use
         refusal = std::current_exception();
       }
@@ -91,16 +93,16 @@ std::vector<Candidate> Planner::weigh(const PlanningProblem& problem, std::vecto
   if (result.empty() && refusal) std::rethrow_exception(refusal);
   return result;
 }
-Candidate Planner::weigh(const PlanningProblem& problem, const schedule::Plan& plan) const {
+Candidate Planner::weigh(const PlanningProblem& problem, PlanLowering& lowering, const schedule::Plan& plan) const {
   Candidate candidate{plan};
-  candidate.features = count_features(problem.lower(plan), problem);
+  candidate.features = count_features(lowering.lower(plan), problem);
   const auto prediction = predict(candidate.features, problem, options_.machine);
   candidate.predicted_seconds = prediction.seconds;
   candidate.bound_seconds = prediction.bound_seconds;
   return candidate;
 }
 
-Decision Planner::decide(const PlanningProblem& problem) const {
+Decision Planner::decide(const PlanningProblem& problem, PlanLowering& lowering) const {
   Decision decision;
   // a key asks every compiler for its version: only where one is needed
   const bool has_store = options_.store != nullptr && (options_.weighs_all || options_.store->exists());
@@ -121,9 +123,10 @@ Decision Planner::decide(const PlanningProblem& problem) const {
   } else
     decision.origin = Origin::predicted;
   if (options_.weighs_all)
-    decision.candidates = weigh(problem, std::move(plans));
+    decision.candidates = weigh(problem, lowering, std::move(plans));
   else if (decision.origin == Origin::predicted)
-    decision.candidates = weigh(problem, promising(problem, distinct_programs(plans), options_.machine, num_weighed));
+    decision.candidates =
+        weigh(problem, lowering, promising(problem, lowering, distinct_programs(plans), options_.machine, num_weighed));
   for (auto& candidate : decision.candidates)
     for (const auto& m : known)
       if (m.plan == schedule::to_string(candidate.plan)) candidate.measured_seconds = m.seconds;

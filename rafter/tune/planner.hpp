@@ -46,12 +46,14 @@ struct PlannerOptions {
 class Planner {
 public:
   explicit Planner(PlannerOptions options = {});
-  Decision decide(const PlanningProblem& problem) const;
+  /// `lowering`: of the kernel that `problem` describes.
+  Decision decide(const PlanningProblem& problem, PlanLowering& lowering) const;
   const PlannerOptions& options() const { return options_; }
 
 private:
-  Candidate weigh(const PlanningProblem& problem, const schedule::Plan& plan) const;
-  std::vector<Candidate> weigh(const PlanningProblem& problem, std::vector<schedule::Plan> plans) const;
+  Candidate weigh(const PlanningProblem& problem, PlanLowering& lowering, const schedule::Plan& plan) const;
+  std::vector<Candidate> weigh(const PlanningProblem& problem, PlanLowering& lowering,
+                               std::vector<schedule::Plan> plans) const;
   PlannerOptions options_;
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,7 +22,16 @@ struct PlannedProgram {
   double data_bytes = 0; ///< read by a batch besides vectors: maps, nodes, coefficients, stored numbers, index tables
 };
 
-/// All that the planner knows of a kernel.
+/// Lowers the plans of a kernel, as the planner asks for them: few are lowered, and only where nothing was measured.
+class PlanLowering {
+public:
+  virtual ~PlanLowering() = default;
+  virtual Estimate estimate(const schedule::Plan& plan) = 0;
+  /// Throws InputError for plans that cannot run.
+  virtual PlannedProgram lower(const schedule::Plan& plan) = 0;
+};
+
+/// All that the planner knows of a kernel before its plans are lowered.
 struct PlanningProblem {
   std::string text; ///< canonical: kernels with the same text and the same plan are the same program
   bool is_tensor = false;
@@ -42,8 +50,6 @@ struct PlanningProblem {
   bool shares_data = false;     ///< most batches read data per cell that others read, too
   bool streams_outputs = false; ///< every batch has its outputs for itself, and vectors are larger than the caches
   double input_bytes = 0, output_bytes = 0; ///< of vectors that a batch reads and writes, each entry once
-  std::function<Estimate(const schedule::Plan&)> estimate;
-  std::function<PlannedProgram(const schedule::Plan&)> lower;
 };
 
 } // namespace rafter::tune

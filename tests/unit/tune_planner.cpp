@@ -2,6 +2,7 @@
 // The planner takes what was measured, else what the model predicts, and lowers few plans for it.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <limits>
 #include <map>
 
@@ -17,7 +18,7 @@ namespace rafter::tune {
 namespace {
 
 /// A kernel on hexahedra whose plans differ in the length of a loop; notes what is lowered.
-class Kernel {
+class Kernel final : public PlanLowering {
 public:
   Kernel() {
     problem.text = "test";
@@ -28,14 +29,15 @@ public:
                                kernel::FactorStorage::store_merged};
     problem.num_batches = 100;
     problem.input_bytes = problem.output_bytes = 1000;
-    problem.estimate = [](const schedule::Plan& plan) { return Estimate{.flops = 16.0 * length(plan)}; };
-    problem.lower = [this](const schedule::Plan& plan) {
-      ++num_lowered[schedule::to_string(plan)];
-      const auto body = "(store w (iadd (imul $i 8) lane) (mul (number 2) (load w (iadd (imul $i 8) lane))))";
-      return PlannedProgram{.loops = schedule::read(fmt::format(
-                                "(program kernel 8\n(buffer w work real 8000 lane)\n(block (for i {} (block {}))))\n",
-                                length(plan), body))};
-    };
+  }
+  Estimate estimate(const schedule::Plan& plan) override { return {.flops = 16.0 * length(plan)}; }
+  PlannedProgram lower(const schedule::Plan& plan) override {
+    if (refuses(plan)) throw base::InputError("too large");
+    ++num_lowered[schedule::to_string(plan)];
+    const auto body = "(store w (iadd (imul $i 8) lane) (mul (number 2) (load w (iadd (imul $i 8) lane))))";
+    return {.loops = schedule::read(
+                fmt::format("(program kernel 8\n(buffer w work real 8000 lane)\n(block (for i {} (block {}))))\n",
+                            length(plan), body))};
   }
   static int length(const schedule::Plan& plan) {
     return 100 + (plan.contraction == kernel::Contraction::collocated ? 0 : 200) +
@@ -43,13 +45,14 @@ public:
   }
   PlanningProblem problem;
   std::map<std::string, int> num_lowered;
+  std::function<bool(const schedule::Plan&)> refuses = [](const schedule::Plan&) { return false; };
 };
 
 const auto fastest = schedule::parse_plan("contraction=collocated factors=store even_odd=4");
 
 TEST(Planner, PredictsTheFastest) {
   Kernel kernel;
-  const auto decision = Planner().decide(kernel.problem);
+  const auto decision = Planner().decide(kernel.problem, kernel);
   EXPECT_EQ(decision.plan, fastest);
   EXPECT_EQ(decision.origin, Origin::predicted);
   EXPECT_LE(kernel.num_lowered.size(), num_weighed);
@@ -58,7 +61,7 @@ TEST(Planner, PredictsTheFastest) {
 TEST(Planner, WeighsAllOnRequestEachProgramOnce) {
   Kernel kernel;
   kernel.problem.compilers = {"default", "clang"};
-  const auto decision = Planner({.weighs_all = true}).decide(kernel.problem);
+  const auto decision = Planner({.weighs_all = true}).decide(kernel.problem, kernel);
   EXPECT_EQ(decision.candidates.size(), candidates(kernel.problem).size());
   EXPECT_EQ(2 * kernel.num_lowered.size(), decision.candidates.size());
   for (const auto& [plan, times] : kernel.num_lowered) EXPECT_EQ(times, 1) << plan;
@@ -70,7 +73,7 @@ TEST(Planner, WeighsAllOnRequestEachProgramOnce) {
 TEST(Planner, WithoutTimingsTheUsualCompilerIsTaken) {
   Kernel kernel;
   kernel.problem.compilers = {"default", "clang"};
-  EXPECT_EQ(Planner().decide(kernel.problem).plan.compiler, "");
+  EXPECT_EQ(Planner().decide(kernel.problem, kernel).plan.compiler, "");
 }
 
 TEST(Planner, WhatWasMeasuredCounts) {
@@ -78,17 +81,17 @@ TEST(Planner, WhatWasMeasuredCounts) {
   const auto store = std::make_shared<Store>(folder.path() / "plans.sqlite");
   const Planner planner({.store = store});
   Kernel kernel;
-  EXPECT_EQ(planner.decide(kernel.problem).key, ""); // there is no file to look into
-  const auto cold = Planner({.store = store, .weighs_all = true}).decide(kernel.problem);
+  EXPECT_EQ(planner.decide(kernel.problem, kernel).key, ""); // there is no file to look into
+  const auto cold = Planner({.store = store, .weighs_all = true}).decide(kernel.problem, kernel);
   const auto slow =
       schedule::to_string(schedule::parse_plan("contraction=per-derivative factors=recompute even_odd=0"));
   EXPECT_TRUE(store->remember(cold.key, {{slow, 1e-6, 1}, {schedule::to_string(fastest), 2e-6, 1}}));
   kernel.num_lowered.clear();
-  const auto warm = planner.decide(kernel.problem);
+  const auto warm = planner.decide(kernel.problem, kernel);
   EXPECT_EQ(schedule::to_string(warm.plan), slow);
   EXPECT_EQ(warm.origin, Origin::measured);
   EXPECT_TRUE(kernel.num_lowered.empty()); // nothing needs to be weighed
-  const auto listed = Planner({.store = store, .weighs_all = true}).decide(kernel.problem);
+  const auto listed = Planner({.store = store, .weighs_all = true}).decide(kernel.problem, kernel);
   EXPECT_EQ(schedule::to_string(listed.candidates[0].plan), slow);
   EXPECT_EQ(listed.candidates[0].measured_seconds, 1e-6);
   EXPECT_EQ(listed.candidates[1].plan, fastest);
@@ -100,10 +103,10 @@ TEST(Planner, RememberedPlansThatAreNoCandidatesAreIgnored) {
   const auto store = std::make_shared<Store>(folder.path() / "plans.sqlite");
   const Planner planner({.store = store});
   Kernel kernel;
-  const auto key = Planner({.store = store, .weighs_all = true}).decide(kernel.problem).key;
+  const auto key = Planner({.store = store, .weighs_all = true}).decide(kernel.problem, kernel).key;
   EXPECT_TRUE(store->remember(key, {{"mapping=of_old_times", 1e-9, 1}, {"contraction=dense", 1e-9, 1}}));
-  EXPECT_EQ(planner.decide(kernel.problem).plan, fastest);
-  EXPECT_EQ(planner.decide(kernel.problem).origin, Origin::predicted);
+  EXPECT_EQ(planner.decide(kernel.problem, kernel).plan, fastest);
+  EXPECT_EQ(planner.decide(kernel.problem, kernel).origin, Origin::predicted);
 }
 
 TEST(Planner, RememberedTimesThatNoClockShowsAreIgnored) {
@@ -111,13 +114,13 @@ TEST(Planner, RememberedTimesThatNoClockShowsAreIgnored) {
   const auto store = std::make_shared<Store>(folder.path() / "plans.sqlite");
   Kernel kernel;
   const auto weighs_all = Planner({.store = store, .weighs_all = true});
-  const auto key = weighs_all.decide(kernel.problem).key;
+  const auto key = weighs_all.decide(kernel.problem, kernel).key;
   const auto slow = schedule::parse_plan("contraction=per-derivative factors=recompute even_odd=0");
   const auto other = schedule::parse_plan("factors=store even_odd=0");
   for (const double seconds : {-1.0, 0.0, -std::numeric_limits<double>::infinity()}) {
     EXPECT_TRUE(store->remember(key, {{schedule::to_string(slow), seconds, 1}, {schedule::to_string(other), 1e-6, 1}}));
-    EXPECT_EQ(Planner({.store = store}).decide(kernel.problem).plan, other) << seconds;
-    for (const auto& candidate : weighs_all.decide(kernel.problem).candidates)
+    EXPECT_EQ(Planner({.store = store}).decide(kernel.problem, kernel).plan, other) << seconds;
+    for (const auto& candidate : weighs_all.decide(kernel.problem, kernel).candidates)
       EXPECT_EQ(candidate.measured_seconds.has_value(), candidate.plan == other) << seconds;
   }
 }
@@ -128,23 +131,19 @@ TEST(Planner, RememberedPlansWithoutKeysOfThisVersionCount) {
   const Planner planner({.store = store});
   Kernel kernel;
   const auto slow = schedule::parse_plan("factors=store even_odd=0");
-  const auto key = Planner({.store = store, .weighs_all = true}).decide(kernel.problem).key;
+  const auto key = Planner({.store = store, .weighs_all = true}).decide(kernel.problem, kernel).key;
   auto text = schedule::to_string(slow);
   EXPECT_TRUE(store->remember(key, {{text.substr(0, text.find(" flags=")), 1e-9, 1}}));
-  EXPECT_EQ(planner.decide(kernel.problem).plan, slow);
-  EXPECT_EQ(planner.decide(kernel.problem).origin, Origin::measured);
+  EXPECT_EQ(planner.decide(kernel.problem, kernel).plan, slow);
+  EXPECT_EQ(planner.decide(kernel.problem, kernel).origin, Origin::measured);
 }
 
 TEST(Planner, PlansThatDoNotFitAreLeftOut) {
   Kernel kernel;
-  const auto lower = kernel.problem.lower;
-  kernel.problem.lower = [&](const schedule::Plan& plan) {
-    if (plan == fastest) throw base::InputError("too large");
-    return lower(plan);
-  };
-  EXPECT_EQ(Planner().decide(kernel.problem).plan, schedule::parse_plan("factors=store even_odd=0"));
-  kernel.problem.lower = [](const schedule::Plan&) -> PlannedProgram { throw base::InputError("too large"); };
-  EXPECT_THROW((void)Planner().decide(kernel.problem), base::InputError);
+  kernel.refuses = [](const schedule::Plan& plan) { return plan == fastest; };
+  EXPECT_EQ(Planner().decide(kernel.problem, kernel).plan, schedule::parse_plan("factors=store even_odd=0"));
+  kernel.refuses = [](const schedule::Plan&) { return true; };
+  EXPECT_THROW((void)Planner().decide(kernel.problem, kernel), base::InputError);
 }
 
 } // namespace

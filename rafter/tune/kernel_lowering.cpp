@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/tune/kernel_lowering.hpp>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/schedule/counts.hpp>
+
+namespace rafter::tune {
+
+namespace {
+
+bool reads(const kernel::QFunction& function, const kernel::FieldUse& use) {
+  return std::ranges::any_of(function.graph.reachable(function.roots()), [&](const kernel::NodeId id) {
+    const auto& node = function.graph[id];
+    return node.op == form::ScalarOp::atom && node.atom.kind == use.kind && node.atom.a == use.index;
+  });
+}
+
+bool writes(const kernel::QFunction& function, const kernel::FieldUse& use) {
+  return std::ranges::any_of(function.outputs, [&](const kernel::Output& output) {
+    const bool is_tested = output.kind == kernel::OutputKind::test || output.kind == kernel::OutputKind::test_pair;
+    return is_tested && output.field == use.index;
+  });
+}
+
+/// Positions of the fields that a function reads, or writes.
+template <class Uses>
+std::vector<std::size_t> used(const kernel::QFunction& function, const std::vector<kernel::FieldUse>& fields,
+                              Uses uses) {
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if (uses(function, fields[i])) result.push_back(i);
+  return result;
+}
+
+/// Work arrays of every thread: beyond any use. Throws InputError.
+void require_work_fits(const schedule::LoopProgram& loops, const element::Quadrature& rule) {
+  constexpr double limit_bytes = 64.0 * (1 << 20);
+  const double bytes = schedule::work_bytes(loops);
+  if (bytes > limit_bytes)
+    throw base::InputError(fmt::format("a kernel with {} quadrature points per cell would need {:.3g} MiB of working "
+                                       "memory per thread, accepted are {:.3g} MiB: use a lower quadrature degree or "
+                                       "fewer points",
+                                       rule.num_points(), bytes / (1 << 20), limit_bytes / (1 << 20)));
+}
+
+/// Words of a double that a stored number takes.
+double stored_words(const schedule::Plan& plan) {
+  return plan.storage == schedule::Precision::single_precision ? 0.5 : 1;
+}
+
+} // namespace
+
+int num_stored(const kernel::QFunction& setup, kernel::OutputKind kind) {
+  return static_cast<int>(std::ranges::count(setup.outputs, kind, &kernel::Output::kind));
+}
+
+// --- the kernel -----------------------------------------------------------------------------------------------------
+
+int CellKernel::patches_per_batch(const space::ElementLayout& layout) const {
+  if (is_facet() || layout.patch == nullptr) return 0;
+  return cells_per_batch / static_cast<int>(layout.patch->corners.size());
+}
+
+const kernel::Choice& CellKernel::choice_of(const schedule::Plan& plan) const {
+  const auto found = std::ranges::find(choices, plan.factors, &kernel::Choice::factors);
+  return found == choices.end() ? choices.front() : *found;
+}
+
+double CellKernel::rows_per_batch(const schedule::Plan& plan) const {
+  return choice_of(plan).factors.stores_data ? 1 : data_rows_per_batch;
+}
+
+kernel::ProgramInput CellKernel::input_of(kernel::QFunction function, kernel::Contraction contraction) const {
+  kernel::ProgramInput result = program;
+  result.inputs.clear();
+  result.outputs.clear();
+  for (const auto i : used(function, program.inputs, reads)) result.inputs.push_back(program.inputs[i]);
+  for (const auto i : used(function, program.outputs, writes)) result.outputs.push_back(program.outputs[i]);
+  result.function = std::move(function);
+  result.options.contraction = contraction;
+  return result;
+}
+
+// --- lowering -------------------------------------------------------------------------------------------------------
+
+/// Plans that differ in contraction and cut have programs of their own.
+kernel::TensorProgram& KernelLowering::program(const schedule::Plan& plan) {
+  const std::pair key{plan.contraction, plan.factors};
+  const auto known = programs_.find(key);
+  if (known != programs_.end()) return known->second;
+  const auto& choice = kernel_.choice_of(plan);
+  const bool has_grid = plan.contraction != kernel::Contraction::dense;
+  const auto& function = has_grid ? choice.on_grid : choice.functions.main;
+  return programs_[key] = kernel::build_program(kernel_.input_of(function, plan.contraction));
+}
+
+KernelLowering::Loops& KernelLowering::loops(const schedule::Plan& plan) {
+  const std::string key = schedule::to_string(schedule::without_compilation(plan));
+  const auto known = loops_.find(key);
+  if (known != loops_.end()) return known->second;
+  auto input = input_of(program(plan), kernel_.choice_of(plan).functions.main);
+  // A mapping with cells in lanes reads what a sub-batch of them takes side by side.
+  const auto& mapping = schedule::choose_mapping(input, plan);
+  input.stored_order = mapping.stored_order;
+  input.interleave = mapping.name == "simd_cells" ? plan.vector_width : 0;
+  return loops_[key] = loops_of(input, plan);
+}
+
+schedule::LoweringInput KernelLowering::input_of(const kernel::TensorProgram& program,
+                                                 const kernel::QFunction& function) const {
+  schedule::LoweringInput result;
+  result.program = &program;
+  result.spaces = kernel_.spaces;
+  result.cells_per_batch = kernel_.cells_per_batch;
+  result.is_facet = kernel_.is_facet();
+  for (const auto i : used(function, kernel_.program.inputs, reads)) {
+    result.input_spaces.push_back(kernel_.input_spaces[i]);
+    result.input_vectors.push_back(static_cast<int>(i));
+  }
+  result.num_trial_vectors = kernel_.num_trials;
+  for (const auto i : used(function, kernel_.program.outputs, writes)) {
+    result.output_spaces.push_back(kernel_.output_spaces[i]);
+    result.output_vectors.push_back(static_cast<int>(i));
+  }
+  return result;
+}
+
+KernelLowering::Loops KernelLowering::loops_of(const schedule::LoweringInput& input, schedule::Plan plan) const {
+  Loops result;
+  result.program = schedule::lower(input, plan);
+  result.mapping = plan.mapping;
+  result.stored_order = input.stored_order;
+  result.interleave = input.interleave;
+  require_work_fits(result.program, kernel_.program.quadrature);
+  return result;
+}
+
+PlannedProgram KernelLowering::lower(const schedule::Plan& plan) {
+  const auto& program = loops(plan).program;
+  return {program, data_bytes(program, plan)};
+}
+
+LoweredKernel KernelLowering::take(const schedule::Plan& plan) {
+  auto& result = loops(plan);
+  return {.program = std::move(program(plan)),
+          .loops = std::move(result.program),
+          .mapping = result.mapping,
+          .stored_order = result.stored_order,
+          .interleave = result.interleave};
+}
+
+LoweredKernel KernelLowering::setup(const schedule::Plan& plan, const schedule::Plan& own_plan,
+                                    const LoweredKernel& main) const {
+  const auto& function = kernel_.choice_of(plan).functions.setup;
+  LoweredKernel result{.program = kernel::build_program(kernel_.input_of(function, own_plan.contraction)),
+                       .loops = {},
+                       .mapping = {},
+                       .stored_order = main.stored_order,
+                       .interleave = main.interleave};
+  auto input = input_of(result.program, function);
+  input.stored_order = main.stored_order;
+  input.interleave = main.interleave;
+  auto loops = loops_of(input, own_plan);
+  result.loops = std::move(loops.program);
+  result.mapping = std::move(loops.mapping);
+  return result;
+}
+
+// --- cost -----------------------------------------------------------------------------------------------------------
+
+Estimate KernelLowering::estimate(const schedule::Plan& plan) {
+  const auto& cost = kernel_.choice_of(plan).cost;
+  const int cells = kernel_.cells_per_batch;
+  const double words =
+      stored_words(plan) * (cost.cell_words + cost.point_words * kernel_.program.quadrature.num_points());
+  return {.flops = kernel::count_flops(program(plan)) * cells,
+          .data_bytes = 8 * words * cells * kernel_.rows_per_batch(plan)};
+}
+
+double KernelLowering::data_bytes(const schedule::LoopProgram& loops, const schedule::Plan& plan) const {
+  using kernel::OutputKind;
+  const auto& [main, setup] = kernel_.choice_of(plan).functions;
+  const auto& program = kernel_.program;
+  const int dim = main.tdim();
+  const double stored =
+      num_stored(setup, OutputKind::stored_cell) +
+      static_cast<double>(program.quadrature.num_points()) * num_stored(setup, OutputKind::stored_point);
+  double words = stored_words(plan) * stored;
+  double starts = 0;
+  for (const auto& argument : loops.arguments()) {
+    if (argument.role == schedule::Role::map)
+      words += static_cast<double>(kernel::map_modes(kernel_.map, dim).size()) * dim;
+    if (argument.role == schedule::Role::nodes) words += program.geometry->num_dofs() * dim;
+    if (argument.role == schedule::Role::cell_coefficients) words += kernel_.num_coefficients;
+    if (argument.role == schedule::Role::run_starts) starts += starts_per_batch(loops, argument.index);
+  }
+  return 8 * words * kernel_.rows_per_batch(plan) * kernel_.cells_per_batch + 4 * starts;
+}
+
+/// Of batches of patches, if the kernel gathers those.
+double KernelLowering::starts_per_batch(const schedule::LoopProgram& loops, int space) const {
+  const auto& layout = *kernel_.spaces[static_cast<std::size_t>(space)];
+  const bool has_patches = std::ranges::any_of(loops.arguments(), [&](const auto& argument) {
+    return argument.role == schedule::Role::patch_starts && argument.index == space;
+  });
+  if (has_patches) return static_cast<double>(layout.patch->run_lengths.size()) * kernel_.patches_per_batch(layout);
+  return static_cast<double>(layout.num_runs) * kernel_.cells_per_batch;
+}
+
+} // namespace rafter::tune

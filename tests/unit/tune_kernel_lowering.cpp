@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Plans are lowered from plain values alone: no operator, no mesh.
+#include <gtest/gtest.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/schedule/counts.hpp>
+#include <rafter/space/layout.hpp>
+#include <rafter/tune/kernel_lowering.hpp>
+#include <tests/support/kernel_forms.hpp>
+
+namespace rafter::tune {
+namespace {
+
+/// The action of a form on hexahedra, from cell vector to cell vector.
+struct Action {
+  explicit Action(const std::string& text, int points = 4, int components = 1) {
+    const auto shape = element::Shape::hexahedron;
+    const auto element = element::make_element(element::Family::lagrange, shape, 3);
+    layout = space::make_broken_layout(element);
+    kernel.program.quadrature = element::make_quadrature_with_points(shape, points, element::QuadratureKind::gauss);
+    kernel.program.inputs = {{kernel::AtomKind::reference_trial, 0, components, element}};
+    kernel.program.outputs = {{kernel::AtomKind::reference_test, 0, components, element}};
+    kernel.program.geometry = element::make_element(element::Family::lagrange, shape, 1);
+    kernel.map = mesh::MapKind::multilinear;
+    kernel.choices = kernel::factor_storages(test::qfunction(text, shape, kernel.map, components > 1 ? components : 0),
+                                             kernel.program.quadrature.num_points(), {});
+    kernel.spaces = {&layout};
+    kernel.input_spaces = kernel.output_spaces = {0};
+    kernel.num_trials = 1;
+  }
+  space::ElementLayout layout;
+  CellKernel kernel;
+};
+
+schedule::Plan plan_of(const std::string& text) { return schedule::parse_plan(text); }
+
+TEST(KernelLowering, GivesTheProgramsOfPlansAndWhatTheyRead) {
+  const Action action(test::laplace());
+  KernelLowering lowering(action.kernel);
+  const auto stored = lowering.lower(plan_of("factors=store-merged")),
+             recomputed = lowering.lower(plan_of("factors=recompute"));
+  EXPECT_GT(schedule::count(recomputed.loops).flops, schedule::count(stored.loops).flops);
+  // 6 numbers per point of the symmetric matrix, against 8 corners of the map
+  EXPECT_EQ(stored.data_bytes, 8.0 * 8 * 6 * 64);
+  EXPECT_EQ(recomputed.data_bytes, 8.0 * 8 * 3 * 8);
+  EXPECT_GT(lowering.estimate(plan_of("factors=recompute")).flops,
+            lowering.estimate(plan_of("factors=store-merged")).flops);
+}
+
+TEST(KernelLowering, RowsThatBatchesShareCountOnce) {
+  Action action(test::laplace());
+  const auto alone = KernelLowering(action.kernel).lower(plan_of("factors=store"));
+  action.kernel.data_rows_per_batch = 0.25;
+  KernelLowering lowering(action.kernel);
+  EXPECT_EQ(lowering.lower(plan_of("factors=store")).data_bytes, alone.data_bytes / 4);
+}
+
+TEST(KernelLowering, EqualValuesGiveEqualPrograms) {
+  const Action action(test::variable_helmholtz()), again(test::variable_helmholtz());
+  for (const auto* text :
+       {"factors=store", "contraction=dense factors=recompute", "mapping=plain", "compute=float vector_width=8"}) {
+    KernelLowering first(action.kernel), second(again.kernel);
+    (void)second.lower(plan_of("contraction=per-derivative")); // what was lowered before does not matter
+    EXPECT_EQ(schedule::print(first.lower(plan_of(text)).loops), schedule::print(second.lower(plan_of(text)).loops))
+        << text;
+  }
+}
+
+TEST(KernelLowering, WhatIsTakenIsWhatWasWeighed) {
+  const Action action(test::laplace());
+  KernelLowering lowering(action.kernel);
+  const auto plan = plan_of("factors=store");
+  const auto weighed = schedule::print(lowering.lower(plan).loops);
+  const auto main = lowering.take(plan);
+  EXPECT_EQ(schedule::print(main.loops), weighed);
+  EXPECT_EQ(main.mapping, "simd_cells");
+  const auto setup = lowering.setup(plan, plan, main);
+  EXPECT_EQ(setup.stored_order, main.stored_order);
+  EXPECT_EQ(setup.interleave, main.interleave);
+  EXPECT_TRUE(setup.program.outputs.empty());
+}
+
+TEST(KernelLowering, PlansThatTheKernelDoesNotOfferAreItsUsualChoice) {
+  const Action action(test::mass());
+  const auto& usual = action.kernel.choices.front();
+  EXPECT_EQ(action.kernel.choice_of(plan_of("factors=partial-99")).factors, usual.factors);
+}
+
+TEST(KernelLowering, RefusesWorkArraysBeyondUse) {
+  Action action(test::elasticity(3), 31, 3);
+  action.kernel.cells_per_batch = 16;
+  KernelLowering lowering(action.kernel);
+  EXPECT_THROW((void)lowering.lower(plan_of("contraction=per-derivative factors=recompute vector_width=16")),
+               base::InputError);
+}
+
+} // namespace
+} // namespace rafter::tune
