@@ -47,6 +47,7 @@ using mesh::BoxOptions;
 using mesh::make_box;
 using mesh::Mesh;
 using mesh::MeshFormat;
+using mesh::PeriodicPair;
 using mesh::read_mesh;
 using mesh::write_mesh;
 

@@ -35,8 +35,8 @@ double interior_dofs(const io::Field& field, element::Shape shape) {
 /// Scalar unknowns of one component.
 double count_nodes(const io::Field& field, const mesh::Mesh& mesh) {
   const auto& topology = mesh.topology();
-  double count = topology.num_vertices;
-  if (mesh.tdim > 1) count += topology.num_edges * interior_dofs(field, element::Shape::interval);
+  double count = topology.num_representatives(0);
+  if (mesh.tdim > 1) count += topology.num_representatives(1) * interior_dofs(field, element::Shape::interval);
   if (mesh.tdim > 2)
     for (const auto shape : {element::Shape::triangle, element::Shape::quadrilateral})
       count += count_faces(mesh, shape) * interior_dofs(field, shape);
@@ -123,6 +123,28 @@ void require_box_fits(const io::Problem& problem) {
   require_fits(problem, mesh::make_box(sample), factor);
 }
 
+/// The mesh with what [[periodic]] identifies.
+mesh::Mesh with_periodic_facets(const io::Problem& problem, mesh::Mesh mesh) {
+  if (problem.periodic.empty()) return mesh;
+  std::vector<mesh::PeriodicPair> pairs;
+  for (std::size_t i = 0; i < problem.periodic.size(); ++i) {
+    const auto& pair = problem.periodic[i];
+    for (const auto* side : {&pair.from, &pair.to})
+      for (std::size_t t = 0; t < side->tags.size(); ++t) try {
+          static_cast<void>(mesh.tags_of(side->tags[t], mesh.tdim - 1));
+        } catch (const base::InputError& error) {
+          throw base::InputError(fmt::format("{}: periodic[{}].{}: {}", side->places[t].text(), i,
+                                             side == &pair.from ? "from" : "to", error.what()));
+        }
+    pairs.push_back({.from = pair.from.tags, .to = pair.to.tags, .tolerance = pair.tolerance});
+  }
+  try {
+    return mesh.periodic(pairs);
+  } catch (const base::InputError& error) {
+    throw base::InputError(fmt::format("{}: periodic: {}", problem.periodic[0].location.text(), error.what()));
+  }
+}
+
 } // namespace
 
 std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem) {
@@ -135,7 +157,7 @@ std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem) {
     result = result.refined(source.refine);
   }
   require_valid(result);
-  return std::make_shared<const mesh::Mesh>(std::move(result));
+  return std::make_shared<const mesh::Mesh>(with_periodic_facets(problem, std::move(result)));
 }
 
 double count_unknowns(const io::Problem& problem, const mesh::Mesh& mesh) {

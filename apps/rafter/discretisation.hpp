@@ -11,7 +11,7 @@
 /// Mesh and function spaces of a problem.
 namespace rafter::app {
 
-/// The mesh of a problem: read or made, refined, valid. Throws InputError.
+/// The mesh of a problem: read or made, refined, valid, with its periodic facets. Throws InputError.
 std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem);
 
 /// Unknowns of a problem, counted without allocating them.

@@ -218,7 +218,12 @@ form::Form ProblemForms::parse_form(const io::Expression& text, const std::strin
 void ProblemForms::require_tags_of(const form::Form& form, const io::Expression& text, const std::string& key) const {
   for (const auto& integral : form.integrals()) {
     const int dim = integral.measure.kind == form::MeasureKind::cell ? mesh_.tdim : mesh_.tdim - 1;
-    for (const auto& tag : integral.measure.tags) located(text, key, [&] { return mesh_.tags_of(tag, dim); });
+    for (const auto& tag : integral.measure.tags)
+      located(text, key, [&] {
+        const auto numbers = mesh_.tags_of(tag, dim);
+        if (dim < mesh_.tdim) mesh_.require_boundary(numbers);
+        return numbers;
+      });
   }
 }
 

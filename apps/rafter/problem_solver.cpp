@@ -246,12 +246,16 @@ void PreparedProblem::make_conditions() {
     const auto& data = problem_.dirichlet[i];
     const auto key = fmt::format("dirichlet[{}]", i);
     space::DirichletCondition condition{.is_all = data.is_all, .components = data.components};
-    for (std::size_t t = 0; t < data.tags.size(); ++t) try {
-        const auto numbers = mesh_->tags_of(data.tags[t], mesh_->tdim - 1);
+    for (std::size_t t = 0; t < data.tags.tags.size(); ++t) try {
+        const auto numbers = mesh_->tags_of(data.tags.tags[t], mesh_->tdim - 1);
+        mesh_->require_boundary(numbers);
         condition.tags.insert(condition.tags.end(), numbers.begin(), numbers.end());
       } catch (const base::InputError& error) {
-        throw base::InputError(fmt::format("{}: {}.tags: {}", data.places[t].text(), key, error.what()));
+        throw base::InputError(fmt::format("{}: {}.tags: {}", data.tags.places[t].text(), key, error.what()));
       }
+    if (data.is_all && mesh_->topology().exterior_facets.empty())
+      throw base::InputError(fmt::format("{}: {}.tags: the mesh has no boundary: all its outer facets are periodic",
+                                         data.location.text(), key));
     condition.value =
         forms_->qfunction(data.values, data.components, problem_.fields[data.field].num_components(), key + ".value");
     options_.dirichlet.push_back({system_.spaces[data.field], std::move(condition)});

@@ -86,4 +86,17 @@ std::string read_tag(const Value& value, std::string_view path) {
   return value.text;
 }
 
+TagList read_tag_list(const Value& value, const std::string& path, std::string_view or_else) {
+  if (value.kind != Value::Kind::array) return {{read_tag(value, path)}, {value.location}};
+  if (value.items.empty()) refuse_value(value, path, fmt::format("a list with at least one tag{}", or_else));
+  TagList result;
+  for (const auto& item : value.items) {
+    result.tags.push_back(read_tag(item, path));
+    result.places.push_back(item.location);
+    if (std::count(result.tags.begin(), result.tags.end(), result.tags.back()) > 1)
+      refuse(item.location, path, fmt::format("tag {} is given twice", result.tags.back()));
+  }
+  return result;
+}
+
 } // namespace rafter::io

@@ -30,9 +30,9 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-const std::vector<std::string> section_names{"title",       "mesh",  "numerics",  "fields",     "coefficients",
-                                             "definitions", "forms", "dirichlet", "constraint", "solver",
-                                             "functionals", "check", "output"};
+const std::vector<std::string> section_names{"title",        "mesh",        "periodic", "numerics",  "fields",
+                                             "coefficients", "definitions", "forms",    "dirichlet", "constraint",
+                                             "solver",       "functionals", "check",    "output"};
 
 /// A section that may be absent.
 template <class Read> void read_optional(const TableReader& root, const char* name, Read read) {
@@ -53,6 +53,7 @@ Problem read_sections(const Value& value, const std::string& source, const std::
   problem.source = source;
   problem.title = root.string("title").value_or("");
   read_mesh_section(TableReader(root.require("mesh", "a table with file or box"), "mesh"), directory, problem);
+  if (const Value* list = root.find("periodic")) read_periodic(*list, problem);
   read_fields(TableReader(root.require("fields", "tables [fields.NAME]"), "fields"), problem);
   read_optional(root, "numerics", [&](const TableReader& table) { read_numerics(table, problem); });
   read_optional(root, "coefficients", [&](const TableReader& table) { read_coefficients(table, problem); });

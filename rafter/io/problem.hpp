@@ -41,6 +41,19 @@ struct MeshSource {
   Location location;
 };
 
+/// Tags as the file gives them: numbers as text, or names of physical groups.
+struct TagList {
+  std::vector<std::string> tags;
+  std::vector<Location> places; ///< of the tags
+};
+
+/// Two parts of the boundary that are identified.
+struct Periodic {
+  TagList from, to;
+  double tolerance = mesh::PeriodicPair::default_tolerance; ///< relative to the size of the mesh
+  Location location;
+};
+
 /// Points per direction: a number, or the degree of the fields plus something.
 struct PointsRule {
   bool is_relative = false;
@@ -91,8 +104,7 @@ struct Forms {
 struct Dirichlet {
   std::size_t field = 0;          ///< index in Problem::fields
   bool is_all = false;            ///< the whole boundary
-  std::vector<std::string> tags;  ///< numbers as text, or names of physical groups
-  std::vector<Location> places;   ///< of the tags
+  TagList tags;                   ///< where it is not all
   std::vector<int> components;    ///< constrained ones, ascending as given; empty: all
   std::vector<Expression> values; ///< one per constrained component, or one vector
   Location location;
@@ -138,6 +150,7 @@ struct Problem {
   std::string source; ///< the problem file, for messages
   std::string title;
   MeshSource mesh;
+  std::vector<Periodic> periodic;
   Numerics numerics;
   std::vector<Field> fields; ///< in the order of the file
   std::vector<Coefficient> coefficients;

@@ -8,6 +8,7 @@
 namespace rafter::io {
 
 void read_mesh_section(const TableReader& table, const std::string& directory, Problem& problem);
+void read_periodic(const Value& list, Problem& problem);
 void read_numerics(const TableReader& table, Problem& problem);
 void read_fields(const TableReader& table, Problem& problem);
 void read_coefficients(const TableReader& table, Problem& problem);
@@ -30,6 +31,8 @@ Expression read_expression(const Value& value, std::string_view path);
 TensorExpression read_tensor(const Value& value, std::string_view path);
 /// A tag as text: an integer, or a string that is not blank.
 std::string read_tag(const Value& value, std::string_view path);
+/// A tag or a list of tags, none twice; `or_else` is what else is accepted, for messages.
+TagList read_tag_list(const Value& value, const std::string& path, std::string_view or_else = "");
 
 /// Throws InputError unless the name is an identifier with no meaning in forms (language, test functions).
 void require_name(const std::string& name, const Location& location, std::string_view path, const Problem& problem);

@@ -22,19 +22,7 @@ void read_tags(const TableReader& table, Dirichlet& condition) {
   const Value& value = table.require("tags", "a list of tags (numbers or names of physical groups), or \"all\"");
   const std::string path = table.path("tags");
   condition.is_all = value.kind == Value::Kind::string && value.text == "all";
-  if (condition.is_all) return;
-  if (value.kind != Value::Kind::array) {
-    condition.tags = {read_tag(value, path)};
-    condition.places = {value.location};
-    return;
-  }
-  if (value.items.empty()) refuse_value(value, path, "a list with at least one tag, or \"all\"");
-  for (const auto& item : value.items) {
-    condition.tags.push_back(read_tag(item, path));
-    condition.places.push_back(item.location);
-    if (std::count(condition.tags.begin(), condition.tags.end(), condition.tags.back()) > 1)
-      refuse(item.location, path, fmt::format("tag {} is given twice", condition.tags.back()));
-  }
+  if (!condition.is_all) condition.tags = read_tag_list(value, path, ", or \"all\"");
 }
 
 /// One expression per component: a single value for one component, else a list, or an expression that is a vector.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sections mesh, numerics, fields and output.
+// Sections mesh, periodic, numerics, fields and output.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -155,6 +155,20 @@ void read_mesh_section(const TableReader& table, const std::string& directory, P
   mesh.box = read_box(*box);
   mesh.box->degree = degree.value_or(1);
   require_representable(mesh);
+}
+
+void read_periodic(const Value& list, Problem& problem) {
+  if (list.kind != Value::Kind::array) refuse_value(list, "periodic", "a list of tables [[periodic]]");
+  for (std::size_t i = 0; i < list.items.size(); ++i) {
+    const TableReader table(list.items[i], fmt::format("periodic[{}]", i));
+    table.accept_only(std::vector<std::string>{"from", "to", "tolerance"});
+    constexpr auto accepted = "a tag (number or name of a physical group) or a list of tags";
+    Periodic pair{.location = list.items[i].location};
+    pair.from = read_tag_list(table.require("from", accepted), table.path("from"));
+    pair.to = read_tag_list(table.require("to", accepted), table.path("to"));
+    pair.tolerance = table.number("tolerance", 0, 1, true).value_or(pair.tolerance);
+    problem.periodic.push_back(std::move(pair));
+  }
 }
 
 void read_numerics(const TableReader& table, Problem& problem) {

@@ -25,8 +25,7 @@ CellBatches make_cell_batches(const Mesh& mesh, const BatchOptions& options) {
       auto& cells = cells_of_kind[static_cast<int>(kind)];
       if (cells.empty()) continue;
       CellBlock block{group, mesh.groups[g].shape, kind, static_cast<std::int32_t>(cells.size()), 0, {}, {}};
-      if (options.has_orientation_buckets)
-        cells = in_orientation_buckets(mesh.groups[g], cells, options.cells_per_batch);
+      if (options.has_orientation_buckets) cells = in_orientation_buckets(mesh, group, cells, options.cells_per_batch);
       if (batches.patch_width > 1)
         std::tie(cells, block.are_patches) =
             in_patched_batches(mesh, group, cells, options.cells_per_batch, batches.patch_width);

@@ -30,7 +30,8 @@ std::vector<Chunk> cut_into_chunks(std::span<const BatchedBlock> blocks, int bat
   return chunks;
 }
 
-/// Vertices of the cells of each chunk, with repetitions: chunk i has vertices[starts[i]] .. vertices[starts[i+1]-1].
+/// Vertices of the cells of each chunk, with repetitions and as those that represent them: chunk i has
+/// vertices[starts[i]] .. vertices[starts[i+1]-1].
 struct ChunkVertices {
   std::vector<std::int64_t> starts{0};
   std::vector<std::int32_t> vertices;
@@ -39,6 +40,7 @@ struct ChunkVertices {
 ChunkVertices chunk_vertices(const Mesh& mesh, std::span<const BatchedBlock> blocks, const std::vector<Chunk>& chunks,
                              int cells_per_batch) {
   ChunkVertices result;
+  const auto& topology = mesh.topology();
   for (const auto& chunk : chunks) {
     const auto& block = blocks[chunk.block];
     const auto& group = mesh.groups[block.group];
@@ -46,8 +48,8 @@ ChunkVertices chunk_vertices(const Mesh& mesh, std::span<const BatchedBlock> blo
     const auto begin = static_cast<std::size_t>(chunk.batch_begin) * cells_per_batch;
     const auto end = static_cast<std::size_t>(chunk.batch_end) * cells_per_batch;
     for (std::size_t i = begin; i < end; ++i) {
-      const auto first = group.vertices.begin() + static_cast<std::ptrdiff_t>(block.cells[i] * num_vertices);
-      result.vertices.insert(result.vertices.end(), first, first + static_cast<std::ptrdiff_t>(num_vertices));
+      for (std::size_t v = 0; v < num_vertices; ++v)
+        result.vertices.push_back(topology.representative(0, group.vertices[block.cells[i] * num_vertices + v]));
     }
     result.starts.push_back(static_cast<std::int64_t>(result.vertices.size()));
   }

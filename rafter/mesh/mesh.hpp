@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,7 +33,9 @@ struct FacetRef {
   auto operator<=>(const FacetRef&) const = default;
 };
 
-/// Cells on both sides of every facet, and the numbering of edges and faces. Local numbers, 32 bit.
+/// Cells on both sides of every facet, and the numbering of edges and faces. Local numbers, 32 bit. Entities are told
+/// apart by the vertices of the mesh; those that periodic facets identify have one representative, which stands for the
+/// unknowns of all of them.
 struct Topology {
   int tdim = 0;
   std::int32_t num_vertices = 0, num_edges = 0, num_faces = 0; ///< no edges in 1D, no faces in 1D and 2D
@@ -43,14 +46,40 @@ struct Topology {
     std::vector<std::uint8_t> face_orientations; ///< shape (cell, local face)
   };
   std::vector<Group> groups;               ///< as Mesh::groups
-  std::vector<FacetRef> exterior_facets;   ///< facets with one cell, sorted
+  std::vector<FacetRef> exterior_facets;   ///< facets with one cell that are not periodic, sorted
   std::vector<std::int32_t> exterior_tags; ///< tag of each exterior facet, 0 = untagged
+  std::set<std::int32_t> periodic_tags;    ///< of the facets that periodic facets identify
+  /// Lowest number among the entities with which each is identified, shape (dim)(entity); empty: each stands for
+  /// itself. Vertices, edges and faces.
+  std::array<std::vector<std::int32_t>, 3> representatives;
+
+  std::int32_t representative(int dim, std::int32_t entity) const {
+    const auto& of_dim = representatives[static_cast<std::size_t>(dim)];
+    return of_dim.empty() ? entity : of_dim[static_cast<std::size_t>(entity)];
+  }
+  /// Entities of a dimension below 3 that stand for themselves.
+  std::int32_t num_representatives(int dim) const;
 };
 
 /// Tagged facets as the file gives them, by vertex numbers (padded with -1), matched to cells by `topology()`.
 struct TaggedFacet {
   std::array<std::int32_t, 4> vertices{-1, -1, -1, -1};
   std::int32_t tag = 0;
+};
+
+/// A facet of the boundary and the facet that a translation makes of it: what lies on one is what lies on the other.
+struct PeriodicFacet {
+  std::array<std::int32_t, 4> from{-1, -1, -1, -1}; ///< vertices in the order of its cell's facet, padded with -1
+  std::array<std::int32_t, 4> to{-1, -1, -1, -1};   ///< the vertex to which each is moved
+  std::array<double, 3> translation{};              ///< x of `to` less x of `from`
+};
+
+/// Two parts of the boundary, the second of which is the first moved by a translation.
+struct PeriodicPair {
+  std::vector<std::string> from, to; ///< tags of their facets, as numbers ("1") or names ("xmin")
+  /// Largest distance at which points are taken as one, in diagonals of the box around the mesh.
+  double tolerance = default_tolerance;
+  static constexpr double default_tolerance = 1e-8;
 };
 
 class Mesh {
@@ -61,16 +90,38 @@ public:
   std::vector<double> points;    ///< geometry nodes, shape (node, gdim)
   std::vector<CellGroup> groups; ///< at most one per (shape, degree)
   std::vector<TaggedFacet> tagged_facets;
+  /// Global number of each vertex. How cells see the edges and faces that they share, which unknowns are one, which
+  /// cells must not run at the same time, and random fields follow from these numbers, never from the local ones.
+  /// Vertices that periodic facets identify have one number. Empty: each vertex has its local number.
+  std::vector<std::int64_t> global_vertices;
+  std::vector<PeriodicFacet> periodic_facets;                    ///< as `periodic` finds them
   std::map<std::string, std::pair<int, std::int32_t>> tag_names; ///< physical group -> (dimension, tag)
   std::string source;                                            ///< file name, for messages
 
   std::int64_t num_cells() const;
+  std::int64_t global_vertex(std::int32_t vertex) const {
+    return global_vertices.empty() ? vertex : global_vertices[static_cast<std::size_t>(vertex)];
+  }
   /// Facet and entity numbering, built on first use and shared by copies. Throws InputError for facets with more than
-  /// two cells, duplicate cells and tagged facets that no cell has.
+  /// two cells, duplicate cells, tagged facets that no cell has, and cells with two vertices of one global number.
   const Topology& topology() const;
 
-  /// Uniformly refined `times` times: children keep tags (cells and facets), curved geometry and parents.
+  /// Uniformly refined `times` times: children keep tags (cells and facets), curved geometry, parents and periodic
+  /// facets. The new vertices have their local numbers as global ones, but for those that are identified.
   Mesh refined(int times = 1) const;
+
+  /// The mesh with the facets of each pair identified, beside those that are identified already:
+  ///
+  ///     auto torus = make_box({}).periodic({{.from = {"xmin"}, .to = {"xmax"}}, {.from = {"ymin"}, .to = {"ymax"}}});
+  ///
+  /// The translation is that of the boxes around the two parts; corners and edges on several parts are identified with
+  /// all their images. Identified facets are no boundary any more. Functions on the mesh are periodic; x is not, it
+  /// jumps across the identified facets. Throws InputError for unknown tags, for parts that are no translates of each
+  /// other, naming the first facet without a match (its corners, and the nodes of curved facets), and where only one
+  /// cell lies from side to side.
+  Mesh periodic(const std::vector<PeriodicPair>& pairs) const;
+  /// Throws InputError when facets with one of these tags are identified, which boundary conditions cannot see.
+  void require_boundary(std::span<const std::int32_t> tags) const;
 
   /// Numbers that the tag text stands for ("3", "clamped") on entities of dimension `dim`; throws InputError with the
   /// nearest name when the mesh has no such tag.
@@ -115,7 +166,8 @@ struct MeshFormat {
   std::string name; ///< "msh" or "msh41" (Gmsh 4.1), "msh22" (Gmsh 2.2), "mesh" (MFEM v1.0); "": the path's ending
   bool is_binary = false; ///< Gmsh only
 };
-/// Complete or absent, as base::OutputFile. Gmsh holds geometry of degree up to 4, MFEM v1.0 of degree 1. Throws
+/// Complete or absent, as base::OutputFile. Gmsh holds geometry of degree up to 4, MFEM v1.0 of degree 1; which facets
+/// are periodic is not written. Throws
 /// InputError for other formats and for meshes that the format cannot hold, EnvironmentError when writing fails.
 void write_mesh(const Mesh& mesh, const std::string& path, const MeshFormat& format = {});
 

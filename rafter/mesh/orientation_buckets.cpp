@@ -9,13 +9,14 @@ namespace {
 
 constexpr std::size_t most_orders = 1 << 6; ///< a bit for every edge of a tetrahedron
 
-/// Which of every two vertices has the larger number, as bits.
-std::size_t order_of_vertices(const CellGroup& group, std::int32_t cell) {
+/// Which of every two vertices has the larger global number, as bits.
+std::size_t order_of_vertices(const Mesh& mesh, const CellGroup& group, std::int32_t cell) {
   const auto n = static_cast<std::size_t>(element::num_vertices(group.shape));
   const auto* vertices = &group.vertices[static_cast<std::size_t>(cell) * n];
   std::size_t result = 0;
   for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = i + 1; j < n; ++j) result = 2 * result + (vertices[i] < vertices[j] ? 1 : 0);
+    for (std::size_t j = i + 1; j < n; ++j)
+      result = 2 * result + (mesh.global_vertex(vertices[i]) < mesh.global_vertex(vertices[j]) ? 1 : 0);
   return result;
 }
 
@@ -61,11 +62,12 @@ private:
 
 } // namespace
 
-std::vector<std::int32_t> in_orientation_buckets(const CellGroup& group, std::span<const std::int32_t> cells,
+std::vector<std::int32_t> in_orientation_buckets(const Mesh& mesh, int number, std::span<const std::int32_t> cells,
                                                  int cells_per_batch) {
+  const auto& group = mesh.groups[static_cast<std::size_t>(number)];
   if (!element::is_simplex(group.shape) || element::is_tensor(group.shape)) return {cells.begin(), cells.end()};
   OrientationBuckets buckets(cells_per_batch);
-  for (const auto cell : cells) buckets.take(cell, order_of_vertices(group, cell));
+  for (const auto cell : cells) buckets.take(cell, order_of_vertices(mesh, group, cell));
   return buckets.finish();
 }
 

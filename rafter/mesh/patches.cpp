@@ -122,8 +122,8 @@ public:
     }
     return result;
   }
-  /// Whether vertices of the children are one at each point of a lattice.
-  bool is_lattice(const CellGroup& group, std::span<const std::int32_t> children) {
+  /// Whether vertices of the children are one at each point of a lattice, and no two of them are identified.
+  bool is_lattice(const Mesh& mesh, const CellGroup& group, std::span<const std::int32_t> children) {
     vertices_.assign(num_points_, -1);
     const std::size_t num_corners = points_.size() / children.size();
     for (std::size_t child = 0; child < children.size(); ++child)
@@ -133,6 +133,7 @@ public:
         if (known >= 0 && known != vertex) return false;
         known = vertex;
       }
+    for (auto& vertex : vertices_) vertex = mesh.topology().representative(0, vertex);
     std::ranges::sort(vertices_);
     return std::ranges::adjacent_find(vertices_) == vertices_.end();
   }
@@ -207,7 +208,7 @@ std::vector<std::int32_t> find_patches(const Mesh& mesh, int group, std::span<co
     if (!places.is_first(first)) continue;
     const auto patch = shape.children(neighbours, first);
     const bool is_ours = std::ranges::all_of(patch, [&](std::int32_t cell) { return is_free[cell]; });
-    if (patch.empty() || !is_ours || !shape.is_lattice(all, patch)) continue;
+    if (patch.empty() || !is_ours || !shape.is_lattice(mesh, all, patch)) continue;
     for (const auto cell : patch) is_free[cell] = false;
     result.insert(result.end(), patch.begin(), patch.end());
   }

@@ -1,35 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/mesh/pieces.hpp>
 
-#include <numeric>
+#include <algorithm>
 #include <span>
+
+#include <rafter/mesh/disjoint_sets.hpp>
 
 namespace rafter::mesh {
 namespace {
-
-/// Disjoint sets of vertices, by union to the smaller number with path halving.
-class DisjointSets {
-public:
-  explicit DisjointSets(std::int32_t size) : parent_(static_cast<std::size_t>(size)) {
-    std::iota(parent_.begin(), parent_.end(), 0);
-  }
-  std::int32_t find(std::int32_t i) {
-    while (at(i) != i) i = at(i) = at(at(i));
-    return i;
-  }
-  void unite(std::int32_t i, std::int32_t j) {
-    i = find(i);
-    j = find(j);
-    if (i < j)
-      at(j) = i;
-    else
-      at(i) = j;
-  }
-
-private:
-  std::int32_t& at(std::int32_t i) { return parent_[static_cast<std::size_t>(i)]; }
-  std::vector<std::int32_t> parent_;
-};
 
 std::span<const std::int32_t> cell_vertices(const CellGroup& group, std::size_t cell) {
   const auto n = static_cast<std::size_t>(element::num_vertices(group.shape));
@@ -46,6 +24,9 @@ CellMask make_cell_mask(const Mesh& mesh, bool value) {
 
 Pieces connected_pieces(const Mesh& mesh, const CellMask& cells) {
   DisjointSets vertices(mesh.num_vertices);
+  for (const auto& facet : mesh.periodic_facets)
+    for (std::size_t i = 0; i < facet.from.size() && facet.from[i] >= 0; ++i)
+      vertices.unite(facet.from[i], facet.to[i]);
   for (std::size_t g = 0; g < mesh.groups.size(); ++g)
     for (std::size_t cell = 0; cell < cells[g].size(); ++cell) {
       if (cells[g][cell] == 0) continue;
@@ -63,6 +44,13 @@ Pieces connected_pieces(const Mesh& mesh, const CellMask& cells) {
       if (piece < 0) piece = pieces.count++;
       of_cell[cell] = piece;
     }
+  }
+  pieces.translations.resize(static_cast<std::size_t>(pieces.count));
+  for (const auto& facet : mesh.periodic_facets) {
+    const auto piece = number[static_cast<std::size_t>(vertices.find(facet.from[0]))];
+    if (piece < 0) continue;
+    auto& known = pieces.translations[static_cast<std::size_t>(piece)];
+    if (std::ranges::find(known, facet.translation) == known.end()) known.push_back(facet.translation);
   }
   return pieces;
 }

@@ -8,6 +8,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/geometry_nodes.hpp>
+#include <rafter/mesh/identification.hpp>
 #include <rafter/mesh/limits.hpp>
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/mesh/refinement.hpp>
@@ -137,6 +138,8 @@ Mesh refined_once(const Mesh& coarse) {
     if (coarse.groups[g].shape == Shape::tetrahedron) plan.diagonals[g] = shortest_diagonals(coarse, coarse.groups[g]);
   fill_children(coarse, vertices, plan, fine);
   fine.tagged_facets = refined_facets(coarse, vertices);
+  fine.periodic_facets = refined_periodic_facets(coarse, vertices);
+  if (!fine.periodic_facets.empty()) number_identified_vertices(fine);
   refine_geometry(coarse, vertices, plan, fine);
   return fine;
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <array>
+#include <map>
+#include <span>
 
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/mesh/entity_numbers.hpp>
 #include <rafter/mesh/refinement.hpp>
 
 namespace rafter::mesh {
@@ -19,12 +22,12 @@ FacetVertices sorted(FacetVertices vertices) {
   return vertices;
 }
 
-/// Lists of tagged facets by their lowest vertex: most facets of cells are dismissed with one look.
-class TaggedFacetIndex {
+/// Lists of facets by their lowest vertex: most facets of cells are dismissed with one look.
+class FacetIndex {
 public:
-  explicit TaggedFacetIndex(const Mesh& mesh) : first_(mesh.num_vertices, -1) {
-    for (const auto& facet : mesh.tagged_facets) {
-      const auto key = sorted(facet.vertices);
+  FacetIndex(const Mesh& mesh, std::span<const FacetVertices> facets) : first_(mesh.num_vertices, -1) {
+    for (const auto& facet : facets) {
+      const auto key = sorted(facet);
       const auto lowest = *std::find_if(key.begin(), key.end(), [](std::int32_t v) { return v >= 0; });
       keys_.push_back(key);
       next_.push_back(first_[lowest]);
@@ -32,7 +35,7 @@ public:
     }
   }
 
-  /// Calls visit(index) for the tagged facets with these vertices (padded with -1).
+  /// Calls visit(index) for the facets with these vertices (padded with -1).
   template <class Visit> void for_each_match(const FacetVertices& vertices, std::int32_t lowest, Visit&& visit) const {
     if (first_[lowest] < 0) return;
     const auto key = sorted(vertices);
@@ -45,10 +48,10 @@ private:
   std::vector<FacetVertices> keys_;
 };
 
-/// A cell's facet for each tagged facet.
-std::vector<FacetRef> matching_facets(const Mesh& mesh) {
-  const TaggedFacetIndex index(mesh);
-  std::vector<FacetRef> found(mesh.tagged_facets.size(), FacetRef{-1, -1, -1});
+/// A cell's facet for each facet that its vertices give. Throws InternalError where there is none.
+std::vector<FacetRef> matching_facets(const Mesh& mesh, std::span<const FacetVertices> facets) {
+  const FacetIndex index(mesh, facets);
+  std::vector<FacetRef> found(facets.size(), FacetRef{-1, -1, -1});
   for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
     const auto& group = mesh.groups[g];
     const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
@@ -64,23 +67,86 @@ std::vector<FacetRef> matching_facets(const Mesh& mesh) {
       }
     }
   }
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (found[i].group < 0)
+      throw base::InternalError(fmt::format("mesh '{}': no cell has facet {} of a list", mesh.source, i));
   return found;
+}
+
+/// Numbers in the refined mesh of the centres of what a facet's vertices span, by those vertices.
+std::map<EntityKey, std::int32_t> centres_of(const Mesh& coarse, const RefinedVertices& vertices,
+                                             const FacetRef& place) {
+  const auto& group = coarse.groups[place.group];
+  const auto numbers = vertices.of_cell(place.group, place.cell);
+  const auto& centres = subdivision(group.shape).vertices;
+  const auto first = static_cast<std::size_t>(place.cell) * element::num_vertices(group.shape);
+  std::map<EntityKey, std::int32_t> result;
+  for (std::size_t i = 0; i < centres.size(); ++i) {
+    std::vector<std::int32_t> of_entity;
+    for (const int v : element::entity_vertices(group.shape, centres[i].dim, centres[i].entity))
+      of_entity.push_back(group.vertices[first + v]);
+    if (centres[i].dim < coarse.tdim) result.emplace(make_entity_key(of_entity), numbers[i]);
+  }
+  return result;
+}
+
+/// The vertex of the refined mesh that each of one side of a periodic facet is moved to.
+std::map<std::int32_t, std::int32_t> refined_images(const Mesh& coarse, const RefinedVertices& vertices,
+                                                    const PeriodicFacet& facet, const FacetRef& from,
+                                                    const FacetRef& to) {
+  std::map<std::int32_t, std::int32_t> image_of;
+  for (std::size_t i = 0; i < facet.from.size(); ++i) image_of[facet.from[i]] = facet.to[i];
+  const auto there = centres_of(coarse, vertices, to);
+  std::map<std::int32_t, std::int32_t> result;
+  for (const auto& [key, number] : centres_of(coarse, vertices, from)) {
+    const auto spanning = std::span(key.begin(), std::ranges::find(key, key_padding));
+    if (!std::ranges::all_of(spanning, [&](auto v) { return image_of.contains(v); })) continue; // not on the facet
+    std::vector<std::int32_t> images;
+    for (const auto v : spanning) images.push_back(image_of.at(v));
+    result[number] = there.at(make_entity_key(images));
+  }
+  return result;
 }
 
 } // namespace
 
 std::vector<TaggedFacet> refined_facets(const Mesh& coarse, const RefinedVertices& vertices) {
   if (coarse.tdim == 1 || coarse.tagged_facets.empty()) return coarse.tagged_facets;
+  std::vector<FacetVertices> facets;
+  for (const auto& facet : coarse.tagged_facets) facets.push_back(facet.vertices);
+  const auto places = matching_facets(coarse, facets);
   std::vector<TaggedFacet> result;
-  const auto places = matching_facets(coarse);
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto& place = places[i];
-    if (place.group < 0)
-      throw base::InternalError(fmt::format("mesh '{}': tagged facet {} has no cell", coarse.source, i));
     const auto numbers = vertices.of_cell(place.group, place.cell);
     for (const auto& child : facet_children(coarse.groups[place.group].shape, place.facet)) {
       TaggedFacet facet{.tag = coarse.tagged_facets[i].tag};
       for (std::size_t v = 0; v < child.vertices.size(); ++v) facet.vertices[v] = numbers[child.vertices[v]];
+      result.push_back(facet);
+    }
+  }
+  return result;
+}
+
+std::vector<PeriodicFacet> refined_periodic_facets(const Mesh& coarse, const RefinedVertices& vertices) {
+  if (coarse.tdim == 1 || coarse.periodic_facets.empty()) return coarse.periodic_facets;
+  std::vector<FacetVertices> from, to;
+  for (const auto& facet : coarse.periodic_facets) {
+    from.push_back(facet.from);
+    to.push_back(facet.to);
+  }
+  const auto places = matching_facets(coarse, from), opposite = matching_facets(coarse, to);
+  std::vector<PeriodicFacet> result;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto& place = places[i];
+    const auto images = refined_images(coarse, vertices, coarse.periodic_facets[i], place, opposite[i]);
+    const auto numbers = vertices.of_cell(place.group, place.cell);
+    for (const auto& child : facet_children(coarse.groups[place.group].shape, place.facet)) {
+      PeriodicFacet facet{.translation = coarse.periodic_facets[i].translation};
+      for (std::size_t v = 0; v < child.vertices.size(); ++v) {
+        facet.from[v] = numbers[child.vertices[v]];
+        facet.to[v] = images.at(facet.from[v]);
+      }
       result.push_back(facet);
     }
   }

@@ -56,4 +56,7 @@ void refine_geometry(const Mesh& coarse, const RefinedVertices& vertices, const 
 /// Tagged facets of the refined mesh: the children of each tagged facet, one after the other.
 std::vector<TaggedFacet> refined_facets(const Mesh& coarse, const RefinedVertices& vertices);
 
+/// Periodic facets of the refined mesh: the children of each, vertices matched as on their parents.
+std::vector<PeriodicFacet> refined_periodic_facets(const Mesh& coarse, const RefinedVertices& vertices);
+
 } // namespace rafter::mesh

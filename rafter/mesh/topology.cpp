@@ -7,6 +7,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/entity_numbers.hpp>
+#include <rafter/mesh/identification.hpp>
 #include <rafter/mesh/mesh.hpp>
 
 namespace rafter::mesh {
@@ -36,25 +37,61 @@ void check_vertices(const Mesh& mesh) {
   }
 }
 
+[[noreturn]] void fail_wrapped(const Mesh& mesh, std::int32_t group, std::int32_t cell, std::size_t a, std::size_t b) {
+  std::string places;
+  if (!mesh.points.empty()) {
+    const auto x = cell_vertex_coordinates(mesh, group, cell);
+    const auto dim = static_cast<std::size_t>(mesh.gdim);
+    const auto at = [&](std::size_t v) { return describe_point(std::span(x).subspan(v * dim, dim)); };
+    places = fmt::format(", {} and {}", at(a), at(b));
+  }
+  throw base::InputError(fmt::format(
+      "{}{} reaches from one side of the period to the other: two of its vertices{} are identified; at "
+      "least two cells must lie between identified facets: refine the mesh before its facets are identified",
+      prefix(mesh), describe_cell(mesh, group, cell), places));
+}
+
+/// The vertices of a cell differ also where some are identified.
+void check_identified(const Mesh& mesh, const VertexOrder& order) {
+  if (order.ranks.empty()) return;
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g)
+    for (std::int32_t c = 0; c < mesh.groups[g].num_cells(); ++c) {
+      const auto v = cell_vertices(mesh.groups[g], c);
+      const auto rank = [&](std::size_t i) { return order.ranks[static_cast<std::size_t>(v[i])]; };
+      for (std::size_t i = 0; i < v.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j)
+          if (rank(i) == rank(j)) fail_wrapped(mesh, static_cast<std::int32_t>(g), c, j, i);
+    }
+}
+
 /// Numbers and orientation codes of the sub-entities of one dimension: of each group, shape (cell, local entity).
 struct Entities {
   std::vector<std::vector<std::int32_t>> numbers;
   std::vector<std::vector<std::uint8_t>> orientations;
 };
 
-Entities number_entities(const Mesh& mesh, int dim, EntityNumbers& known) {
+/// Entities are told apart by vertices, and turned as the ranks of the vertices say.
+Entities number_entities(const Mesh& mesh, const VertexOrder& order, int dim, EntityNumbers& known) {
   Entities result;
+  std::vector<std::int32_t> ranks; // of a cell's vertices
   for (const auto& group : mesh.groups) {
-    CellEntities of_cell(group.shape, dim);
+    CellEntities of_cell(group.shape, dim), by_rank(group.shape, dim);
+    const auto& turned = order.ranks.empty() ? of_cell : by_rank;
     auto& numbers = result.numbers.emplace_back();
     auto& orientations = result.orientations.emplace_back();
     numbers.reserve(static_cast<std::size_t>(of_cell.count()) * group.tags.size());
     orientations.reserve(numbers.capacity());
     for (std::int32_t c = 0; c < group.num_cells(); ++c) {
-      of_cell.visit(cell_vertices(group, c));
+      const auto vertices = cell_vertices(group, c);
+      of_cell.visit(vertices);
+      if (!order.ranks.empty()) {
+        ranks.clear();
+        for (const auto v : vertices) ranks.push_back(order.ranks[static_cast<std::size_t>(v)]);
+        by_rank.visit(ranks);
+      }
       for (int e = 0; e < of_cell.count(); ++e) {
         numbers.push_back(known.add(of_cell.key(e)));
-        orientations.push_back(of_cell.orientation(e));
+        orientations.push_back(turned.orientation(e));
       }
     }
   }
@@ -168,14 +205,34 @@ std::vector<std::int32_t> facet_tags(const Mesh& mesh, const EntityNumbers& know
   return tags;
 }
 
+/// Whether periodic facets identify each facet with another, shape (facet).
+std::vector<bool> find_periodic(const Mesh& mesh, const FacetCells& cells, const EntityNumbers& known) {
+  std::vector<bool> result(static_cast<std::size_t>(known.count()));
+  for (const auto& facet : mesh.periodic_facets)
+    for (const auto& side : {facet.from, facet.to}) {
+      const auto number = find_periodic_facet(mesh, known, vertices_of(side));
+      if (cells.num_cells(number) != 1)
+        throw base::InputError(fmt::format("{}the periodic facet with vertices {} lies between two cells", prefix(mesh),
+                                           fmt::join(vertices_of(side), ", ")));
+      result[static_cast<std::size_t>(number)] = true;
+    }
+  return result;
+}
+
 /// Exterior facets in the order of their cells, which is that of the facets' numbers, with tags.
 void find_exterior(const Mesh& mesh, const Entities& facets, const EntityNumbers& known, Topology& topology) {
   const FacetCells cells(mesh, facets.numbers, known.count());
   const auto tags = facet_tags(mesh, known);
+  const auto is_periodic = find_periodic(mesh, cells, known);
   for (std::int32_t f = 0; f < known.count(); ++f) {
     if (cells.num_cells(f) != 1) continue;
-    topology.exterior_facets.push_back(cells.first(f));
-    topology.exterior_tags.push_back(tags[static_cast<std::size_t>(f)]);
+    const auto tag = tags[static_cast<std::size_t>(f)];
+    if (is_periodic[static_cast<std::size_t>(f)]) {
+      topology.periodic_tags.insert(tag);
+    } else {
+      topology.exterior_facets.push_back(cells.first(f));
+      topology.exterior_tags.push_back(tag);
+    }
   }
 }
 
@@ -191,20 +248,33 @@ void keep(Entities entities, int dim, std::int32_t count, Topology& topology) {
 
 std::shared_ptr<const Topology> build_topology(const Mesh& mesh) {
   check_vertices(mesh);
+  auto order = order_vertices(mesh);
+  check_identified(mesh, order);
   auto topology = std::make_shared<Topology>();
   topology->tdim = mesh.tdim;
   topology->num_vertices = mesh.num_vertices;
   topology->groups.resize(mesh.groups.size());
   for (int dim = std::max(mesh.tdim - 1, 0); dim >= std::min(mesh.tdim - 1, 1); --dim) {
     EntityNumbers known(mesh.num_vertices);
-    auto entities = number_entities(mesh, dim, known);
+    auto entities = number_entities(mesh, order, dim, known);
     if (dim == mesh.tdim - 1) find_exterior(mesh, entities, known, *topology);
-    if (dim > 0) keep(std::move(entities), dim, known.count(), *topology); // 1D: facets are vertices
+    if (dim == 0) break; // 1D: facets are vertices
+    topology->representatives[static_cast<std::size_t>(dim)] = entity_representatives(mesh, dim, known);
+    keep(std::move(entities), dim, known.count(), *topology);
   }
+  topology->representatives[0] = std::move(order.representatives);
   return topology;
 }
 
 } // namespace
+
+std::int32_t Topology::num_representatives(int dim) const {
+  const auto& of_dim = representatives[static_cast<std::size_t>(dim)];
+  if (of_dim.empty()) return std::array{num_vertices, num_edges, num_faces}[static_cast<std::size_t>(dim)];
+  std::int32_t count = 0;
+  for (std::size_t i = 0; i < of_dim.size(); ++i) count += of_dim[i] == static_cast<std::int32_t>(i) ? 1 : 0;
+  return count;
+}
 
 const Topology& Mesh::topology() const {
   if (!topology_) topology_ = build_topology(*this);

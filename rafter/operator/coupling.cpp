@@ -20,6 +20,25 @@ using Entities = std::array<double, element::all_cell_shapes.size() + 1>;
 
 double& of(Entities& entities, element::Shape shape) { return entities[static_cast<std::size_t>(shape)]; }
 
+/// Vertices on exterior facets; of those that are identified one.
+double count_boundary_vertices(const mesh::Mesh& mesh) {
+  const auto& topology = mesh.topology();
+  std::vector<bool> is_seen(static_cast<std::size_t>(mesh.num_vertices));
+  double count = 0;
+  for (const auto& facet : topology.exterior_facets) {
+    const auto& group = mesh.groups[static_cast<std::size_t>(facet.group)];
+    const auto first =
+        static_cast<std::size_t>(facet.cell) * static_cast<std::size_t>(element::num_vertices(group.shape));
+    for (const int v : element::entity_vertices(group.shape, mesh.tdim - 1, facet.facet)) {
+      const auto vertex = topology.representative(0, group.vertices[first + static_cast<std::size_t>(v)]);
+      if (is_seen[static_cast<std::size_t>(vertex)]) continue;
+      is_seen[static_cast<std::size_t>(vertex)] = true;
+      count += 1;
+    }
+  }
+  return count;
+}
+
 /// With the sign by which pairs of unknowns in their closure count beside those of cells: a pair that k cells share is
 /// in the closure of k cells, of k or k - 1 interior faces between them, and so on; the alternating sum is 1 for every
 /// pair.
@@ -37,14 +56,12 @@ Entities signed_entities(const mesh::Mesh& mesh) {
     of(result, shape) += 0.5;
     if (mesh.tdim == 3) boundary_sides += element::num_facets(shape);
   }
-  const auto facets = static_cast<double>(topology.exterior_facets.size());
-  const double vertices = mesh.num_vertices;
-  if (mesh.tdim == 3) { // the surface has the Euler characteristic of a sphere
-    const double boundary_edges = boundary_sides / 2, boundary_vertices = 2 + boundary_edges - facets;
-    of(result, Shape::interval) += topology.num_edges - boundary_edges;
-    of(result, Shape::point) -= vertices - boundary_vertices;
-  } else if (mesh.tdim == 2) // a closed line has as many vertices as edges
-    of(result, Shape::point) += vertices - facets;
+  const double inner_vertices = topology.num_representatives(0) - count_boundary_vertices(mesh);
+  if (mesh.tdim == 3) { // two boundary faces meet in an edge
+    of(result, Shape::interval) += topology.num_representatives(1) - boundary_sides / 2;
+    of(result, Shape::point) -= inner_vertices;
+  } else if (mesh.tdim == 2)
+    of(result, Shape::point) += inner_vertices;
   return result;
 }
 

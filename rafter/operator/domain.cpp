@@ -198,7 +198,9 @@ std::vector<std::int32_t> measure_tags(const mesh::Mesh& mesh, const form::Measu
   std::set<std::int32_t> tags;
   for (const auto& tag : measure.tags)
     for (const auto number : mesh.tags_of(tag, dim)) tags.insert(number);
-  return {tags.begin(), tags.end()};
+  std::vector<std::int32_t> result(tags.begin(), tags.end());
+  if (measure.kind != form::MeasureKind::cell) mesh.require_boundary(result);
+  return result;
 }
 
 } // namespace rafter::op

@@ -46,7 +46,8 @@ Unknowns make_unknowns(const System& system, const mesh::Pieces& pieces) {
                   .component = std::vector<std::int8_t>(size),
                   .piece = std::vector<std::int32_t>(size, -1),
                   .points = std::vector<double>(size * dim),
-                  .field_offsets = {}};
+                  .field_offsets = {},
+                  .translations = pieces.translations};
   const auto cells = mesh::make_cell_mask(*system.mesh, true);
   for (std::size_t f = 0; f < system.spaces.size(); ++f) {
     result.field_offsets.push_back(static_cast<std::int32_t>(system.offset(f)));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,8 +16,9 @@ struct Unknowns {
   int gdim = 3;
   std::vector<std::int8_t> component;      ///< of the entry's field, shape (entry)
   std::vector<std::int32_t> piece;         ///< of the mesh, shape (entry); -1: in no cell that the pieces hold
-  std::vector<double> points;              ///< where its node is, shape (entry, gdim)
+  std::vector<double> points;              ///< where its node is (one of its images), shape (entry, gdim)
   std::vector<std::int32_t> field_offsets; ///< first entry of each field, and the number of all; shape (field + 1)
+  std::vector<std::vector<std::array<double, 3>>> translations{}; ///< periods of each piece, as mesh::Pieces
 
   std::size_t size() const { return component.size(); }
   std::size_t field_of(std::size_t entry) const;

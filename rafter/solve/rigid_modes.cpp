@@ -56,6 +56,12 @@ double mode_value(const Unknowns& unknowns, const Mode& mode, std::span<const do
   return component == mode.other ? -from_centre(mode.component) : 0;
 }
 
+double mode_jump(const Mode& mode, const std::array<double, 3>& translation, int component) {
+  if (mode.other < 0) return 0;
+  if (component == mode.component) return translation[static_cast<std::size_t>(mode.other)];
+  return component == mode.other ? -translation[static_cast<std::size_t>(mode.component)] : 0;
+}
+
 namespace {
 
 double dot(std::span<const double> x, std::span<const double> y) {
@@ -94,18 +100,26 @@ std::vector<double> FreeModes::values(std::size_t mode, std::span<const std::int
   return result;
 }
 
+std::vector<double> FreeModes::constrained_values(std::size_t mode, std::size_t piece) const {
+  auto result = values(mode, constrained_[piece]);
+  if (piece < unknowns_.translations.size())
+    for (const auto& translation : unknowns_.translations[piece])
+      for (int c = 0; c < unknowns_.gdim; ++c) result.push_back(mode_jump(modes_[mode], translation, c));
+  return result;
+}
+
 std::vector<FreeModes::Combination> FreeModes::on(std::int32_t piece) const {
   constexpr double rounding = 1e-10; // of a mode; one held entry of a million makes a thousandth
   struct Row {
     Combination combination;
-    std::vector<double> constrained; ///< values where conditions are, of the mode of norm 1 on the piece
+    std::vector<double> constrained; ///< as constrained_values, of the mode of norm 1 on the piece
     double norm = 0;                 ///< of the mode
   };
   const auto p = static_cast<std::size_t>(piece);
   std::vector<Row> rows;
   for (std::size_t m = 0; m < modes_.size(); ++m) {
     const auto everywhere = values(m, entries_[p]);
-    Row row{{m, modes_[m].name, std::vector<double>(modes_.size(), 0.0)}, values(m, constrained_[p]), 0};
+    Row row{{m, modes_[m].name, std::vector<double>(modes_.size(), 0.0)}, constrained_values(m, p), 0};
     row.norm = std::sqrt(dot(everywhere, everywhere));
     if (!(row.norm > 0)) continue;
     row.combination.coefficients[m] = 1;

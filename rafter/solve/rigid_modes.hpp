@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <array>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,11 @@ std::vector<double> centres_for(const Unknowns& unknowns, std::int32_t num_piece
 /// The mode at an entry, rotations about the centre of its piece; 0 outside the pieces and in other fields.
 double mode_value(const Unknowns& unknowns, const Mode& mode, std::span<const double> centres, std::size_t entry);
 
-/// Modes of one field on the pieces of a mesh, in the combinations that are zero at constrained entries.
+/// What the mode at x + t has more than at x in a component: 0 of constants; a rotation is periodic where it is 0.
+double mode_jump(const Mode& mode, const std::array<double, 3>& translation, int component);
+
+/// Modes of one field on the pieces of a mesh, in the combinations that are zero at constrained entries and periodic
+/// where the mesh is.
 class FreeModes {
 public:
   /// The unknowns must outlive the object. Constrained entries of other fields do not matter.
@@ -45,14 +50,16 @@ public:
     std::string name;
     std::vector<double> coefficients; ///< shape (mode)
   };
-  /// A basis of the combinations on a piece that vanish at its constrained entries (to 1e-10 of their size), by
-  /// Gaussian elimination with pivoting: as many as modes where there are no such entries.
+  /// A basis of the combinations on a piece that vanish at its constrained entries and do not jump by its periods (to
+  /// 1e-10 of their size), by Gaussian elimination with pivoting: as many as modes where there is neither.
   std::vector<Combination> on(std::int32_t piece) const;
   /// The combination on the piece into a system's vector; the other entries stay as they are.
   void evaluate(const Combination& combination, std::int32_t piece, std::span<double> vector) const;
 
 private:
   std::vector<double> values(std::size_t mode, std::span<const std::int32_t> entries) const;
+  /// Values at the constrained entries of a piece, then jumps by its periods.
+  std::vector<double> constrained_values(std::size_t mode, std::size_t piece) const;
   const Unknowns& unknowns_;
   std::vector<Mode> modes_;
   std::vector<std::vector<double>> centres_;                     ///< shape (mode)

@@ -14,7 +14,13 @@ namespace rafter::space {
 namespace {
 
 void require_tags(const FunctionSpace& space, const DirichletCondition& condition) {
-  const auto& tags = space.mesh().topology().exterior_tags;
+  const auto& topology = space.mesh().topology();
+  if (topology.exterior_facets.empty())
+    throw base::InputError(fmt::format("Dirichlet condition on field '{}': the mesh '{}' has no boundary{}", space.name,
+                                       space.mesh().source,
+                                       topology.periodic_tags.empty() ? "" : ", all its outer facets are periodic"));
+  space.mesh().require_boundary(condition.tags);
+  const auto& tags = topology.exterior_tags;
   std::set<std::int32_t> present(tags.begin(), tags.end());
   present.erase(0); // untagged
   for (const std::int32_t tag : condition.tags)

@@ -17,7 +17,7 @@
 namespace rafter::space {
 namespace {
 
-/// First entries of the entities, by topological number; -1: not numbered yet.
+/// First entries of the entities, by the numbers of their representatives; -1: not numbered yet.
 using EntityStarts = std::array<std::vector<std::int32_t>, 3>;
 
 std::int64_t dofs_of(const ElementLayout& layout, element::Shape kind) {
@@ -48,7 +48,8 @@ std::int64_t count_dofs(const mesh::Mesh& mesh, const mesh::CellBatches& batches
     per_vertex = std::max(per_vertex, dofs_of(layouts[b], element::Shape::point));
     per_edge = std::max(per_edge, dofs_of(layouts[b], element::Shape::interval));
   }
-  count += per_vertex * mesh.num_vertices + per_edge * topology.num_edges;
+  count += per_vertex * topology.num_representatives(0);
+  if (mesh.tdim > 1) count += per_edge * topology.num_representatives(1);
   if (mesh.tdim < 3) return count;
   for (const element::Shape kind : {element::Shape::triangle, element::Shape::quadrilateral}) {
     std::int64_t twice_faces = 0, per_face = 0;
@@ -92,13 +93,20 @@ void require_fits(const mesh::Mesh& mesh, const mesh::CellBatches& batches, cons
 
 /// Where the entity numbers, orientation codes and starts of one run of a block come from.
 struct RunSource {
-  const std::int32_t* entities; ///< of the run's local entity in cell 0
-  const std::uint8_t* codes;    ///< likewise; null: always code 0
-  std::size_t stride;           ///< from cell to cell
+  const std::int32_t* entities;        ///< of the run's local entity in cell 0
+  const std::int32_t* representatives; ///< of entities; null: each is its own
+  const std::uint8_t* codes;           ///< likewise; null: always code 0
+  std::size_t stride;                  ///< from cell to cell
   std::vector<std::int32_t>* starts;
   std::int32_t num_entries;
   const std::int32_t* offsets;      ///< of permutations, by code
   const std::int32_t* arrangements; ///< likewise, of arrangements
+
+  /// First entry of the run of the cell for which `entity` is an index of `entities`.
+  std::int32_t& start(std::size_t entity) const {
+    const std::int32_t number = entities[entity];
+    return (*starts)[static_cast<std::size_t>(representatives == nullptr ? number : representatives[number])];
+  }
 };
 
 RunSource make_source(const mesh::Mesh& mesh, std::int32_t group, const ElementLayout& layout, std::size_t run,
@@ -111,7 +119,9 @@ RunSource make_source(const mesh::Mesh& mesh, std::int32_t group, const ElementL
   const std::uint8_t* codes = nullptr;
   if (dim == 1) codes = topology.edge_orientations.data() + entity;
   if (dim == 2) codes = topology.face_orientations.data() + entity;
+  const auto& representatives = mesh.topology().representatives[static_cast<std::size_t>(dim)];
   return {.entities = numbers.data() + entity,
+          .representatives = representatives.empty() ? nullptr : representatives.data(),
           .codes = codes,
           .stride = static_cast<std::size_t>(element::num_entities(mesh.groups[g].shape, dim)),
           .starts = &starts[static_cast<std::size_t>(dim)],
@@ -181,8 +191,8 @@ private:
           const RunSource& source = sources_[b][static_cast<std::size_t>(run)];
           const std::size_t entity = static_cast<std::size_t>(cell) * source.stride;
           const auto permutation = source.offsets[source.codes == nullptr ? 0 : source.codes[entity]];
-          return {(*source.starts)[static_cast<std::size_t>(source.entities[entity])],
-                  blocks_[b].layout.permutations.data() + permutation, source.num_entries / num_components_};
+          return {source.start(entity), blocks_[b].layout.permutations.data() + permutation,
+                  source.num_entries / num_components_};
         });
   }
   void allocate(std::size_t b) {
@@ -207,7 +217,7 @@ private:
       std::int32_t* permutations = blocks_[b].run_permutations.data() + at;
       for (std::size_t lane = 0; lane < static_cast<std::size_t>(active); ++lane) {
         const std::size_t entity = static_cast<std::size_t>(cells[lane]) * source.stride;
-        std::int32_t& start = (*source.starts)[static_cast<std::size_t>(source.entities[entity])];
+        std::int32_t& start = source.start(entity);
         if (start < 0) start = std::exchange(next_, next_ + source.num_entries);
         starts[lane] = start;
         permutations[lane] = source.offsets[source.codes == nullptr ? 0 : source.codes[entity]];

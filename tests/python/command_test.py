@@ -331,6 +331,19 @@ class Solving(CommandTest):
         text = text.replace("k*inner(grad(u), grad(v))*dx", "inner(sym(grad(u)), sym(grad(v)))*dx")
         self.refused(text.replace('L = "2*k*v*dx"', ""), "singular", "component 1 of u", "rotations of u")
 
+    def test_periodic_sides_are_no_boundary(self):
+        periodic = POISSON.replace("[fields.u]", '[[periodic]]\nfrom = "xmin"\nto = 2\n[fields.u]')
+        self.refused(periodic, "dirichlet[0].tags", "tag 1 (xmin) are periodic")
+        periodic = periodic.replace('["xmin", "xmax"]', '"all"')
+        self.refused(periodic.replace("2*k*v*dx", "2*k*v*ds('xmax')"), "forms.L", "tag 2 (xmax) are periodic")
+        self.refused(periodic.replace("[fields.u]", '[[periodic]]\nfrom = [3]\nto = "ymax"\n[fields.u]'),
+                     "dirichlet[0].tags", "all its outer facets are periodic")
+        self.refused(periodic.replace("to = 2", 'to = ["xmay"]'), "periodic[0].to", "did you mean 'xmax'")
+        self.refused(periodic.replace("to = 2", 'to = "ymax"'), "problem.toml:4:1: periodic:", "no translate of 'xmin'")
+        self.refused(periodic.replace("[3, 3]", "[1, 3]"), "periodic:", "at least two cells")
+        result = self.run_rafter("solve", self.write(periodic.split("[check]")[0].replace("[3, 3]", "[2, 3]")))
+        self.assertEqual(result.returncode, DONE, result.stderr)
+
     def test_coupled_fields_that_share_a_constant_are_singular(self):
         text = self.without_condition().replace("[coefficients]", "[fields.w]\n[coefficients]").split("[check]")[0]
         text = text.replace("k*inner(grad(u), grad(v))*dx",

@@ -59,6 +59,22 @@ class Examples(unittest.TestCase):
         self.assertAlmostEqual(functionals["motion"], 0, places=15)
         self.assertAlmostEqual(functionals["rotation"], 0, places=15)
 
+    def test_a_periodic_solution_may_be_shifted(self):
+        """By cells: the same errors wherever the wave begins. Half a cell makes others."""
+        error, by_cells, between = (solve("periodic.toml", "--set", f"definitions.exact=sin(pi*(x[0] + {shift}))*exp(x[1])",
+                                          "--set", "check.max_l2_error=1e-5")[0]["errors"]["u"]["l2"] for shift in (0, 0.75, 0.1))
+        self.assertAlmostEqual(by_cells / error, 1, places=6)
+        self.assertGreater(abs(between / error - 1), 1e-6)
+
+    def test_period_along_every_axis_of_every_shape(self):
+        for shape in ("triangle", "quadrilateral"):
+            with self.subTest(shape):
+                report, code = solve("periodic.toml", "--set", f"mesh.box.shape={shape}", "--set", "periodic.0.from=ymin",
+                                     "--set", "periodic.0.to=[4]", "--set", "dirichlet.0.tags=all", "--set",
+                                     "definitions.exact=cos(2*pi*x[1])*exp(x[0])", "--set", "check.max_l2_error=1e-3",
+                                     "--set", "check.max_h1_error=1e-2")
+                self.assertEqual(code, 0, report["errors"])
+
     def test_area_of_the_hole(self):
         """A hole of radius 0.4 through a plate of thickness 0.5, on edges of degree 2: within 0.1 %."""
         area = solve("plate.toml")[0]["functionals"]["hole_area"]

@@ -100,6 +100,16 @@ TEST(OutputPoints, GeometryThatJumpsKeepsItsPoints) {
   EXPECT_NE(points.cells[0][0], points.cells[0][7]);
 }
 
+TEST(OutputPoints, AreNotSharedAcrossThePeriod) {
+  const auto open = box("hexahedron", {2, 3, 2});
+  const auto torus = open.periodic({{.from = {"xmin"}, .to = {"xmax"}}, {.from = {"ymin"}, .to = {"ymax"}}});
+  for (const int order : {1, 3}) {
+    const auto expected = points_of(open, order), found = points_of(torus, order);
+    EXPECT_EQ(found.size(), expected.size()) << order;
+    EXPECT_EQ(found.coordinates.size(), expected.coordinates.size());
+  }
+}
+
 std::string bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};

@@ -92,7 +92,7 @@ TEST(Problem, DefinitionsFunctionalsAndConditionsAreRead) {
   EXPECT_EQ(problem.definitions[1].name, "stress");
   EXPECT_EQ(problem.definitions[1].parameters, (std::vector<std::string>{"w", "k"}));
   EXPECT_EQ(problem.functionals[0].name, "energy");
-  EXPECT_EQ(problem.dirichlet[0].tags, (std::vector<std::string>{"1", "clamped"}));
+  EXPECT_EQ(problem.dirichlet[0].tags.tags, (std::vector<std::string>{"1", "clamped"}));
   EXPECT_EQ(problem.dirichlet[0].values[1].text, "x[0]");
   EXPECT_TRUE(problem.dirichlet[1].is_all);
   EXPECT_EQ(problem.dirichlet[1].components, (std::vector<int>{2, 0}));

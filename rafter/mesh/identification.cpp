@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/mesh/identification.hpp>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <rafter/base/error.hpp>
+#include <rafter/mesh/describe.hpp>
+#include <rafter/mesh/disjoint_sets.hpp>
+
+namespace rafter::mesh {
+
+namespace {
+
+element::Shape facet_shape_of(std::span<const std::int32_t> vertices) {
+  constexpr std::array shapes{element::Shape::point, element::Shape::interval, element::Shape::triangle,
+                              element::Shape::quadrilateral};
+  return shapes[vertices.size() - 1];
+}
+
+/// Key of a sub-entity of a facet with these vertices.
+EntityKey key_of(std::span<const std::int32_t> vertices, int dim, int entity) {
+  std::vector<std::int32_t> of_entity;
+  for (const int local : element::entity_vertices(facet_shape_of(vertices), dim, entity))
+    of_entity.push_back(vertices[static_cast<std::size_t>(local)]);
+  return make_entity_key(of_entity);
+}
+
+} // namespace
+
+VertexOrder order_vertices(const Mesh& mesh) {
+  const auto& numbers = mesh.global_vertices;
+  if (numbers.empty()) return {};
+  if (numbers.size() != static_cast<std::size_t>(mesh.num_vertices))
+    throw base::InputError(
+        fmt::format("{}{} global vertex numbers for {} vertices", prefix(mesh), numbers.size(), mesh.num_vertices));
+  std::vector<std::int32_t> order(numbers.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&numbers](std::int32_t v) { return numbers[static_cast<std::size_t>(v)]; });
+  VertexOrder result{std::vector<std::int32_t>(numbers.size()), std::vector<std::int32_t>(numbers.size())};
+  std::int32_t rank = -1, first = -1;
+  for (const auto v : order) {
+    if (first < 0 || mesh.global_vertex(v) != mesh.global_vertex(first)) {
+      first = v;
+      ++rank;
+    }
+    result.ranks[static_cast<std::size_t>(v)] = rank;
+    result.representatives[static_cast<std::size_t>(v)] = first;
+  }
+  return result;
+}
+
+std::span<const std::int32_t> vertices_of(const std::array<std::int32_t, 4>& padded) {
+  return std::span(padded.begin(), std::ranges::find(padded, -1));
+}
+
+std::int32_t find_periodic_facet(const Mesh& mesh, const EntityNumbers& facets,
+                                 std::span<const std::int32_t> vertices) {
+  const bool exists = std::ranges::all_of(vertices, [&](auto v) { return v >= 0 && v < mesh.num_vertices; });
+  const auto facet = exists && !vertices.empty() ? facets.find(make_entity_key(vertices)) : -1;
+  if (facet < 0)
+    throw base::InputError(fmt::format("{}the periodic facet with vertices {} is not a facet of any cell", prefix(mesh),
+                                       fmt::join(vertices, ", ")));
+  return facet;
+}
+
+std::vector<std::int32_t> entity_representatives(const Mesh& mesh, int dim, const EntityNumbers& known) {
+  if (mesh.periodic_facets.empty()) return {};
+  DisjointSets sets(known.count());
+  for (const auto& facet : mesh.periodic_facets) {
+    const auto from = vertices_of(facet.from), to = vertices_of(facet.to);
+    for (int e = 0; e < element::num_entities(facet_shape_of(from), dim); ++e) {
+      const auto one = known.find(key_of(from, dim, e)), other = known.find(key_of(to, dim, e));
+      if (one < 0 || other < 0)
+        throw base::InternalError(fmt::format("{}periodic facets with vertices {} and {} have no common edges",
+                                              prefix(mesh), fmt::join(from, ", "), fmt::join(to, ", ")));
+      sets.unite(one, other);
+    }
+  }
+  std::vector<std::int32_t> result;
+  for (std::int32_t entity = 0; entity < known.count(); ++entity) result.push_back(sets.find(entity));
+  return result;
+}
+
+void number_identified_vertices(Mesh& mesh) {
+  DisjointSets sets(mesh.num_vertices);
+  for (const auto& facet : mesh.periodic_facets) {
+    const auto from = vertices_of(facet.from);
+    for (std::size_t i = 0; i < from.size(); ++i) sets.unite(from[i], facet.to[i]);
+  }
+  mesh.global_vertices.clear();
+  for (std::int32_t v = 0; v < mesh.num_vertices; ++v) mesh.global_vertices.push_back(sets.find(v));
+}
+
+} // namespace rafter::mesh
