@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/kernel/cell_matrices.hpp>
 #include <rafter/kernel/program_steps.hpp>
 #include <rafter/kernel/separable.hpp>
 
@@ -33,6 +34,7 @@ TensorProgram build_by_points(const ProgramInput& input) {
 } // namespace
 
 TensorProgram build_program(const ProgramInput& input) {
+  if (!input.outputs.empty() && input.outputs.front().trial_element != nullptr) return build_cell_matrices(input);
   if (input.options.contraction == Contraction::separable)
     if (const auto form = separable_form(input)) return build_separable(input, *form);
   return build_by_points(input);

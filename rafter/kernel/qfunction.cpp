@@ -245,14 +245,14 @@ private:
 
 bool is_trial(const Atom& atom) { return atom.kind == AtomKind::reference_trial; }
 
+} // namespace
+
 std::map<Atom, NodeId> trial_coefficients(ScalarGraph& graph, NodeId node) {
   std::map<Atom, NodeId> coefficients;
   if (!graph.linear_coefficients(node, is_trial, coefficients))
     throw base::InternalError("QFunction is not linear in the trial function: " + graph.to_string(node));
   return coefficients;
 }
-
-} // namespace
 
 std::vector<double> differentiation_frame(element::Shape shape, bool is_facet) {
   return is_facet ? element::identity(element::dimension(shape)) : element::reflection_frame(shape);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -70,6 +71,10 @@ QFunction pull_back(std::span<const IntegralPart> parts, element::Shape shape, m
 
 /// Modes of a map kind, in storage order: {0, 1, 2, 4} cartesian and affine, all bit masks multilinear (3D).
 std::vector<int> map_modes(mesh::MapKind map, int tdim);
+
+/// The coefficients of a node that is linear in the trial functions, by their atoms; nodes are added to the graph.
+/// Throws InternalError for other nodes.
+std::map<Atom, NodeId> trial_coefficients(form::ScalarGraph& graph, NodeId node);
 
 /// The same QFunction written with one coefficient per (test slot, trial slot) pair, all of them independent of
 /// the trial function: "merged" factors; equal ones, as of symmetric forms, are one node. `has_factors_outside`: what

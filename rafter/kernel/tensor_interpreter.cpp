@@ -148,7 +148,7 @@ Values transposed_nodes(const Values& nodes, int dim) {
 CellResult interpret(const TensorProgram& program, const CellData& data) {
   CellResult result;
   for (const auto& use : program.outputs)
-    result.outputs.emplace_back(static_cast<std::size_t>(use.components * use.element->num_dofs()), 0.0);
+    result.outputs.emplace_back(static_cast<std::size_t>(use.components * use.num_dofs()), 0.0);
   std::vector<Values> arrays;
   for (const auto& array : program.arrays) arrays.emplace_back(static_cast<std::size_t>(array.size()), 0.0);
   for (const auto& step : program.steps) {

@@ -11,6 +11,10 @@
 
 namespace rafter::kernel {
 
+int FieldUse::num_dofs() const {
+  return element->num_dofs() * (trial_element == nullptr ? 1 : trial_element->num_dofs());
+}
+
 namespace {
 
 constexpr std::array contraction_names{"dense", "modal", "per-derivative", "collocated", "separable"};

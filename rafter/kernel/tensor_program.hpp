@@ -79,6 +79,10 @@ struct FieldUse {
   int index = 0;                             ///< of the field in the form
   int components = 1;
   std::shared_ptr<const element::Element> element;
+  /// Outputs of programs for cell matrices: that of the trial functions of a pair of fields, whose `components` are
+  /// pairs, too; else null.
+  std::shared_ptr<const element::Element> trial_element{};
+  int num_dofs() const; ///< basis functions, or pairs of them
 };
 
 /// Position of the field with this number in the form. InternalError when there is none.

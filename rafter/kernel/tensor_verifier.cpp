@@ -92,7 +92,12 @@ private:
     case StepKind::scatter: {
       const auto& use = use_of(program_.outputs, step.field, "scatter to");
       read(step.source);
-      check_dofs(step.source, use.components, *use.element);
+      if (use.trial_element == nullptr)
+        check_dofs(step.source, use.components, *use.element);
+      else
+        require(array(step.source).extents[0] == use.components &&
+                    array(step.source).size() == use.components * use.num_dofs(),
+                array(step.source).name + " does not hold the cell matrices of its fields");
       break;
     }
     }

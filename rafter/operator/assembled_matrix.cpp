@@ -91,7 +91,7 @@ public:
 
 private:
   void set_up(std::shared_ptr<FormData> data) {
-    const CellUnknowns unknowns(built_->system, built_->broken);
+    const CellUnknowns unknowns(built_->system);
     SlicedPattern pattern(unknowns, Incidences(unknowns, built_->system.size()), built_->coupling,
                           built_->system.size(), built_->loops.vector_width, *device_);
     auto entries = CellSum(*built_, unknowns, pattern, std::move(data)).run();

@@ -97,7 +97,7 @@ BoundKernel::Tables BoundKernel::tables(const kernel::TensorProgram& program,
 
 /// What a run clears: entries that a batch is the first to touch, of which the program's count knows one per batch.
 double BoundKernel::uncounted_clearing_bytes() const {
-  if (piece_.block < 0) return 0;
+  if (piece_.block < 0 || form_.purpose == Purpose::matrix) return 0;
   double entries = 0;
   for (const auto& use : piece_.kernel.program.outputs) {
     const auto* space = form_.output_spaces[static_cast<std::size_t>(use.index)].get();
@@ -193,6 +193,22 @@ void BoundKernel::bind(const RunArguments& run) {
     if (is_of_run(parameters_[i].role)) take(parameters_[i], i, run, arguments_);
 }
 
+CellMatrices BoundKernel::cell_matrices(std::int32_t begin, std::int32_t end, Vector& values) const {
+  std::vector<Buffer*> buffers = arguments_.buffers;
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    if (parameters_[i].role == Role::output_vector) buffers[i] = values.device_write();
+  const device::Task batches{kernel_.get(), buffers, begin, end, arguments_.offsets};
+  device_->run(std::span(&batches, 1))->wait();
+  return {.batch_begin = begin, .batch_end = end, .values = values.host_read()};
+}
+
+std::int64_t BoundKernel::record_size() const {
+  return schedule::num_matrix_entries(piece_.kernel.program) * piece_.cells.cells_per_batch;
+}
+std::int32_t BoundKernel::num_records() const {
+  return schedule::num_matrix_records(piece_.kernel.program, piece_.cells.cells_per_batch);
+}
+
 device::Task BoundKernel::task(std::int64_t begin, std::int64_t end) const {
   return {kernel_.get(), arguments_.buffers, begin, end, arguments_.offsets};
 }
@@ -229,6 +245,8 @@ void BoundKernel::take(const schedule::LoopBuffer& argument, std::size_t place, 
   default: // the output vector
     if (run.y == nullptr) throw base::InternalError("a functional writes no vector");
     buffer = run.y;
+    offset = 0;
+    if (form_.purpose == Purpose::matrix) return; // records of cell matrices
     offset = word_bytes(argument) * static_cast<std::size_t>(form_.system.offset(form_.output_fields[index]));
   }
 }

@@ -51,6 +51,12 @@ public:
   /// Batches begin .. end-1 with what was bound last.
   device::Task task(std::int64_t begin, std::int64_t end) const;
 
+  /// Of kernels of Purpose::matrix: the matrices of these batches, at most num_records(), in `values`, which takes the
+  /// place of the output and holds as many numbers as all records. Several threads may call it at the same time.
+  CellMatrices cell_matrices(std::int32_t begin, std::int32_t end, Vector& values) const;
+  std::int64_t record_size() const; ///< numbers of a record
+  std::int32_t num_records() const; ///< schedule::num_matrix_records
+
   void clear_integral();
   double integral() const; ///< of a functional: what the runs since then have summed
 

@@ -13,41 +13,43 @@ System make_broken(const System& system) {
   return make_system(std::move(spaces));
 }
 
-CellUnknowns::CellUnknowns(const System& system, const System& broken) {
-  entries.resize(static_cast<std::size_t>(broken.size()));
-  broken_entries.resize(entries.size());
+CellUnknowns::CellUnknowns(const System& system) {
   const auto& batches = *system.batches;
-  std::size_t place = 0;
-  const auto add = [&place](const space::FunctionSpace& space, const space::FunctionSpace::Position& cell,
-                            std::int64_t offset, std::size_t length, std::vector<std::int32_t>& to) {
-    const auto found = std::span(to).subspan(place, length);
-    space.cell_dofs(cell.block, cell.batch, cell.lane, found);
-    for (auto& entry : found) entry += static_cast<std::int32_t>(offset);
-  };
+  std::size_t size = 0;
   for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
     CellRange block{
-        .first = static_cast<std::int64_t>(place), .num_cells = batches.blocks[b].num_cells, .components = {}};
-    std::vector<std::size_t> lengths;
+        .first = static_cast<std::int64_t>(size), .num_cells = batches.blocks[b].num_cells, .components = {}};
     int component = 0;
     for (const auto& space : system.spaces) {
       const int num_dofs = space->block(static_cast<int>(b)).layout.element->num_dofs();
       for (int c = 0; c < space->num_components(); ++c, ++component)
         block.components.insert(block.components.end(), static_cast<std::size_t>(num_dofs), component);
-      lengths.push_back(static_cast<std::size_t>(num_dofs * space->num_components()));
     }
     block.length = static_cast<int>(block.components.size());
     block.first_pair = num_pairs;
     num_pairs += static_cast<std::size_t>(block.num_cells) * block.components.size() * block.components.size();
-    for (std::int32_t batch = 0; batch < batches.blocks[b].num_batches; ++batch)
-      for (int lane = 0; lane < batches.num_active(static_cast<int>(b), batch); ++lane)
-        for (std::size_t f = 0; f < system.spaces.size(); ++f) {
-          const space::FunctionSpace::Position cell{static_cast<std::int32_t>(b), batch, lane};
-          add(*system.spaces[f], cell, system.offset(f), lengths[f], entries);
-          add(*broken.spaces[f], cell, broken.offset(f), lengths[f], broken_entries);
-          place += lengths[f];
-        }
+    size += static_cast<std::size_t>(block.num_cells) * block.components.size();
     blocks.push_back(std::move(block));
   }
+  entries.resize(size);
+  for (std::size_t b = 0; b < batches.blocks.size(); ++b) fill(system, static_cast<std::int32_t>(b));
+}
+
+void CellUnknowns::fill(const System& system, std::int32_t block) {
+  const auto& batches = *system.batches;
+  auto place = static_cast<std::size_t>(blocks[static_cast<std::size_t>(block)].first);
+  for (std::int32_t batch = 0; batch < batches.blocks[static_cast<std::size_t>(block)].num_batches; ++batch)
+    for (int lane = 0; lane < batches.num_active(block, batch); ++lane)
+      for (std::size_t f = 0; f < system.spaces.size(); ++f) {
+        const auto& space = *system.spaces[f];
+        const auto length = static_cast<std::size_t>(space.block(block).layout.element->num_dofs()) *
+                            static_cast<std::size_t>(space.num_components());
+        const auto found = std::span(entries).subspan(place, length);
+        space.cell_dofs(block, batch, lane, found);
+        const auto offset = static_cast<std::int32_t>(system.offset(f));
+        for (auto& entry : found) entry += offset;
+        place += length;
+      }
 }
 
 int CellUnknowns::most_per_cell() const {

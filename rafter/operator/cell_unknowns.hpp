@@ -15,7 +15,7 @@ System make_broken(const System& system);
 /// Places of unknowns of cells: cell after cell in the order of blocks, batches and lanes; in a cell (field, component,
 /// local dof).
 struct CellUnknowns {
-  CellUnknowns(const System& system, const System& broken);
+  explicit CellUnknowns(const System& system);
 
   struct CellRange {
     std::int64_t first = 0, num_cells = 0; ///< place of the first unknown
@@ -24,7 +24,7 @@ struct CellUnknowns {
     std::vector<int> components; ///< of the system, shape (local unknown)
   };
   std::vector<CellRange> blocks;
-  std::vector<std::int32_t> entries, broken_entries; ///< of the vectors of both systems, shape (place)
+  std::vector<std::int32_t> entries; ///< of the vectors of the system, shape (place)
 
   int most_per_cell() const;
   /// Pairs of unknowns of one cell are numbered place after place, by the local number of the other one: that of the
@@ -35,6 +35,9 @@ struct CellUnknowns {
   std::size_t num_pairs = 0;
   /// The block of a cell that begins at this place.
   const CellRange& block_of(std::int64_t place) const;
+
+private:
+  void fill(const System& system, std::int32_t block);
 };
 
 /// For every entry of the system the cells that have it.

@@ -184,6 +184,12 @@ private:
            static_cast<std::size_t>(component);
   }
 
+  /// Position of a trial function in the system.
+  std::size_t trial_field(int number) const {
+    const auto& fields = built_.purpose == Purpose::matrix ? built_.trial_fields : built_.input_fields;
+    return fields[static_cast<std::size_t>(number)];
+  }
+
   void add_products(std::size_t number, std::vector<Products>& result) const {
     const auto& piece = built_.pieces[number];
     const auto function =
@@ -193,7 +199,7 @@ private:
       for (const auto id : function.graph.reachable(std::span(&output.node, 1))) {
         const auto& node = function.graph[id];
         if (node.op != form::ScalarOp::atom || node.atom.kind != form::AtomKind::reference_trial) continue;
-        const auto column = component(built_.input_fields[static_cast<std::size_t>(node.atom.a)], node.atom.b);
+        const auto column = component(trial_field(node.atom.a), node.atom.b);
         result[row * fields_.size() + column].insert({number, output.derivative, node.atom.c});
       }
     }

@@ -2,10 +2,12 @@
 #include <rafter/operator/form_builder.hpp>
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/device/compile_all.hpp>
+#include <rafter/kernel/cell_matrices.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 #include <rafter/schedule/matrix_product.hpp>
 
@@ -70,6 +72,21 @@ private:
       built_.outputs.push_back(use(kernel::AtomKind::reference_test, i, *space));
       built_.output_spaces.push_back(on_mesh(space));
     }
+    for (const auto& space : form_.trial_spaces)
+      if (built_.purpose == Purpose::matrix) built_.trial_fields.push_back(built_.trial_system.index_of(*space));
+    if (built_.purpose == Purpose::matrix) take_pairs_of_fields();
+  }
+
+  /// Outputs are pairs of a test and a trial field, numbered as kernel::number_of_pair does.
+  void take_pairs_of_fields() {
+    const auto tests = std::exchange(built_.outputs, {});
+    for (const auto& test : tests)
+      for (std::size_t trial = 0; trial < form_.trial_spaces.size(); ++trial) {
+        auto pair = test;
+        pair.index = kernel::number_of_pair(test.index, static_cast<int>(trial), form_.trial_spaces.size());
+        pair.components *= form_.trial_spaces[trial]->num_components();
+        built_.outputs.push_back(pair);
+      }
   }
 
   /// Test and trial functions are numbered as they appear in the form: the diagonal pairs those of one space.
@@ -108,10 +125,22 @@ private:
       specification.inputs[i].element = space.element(specification.shape);
       specification.input_spaces.push_back(table_number(space, specification, piece, facets));
     }
+    if (built_.purpose == Purpose::matrix) return set_pairs(specification);
     for (std::size_t i = 0; i < specification.outputs.size(); ++i) {
       const auto& space = *built_.output_spaces[i];
       specification.outputs[i].element = space.element(specification.shape);
       specification.output_spaces.push_back(table_number(space, specification, piece, facets));
+    }
+  }
+
+  void set_pairs(KernelSpecification& specification) const {
+    const std::size_t num_trials = form_.trial_spaces.size();
+    for (const auto& space : form_.trial_spaces) specification.trial_components.push_back(space->num_components());
+    for (std::size_t i = 0; i < specification.outputs.size(); ++i) {
+      auto& pair = specification.outputs[i];
+      pair.element = built_.output_spaces[i / num_trials]->element(specification.shape);
+      pair.trial_element = on_mesh(form_.trial_spaces[i % num_trials])->element(specification.shape);
+      specification.output_spaces.push_back(-1); // they are not scattered
     }
   }
 
@@ -143,6 +172,7 @@ private:
     piece.parts = parts;
     piece.rule = specification.rule;
     piece.kernel = build_kernel(specification, built_.options);
+    built_.is_too_large = built_.is_too_large || piece.kernel.is_too_large;
     if (!piece.kernel.setup_fields.empty()) piece.rows = one_row_each(cells); // equal cells have other values of fields
     auto& info = piece.kernel.info;
     info.name = name;
@@ -231,6 +261,7 @@ std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const S
                                                              .output_spaces = {},
                                                              .input_fields = {},
                                                              .output_fields = {},
+                                                             .trial_fields = {},
                                                              .pieces = {},
                                                              .facet_stages = {},
                                                              .forecast = {},

@@ -65,7 +65,9 @@ struct GeneratedForm {
   std::vector<std::shared_ptr<const space::FunctionSpace>> input_spaces, output_spaces; ///< of these
   std::vector<std::size_t> input_fields;  ///< positions of the trial functions in the system of trial functions
   std::vector<std::size_t> output_fields; ///< positions of the test functions in the system of test functions
-  std::vector<GeneratedBlock> pieces;     ///< cells first
+  std::vector<std::size_t> trial_fields;  ///< cell matrices: positions of the trial functions, which are no inputs
+  bool is_too_large = false; ///< cell matrices: their kernels would be (GeneratedKernel); pieces are not complete
+  std::vector<GeneratedBlock> pieces; ///< cells first
   std::size_t num_cell_pieces = 0;
   std::vector<FacetStages> facet_stages;
   bool is_compiled = false;

@@ -2,6 +2,7 @@
 #include <rafter/operator/form_kernels.hpp>
 
 #include <algorithm>
+#include <mutex>
 #include <set>
 
 #include <fmt/format.h>
@@ -19,6 +20,29 @@ using device::Buffer;
 template <class T> Buffer* read_buffer(const Array<T>* vector) {
   return vector == nullptr ? nullptr : vector->device_read();
 }
+
+/// Vectors of one size that threads take in turn.
+class VectorPool {
+public:
+  VectorPool(std::shared_ptr<device::Device> device, std::size_t size) : device_(std::move(device)), size_(size) {}
+  Vector take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return {device_, size_};
+    Vector result = std::move(free_.back());
+    free_.pop_back();
+    return result;
+  }
+  void give(Vector vector) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(vector));
+  }
+
+private:
+  std::shared_ptr<device::Device> device_;
+  std::size_t size_;
+  std::mutex mutex_;
+  std::vector<Vector> free_;
+};
 
 void require_one_mesh(const System& system, const std::shared_ptr<const space::FunctionSpace>& space) {
   if (space->mesh_ptr() != system.mesh || space->batches_ptr() != system.batches)
@@ -120,6 +144,30 @@ public:
     double sum = 0;
     for (const auto& kernel : kernels_) sum += kernel->integral();
     return sum;
+  }
+
+  void cell_matrices(const std::function<void(const CellMatrices&)>& visit) {
+    if (built_->purpose != Purpose::matrix) throw base::InternalError("the kernels are not those of cell matrices");
+    data_->require_values();
+    std::int64_t size = 1;
+    for (const auto& kernel : kernels_) size = std::max(size, kernel->record_size() * kernel->num_records());
+    VectorPool pool(device_, static_cast<std::size_t>(size));
+    Vector any = pool.take();
+    bind_all({.data = data_.get(), .y = any.device_write()}, false);
+    for (const auto& stage : stages_)
+      device_->parallel_for(static_cast<std::int64_t>(stage.size()), [&](std::int64_t c) {
+        const auto& chunk = stage[static_cast<std::size_t>(c)];
+        const auto& kernel = *kernels_[chunk.piece];
+        const std::int32_t step = kernel.num_records();
+        Vector values = pool.take();
+        for (std::int32_t begin = chunk.batch_begin, end = begin; begin < chunk.batch_end; begin = end) {
+          end = std::min(chunk.batch_end, (begin / step + 1) * step);
+          auto matrices = kernel.cell_matrices(begin, end, values);
+          matrices.piece = chunk.piece;
+          visit(matrices);
+        }
+        pool.give(std::move(values));
+      });
   }
 
   void refresh() {
@@ -227,6 +275,9 @@ void FormKernels::run(const Vector& trial, Vector& y, const VectorWork& work) co
   implementation_->run(trial, y, work);
 }
 const TouchedRanges& FormKernels::touched_ranges() const { return implementation_->touched_ranges(); }
+void FormKernels::cell_matrices(const std::function<void(const CellMatrices&)>& visit) const {
+  implementation_->cell_matrices(visit);
+}
 double FormKernels::integral() const { return implementation_->integral(); }
 const GeneratedForm& FormKernels::built() const { return implementation_->built(); }
 FormData& FormKernels::data() const { return implementation_->data(); }

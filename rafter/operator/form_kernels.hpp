@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -84,8 +85,16 @@ struct KernelInfo {
 };
 
 enum class Purpose : std::uint8_t {
-  action,  ///< bilinear form: y = A x; linear form: the vector; functional: the number
-  diagonal ///< of a bilinear form
+  action,   ///< bilinear form: y = A x; linear form: the vector; functional: the number
+  diagonal, ///< of a bilinear form
+  matrix    ///< of a bilinear form: the matrices of its cells and facets
+};
+
+/// The matrices of batches begin .. end - 1 of a kernel, as schedule::num_matrix_records says.
+struct CellMatrices {
+  std::size_t piece = 0; ///< of the form
+  std::int32_t batch_begin = 0, batch_end = 0;
+  std::span<const double> values;
 };
 
 struct GeneratedForm;
@@ -116,6 +125,10 @@ public:
   const TouchedRanges& touched_ranges() const;
   /// Value of a functional.
   double integral() const;
+  /// Of kernels of Purpose::matrix: computes the matrices of all cells and facets and hands them to `visit`, some
+  /// batches after the others, on the threads of the device. Those of one stage (chunk_stages) share no unknown; stages
+  /// come in order, and so do the batches of a chunk.
+  void cell_matrices(const std::function<void(const CellMatrices&)>& visit) const;
 
   const GeneratedForm& built() const;
   /// Values of the data fields and parameters, which every run reads.

@@ -9,6 +9,7 @@
 #include <rafter/base/hash.hpp>
 #include <rafter/emit/c_family.hpp>
 #include <rafter/form/degree.hpp>
+#include <rafter/kernel/cell_matrices.hpp>
 #include <rafter/kernel/folding.hpp>
 #include <rafter/kernel/separable.hpp>
 #include <rafter/schedule/counts.hpp>
@@ -110,8 +111,10 @@ tune::CellKernel cell_kernel(const KernelSpecification& specification) {
 kernel::QFunction integrand(const KernelSpecification& specification) {
   auto function =
       kernel::pull_back(specification.parts, specification.shape, specification.map, specification.local_facet >= 0);
-  return specification.purpose == Purpose::diagonal ? kernel::diagonal(function, specification.trial_of_output)
-                                                    : function;
+  if (specification.purpose == Purpose::diagonal) return kernel::diagonal(function, specification.trial_of_output);
+  if (specification.purpose == Purpose::matrix)
+    return kernel::pair_coefficients(function, specification.trial_components);
+  return function;
 }
 
 /// Describes a kernel to the planner, and makes the text of the plan that is taken.
@@ -121,14 +124,17 @@ public:
       : specification_(specification), options_(options), lowering_(with_choices(cell_kernel(specification))) {
     const auto first = kernel().input_of(kernel().choices.front().functions.main,
                                          contraction(schedule::Plan().contraction, is_facet()));
-    has_modes_ = kernel::modal_degree(first).has_value();
-    is_separable_ = kernel::separable_form(first).has_value();
+    is_too_large_ = is_matrix() && is_too_large(kernel::cell_matrix_size(first));
+    has_modes_ = !is_matrix() && kernel::modal_degree(first).has_value();
+    is_separable_ = !is_matrix() && kernel::separable_form(first).has_value();
   }
 
   GeneratedKernel build() {
     GeneratedKernel result;
     auto& info = result.info;
     info.num_points = specification_.rule.num_points();
+    result.is_too_large = is_too_large_;
+    if (is_too_large_) return result;
     info.decision = decide();
     auto& plan = info.decision.plan;
     auto main = lowering_.take(plan);
@@ -150,6 +156,13 @@ private:
 
   const tune::CellKernel& kernel() const { return lowering_.kernel(); }
   bool is_facet() const { return kernel().is_facet(); }
+  bool is_matrix() const { return specification_.purpose == Purpose::matrix; }
+  /// Tables that no cache holds, and results that fill it.
+  bool is_too_large(const kernel::CellMatrixSize& size) const {
+    constexpr double most_table_entries = 1 << 23, most_results = 1 << 22;
+    return size.table_entries > most_table_entries ||
+           size.result_entries * specification_.cells_per_batch > most_results;
+  }
   const tune::Planner& planner() const { return *options_.planner; }
   int register_width() const { return planner().options().machine.peaks.back().bits / 64; }
   /// Lanes of plans that nobody chose.
@@ -215,6 +228,7 @@ private:
   kernel::Contraction contraction(kernel::Contraction asked, bool has_facets) const {
     using kernel::Contraction;
     if (has_facets) return Contraction::dense;
+    if (is_matrix()) return element::is_tensor(specification_.shape) ? Contraction::collocated : Contraction::dense;
     if (element::is_tensor(specification_.shape)) {
       const bool is_other = asked == Contraction::modal || (asked == Contraction::separable && !is_separable_);
       return is_other ? Contraction::collocated : asked;
@@ -224,7 +238,7 @@ private:
 
   tune::Decision decide() {
     tune::Decision decision;
-    if (is_facet()) {
+    if (is_facet() || is_matrix()) {
       schedule::Plan usual;
       usual.factors = kernel().choices.front().factors;
       if (options_.plan) {
@@ -318,6 +332,7 @@ private:
   const KernelSpecification& specification_;
   const KernelOptions& options_;
   std::string function_text_;
+  bool is_too_large_ = false; ///< the kernel of cell matrices
   bool has_modes_ = false;    ///< modal contraction applies
   bool is_separable_ = false; ///< separable contraction applies
   tune::KernelLowering lowering_;

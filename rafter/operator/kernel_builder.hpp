@@ -23,8 +23,9 @@ struct KernelSpecification {
   std::vector<kernel::FieldUse> inputs, outputs;
   std::vector<const space::ElementLayout*> spaces;
   std::vector<int> input_spaces, output_spaces;
-  int num_trials = 0;               ///< of the inputs, which begin with the trial functions
-  std::vector<int> trial_of_output; ///< diagonals: trial function on the space of each output, -1: none
+  int num_trials = 0;                ///< of the inputs, which begin with the trial functions
+  std::vector<int> trial_components; ///< cell matrices: of each trial field
+  std::vector<int> trial_of_output;  ///< diagonals: trial function on the space of each output, -1: none
   element::Quadrature rule;
   Purpose purpose = Purpose::action;
   int cells_per_batch = 8;
@@ -42,6 +43,8 @@ struct GeneratedKernel {
   std::string setup_source;
   int stored_point_slots = 0, stored_cell_slots = 0;
   std::vector<int> setup_fields, setup_parameters; ///< data fields and parameters of the form that set-up reads
+  /// Cell matrices whose tables or results would be too large to be worth it: nothing was generated.
+  bool is_too_large = false;
   double data_bytes = 0; ///< that a batch reads besides vectors; of rows that batches share, its part
 };
 GeneratedKernel build_kernel(const KernelSpecification& specification, const KernelOptions& options);

@@ -87,13 +87,18 @@ double product_seconds(const GeneratedForm& form, const Coupling& coupling, doub
 
 } // namespace
 
+std::shared_ptr<GeneratedForm> build_cell_action(const form::LoweredForm& form, const System& system,
+                                                 const KernelOptions& options) {
+  const auto broken = make_broken(system);
+  return build_form(on_broken(form, system, broken), broken, Purpose::action, cell_options(options));
+}
+
 std::shared_ptr<GeneratedMatrix> build_matrix(const form::LoweredForm& form, const System& system,
                                               const KernelOptions& options) {
-  auto broken = make_broken(system);
-  auto cells = build_form(on_broken(form, system, broken), broken, Purpose::action, cell_options(options));
+  auto cells = build_form(form, system, Purpose::matrix, cell_options(options));
+  if (cells->is_too_large) cells = build_cell_action(form, system, options);
   Coupling coupling(*cells, system);
   auto result = std::make_shared<GeneratedMatrix>(GeneratedMatrix{.system = system,
-                                                                  .broken = std::move(broken),
                                                                   .coupling = std::move(coupling),
                                                                   .cells = std::move(cells),
                                                                   .info = {},

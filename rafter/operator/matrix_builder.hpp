@@ -11,10 +11,11 @@ namespace rafter::op {
 
 /// Text and programs of an assembled matrix; AssembledMatrix brings the data.
 struct GeneratedMatrix {
-  System system, broken;
+  System system;
   Coupling coupling;
-  std::shared_ptr<GeneratedForm>
-      cells;       ///< the form on the broken twins: applied to cell vectors it gives cell matrices
+  /// Kernels of cell matrices (Purpose::matrix); where those would be too large, the action of the form on the broken
+  /// twins of the spaces, which leads from the unit vectors of all cells to their matrices.
+  std::shared_ptr<GeneratedForm> cells;
   KernelInfo info; ///< of the product
   schedule::LoopProgram loops;
   std::shared_ptr<const device::Program> program; ///< null before compile()
@@ -24,6 +25,11 @@ struct GeneratedMatrix {
 /// the usual ones; absent: what the planner chooses for those.
 std::shared_ptr<GeneratedMatrix> build_matrix(const form::LoweredForm& form, const System& system,
                                               const KernelOptions& options);
+
+/// The action of a bilinear form on the broken twins of the spaces of a system, which leads from cell vectors to cell
+/// vectors: of unit vectors it gives cell matrices, column by column.
+std::shared_ptr<GeneratedForm> build_cell_action(const form::LoweredForm& form, const System& system,
+                                                 const KernelOptions& options);
 
 /// Of kernels that are planned but need not be compiled. Times that were measured for this problem (remember()) take
 /// the place of predicted ones.

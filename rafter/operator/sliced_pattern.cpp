@@ -19,51 +19,98 @@ public:
   ColumnFinder(const CellUnknowns& unknowns, const Incidences& incidences, const Coupling& coupling, int block,
                std::int32_t num_columns, std::span<std::uint16_t> slots)
       : unknowns_(unknowns), incidences_(incidences), block_(block), slots_(slots),
-        last_row_(static_cast<std::size_t>(num_columns), -1), number_(last_row_.size()) {
+        marks_(static_cast<std::size_t>(num_columns)) {
     for (std::size_t b = 0; b < unknowns.blocks.size(); ++b) local_columns_.push_back(coupling.local_columns(b));
   }
 
   /// Appends the columns, ascending; their number.
   std::int32_t append(std::int32_t row, std::vector<std::int32_t>& columns) {
-    const auto begin = columns.size();
-    for_each_pair(row * block_, [&](std::size_t, std::size_t column) {
-      if (last_row_[column] != row) columns.push_back(static_cast<std::int32_t>(column));
-      last_row_[column] = row;
-    });
-    const auto length = columns.size() - begin;
+    std::size_t num_pairs = 0;
+    for (std::int32_t i = 0; i < block_; ++i)
+      for_each_cell(row * block_ + i,
+                    [&](const auto& locals, const std::int32_t*, std::uint16_t*) { num_pairs += locals.size(); });
+    found_.resize(num_pairs + 1);
+    numbers_.resize(num_pairs);
+    const std::size_t length = block_ == 1 ? find<true>(row) : find<false>(row);
     if (length >= SlicedPattern::not_coupled)
       throw base::InputError(fmt::format("a matrix has at most {} columns in a row, this one would have {}: apply the "
                                          "operator without a matrix (another mapping than assembled)",
                                          SlicedPattern::not_coupled - 1, length));
-    std::sort(columns.begin() + static_cast<std::ptrdiff_t>(begin), columns.end());
-    for (std::size_t k = 0; k < length; ++k)
-      number_[static_cast<std::size_t>(columns[begin + k])] = static_cast<std::uint16_t>(k);
+    rank(std::span(found_).first(length));
+    const auto begin = columns.size();
+    columns.resize(begin + length);
+    for (std::size_t k = 0; k < length; ++k) columns[begin + ranks_[k]] = found_[k];
+    const auto* number = numbers_.data();
     for (std::int32_t i = 0; i < block_; ++i)
-      for_each_pair(row * block_ + i, [&](std::size_t pair, std::size_t column) { slots_[pair] = number_[column]; });
+      for_each_cell(row * block_ + i, [&](const auto& locals, const std::int32_t*, std::uint16_t* slots) {
+        for (const auto local : locals) slots[local] = static_cast<std::uint16_t>(ranks_[*number++]);
+      });
     return static_cast<std::int32_t>(length);
   }
 
 private:
-  /// visit(pair, block column) for all that an unknown shares an entry with, cell by cell.
-  template <class Visit> void for_each_pair(std::int32_t entry, const Visit& visit) const {
+  /// Numbers the columns of a row as they appear; how many there are. Without branches: which pairs are new nobody can
+  /// predict.
+  template <bool has_single_entries> std::size_t find(std::int32_t row) {
+    std::int32_t count = 0;
+    auto* number = numbers_.data();
+    for (std::int32_t i = 0; i < block_; ++i)
+      for_each_cell(row * block_ + i, [&](const auto& locals, const std::int32_t* entries, std::uint16_t*) {
+        for (const auto local : locals) {
+          const std::int32_t column = has_single_entries ? entries[local] : entries[local] / block_;
+          auto& mark = marks_[static_cast<std::size_t>(column)];
+          const bool is_new = mark.row != row;
+          mark = {row, is_new ? count : mark.number};
+          found_[static_cast<std::size_t>(count)] = column;
+          *number++ = mark.number;
+          count += is_new ? 1 : 0;
+        }
+      });
+    return static_cast<std::size_t>(count);
+  }
+
+  /// Places of columns when they ascend. Few of them are counted, which takes no branches, either.
+  void rank(std::span<const std::int32_t> found) {
+    constexpr std::size_t few = 96;
+    ranks_.assign(found.size(), 0);
+    if (found.size() <= few) {
+      for (std::size_t i = 0; i < found.size(); ++i)
+        for (std::size_t k = 0; k < found.size(); ++k) ranks_[k] += found[i] < found[k] ? 1 : 0;
+      return;
+    }
+    order_.resize(found.size());
+    std::iota(order_.begin(), order_.end(), 0);
+    std::sort(order_.begin(), order_.end(), [&](std::int32_t a, std::int32_t b) {
+      return found[static_cast<std::size_t>(a)] < found[static_cast<std::size_t>(b)];
+    });
+    for (std::size_t k = 0; k < found.size(); ++k)
+      ranks_[static_cast<std::size_t>(order_[k])] = static_cast<std::int32_t>(k);
+  }
+
+  /// visit(local columns, unknowns of the cell, slots of the entry's pairs) for all cells of an unknown.
+  template <class Visit> void for_each_cell(std::int32_t entry, const Visit& visit) {
     for (const auto& item : incidences_.of(entry)) {
       const auto& block = unknowns_.block_of(item.cell);
       const auto& local_columns = local_columns_[static_cast<std::size_t>(&block - unknowns_.blocks.data())];
-      const auto* entries = unknowns_.entries.data() + item.cell;
-      const std::size_t first = CellUnknowns::first_pair(block, item.place);
-      for (const auto local : local_columns[static_cast<std::size_t>(item.place - item.cell)])
-        visit(first + static_cast<std::size_t>(local),
-              static_cast<std::size_t>(block_ == 1 ? entries[local] : entries[local] / block_));
+      visit(local_columns[static_cast<std::size_t>(item.place - item.cell)], unknowns_.entries.data() + item.cell,
+            slots_.data() + CellUnknowns::first_pair(block, item.place));
     }
   }
 
+  /// Where a column was met last.
+  struct Mark {
+    std::int32_t row = -1, number = 0; ///< among the columns of that row, as they appeared
+  };
   const CellUnknowns& unknowns_;
   const Incidences& incidences_;
   std::int32_t block_;
   std::span<std::uint16_t> slots_;
   std::vector<std::vector<std::vector<std::int32_t>>> local_columns_; ///< shape (block, local unknown, column)
-  std::vector<std::int32_t> last_row_;                                ///< that has this column
-  std::vector<std::uint16_t> number_;                                 ///< of this column in that row
+  std::vector<Mark> marks_;                                           ///< shape (column)
+  std::vector<std::int32_t> found_;                                   ///< columns of the row, as they appeared
+  std::vector<std::int32_t> numbers_; ///< of the column of each pair, in the order in which they are visited
+  std::vector<std::int32_t> ranks_;   ///< of columns in ascending order, shape (number)
+  std::vector<std::int32_t> order_;   ///< work array
 };
 
 } // namespace

@@ -65,7 +65,7 @@ double SparseMatrix::asymmetry() const {
 class SparseAssembly::Implementation {
 public:
   Implementation(const GeneratedForm& form, const space::Constraints& constraints, std::shared_ptr<FormData> data)
-      : built_(compiled_cells(form)), unknowns_(built_->system, built_->broken),
+      : built_(compiled_cells(form)), unknowns_(built_->system),
         is_constrained_(static_cast<std::size_t>(built_->system.size()), 0) {
     constexpr double extra_bytes = 8 + 4 + 8; // values and columns once more, sources
     if (const auto lack = memory_lack(*built_, built_->info.plan, extra_bytes); !lack.empty())

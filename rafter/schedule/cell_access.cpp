@@ -377,8 +377,31 @@ void gather(Context& context, int field, const std::string& target, const Placem
   access.announce(vector);
 }
 
+namespace {
+
+/// Cell matrices of a pair of fields into the record of the batch.
+void store_matrices(Context& context, int field, const std::string& source, Statements& to) {
+  const auto& outputs = context.program.outputs;
+  std::int64_t first = 0;
+  for (std::size_t f = 0; f < static_cast<std::size_t>(field); ++f)
+    first += std::int64_t{outputs[f].components} * outputs[f].num_dofs();
+  const auto& use = outputs[static_cast<std::size_t>(field)];
+  const int records = num_matrix_records(context.program, context.input.cells_per_batch);
+  const std::string matrices = context.global(Role::output_vector, 0, Type::real, true);
+  const NodePtr turn = idiv(context.batch(), records);
+  const NodePtr record = context.define_integer(
+      to, "r", imul(isub(context.batch(), imul(turn, integer(records))), integer(num_matrix_entries(context.program))));
+  const std::string i = context.fresh("i");
+  const NodePtr value = context.fitting(matrices, context.load(source, context.work_entry(variable(i))));
+  to.push_back(loop(i, integer(std::int64_t{use.components} * use.num_dofs()),
+                    store(matrices, context.lane_entry(iadd(record, iadd(integer(first), variable(i)))), value)));
+}
+
+} // namespace
+
 void scatter(Context& context, int field, const std::string& source, const Placement& placement, Statements& to) {
   const auto& use = context.program.outputs[static_cast<std::size_t>(field)];
+  if (use.trial_element != nullptr) return store_matrices(context, field, source, to);
   const int space = context.input.output_spaces[static_cast<std::size_t>(field)];
   const std::string vector = context.global(
       Role::output_vector, context.input.output_vectors[static_cast<std::size_t>(field)], Type::real, true);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/schedule/mapping.hpp>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/schedule/plain.hpp>
@@ -8,6 +10,18 @@
 #include <rafter/schedule/simd_points.hpp>
 
 namespace rafter::schedule {
+
+std::int64_t num_matrix_entries(const kernel::TensorProgram& program) {
+  std::int64_t result = 0;
+  for (const auto& use : program.outputs) result += std::int64_t{use.components} * use.num_dofs();
+  return result;
+}
+
+int num_matrix_records(const kernel::TensorProgram& program, int cells_per_batch) {
+  constexpr std::int64_t numbers_in_caches = 1 << 14, most = 16;
+  const std::int64_t per_record = std::max<std::int64_t>(1, num_matrix_entries(program) * cells_per_batch);
+  return static_cast<int>(std::clamp<std::int64_t>(numbers_in_caches / per_record, 1, most));
+}
 
 const std::vector<Mapping>& mappings() {
   static const std::vector<Mapping> registry{

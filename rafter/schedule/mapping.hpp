@@ -43,6 +43,12 @@ struct Mapping {
 /// rows, column after column, the rows of the group side by side. Empty when they stand in the text.
 std::vector<double> packed_table(const kernel::ReferenceMatrix& matrix, const Plan& plan);
 
+/// Programs for cell matrices write those of batch b into record b % num_records of their output, shape (record, entry,
+/// cell of the batch), so that they can be taken from the nearest caches. Entries are those of one pair of fields after
+/// the other, as the tensor program scatters them.
+std::int64_t num_matrix_entries(const kernel::TensorProgram& program);
+int num_matrix_records(const kernel::TensorProgram& program, int cells_per_batch);
+
 const std::vector<Mapping>& mappings();
 std::vector<std::string> mapping_names();
 
