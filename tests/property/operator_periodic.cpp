@@ -104,6 +104,13 @@ TEST_P(PeriodicOperator, ActsSoAlsoAsAMatrixInPatchesAndWithPointsInLanes) {
   for (const int n : {2, 3, 4})
     expect_identified_action(box(GetParam(), n), axes(), 2, 0, varying, {.threads = 2, .plan = "vector_width=2"},
                              {.cells_per_batch = 2 << dim(), .patch_width = 2});
+  // Two cells across the first axis, whose patches would have two corners at one place.
+  std::vector<int> cells{2, 4, 4};
+  cells.resize(static_cast<std::size_t>(dim()));
+  const auto narrow = mesh::make_box({.cells = cells, .size = box_size(dim()), .shape = GetParam()});
+  for (const int degree : {1, 2})
+    expect_identified_action(narrow, axes(), degree, 0, varying, {.threads = 2, .plan = "vector_width=2"},
+                             {.cells_per_batch = 2 << dim(), .patch_width = 2});
   expect_identified_action(mesh, axes(), 3, 0, varying, {.threads = 2, .plan = "mapping=simd_points"});
 }
 

@@ -60,11 +60,10 @@ class Examples(unittest.TestCase):
         self.assertAlmostEqual(functionals["rotation"], 0, places=15)
 
     def test_a_periodic_solution_may_be_shifted(self):
-        """By cells: the same errors wherever the wave begins. Half a cell makes others."""
-        error, by_cells, between = (solve("periodic.toml", "--set", f"definitions.exact=sin(pi*(x[0] + {shift}))*exp(x[1])",
-                                          "--set", "check.max_l2_error=1e-5")[0]["errors"]["u"]["l2"] for shift in (0, 0.75, 0.1))
-        self.assertAlmostEqual(by_cells / error, 1, places=6)
-        self.assertGreater(abs(between / error - 1), 1e-6)
+        """By cells: the wave is resolved as well wherever it begins, also where the seam cuts it."""
+        error, shifted = (solve("periodic.toml", "--set", f"definitions.exact=sin(pi*(x[0] + {shift}))*exp(x[1])")[0]["errors"]["u"]["l2"]
+                          for shift in (0, 0.75))
+        self.assertAlmostEqual(shifted / error, 1, places=6)
 
     def test_period_along_every_axis_of_every_shape(self):
         for shape in ("triangle", "quadrilateral"):
