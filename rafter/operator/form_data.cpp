@@ -33,7 +33,7 @@ std::string unknown_name(const std::string& name, const char* what, std::vector<
 
 FormData::FormData(const form::LoweredForm& form, std::shared_ptr<device::Device> device)
     : device_(std::move(device)), components_(form.parameters), parameters_(device_, parameter_values(form)),
-      parameter_versions_(form.parameters.size(), version_) {
+      parameter_versions_(form.parameters.size(), 1) {
   for (std::size_t i = 0; i < form.fields.size(); ++i)
     fields_.push_back({form.field_names[i], form.fields[i], num_values(*form.fields[i]), {}, 0});
 }
