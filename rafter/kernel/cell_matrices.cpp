@@ -48,7 +48,7 @@ std::vector<double> products(const std::vector<double>& first, const std::vector
 class PairIntegration {
 public:
   PairIntegration(TensorProgram& program, const ProgramInput& input, const BasisTables& tables, bool is_constant)
-      : program_(program), input_(input), tables_(tables), is_constant_(is_constant), steps_(program),
+      : program_(program), tables_(tables), is_constant_(is_constant), steps_(program),
         frame_(differentiation_frame(input.function.shape, input.function.is_facet)) {}
 
   void run() {
@@ -160,7 +160,6 @@ private:
   }
 
   TensorProgram& program_;
-  const ProgramInput& input_;
   const BasisTables& tables_;
   bool is_constant_;
   ProgramSteps steps_;
