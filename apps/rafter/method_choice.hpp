@@ -5,7 +5,7 @@
 
 #include "operator_checks.hpp"
 
-/// Which method solves a problem that does not say.
+/// Chooses the method for a problem that names none.
 namespace rafter::app {
 
 /// A method and, where the problem does not ask for it, why it was taken.

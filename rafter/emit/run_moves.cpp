@@ -18,7 +18,7 @@ NodePtr behind(const NodePtr& index, const std::string& variable) {
   return index->kind == Kind::iadd && is_variable(index->operands[1]) ? index->operands[0] : nullptr;
 }
 
-/// The entry of a work array as `entry` * `stride` + `offset` (null: 0): several groups of lanes side by side.
+/// The entry of a work array as `entry` * `stride` + `offset` (null: 0): several sub-batches side by side.
 struct Strided {
   NodePtr entry;
   int stride = 1;

@@ -24,9 +24,9 @@ struct RealNames {
   const char* scalar;   ///< "double"
   const char* vector;   ///< one number per lane
   const char* loose;    ///< the same on any address
-  const char* suffix;   ///< of literals
+  const char* suffix;   ///< of floating-point literals
   const char* literals; ///< table of the long ones
-  const char* initial;  ///< of helpers
+  const char* initial;  ///< first letter of the names of helper functions
 };
 
 /// How a language says vectors with one number per lane. Languages without vectors run programs of one lane and leave

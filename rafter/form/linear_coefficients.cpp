@@ -27,7 +27,7 @@ public:
     result = of_operation(node);
     return result.has_value();
   }
-  /// Of a node that was added; nothing when it has no arguments and is not zero.
+  /// Returns the coefficients of an added node; nothing when it has no arguments and is not zero.
   std::optional<Terms> of(NodeId id) const {
     const auto& terms = terms_.at(id);
     return !terms && graph_.is_constant(id, 0) ? Terms() : terms;

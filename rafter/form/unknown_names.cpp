@@ -12,7 +12,7 @@ namespace rafter::form {
 
 namespace {
 
-/// Those of the names that are v_<field>.
+/// Selects the names that are v_<field>.
 std::vector<std::string> test_function_names(std::span<const std::string> names) {
   std::vector<std::string> found;
   std::copy_if(names.begin(), names.end(), std::back_inserter(found),

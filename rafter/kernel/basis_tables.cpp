@@ -50,7 +50,7 @@ const ModalBasis& BasisTables::modal_basis(int degree) {
   return place->second;
 }
 
-/// By sectors where the rule is symmetric.
+/// Points are ordered by sectors of the reflections where the rule is symmetric.
 void BasisTables::set_dense_points() {
   const auto& rule = input_.quadrature;
   points_ = rule.points;

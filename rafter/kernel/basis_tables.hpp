@@ -36,7 +36,7 @@ public:
 
   bool is_tensor() const { return is_tensor_; } ///< points form a grid, tables are products of 1D ones
   const std::vector<int>& point_extents() const { return point_extents_; }
-  /// As TensorProgram has them.
+  /// Extents, points and weights in the order of TensorProgram.
   const std::vector<double>& points() const { return points_; }
   const std::vector<double>& weights() const { return weights_; }
   int num_points() const { return static_cast<int>(weights_.size()); }

@@ -199,7 +199,7 @@ private:
     return found;
   }
 
-  /// Of curved facets, all nodes match.
+  /// All nodes of curved facets match.
   void require_equal_nodes(const SideFacet& from, const SideFacet& to) {
     const int degree = std::max(mesh_.groups[static_cast<std::size_t>(from.ref.group)].degree,
                                 mesh_.groups[static_cast<std::size_t>(to.ref.group)].degree);

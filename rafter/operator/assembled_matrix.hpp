@@ -12,8 +12,8 @@ struct GeneratedMatrix;
 /// The matrix of a form on a system, without conditions. Immutable after construction.
 class AssembledMatrix {
 public:
-  /// Of compiled kernels, else InternalError. Computes cell matrices and sums them, in the same order for any number of
-  /// threads. Throws InputError when the memory of this machine does not hold the matrix and what its set-up takes.
+  /// Kernels are compiled, else InternalError. Computes cell matrices and sums them, in the same order for any number
+  /// of threads. Throws InputError when the memory of this machine does not hold the matrix and what its set-up takes.
   /// `data`: the values of the form's data fields and parameters; null: those that parameters have in the form.
   explicit AssembledMatrix(std::shared_ptr<const GeneratedMatrix> built, std::shared_ptr<FormData> data = nullptr);
   ~AssembledMatrix();

@@ -10,7 +10,7 @@ struct GeneratedMatrix;
 /// Sums cell matrices into the entries of a pattern. What it is made of must outlive it.
 class CellSum {
 public:
-  /// Of compiled kernels, else InternalError. `data`: values of data fields and parameters; null: there are none.
+  /// Kernels are compiled, else InternalError. `data`: values of data fields and parameters; null: there are none.
   CellSum(const GeneratedMatrix& built, const CellUnknowns& unknowns, const SlicedPattern& pattern,
           std::shared_ptr<FormData> data = nullptr);
 

@@ -329,8 +329,8 @@ void Operator::run(const Vector& x, Vector& y, bool adds) const {
 }
 
 std::int64_t Operator::num_parts() const {
-  return has_riding() ? static_cast<std::int64_t>(kernels_->touched_ranges().parts.size())
-                      : LinearOperator::num_parts();
+  return has_fused_work() ? static_cast<std::int64_t>(kernels_->touched_ranges().parts.size())
+                          : LinearOperator::num_parts();
 }
 
 const Operator::FusedConstraints& Operator::fused_constraints() const {
@@ -343,7 +343,7 @@ const Operator::FusedConstraints& Operator::fused_constraints() const {
 }
 
 void Operator::apply_with(Vector& x, Vector& y, const VectorWork& work) const {
-  if (!has_riding()) return LinearOperator::apply_with(x, y, work);
+  if (!has_fused_work()) return LinearOperator::apply_with(x, y, work);
   if (constraints_.entries.empty()) return kernels_->run(x, y, work);
   check_size(system(), x, "the input vector");
   check_size(system(), y, "the output vector");

@@ -124,7 +124,7 @@ public:
   /// New values of the constrained unknowns, as constraints().values: kernels stay as they are. Throws InputError for
   /// another number of values.
   void set_boundary_values(std::vector<double> values);
-  /// The same from conditions. Throws InputError for conditions that fix other unknowns than those so far.
+  /// Takes the values from conditions. Throws InputError for conditions that fix other unknowns than those so far.
   void set_boundary_values(const std::vector<FieldCondition>& conditions);
   /// Turns the right-hand side of the free problem into that of the constrained one, b <- P (b - A g) + g, with g the
   /// boundary values; and writes g into the constrained entries of the initial guess.
@@ -151,7 +151,7 @@ public:
   std::span<const KernelInfo> info() const;
   machine::Counts counts() const; ///< of an application, without conditions
 
-  /// Applications without fused work so far and the time they took (kernels and boundary conditions).
+  /// Counts applications without fused work, and the time they took (kernels and boundary conditions).
   struct Usage {
     std::int64_t applications = 0;
     double seconds = 0;
@@ -176,7 +176,7 @@ private:
   void diagonal_by_kernels(Vector& d) const;
   const SparseAssembly& sparse_assembly() const;
   /// Whether work on vectors may be fused into the kernels.
-  bool has_riding() const {
+  bool has_fused_work() const {
     return kernels_ != nullptr && built_->is_square() && device()->shares_host_memory() && !is_single();
   }
   /// The matrix for the values that are bound now; assembled again where they have changed.
@@ -205,7 +205,7 @@ class LinearForm {
 public:
   LinearForm(const form::Form& form, const System& system, const OperatorOptions& options = {});
   explicit LinearForm(std::shared_ptr<const GeneratedForm> built); ///< of compiled kernels
-  /// As those of Operator.
+  /// Binds values by name, as Operator::set and Operator::set_fields do.
   void set(const std::string& name, const Vector& values) { kernels_.data().set(name, values); }
   void set(const std::string& name, const std::vector<double>& values) { kernels_.data().set(name, values); }
   void set(const std::string& name, double value) { kernels_.data().set(name, value); }
@@ -222,7 +222,7 @@ class Functional {
 public:
   Functional(const form::Form& form, const System& system, const OperatorOptions& options = {});
   explicit Functional(std::shared_ptr<const GeneratedForm> built); ///< of compiled kernels
-  /// As those of Operator.
+  /// Binds values by name, as Operator::set and Operator::set_fields do.
   void set(const std::string& name, const Vector& values) { kernels_.data().set(name, values); }
   void set(const std::string& name, const std::vector<double>& values) { kernels_.data().set(name, values); }
   void set(const std::string& name, double value) { kernels_.data().set(name, value); }

@@ -71,7 +71,7 @@ struct SolveReport {
   std::string warning; ///< what to know of a solve that converged; empty otherwise
   std::int64_t dofs = 0;
   std::vector<std::pair<std::string, std::int64_t>> cells; ///< per shape
-  std::string method;                                      ///< of the solver: "cg", ...; empty: not told
+  std::string method;                                      ///< of the solver: "cg", ...; empty: not known
   std::string reason;                                      ///< why this method, where the problem does not say which
   std::optional<FactorReport> factors;                     ///< of direct solves
   int iterations = 0;

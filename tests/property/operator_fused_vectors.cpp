@@ -78,9 +78,9 @@ void expect_same_as_apply(const op::Operator& A) {
 
 op::OperatorOptions interpreted() { return planned({.shared_device = std::make_shared<InterpreterDevice>()}); }
 
-class Riding : public ::testing::TestWithParam<std::string> {};
+class FusedVectors : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Riding, KernelsOfCellsAndFacetsComeBetween) {
+TEST_P(FusedVectors, KernelsOfCellsAndFacetsComeBetween) {
   for (const int degree : {1, 2, 3}) {
     Problem problem(scrambled(curved_box(GetParam(), 1), 3), degree);
     problem.with("kappa", 0.7);
@@ -103,7 +103,7 @@ TEST(RidingPatches, KernelsOfPatchesComeBetween) {
     }
 }
 
-TEST_P(Riding, KernelsReadZeroAtConstrainedUnknownsAndTheWorkDoesNot) {
+TEST_P(FusedVectors, KernelsReadZeroAtConstrainedUnknownsAndTheWorkDoesNot) {
   Problem problem(scrambled(curved_box(GetParam(), 1), 5), 2, 2);
   problem.with("kappa", 0.7);
   const auto zero = [](auto, auto) { return 0.0; };
@@ -115,7 +115,7 @@ TEST_P(Riding, KernelsReadZeroAtConstrainedUnknownsAndTheWorkDoesNot) {
   }
 }
 
-TEST_P(Riding, UnknownsThatNoKernelTouchesAreServedToo) {
+TEST_P(FusedVectors, UnknownsThatNoKernelTouchesAreServedToo) {
   const Problem problem(scrambled(box(GetParam()), 3), {{.degree = 2, .name = "a"}, {.degree = 1, .name = "b"}});
   for (const char* text : {"a*v_a*dx", "b*v_b*dx", "a*v_b*dx", "b*v_b*ds(1)", "a*v_a*dx + b*v_b*ds(1)"}) {
     SCOPED_TRACE(text);
@@ -123,7 +123,7 @@ TEST_P(Riding, UnknownsThatNoKernelTouchesAreServedToo) {
   }
 }
 
-TEST_P(Riding, AnyNumberOfThreadsGivesTheSameBits) {
+TEST_P(FusedVectors, AnyNumberOfThreadsGivesTheSameBits) {
   const std::string shape = GetParam();
   Problem problem(scrambled(box(shape, shape == "interval" ? 400 : box_dimension(shape) == 2 ? 14 : 5), 3), 2);
   problem.with("kappa", 0.7);
@@ -135,7 +135,7 @@ TEST_P(Riding, AnyNumberOfThreadsGivesTheSameBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(every_shape, Riding, ::testing::ValuesIn(box_shapes()),
+INSTANTIATE_TEST_SUITE_P(every_shape, FusedVectors, ::testing::ValuesIn(box_shapes()),
                          [](const auto& shape) { return shape.param; });
 
 TEST(TouchedRanges, LongChunksAreCutIntoSeveral) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dense products over several groups of lanes (groups of a plan) give what the simplest program means, compiled and
-// interpreted, whatever the batches hold.
+// Dense products over several sub-batches (key `subbatches` of plans) give what the simplest program means, compiled
+// and interpreted, whatever the batches hold.
 #include <gtest/gtest.h>
 
 #include <rafter/schedule/counts.hpp>

@@ -209,7 +209,7 @@ template <class T> void expect_same_vectors(const LoopProgram& program, double t
 }
 
 /// Runs of `width` numbers per lane, some of them the same, loaded into work arrays and added back.
-/// Work arrays of `groups` groups of lanes: the runs go to the last of them.
+/// Work arrays of `groups` sub-batches: the runs go to the last of them.
 LoopProgram runs(int vector_width, int width, Type vector = Type::real, Type work = Type::real, int groups = 1) {
   using namespace schedule;
   LoopProgram program;
