@@ -20,6 +20,7 @@
 #include <rafter/operator/operator.hpp>
 #include <rafter/solve/force_norm.hpp>
 #include <rafter/solve/null_space_condition.hpp>
+#include <rafter/solve/residual_problem.hpp>
 #include <rafter/solve/solver.hpp>
 #include <rafter/space/function_space.hpp>
 
@@ -247,6 +248,58 @@ inline SolveResult solve(const Operator& A, const Vector& b, const SolveOptions&
   auto info = solvers::solve(A, right, x, parameters);
   null_space.constrain(x);
   return {std::move(x), std::move(info), removed};
+}
+
+struct NonlinearOptions {
+  solvers::NewtonOptions newton;  ///< tolerances, line search, load steps; newton.solver: of the linear systems
+  std::optional<Form> energy;     ///< functional whose derivative is F, for the line search
+  std::optional<Vector> initial;  ///< state to start from, absent: 0
+  OperatorOptions discretisation; ///< of residual and tangent, with Dirichlet conditions
+};
+
+struct NonlinearResult {
+  Vector solution;            ///< one field of `unknowns` after the other
+  solvers::NewtonResult info; ///< status, steps with their residuals
+  bool is_converged() const { return info.status == solvers::Status::converged; }
+};
+
+/// Solves F(u; v) = 0 for all test functions v by Newton's method, with the derivative of F by the unknowns as its
+/// tangent. `unknowns`: the coefficient fields that F is to be solved for, one for each space of its test functions. F
+/// may hold `constant("load_factor", 1)`, which goes up to 1 with the load steps, as boundary values do. Throws
+/// InputError for forms that do not fit and where F is not finite at the start; other failures are in the result.
+///
+///     auto u = field(V.ptr(), "u");
+///     auto F = (inner((1 + u * u) * grad(u), grad(v)) - f * v) * dx;
+///     auto result = solve_nonlinear(F, {u}, {.discretisation = {.dirichlet = {V.fixed({1}, {0.0})}}});
+inline NonlinearResult solve_nonlinear(const Form& F, const std::vector<Expr>& unknowns,
+                                       const NonlinearOptions& options = {}) {
+  std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
+  std::vector<std::string> names;
+  for (const auto& unknown : unknowns) {
+    auto on = unknown.kind() == form::NodeKind::field
+                  ? std::dynamic_pointer_cast<const space::FunctionSpace>(unknown.node().space)
+                  : nullptr;
+    if (on == nullptr)
+      throw InputError("solve_nonlinear: the unknowns are fields on function spaces: field(V.ptr(), \"u\")");
+    spaces.push_back(std::move(on));
+    names.push_back(unknown.node().name);
+  }
+  const auto system = op::make_system(std::move(spaces));
+  auto discretisation = options.discretisation;
+  discretisation.shared_device = op::device_of(discretisation);
+  const auto residual = op::build(F, 1, system, discretisation);
+  std::shared_ptr<op::GeneratedForm> energy;
+  std::vector built{residual};
+  if (options.energy) built.push_back(energy = op::build(*options.energy, 0, system, discretisation));
+  op::compile(built);
+  auto tangent = std::make_shared<Operator>(derivative(F, unknowns), system, discretisation);
+  solvers::ResidualProblem problem(residual, tangent, std::move(names), energy);
+  Vector u = tangent->make_vector();
+  const solvers::VectorOps ops(tangent->device());
+  ops.fill(0, u);
+  if (options.initial) ops.copy(*options.initial, u);
+  auto info = solvers::newton(problem, u, options.newton);
+  return {std::move(u), std::move(info)};
 }
 
 /// Writes the fields of a system's vector as VTK-HDF.

@@ -85,9 +85,9 @@ void require_finite(const op::Operator& A, const Probe& probe, const io::Problem
   if (std::isfinite(ops.norm(probe.image))) return;
   const auto found = describe_non_finite(problem, forms, *A.system().mesh);
   throw base::InputError(
-      found.empty() ? fmt::format("{}: forms.a: the operator has values that are not finite: check its expressions for "
+      found.empty() ? fmt::format("{}: {}: the operator has values that are not finite: check its expressions for "
                                   "divisions by zero, roots and logarithms",
-                                  problem.forms.a.location.text())
+                                  problem.forms.main().location.text(), problem.forms.main_key())
                     : found);
 }
 
@@ -101,9 +101,9 @@ double asymmetry(const op::Operator& A, const Probe& probe, const io::Problem& p
   const double size =
       (ops.norm(Au) * ops.norm(v) + ops.norm(u) * ops.norm(Av)) / std::sqrt(static_cast<double>(A.size()));
   if (!(size > std::numeric_limits<double>::min()))
-    throw base::InputError(problem.forms.a.location.text() +
-                           ": forms.a: the operator's values are so small that their squares vanish in floating-point "
-                           "numbers: multiply forms.a and forms.L by the same large number");
+    throw base::InputError(fmt::format("{}: {}: the operator's values are so small that their squares vanish in "
+                                       "floating-point numbers: multiply all forms by the same large number",
+                                       problem.forms.main().location.text(), problem.forms.main_key()));
   const double accepted = A.precision_error() > 0 ? op::max_precision_error : 1e-10; // of floats and of doubles
   return difference <= accepted * size ? 0 : difference / size;
 }
@@ -116,7 +116,7 @@ void require_symmetric(const op::Operator& A, const Probe& probe, const io::Prob
   throw base::InputError(fmt::format(
       "{}: the operator is not symmetric (<A u, v> and <u, A v> of random vectors differ by {:.1e} of their size), "
       "which solver.method = \"{}\" needs: use method = \"gmres\", or \"direct\" for few unknowns",
-      problem.forms.a.location.text(), found, method));
+      problem.forms.main().location.text(), found, method));
 }
 
 } // namespace rafter::app

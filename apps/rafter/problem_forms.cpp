@@ -14,6 +14,7 @@
 #include <rafter/form/parser.hpp>
 #include <rafter/form/printer.hpp>
 #include <rafter/mesh/describe.hpp>
+#include <rafter/solve/residual_problem.hpp>
 
 #include "text_position.hpp"
 
@@ -228,23 +229,46 @@ void ProblemForms::require_tags_of(const form::Form& form, const io::Expression&
 }
 
 void ProblemForms::require_all_fields(const form::Form& form) const {
-  const auto lowered = located(problem_.forms.a, "forms.a", [&] { return form::lower(form); });
-  if (lowered.integrals.empty()) refuse(problem_.forms.a.location, "forms.a", "the form vanishes identically");
+  const auto key = problem_.forms.main_key();
+  const auto lowered = located(problem_.forms.main(), key, [&] { return form::lower(form); });
+  if (lowered.integrals.empty()) refuse(problem_.forms.main().location, key, "the form vanishes identically");
   const auto has = [](const auto& spaces, const auto& space) {
     return std::find(spaces.begin(), spaces.end(), space) != spaces.end();
   };
   for (std::size_t i = 0; i < spaces_.size(); ++i) {
     if (!has(lowered.trial_spaces, spaces_[i]))
-      refuse(problem_.forms.a.location, "forms.a",
+      refuse(problem_.forms.main().location, key,
              fmt::format("no term holds the unknown '{}': the problem does not determine it", spaces_[i]->name));
     if (!has(lowered.test_spaces, spaces_[i]))
-      refuse(problem_.forms.a.location, "forms.a",
+      refuse(problem_.forms.main().location, key,
              fmt::format("no term holds the test function '{}': there are fewer equations than unknowns",
                          problem_.test_name(i)));
   }
 }
 
+form::Form ProblemForms::residual() const {
+  form::Scope scope(mesh_.gdim);
+  for (const auto& space : spaces_) scope.add_field(space);
+  scope.add_test_functions(spaces_);
+  scope.add(solvers::load_factor_name, form::constant(solvers::load_factor_name, 1));
+  const auto& text = *problem_.forms.F;
+  auto form = parse_form(text, "forms.F", with_everything(std::move(scope)));
+  if (form.rank() != 1)
+    refuse(text.location, "forms.F",
+           fmt::format("a residual form is expected: every term with a test function; found a form of rank {} (0: no "
+                       "test function)",
+                       form.rank()));
+  return form;
+}
+
 form::Form ProblemForms::bilinear() const {
+  if (problem_.forms.F) {
+    std::vector<form::Expr> fields;
+    for (std::size_t i = 0; i < spaces_.size(); ++i) fields.push_back(field(i));
+    auto form = located(*problem_.forms.F, "forms.F", [&] { return form::derivative(residual(), fields); });
+    require_all_fields(form);
+    return form;
+  }
   form::Scope scope(mesh_.gdim);
   scope.add_arguments(spaces_);
   auto form = parse_form(problem_.forms.a, "forms.a", with_everything(std::move(scope)));
@@ -258,6 +282,7 @@ form::Form ProblemForms::bilinear() const {
 }
 
 std::optional<form::Form> ProblemForms::linear() const {
+  if (problem_.forms.F) return residual();
   if (!problem_.forms.L) return std::nullopt;
   form::Scope scope(mesh_.gdim);
   scope.add_arguments(spaces_);

@@ -27,9 +27,10 @@ public:
   /// Problem and mesh must outlive the object.
   ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, Spaces spaces);
 
-  /// forms.a. Throws InputError unless every term is bilinear and every field has a test and a trial function.
+  /// forms.a, or the derivative of forms.F by the fields. Throws InputError unless every term is bilinear (linear in
+  /// the test functions) and every field has a test and a trial function.
   form::Form bilinear() const;
-  /// forms.L; nothing when it is absent or zero.
+  /// forms.L; nothing when it is absent or zero. Of a problem with forms.F that form.
   std::optional<form::Form> linear() const;
   /// A functional of the fields; it may use those before it in the file, by name.
   form::FunctionalText functional(const io::Functional& functional) const;
@@ -72,6 +73,8 @@ private:
   form::Expr tensor(const io::TensorExpression& value, const std::string& key) const;
   void require_tags_of(const io::Coefficient& coefficient) const;
   void require_tags_of(const form::Form& form, const io::Expression& text, const std::string& key) const;
+  /// forms.F: a linear form with the fields as data.
+  form::Form residual() const;
   void require_all_fields(const form::Form& form) const;
   form::Scope with_everything(form::Scope scope) const;
   form::Form parse_form(const io::Expression& text, const std::string& key, const form::Scope& scope) const;

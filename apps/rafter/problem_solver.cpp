@@ -237,8 +237,36 @@ void PreparedProblem::make_operators(const form::Form& bilinear, const std::opti
   auto kernels = forms.kept;
   kernels.insert(kernels.end(), forms.passing.begin(), forms.passing.end());
   op::compile(kernels);
-  operator_ = std::make_unique<op::Operator>(action, std::move(constraints), diagonal);
-  if (load) linear_form_ = std::make_unique<op::LinearForm>(load);
+  operator_ = std::make_shared<op::Operator>(action, std::move(constraints), diagonal);
+  if (problem_.forms.F)
+    make_residual_problem(load);
+  else if (load)
+    linear_form_ = std::make_unique<op::LinearForm>(load);
+}
+
+void PreparedProblem::make_residual_problem(const std::shared_ptr<const op::GeneratedForm>& residual) {
+  std::vector<std::string> names;
+  for (const auto& field : problem_.fields) names.push_back(field.name);
+  residual_problem_ = std::make_unique<solvers::ResidualProblem>(residual, operator_, std::move(names));
+  const auto start = starting_state();
+  op::Vector r = operator_->make_vector();
+  residual_problem_->residual(start, r);
+  residual_problem_->linearise(start);
+}
+
+op::Vector PreparedProblem::starting_state() const {
+  op::Vector state = operator_->make_vector();
+  const auto values = state.host_overwrite();
+  std::ranges::fill(values, 0.0);
+  for (std::size_t f = 0; f < problem_.fields.size(); ++f) {
+    const auto& field = problem_.fields[f];
+    if (field.initial.empty()) continue;
+    const auto& space = *system_.spaces[f];
+    space::interpolate(
+        space, forms_->qfunction(field.initial, {}, field.num_components(), "fields." + field.name + ".initial"),
+        values.subspan(static_cast<std::size_t>(system_.offset(f)), static_cast<std::size_t>(space.num_local())));
+  }
+  return state;
 }
 
 void PreparedProblem::make_conditions() {
@@ -329,12 +357,20 @@ void measure_operators(const PreparedProblem& prepared, report::SolveReport& rep
     report.operators.push_back(report_linear_form(*prepared.linear_form(), prepared.system(), prepared.machine()));
 }
 
-} // namespace
+/// What a solve leaves besides its solution.
+struct Solved {
+  Solution solution;
+  std::optional<report::OperatorReport> iteration; ///< of the linear solver, where it is known
+};
 
-Solution solve_problem(const io::Problem& problem, const RunOptions& options, const RunEvents& events) {
-  const auto memory = base::process_memory();
-  Phases phases;
-  const PreparedProblem prepared(problem, options, events, phases);
+Solution make_solution(const PreparedProblem& prepared, op::Vector values, solvers::Status status) {
+  Solution solution{prepared.system(), std::move(values), start_report(prepared), status == solvers::Status::converged};
+  solution.report.status = solution.is_converged ? "converged" : "not converged";
+  return solution;
+}
+
+Solved solve_linear(const PreparedProblem& prepared, const RunEvents& events, Phases& phases) {
+  const auto& problem = prepared.problem();
   phases.start("setup");
   auto setup = set_up(prepared);
   prepared.tell(setup.preconditioner->factors() != nullptr
@@ -349,10 +385,8 @@ Solution solve_problem(const io::Problem& problem, const RunOptions& options, co
   prepared.tell(fmt::format("solve: {} after {} iterations, relative residual {:.2e}", solvers::name(result.status),
                             result.iterations, result.relative_residual));
 
-  Solution solution{prepared.system(), std::move(setup.right.x), start_report(prepared),
-                    result.status == solvers::Status::converged};
+  Solution solution = make_solution(prepared, std::move(setup.right.x), result.status);
   auto& report = solution.report;
-  report.status = solution.is_converged ? "converged" : "not converged";
   report.message = result.message;
   report.warning = setup.right.warning;
   if (!result.warning.empty()) report.warning += (report.warning.empty() ? "" : "; ") + result.warning;
@@ -366,15 +400,85 @@ Solution solve_problem(const io::Problem& problem, const RunOptions& options, co
                         .preconditioned = result.norms->preconditioned,
                         .of_first_residual = result.norms->of_first_residual,
                         .has_lift = static_cast<bool>(setup.right.reference)};
+  auto iteration =
+      report_iteration(prepared.operator_a(), *setup.preconditioner, setup.options, result, prepared.machine());
+  return {std::move(solution), std::move(iteration)};
+}
+
+/// Newton's method with the linear solver of the problem, or the one that the tangent at the start asks for.
+solvers::NewtonResult run_newton(const PreparedProblem& prepared, const std::string& method, op::Vector& u,
+                                 const RunEvents& events) {
+  const auto& problem = prepared.problem();
+  auto options = problem.newton;
+  options.solver = problem.solver;
+  options.solver.method = method;
+  options.solver.control.monitor = [](int, double) { return !is_interrupted(); };
+  options.monitor = [&events](int iteration, double residual) {
+    return !is_interrupted() && (!events.iteration || events.iteration(iteration, residual));
+  };
+  try {
+    return solvers::newton(*prepared.residual_problem(), u, options);
+  } catch (const base::InputError& error) {
+    throw base::InputError(
+        fmt::format("{}: forms.F: {}; fields.NAME.initial = \"expression\" is the state to start from",
+                    problem.forms.F->location.text(), error.what()));
+  }
+}
+
+Solved solve_residual(const PreparedProblem& prepared, const RunEvents& events, Phases& phases) {
+  const auto& problem = prepared.problem();
+  const auto& A = prepared.operator_a();
+  phases.start("setup");
+  const Probe probe = make_probe(A, 1);
+  require_finite(A, probe, problem, prepared.forms());
+  const auto choice = choose_method(problem, A, probe);
+  require_symmetric(A, probe, problem, choice.method);
+  op::Vector u = prepared.starting_state();
+  prepared.postprocess().require_finite_solutions(u);
+
+  phases.start("solve");
+  const auto result = run_newton(prepared, choice.method, u, events);
+  phases.stop();
+  if (result.failure == solvers::Failure::stopped) require_not_interrupted();
+  prepared.tell(fmt::format("solve: {} after {} Newton steps with {} linear iterations, relative residual {:.2e}",
+                            solvers::name(result.status), result.iterations, result.linear_iterations,
+                            result.relative_residual));
+  Solution solution = make_solution(prepared, std::move(u), result.status);
+  auto& report = solution.report;
+  report.method = "newton with " + choice.method;
+  report.reason = choice.reason;
+  report.message = result.message;
+  report.warning = result.warning;
+  report.iterations = result.iterations;
+  report.residual = result.relative_residual;
+  for (const auto& step : result.steps) {
+    report.history.push_back(step.residual);
+    report.newton.push_back({.load_factor = step.load_factor,
+                             .residual = step.residual,
+                             .is_last = step.is_last,
+                             .length = step.length,
+                             .tolerance = step.forcing_term,
+                             .linear_iterations = step.linear_iterations});
+  }
+  return {std::move(solution), std::nullopt};
+}
+
+} // namespace
+
+Solution solve_problem(const io::Problem& problem, const RunOptions& options, const RunEvents& events) {
+  const auto memory = base::process_memory();
+  Phases phases;
+  const PreparedProblem prepared(problem, options, events, phases);
+  auto [solution, iteration] = prepared.residual_problem() != nullptr ? solve_residual(prepared, events, phases)
+                                                                      : solve_linear(prepared, events, phases);
   finish(prepared, phases, solution);
+  auto& report = solution.report;
   report.seconds = phases.seconds();
   if (const auto now = base::process_memory(); now && memory)
     report.peak_memory_bytes = now->peak_bytes - memory->resident_bytes;
   measure_operators(prepared, report);
-  if (auto iteration =
-          report_iteration(prepared.operator_a(), *setup.preconditioner, setup.options, result, prepared.machine()))
-    report.operators.push_back(std::move(*iteration));
-  return solution;
+  if (iteration) report.operators.push_back(std::move(*iteration));
+  return std::move(solution);
 }
 
 } // namespace rafter::app

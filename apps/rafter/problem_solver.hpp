@@ -11,6 +11,7 @@
 #include <rafter/machine/machine.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/report/report.hpp>
+#include <rafter/solve/residual_problem.hpp>
 
 #include "null_space.hpp"
 #include "postprocess.hpp"
@@ -63,8 +64,14 @@ public:
   const op::OperatorOptions& options() const { return options_; }
   const machine::Machine& machine() const { return machine_; }
   const op::Operator& operator_a() const { return *operator_; }
-  const op::LinearForm* linear_form() const { return linear_form_.get(); } ///< null: the right-hand side is zero
-  const Postprocess& postprocess() const { return *postprocess_; }         ///< of problems that are solved
+  /// The right-hand side, null: it is zero; or the residual form.
+  const op::LinearForm* linear_form() const {
+    return residual_problem_ ? &residual_problem_->residual_form() : linear_form_.get();
+  }
+  /// Of a residual form, with its tangent at the starting state for operator_a(); else null.
+  solvers::ResidualProblem* residual_problem() const { return residual_problem_.get(); }
+  op::Vector starting_state() const;                               ///< values of fields.NAME.initial, else 0
+  const Postprocess& postprocess() const { return *postprocess_; } ///< of problems that are solved
 
   const PlannedConstraints& constraints() const { return constraints_; } ///< of problems that are solved
 
@@ -73,6 +80,7 @@ public:
 
 private:
   void make_conditions();
+  void make_residual_problem(const std::shared_ptr<const op::GeneratedForm>& residual);
   void make_operators(const form::Form& bilinear, const std::optional<form::Form>& linear, bool solves);
   const io::Problem& problem_;
   RunEvents events_;
@@ -81,8 +89,9 @@ private:
   op::System system_;
   std::unique_ptr<ProblemForms> forms_;
   op::OperatorOptions options_;
-  std::unique_ptr<op::Operator> operator_;
+  std::shared_ptr<op::Operator> operator_;
   std::unique_ptr<op::LinearForm> linear_form_;
+  std::unique_ptr<solvers::ResidualProblem> residual_problem_;
   std::unique_ptr<Postprocess> postprocess_;
   PlannedConstraints constraints_;
 };

@@ -39,7 +39,8 @@ int run_solve(const SolveOptions& options) {
   const RunEvents events{.event = [&console](const std::string& text) { console.event(text); },
                          .iteration =
                              [&](int number, double residual) {
-                               console.iteration(number, residual, problem.solver.control.rtol);
+                               console.iteration(number, residual,
+                                                 problem.forms.F ? problem.newton.rtol : problem.solver.control.rtol);
                                return true;
                              }};
   const RunOptions run{

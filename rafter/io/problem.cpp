@@ -30,9 +30,9 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-const std::vector<std::string> section_names{"title",        "mesh",        "periodic", "numerics",  "fields",
-                                             "coefficients", "definitions", "forms",    "dirichlet", "constraint",
-                                             "solver",       "functionals", "check",    "output"};
+const std::vector<std::string> section_names{"title",        "mesh",        "periodic",    "numerics",  "fields",
+                                             "coefficients", "definitions", "forms",       "dirichlet", "constraint",
+                                             "solver",       "newton",      "functionals", "check",     "output"};
 
 /// A section that may be absent.
 template <class Read> void read_optional(const TableReader& root, const char* name, Read read) {
@@ -58,11 +58,24 @@ Problem read_sections(const Value& value, const std::string& source, const std::
   read_optional(root, "numerics", [&](const TableReader& table) { read_numerics(table, problem); });
   read_optional(root, "coefficients", [&](const TableReader& table) { read_coefficients(table, problem); });
   read_optional(root, "definitions", [&](const TableReader& table) { read_definitions(table, problem); });
-  read_forms(TableReader(root.require("forms", "a table with a and L"), "forms"), problem);
+  read_forms(TableReader(root.require("forms", "a table with a and L, or with F"), "forms"), problem);
   if (const Value* list = root.find("dirichlet")) read_dirichlet(*list, problem);
   if (const Value* list = root.find("constraint")) read_constraints(*list, problem);
+  if (problem.forms.F && !problem.constraints.empty())
+    refuse(
+        problem.constraints.front().location, "constraint",
+        "is for a bilinear form forms.a; a residual form forms.F needs conditions [[dirichlet]], or a term, that fix "
+        "its solution");
   problem.solver.control.rtol = 1e-8;
   read_optional(root, "solver", [&](const TableReader& table) { read_solver(table, problem); });
+  if (const Value* newton = root.find("newton")) {
+    if (!problem.forms.F)
+      refuse(
+          newton->location, "newton",
+          "is for a residual form forms.F; the problem has a bilinear form forms.a, which one linear solve ([solver]) "
+          "serves");
+    read_newton(TableReader(*newton, "newton"), problem);
+  }
   read_optional(root, "functionals", [&](const TableReader& table) { read_functionals(table, problem); });
   read_optional(root, "check", [&](const TableReader& table) { read_check(table, problem); });
   read_optional(root, "output", [&](const TableReader& table) { read_output(table, problem); });

@@ -10,7 +10,7 @@
 #include <rafter/element/quadrature.hpp>
 #include <rafter/io/value.hpp>
 #include <rafter/mesh/mesh.hpp>
-#include <rafter/solve/solver.hpp>
+#include <rafter/solve/newton.hpp>
 
 /// The problem file (TOML) as plain data, completely validated except for the expressions, which stay text with their
 /// place in the file: the form parser reads them later and reports its errors with `Expression::at`.
@@ -73,6 +73,7 @@ struct Field {
   int components = 0; ///< 0: scalar
   int degree = 1;
   element::Family family = element::Family::lagrange;
+  std::vector<Expression> initial; ///< value that Newton's method starts from, as Dirichlet::values; empty: zero
   Location location;
   int num_components() const { return components == 0 ? 1 : components; }
 };
@@ -96,9 +97,14 @@ struct Definition {
   Location location;
 };
 
+/// A bilinear form a with a linear form L, or a residual form F.
 struct Forms {
   Expression a;
   std::optional<Expression> L; ///< absent: zero
+  std::optional<Expression> F; ///< then a is empty
+  /// The form that holds the unknowns, and its key.
+  const Expression& main() const { return F ? *F : a; }
+  std::string main_key() const { return F ? "forms.F" : "forms.a"; }
 };
 
 struct Dirichlet {
@@ -161,6 +167,7 @@ struct Problem {
   solvers::SolverOptions solver; ///< rtol defaults to 1e-8
   bool has_solver_method =
       false; ///< solver.method is given; else a small problem that cg cannot take is solved directly
+  solvers::NewtonOptions newton; ///< of a residual form; its `solver` is not used
   std::vector<Functional> functionals;
   Check check;
   Output output;

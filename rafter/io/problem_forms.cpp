@@ -7,6 +7,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/form/functions.hpp>
 #include <rafter/io/problem_sections.hpp>
+#include <rafter/solve/residual_problem.hpp>
 
 namespace rafter::io {
 namespace {
@@ -132,13 +133,43 @@ void read_definitions(const TableReader& table, Problem& problem) {
   }
 }
 
+namespace {
+
+/// Beside forms.F this name is the share of the loads in a load step.
+void refuse_load_factor(const Problem& problem) {
+  const auto require_other_name = [](const auto& entries, const std::string& section) {
+    for (const auto& entry : entries)
+      if (entry.name == solvers::load_factor_name)
+        refuse(entry.location, section + entry.name,
+               "beside forms.F the name has a meaning of its own, the share of the loads in a load step; choose "
+               "another name");
+  };
+  require_other_name(problem.fields, "fields.");
+  require_other_name(problem.coefficients, "coefficients.");
+  require_other_name(problem.definitions, "definitions.");
+}
+
+} // namespace
+
 void read_forms(const TableReader& table, Problem& problem) {
   table.accept_only(std::vector<std::string>{"a", "L", "F"});
-  if (const Value* residual = table.find("F"))
-    refuse(residual->location, "forms.F",
-           "residual forms (Newton's method) are not available in this version; available: a bilinear form a and a "
-           "linear form L");
-  problem.forms.a = read_form(table.require("a", "the bilinear form as text"), "forms.a");
+  if (const Value* residual = table.find("F")) {
+    for (const std::string key : {"a", "L"})
+      if (table.find(key) != nullptr)
+        refuse(
+            residual->location, "forms.F",
+            fmt::format("stands beside forms.{}; accepted is either a residual form F, whose terms are all that is to "
+                        "vanish, or a bilinear form a with a linear form L",
+                        key));
+    problem.forms.F = read_form(*residual, "forms.F");
+    refuse_load_factor(problem);
+    return;
+  }
+  for (const auto& field : problem.fields)
+    if (!field.initial.empty())
+      refuse(field.initial.front().location, "fields." + field.name + ".initial",
+             "is where Newton's method starts (forms.F); a linear problem (forms.a) needs no starting value");
+  problem.forms.a = read_form(table.require("a", "the bilinear form, or F, the residual form, as text"), "forms.a");
   if (const Value* load = table.find("L")) problem.forms.L = read_form(*load, "forms.L");
 }
 

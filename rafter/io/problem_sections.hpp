@@ -17,12 +17,15 @@ void read_forms(const TableReader& table, Problem& problem);
 void read_dirichlet(const Value& list, Problem& problem);
 void read_constraints(const Value& list, Problem& problem);
 void read_solver(const TableReader& table, Problem& problem);
+void read_newton(const TableReader& table, Problem& problem);
 void read_functionals(const TableReader& table, Problem& problem);
 void read_check(const TableReader& table, Problem& problem);
 void read_output(const TableReader& table, Problem& problem);
 
 /// The field that key `field` names, which may be left out where there is one only.
 std::size_t read_field_name(const TableReader& table, const Problem& problem);
+/// One expression per component: a single value for one component, else a list, or an expression that is a vector.
+std::vector<Expression> read_values(const Value& value, const std::string& path, int count);
 /// Key `components`: numbers from 0, none twice; nothing when it is left out.
 std::vector<int> read_components(const TableReader& table, const Field& field);
 /// A number or a string. Throws InputError for anything else, empty strings and numbers that are not finite.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sections dirichlet, solver and check.
+// Sections dirichlet, solver, newton and check.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -23,25 +23,6 @@ void read_tags(const TableReader& table, Dirichlet& condition) {
   const std::string path = table.path("tags");
   condition.is_all = value.kind == Value::Kind::string && value.text == "all";
   if (!condition.is_all) condition.tags = read_tag_list(value, path, ", or \"all\"");
-}
-
-/// One expression per component: a single value for one component, else a list, or an expression that is a vector.
-std::vector<Expression> read_values(const Value& value, const std::string& path, int count) {
-  const std::string accepted =
-      count == 1
-          ? "a number or an expression (string)"
-          : fmt::format("a list of {} numbers or expressions (strings), one per component, or an expression (string) "
-                        "that is a vector",
-                        count);
-  if (value.kind != Value::Kind::array) {
-    if (count != 1 && value.kind != Value::Kind::string) refuse_value(value, path, accepted);
-    return {read_expression(value, path)};
-  }
-  if (value.items.size() != static_cast<std::size_t>(count)) refuse_value(value, path, accepted);
-  std::vector<Expression> result;
-  for (std::size_t i = 0; i < value.items.size(); ++i)
-    result.push_back(read_expression(value.items[i], fmt::format("{}[{}]", path, i)));
-  return result;
 }
 
 /// Runs a look-up that throws InputError and puts the place before its message.
@@ -93,6 +74,24 @@ solvers::Norm read_norm(const TableReader& table, const std::string& method) {
 }
 
 } // namespace
+
+std::vector<Expression> read_values(const Value& value, const std::string& path, int count) {
+  const std::string accepted =
+      count == 1
+          ? "a number or an expression (string)"
+          : fmt::format("a list of {} numbers or expressions (strings), one per component, or an expression (string) "
+                        "that is a vector",
+                        count);
+  if (value.kind != Value::Kind::array) {
+    if (count != 1 && value.kind != Value::Kind::string) refuse_value(value, path, accepted);
+    return {read_expression(value, path)};
+  }
+  if (value.items.size() != static_cast<std::size_t>(count)) refuse_value(value, path, accepted);
+  std::vector<Expression> result;
+  for (std::size_t i = 0; i < value.items.size(); ++i)
+    result.push_back(read_expression(value.items[i], fmt::format("{}[{}]", path, i)));
+  return result;
+}
 
 std::size_t read_field_name(const TableReader& table, const Problem& problem) {
   const auto names = field_names(problem);
@@ -159,6 +158,16 @@ void read_solver(const TableReader& table, Problem& problem) {
   options.side = read_side(table);
   if (const Value* chebyshev = table.find("chebyshev"))
     read_chebyshev(TableReader(*chebyshev, table.path("chebyshev")), options.chebyshev);
+}
+
+void read_newton(const TableReader& table, Problem& problem) {
+  table.accept_only(std::vector<std::string>{"rtol", "atol", "max_iterations", "line_search", "load_steps"});
+  auto& options = problem.newton;
+  options.rtol = table.number("rtol", 0, 1, true).value_or(options.rtol);
+  options.atol = table.number("atol", 0, infinity).value_or(options.atol);
+  options.max_iterations = table.integer("max_iterations", 1, 1'000'000).value_or(options.max_iterations);
+  options.line_search = table.boolean("line_search").value_or(options.line_search);
+  options.load_steps = table.integer("load_steps", 1, 1'000'000).value_or(options.load_steps);
 }
 
 void read_check(const TableReader& table, Problem& problem) {

@@ -125,12 +125,14 @@ element::Family read_family(const Value& value, const std::string& path) {
 
 Field read_field(const std::string& name, const Value& value, const Location& location) {
   const TableReader table(value, "fields." + name);
-  table.accept_only(std::vector<std::string>{"components", "degree", "family"});
+  table.accept_only(std::vector<std::string>{"components", "degree", "family", "initial"});
   Field field{.name = name, .location = location};
   const int components = table.integer("components", 1, max_components).value_or(1);
   field.components = components == 1 ? 0 : components;
   field.degree = table.integer("degree", 1, element::max_lagrange_degree).value_or(1);
   if (const Value* family = table.find("family")) field.family = read_family(*family, table.path("family"));
+  if (const Value* initial = table.find("initial"))
+    field.initial = read_values(*initial, table.path("initial"), field.num_components());
   return field;
 }
 

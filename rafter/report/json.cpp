@@ -31,6 +31,22 @@ Json operator_json(const OperatorReport& report) {
           {"limited_by", report.limited_by}};
 }
 
+Json newton_json(const std::vector<NewtonStepReport>& steps) {
+  Json list = Json::array();
+  int iterations = 0;
+  for (const auto& step : steps) {
+    Json entry{{"load_factor", step.load_factor}, {"residual", step.residual}};
+    if (!step.is_last) {
+      entry["length"] = step.length;
+      entry["tolerance"] = step.tolerance;
+      entry["linear_iterations"] = step.linear_iterations;
+      iterations += step.linear_iterations;
+    }
+    list.push_back(std::move(entry));
+  }
+  return {{"linear_iterations", iterations}, {"steps", std::move(list)}};
+}
+
 template <class T> Json object(const std::vector<std::pair<std::string, T>>& entries) {
   Json result = Json::object();
   for (const auto& [key, value] : entries) result[key] = value;
@@ -58,6 +74,7 @@ std::string to_json(const SolveReport& report) {
   json["iterations"] = report.iterations;
   json["residual"] = report.residual;
   json["history"] = report.history;
+  if (!report.newton.empty()) json["newton"] = newton_json(report.newton);
   if (report.residuals)
     json["residuals"] = {{"norm", report.residuals->norm},
                          {"residual", report.residuals->residual},

@@ -2,6 +2,7 @@
 #include <rafter/report/report.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 #include <rafter/base/text.hpp>
@@ -80,6 +81,38 @@ std::string factors_text(const FactorReport& factors) {
                      factors.fill, 1e-6 * static_cast<double>(factors.bytes), pivots);
 }
 
+/// The order p of |R_(k+1)| = C |R_k|^p, from the residual at `k` and the two before it in the same load step.
+std::string order_text(const std::vector<NewtonStepReport>& steps, std::size_t k) {
+  if (k < 2 || steps[k - 1].is_last || steps[k - 2].is_last) return "";
+  const double last = std::log(steps[k].residual / steps[k - 1].residual);
+  const double before = std::log(steps[k - 1].residual / steps[k - 2].residual);
+  return last < 0 && before < 0 && std::isfinite(last) ? fmt::format("{:.2f}", last / before) : "";
+}
+
+std::string newton_text(const SolveReport& report) {
+  static const std::vector<Column> columns{
+      {"load factor", "share of boundary values and loads", Align::right},
+      {"relative residual", "before the Newton step of the row; in the last row of a load step: of its solution",
+       Align::right},
+      {"order", "p of |R_(k+1)| = C |R_k|^p", Align::right},
+      {"length", "of the step that was taken, in Newton steps", Align::right},
+      {"tolerance", "relative, of the linear system", Align::right},
+      {"iterations", "of the linear solver", Align::right}};
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t k = 0; k < report.newton.size(); ++k) {
+    const auto& step = report.newton[k];
+    std::vector<std::string> row{fmt::format("{:.4g}", step.load_factor), fmt::format("{:.3e}", step.residual),
+                                 order_text(report.newton, k)};
+    if (step.is_last)
+      row.insert(row.end(), {"", "", ""});
+    else
+      row.insert(row.end(), {fmt::format("{:.4g}", step.length), fmt::format("{:.1e}", step.tolerance),
+                             std::to_string(step.linear_iterations)});
+    rows.push_back(std::move(row));
+  }
+  return format_table(columns, rows);
+}
+
 std::string errors_text(const SolveReport& report) {
   static const std::vector<Column> columns{
       {"field", "with an exact solution in [check]"},
@@ -104,13 +137,15 @@ std::string functionals_text(const SolveReport& report) {
 std::string to_text(const SolveReport& report) {
   std::string text = report.title.empty() ? "" : report.title + "\n";
   text += fmt::format("{} unknowns, {}\n", report.dofs, cells_text(report));
-  text += fmt::format("{} after {} iterations, relative residual {:.2e}{}\n", report.status, report.iterations,
-                      report.residual, report.residuals ? norms_text(*report.residuals) : "");
+  text += fmt::format("{} after {} {}, relative residual {:.2e}{}\n", report.status, report.iterations,
+                      report.newton.empty() ? "iterations" : "Newton steps", report.residual,
+                      report.residuals ? norms_text(*report.residuals) : "");
   if (!report.method.empty())
     text += wrapped("method: ", report.reason.empty() ? report.method : report.method + ", " + report.reason);
   if (report.factors) text += wrapped("factors: ", factors_text(*report.factors));
   if (!report.warning.empty()) text += wrapped("warning: ", report.warning);
   if (!report.message.empty()) text += wrapped("", report.message);
+  if (!report.newton.empty()) text += "\n" + newton_text(report);
   if (!report.errors.empty()) text += "\n" + errors_text(report);
   if (!report.functionals.empty()) text += "\n" + functionals_text(report);
   if (!report.seconds.empty()) text += "\n" + phases_text(report);

@@ -62,6 +62,16 @@ struct FactorReport {
   std::int64_t negative_pivots = 0; ///< of L D L^T: negative eigenvalues of the matrix
 };
 
+/// A step of Newton's method and the relative residual that it begins with.
+struct NewtonStepReport {
+  double load_factor = 1;
+  double residual = 0;
+  bool is_last = false; ///< of a load step: there is no step after this residual
+  double length = 1;    ///< in Newton steps
+  double tolerance = 0; ///< relative, of the linear system
+  int linear_iterations = 0;
+};
+
 /// Everything that `--json` writes; lists keep their order in the text.
 struct SolveReport {
   std::string title;
@@ -74,6 +84,7 @@ struct SolveReport {
   std::string method;                                      ///< of the solver: "cg", ...; empty: not known
   std::string reason;                                      ///< why this method, where the problem does not say which
   std::optional<FactorReport> factors;                     ///< of direct solves
+  std::vector<NewtonStepReport> newton;                    ///< of residual forms, which `iterations` counts
   int iterations = 0;
   double residual = 0;                                     ///< relative, in the norm that the solve was stopped on
   std::optional<ResidualReport> residuals;                 ///< in all norms

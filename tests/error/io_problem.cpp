@@ -72,6 +72,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"numerics.degree=4", {"numerics.degree", "together with numerics.points"}},
         Case{"numerics.max_degree=61", {"numerics.max_degree", "60"}}, Case{"fields={}", {"no field"}},
         Case{"fields.u.degree=0", {"fields.u.degree", "1 to 12"}},
+        Case{"fields.u.initial=[0,0]", {"fields.u.initial", "list of 3"}},
+        Case{"fields.u.initial=[0,0,0]", {"fields.u.initial[0]", "forms.F"}}, Case{"newton={}", {"newton", "forms.F"}},
         Case{"fields.u.degree=13", {"fields.u.degree", "1 to 12"}},
         Case{"fields.u.components=0", {"fields.u.components"}}, Case{"fields.u.famly='DG'", {"did you mean 'family'"}},
         Case{"fields.u.family='lagrange'", {"did you mean 'Lagrange'"}},
@@ -97,8 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"definitions.\"f(1)\"='1'", {"'1' is not a parameter"}},
         Case{"definitions.mu='1'", {"'mu' is the name of a coefficient"}},
         Case{"forms.a=3", {"forms.a", "integer 3", "form as text"}}, Case{"forms.a=' '", {"forms.a"}},
-        Case{"forms.b='u'", {"unknown key 'b'"}},
-        Case{"forms.F='u*v*dx'", {"forms.F", "not available in this version"}},
+        Case{"forms.b='u'", {"unknown key 'b'"}}, Case{"forms.F='u*v*dx'", {"forms.F", "stands beside forms.a"}},
         Case{"dirichlet=1", {"dirichlet", "[[dirichlet]]"}},
         Case{"dirichlet.0.field='w'", {"dirichlet[0].field", "accepted: u"}},
         Case{"dirichlet.0.tags=[]", {"at least one tag"}}, Case{"dirichlet.0.tags=[1,1]", {"tag 1 is given twice"}},
@@ -183,6 +184,20 @@ TEST(ProblemErrors, MissingSectionsAreNamed) {
   EXPECT_TRUE(contains(message_of("[mesh]\nbox={cells=[1]}\n[fields.u]"), "forms"));
   EXPECT_TRUE(contains(message_of("[mesh]\nbox={cells=[1]}\n[fields.u]\n[forms]\nL='v*dx'"), "forms.a"));
   EXPECT_TRUE(contains(message_of("[mesh]\nbox={}\n[fields.u]\n[forms]\na='u*v*dx'"), "mesh.box.cells"));
+}
+
+TEST(ProblemErrors, ResidualFormsStandAlone) {
+  const std::string text = "[mesh]\nbox={cells=[2]}\n[fields.u]\n[forms]\nF='u*u*v*dx'\n[newton]\n";
+  EXPECT_EQ(message_of(text), "accepted");
+  EXPECT_TRUE(contains(message_of(text, {"forms.L='v*dx'"}), "stands beside forms.L"));
+  EXPECT_TRUE(contains(message_of(text, {"newton.rtol=0"}), "newton.rtol"));
+  EXPECT_TRUE(contains(message_of(text, {"newton.atol=-1"}), "newton.atol"));
+  EXPECT_TRUE(contains(message_of(text, {"newton.max_iterations=0"}), "newton.max_iterations"));
+  EXPECT_TRUE(contains(message_of(text, {"newton.line_search=1"}), "true or false"));
+  EXPECT_TRUE(contains(message_of(text, {"newton.load_steps=0"}), "newton.load_steps"));
+  EXPECT_TRUE(contains(message_of(text, {"newton.linesearch=true"}), "did you mean 'line_search'"));
+  EXPECT_TRUE(contains(message_of(text, {"coefficients.load_factor=2"}), "share of the loads"));
+  EXPECT_TRUE(contains(message_of(text + "[[constraint]]\nmean = 0\n"), "forms.a"));
 }
 
 TEST(ProblemErrors, MeshFilesThatCannotBeReadAreNamed) {

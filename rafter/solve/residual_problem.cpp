@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/solve/residual_problem.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/mesh/describe.hpp>
+
+namespace rafter::solvers {
+
+ResidualProblem::ResidualProblem(std::shared_ptr<const op::GeneratedForm> residual,
+                                 std::shared_ptr<op::Operator> tangent, std::vector<std::string> state,
+                                 std::shared_ptr<const op::GeneratedForm> energy)
+    : built_residual_(std::move(residual)), built_energy_(std::move(energy)), tangent_(std::move(tangent)),
+      residual_(built_residual_), state_(std::move(state)) {
+  const auto& system = tangent_->system();
+  if (state_.size() != system.spaces.size())
+    throw base::InputError(
+        fmt::format("the state has {} fields, the equations have {}", state_.size(), system.spaces.size()));
+  if (built_residual_->system.spaces != system.spaces)
+    throw base::InputError("the residual and its tangent are on different systems of spaces");
+  if (built_energy_) energy_.emplace(built_energy_);
+  for (const auto& space : system.spaces)
+    parts_.emplace_back(tangent_->device(), static_cast<std::size_t>(space->num_local()));
+}
+
+template <class Target> void ResidualProblem::set_factor(Target& target, const form::LoweredForm& form, double factor) {
+  if (std::ranges::any_of(form.parameters,
+                          [](const auto& parameter) { return parameter.coefficient->name == load_factor_name; }))
+    target.set(load_factor_name, factor);
+}
+
+void ResidualProblem::set_load_factor(double factor) {
+  set_factor(residual_, built_residual_->form, factor);
+  set_factor(*tangent_, tangent_->form(), factor);
+  if (energy_) set_factor(*energy_, built_energy_->form, factor);
+}
+
+template <class Target>
+void ResidualProblem::set_state(Target& target, const form::LoweredForm& form, const Vector& u) {
+  const auto& system = tangent_->system();
+  op::check_size(system, u, "the state");
+  for (std::size_t f = 0; f < state_.size(); ++f) {
+    if (std::ranges::find(form.field_names, state_[f]) == form.field_names.end()) continue;
+    const auto values = u.host_read().subspan(static_cast<std::size_t>(system.offset(f)), parts_[f].size());
+    std::ranges::copy(values, parts_[f].host_overwrite().begin());
+    target.set(state_[f], parts_[f]);
+  }
+}
+
+void ResidualProblem::residual(const Vector& u, Vector& r) {
+  set_state(residual_, built_residual_->form, u);
+  residual_.assemble(r);
+}
+
+double ResidualProblem::energy(const Vector& u) {
+  set_state(*energy_, built_energy_->form, u);
+  return (*energy_)();
+}
+
+void ResidualProblem::linearise(const Vector& u) {
+  set_state(*tangent_, tangent_->form(), u);
+  tangent_->refresh();
+}
+
+std::string ResidualProblem::describe_non_finite(const Vector& r) const {
+  const auto& system = tangent_->system();
+  const auto values = r.host_read();
+  std::vector<std::int32_t> entries;
+  for (std::size_t f = 0; f < system.spaces.size(); ++f) {
+    const auto& space = *system.spaces[f];
+    const auto of_field =
+        values.subspan(static_cast<std::size_t>(system.offset(f)), static_cast<std::size_t>(space.num_local()));
+    for (std::size_t g = 0; g < system.mesh->groups.size(); ++g) {
+      const auto& group = system.mesh->groups[g];
+      entries.resize(static_cast<std::size_t>(space.element(group.shape)->num_dofs() * space.num_components()));
+      for (std::int32_t cell = 0; cell < group.num_cells(); ++cell) {
+        const auto position = space.position(static_cast<std::int32_t>(g), cell);
+        space.cell_dofs(position.block, position.batch, position.lane, entries);
+        if (std::ranges::none_of(
+                entries, [&](std::int32_t entry) { return std::isfinite(of_field[static_cast<std::size_t>(entry)]); }))
+          return fmt::format("no finite value of '{}' in {}", space.name,
+                             mesh::describe_cell(*system.mesh, static_cast<std::int32_t>(g), cell));
+      }
+    }
+  }
+  const auto first = std::ranges::find_if(values, [](double value) { return !std::isfinite(value); });
+  return fmt::format("entry {} of the residual is {}", first - values.begin(), first == values.end() ? 0.0 : *first);
+}
+
+} // namespace rafter::solvers

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <string>
+#include <vector>
+
+#include <rafter/operator/operator.hpp>
+#include <rafter/solve/newton.hpp>
+
+namespace rafter::solvers {
+
+/// Name of the constant that a form may hold for the share of its loads: load steps give it values up to 1.
+inline constexpr const char* load_factor_name = "load_factor";
+
+/// A residual form F(u; v) = 0 as equations for Newton's method: R_i(u) = F(u; phi_i), and the tangent is the
+/// derivative of F by u. Both have the unknown u as a data field.
+class ResidualProblem final : public NonlinearProblem {
+public:
+  /// `residual`: compiled kernels of F; `tangent`: on the system of F with its conditions; `state`: names of the data
+  /// fields that are the unknowns, in the order of the system; `energy`: compiled kernels of a functional whose
+  /// derivative is F, null: not known. Values of other data fields are set in the tangent and in residual_form().
+  ResidualProblem(std::shared_ptr<const op::GeneratedForm> residual, std::shared_ptr<op::Operator> tangent,
+                  std::vector<std::string> state, std::shared_ptr<const op::GeneratedForm> energy = nullptr);
+
+  std::shared_ptr<device::Device> device() const override { return tangent_->device(); }
+  std::int64_t size() const override { return tangent_->size(); }
+  const space::Constraints& constraints() const override { return tangent_->constraints(); }
+  void set_load_factor(double factor) override;
+  void residual(const Vector& u, Vector& r) override;
+  bool has_energy() const override { return energy_.has_value(); }
+  double energy(const Vector& u) override;
+  void linearise(const Vector& u) override;
+  const op::LinearOperator& tangent() const override { return *tangent_; }
+  void apply_tangent_free(const Vector& du, Vector& y) const override { tangent_->apply_free(du, y); }
+  /// "no finite value in hexahedron 7 at (0.5, 0.5, 1)": the first cell none of whose entries is finite.
+  std::string describe_non_finite(const Vector& r) const override;
+
+  op::LinearForm& residual_form() { return residual_; }
+  const op::LinearForm& residual_form() const { return residual_; }
+
+private:
+  template <class Target> void set_state(Target& target, const form::LoweredForm& form, const Vector& u);
+  template <class Target> void set_factor(Target& target, const form::LoweredForm& form, double factor);
+
+  std::shared_ptr<const op::GeneratedForm> built_residual_, built_energy_;
+  std::shared_ptr<op::Operator> tangent_;
+  op::LinearForm residual_;
+  std::optional<op::Functional> energy_;
+  std::vector<std::string> state_;
+  std::vector<Vector> parts_; ///< of the state, shape (field of the system)
+};
+
+} // namespace rafter::solvers

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Manufactured solutions of non-linear laws: orders of convergence and quadratic tails of Newton's method.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <rafter/rafter.hpp>
+#include <tests/support/orders.hpp>
+
+namespace {
+
+using namespace rafter;
+
+/// A law P(w) of a field w, whose equations are -div(P(u)) + s(u) = load, and the function that shall solve them.
+struct Law {
+  std::string name;
+  bool is_vector = false;
+  std::string flux, source, exact;
+};
+
+void PrintTo(const Law& law, std::ostream* out) { *out << law.name; }
+
+std::string displacement(int dim) {
+  return dim == 2 ? "as_vector([0.15*sin(1.5*x[0])*cos(x[1]), 0.1*exp(0.5*x[0])*x[1]])"
+                  : "as_vector([0.15*sin(1.5*x[0])*cos(x[1]), 0.1*exp(0.5*x[0])*x[1], 0.1*x[2]*cos(x[0])])";
+}
+
+Law p_laplacian() {
+  return {"p_laplacian", false, "(0.01 + inner(grad(w), grad(w)))*grad(w)", "0*w", test::scalar_exact(2)};
+}
+Law reaction() { return {"reaction", false, "(1 + w*w)*grad(w)", "exp(w) + w**3", test::scalar_exact(2)}; }
+Law st_venant_kirchhoff(int dim) {
+  return {"st_venant_kirchhoff_" + std::to_string(dim) + "d", true, "D(w)*(2*tr(E(w))*I + 2*E(w))", "0*w",
+          displacement(dim)};
+}
+Law neo_hookean(int dim) {
+  return {"neo_hookean_" + std::to_string(dim) + "d", true,
+          "D(w) - transpose(inv(D(w))) + 2*ln(det(D(w)))*transpose(inv(D(w)))", "0*w", displacement(dim)};
+}
+
+struct Solved {
+  double error = 0; ///< relative, in L2
+  solvers::NewtonResult info;
+};
+
+Solved solve_law(const Law& law, const std::string& shape, int cells, int degree) {
+  const int dim = test::box_dimension(shape);
+  const auto mesh = make_box({.cells = std::vector<int>(static_cast<std::size_t>(dim), cells), .shape = shape});
+  const FunctionSpace V(mesh, {.degree = degree, .components = law.is_vector ? dim : 0});
+  const std::shared_ptr<const form::FieldSpace> space = V;
+  form::Scope scope(dim);
+  scope.add_field(space);
+  scope.add_test_functions({&space, 1});
+  scope.define("I", "Identity(" + std::to_string(dim) + ")");
+  scope.define("D(w)", "I + grad(w)");
+  scope.define("E(w)", "0.5*(transpose(D(w))*D(w) - I)");
+  scope.define("P(w)", law.flux);
+  scope.define("s(w)", law.source);
+  scope.define("exact", law.exact);
+  const auto F = form::parse_form("(inner(P(u), grad(v)) + inner(s(u) + div(P(exact)) - s(exact), v))*dx", scope);
+  const form::PointEvaluator values(form::parse_expression("exact", scope));
+  NonlinearOptions options;
+  options.newton.rtol = 1e-11;
+  options.newton.solver.control.rtol = 1e-13;
+  options.newton.solver.method = law.is_vector ? "cg" : "direct"; // (1 + u^2) has no symmetric tangent
+  options.discretisation = test::planned({.threads = 1});
+  options.discretisation.dirichlet = {
+      {V.ptr(), {.is_all = true, .value = [&](std::span<const double> x, std::span<double> at) { values(x, at); }}}};
+  const auto result = solve_nonlinear(F, {form::field(space, "u")}, options);
+  const auto norm = [&](const std::string& text) {
+    const auto square = form::parse_form("inner(" + text + ", " + text + ")*dx(degree=12)", scope);
+    return std::sqrt(Functional(square, op::make_system({V.ptr()}), options.discretisation)(result.solution));
+  };
+  return {norm("(u - exact)") / norm("exact"), result.info};
+}
+
+struct LawCase {
+  Law law;
+  std::string shape;
+  int cells, degree;
+};
+
+void PrintTo(const LawCase& c, std::ostream* out) { *out << c.law.name << " on " << c.shape; }
+
+class NonlinearOrder : public ::testing::TestWithParam<LawCase> {};
+
+TEST_P(NonlinearOrder, IsOptimalAndTailsAreQuadratic) {
+  const auto& [law, shape, cells, degree] = GetParam();
+  const auto coarse = solve_law(law, shape, cells, degree), fine = solve_law(law, shape, 2 * cells, degree);
+  for (const auto& info : {coarse.info, fine.info}) {
+    ASSERT_EQ(info.status, solvers::Status::converged) << info.message;
+    EXPECT_LE(info.iterations, 12);
+    std::string tail;
+    for (const auto& step : info.steps) tail += fmt::format(" {:.1e}", step.residual);
+    RecordProperty("residuals", tail);
+    // Before rounding has its say the residual of a step is that of the one before, squared, but for a factor.
+    const auto& steps = info.steps;
+    double best = 0;
+    for (std::size_t k = 3; k < steps.size(); ++k)
+      if (steps[k].residual > 0 && steps[k - 1].residual < 0.1)
+        best = std::max(best, std::log(steps[k].residual / steps[k - 1].residual) /
+                                  std::log(steps[k - 1].residual / steps[k - 2].residual));
+    EXPECT_GT(best, 1.6) << tail;
+  }
+  EXPECT_GT(std::log2(coarse.error / fine.error), degree + 1 - 0.3) << coarse.error << " -> " << fine.error;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    laws, NonlinearOrder,
+    ::testing::Values(LawCase{p_laplacian(), "quadrilateral", 4, 3}, LawCase{p_laplacian(), "triangle", 6, 2},
+                      LawCase{reaction(), "triangle", 4, 3}, LawCase{st_venant_kirchhoff(2), "quadrilateral", 4, 2},
+                      LawCase{st_venant_kirchhoff(3), "tetrahedron", 2, 2}, LawCase{neo_hookean(2), "triangle", 4, 2},
+                      LawCase{neo_hookean(3), "hexahedron", 2, 2}),
+    [](const auto& info) { return info.param.law.name + "_" + info.param.shape; });
+
+} // namespace

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What Newton's method does with the kernels of a residual form, and where a form has no value.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <rafter/rafter.hpp>
+#include <tests/support/planner.hpp>
+
+namespace {
+
+using namespace rafter;
+
+/// A block of a neo-Hookean solid, clamped below and displaced by `lift` above.
+struct Block {
+  explicit Block(double lift, int dim = 2)
+      : V(make_box({.cells = std::vector<int>(static_cast<std::size_t>(dim), 2),
+                    .shape = dim == 2 ? "quadrilateral" : "hexahedron"}),
+          {.degree = 2, .components = dim}) {
+    u = field(V.ptr(), "u");
+    const auto v = arguments(V).second;
+    const auto D = identity(dim) + grad(u), T = transpose(inv(D));
+    F = inner(D - T + 2 * ln(det(D)) * T, grad(v)) * dx;
+    energy = (0.5 * inner(D, D) - ln(det(D)) + ln(det(D)) * ln(det(D))) * dx;
+    std::vector<double> top(static_cast<std::size_t>(dim), 0.0);
+    top.back() = lift;
+    options.discretisation = rafter::test::planned({.threads = 1});
+    options.discretisation.dirichlet = {V.fixed({2 * dim - 1}, std::vector<double>(top.size(), 0.0)),
+                                        V.fixed({2 * dim}, top)};
+  }
+  double stored(const Vector& state) const {
+    return Functional(*energy, op::make_system({V.ptr()}), options.discretisation)(state);
+  }
+  FunctionSpace V;
+  Expr u{0.0};
+  Form F;
+  std::optional<Form> energy;
+  NonlinearOptions options;
+};
+
+TEST(NewtonOfForms, CompressionBeyondTheFirstElementRecovers) {
+  // Half of the height: set on the nodes at once, the upper layer of cells would be inverted.
+  Block block(-0.6);
+  const auto result = solve_nonlinear(block.F, {block.u}, block.options);
+  ASSERT_TRUE(result.is_converged()) << result.info.message;
+  EXPECT_LT(result.info.steps.back().residual, 1e-8);
+}
+
+TEST(NewtonOfForms, LoadStepsAndEnergyGiveTheSameSolution) {
+  Block block(-0.3);
+  const auto at_once = solve_nonlinear(block.F, {block.u}, block.options);
+  block.options.newton.load_steps = 3;
+  block.options.energy = block.energy;
+  const auto in_steps = solve_nonlinear(block.F, {block.u}, block.options);
+  ASSERT_TRUE(at_once.is_converged()) << at_once.info.message;
+  ASSERT_TRUE(in_steps.is_converged()) << in_steps.info.message;
+  EXPECT_NEAR(block.stored(at_once.solution), block.stored(in_steps.solution), 1e-9);
+  for (std::size_t i = 0; i < at_once.solution.size(); ++i)
+    EXPECT_NEAR(at_once.solution.host_read()[i], in_steps.solution.host_read()[i], 1e-7);
+}
+
+TEST(NewtonOfForms, AStartWithAnInvertedCellIsRefusedWithTheCell) {
+  Block block(0.0);
+  Vector start(op::device_of(block.options.discretisation), static_cast<std::size_t>(block.V->num_local()));
+  space::interpolate(
+      *block.V,
+      [](std::span<const double> x, std::span<double> value) {
+        std::ranges::fill(value, 0.0);
+        value[1] = x[1] > 0.5 ? -3 * (x[1] - 0.5) : 0.0; // turns the upper layer over
+      },
+      start.host_overwrite());
+  block.options.initial = std::move(start);
+  try {
+    (void)solve_nonlinear(block.F, {block.u}, block.options);
+    FAIL() << "no error";
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("no finite value of 'u' in quadrilateral"), std::string::npos) << text;
+    EXPECT_NE(text.find("0.75)"), std::string::npos) << text; // its middle lies in the upper layer
+  }
+}
+
+TEST(NewtonOfForms, TrialStatesLeaveTheTangentAsItIs) {
+  Block block(0.0);
+  const auto system = op::make_system({block.V.ptr()});
+  auto options = block.options.discretisation;
+  options.shared_device = op::device_of(options);
+  const auto built = op::build(block.F, 1, system, options);
+  op::compile(std::vector{built});
+  const auto tangent = std::make_shared<Operator>(derivative(block.F, std::vector{block.u}), system, options);
+  solvers::ResidualProblem problem(built, tangent, {"u"});
+  const solvers::VectorOps ops(tangent->device());
+  Vector u = tangent->make_vector(), r = tangent->make_vector(), x = tangent->make_vector(),
+         before = tangent->make_vector(), after = tangent->make_vector();
+  ops.fill(0, u);
+  ops.fill_random(3, x);
+  problem.linearise(u);
+  tangent->apply(x, before);
+  const int num_setups = tangent->num_setups();
+  ops.fill_random(1, u);
+  ops.scale(1e-2, u);
+  problem.residual(u, r);
+  tangent->apply(x, after);
+  EXPECT_EQ(tangent->num_setups(), num_setups);
+  EXPECT_TRUE(std::ranges::equal(before.host_read(), after.host_read()));
+  problem.linearise(u);
+  tangent->apply(x, after);
+  EXPECT_FALSE(std::ranges::equal(before.host_read(), after.host_read()));
+}
+
+TEST(NewtonOfForms, TheTangentIsTheDerivativeOfTheResidual) {
+  Block block(0.0);
+  const auto system = op::make_system({block.V.ptr()});
+  auto options = block.options.discretisation;
+  options.dirichlet.clear();
+  options.shared_device = op::device_of(options);
+  const auto built = op::build(block.F, 1, system, options);
+  op::compile(std::vector{built});
+  const auto tangent = std::make_shared<Operator>(derivative(block.F, std::vector{block.u}), system, options);
+  solvers::ResidualProblem problem(built, tangent, {"u"});
+  const solvers::VectorOps ops(tangent->device());
+  Vector u = tangent->make_vector(), du = tangent->make_vector(), forth = tangent->make_vector(),
+         back = tangent->make_vector(), y = tangent->make_vector();
+  ops.fill_random(1, u);
+  ops.scale(2e-2, u);
+  ops.fill_random(2, du);
+  problem.linearise(u);
+  problem.apply_tangent_free(du, y);
+  constexpr double h = 1e-5;
+  ops.axpy(h, du, u);
+  problem.residual(u, forth);
+  ops.axpy(-2 * h, du, u);
+  problem.residual(u, back);
+  ops.axpy(-1, back, forth);
+  ops.scale(0.5 / h, forth);
+  const double size = ops.norm(y);
+  ops.axpy(-1, y, forth);
+  EXPECT_LT(ops.norm(forth), 1e-6 * size);
+}
+
+TEST(NewtonOfForms, OtherFieldsOnTheSpaceOfTheUnknownKeepTheirValues) {
+  const FunctionSpace V(make_box({.cells = {3, 3}, .shape = "quadrilateral"}), {.degree = 2});
+  const auto u = field(V.ptr(), "u"), w = field(V.ptr(), "w");
+  const auto v = arguments(V).second;
+  const auto system = op::make_system({V.ptr()});
+  auto options = rafter::test::planned({.threads = 1});
+  options.shared_device = op::device_of(options);
+  const Form F = (u * u * u + u - w) * v * dx;
+  const auto built = op::build(F, 1, system, options);
+  op::compile(std::vector{built});
+  const auto tangent = std::make_shared<Operator>(derivative(F, std::vector{u}), system, options);
+  solvers::ResidualProblem problem(built, tangent, {"u"});
+  Vector state = tangent->make_vector(), other = tangent->make_vector();
+  std::ranges::fill(state.host_overwrite(), 0.0);
+  std::ranges::fill(other.host_overwrite(), 10.0);
+  problem.residual_form().set("w", other);
+  solvers::NewtonOptions newton{.rtol = 1e-12};
+  newton.solver.control.rtol = 1e-13;
+  const auto result = solvers::newton(problem, state, newton);
+  ASSERT_EQ(result.status, solvers::Status::converged) << result.message;
+  for (const double value : state.host_read()) EXPECT_NEAR(value, 2, 1e-10);
+}
+
+TEST(NewtonOfForms, RefusesUnknownsThatAreNoFieldsOfTheEquations) {
+  Block block(0.0);
+  EXPECT_THROW((void)solve_nonlinear(block.F, {grad(block.u)}, block.options), InputError);
+}
+
+} // namespace

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Forcing terms, line search and Newton's method on functions that can be looked through.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <rafter/solve/newton.hpp>
+#include <tests/support/solve_matrices.hpp>
+
+using namespace rafter;
+using namespace rafter::test;
+using solvers::Failure;
+using solvers::Status;
+using solvers::TrialState;
+
+namespace {
+
+TEST(ForcingTerms, FollowTheSquareOfTheRatioOfResiduals) {
+  solvers::ForcingTerms terms({.first = 0.2});
+  EXPECT_DOUBLE_EQ(terms.next(1.0, 0), 0.2);
+  EXPECT_DOUBLE_EQ(terms.next(0.1, 0), 0.9 * 0.01);
+  EXPECT_DOUBLE_EQ(terms.next(0.001, 0), 0.9 * 1e-4);
+}
+
+TEST(ForcingTerms, FallSlowlyAfterALargeOneAndNotBelowWhatTheTargetNeeds) {
+  solvers::ForcingTerms terms({.first = 0.5});
+  terms.next(1.0, 0);
+  EXPECT_DOUBLE_EQ(terms.next(1e-3, 0), 0.9 * 0.25); // 0.9e-6 by the ratio alone
+  EXPECT_DOUBLE_EQ(terms.next(1e-6, 5e-7), 0.25);    // half of the target is enough
+  EXPECT_DOUBLE_EQ(terms.next(1.0, 0), 0.5);         // the largest one
+}
+
+TEST(ForcingTerms, RefuseParametersOutOfRange) {
+  EXPECT_THROW(solvers::ForcingTerms({.largest = 1.0}), base::InputError);
+  EXPECT_THROW(solvers::ForcingTerms({.gamma = 0.0}), base::InputError);
+  EXPECT_THROW(solvers::ForcingTerms({.exponent = 3.0}), base::InputError);
+}
+
+/// States along a step from 0 of the energy E(s), whose derivative is `slope`; NaN is not finite.
+struct Path {
+  std::function<double(double)> slope, energy{};
+  int calls = 0;
+  TrialState operator()(double s) {
+    ++calls;
+    const double g = slope(s);
+    return {.is_finite = std::isfinite(g),
+            .slope = g,
+            .residual = std::abs(g),
+            .energy = energy ? std::optional(energy(s)) : std::nullopt};
+  }
+  solvers::LineSearchResult search() {
+    const auto start = (*this)(0);
+    return solvers::search_line(std::ref(*this), start);
+  }
+};
+
+TEST(LineSearch, TakesTheFullStepWhereTheSlopeFalls) {
+  Path path{.slope = [](double s) { return s - 1; }};
+  const auto found = path.search();
+  EXPECT_TRUE(found.is_found);
+  EXPECT_EQ(found.length, 1);
+  EXPECT_EQ(found.trials, 1);
+}
+
+TEST(LineSearch, BracketsTheZeroOfASlopeThatTheFullStepOvershoots) {
+  Path path{.slope = [](double s) { return std::pow(10 * s, 3) - 1; }}; // zero at 0.1, 999 at 1
+  const auto found = path.search();
+  EXPECT_TRUE(found.is_found);
+  EXPECT_LE(std::abs(path.slope(found.length)), 0.8);
+  EXPECT_GT(found.length, 0);
+  EXPECT_LT(found.trials, 12);
+}
+
+TEST(LineSearch, GoesOnWhereTheEnergyFallsAllAlong) {
+  Path path{.slope = [](double s) { return -1 - s; }}; // negative curvature
+  const auto found = path.search();
+  EXPECT_TRUE(found.is_found);
+  EXPECT_EQ(found.length, 1);
+}
+
+TEST(LineSearch, HalvesStepsToStatesThatAreNotFinite) {
+  Path path{.slope = [](double s) { return s > 0.3 ? std::nan("") : 4 * s - 1; }};
+  const auto found = path.search();
+  EXPECT_TRUE(found.is_found);
+  EXPECT_EQ(found.length, 0.25);
+  EXPECT_EQ(found.trials, 3);
+}
+
+TEST(LineSearch, ReducesTheEnergyWhereThereIsOne) {
+  const auto energy = [](double s) { return -s + 8 * s * s; };
+  Path path{.slope = [](double s) { return -1 + 16 * s; }, .energy = energy};
+  const auto found = path.search();
+  EXPECT_TRUE(found.is_found);
+  EXPECT_LT(energy(found.length), 0);
+}
+
+TEST(LineSearch, SaysWhenNoLengthServes) {
+  Path path{.slope = [](double s) { return s == 0 ? -1.0 : 5.0; }}; // jumps: no root to find
+  const auto found = path.search();
+  EXPECT_FALSE(found.is_found);
+  EXPECT_EQ(found.trials, 12);
+}
+
+/// R_i(u) = f(u_i) - load_i for each entry by itself; the last entry is constrained.
+class PointwiseProblem final : public solvers::NonlinearProblem {
+public:
+  using Function = double (*)(double);
+  PointwiseProblem(Function f, Function slope, std::vector<double> load, double boundary)
+      : f_(f), slope_(slope),
+        load_(std::move(load)), constraints_{{static_cast<std::int32_t>(load_.size()) - 1}, {boundary}},
+        tangent_(diagonal_matrix(std::vector<double>(load_.size(), 1.0))) {}
+
+  std::shared_ptr<device::Device> device() const override { return tangent_.device(); }
+  std::int64_t size() const override { return static_cast<std::int64_t>(load_.size()); }
+  const space::Constraints& constraints() const override { return constraints_; }
+  void set_load_factor(double factor) override { factor_ = factor; }
+  void residual(const device::Vector& u, device::Vector& r) override {
+    for (std::size_t i = 0; i < load_.size(); ++i) r.host_write()[i] = f_(u.host_read()[i]) - factor_ * load_[i];
+  }
+  void linearise(const device::Vector& u) override {
+    ++num_linearised;
+    std::vector<double> entries;
+    for (const double value : u.host_read()) entries.push_back(slope_(value));
+    free_ = entries;
+    entries.back() = 1;
+    tangent_ = diagonal_matrix(entries);
+  }
+  const op::LinearOperator& tangent() const override { return tangent_; }
+  void apply_tangent_free(const device::Vector& du, device::Vector& y) const override {
+    for (std::size_t i = 0; i < free_.size(); ++i) y.host_write()[i] = free_[i] * du.host_read()[i];
+  }
+  std::string describe_non_finite(const device::Vector&) const override { return "entry somewhere"; }
+
+  int num_linearised = 0;
+
+private:
+  Function f_, slope_;
+  std::vector<double> load_, free_;
+  space::Constraints constraints_;
+  DenseMatrix tangent_;
+  double factor_ = 1;
+};
+
+solvers::NewtonOptions tight() {
+  solvers::NewtonOptions options{.rtol = 1e-12};
+  options.solver.method = "direct";
+  return options;
+}
+
+TEST(Newton, ConvergesQuadratically) {
+  PointwiseProblem problem([](double u) { return u + u * u * u; }, [](double u) { return 1 + 3 * u * u; },
+                           {2.0, 10.0, 0.0}, 0.0);
+  device::Vector u(problem.device(), 3);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  const auto result = solvers::newton(problem, u, tight());
+  ASSERT_EQ(result.status, Status::converged) << result.message;
+  EXPECT_NEAR(u.host_read()[0], 1, 1e-12);
+  EXPECT_NEAR(u.host_read()[1], 2, 1e-12);
+  EXPECT_EQ(problem.num_linearised, result.iterations); // once for each accepted state
+  const auto& steps = result.steps;
+  ASSERT_GE(steps.size(), 4u);
+  const double last = steps[steps.size() - 1].residual, before = steps[steps.size() - 2].residual;
+  EXPECT_LT(last, 10 * before * before + 1e-15);
+  EXPECT_TRUE(steps.back().is_last);
+}
+
+TEST(Newton, BringsBoundaryValuesAndLoadsInSteps) {
+  PointwiseProblem problem([](double u) { return u + u * u * u; }, [](double u) { return 1 + 3 * u * u; }, {10.0, 0.0},
+                           4.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  auto options = tight();
+  options.load_steps = 4;
+  const auto result = solvers::newton(problem, u, options);
+  ASSERT_EQ(result.status, Status::converged) << result.message;
+  EXPECT_NEAR(u.host_read()[0], 2, 1e-12);
+  EXPECT_EQ(u.host_read()[1], 4);
+  EXPECT_EQ(result.load_factor, 1);
+  EXPECT_EQ(result.steps.front().load_factor, 0.25);
+  EXPECT_EQ(std::ranges::count_if(result.steps, [](const auto& step) { return step.is_last; }), 4);
+}
+
+TEST(Newton, RefusesAStartThatIsNotFinite) {
+  PointwiseProblem problem([](double u) { return std::log(u); }, [](double u) { return 1 / u; }, {0.0, 0.0}, 1.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::fill(u.host_overwrite(), -1.0);
+  try {
+    (void)solvers::newton(problem, u, tight());
+    FAIL() << "no error";
+  } catch (const base::InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("starting state is not finite: entry somewhere"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Newton, HalvesStepsOutOfTheDomain) {
+  // The full step from 5 ends at 5 (1 - ln 5) < 0.
+  PointwiseProblem problem([](double u) { return std::log(u); }, [](double u) { return 1 / u; }, {0.0, 0.0}, 1.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::copy(std::vector{5.0, 1.0}, u.host_overwrite().begin());
+  for (const bool line_search : {true, false}) {
+    std::ranges::copy(std::vector{5.0, 1.0}, u.host_overwrite().begin());
+    auto options = tight();
+    options.line_search = line_search;
+    const auto result = solvers::newton(problem, u, options);
+    ASSERT_EQ(result.status, Status::converged) << result.message;
+    EXPECT_NEAR(u.host_read()[0], 1, 1e-10);
+    EXPECT_LT(result.steps.front().length, 1);
+  }
+}
+
+TEST(Newton, NamesThePlaceWhereNoLengthIsFinite) {
+  PointwiseProblem problem([](double u) { return u == 0 ? 0.0 : std::nan(""); }, [](double) { return 1.0; }, {1.0, 0.0},
+                           0.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  const auto result = solvers::newton(problem, u, tight());
+  EXPECT_EQ(result.status, Status::failed);
+  EXPECT_EQ(result.failure, Failure::non_finite);
+  EXPECT_NE(result.message.find("entry somewhere"), std::string::npos) << result.message;
+}
+
+TEST(Newton, TakesADirectionOfNegativeCurvatureThatDescends) {
+  // E = u^4 / 4 - u^2 / 2 - u / 100: negative curvature at 0, minimum close to 1.
+  PointwiseProblem problem([](double u) { return u * u * u - u; }, [](double u) { return 3 * u * u - 1; }, {0.01, 0.0},
+                           0.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  solvers::NewtonOptions options{.rtol = 1e-10};
+  options.solver.preconditioner = "none";
+  const auto result = solvers::newton(problem, u, options);
+  ASSERT_EQ(result.status, Status::converged) << result.message;
+  EXPECT_GT(u.host_read()[0], 1);
+  EXPECT_TRUE(result.steps.front().has_negative_curvature);
+}
+
+TEST(Newton, StopsWhenTheMonitorAsks) {
+  PointwiseProblem problem([](double u) { return u + u * u * u; }, [](double u) { return 1 + 3 * u * u; }, {9.0, 0.0},
+                           0.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  auto options = tight();
+  options.load_steps = 3;
+  options.monitor = [](int iteration, double) { return iteration < 2; };
+  const auto result = solvers::newton(problem, u, options);
+  EXPECT_EQ(result.failure, Failure::stopped);
+  EXPECT_EQ(result.iterations, 2);
+}
+
+} // namespace
