@@ -265,7 +265,8 @@ form::Form ProblemForms::bilinear() const {
   if (problem_.forms.F) {
     std::vector<form::Expr> fields;
     for (std::size_t i = 0; i < spaces_.size(); ++i) fields.push_back(field(i));
-    auto form = located(*problem_.forms.F, "forms.F", [&] { return form::derivative(residual(), fields); });
+    const auto F = residual();
+    auto form = located(*problem_.forms.F, "forms.F", [&] { return form::derivative(F, fields); });
     require_all_fields(form);
     return form;
   }

@@ -416,24 +416,30 @@ solvers::NewtonResult run_newton(const PreparedProblem& prepared, const std::str
   options.monitor = [&events](int iteration, double residual) {
     return !is_interrupted() && (!events.iteration || events.iteration(iteration, residual));
   };
-  try {
-    return solvers::newton(*prepared.residual_problem(), u, options);
-  } catch (const base::InputError& error) {
-    throw base::InputError(
-        fmt::format("{}: forms.F: {}; fields.NAME.initial = \"expression\" is the state to start from",
-                    problem.forms.F->location.text(), error.what()));
-  }
+  return solvers::newton(*prepared.residual_problem(), u, options);
+}
+
+/// The residual has a value at the starting state.
+void require_finite_start(const PreparedProblem& prepared, const op::Vector& start) {
+  op::Vector r = prepared.operator_a().make_vector();
+  prepared.residual_problem()->residual(start, r);
+  if (solvers::VectorOps(r.device()).first_non_finite(r) < 0) return;
+  throw base::InputError(
+      fmt::format("{}: forms.F: the residual of the starting state is not finite: {}; fields.NAME.initial = "
+                  "\"expression\" gives another state to start from",
+                  prepared.problem().forms.F->location.text(), prepared.residual_problem()->describe_non_finite(r)));
 }
 
 Solved solve_residual(const PreparedProblem& prepared, const RunEvents& events, Phases& phases) {
   const auto& problem = prepared.problem();
   const auto& A = prepared.operator_a();
   phases.start("setup");
+  op::Vector u = prepared.starting_state();
+  require_finite_start(prepared, u);
   const Probe probe = make_probe(A, 1);
   require_finite(A, probe, problem, prepared.forms());
   const auto choice = choose_method(problem, A, probe);
   require_symmetric(A, probe, problem, choice.method);
-  op::Vector u = prepared.starting_state();
   prepared.postprocess().require_finite_solutions(u);
 
   phases.start("solve");

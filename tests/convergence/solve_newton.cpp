@@ -18,8 +18,6 @@ struct Law {
   std::string flux, source, exact;
 };
 
-void PrintTo(const Law& law, std::ostream* out) { *out << law.name; }
-
 std::string displacement(int dim) {
   return dim == 2 ? "as_vector([0.15*sin(1.5*x[0])*cos(x[1]), 0.1*exp(0.5*x[0])*x[1]])"
                   : "as_vector([0.15*sin(1.5*x[0])*cos(x[1]), 0.1*exp(0.5*x[0])*x[1], 0.1*x[2]*cos(x[0])])";
@@ -87,14 +85,13 @@ class NonlinearOrder : public ::testing::TestWithParam<LawCase> {};
 TEST_P(NonlinearOrder, IsOptimalAndTailsAreQuadratic) {
   const auto& [law, shape, cells, degree] = GetParam();
   const auto coarse = solve_law(law, shape, cells, degree), fine = solve_law(law, shape, 2 * cells, degree);
-  for (const auto& info : {coarse.info, fine.info}) {
-    ASSERT_EQ(info.status, solvers::Status::converged) << info.message;
-    EXPECT_LE(info.iterations, 12);
+  for (const auto& newton : {coarse.info, fine.info}) {
+    ASSERT_EQ(newton.status, solvers::Status::converged) << newton.message;
     std::string tail;
-    for (const auto& step : info.steps) tail += fmt::format(" {:.1e}", step.residual);
+    for (const auto& step : newton.steps) tail += fmt::format(" {:.1e}", step.residual);
     RecordProperty("residuals", tail);
     // Before rounding has its say the residual of a step is that of the one before, squared, but for a factor.
-    const auto& steps = info.steps;
+    const auto& steps = newton.steps;
     double best = 0;
     for (std::size_t k = 3; k < steps.size(); ++k)
       if (steps[k].residual > 0 && steps[k - 1].residual < 0.1)
@@ -102,6 +99,8 @@ TEST_P(NonlinearOrder, IsOptimalAndTailsAreQuadratic) {
                                   std::log(steps[k - 1].residual / steps[k - 2].residual));
     EXPECT_GT(best, 1.6) << tail;
   }
+  // The number of steps belongs to the law and to the starting state, not to the mesh.
+  EXPECT_LE(fine.info.iterations, coarse.info.iterations + 3);
   EXPECT_GT(std::log2(coarse.error / fine.error), degree + 1 - 0.3) << coarse.error << " -> " << fine.error;
 }
 
@@ -111,6 +110,6 @@ INSTANTIATE_TEST_SUITE_P(
                       LawCase{reaction(), "triangle", 4, 3}, LawCase{st_venant_kirchhoff(2), "quadrilateral", 4, 2},
                       LawCase{st_venant_kirchhoff(3), "tetrahedron", 2, 2}, LawCase{neo_hookean(2), "triangle", 4, 2},
                       LawCase{neo_hookean(3), "hexahedron", 2, 2}),
-    [](const auto& info) { return info.param.law.name + "_" + info.param.shape; });
+    [](const auto& c) { return c.param.law.name + "_" + c.param.shape; });
 
 } // namespace

@@ -154,6 +154,7 @@ TEST(NewtonOfForms, OtherFieldsOnTheSpaceOfTheUnknownKeepTheirValues) {
   std::ranges::fill(state.host_overwrite(), 0.0);
   std::ranges::fill(other.host_overwrite(), 10.0);
   problem.residual_form().set("w", other);
+  tangent->set("w", other);
   solvers::NewtonOptions newton{.rtol = 1e-12};
   newton.solver.control.rtol = 1e-13;
   const auto result = solvers::newton(problem, state, newton);
