@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"numerics.max_degree=61", {"numerics.max_degree", "60"}}, Case{"fields={}", {"no field"}},
         Case{"fields.u.degree=0", {"fields.u.degree", "1 to 12"}},
         Case{"fields.u.initial=[0,0]", {"fields.u.initial", "list of 3"}},
-        Case{"fields.u.initial=[0,0,0]", {"fields.u.initial[0]", "forms.F"}}, Case{"newton={}", {"newton", "forms.F"}},
+        Case{"fields.u.initial=[0,0,0]", {"fields.u.initial", "forms.F"}}, Case{"newton={}", {"newton", "forms.F"}},
         Case{"fields.u.degree=13", {"fields.u.degree", "1 to 12"}},
         Case{"fields.u.components=0", {"fields.u.components"}}, Case{"fields.u.famly='DG'", {"did you mean 'family'"}},
         Case{"fields.u.family='lagrange'", {"did you mean 'Lagrange'"}},
