@@ -30,14 +30,81 @@ struct End {
   std::string message{}, warning{};
 };
 
+/// Values that the constrained entries of a state are to have in a load step.
+class BoundaryValues {
+public:
+  /// `u`: the state that the first load step starts from.
+  BoundaryValues(const space::Constraints& constraints, const Vector& u) : constraints_(constraints) {
+    for (const auto entry : constraints.entries) first_.push_back(u.host_read()[index(entry)]);
+    values_ = first_;
+  }
+
+  /// The values become those of this share of the way from the first ones to the constraints' own.
+  void set_factor(double factor) {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const double last = constraints_.values[i];
+      values_[i] = factor == 1 ? last : first_[i] + factor * (last - first_[i]);
+    }
+  }
+
+  /// All values are zero, and so are the constrained entries of u.
+  bool are_zero(const Vector& u) const {
+    const auto is_zero = [](double value) { return value == 0; };
+    return std::ranges::all_of(values_, is_zero) &&
+           std::ranges::all_of(constraints_.entries, is_zero, [&](auto entry) { return u.host_read()[index(entry)]; });
+  }
+
+  /// step = what u lacks of the values, 0 at free entries. Returns whether it lacks any.
+  bool find_increment(const Vector& u, Vector& step) const {
+    const auto state = u.host_read();
+    const auto increment = step.host_overwrite();
+    std::ranges::fill(increment, 0.0);
+    bool has_increment = false;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const auto entry = index(constraints_.entries[i]);
+      increment[entry] = values_[i] - state[entry];
+      has_increment = has_increment || increment[entry] != 0;
+    }
+    return has_increment;
+  }
+
+  void put_into(Vector& u) const {
+    const auto state = u.host_write();
+    for (std::size_t i = 0; i < values_.size(); ++i) state[index(constraints_.entries[i])] = values_[i];
+  }
+
+  /// The constrained entries of `to` become those of `from`.
+  void copy_entries(const Vector& from, Vector& to) const {
+    const auto source = from.host_read();
+    const auto target = to.host_write();
+    for (const auto entry : constraints_.entries) target[index(entry)] = source[index(entry)];
+  }
+
+  /// Norm of the constrained entries.
+  double norm(const Vector& v) const {
+    double sum = 0;
+    for (const auto entry : constraints_.entries) sum += v.host_read()[index(entry)] * v.host_read()[index(entry)];
+    return std::sqrt(sum);
+  }
+
+  void clear_entries(Vector& v) const {
+    const auto values = v.host_write();
+    for (const auto entry : constraints_.entries) values[index(entry)] = 0;
+  }
+
+private:
+  static std::size_t index(std::int32_t entry) { return static_cast<std::size_t>(entry); }
+  const space::Constraints& constraints_;
+  std::vector<double> first_, values_; ///< shape (constrained entry)
+};
+
 class Newton {
 public:
   Newton(NonlinearProblem& problem, Vector& u, const NewtonOptions& options)
       : problem_(problem), u_(u), options_(options), ops_(problem.device()),
-        entries_(problem.constraints().entries), residual_{make_vector()}, trial_residual_{make_vector()},
-        step_(make_vector()), trial_(make_vector()), right_(make_vector()) {
+        boundary_(problem.constraints(), u), residual_{make_vector()}, trial_residual_{make_vector()},
+        step_(make_vector()), trial_(make_vector()), right_(make_vector()), increment_(make_vector()) {
     require_options();
-    for (const auto entry : entries_) boundary_start_.push_back(u.host_read()[index(entry)]);
   }
 
   NewtonResult run() {
@@ -70,7 +137,6 @@ public:
   }
 
 private:
-  static std::size_t index(std::int32_t entry) { return static_cast<std::size_t>(entry); }
   Vector make_vector() const { return Vector(problem_.device(), static_cast<std::size_t>(problem_.size())); }
 
   void require_options() const {
@@ -87,13 +153,8 @@ private:
   End load_step(double factor) {
     factor_ = factor;
     problem_.set_load_factor(factor);
-    const auto& values = problem_.constraints().values;
-    boundary_.resize(entries_.size());
-    has_boundary_values_ = false;
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      boundary_[i] = factor == 1 ? values[i] : boundary_start_[i] + factor * (values[i] - boundary_start_[i]);
-      has_boundary_values_ = has_boundary_values_ || boundary_[i] != 0 || u_.host_read()[index(entries_[i])] != 0;
-    }
+    boundary_.set_factor(factor);
+    has_boundary_values_ = !boundary_.are_zero(u_);
     evaluate(u_, residual_);
     if (!residual_.is_finite) return refuse_start();
     first_norm_ = residual_.norm;
@@ -104,7 +165,7 @@ private:
       result_.steps.push_back({.load_factor = factor, .residual = relative(residual_.norm), .is_last = true});
       result_.relative_residual = result_.steps.back().residual;
       if (options_.monitor && !options_.monitor(result_.iterations, result_.relative_residual)) return stopped();
-      find_lift();
+      has_lift_ = boundary_.find_increment(u_, step_);
       if (!has_lift_ && residual_.norm <= target()) return {Status::converged};
       if (iteration == options_.max_iterations)
         return {Status::not_converged, Failure::none,
@@ -133,43 +194,18 @@ private:
     to.is_finite = ops_.first_non_finite(trial_residual_.values) < 0;
     if (!to.is_finite) return;
     if (&to != &trial_residual_) ops_.copy(trial_residual_.values, to.values);
-    double reactions = 0;
-    const auto values = to.values.host_write();
-    for (const auto entry : entries_) {
-      double& value = values[index(entry)];
-      reactions += value * value;
-      value = 0;
-    }
-    to.reactions = std::sqrt(reactions);
+    to.reactions = boundary_.norm(to.values);
+    boundary_.clear_entries(to.values);
     to.norm = ops_.norm(to.values);
-  }
-
-  /// step_ = what boundary values still lack, 0 at free entries.
-  void find_lift() {
-    ops_.fill(0, step_);
-    has_lift_ = false;
-    const auto u = u_.host_read();
-    const auto step = step_.host_write();
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      step[index(entries_[i])] = boundary_[i] - u[index(entries_[i])];
-      has_lift_ = has_lift_ || step[index(entries_[i])] != 0;
-    }
   }
 
   std::optional<End> newton_step() {
     problem_.linearise(u_);
     auto& step = result_.steps.back();
     step.is_last = false;
-    if (auto end = find_direction(step)) return end;
-    const double slope = ops_.dot(step_, residual_.values);
-    if (!std::isfinite(slope)) return failed(Failure::non_finite, "the linear system of the step gives NaN or Inf");
-    if (step.has_negative_curvature && !has_lift_ && slope >= 0)
-      return failed(Failure::indefinite_operator,
-                    "the tangent is not positive definite, and the direction that cg found does not descend: use "
-                    "more load_steps, another starting value, or method = \"direct\" or \"minres\"");
-    const bool is_found = options_.line_search && !has_lift_ ? search(step, slope) : halve(step);
+    step.forcing_term = forcing_.next(residual_.norm, target());
+    if (auto end = has_lift_ ? move_boundary(step) : descend(step)) return end;
     const double size = step.length * ops_.norm(step_), scale = ops_.norm(u_);
-    if (!is_found) return no_length(size, scale);
     ++result_.iterations;
     const double before = residual_.norm;
     ops_.copy(trial_, u_);
@@ -180,6 +216,58 @@ private:
       return failed(Failure::diverged, "the residual grows without bound");
     return std::nullopt;
   }
+
+  /// The state becomes trial_, along the direction of Newton's method.
+  std::optional<End> descend(NewtonStep& step) {
+    ops_.copy(residual_.values, right_);
+    ops_.scale(-1, right_);
+    if (auto end = find_direction(step, {})) return end;
+    const double slope = ops_.dot(step_, residual_.values);
+    if (!std::isfinite(slope)) return not_finite();
+    if (step.has_negative_curvature && slope >= 0)
+      return failed(Failure::indefinite_operator,
+                    "the tangent is not positive definite, and the direction that cg found does not descend: use "
+                    "more load_steps, another starting value, or method = \"direct\" or \"minres\"");
+    return (options_.line_search ? search(step, slope) : halve(step)) ? std::nullopt : std::optional(no_length(step));
+  }
+
+  /// The state becomes trial_, a step that brings the increments of boundary values together with the loads. Where it
+  /// leaves more residual than its linear system has forces, it brings the increments alone, which the tangent extends
+  /// into the interior: the loads are then for steps with a line search.
+  std::optional<End> move_boundary(NewtonStep& step) {
+    ops_.copy(step_, increment_);
+    if (auto end = find_lifted_direction(step, true)) return end;
+    try_length(1);
+    if (trial_residual_.is_finite && trial_residual_.norm <= forces_of_step()) return std::nullopt;
+    if (residual_.norm > target()) {
+      ops_.copy(increment_, step_);
+      if (auto end = find_lifted_direction(step, false)) return end;
+    }
+    return halve(step) ? std::nullopt : std::optional(no_length(step));
+  }
+
+  /// Norm of the loads and of the reactions to step_.
+  double forces_of_step() {
+    problem_.apply_tangent_free(step_, right_);
+    return std::hypot(residual_.norm, boundary_.norm(right_));
+  }
+
+  /// Solves for the step whose constrained entries are those of step_.
+  std::optional<End> find_lifted_direction(NewtonStep& step, bool has_loads) {
+    problem_.apply_tangent_free(step_, right_);
+    if (has_loads) ops_.axpy(1, residual_.values, right_);
+    ops_.scale(-1, right_);
+    boundary_.copy_entries(step_, right_);
+    const double loads = has_loads ? residual_.norm : 0; // residuals are relative to loads and reactions: force_norm()
+    if (auto end = find_direction(step, [this, loads](const Vector& du) {
+          problem_.apply_tangent_free(du, trial_);
+          return std::hypot(loads, boundary_.norm(trial_));
+        }))
+      return end;
+    return std::isfinite(ops_.norm(step_)) ? std::nullopt : std::optional(not_finite());
+  }
+
+  End not_finite() const { return failed(Failure::non_finite, "the linear system of the step gives NaN or Inf"); }
 
   End failed(Failure failure, const std::string& message) const {
     return {Status::failed, failure, fmt::format("Newton step {}: {}", result_.iterations + 1, message)};
@@ -195,29 +283,15 @@ private:
                         result_.relative_residual, options_.rtol)};
   }
 
-  /// Solves the linear system of the step, whose boundary values are in step_.
-  std::optional<End> find_direction(NewtonStep& step) {
+  /// Solves the linear system of the step, whose right-hand side is right_, from step_ on.
+  std::optional<End> find_direction(NewtonStep& step, const ReferenceNorm& reference) {
     const auto& tangent = problem_.tangent();
     auto options = options_.solver;
-    step.forcing_term = options.control.rtol = forcing_.next(residual_.norm, target());
-    options.control.reference = {};
-    if (has_lift_) { // residuals are relative to loads and reactions, see force_norm()
-      options.control.reference = [this](const Vector& du) {
-        problem_.apply_tangent_free(du, trial_);
-        return std::hypot(residual_.norm, constrained_norm(trial_));
-      };
-      problem_.apply_tangent_free(step_, right_);
-      ops_.axpy(1, residual_.values, right_);
-      ops_.scale(-1, right_);
-      const auto right = right_.host_write();
-      for (const auto entry : entries_) right[index(entry)] = step_.host_read()[index(entry)];
-    } else {
-      ops_.copy(residual_.values, right_);
-      ops_.scale(-1, right_);
-    }
+    options.control.rtol = step.forcing_term;
+    options.control.reference = reference;
     const auto preconditioner = make_preconditioner(tangent, options);
     const auto solved = solvers::solve(tangent, right_, step_, *preconditioner, options);
-    step.linear_iterations = solved.iterations;
+    step.linear_iterations += solved.iterations;
     result_.linear_iterations += solved.iterations;
     if (solved.status == Status::converged) return std::nullopt;
     if (solved.failure == Failure::stopped) return stopped();
@@ -238,20 +312,11 @@ private:
     return failed(solved.failure, "the linear system of the step is not solved: " + solved.message);
   }
 
-  double constrained_norm(const Vector& v) const {
-    double sum = 0;
-    for (const auto entry : entries_) sum += v.host_read()[index(entry)] * v.host_read()[index(entry)];
-    return std::sqrt(sum);
-  }
-
   /// trial_ = u + s du with its residual; the whole step ends at the boundary values themselves.
   void try_length(double s) {
     ops_.copy(u_, trial_);
     ops_.axpy(s, step_, trial_);
-    if (has_lift_ && s == 1) {
-      const auto values = trial_.host_write();
-      for (std::size_t i = 0; i < entries_.size(); ++i) values[index(entries_[i])] = boundary_[i];
-    }
+    if (has_lift_ && s == 1) boundary_.put_into(trial_);
     evaluate(trial_, trial_residual_);
   }
 
@@ -284,12 +349,12 @@ private:
     return found.is_found;
   }
 
-  End no_length(double size, double scale) {
+  End no_length(const NewtonStep& step) {
     if (!trial_residual_.is_finite)
       return failed(Failure::non_finite,
                     fmt::format("the residual is not finite at any state that was tried along the step: {}",
                                 problem_.describe_non_finite(trial_residual_.values)));
-    if (size <= rounding * scale) return rounded();
+    if (step.length * ops_.norm(step_) <= rounding * ops_.norm(u_)) return rounded();
     return failed(Failure::stagnated, fmt::format("the line search finds no length that reduces the residual of {:.2e}",
                                                   result_.relative_residual));
   }
@@ -298,12 +363,12 @@ private:
   Vector& u_;
   const NewtonOptions& options_;
   VectorOps ops_;
-  const std::vector<std::int32_t>& entries_;      ///< constrained
-  std::vector<double> boundary_start_, boundary_; ///< values of these: at the start, and of the load step
+  BoundaryValues boundary_; ///< of the load step
   bool has_boundary_values_ = false, has_lift_ = false;
   double factor_ = 0, first_norm_ = 0;
   Residual residual_, trial_residual_; ///< of u and of the trial state
   Vector step_, trial_, right_;
+  Vector increment_; ///< of boundary values, 0 at free entries
   ForcingTerms forcing_;
   NewtonResult result_;
 };

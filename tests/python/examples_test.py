@@ -27,7 +27,62 @@ def solve(name, *arguments):
             return json.load(file), result.returncode
 
 
+def elastica(bending, down, side, steps=1000):
+    """How far the top of an upright elastica of length 1 moves sideways that is clamped below and loaded above.
+
+    theta'' = -(down sin(theta) + side cos(theta))/bending from the top, where theta' = 0, to the base, where theta = 0:
+    shooting with the Runge-Kutta method of order 4. For loads between once and twice the critical one.
+    """
+    def rate(state):
+        return state[1], -(down*math.sin(state[0]) + side*math.cos(state[0]))/bending, math.sin(state[0])
+
+    def base(top):
+        state = (top, 0.0, 0.0)
+        for _ in range(steps):
+            slopes = [rate(state)]
+            for length in (0.5, 0.5, 1.0):
+                slopes.append(rate([a + length/steps*b for a, b in zip(state, slopes[-1])]))
+            state = [a + (k[0] + 2*k[1] + 2*k[2] + k[3])/(6*steps) for a, k in zip(state, zip(*slopes))]
+        return state
+
+    low, high = 0.5, 3.0
+    for _ in range(40):
+        middle = 0.5*(low + high)
+        low, high = (middle, high) if base(middle)[0] < 0 else (low, middle)
+    return base(low)[2]
+
+
 class Examples(unittest.TestCase):
+    def test_a_column_buckles_as_eulers_elastica(self):
+        """But for stretch and shear, which fall with the square of its width."""
+        for width, bound in ((0.05, 6e-3), (0.025, 1.6e-3)):
+            with self.subTest(width):
+                load, side = 0.28*width**2, 0.0028*width**2
+                report, code = solve("buckling.toml", "--set", f"mesh.box.size=[{width}, 1.0]", "--set",
+                                     f"coefficients.load={-load}", "--set", f"coefficients.side={side}")
+                self.assertEqual(code, 0)
+                self.assertLess(report["iterations"], 60)
+                exact = elastica(width**3/12, load*width, side*width)
+                self.assertLess(abs(report["functionals"]["deflection"]/width/exact - 1), bound)
+
+    def test_newtons_method_converges_quadratically_and_tells_so(self):
+        for name, most_steps in (("bratu.toml", 6), ("st-venant-kirchhoff.toml", 8), ("neo-hookean.toml", 8),
+                                 ("p-laplacian.toml", 15)):
+            with self.subTest(name):
+                report, code = solve(name)
+                self.assertEqual(code, 0)
+                steps = report["newton"]["steps"]
+                self.assertEqual(len(steps), report["iterations"] + 1)
+                self.assertLessEqual(report["iterations"], most_steps)
+                self.assertEqual([step["residual"] for step in steps], report["history"])
+                self.assertEqual(steps[-1]["residual"], report["residual"])
+                self.assertEqual(report["newton"]["linear_iterations"],
+                                 sum(step["linear_iterations"] for step in steps[:-1]))
+                orders = [math.log(c["residual"]/b["residual"])/math.log(b["residual"]/a["residual"])
+                          for a, b, c in zip(steps, steps[1:], steps[2:]) if c["residual"] < b["residual"] < min(0.3, a["residual"])]
+                self.assertGreater(max(orders), 1.7)
+                self.assertEqual(steps[-2]["length"], 1)
+
     def test_one_file_serves_every_shape(self):
         for shape in ("hexahedron", "tetrahedron", "prism", "pyramid", "mixed"):
             with self.subTest(shape):

@@ -60,6 +60,39 @@ TEST(Report, JsonHasEveryKeyOfTheInterface) {
   EXPECT_FALSE(json.contains("message"));
 }
 
+SolveReport newton_example() {
+  auto result = example();
+  result.iterations = 3;
+  result.newton = {{.load_factor = 0.5, .residual = 1e-1, .length = 0.25, .tolerance = 1e-2, .linear_iterations = 7},
+                   {.load_factor = 0.5, .residual = 1e-9, .is_last = true},
+                   {.load_factor = 1, .residual = 1e-1, .tolerance = 1e-2, .linear_iterations = 8},
+                   {.load_factor = 1, .residual = 1e-3, .tolerance = 1e-4, .linear_iterations = 9},
+                   {.load_factor = 1, .residual = 1e-7, .is_last = true}};
+  return result;
+}
+
+TEST(Report, JsonHasTheStepsOfNewtonsMethod) {
+  EXPECT_FALSE(nlohmann::json::parse(report::to_json(example())).contains("newton"));
+  const auto json = nlohmann::json::parse(report::to_json(newton_example()))["newton"];
+  EXPECT_EQ(json["linear_iterations"], 7 + 8 + 9);
+  ASSERT_EQ(json["steps"].size(), 5u);
+  const auto &first = json["steps"][0], &last = json["steps"][1];
+  EXPECT_EQ(first["load_factor"], 0.5);
+  EXPECT_EQ(first["residual"], 1e-1);
+  EXPECT_EQ(first["length"], 0.25);
+  EXPECT_EQ(first["tolerance"], 1e-2);
+  EXPECT_EQ(first["linear_iterations"], 7);
+  EXPECT_EQ(last["residual"], 1e-9);
+  for (const char* key : {"length", "tolerance", "linear_iterations"}) EXPECT_FALSE(last.contains(key)) << key;
+}
+
+TEST(Report, TextHasTheOrderOfConvergenceWithinALoadStep) {
+  const auto text = report::to_text(newton_example());
+  EXPECT_NE(text.find("3 Newton steps"), std::string::npos) << text;
+  EXPECT_NE(text.find("1.000e-07   2.00\n"), std::string::npos) << text; // after 1e-1 and 1e-3
+  EXPECT_NE(text.find("1.000e-09\n"), std::string::npos) << text;        // after one residual alone
+}
+
 TEST(Report, JsonOfAnEmptyReportKeepsItsObjects) {
   const auto json = nlohmann::json::parse(report::to_json({}));
   for (const char* key : {"cells", "errors", "functionals", "seconds", "machine"})

@@ -181,6 +181,38 @@ TEST(Newton, BringsBoundaryValuesAndLoadsInSteps) {
   EXPECT_EQ(std::ranges::count_if(result.steps, [](const auto& step) { return step.is_last; }), 4);
 }
 
+TEST(Newton, BringsBoundaryValuesAloneWhereLoadsOvershoot) {
+  // The first linear system has the solution 1e6, where the residual is 1e18; the boundary value has no part in that.
+  PointwiseProblem problem([](double u) { return 1e-3 * u + u * u * u; }, [](double u) { return 1e-3 + 3 * u * u; },
+                           {1000.0, 0.0}, 4.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  const auto result = solvers::newton(problem, u, tight());
+  ASSERT_EQ(result.status, Status::converged) << result.message;
+  EXPECT_NEAR(u.host_read()[0], 10, 1e-3);
+  EXPECT_EQ(u.host_read()[1], 4);
+  EXPECT_LE(result.iterations, 12); // full steps from 1e6 leave two thirds of u each
+}
+
+TEST(Newton, HalvesALoadStepThatFails) {
+  // So few Newton steps reach the load 1.3 only in parts.
+  PointwiseProblem problem([](double u) { return std::atan(u); }, [](double u) { return 1 / (1 + u * u); }, {1.3, 0.0},
+                           0.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  auto options = tight();
+  options.max_iterations = 5;
+  EXPECT_NE(solvers::newton(problem, u, options).status, Status::converged);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  options.load_steps = 2;
+  const auto result = solvers::newton(problem, u, options);
+  ASSERT_EQ(result.status, Status::converged) << result.message;
+  EXPECT_NEAR(u.host_read()[0], std::tan(1.3), 1e-10);
+  EXPECT_EQ(result.steps.front().load_factor, 0.5);
+  EXPECT_TRUE(std::ranges::any_of(result.steps,
+                                  [](const auto& step) { return step.load_factor > 0.5 && step.load_factor < 1; }));
+}
+
 TEST(Newton, RefusesAStartThatIsNotFinite) {
   PointwiseProblem problem([](double u) { return std::log(u); }, [](double u) { return 1 / u; }, {0.0, 0.0}, 1.0);
   device::Vector u(problem.device(), 2);
