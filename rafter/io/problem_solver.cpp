@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/io/problem_sections.hpp>
 
@@ -52,6 +53,43 @@ solvers::Side read_side(const TableReader& table) {
   const std::string text = read_string(*value, table.path("side"));
   if (text != known[0] && text != known[1]) refuse_name(*value, table.path("side"), known);
   return text == "left" ? solvers::Side::left : solvers::Side::right;
+}
+
+/// Methods and preconditioners that read a key of [solver], and whether the chosen ones are among them.
+struct Readers {
+  std::vector<std::string> names;
+  bool is_chosen = false;
+
+  void add(std::string_view kind, std::string_view name, bool is_this) {
+    names.push_back(fmt::format("{} = \"{}\"", kind, name));
+    is_chosen = is_chosen || is_this;
+  }
+};
+
+Readers readers_of(std::string_view key, const solvers::SolverOptions& options) {
+  Readers readers;
+  const auto reads = [&](const auto& entry) { return std::ranges::find(entry.keys, key) != entry.keys.end(); };
+  for (const auto& method : solvers::methods())
+    if (reads(method)) readers.add("method", method.name, method.name == options.method);
+  const bool has_preconditioner = !solvers::find_method(options.method).is_direct;
+  for (const auto& kind : solvers::preconditioners())
+    if (reads(kind))
+      readers.add("preconditioner", kind.name, has_preconditioner && kind.name == options.preconditioner);
+  return readers;
+}
+
+/// Keys that the chosen method and preconditioner do not read are told and not refused, so that a file can be tried
+/// with several methods.
+void warn_of_unread_keys(const TableReader& table, const solvers::SolverOptions& options) {
+  for (const auto& key : table.value().keys) {
+    const auto readers = readers_of(key.name, options);
+    if (readers.names.empty() || readers.is_chosen) continue;
+    base::warn(fmt::format("{}: key {} is not used: it is for {}; the method is \"{}\"{}", key.location.text(),
+                           table.path(key.name), base::join(readers.names, ", "), options.method,
+                           solvers::find_method(options.method).is_direct
+                               ? ""
+                               : fmt::format(", the preconditioner \"{}\"", options.preconditioner)));
+  }
 }
 
 /// Only methods that need it for their own work know the preconditioned norm at every iteration.
@@ -158,6 +196,7 @@ void read_solver(const TableReader& table, Problem& problem) {
   options.side = read_side(table);
   if (const Value* chebyshev = table.find("chebyshev"))
     read_chebyshev(TableReader(*chebyshev, table.path("chebyshev")), options.chebyshev);
+  warn_of_unread_keys(table, options);
 }
 
 void read_newton(const TableReader& table, Problem& problem) {

@@ -49,10 +49,14 @@ std::shared_ptr<const Preconditioner> make_chebyshev(const LinearOperator& A, co
   return std::make_shared<Chebyshev>(A, parameters);
 }
 
+constexpr std::array<std::string_view, 2> cg_keys{"preconditioner", "fused"}, chebyshev_keys{"chebyshev", "fused"};
+constexpr std::array<std::string_view, 3> gmres_keys{"preconditioner", "restart", "side"};
+constexpr std::array<std::string_view, 1> minres_keys{"preconditioner"};
+
 constexpr std::array method_table{
-    Method{"cg", "conjugate gradients: symmetric positive definite operators", run_cg},
-    Method{"gmres", "restarted GMRES: any regular operator", run_gmres},
-    Method{"minres", "minimal residuals: symmetric operators, also indefinite ones", run_minres},
+    Method{"cg", "conjugate gradients: symmetric positive definite operators", run_cg, false, cg_keys},
+    Method{"gmres", "restarted GMRES: any regular operator", run_gmres, false, gmres_keys},
+    Method{"minres", "minimal residuals: symmetric operators, also indefinite ones", run_minres, false, minres_keys},
     Method{"direct", "factors of the matrix: any regular operator of moderate size", run_direct, true},
     Method{"newton", "Newton's method for a residual form F", nullptr},
 };
@@ -60,7 +64,8 @@ constexpr std::array method_table{
 constexpr std::array preconditioner_table{
     PreconditionerKind{"none", "identity", make_identity},
     PreconditionerKind{"jacobi", "inverse diagonal", make_jacobi, true},
-    PreconditionerKind{"chebyshev", "Chebyshev polynomial of the Jacobi-scaled operator", make_chebyshev, true},
+    PreconditionerKind{"chebyshev", "Chebyshev polynomial of the Jacobi-scaled operator", make_chebyshev, true,
+                       chebyshev_keys},
     PreconditionerKind{"multigrid", "geometric and polynomial multigrid", nullptr},
     PreconditionerKind{"amg", "algebraic multigrid", nullptr},
 };

@@ -36,12 +36,14 @@ struct SolverOptions {
 struct Method {
   std::string_view name, description;
   Result (*run)(const op::LinearOperator&, const Vector& b, Vector& x, const Preconditioner&, const SolverOptions&);
-  bool is_direct = false; ///< takes the factors of the matrix for a preconditioner
+  bool is_direct = false;                      ///< takes the factors of the matrix for a preconditioner
+  std::span<const std::string_view> keys = {}; ///< of [solver] that this method reads and not all do
 };
 struct PreconditionerKind {
   std::string_view name, description;
   std::shared_ptr<const Preconditioner> (*make)(const op::LinearOperator&, const SolverOptions&);
-  bool needs_diagonal = false; ///< asks the operator for its diagonal, which must have no zeros
+  bool needs_diagonal = false;                 ///< asks the operator for its diagonal, which must have no zeros
+  std::span<const std::string_view> keys = {}; ///< of [solver] that this preconditioner reads and not all do
 };
 std::span<const Method> methods();
 std::span<const PreconditionerKind> preconditioners();
