@@ -15,8 +15,9 @@
 namespace rafter::op {
 namespace {
 
-/// Of set-up on one thread, for every entry of a cell matrix: the most that was seen, see docs/decisions/0021.
-constexpr double seconds_per_cell_entry = 100e-9;
+/// Set-up on one thread takes this for every entry of a cell matrix, beside the evaluation of coefficients: about the
+/// most that was seen, see docs/decisions/0031.
+constexpr double seconds_per_cell_entry = 40e-9;
 
 /// The form with test and trial functions of the twins of their spaces.
 form::LoweredForm on_broken(form::LoweredForm form, const System& system, const System& broken) {

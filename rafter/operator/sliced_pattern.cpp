@@ -19,18 +19,13 @@ public:
   ColumnFinder(const CellUnknowns& unknowns, const Incidences& incidences, const Coupling& coupling, int block,
                std::int32_t num_columns, std::span<std::uint16_t> slots)
       : unknowns_(unknowns), incidences_(incidences), block_(block), slots_(slots),
-        marks_(static_cast<std::size_t>(num_columns)) {
+        marks_(static_cast<std::size_t>(num_columns), no_row) {
     for (std::size_t b = 0; b < unknowns.blocks.size(); ++b) local_columns_.push_back(coupling.local_columns(b));
   }
 
   /// Appends the columns, ascending; their number.
   std::int32_t append(std::int32_t row, std::vector<std::int32_t>& columns) {
-    std::size_t num_pairs = 0;
-    for (std::int32_t i = 0; i < block_; ++i)
-      for_each_cell(row * block_ + i,
-                    [&](const auto& locals, const std::int32_t*, std::uint16_t*) { num_pairs += locals.size(); });
-    found_.resize(num_pairs + 1);
-    numbers_.resize(num_pairs);
+    find_cells(row);
     const std::size_t length = block_ == 1 ? find<true>(row) : find<false>(row);
     if (length >= SlicedPattern::not_coupled)
       throw base::InputError(fmt::format("a matrix has at most {} columns in a row, this one would have {}: apply the "
@@ -41,32 +36,53 @@ public:
     columns.resize(begin + length);
     for (std::size_t k = 0; k < length; ++k) columns[begin + ranks_[k]] = found_[k];
     const auto* number = numbers_.data();
-    for (std::int32_t i = 0; i < block_; ++i)
-      for_each_cell(row * block_ + i, [&](const auto& locals, const std::int32_t*, std::uint16_t* slots) {
-        for (const auto local : locals) slots[local] = static_cast<std::uint16_t>(ranks_[*number++]);
-      });
+    for (const auto& cell : cells_)
+      for (const auto local : cell.columns) cell.slots[local] = ranks_[*number++];
     return static_cast<std::int32_t>(length);
   }
 
 private:
+  /// A cell of an unknown of the row.
+  struct Cell {
+    std::span<const std::int32_t> columns; ///< local unknowns that the row's couples with
+    const std::int32_t* entries;           ///< shape (local unknown)
+    std::uint16_t* slots;                  ///< of the pairs of the row's unknown, shape (local unknown)
+  };
+
+  void find_cells(std::int32_t row) {
+    cells_.clear();
+    std::size_t num_pairs = 0;
+    for (std::int32_t i = 0; i < block_; ++i)
+      for (const auto& item : incidences_.of(row * block_ + i)) {
+        const auto& block = unknowns_.block_of(item.cell);
+        const auto& local_columns = local_columns_[static_cast<std::size_t>(&block - unknowns_.blocks.data())];
+        const auto& columns = local_columns[static_cast<std::size_t>(item.place - item.cell)];
+        cells_.push_back({columns, unknowns_.entries.data() + item.cell,
+                          slots_.data() + CellUnknowns::first_pair(block, item.place)});
+        num_pairs += columns.size();
+      }
+    if (numbers_.size() >= num_pairs) return;
+    found_.resize(num_pairs + 1);
+    numbers_.resize(num_pairs);
+  }
+
   /// Numbers the columns of a row as they appear; how many there are. Without branches: which pairs are new nobody can
   /// predict.
   template <bool has_single_entries> std::size_t find(std::int32_t row) {
-    std::int32_t count = 0;
+    const auto marked_row = static_cast<std::uint64_t>(row);
+    std::uint64_t count = 0;
     auto* number = numbers_.data();
-    for (std::int32_t i = 0; i < block_; ++i)
-      for_each_cell(row * block_ + i, [&](const auto& locals, const std::int32_t* entries, std::uint16_t*) {
-        for (const auto local : locals) {
-          const std::int32_t column = has_single_entries ? entries[local] : entries[local] / block_;
-          auto& mark = marks_[static_cast<std::size_t>(column)];
-          const bool is_new = mark.row != row;
-          mark = {row, is_new ? count : mark.number};
-          found_[static_cast<std::size_t>(count)] = column;
-          *number++ = mark.number;
-          count += is_new ? 1 : 0;
-        }
-      });
-    return static_cast<std::size_t>(count);
+    for (const auto& cell : cells_)
+      for (const auto local : cell.columns) {
+        const std::int32_t column = has_single_entries ? cell.entries[local] : cell.entries[local] / block_;
+        auto& mark = marks_[static_cast<std::size_t>(column)];
+        const std::uint64_t is_new = (mark >> number_bits) != marked_row ? 1 : 0, keep = is_new - 1;
+        mark = (mark & keep) | ((marked_row << number_bits | count) & ~keep);
+        found_[count] = column;
+        *number++ = static_cast<std::uint32_t>(mark);
+        count += is_new;
+      }
+    return count;
   }
 
   /// Places of columns when they ascend. Few of them are counted, which takes no branches, either.
@@ -84,33 +100,24 @@ private:
       return found[static_cast<std::size_t>(a)] < found[static_cast<std::size_t>(b)];
     });
     for (std::size_t k = 0; k < found.size(); ++k)
-      ranks_[static_cast<std::size_t>(order_[k])] = static_cast<std::int32_t>(k);
+      ranks_[static_cast<std::size_t>(order_[k])] = static_cast<std::uint16_t>(k);
   }
 
-  /// visit(local columns, unknowns of the cell, slots of the entry's pairs) for all cells of an unknown.
-  template <class Visit> void for_each_cell(std::int32_t entry, const Visit& visit) {
-    for (const auto& item : incidences_.of(entry)) {
-      const auto& block = unknowns_.block_of(item.cell);
-      const auto& local_columns = local_columns_[static_cast<std::size_t>(&block - unknowns_.blocks.data())];
-      visit(local_columns[static_cast<std::size_t>(item.place - item.cell)], unknowns_.entries.data() + item.cell,
-            slots_.data() + CellUnknowns::first_pair(block, item.place));
-    }
-  }
-
-  /// Where a column was met last.
-  struct Mark {
-    std::int32_t row = -1, number = 0; ///< among the columns of that row, as they appeared
-  };
+  static constexpr int number_bits = 32;
+  static constexpr std::uint64_t no_row = ~std::uint64_t{0};
   const CellUnknowns& unknowns_;
   const Incidences& incidences_;
   std::int32_t block_;
   std::span<std::uint16_t> slots_;
   std::vector<std::vector<std::vector<std::int32_t>>> local_columns_; ///< shape (block, local unknown, column)
-  std::vector<Mark> marks_;                                           ///< shape (column)
-  std::vector<std::int32_t> found_;                                   ///< columns of the row, as they appeared
-  std::vector<std::int32_t> numbers_; ///< of the column of each pair, in the order in which they are visited
-  std::vector<std::int32_t> ranks_;   ///< of columns in ascending order, shape (number)
-  std::vector<std::int32_t> order_;   ///< work array
+  /// The row where a column was met last, and below it, in number_bits, its number among the columns of that row as
+  /// they appeared; shape (column).
+  std::vector<std::uint64_t> marks_;
+  std::vector<Cell> cells_;            ///< of the row
+  std::vector<std::int32_t> found_;    ///< columns of the row, as they appeared
+  std::vector<std::uint32_t> numbers_; ///< of the column of each pair, in the order in which they are visited
+  std::vector<std::uint16_t> ranks_;   ///< of columns in ascending order, shape (number)
+  std::vector<std::int32_t> order_;    ///< work array
 };
 
 } // namespace
