@@ -145,14 +145,14 @@ std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, cons
   const int step = choice.degree == 1 ? 4 : 2; // cells along an axis of patches, or of a batch
   const int n = std::max(2, step * static_cast<int>(std::round(cubes / step)));
   auto mesh = std::make_shared<const mesh::Mesh>(make_cube(n, geometry, choice.degree));
-  auto options = op::batch_options(*mesh, choice.degree, choice.cells_per_batch);
+  auto options = space::batch_options(*mesh, {.degree = choice.degree, .cells_per_batch = choice.cells_per_batch});
   if (choice.is_broken && options.patch_width > 1) { // nothing is shared
     options.patch_width = 1;
     options.cells_per_batch = choice.cells_per_batch;
   }
-  auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh, options));
-  return space::FunctionSpace::make(std::move(mesh), std::move(batches),
-                                    {.degree = choice.degree, .components = components, .is_broken = choice.is_broken});
+  return space::FunctionSpace::make(
+      std::make_shared<const space::Discretisation>(mesh, mesh::make_cell_batches(*mesh, options)),
+      {.degree = choice.degree, .components = components, .is_broken = choice.is_broken});
 }
 
 double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Machine& machine,

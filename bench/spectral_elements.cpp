@@ -82,7 +82,7 @@ namespace {
 op::Operator make_array_operator(const std::shared_ptr<const space::FunctionSpace>& space,
                                  const std::shared_ptr<device::Device>& device, const std::string& plan) {
   const auto coefficient = [&](const char* name) {
-    return space::FunctionSpace::make(space->mesh_ptr(), space->batches_ptr(),
+    return space::FunctionSpace::make(space->discretisation(),
                                       {.degree = space->degree, .name = name, .is_broken = space->is_broken()});
   };
   const std::shared_ptr<const form::FieldSpace> unknown = space;

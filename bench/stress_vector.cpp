@@ -15,7 +15,7 @@ using Space = std::shared_ptr<const space::FunctionSpace>;
 /// Cell vectors of values at the points: the nodes of degree p+1 are p+2 Gauss-Lobatto points along each axis.
 Space values_at_points(const Space& displacements, int components) {
   return space::FunctionSpace::make(
-      displacements->mesh_ptr(), displacements->batches_ptr(),
+      displacements->discretisation(),
       {.degree = displacements->degree + 1, .components = components, .name = "q", .is_broken = true});
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 #include <algorithm>
 #include <concepts>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,13 +14,13 @@
 #include <rafter/form/parser.hpp>
 #include <rafter/io/matrix_market.hpp>
 #include <rafter/io/vtkhdf.hpp>
-#include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/solve/force_norm.hpp>
 #include <rafter/solve/null_space_condition.hpp>
 #include <rafter/solve/residual_problem.hpp>
 #include <rafter/solve/solver.hpp>
+#include <rafter/space/discretisation.hpp>
 #include <rafter/space/function_space.hpp>
 
 /// The C++ face of Rafter: one header, one namespace.
@@ -94,6 +93,7 @@ using form::tr;
 using form::transpose;
 
 using op::BlockKind;
+using op::cells_per_batch; // that a plan asks for, for DiscretisationOptions
 using op::DiagonalBlocks;
 using op::FieldCondition;
 using op::Functional;
@@ -106,18 +106,47 @@ using op::Vector;
 
 using io::write_matrix_market;
 using solvers::NullSpaceCondition;
+using space::DiscretisationOptions;
 using space::SpatialFunction;
 
-/// A finite element space on a mesh: a cheap handle. Spaces made from one Mesh object (or copies of its topology) share
-/// the order in which kernels visit the cells, so that they may occur in one form.
+/// A mesh with the order in which kernels visit its cells: a cheap handle. Spaces on one discretisation may occur in
+/// one form. Equal meshes and options give the kernels that the command has for such a problem.
+///
+///     Discretisation on(mesh, {.degree = 2});
+///     FunctionSpace Q(on, {.degree = 1, .name = "p"}), V(on, {.degree = 2, .components = 3});
+class Discretisation {
+public:
+  /// options.degree is the highest degree of the spaces that will be made here: batches of cells are for it. Throws
+  /// InputError for meshes that are not valid.
+  explicit Discretisation(const Mesh& mesh, const DiscretisationOptions& options = {}) {
+    require_valid(mesh);
+    discretisation_ = std::make_shared<const space::Discretisation>(std::make_shared<const Mesh>(mesh), options);
+  }
+  explicit Discretisation(std::shared_ptr<const space::Discretisation> made) : discretisation_(std::move(made)) {}
+
+  const std::shared_ptr<const space::Discretisation>& ptr() const { return discretisation_; }
+  const space::Discretisation& operator*() const { return *discretisation_; }
+  const space::Discretisation* operator->() const { return discretisation_.get(); }
+
+private:
+  std::shared_ptr<const space::Discretisation> discretisation_;
+};
+
+/// A finite element space: a cheap handle.
 class FunctionSpace {
 public:
-  /// Throws InputError for meshes that are not valid and degrees out of range.
-  FunctionSpace(const Mesh& mesh, const space::SpaceOptions& options) : FunctionSpace(shared_mesh(mesh), options) {}
-  /// A further space (another field) on the mesh of a space.
-  FunctionSpace(const FunctionSpace& on, const space::SpaceOptions& options)
-      : FunctionSpace(std::pair(on.space_->mesh_ptr(), on.space_->batches_ptr()), options) {}
+  /// Throws InputError for degrees out of range.
+  FunctionSpace(const Discretisation& on, const space::SpaceOptions& options)
+      : space_(space::FunctionSpace::make(on.ptr(), options)) {}
+  /// On a discretisation of its own, which is for fields of its degree at most. Throws InputError for meshes that are
+  /// not valid and degrees out of range.
+  FunctionSpace(const Mesh& mesh, const space::SpaceOptions& options)
+      : FunctionSpace(Discretisation(mesh, {.degree = options.degree}), options) {}
+  /// A further space (another field) on the discretisation of a space.
+  FunctionSpace(const FunctionSpace& with, const space::SpaceOptions& options)
+      : FunctionSpace(with.discretisation(), options) {}
 
+  Discretisation discretisation() const { return Discretisation(space_->discretisation()); }
   const std::shared_ptr<const space::FunctionSpace>& ptr() const { return space_; }
   const space::FunctionSpace& operator*() const { return *space_; }
   const space::FunctionSpace* operator->() const { return space_.get(); }
@@ -156,36 +185,6 @@ public:
   NullSpaceCondition rigid_modes() const { return {.space = space_, .kind = NullSpaceCondition::Kind::rigid_modes}; }
 
 private:
-  using OnMesh = std::pair<std::shared_ptr<const Mesh>, std::shared_ptr<const mesh::CellBatches>>;
-  FunctionSpace(const OnMesh& on, const space::SpaceOptions& options)
-      : space_(space::FunctionSpace::make(on.first, on.second, options)) {}
-
-  /// Copies of a mesh share their topology, by which a mesh is known here.
-  static OnMesh shared_mesh(const Mesh& mesh) {
-    static thread_local std::map<const mesh::Topology*,
-                                 std::pair<std::weak_ptr<const Mesh>, std::weak_ptr<const mesh::CellBatches>>>
-        known;
-    const mesh::Topology* key = &mesh.topology();
-    std::erase_if(known, [](const auto& entry) { return entry.second.first.expired(); });
-    if (const auto found = known.find(key); found != known.end()) {
-      auto same = found->second.first.lock();
-      auto batches = found->second.second.lock();
-      if (same && batches && is_unchanged(*same, mesh)) return {std::move(same), std::move(batches)};
-    }
-    require_valid(mesh);
-    OnMesh result{std::make_shared<const Mesh>(mesh),
-                  std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(mesh))};
-    known[key] = {result.first, result.second};
-    return result;
-  }
-
-  /// Nobody moved points or set tags since the copy was made.
-  static bool is_unchanged(const Mesh& copy, const Mesh& mesh) {
-    return copy.points == mesh.points &&
-           std::equal(copy.groups.begin(), copy.groups.end(), mesh.groups.begin(), mesh.groups.end(),
-                      [](const auto& a, const auto& b) { return a.tags == b.tags; });
-  }
-
   std::shared_ptr<const space::FunctionSpace> space_;
 };
 

@@ -175,15 +175,15 @@ double estimate_bytes(const io::Problem& problem, const mesh::Mesh& mesh, const 
 op::System make_system(const io::Problem& problem, const std::shared_ptr<const mesh::Mesh>& mesh, int cells_per_batch) {
   int degree = 1;
   for (const auto& field : problem.fields) degree = std::max(degree, field.degree);
-  const auto batches = std::make_shared<const mesh::CellBatches>(
-      mesh::make_cell_batches(*mesh, op::batch_options(*mesh, degree, cells_per_batch)));
-  const double needed = estimate_bytes(problem, *mesh, *batches);
+  const auto discretisation = std::make_shared<const space::Discretisation>(
+      mesh, space::DiscretisationOptions{.degree = degree, .cells_per_batch = cells_per_batch});
+  const double needed = estimate_bytes(problem, *mesh, discretisation->batches());
   if (needed > mesh::available_memory_bytes())
     refuse_size(problem, count_unknowns(problem, *mesh), static_cast<double>(mesh->num_cells()), needed);
   std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
   for (const auto& field : problem.fields)
     spaces.push_back(space::FunctionSpace::make(
-        mesh, batches,
+        discretisation,
         {.family = field.family, .degree = field.degree, .components = field.components, .name = field.name}));
   return op::make_system(std::move(spaces));
 }

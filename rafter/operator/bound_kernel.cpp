@@ -46,7 +46,7 @@ BoundKernel::BoundKernel(const GeneratedForm& form, const GeneratedBlock& piece)
       kernel_(piece.program->kernel(piece.kernel.loops.name)), parameters_(piece.kernel.loops.arguments()),
       tables_(tables(piece.kernel.program, piece.kernel.loops)) {
   for (std::size_t i = 0; i < piece.spaces.size(); ++i)
-    spaces_.push_back(piece.block < 0 ? std::make_shared<const space::IndexTables>(*piece.facet_dofs[i], device_)
+    spaces_.push_back(piece.block < 0 ? piece.spaces[i]->index_tables(piece.facet_dofs[i], device_)
                                       : piece.spaces[i]->index_tables(piece.block, device_));
   fill_data();
   count();

@@ -43,9 +43,9 @@ private:
     auto result = std::dynamic_pointer_cast<const space::FunctionSpace>(space);
     if (result == nullptr)
       throw base::InputError("field '" + space->name + "' has no mesh: use the space of a FunctionSpace");
-    if (result->mesh_ptr() != system_.mesh || result->batches_ptr() != system_.batches)
-      throw base::InputError("the fields of a form must share one mesh and its batches; '" + space->name +
-                             "' does not");
+    if (result->discretisation() != system_.discretisation)
+      throw base::InputError("the fields of a form must be on one discretisation, a mesh with its batches of cells; '" +
+                             space->name + "' is on another one: make its space on the discretisation of the others");
     return result;
   }
   kernel::FieldUse use(kernel::AtomKind kind, std::size_t index, const form::FieldSpace& space) const {
@@ -106,8 +106,7 @@ private:
     if (found != piece.spaces.end()) return static_cast<int>(found - piece.spaces.begin());
     piece.spaces.push_back(&space);
     if (facets != nullptr) {
-      auto dofs = std::make_shared<const space::FunctionSpace::FacetDofs>(
-          space.facet_dofs(*facets, piece.cells.cells_per_batch));
+      auto dofs = space.list_dofs(facets->group, facets->cells, piece.cells.cells_per_batch);
       specification.spaces.push_back(&dofs->layout);
       piece.facet_dofs.push_back(std::move(dofs));
     } else
@@ -216,13 +215,11 @@ private:
   void make_facet_pieces() {
     for (const auto& integral : form_.integrals) {
       if (integral.measure.kind != form::MeasureKind::exterior_facet) continue;
-      const auto facets = std::make_shared<const mesh::FacetBatches>(
-          mesh::make_facet_batches(*system_.mesh, measure_tags(*system_.mesh, integral.measure),
-                                   {.cells_per_batch = system_.batches->patches_per_batch(system_.mesh->tdim)}));
-      built_.facet_stages.push_back({facets, built_.pieces.size()});
-      for (const auto& block : facets->blocks) {
+      const auto& facets = system_.discretisation->facets(measure_tags(*system_.mesh, integral.measure));
+      built_.facet_stages.push_back({&facets, built_.pieces.size()});
+      for (const auto& block : facets.blocks) {
         GeneratedBlock piece;
-        piece.cells = batched(block, facets->cells_per_batch);
+        piece.cells = batched(block, facets.cells_per_batch);
         const auto name = fmt::format("facet {} of {} {}", piece.cells.local_facet, element::name(piece.cells.shape),
                                       mesh::name(piece.cells.map));
         add_piece(std::move(piece), {{&integral, -1}}, name, &block);

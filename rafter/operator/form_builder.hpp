@@ -19,9 +19,9 @@ struct GeneratedBlock {
   std::vector<kernel::IntegralPart> parts; ///< of the form's integrals
   element::Quadrature rule;
   GeneratedKernel kernel;
-  std::vector<const space::FunctionSpace*> spaces; ///< whose index tables the kernel takes, in its order
-  std::vector<std::shared_ptr<const space::FunctionSpace::FacetDofs>> facet_dofs; ///< facets: shape (space of `spaces`)
-  std::shared_ptr<const device::Program> program, setup_program;                  ///< null before compile()
+  std::vector<const space::FunctionSpace*> spaces;                ///< whose index tables the kernel takes, in its order
+  std::vector<std::shared_ptr<const space::ListDofs>> facet_dofs; ///< facets: shape (space of `spaces`)
+  std::shared_ptr<const device::Program> program, setup_program;  ///< null before compile()
 };
 
 /// Numbers that the set-up of a piece computes and keeps.
@@ -34,7 +34,7 @@ double stored_bytes(const GeneratedBlock& piece);
 
 /// The facets of one integral: its pieces are first_piece and following, one per block.
 struct FacetStages {
-  std::shared_ptr<const mesh::FacetBatches> facets;
+  const mesh::FacetBatches* facets = nullptr; ///< of the discretisation
   std::size_t first_piece = 0;
 };
 
@@ -53,7 +53,7 @@ struct MatrixForecast {
 };
 struct GeneratedMatrix;
 
-/// All kernels of a form. Holds no data per cell but the lists of facets: FormKernels brings those.
+/// All kernels of a form. Holds no data per cell: FormKernels brings those.
 struct GeneratedForm {
   form::LoweredForm form;
   System system;       ///< of the test functions

@@ -45,9 +45,9 @@ private:
 };
 
 void require_one_mesh(const System& system, const std::shared_ptr<const space::FunctionSpace>& space) {
-  if (space->mesh_ptr() != system.mesh || space->batches_ptr() != system.batches)
-    throw base::InputError("the fields of a system must share one mesh and its batches; '" + space->name +
-                           "' does not");
+  if (space->discretisation() != system.discretisation)
+    throw base::InputError("the fields of a system must be on one discretisation, a mesh with its batches of cells; '" +
+                           space->name + "' is on another one: make its space on the discretisation of the others");
 }
 
 } // namespace
@@ -72,7 +72,11 @@ std::size_t System::index_of(const form::FieldSpace& space) const {
 
 System make_system(std::vector<std::shared_ptr<const space::FunctionSpace>> spaces) {
   if (spaces.empty()) throw base::InputError("a system needs at least one function space");
-  System system{spaces.front()->mesh_ptr(), spaces.front()->batches_ptr(), std::move(spaces)};
+  const auto discretisation = spaces.front()->discretisation();
+  System system{.discretisation = discretisation,
+                .mesh = discretisation->mesh_ptr(),
+                .batches = {discretisation, &discretisation->batches()},
+                .spaces = std::move(spaces)};
   for (const auto& space : system.spaces) require_one_mesh(system, space);
   if (system.size() >= std::int64_t{1} << 31)
     throw base::InputError(

@@ -40,15 +40,16 @@ struct KernelOptions {
 /// The mesh and the unknowns of a (mixed) problem: field f occupies entries offset(f) .. offset(f) + num_local - 1 of
 /// the system's vectors.
 struct System {
-  std::shared_ptr<const mesh::Mesh> mesh;
-  std::shared_ptr<const mesh::CellBatches> batches;
+  std::shared_ptr<const space::Discretisation> discretisation;
+  std::shared_ptr<const mesh::Mesh> mesh;           ///< of the discretisation
+  std::shared_ptr<const mesh::CellBatches> batches; ///< of the discretisation
   std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
   std::int64_t offset(std::size_t field) const; ///< in the system's vectors
   std::int64_t size() const;                    ///< of all fields together
   /// Position of a space among `spaces`; throws InputError when it is none of them.
   std::size_t index_of(const form::FieldSpace& space) const;
 };
-/// System of spaces over one mesh; throws InputError when their meshes or batches differ.
+/// System of spaces on one discretisation; throws InputError when theirs differ.
 System make_system(std::vector<std::shared_ptr<const space::FunctionSpace>> spaces);
 
 /// The two sides of a form: y = A x has y in the vectors of `test` and x in those of `trial`. Data fields belong to
@@ -56,7 +57,7 @@ System make_system(std::vector<std::shared_ptr<const space::FunctionSpace>> spac
 struct Systems {
   /// One system for test and trial functions, as solvers need it.
   Systems(System both) : test(both), trial(std::move(both)) {}
-  /// Throws InputError when their meshes or batches differ.
+  /// Throws InputError when their discretisations differ.
   Systems(System test_functions, System trial_functions);
   System test;  ///< of linear forms too; of functionals the fields that they are evaluated for
   System trial; ///< of bilinear forms

@@ -95,23 +95,6 @@ private:
   std::chrono::steady_clock::time_point start_;
 };
 
-/// Cells of degree 1 and 2 share most of their unknowns one by one. Patches of degree 4 as a whole share few, and their
-/// unknowns fit the nearest cache. Batches become larger by the cells of a patch: fewer than 64 of them are no chunks
-/// for several threads.
-int patch_width(const mesh::Mesh& mesh, int degree, int cells_per_batch) {
-  constexpr int degree_of_patch = 4, fewest_batches = 64;
-  const bool has_patches = mesh.tdim > 1 && std::ranges::all_of(mesh.groups, [](const auto& group) {
-                             return element::is_tensor(group.shape);
-                           });
-  for (int width = degree_of_patch / std::max(degree, 1); has_patches && width > 1; width /= 2) {
-    const int of_batch = cells_per_batch * mesh::cells_per_patch(width, mesh.tdim);
-    if (of_batch <= mesh::BatchOptions::most_cells_per_batch &&
-        mesh.num_cells() >= std::int64_t{fewest_batches} * of_batch)
-      return width;
-  }
-  return 1;
-}
-
 } // namespace
 
 int cells_per_batch(const std::string& text) {
@@ -119,21 +102,14 @@ int cells_per_batch(const std::string& text) {
   return std::max(plan.vector_width * plan.subbatches, mesh::CellBatches().cells_per_batch);
 }
 
-mesh::BatchOptions batch_options(const mesh::Mesh& mesh, int degree, int cells_per_batch) {
-  constexpr int several_per_edge = 3, long_products = 5;
-  const bool is_dense =
-      std::ranges::none_of(mesh.groups, [](const auto& group) { return element::is_tensor(group.shape); });
-  if (is_dense && degree >= long_products)
-    cells_per_batch = std::max(cells_per_batch, 2 * mesh::CellBatches().cells_per_batch);
-  const int width = patch_width(mesh, degree, cells_per_batch);
-  return {.cells_per_batch = cells_per_batch * mesh::cells_per_patch(width, mesh.tdim),
-          .has_orientation_buckets = degree >= several_per_edge,
-          .patch_width = width};
-}
-
 std::shared_ptr<device::Device> device_of(const OperatorOptions& options) {
   return options.shared_device != nullptr ? options.shared_device
                                           : device::make_device(options.device, options.threads);
+}
+
+std::shared_ptr<device::Device> device_of(const OperatorOptions& options, const space::Discretisation& discretisation) {
+  return options.shared_device != nullptr ? options.shared_device
+                                          : discretisation.device(options.device, options.threads);
 }
 
 KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<device::Device> device) {
@@ -188,7 +164,7 @@ std::shared_ptr<GeneratedForm> build(const form::Form& form, int rank, const Sys
                                      const OperatorOptions& options, Purpose purpose) {
   constexpr std::array names{"a functional", "a linear form", "a bilinear form"};
   return build_form(lower_of_rank(form, rank, names.at(static_cast<std::size_t>(rank))), systems, purpose,
-                    kernel_options(options, device_of(options)));
+                    kernel_options(options, device_of(options, *systems.test.discretisation)));
 }
 
 Operator::Operator(const form::Form& form, const Systems& systems, const OperatorOptions& options)

@@ -42,17 +42,12 @@ struct OperatorOptions {
   std::vector<FieldCondition> dirichlet;
 };
 
-/// Cells of a batch for kernels of this plan (OperatorOptions::plan): as many as usual, or as its sub-batches hold when
-/// these are more. Throws InputError as schedule::parse_plan.
+/// Cells of a batch for kernels of this plan (OperatorOptions::plan), as space::DiscretisationOptions takes them: as
+/// many as usual, or as its sub-batches hold when these are more. Throws InputError as schedule::parse_plan.
 int cells_per_batch(const std::string& plan);
-/// How cells are batched for fields of this degree at most: `cells_per_batch` of them, or twice as many as usual where
-/// dense products are long enough to take several groups; simplices with their like where an edge has several unknowns.
-/// Of quadrilaterals and hexahedra of degree 1 and 2, where there are enough of them, `cells_per_batch` patches.
-mesh::BatchOptions batch_options(const mesh::Mesh& mesh, int degree,
-                                 int cells_per_batch = mesh::CellBatches().cells_per_batch);
-
-/// The device that the options ask for.
+/// The device that the options ask for: a shared one, that of the discretisation, or one of its own.
 std::shared_ptr<device::Device> device_of(const OperatorOptions& options);
+std::shared_ptr<device::Device> device_of(const OperatorOptions& options, const space::Discretisation& discretisation);
 KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<device::Device> device);
 
 /// The conditions as entries of the system's vectors and their values. Throws InputError as space::make_constraints.

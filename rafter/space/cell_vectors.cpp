@@ -9,7 +9,7 @@ namespace rafter::space {
 namespace {
 
 void require_twins(const FunctionSpace& space, const FunctionSpace& broken) {
-  if (!broken.is_broken() || space.batches_ptr() != broken.batches_ptr() || space.family != broken.family ||
+  if (!broken.is_broken() || space.discretisation() != broken.discretisation() || space.family != broken.family ||
       space.degree != broken.degree || space.components != broken.components)
     throw base::InputError(fmt::format("'{}' is not the broken space of '{}'", broken.name, space.name));
 }
@@ -42,12 +42,11 @@ template <class Visit> void for_each_entry(const FunctionSpace& space, const Fun
 } // namespace
 
 std::shared_ptr<const FunctionSpace> make_broken(const FunctionSpace& space) {
-  return FunctionSpace::make(space.mesh_ptr(), space.batches_ptr(),
-                             {.family = element::family_from_name(space.family),
-                              .degree = space.degree,
-                              .components = space.components,
-                              .name = space.name,
-                              .is_broken = true});
+  return FunctionSpace::make(space.discretisation(), {.family = element::family_from_name(space.family),
+                                                      .degree = space.degree,
+                                                      .components = space.components,
+                                                      .name = space.name,
+                                                      .is_broken = true});
 }
 
 void gather_cells(const FunctionSpace& space, const FunctionSpace& broken, std::span<const double> vector,

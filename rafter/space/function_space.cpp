@@ -43,8 +43,7 @@ Positions make_positions(const mesh::Mesh& mesh, const mesh::CellBatches& batche
 
 FunctionSpace::FunctionSpace() : index_tables_(std::make_shared<IndexTableCache>()) {}
 
-std::shared_ptr<const FunctionSpace> FunctionSpace::make(std::shared_ptr<const mesh::Mesh> mesh,
-                                                         std::shared_ptr<const mesh::CellBatches> batches,
+std::shared_ptr<const FunctionSpace> FunctionSpace::make(std::shared_ptr<const Discretisation> discretisation,
                                                          const SpaceOptions& options) {
   if (options.components < 0)
     throw base::InputError(fmt::format("field '{}': {} components; give 1 or more, or leave the key out for a scalar",
@@ -54,24 +53,25 @@ std::shared_ptr<const FunctionSpace> FunctionSpace::make(std::shared_ptr<const m
   space->family = element::name(options.family);
   space->degree = options.degree;
   space->components = options.components;
-  space->gdim = mesh->gdim;
-  space->is_simplex = std::ranges::all_of(mesh->groups, [](const auto& g) { return element::is_simplex(g.shape); });
+  const auto& mesh = discretisation->mesh();
+  const auto& batches = discretisation->batches();
+  space->gdim = mesh.gdim;
+  space->is_simplex = std::ranges::all_of(mesh.groups, [](const auto& g) { return element::is_simplex(g.shape); });
   space->element_family_ = options.family;
   space->is_broken_ = options.is_broken;
-  space->mesh_ = std::move(mesh);
-  space->batches_ = std::move(batches);
 
   std::vector<ElementLayout> layouts;
-  for (const mesh::CellBlock& block : space->batches_->blocks) {
+  for (const mesh::CellBlock& block : batches.blocks) {
     auto element = element::make_element(options.family, block.shape, options.degree);
     layouts.push_back(options.is_broken ? make_broken_layout(std::move(element)) : make_layout(std::move(element)));
   }
-  space->positions_ = make_positions(*space->mesh_, *space->batches_);
-  Numbering numbering = number_dofs(*space->mesh_, *space->batches_, std::move(layouts), space->num_components());
+  space->positions_ = make_positions(mesh, batches);
+  Numbering numbering = number_dofs(mesh, batches, std::move(layouts), space->num_components());
   space->blocks_ = std::move(numbering.blocks);
   space->index_map_ = comm::IndexMap(numbering.num_local);
-  for (const mesh::CellGroup& group : space->mesh_->groups)
+  for (const mesh::CellGroup& group : mesh.groups)
     space->node_placements_.emplace_back(group.shape, group.degree, mesh::lagrange_points(options.degree));
+  space->discretisation_ = std::move(discretisation);
   return space;
 }
 
@@ -89,7 +89,7 @@ FunctionSpace::Position FunctionSpace::position(std::int32_t group, std::int32_t
 void FunctionSpace::cell_dofs(int block, std::int32_t batch, int lane, std::span<std::int32_t> entries) const {
   const BlockDofs& dofs = blocks_[static_cast<std::size_t>(block)];
   const ElementLayout& layout = dofs.layout;
-  const auto cells_per_batch = static_cast<std::size_t>(batches_->cells_per_batch);
+  const auto cells_per_batch = static_cast<std::size_t>(batches().cells_per_batch);
   const auto num_local_dofs = static_cast<std::size_t>(layout.element->num_dofs());
   const int num_c = num_components();
   if (entries.size() != num_local_dofs * static_cast<std::size_t>(num_c))
@@ -106,39 +106,48 @@ void FunctionSpace::cell_dofs(int block, std::int32_t batch, int lane, std::span
             dofs.run_starts[at] + permutation[k] * num_c + c;
     at += cells_per_batch;
   }
-  const int active = batches_->num_active(block, batch);
+  const int active = batches().num_active(block, batch);
   std::int32_t entry = dofs.interior_starts[static_cast<std::size_t>(batch)] + std::min(lane, active - 1);
   for (const int i : layout.interior_dofs)
     for (int c = 0; c < num_c; ++c, entry += active)
       entries[static_cast<std::size_t>(c) * num_local_dofs + static_cast<std::size_t>(i)] = entry;
 }
 
-FunctionSpace::FacetDofs FunctionSpace::facet_dofs(const mesh::FacetBlock& block, int cells_per_batch) const {
-  FacetDofs facets;
-  if (block.num_facets == 0) return facets;
-  facets.layout = blocks_[static_cast<std::size_t>(position(block.group, block.cells[0]).block)].layout;
-  const std::size_t num_runs = facets.layout.run_dims.size();
+ListDofs FunctionSpace::make_list_dofs(std::int32_t group, std::span<const std::int32_t> cells,
+                                       int cells_per_batch) const {
+  ListDofs list{.group = group, .cells_per_batch = cells_per_batch, .cells = {cells.begin(), cells.end()}};
+  if (cells.empty()) return list;
+  if (cells.size() % static_cast<std::size_t>(cells_per_batch) != 0)
+    throw base::InternalError(fmt::format("{} cells are no batches of {}", cells.size(), cells_per_batch));
+  // Blocks of one group have one layout.
+  list.layout = blocks_[static_cast<std::size_t>(position(group, cells.front()).block)].layout;
+  const std::size_t num_runs = list.layout.run_dims.size(), num_slots = cells.size();
   const auto width = static_cast<std::size_t>(cells_per_batch),
-             cell_width = static_cast<std::size_t>(batches_->cells_per_batch);
-  const std::size_t num_slots = static_cast<std::size_t>(block.num_batches) * width;
-  facets.run_starts.resize(num_slots * num_runs);
-  facets.run_permutations.resize(num_slots * num_runs);
-  facets.interior_starts.resize(num_slots);
-  facets.interior_strides.resize(num_slots);
+             cell_width = static_cast<std::size_t>(batches().cells_per_batch);
+  list.run_starts.resize(num_slots * num_runs);
+  list.run_permutations.resize(num_slots * num_runs);
+  list.interior_starts.resize(num_slots);
+  list.interior_strides.resize(num_slots);
   for (std::size_t slot = 0; slot < num_slots; ++slot) {
-    const Position cell = position(block.group, block.cells[slot]);
+    const Position cell = position(group, cells[slot]);
     const BlockDofs& dofs = blocks_[static_cast<std::size_t>(cell.block)];
     const auto batch = static_cast<std::size_t>(cell.batch);
     for (std::size_t run = 0; run < num_runs; ++run) {
       const std::size_t from = (batch * num_runs + run) * cell_width + static_cast<std::size_t>(cell.lane);
       const std::size_t to = (slot / width * num_runs + run) * width + slot % width;
-      facets.run_starts[to] = dofs.run_starts[from];
-      facets.run_permutations[to] = dofs.run_permutations[from];
+      list.run_starts[to] = dofs.run_starts[from];
+      list.run_permutations[to] = dofs.run_permutations[from];
     }
-    facets.interior_starts[slot] = dofs.interior_starts[batch] + cell.lane;
-    facets.interior_strides[slot] = batches_->num_active(cell.block, cell.batch);
+    list.interior_starts[slot] = dofs.interior_starts[batch] + cell.lane;
+    list.interior_strides[slot] = batches().num_active(cell.block, cell.batch);
   }
-  return facets;
+  return list;
+}
+
+std::shared_ptr<const ListDofs> FunctionSpace::list_dofs(std::int32_t group, std::span<const std::int32_t> cells,
+                                                         int cells_per_batch) const {
+  return index_tables_->list(group, cells, cells_per_batch,
+                             [&] { return make_list_dofs(group, cells, cells_per_batch); });
 }
 
 std::shared_ptr<const IndexTables> FunctionSpace::index_tables(int block,
@@ -146,17 +155,22 @@ std::shared_ptr<const IndexTables> FunctionSpace::index_tables(int block,
   return index_tables_->get(blocks_[static_cast<std::size_t>(block)], device);
 }
 
+std::shared_ptr<const IndexTables> FunctionSpace::index_tables(const std::shared_ptr<const ListDofs>& list,
+                                                               const std::shared_ptr<device::Device>& device) const {
+  return index_tables_->get(list, device);
+}
+
 void FunctionSpace::node_points(std::int32_t group, std::int32_t cell, std::span<const int> dofs,
                                 std::span<double> points) const {
   const auto g = static_cast<std::size_t>(group);
-  node_placements_[g].place(mesh::cell_geometry(*mesh_, g, static_cast<std::size_t>(cell)), dofs, points);
+  node_placements_[g].place(mesh::cell_geometry(mesh(), g, static_cast<std::size_t>(cell)), dofs, points);
 }
 
 std::vector<double> FunctionSpace::cell_node_points(std::int32_t group, std::int32_t cell) const {
   const auto g = static_cast<std::size_t>(group);
   const auto& placement = node_placements_[g];
-  std::vector<double> points(static_cast<std::size_t>(placement.num_points() * mesh_->gdim));
-  placement.place(mesh::cell_geometry(*mesh_, g, static_cast<std::size_t>(cell)), points);
+  std::vector<double> points(static_cast<std::size_t>(placement.num_points() * mesh().gdim));
+  placement.place(mesh::cell_geometry(mesh(), g, static_cast<std::size_t>(cell)), points);
   return points;
 }
 

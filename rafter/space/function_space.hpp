@@ -13,8 +13,8 @@
 #include <rafter/device/device.hpp>
 #include <rafter/element/element.hpp>
 #include <rafter/form/lowered.hpp>
-#include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/point_placement.hpp>
+#include <rafter/space/discretisation.hpp>
 
 /// Function spaces: numbering of degrees of freedom, made for the kernels.
 ///
@@ -89,6 +89,19 @@ struct BlockDofs {
   std::vector<std::int32_t> patch_numbers, patch_patterns;
 };
 
+/// Where the dofs of any cells of one group live, in batches and in an order that need not be those of the
+/// discretisation: cells behind facets, for instance. Cells of a batch may then lie in several interior runs.
+struct ListDofs {
+  std::int32_t group = 0;
+  int cells_per_batch = 8;
+  std::vector<std::int32_t> cells; ///< of the group, shape (batch, lane)
+  ElementLayout layout;
+  /// As BlockDofs, shape (batch, run, lane).
+  base::AlignedVector<std::int32_t> run_starts, run_permutations;
+  /// First entry of the interior dofs of a cell, and the distance from one of them to the next; shape (batch, lane).
+  base::AlignedVector<std::int32_t> interior_starts, interior_strides;
+};
+
 struct SpaceOptions {
   element::Family family = element::Family::lagrange;
   int degree = 1;
@@ -102,14 +115,12 @@ struct SpaceOptions {
 class FunctionSpace : public form::FieldSpace, public std::enable_shared_from_this<FunctionSpace> {
 public:
   /// Throws InputError when the local numbering would exceed 32 bits or memory.
-  static std::shared_ptr<const FunctionSpace> make(std::shared_ptr<const mesh::Mesh> mesh,
-                                                   std::shared_ptr<const mesh::CellBatches> batches,
+  static std::shared_ptr<const FunctionSpace> make(std::shared_ptr<const Discretisation> discretisation,
                                                    const SpaceOptions& options);
 
-  const mesh::Mesh& mesh() const { return *mesh_; }
-  std::shared_ptr<const mesh::Mesh> mesh_ptr() const { return mesh_; }
-  const mesh::CellBatches& batches() const { return *batches_; }
-  std::shared_ptr<const mesh::CellBatches> batches_ptr() const { return batches_; }
+  const std::shared_ptr<const Discretisation>& discretisation() const { return discretisation_; }
+  const mesh::Mesh& mesh() const { return discretisation_->mesh(); }
+  const mesh::CellBatches& batches() const { return discretisation_->batches(); }
   const comm::IndexMap& index_map() const { return index_map_; }
   std::int64_t num_dofs() const { return index_map_.num_global(); } ///< scalar unknowns, components included
   std::int64_t num_local() const { return index_map_.num_local(); }
@@ -126,19 +137,17 @@ public:
   };
   Position position(std::int32_t group, std::int32_t cell) const;
 
-  /// The same tables for facet batches (any order of cells): runs of the cells, no interior runs or first touch; there
-  /// interior_starts holds the start per (batch, lane) and `interior_strides` the distance of consecutive interior
-  /// entries per (batch, lane).
-  struct FacetDofs {
-    ElementLayout layout;
-    base::AlignedVector<std::int32_t> run_starts, run_permutations;      ///< shape (batch, run, lane)
-    base::AlignedVector<std::int32_t> interior_starts, interior_strides; ///< shape (batch, lane)
-  };
-  FacetDofs facet_dofs(const mesh::FacetBlock& block, int cells_per_batch) const;
+  /// The dofs of any cells of a group, `cells` of shape (batch, lane), which may occur several times. Made on first
+  /// use; all who ask for an equal list get the same while one of them holds it.
+  std::shared_ptr<const ListDofs> list_dofs(std::int32_t group, std::span<const std::int32_t> cells,
+                                            int cells_per_batch) const;
 
-  /// The tables of a block as kernels on this device take them. They are made on first use and are the same for all who
-  /// hold them at the same time: operators, their diagonals, linear forms and functionals.
+  /// The tables of a block, or of a list of cells of this space, as kernels on this device take them. They are made on
+  /// first use and are the same for all who hold them at the same time: operators, their diagonals, linear forms and
+  /// functionals.
   std::shared_ptr<const IndexTables> index_tables(int block, const std::shared_ptr<device::Device>& device) const;
+  std::shared_ptr<const IndexTables> index_tables(const std::shared_ptr<const ListDofs>& list,
+                                                  const std::shared_ptr<device::Device>& device) const;
 
   /// Physical coordinates of the nodes of a cell, shape (local dof, gdim). All cells that share a node agree on them to
   /// the last bit (mesh/point_placement.hpp).
@@ -151,10 +160,11 @@ public:
 
 private:
   FunctionSpace();
+  ListDofs make_list_dofs(std::int32_t group, std::span<const std::int32_t> cells, int cells_per_batch) const;
+
   element::Family element_family_ = element::Family::lagrange;
   bool is_broken_ = false;
-  std::shared_ptr<const mesh::Mesh> mesh_;
-  std::shared_ptr<const mesh::CellBatches> batches_;
+  std::shared_ptr<const Discretisation> discretisation_;
   comm::IndexMap index_map_;
   std::vector<BlockDofs> blocks_;
   std::vector<std::vector<Position>> positions_;      ///< shape (group, cell)

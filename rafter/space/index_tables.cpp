@@ -29,21 +29,52 @@ IndexTables::IndexTables(const BlockDofs& dofs, const std::shared_ptr<device::De
       patch_numbers(to_array(device, dofs.patch_numbers)), patch_patterns(to_array(device, dofs.patch_patterns)),
       pattern_numbers(to_array(device, dofs.pattern_numbers)), patterns(to_array(device, dofs.patterns)) {}
 
-IndexTables::IndexTables(const FunctionSpace::FacetDofs& dofs, const std::shared_ptr<device::Device>& device)
+IndexTables::IndexTables(const ListDofs& dofs, const std::shared_ptr<device::Device>& device)
     : run_starts(to_array(device, dofs.run_starts)), run_permutations(to_array(device, dofs.run_permutations)),
       permutations(to_array(device, dofs.layout.permutations)), interior_starts(to_array(device, dofs.interior_starts)),
       interior_strides(to_array(device, dofs.interior_strides)) {}
 
-std::shared_ptr<const IndexTables> IndexTableCache::get(const BlockDofs& dofs,
-                                                        const std::shared_ptr<device::Device>& device) {
+template <class Make>
+std::shared_ptr<const IndexTables> IndexTableCache::get(const void* dofs, const device::Device* device,
+                                                        const Make& make) {
   const std::lock_guard lock(mutex_);
   std::erase_if(entries_, [](const Entry& entry) { return entry.tables.expired(); });
   for (const auto& entry : entries_)
-    if (entry.dofs == &dofs && entry.device == device.get())
+    if (entry.dofs == dofs && entry.device == device)
       if (auto tables = entry.tables.lock()) return tables; // which keep their device alive
-  auto tables = std::make_shared<const IndexTables>(dofs, device);
-  entries_.push_back({&dofs, device.get(), tables});
+  std::shared_ptr<const IndexTables> tables = make();
+  entries_.push_back({dofs, device, tables});
   return tables;
+}
+
+std::shared_ptr<const IndexTables> IndexTableCache::get(const BlockDofs& dofs,
+                                                        const std::shared_ptr<device::Device>& device) {
+  return get(&dofs, device.get(), [&] { return std::make_shared<const IndexTables>(dofs, device); });
+}
+
+std::shared_ptr<const IndexTables> IndexTableCache::get(const std::shared_ptr<const ListDofs>& list,
+                                                        const std::shared_ptr<device::Device>& device) {
+  struct WithList {
+    std::shared_ptr<const ListDofs> list;
+    IndexTables tables;
+  };
+  return get(list.get(), device.get(), [&] {
+    auto both = std::make_shared<const WithList>(WithList{list, IndexTables(*list, device)});
+    return std::shared_ptr<const IndexTables>(both, &both->tables);
+  });
+}
+
+std::shared_ptr<const ListDofs> IndexTableCache::list(std::int32_t group, std::span<const std::int32_t> cells,
+                                                      int cells_per_batch, const std::function<ListDofs()>& make) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(lists_, [](const auto& list) { return list.expired(); });
+  for (const auto& known : lists_)
+    if (auto list = known.lock(); list != nullptr && list->group == group && list->cells_per_batch == cells_per_batch &&
+                                  std::ranges::equal(list->cells, cells))
+      return list;
+  auto list = std::make_shared<const ListDofs>(make());
+  lists_.push_back(list);
+  return list;
 }
 
 } // namespace rafter::space

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <functional>
 #include <memory>
 #include <mutex>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include <rafter/device/array.hpp>
@@ -13,12 +14,12 @@ namespace rafter::space {
 
 /// Where the degrees of freedom of one space stand on one list of cells, as kernels take it. Entries count from the
 /// first one of the space, wherever that stands in a vector: tables hold no offsets, and all forms share them. Tables
-/// of facets have no entries from `first_touch` on, those of cells no `interior_strides`. Shapes as in BlockDofs and
-/// FunctionSpace::FacetDofs.
+/// of a list of cells have no entries from `first_touch` on, those of a block no `interior_strides`. Shapes as in
+/// BlockDofs and ListDofs.
 struct IndexTables {
   using Integers = device::Array<std::int32_t>;
   IndexTables(const BlockDofs& dofs, const std::shared_ptr<device::Device>& device);
-  IndexTables(const FunctionSpace::FacetDofs& dofs, const std::shared_ptr<device::Device>& device);
+  IndexTables(const ListDofs& dofs, const std::shared_ptr<device::Device>& device);
 
   Integers run_starts, run_permutations, permutations, interior_starts, interior_strides;
   /// Entries that a batch is the first to touch, without its interior run: those are added to later. Shape (batch, 2).
@@ -26,19 +27,32 @@ struct IndexTables {
   Integers patch_starts, patch_numbers, patch_patterns, pattern_numbers, patterns;
 };
 
-/// The tables of the blocks of one space. Those that someone holds are not made a second time.
+/// The tables of the blocks of one space and of lists of its cells. Those that someone holds are not made a second
+/// time.
 class IndexTableCache {
 public:
+  /// `dofs` lives as long as the cache.
   std::shared_ptr<const IndexTables> get(const BlockDofs& dofs, const std::shared_ptr<device::Device>& device);
+  /// The tables keep the list alive.
+  std::shared_ptr<const IndexTables> get(const std::shared_ptr<const ListDofs>& list,
+                                         const std::shared_ptr<device::Device>& device);
+  /// The dofs of a list of cells, from `make` where nobody holds those of an equal list.
+  std::shared_ptr<const ListDofs> list(std::int32_t group, std::span<const std::int32_t> cells, int cells_per_batch,
+                                       const std::function<ListDofs()>& make);
 
 private:
+  /// Tables on a device, known by the dofs that they are made of.
   struct Entry {
-    const BlockDofs* dofs;
+    const void* dofs;
     const device::Device* device;
     std::weak_ptr<const IndexTables> tables;
   };
+  template <class Make>
+  std::shared_ptr<const IndexTables> get(const void* dofs, const device::Device* device, const Make& make);
+
   std::mutex mutex_;
   std::vector<Entry> entries_;
+  std::vector<std::weak_ptr<const ListDofs>> lists_;
 };
 
 } // namespace rafter::space

@@ -120,8 +120,7 @@ TEST_F(OutputFailures, FieldsOfTheWrongSizeOrMeshAreInternalErrors) {
     return std::make_shared<const mesh::Mesh>(mesh::make_box({.cells = {n}, .size = {1}, .shape = "interval"}));
   };
   const auto mesh = make(2), other = make(3);
-  const auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh));
-  const auto space = space::FunctionSpace::make(mesh, batches, {.degree = 1});
+  const auto space = space::FunctionSpace::make(std::make_shared<const space::Discretisation>(mesh), {.degree = 1});
   const std::vector<double> values(3), few(2);
   EXPECT_THROW(io::write_vtkhdf(path("x.vtkhdf"), *mesh, std::vector<io::OutputField>{{"u", space, few}}),
                base::InternalError);

@@ -49,7 +49,7 @@ protected:
     return form::parse_form("q*v*dx", scope);
   }
   std::shared_ptr<const space::FunctionSpace> second_ =
-      space::FunctionSpace::make(problem_.space()->mesh_ptr(), problem_.space()->batches_ptr(), {.name = "q"});
+      space::FunctionSpace::make(problem_.space()->discretisation(), {.name = "q"});
 };
 
 TEST_F(RectangularErrors, VectorsHaveTheSizesOfTheirSystems) {
@@ -108,7 +108,10 @@ TEST_F(OperatorErrors, MissingEntriesByTagAreRefusedWithTheTag) {
 
 TEST_F(OperatorErrors, SpacesOfAnotherMeshAreRefused) {
   expect_parts(of_operator(other_.form("u*v*dx"), options_), {"'u'", "not a field of this system"});
-  expect_parts(message_of([&] { op::make_system({problem_.space(), other_.space()}); }), {"share one mesh", "'u'"});
+  expect_parts(message_of([&] {
+                 op::make_system({problem_.space(), other_.space()});
+               }),
+               {"on one discretisation", "'u'"});
   expect_parts(message_of([&] { op::make_system({}); }), {"at least one function space"});
   auto options = options_;
   options.dirichlet = {dirichlet(other_.space(), [](auto, auto) { return 0.0; })};
@@ -116,10 +119,10 @@ TEST_F(OperatorErrors, SpacesOfAnotherMeshAreRefused) {
 }
 
 TEST_F(OperatorErrors, SpacesOfOtherBatchesAreRefused) {
-  const auto batches =
-      std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(problem_.mesh(), {.cells_per_batch = 4}));
-  const auto other = space::FunctionSpace::make(problem_.space()->mesh_ptr(), batches, {.name = "w"});
-  expect_parts(message_of([&] { op::make_system({problem_.space(), other}); }), {"batches", "'w'"});
+  const auto discretisation = std::make_shared<const space::Discretisation>(
+      problem_.space()->discretisation()->mesh_ptr(), mesh::make_cell_batches(problem_.mesh(), {.cells_per_batch = 4}));
+  const auto other = space::FunctionSpace::make(discretisation, {.name = "w"});
+  expect_parts(message_of([&] { op::make_system({problem_.space(), other}); }), {"discretisation", "'w'"});
 }
 
 TEST_F(OperatorErrors, FieldsWithoutAMeshAreRefused) {

@@ -109,7 +109,7 @@ TEST_F(SpaceErrors, SpacesBeyond32BitsAreRefusedWithTheirSizeBeforeTheyAreBuilt)
 TEST_F(SpaceErrors, BatchesThatMissOrRepeatCellsAreFaultsOfOurOwn) {
   const auto mesh = std::make_shared<const mesh::Mesh>(test::box("hexahedron"));
   const auto make = [&](mesh::CellBatches batches) {
-    space::FunctionSpace::make(mesh, std::make_shared<const mesh::CellBatches>(std::move(batches)), {});
+    space::FunctionSpace::make(std::make_shared<const space::Discretisation>(mesh, std::move(batches)), {});
   };
   const auto good = mesh::make_cell_batches(*mesh);
   EXPECT_NO_THROW(make(good));

@@ -160,7 +160,9 @@ TEST(PatchesOfCells, GiveTheSameBitsForAnyNumberOfThreads) {
 }
 
 TEST(PatchesOfCells, AreForLowDegreesOnLargeMeshesOfTensorCells) {
-  const auto width = [](const mesh::Mesh& mesh, int degree) { return op::batch_options(mesh, degree).patch_width; };
+  const auto width = [](const mesh::Mesh& mesh, int degree) {
+    return space::batch_options(mesh, {.degree = degree}).patch_width;
+  };
   const auto cubes = box("hexahedron", 32), squares = mesh::make_box({.cells = {128, 64}, .size = {1, 1}, .shape = ""});
   EXPECT_EQ(width(cubes, 1), 4);
   EXPECT_EQ(width(cubes, 2), 2);
@@ -169,10 +171,11 @@ TEST(PatchesOfCells, AreForLowDegreesOnLargeMeshesOfTensorCells) {
   EXPECT_EQ(width(box("hexahedron", 16), 1), 2); // too few cells for batches of 512
   EXPECT_EQ(width(box("hexahedron", 8), 1), 1);
   EXPECT_EQ(width(box("tetrahedron", 16), 1), 1);
-  EXPECT_EQ(op::batch_options(cubes, 1).cells_per_batch, 512);
-  EXPECT_EQ(op::batch_options(cubes, 2, 16).cells_per_batch, 128);
-  EXPECT_EQ(op::batch_options(cubes, 1, 32).cells_per_batch, 256); // patches of 4 would make batches of 2048
-  EXPECT_EQ(op::batch_options(cubes, 1, 256).cells_per_batch, 256);
+  EXPECT_EQ(space::batch_options(cubes, {.degree = 1}).cells_per_batch, 512);
+  EXPECT_EQ(space::batch_options(cubes, {.degree = 2, .cells_per_batch = 16}).cells_per_batch, 128);
+  EXPECT_EQ(space::batch_options(cubes, {.degree = 1, .cells_per_batch = 32}).cells_per_batch,
+            256); // patches of 4 would make batches of 2048
+  EXPECT_EQ(space::batch_options(cubes, {.degree = 1, .cells_per_batch = 256}).cells_per_batch, 256);
 }
 
 } // namespace

@@ -157,7 +157,7 @@ TEST(GroupsOfLanes, ShareWhatIsLoadedOfTables) {
 
 TEST(GroupsOfLanes, BatchesHaveTwoOnesOfHighDegreeOnCellsWithDenseProducts) {
   const auto cells_per_batch = [](const std::string& shape, int degree, int wanted = 8) {
-    return op::batch_options(box(shape), degree, wanted).cells_per_batch;
+    return space::batch_options(box(shape), {.degree = degree, .cells_per_batch = wanted}).cells_per_batch;
   };
   for (const char* shape : {"triangle", "tetrahedron", "prism", "pyramid"}) {
     EXPECT_EQ(cells_per_batch(shape, 4), 8) << shape;
@@ -166,8 +166,8 @@ TEST(GroupsOfLanes, BatchesHaveTwoOnesOfHighDegreeOnCellsWithDenseProducts) {
   }
   EXPECT_EQ(cells_per_batch("hexahedron", 8), 8);
   EXPECT_EQ(cells_per_batch("mixed", 8), 8);
-  EXPECT_FALSE(op::batch_options(box("tetrahedron"), 2).has_orientation_buckets);
-  EXPECT_TRUE(op::batch_options(box("tetrahedron"), 3).has_orientation_buckets);
+  EXPECT_FALSE(space::batch_options(box("tetrahedron"), {.degree = 2}).has_orientation_buckets);
+  EXPECT_TRUE(space::batch_options(box("tetrahedron"), {.degree = 3}).has_orientation_buckets);
 }
 
 TEST(GroupsOfLanes, BatchesAreLargeEnough) {

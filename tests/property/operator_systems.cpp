@@ -332,8 +332,7 @@ TEST_P(Systems, FormsPutOnOtherSpacesAreThoseWrittenThere) {
   EXPECT_EQ(moved.integrals[0].degree, written.integrals[0].degree);
   EXPECT_NE(moved.integrals[0].degree, form::lower(form_on(0)).integrals[0].degree);
   EXPECT_EQ(moved.trial_spaces, written.trial_spaces);
-  const auto vectors = space::FunctionSpace::make(problem.space()->mesh_ptr(), problem.space()->batches_ptr(),
-                                                  {.components = 2, .name = "c"});
+  const auto vectors = space::FunctionSpace::make(problem.space()->discretisation(), {.components = 2, .name = "c"});
   EXPECT_THROW(form::on(form_on(0), {{problem.space(0), vectors}}), base::InputError);
 }
 
@@ -388,6 +387,47 @@ TEST(IndexTables, AreOnceForAllFormsOfASpace) {
   EXPECT_EQ(tables.use_count(), 5) << "a diagonal";
   const auto other = std::make_shared<InterpreterDevice>();
   EXPECT_NE(problem.space()->index_tables(0, other), tables) << "the memory of another device";
+}
+
+TEST(IndexTables, OfFacetsAreOnceForAllFormsOfASpace) {
+  const Problem problem(box("prism"), 2);
+  const auto device = std::make_shared<InterpreterDevice>();
+  const auto options = planned({.shared_device = device});
+  const auto& space = *problem.space();
+  const auto& facets = space.discretisation()->facets({1});
+  EXPECT_EQ(&space.discretisation()->facets({1}), &facets);
+  std::vector<std::shared_ptr<const space::ListDofs>> lists;
+  std::vector<std::shared_ptr<const space::IndexTables>> tables;
+  for (const auto& block : facets.blocks) {
+    lists.push_back(space.list_dofs(block.group, block.cells, facets.cells_per_batch));
+    tables.push_back(space.index_tables(lists.back(), device));
+  }
+  ASSERT_FALSE(tables.empty());
+  const auto expect_users = [&](int users, const char* what) {
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      EXPECT_EQ(tables[i].use_count(), 1 + users) << what;
+      EXPECT_EQ(space.index_tables(lists[i], device), tables[i]) << what;
+    }
+  };
+  expect_users(0, "nobody");
+  const op::Operator A(problem.form("u*v*dx + u*v*ds(1)"), options), B(problem.form("u*v*ds(1)"), options);
+  expect_users(2, "two operators");
+  const op::LinearForm L(problem.form("v*ds(1)"), problem.system(), options);
+  expect_users(3, "a right-hand side");
+  Vector d = A.make_vector();
+  A.diagonal(d);
+  expect_users(4, "a diagonal");
+  const op::Functional F(problem.functional("u**2*ds(1)"), problem.system(), options);
+  expect_users(5, "a functional");
+}
+
+TEST(Discretisations, GiveAllOperatorsOneDevice) {
+  const Problem problem(box("quadrilateral"), 1);
+  const op::Operator A(problem.form("u*v*dx"), planned({.threads = 1})),
+      B(problem.form("u*v*dx"), planned({.threads = 1}));
+  EXPECT_EQ(A.device(), B.device());
+  const auto own = std::make_shared<InterpreterDevice>();
+  EXPECT_EQ(op::Operator(problem.form("u*v*dx"), planned({.shared_device = own})).device(), own);
 }
 
 TEST(IndexTables, AreOfTheSpaceWhereverItStandsInASystem) {

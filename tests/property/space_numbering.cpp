@@ -3,9 +3,11 @@
 
 #include <array>
 #include <map>
+#include <random>
 #include <set>
 #include <string>
 
+#include <rafter/base/error.hpp>
 #include <tests/support/space_meshes.hpp>
 
 /// Laws of the numbering on every shape and degree, on plain meshes and on scrambled ones (vertices renumbered, cells
@@ -243,38 +245,65 @@ TEST_P(Numbering, RunsAndInteriorCoverTheElementOnce) {
   });
 }
 
+/// The entries of the cells of a list, from its tables, are those of the cells.
+void expect_entries_of_cells(const space::FunctionSpace& space, std::int32_t group, std::span<const std::int32_t> cells,
+                             int cells_per_batch) {
+  const auto list = space.list_dofs(group, cells, cells_per_batch);
+  const auto& layout = list->layout;
+  const int num_c = space.num_components();
+  const auto num_dofs = static_cast<std::size_t>(layout.element->num_dofs()),
+             width = static_cast<std::size_t>(cells_per_batch);
+  std::vector<std::int32_t> expected(num_dofs * static_cast<std::size_t>(num_c)), found(expected.size());
+  for (std::size_t slot = 0; slot < cells.size(); ++slot) {
+    const auto cell = space.position(group, cells[slot]);
+    space.cell_dofs(cell.block, cell.batch, cell.lane, expected);
+    std::size_t at = 0;
+    for (std::size_t run = 0; run < layout.run_lengths.size(); ++run) {
+      const std::size_t row = (slot / width * layout.run_lengths.size() + run) * width + slot % width;
+      for (std::size_t k = 0; k < static_cast<std::size_t>(layout.run_lengths[run]); ++k, ++at)
+        for (int c = 0; c < num_c; ++c)
+          found[static_cast<std::size_t>(c) * num_dofs + static_cast<std::size_t>(layout.run_dofs[at])] =
+              list->run_starts[row] +
+              layout.permutations[static_cast<std::size_t>(list->run_permutations[row]) + k] * num_c + c;
+    }
+    for (std::size_t i = 0; i < layout.interior_dofs.size(); ++i)
+      for (int c = 0; c < num_c; ++c)
+        found[static_cast<std::size_t>(c) * num_dofs + static_cast<std::size_t>(layout.interior_dofs[i])] =
+            list->interior_starts[slot] + (static_cast<int>(i) * num_c + c) * list->interior_strides[slot];
+    ASSERT_EQ(found, expected);
+  }
+}
+
 TEST_P(Numbering, FacetTablesGiveTheCellsEntries) {
   for_each_space([](const space::FunctionSpace& space) {
     constexpr int cells_per_batch = 4; // differs from the cells' on purpose
     const auto facets = mesh::make_facet_batches(space.mesh(), {}, {.cells_per_batch = cells_per_batch});
-    const int num_c = space.num_components();
-    int num_checked = 0;
-    for (const auto& block : facets.blocks) {
-      const auto dofs = space.facet_dofs(block, cells_per_batch);
-      const auto& layout = dofs.layout;
-      const auto num_dofs = static_cast<std::size_t>(layout.element->num_dofs());
-      std::vector<std::int32_t> expected(num_dofs * static_cast<std::size_t>(num_c)), found(expected.size());
-      for (std::size_t slot = 0; slot < block.cells.size(); ++slot, ++num_checked) {
-        const auto cell = space.position(block.group, block.cells[slot]);
-        space.cell_dofs(cell.block, cell.batch, cell.lane, expected);
-        std::size_t at = 0;
-        for (std::size_t run = 0; run < layout.run_lengths.size(); ++run) {
-          const std::size_t row =
-              (slot / cells_per_batch * layout.run_lengths.size() + run) * cells_per_batch + slot % cells_per_batch;
-          for (std::size_t k = 0; k < static_cast<std::size_t>(layout.run_lengths[run]); ++k, ++at)
-            for (int c = 0; c < num_c; ++c)
-              found[static_cast<std::size_t>(c) * num_dofs + static_cast<std::size_t>(layout.run_dofs[at])] =
-                  dofs.run_starts[row] +
-                  layout.permutations[static_cast<std::size_t>(dofs.run_permutations[row]) + k] * num_c + c;
-        }
-        for (std::size_t i = 0; i < layout.interior_dofs.size(); ++i)
-          for (int c = 0; c < num_c; ++c)
-            found[static_cast<std::size_t>(c) * num_dofs + static_cast<std::size_t>(layout.interior_dofs[i])] =
-                dofs.interior_starts[slot] + (static_cast<int>(i) * num_c + c) * dofs.interior_strides[slot];
-        ASSERT_EQ(found, expected);
+    EXPECT_FALSE(facets.blocks.empty());
+    for (const auto& block : facets.blocks) expect_entries_of_cells(space, block.group, block.cells, cells_per_batch);
+  });
+}
+
+TEST_P(Numbering, ListsOfCellsInAnyOrderGiveTheCellsEntries) {
+  for_each_space([](const space::FunctionSpace& space) {
+    std::mt19937 random(5);
+    for (std::size_t g = 0; g < space.mesh().groups.size(); ++g)
+      for (const int cells_per_batch : {1, 8}) {
+        std::vector<std::int32_t> cells(static_cast<std::size_t>(space.mesh().groups[g].num_cells()));
+        std::iota(cells.begin(), cells.end(), 0);
+        std::ranges::shuffle(cells, random);
+        cells.resize((cells.size() + 7) / 8 * 8, cells.front()); // some of them twice
+        expect_entries_of_cells(space, static_cast<std::int32_t>(g), cells, cells_per_batch);
       }
-    }
-    EXPECT_GT(num_checked, 0);
+  });
+}
+
+TEST_P(Numbering, DofsOfEqualListsAreMadeOnce) {
+  for_each_space([](const space::FunctionSpace& space) {
+    const std::vector<std::int32_t> one{0, 0}, same{0, 0};
+    const auto list = space.list_dofs(0, one, 2);
+    EXPECT_EQ(space.list_dofs(0, same, 2), list);
+    EXPECT_NE(space.list_dofs(0, same, 1), list) << "batches of another size";
+    EXPECT_THROW(space.list_dofs(0, one, 4), base::InternalError) << "no whole batch";
   });
 }
 

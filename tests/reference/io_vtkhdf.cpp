@@ -55,9 +55,9 @@ TEST_P(VtkHdf, IsWhatTheReaderOfVtkFinds) {
     volume *= size[axis];
   }
   const auto mesh = std::make_shared<const mesh::Mesh>(mesh::make_box(box));
-  const auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh));
-  const auto scalar = space::FunctionSpace::make(mesh, batches, {.degree = degree, .components = 0, .name = "p"});
-  const auto vector = space::FunctionSpace::make(mesh, batches, {.degree = degree, .components = dim, .name = "w"});
+  const auto discretisation = std::make_shared<const space::Discretisation>(mesh);
+  const auto scalar = space::FunctionSpace::make(discretisation, {.degree = degree, .components = 0, .name = "p"});
+  const auto vector = space::FunctionSpace::make(discretisation, {.degree = degree, .components = dim, .name = "w"});
   std::vector<double> p(static_cast<std::size_t>(scalar->num_local())),
       w(static_cast<std::size_t>(vector->num_local()));
   space::interpolate(

@@ -68,9 +68,9 @@ public:
   ManufacturedProblem(const Manufactured& problem, const mesh::Mesh& mesh, int degree)
       : mesh_(std::make_shared<const mesh::Mesh>(mesh)), scope_(mesh.gdim) {
     mesh::require_valid(*mesh_);
-    const auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh_));
+    const auto discretisation = std::make_shared<const space::Discretisation>(mesh_, mesh::make_cell_batches(*mesh_));
     space_ =
-        space::FunctionSpace::make(mesh_, batches, {.degree = degree, .components = problem.is_vector ? mesh.gdim : 0});
+        space::FunctionSpace::make(discretisation, {.degree = degree, .components = problem.is_vector ? mesh.gdim : 0});
     define(problem);
     exact_ = form::parse_expression("exact", scope_);
     solve(problem);

@@ -24,8 +24,9 @@ class Problem {
 public:
   explicit Problem(mesh::Mesh mesh, std::vector<space::SpaceOptions> fields, const mesh::BatchOptions& options = {})
       : mesh_(std::make_shared<const mesh::Mesh>(std::move(mesh))) {
-    auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh_, options));
-    for (const auto& field : fields) spaces_.push_back(space::FunctionSpace::make(mesh_, batches, field));
+    const auto discretisation =
+        std::make_shared<const space::Discretisation>(mesh_, mesh::make_cell_batches(*mesh_, options));
+    for (const auto& field : fields) spaces_.push_back(space::FunctionSpace::make(discretisation, field));
   }
   Problem(mesh::Mesh mesh, int degree, int components = 0, const mesh::BatchOptions& options = {})
       : Problem(std::move(mesh), {{.degree = degree, .components = components}}, options) {}

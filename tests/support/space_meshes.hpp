@@ -175,9 +175,9 @@ inline mesh::Mesh scrambled(const mesh::Mesh& original, unsigned seed) {
 inline std::shared_ptr<const space::FunctionSpace> make_space(const mesh::Mesh& mesh, int degree, int components,
                                                               const mesh::BatchOptions& options) {
   auto shared = std::make_shared<const mesh::Mesh>(mesh);
-  auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*shared, options));
-  return space::FunctionSpace::make(std::move(shared), std::move(batches),
-                                    {.degree = degree, .components = components});
+  return space::FunctionSpace::make(
+      std::make_shared<const space::Discretisation>(shared, mesh::make_cell_batches(*shared, options)),
+      {.degree = degree, .components = components});
 }
 
 inline std::shared_ptr<const space::FunctionSpace> make_space(const mesh::Mesh& mesh, int degree, int components = 0,

@@ -121,9 +121,9 @@ TEST_P(BenchGeometry, UnknownsOfCellVectorsCountAsThoseOfAMeshWithoutBoundary) {
     std::vector<double> differences;
     for (int n = 1; n <= geometry.dim() + 1; ++n) {
       auto mesh = std::make_shared<const mesh::Mesh>(make_cube(n, geometry, degree));
-      auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh));
-      differences.push_back(static_cast<double>(
-          space::FunctionSpace::make(std::move(mesh), std::move(batches), {.degree = degree})->num_dofs()));
+      auto discretisation = std::make_shared<const space::Discretisation>(std::move(mesh));
+      differences.push_back(
+          static_cast<double>(space::FunctionSpace::make(std::move(discretisation), {.degree = degree})->num_dofs()));
     }
     for (std::size_t last = differences.size() - 1; last > 0; --last)
       for (std::size_t i = 0; i < last; ++i) differences[i] = differences[i + 1] - differences[i];

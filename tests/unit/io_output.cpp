@@ -35,8 +35,8 @@ struct Setting {
 Setting make_setting(mesh::Mesh mesh, int degree, int components, const space::SpatialFunction& function) {
   Setting result;
   result.mesh = std::make_shared<const mesh::Mesh>(std::move(mesh));
-  const auto batches = std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*result.mesh));
-  result.space = space::FunctionSpace::make(result.mesh, batches, {.degree = degree, .components = components});
+  const auto discretisation = std::make_shared<const space::Discretisation>(result.mesh);
+  result.space = space::FunctionSpace::make(discretisation, {.degree = degree, .components = components});
   result.values.resize(static_cast<std::size_t>(result.space->num_local()));
   space::interpolate(*result.space, function, result.values);
   return result;

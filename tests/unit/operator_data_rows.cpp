@@ -104,8 +104,7 @@ TEST(DataRows, CoefficientsKeepRowsApart) {
   for (std::size_t cell = 0; cell < c.mesh.groups[0].tags.size(); ++cell)
     c.mesh.groups[0].tags[cell] = cell < c.mesh.groups[0].tags.size() / 2 ? 1 : 2;
   auto mesh = std::make_shared<const mesh::Mesh>(c.mesh);
-  const auto space = space::FunctionSpace::make(
-      mesh, std::make_shared<const mesh::CellBatches>(mesh::make_cell_batches(*mesh)), {.degree = 1});
+  const auto space = space::FunctionSpace::make(std::make_shared<const space::Discretisation>(mesh), {.degree = 1});
   const std::shared_ptr<const form::FieldSpace> field = space;
   form::Scope scope(3);
   scope.add_arguments({&field, 1});

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A problem file and the same form in C++ get the same batches, plans and kernels.
+#include <gtest/gtest.h>
+
+#include <rafter/discretisation.hpp>
+#include <rafter/problem_forms.hpp>
+#include <rafter/rafter.hpp>
+
+#include <tests/support/planner.hpp>
+
+namespace rafter::test {
+namespace {
+
+/// The kernels of the bilinear form of a problem file, as the command generates them.
+std::shared_ptr<op::GeneratedForm> by_command(const std::string& text) {
+  const auto problem = io::parse_problem(text, "problem.toml");
+  const auto mesh = app::make_mesh(problem);
+  const auto system = app::make_system(problem, mesh, op::cells_per_batch(""));
+  const app::ProblemForms forms(problem, *mesh, {system.spaces.begin(), system.spaces.end()});
+  return op::build(forms.bilinear(), 2, system, planned());
+}
+
+/// Those of a form in C++, as the constructor of Operator generates them.
+std::shared_ptr<op::GeneratedForm> by_cpp(const Form& form) {
+  return op::build(form, 2, op::systems_of(form), planned());
+}
+
+void expect_equal(const op::GeneratedForm& command, const op::GeneratedForm& cpp) {
+  EXPECT_EQ(command.system.batches->cells_per_batch, cpp.system.batches->cells_per_batch);
+  EXPECT_EQ(command.system.batches->patch_width, cpp.system.batches->patch_width);
+  ASSERT_EQ(command.pieces.size(), cpp.pieces.size());
+  for (std::size_t p = 0; p < command.pieces.size(); ++p) {
+    const auto &a = command.pieces[p], &b = cpp.pieces[p];
+    SCOPED_TRACE(a.kernel.info.name);
+    EXPECT_EQ(a.kernel.info.name, b.kernel.info.name);
+    EXPECT_EQ(schedule::to_string(a.kernel.info.plan), schedule::to_string(b.kernel.info.plan));
+    EXPECT_EQ(a.kernel.info.source, b.kernel.info.source);
+    EXPECT_EQ(a.kernel.setup_source, b.kernel.setup_source);
+    EXPECT_TRUE(std::ranges::equal(a.cells.cells, b.cells.cells)) << "the order of the cells";
+  }
+}
+
+TEST(Faces, PatchesOfLowDegree) {
+  for (const int degree : {1, 2}) {
+    const auto command =
+        by_command("[mesh]\nbox = { cells = [16, 16, 16] }\n[fields.u]\ndegree = " + std::to_string(degree) +
+                   "\n[forms]\na = \"inner(grad(u), grad(v))*dx + u*v*ds(1)\"\n");
+    const FunctionSpace V(make_box({.cells = {16, 16, 16}}), {.degree = degree});
+    const auto [u, v] = arguments(V);
+    const auto cpp = by_cpp(inner(grad(u), grad(v)) * dx + u * v * ds(1));
+    EXPECT_EQ(cpp->system.batches->patch_width, 2);
+    expect_equal(*command, *cpp);
+  }
+}
+
+TEST(Faces, WideBatchesOfHighDegree) {
+  const auto command = by_command("[mesh]\nbox = { cells = [3, 3, 3], shape = \"tetrahedron\" }\n[fields.u]\n"
+                                  "degree = 5\n[forms]\na = \"inner(grad(u), grad(v))*dx\"\n");
+  const FunctionSpace V(make_box({.cells = {3, 3, 3}, .shape = "tetrahedron"}), {.degree = 5});
+  const auto [u, v] = arguments(V);
+  const auto cpp = by_cpp(inner(grad(u), grad(v)) * dx);
+  EXPECT_EQ(cpp->system.batches->cells_per_batch, 16);
+  expect_equal(*command, *cpp);
+}
+
+TEST(Faces, FieldsOfSeveralDegreesInAnyOrder) {
+  const auto command = by_command("[mesh]\nbox = { cells = [24, 24] }\n[fields.w]\ndegree = 2\ncomponents = 2\n"
+                                  "[fields.p]\ndegree = 1\n[forms]\n"
+                                  "a = \"(inner(grad(w), grad(v_w)) - p*div(v_w) - div(w)*v_p)*dx\"\n");
+  const Discretisation on(make_box({.cells = {24, 24}, .size = {1, 1}, .shape = "quadrilateral"}), {.degree = 2});
+  const FunctionSpace Q(on, {.degree = 1, .name = "p"}), V(Q, {.degree = 2, .components = 2, .name = "w"});
+  const auto [w, v] = arguments(V);
+  const auto [p, q] = arguments(Q);
+  const auto cpp = by_cpp((inner(grad(w), grad(v)) - p * div(v) - div(w) * q) * dx);
+  expect_equal(*command, *cpp);
+}
+
+TEST(Faces, SpacesOfTwoDiscretisationsAreRefused) {
+  const auto mesh = make_box({.cells = {2, 2}, .size = {1, 1}, .shape = "quadrilateral"});
+  const FunctionSpace V(mesh, {.degree = 2}), Q(mesh, {.degree = 1, .name = "q"});
+  const auto [u, v] = arguments(V);
+  const auto [p, q] = arguments(Q);
+  try {
+    by_cpp((u * v + p * q) * dx);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("'q'"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("discretisation"), std::string::npos) << error.what();
+  }
+}
+
+} // namespace
+} // namespace rafter::test
