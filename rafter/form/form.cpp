@@ -200,7 +200,10 @@ Form action(const Form& form, const std::vector<Expr>& fields) {
   return map_integrands(form, [&replace](const Expr& e) { return replace(e); });
 }
 
-Form on(const Form& form, const std::vector<SpacePair>& spaces) {
+namespace {
+
+/// With the nodes of these kinds on the other spaces.
+Form on(const Form& form, const std::vector<SpacePair>& spaces, const std::vector<NodeKind>& kinds) {
   for (const auto& [old, other] : spaces) {
     if (!old || !other) throw base::InputError("on: a pair of spaces is incomplete");
     if (old->components != other->components || old->gdim != other->gdim)
@@ -208,8 +211,8 @@ Form on(const Form& form, const std::vector<SpacePair>& spaces) {
                                          old->num_components(), old->gdim, other->name, other->num_components(),
                                          other->gdim));
   }
-  Replacer replace([&spaces](const Expr& e) -> std::optional<Expr> {
-    if (e.kind() != NodeKind::argument && e.kind() != NodeKind::field) return std::nullopt;
+  Replacer replace([&](const Expr& e) -> std::optional<Expr> {
+    if (std::ranges::find(kinds, e.kind()) == kinds.end()) return std::nullopt;
     for (const auto& pair : spaces)
       if (pair.first == e.node().space) {
         ExprNode draft = e.node();
@@ -219,6 +222,16 @@ Form on(const Form& form, const std::vector<SpacePair>& spaces) {
     return std::nullopt;
   });
   return map_integrands(form, [&replace](const Expr& e) { return replace(e); });
+}
+
+} // namespace
+
+Form on(const Form& form, const std::vector<SpacePair>& spaces) {
+  return on(form, spaces, {NodeKind::argument, NodeKind::field});
+}
+
+Form arguments_on(const Form& form, const std::vector<SpacePair>& spaces) {
+  return on(form, spaces, {NodeKind::argument});
 }
 
 Form adjoint(const Form& form) {

@@ -90,6 +90,8 @@ Form action(const Form& form, const std::vector<Expr>& fields); ///< of a mixed 
 /// Throws InputError where the components of a pair differ.
 using SpacePair = std::pair<std::shared_ptr<const FieldSpace>, std::shared_ptr<const FieldSpace>>;
 Form on(const Form& form, const std::vector<SpacePair>& spaces);
+/// The same for test and trial functions alone: data fields stay on their spaces, also on those that are replaced.
+Form arguments_on(const Form& form, const std::vector<SpacePair>& spaces);
 /// Test and trial function exchanged.
 Form adjoint(const Form& form);
 /// Gateaux derivative by a coefficient field. The direction is by default the test function of its space for a

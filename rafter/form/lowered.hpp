@@ -66,8 +66,11 @@ struct LoweredIntegral {
   int max_field_degree = 0;    ///< highest degree of the arguments and fields in the integrand
 };
 
+class Form;
+
 /// A whole form: its integrals share the tables of parameters, coefficients and fields.
 struct LoweredForm {
+  std::shared_ptr<const Form> source;     ///< the form before it was lowered, which may be put on other spaces
   int rank = 0;                           ///< 0 functional, 1 linear form, 2 bilinear form
   std::vector<LoweredIntegral> integrals; ///< one per measure, in order of first appearance
   std::vector<CoefficientComponent> parameters, cell_coefficients;

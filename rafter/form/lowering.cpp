@@ -129,6 +129,7 @@ void align(std::vector<std::shared_ptr<const FieldSpace>>& trial,
 
 LoweredForm lower(const Form& form) {
   LoweredForm result;
+  result.source = std::make_shared<const Form>(form);
   result.rank = form.rank();
   AtomTables tables;
   std::unordered_map<const ExprNode*, char> is_seen;

@@ -15,6 +15,7 @@
 #include <rafter/schedule/counts.hpp>
 #include <rafter/tune/candidates.hpp>
 #include <rafter/tune/kernel_lowering.hpp>
+#include <rafter/tune/unweighed_plans.hpp>
 
 namespace rafter::op {
 
@@ -164,12 +165,6 @@ private:
            size.result_entries * specification_.cells_per_batch > most_results;
   }
   const tune::Planner& planner() const { return *options_.planner; }
-  int register_width() const { return planner().options().machine.peaks.back().bits / 64; }
-  /// Lanes of plans that nobody chose.
-  int usual_width(schedule::Precision compute) const {
-    const int per_double = compute == schedule::Precision::single_precision ? 2 : 1;
-    return tune::usual_width(specification_.cells_per_batch, per_double * register_width());
-  }
 
   /// With the cuts of its QFunction.
   tune::CellKernel with_choices(tune::CellKernel result) {
@@ -219,7 +214,8 @@ private:
   schedule::Plan computing_in_double(schedule::Plan plan) const {
     if (plan.compute == schedule::Precision::double_precision) return plan;
     plan.compute = plan.accumulate = schedule::Precision::double_precision;
-    plan.vector_width = std::min(plan.vector_width, usual_width(plan.compute));
+    plan.vector_width = std::min(
+        plan.vector_width, tune::usual_width(specification_.cells_per_batch, planner().register_width(), plan.compute));
     return plan;
   }
   /// Of the kernel that computes what is stored, from doubles.
@@ -239,15 +235,8 @@ private:
   tune::Decision decide() {
     tune::Decision decision;
     if (is_facet() || is_matrix()) {
-      schedule::Plan usual;
-      usual.factors = kernel().choices.front().factors;
-      if (options_.plan) {
-        usual.storage = options_.plan->storage;
-        usual.compute = options_.plan->compute;
-        usual.accumulate = options_.plan->accumulate;
-      }
-      usual.vector_width = usual_width(usual.compute);
-      decision.plan = fitted(usual);
+      decision.plan = fitted(tune::plan_usual(kernel().choices.front().factors, specification_.cells_per_batch,
+                                              planner().register_width(), options_.plan));
       return decision;
     }
     if (!options_.plan || planner().options().weighs_all) decision = planner().decide(problem(), lowering_);
@@ -277,7 +266,7 @@ private:
     result.compilers = options_.device->compilers();
     result.flag_sets = options_.device->flag_sets();
     result.cells_per_batch = specification_.cells_per_batch;
-    result.register_width = register_width();
+    result.register_width = planner().register_width();
     for (const auto* layout : specification_.spaces)
       result.patches_per_batch = std::max(result.patches_per_batch, kernel().patches_per_batch(*layout));
     result.num_batches = static_cast<double>(specification_.num_batches);

@@ -4,13 +4,15 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <rafter/base/error.hpp>
 #include <rafter/base/hash.hpp>
 #include <rafter/emit/c_family.hpp>
+#include <rafter/form/lowering.hpp>
 #include <rafter/mesh/limits.hpp>
 #include <rafter/operator/cell_unknowns.hpp>
 #include <rafter/schedule/matrix_product.hpp>
-#include <rafter/tune/candidates.hpp>
 #include <rafter/tune/store.hpp>
+#include <rafter/tune/unweighed_plans.hpp>
 
 namespace rafter::op {
 namespace {
@@ -18,13 +20,6 @@ namespace {
 /// Set-up on one thread takes this for every entry of a cell matrix, beside the evaluation of coefficients: about the
 /// most that was seen, see docs/decisions/0031.
 constexpr double seconds_per_cell_entry = 40e-9;
-
-/// The form with test and trial functions of the twins of their spaces.
-form::LoweredForm on_broken(form::LoweredForm form, const System& system, const System& broken) {
-  for (auto* spaces : {&form.test_spaces, &form.trial_spaces})
-    for (auto& space : *spaces) space = broken.spaces[system.index_of(*space)];
-  return form;
-}
 
 KernelOptions cell_options(KernelOptions options) {
   options.num_applications = 0;
@@ -35,18 +30,6 @@ KernelOptions cell_options(KernelOptions options) {
   return options;
 }
 
-/// The keys of the product are those of what is asked for; the others say how cell matrices are computed.
-schedule::Plan matrix_plan(const GeneratedForm& cells, const std::optional<schedule::Plan>& given) {
-  schedule::Plan result = cells.pieces.empty() ? schedule::Plan() : cells.pieces.front().kernel.info.plan;
-  if (given) {
-    result.vector_width = given->vector_width;
-    result.storage = given->storage;
-  }
-  result.mapping = schedule::assembled_mapping;
-  result.vector_width = schedule::slice_height(result);
-  return result;
-}
-
 double unknowns_per_cell(const System& system, std::size_t block) {
   double result = 0;
   for (const auto& space : system.spaces)
@@ -54,44 +37,17 @@ double unknowns_per_cell(const System& system, std::size_t block) {
   return result;
 }
 
-/// What a slice of rows of mean length executes and moves.
-tune::Features slice_features(double length, int block, const schedule::Plan& plan) {
-  const double entries = block * block, vector_width = plan.vector_width;
-  tune::Features f;
-  f.operations = length * entries * vector_width;
-  f.flops = 2 * f.operations;
-  f.arithmetic = length * entries;
-  f.loads = length * (entries + 1); // entries and column numbers
-  f.gathers = length * block;
-  f.iterations = length;
-  f.stores = block;
-  f.vector_width = vector_width;
-  f.data_bytes = vector_width * (length * (8 * entries + 4) + 4) + 4;
-  f.vector_bytes = 16 * vector_width * block;
-  return f;
-}
-
-double product_seconds(const GeneratedForm& form, const Coupling& coupling, double num_entries) {
-  schedule::Plan plan;
-  plan.vector_width = tune::usual_width(form.system.batches->cells_per_batch,
-                                        form.options.planner->options().machine.peaks.back().bits / 64);
-  const int block = coupling.block_size();
-  const auto size = static_cast<double>(form.system.size());
-  tune::PlanningProblem problem;
-  problem.cells_per_batch = plan.vector_width;
-  problem.num_batches = size / (block * plan.vector_width);
-  problem.num_threads = form.options.device->num_threads();
-  problem.input_bytes = problem.output_bytes = 8.0 * block * plan.vector_width;
-  const auto features = slice_features(num_entries / size / block, block, plan);
-  return tune::predict(features, problem, form.options.planner->options().machine).seconds;
-}
-
 } // namespace
 
 std::shared_ptr<GeneratedForm> build_cell_action(const form::LoweredForm& form, const System& system,
                                                  const KernelOptions& options) {
   const auto broken = make_broken(system);
-  return build_form(on_broken(form, system, broken), broken, Purpose::action, cell_options(options));
+  std::vector<form::SpacePair> twins;
+  for (std::size_t f = 0; f < system.spaces.size(); ++f) twins.emplace_back(system.spaces[f], broken.spaces[f]);
+  const auto lowered = form::lower(form::arguments_on(*form.source, twins));
+  if (lowered.fields != form.fields || lowered.field_names != form.field_names) // which are bound by their numbers
+    throw base::InternalError("a form on other spaces has its data fields in another order");
+  return build_form(lowered, broken, Purpose::action, cell_options(options));
 }
 
 std::shared_ptr<GeneratedMatrix> build_matrix(const form::LoweredForm& form, const System& system,
@@ -107,9 +63,9 @@ std::shared_ptr<GeneratedMatrix> build_matrix(const form::LoweredForm& form, con
                                                                   .program = nullptr});
   auto& info = result->info;
   info.name = "assembled matrix";
-  info.plan = matrix_plan(*result->cells, options.plan);
-  info.decision.plan = info.plan;
-  info.decision.origin = options.plan ? tune::Origin::given : tune::Origin::predicted;
+  const auto& pieces = result->cells->pieces;
+  info.decision = tune::plan_product(pieces.empty() ? schedule::Plan() : pieces.front().kernel.info.plan, options.plan);
+  info.plan = info.decision.plan;
   result->loops = schedule::matrix_product(result->coupling.block_size(), info.plan);
   info.source = emit::emit(result->loops, result->cells->options.device->language());
   info.loop_program = schedule::print(result->loops);
@@ -197,7 +153,12 @@ MatrixForecast forecast_matrix(const GeneratedForm& form) {
   result.bytes = matrix_bytes(form.system, coupling, result.entries, schedule::Plan());
   constexpr double usable = 0.5; // of the memory: vectors and the mesh need some
   result.fits = result.bytes <= usable * mesh::available_memory_bytes();
-  result.seconds = product_seconds(form, coupling, result.entries);
+  result.seconds = tune::predict_product({.num_rows = static_cast<double>(form.system.size()),
+                                          .num_entries = result.entries,
+                                          .block = coupling.block_size(),
+                                          .cells_per_batch = form.system.batches->cells_per_batch,
+                                          .num_threads = form.options.device->num_threads()},
+                                         *form.options.planner);
   for (std::size_t p = 0; p < form.num_cell_pieces; ++p)
     result.kernel_seconds += form.pieces[p].kernel.info.decision.seconds;
   double most_per_cell = 0;

@@ -137,8 +137,9 @@ constexpr std::array table{Axis{"contraction", 0.4, contractions},
 
 } // namespace
 
-int usual_width(int cells_per_batch, int register_width) {
-  return std::min(cells_per_batch, std::max(register_width, 2));
+int usual_width(int cells_per_batch, int register_width, schedule::Precision compute) {
+  const int per_double = compute == schedule::Precision::single_precision ? 2 : 1;
+  return std::min(cells_per_batch, std::max(per_double * register_width, 2));
 }
 
 std::span<const Axis> axes() { return table; }

@@ -19,8 +19,9 @@ struct Axis {
 };
 std::span<const Axis> axes();
 
-/// Lanes that plans usually have for batches of so many cells and registers of so many numbers.
-int usual_width(int cells_per_batch, int register_width);
+/// Lanes that plans usually have for batches of so many cells and registers of so many doubles.
+int usual_width(int cells_per_batch, int register_width,
+                schedule::Precision compute = schedule::Precision::double_precision);
 
 /// All plans that make sense, the usual one first.
 std::vector<schedule::Plan> candidates(const PlanningProblem& problem);

@@ -49,6 +49,8 @@ public:
   /// `lowering`: of the kernel that `problem` describes.
   Decision decide(const PlanningProblem& problem, PlanLowering& lowering) const;
   const PlannerOptions& options() const { return options_; }
+  /// Doubles that the widest register of the machine holds.
+  int register_width() const { return options_.machine.peaks.back().bits / 64; }
 
 private:
   Candidate weigh(const PlanningProblem& problem, PlanLowering& lowering, const schedule::Plan& plan) const;

@@ -332,6 +332,10 @@ TEST_P(Systems, FormsPutOnOtherSpacesAreThoseWrittenThere) {
   EXPECT_EQ(moved.integrals[0].degree, written.integrals[0].degree);
   EXPECT_NE(moved.integrals[0].degree, form::lower(form_on(0)).integrals[0].degree);
   EXPECT_EQ(moved.trial_spaces, written.trial_spaces);
+  const auto arguments = form::lower(form::arguments_on(form_on(0), {{problem.space(0), problem.space(1)}}));
+  EXPECT_EQ(arguments.test_spaces, written.test_spaces);
+  EXPECT_EQ(arguments.trial_spaces, written.trial_spaces);
+  EXPECT_EQ(arguments.fields.front(), problem.space(0)) << "data fields stay";
   const auto vectors = space::FunctionSpace::make(problem.space()->discretisation(), {.components = 2, .name = "c"});
   EXPECT_THROW(form::on(form_on(0), {{problem.space(0), vectors}}), base::InputError);
 }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/tune/unweighed_plans.hpp>
+
+#include <rafter/schedule/matrix_product.hpp>
+#include <rafter/tune/candidates.hpp>
+
+namespace rafter::tune {
+namespace {
+
+/// What a slice of rows of mean length executes and moves.
+Features slice_features(double length, int block, const schedule::Plan& plan) {
+  const double entries = block * block, vector_width = plan.vector_width;
+  Features f;
+  f.operations = length * entries * vector_width;
+  f.flops = 2 * f.operations;
+  f.arithmetic = length * entries;
+  f.loads = length * (entries + 1); // entries and column numbers
+  f.gathers = length * block;
+  f.iterations = length;
+  f.stores = block;
+  f.vector_width = vector_width;
+  f.data_bytes = vector_width * (length * (8 * entries + 4) + 4) + 4;
+  f.vector_bytes = 16 * vector_width * block;
+  return f;
+}
+
+} // namespace
+
+schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, int register_width,
+                          const std::optional<schedule::Plan>& given) {
+  schedule::Plan result;
+  result.factors = factors;
+  if (given) {
+    result.storage = given->storage;
+    result.compute = given->compute;
+    result.accumulate = given->accumulate;
+  }
+  result.vector_width = usual_width(cells_per_batch, register_width, result.compute);
+  return result;
+}
+
+Decision plan_product(const schedule::Plan& cells, const std::optional<schedule::Plan>& given) {
+  Decision result;
+  result.plan = cells;
+  if (given) {
+    result.plan.vector_width = given->vector_width;
+    result.plan.storage = given->storage;
+  }
+  result.plan.mapping = schedule::assembled_mapping;
+  result.plan.vector_width = schedule::slice_height(result.plan);
+  result.origin = given ? Origin::given : Origin::predicted;
+  return result;
+}
+
+double predict_product(const ProductProblem& problem, const Planner& planner) {
+  schedule::Plan plan;
+  plan.vector_width = usual_width(problem.cells_per_batch, planner.register_width());
+  PlanningProblem slices;
+  slices.cells_per_batch = plan.vector_width;
+  slices.num_batches = problem.num_rows / (problem.block * plan.vector_width);
+  slices.num_threads = problem.num_threads;
+  slices.input_bytes = slices.output_bytes = 8.0 * problem.block * plan.vector_width;
+  const auto features = slice_features(problem.num_entries / problem.num_rows / problem.block, problem.block, plan);
+  return predict(features, slices, planner.options().machine).seconds;
+}
+
+} // namespace rafter::tune

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <optional>
+
+#include <rafter/tune/planner.hpp>
+
+/// Plans of kernels that have no alternatives worth weighing.
+namespace rafter::tune {
+
+/// The plan of a kernel of facets or of cell matrices: usual lanes, what needs no set-up or the least of it
+/// (`factors`), and the precisions of a plan that was asked for.
+schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, int register_width,
+                          const std::optional<schedule::Plan>& given);
+
+/// The product of an assembled matrix with a vector.
+struct ProductProblem {
+  double num_rows = 0, num_entries = 0;
+  int block = 1;           ///< entries stand in dense blocks of so many rows and columns
+  int cells_per_batch = 8; ///< of the kernels that the product takes the place of
+  int num_threads = 1;
+};
+
+/// The plan of the product: lanes and storage as a plan that was asked for says, and the compiler of the kernels of the
+/// cells, whose plan is `cells`.
+Decision plan_product(const schedule::Plan& cells, const std::optional<schedule::Plan>& given);
+/// Seconds that a product takes with the usual plan, as the cost model predicts.
+double predict_product(const ProductProblem& problem, const Planner& planner);
+
+} // namespace rafter::tune
