@@ -14,6 +14,7 @@
 #include <rafter/form/parser.hpp>
 #include <rafter/io/matrix_market.hpp>
 #include <rafter/io/vtkhdf.hpp>
+#include <rafter/io/vtkhdf_reader.hpp>
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/solve/force_norm.hpp>
@@ -250,10 +251,11 @@ inline SolveResult solve(const Operator& A, const Vector& b, const SolveOptions&
 }
 
 struct NonlinearOptions {
-  solvers::NewtonOptions newton;  ///< tolerances, line search, load steps; newton.solver: of the linear systems
-  std::optional<Form> energy;     ///< functional whose derivative is F, for the line search
-  std::optional<Vector> initial;  ///< state to start from, absent: 0
-  OperatorOptions discretisation; ///< of residual and tangent, with Dirichlet conditions
+  solvers::NewtonOptions newton; ///< tolerances, line search, load steps; newton.solver: of the linear systems
+  std::optional<Form> energy;    ///< functional whose derivative is F, for the line search
+  std::optional<Vector> initial; ///< state to start from, absent: 0
+  std::vector<std::pair<std::string, Vector>> data; ///< values of the other data fields of F, by name
+  OperatorOptions discretisation;                   ///< of residual and tangent, with Dirichlet conditions
 };
 
 struct NonlinearResult {
@@ -293,12 +295,23 @@ inline NonlinearResult solve_nonlinear(const Form& F, const std::vector<Expr>& u
   op::compile(built);
   auto tangent = std::make_shared<Operator>(derivative(F, unknowns), system, discretisation);
   solvers::ResidualProblem problem(residual, tangent, std::move(names), energy);
+  for (const auto& [name, values] : options.data) problem.set(name, values);
   Vector u = tangent->make_vector();
   const solvers::VectorOps ops(tangent->device());
   ops.fill(0, u);
   if (options.initial) ops.copy(*options.initial, u);
   auto info = solvers::newton(problem, u, options.newton);
   return {std::move(u), std::move(info)};
+}
+
+/// A field of a VTK-HDF file that an earlier solve has written, as a vector of a space: at its nodes, exact where the
+/// file has the same mesh and a field of no higher degree. Throws InputError as io::VtkHdfReader::function() and the
+/// function itself.
+inline Vector read_vtkhdf(const std::string& path, const std::string& name, const FunctionSpace& V,
+                          const OperatorOptions& options = {}) {
+  Vector values(op::device_of(options), static_cast<std::size_t>(V->num_local()));
+  space::interpolate(*V, io::VtkHdfReader(path).function(name, V->num_components()), values.host_overwrite());
+  return values;
 }
 
 /// Writes the fields of a system's vector as VTK-HDF.

@@ -54,9 +54,9 @@ double relative(double error, double norm) { return norm > 0 ? error / norm : er
 
 } // namespace
 
-Postprocess::Postprocess(const io::Problem& problem, const ProblemForms& forms, const op::System& system,
-                         const op::OperatorOptions& options)
-    : problem_(problem), numbers_(forms.functional_numbers()) {
+Postprocess::Postprocess(const io::Problem& problem, const ProblemForms& forms, const ProblemData& data,
+                         const op::System& system, const op::OperatorOptions& options)
+    : problem_(problem), data_(data), numbers_(forms.functional_numbers()) {
   auto own_options = options;
   own_options.plan.clear(); // it belongs to the operator
   for (const auto& functional : problem.functionals) {
@@ -104,18 +104,24 @@ std::vector<std::shared_ptr<op::GeneratedForm>> Postprocess::kernels() const {
   return result;
 }
 
+double Postprocess::evaluate(const Kernels& kernels, const op::Vector& solution) const {
+  op::Functional functional(kernels);
+  data_.bind(functional, kernels->form);
+  return functional(solution);
+}
+
 void Postprocess::require_finite_solutions(const op::Vector& any) const {
   for (const auto& norms : norms_)
     for (const auto& [square, what] :
          {std::pair(norms.l2_exact, "the exact solution"), std::pair(norms.h1_exact, "its gradient")})
-      if (!std::isfinite(op::Functional(square)(any)))
+      if (!std::isfinite(evaluate(square, any)))
         throw base::InputError(fmt::format("{}: check.{}: {} is not finite everywhere on the mesh: check for divisions "
                                            "by zero, roots and logarithms",
                                            norms.place.text(), norms.field, what));
 }
 
 std::vector<std::pair<std::string, report::FieldErrors>> Postprocess::errors(const op::Vector& solution) const {
-  const auto norm = [&solution](const Kernels& square) { return std::sqrt(op::Functional(square)(solution)); };
+  const auto norm = [&](const Kernels& square) { return std::sqrt(evaluate(square, solution)); };
   std::vector<std::pair<std::string, report::FieldErrors>> result;
   for (const auto& norms : norms_)
     result.emplace_back(norms.field, report::FieldErrors{.l2 = relative(norm(norms.l2_error), norm(norms.l2_exact)),
@@ -131,7 +137,7 @@ double Postprocess::value_of(std::size_t index, const op::Vector& solution) cons
   };
   // Kernels read the numbers of what was evaluated before when they are bound to their data.
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const double value = op::Functional(kernels[i])(solution);
+    const double value = evaluate(kernels[i], solution);
     if (!std::isfinite(value))
       refuse(fmt::format("the integral {} is {}: check for divisions by zero, roots and logarithms",
                          form::to_text(text.integrals[i].form, max_text_length), base::number_text(value)));

@@ -19,8 +19,9 @@ namespace rafter::app {
 /// them, their data exist only while they are evaluated.
 class Postprocess {
 public:
-  /// Throws InputError for functionals and fields of the output that are none. The problem must outlive the object.
-  Postprocess(const io::Problem& problem, const ProblemForms& forms, const op::System& system,
+  /// Throws InputError for functionals and fields of the output that are none. Problem and data must outlive the
+  /// object.
+  Postprocess(const io::Problem& problem, const ProblemForms& forms, const ProblemData& data, const op::System& system,
               const op::OperatorOptions& options);
 
   /// What must be compiled before the calls below.
@@ -47,7 +48,10 @@ private:
     io::Location place;                             ///< of the exact solution
     Kernels l2_error, l2_exact, h1_error, h1_exact; ///< squares of the norms
   };
+  /// The value of a functional of the solution and the known fields.
+  double evaluate(const Kernels& kernels, const op::Vector& solution) const;
   const io::Problem& problem_;
+  const ProblemData& data_;
   std::vector<FieldNorms> norms_;
   std::vector<io::DerivedField> output_fields_;
   struct Functional {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -38,8 +39,22 @@ form::Expr as_tensor(const std::vector<int>& shape, std::vector<form::Expr> comp
   return form::as_matrix(rows);
 }
 
-/// An expression in x, not numbers.
-bool is_expression(const io::Coefficient& data) { return !data.is_by_tag && !data.value.is_constant(); }
+/// Numbers, not an expression and not a function of a space.
+bool is_constant(const io::Coefficient& data) { return data.is_by_tag || (!data.data && data.value.is_constant()); }
+
+/// The expression holds no field, so that points have values of it.
+bool is_function_of_x(const form::Expr& e) {
+  std::set<const form::ExprNode*> is_seen;
+  std::vector<form::Expr> left{e};
+  while (!left.empty()) {
+    const auto next = std::move(left.back());
+    left.pop_back();
+    if (!is_seen.insert(&next.node()).second) continue;
+    if (next.kind() == form::NodeKind::field) return false;
+    for (const auto& operand : next.operands()) left.push_back(operand);
+  }
+  return true;
+}
 
 [[noreturn]] void refuse(const io::Location& location, const std::string& key, const std::string& message) {
   throw base::InputError(fmt::format("{}: {}: {}", location.text(), key, message));
@@ -56,11 +71,11 @@ std::vector<std::int32_t> cell_tags(const mesh::Mesh& mesh) {
 
 } // namespace
 
-ProblemForms::ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, Spaces spaces)
+ProblemForms::ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, Spaces spaces, ProblemData& data)
     : problem_(problem), mesh_(mesh), spaces_(std::move(spaces)), point_scope_(mesh.gdim) {
   for (const auto& definition : problem.definitions)
     point_scope_.define(signature(definition), definition.expression.text);
-  add_coefficients();
+  add_coefficients(data);
   for (const auto& functional : problem.functionals) {
     auto& number = functional_numbers_.emplace_back(std::make_shared<form::CoefficientData>());
     number->name = functional.name;
@@ -68,24 +83,31 @@ ProblemForms::ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, S
   }
 }
 
-void ProblemForms::add_coefficients() {
-  const auto add = [this](const io::Coefficient& data) -> const form::Expr& {
-    coefficients_.emplace_back(&data, coefficient(data));
-    point_scope_.add(data.name, coefficients_.back().second);
-    return coefficients_.back().second;
+void ProblemForms::add_coefficients(ProblemData& known) {
+  const auto add = [this](const io::Coefficient& data, form::Expr value) {
+    point_scope_.add(data.name, value);
+    coefficients_.emplace_back(&data, std::move(value));
   };
-  // Expressions may use numbers wherever they are in the file, and expressions before them.
+  // Expressions may use numbers wherever they are in the file, and expressions and known fields before them.
   for (const auto& data : problem_.coefficients)
-    if (!is_expression(data)) {
+    if (is_constant(data)) {
       if (data.is_by_tag) require_tags_of(data);
-      add(data);
+      add(data, coefficient(data));
     }
-  for (const auto& data : problem_.coefficients)
-    if (is_expression(data)) point_coefficients_.emplace_back(&data, add(data));
+  for (const auto& data : problem_.coefficients) {
+    if (is_constant(data)) continue;
+    const auto key = "coefficients." + data.name;
+    if (data.data && data.data->source) {
+      add(data, known.add(data, nullptr));
+      continue;
+    }
+    const auto value = data.data ? field_value(data.value, key + ".value") : tensor(data.value, key);
+    add(data, data.data ? known.add(data, &value) : value);
+    if (!data.data && is_function_of_x(value)) point_coefficients_.emplace_back(&data, value);
+  }
 }
 
 form::Expr ProblemForms::coefficient(const io::Coefficient& data) const {
-  if (is_expression(data)) return tensor(data.value, "coefficients." + data.name);
   auto result = std::make_shared<form::CoefficientData>();
   result->name = data.name;
   result->shape = data.value.shape;
@@ -101,6 +123,12 @@ form::Expr ProblemForms::tensor(const io::TensorExpression& value, const std::st
   std::vector<form::Expr> components;
   for (const auto& component : value.components) components.push_back(point_expression(component, key));
   return as_tensor(value.shape, std::move(components));
+}
+
+form::Expr ProblemForms::field_value(const io::TensorExpression& value, const std::string& key) const {
+  if (!value.shape.empty() || value.components[0].number) return tensor(value, key);
+  const auto& text = value.components[0];
+  return located(text, key, [&] { return form::parse_expression(text.text, point_scope_); });
 }
 
 void ProblemForms::require_tags_of(const io::Coefficient& data) const {

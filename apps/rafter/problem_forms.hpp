@@ -16,6 +16,8 @@
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/space/function_space.hpp>
 
+#include "problem_data.hpp"
+
 /// From the texts of a problem file to forms and expressions. Errors name the place in the file.
 namespace rafter::app {
 
@@ -23,9 +25,9 @@ class ProblemForms {
 public:
   using Spaces = std::vector<std::shared_ptr<const form::FieldSpace>>;
 
-  /// `spaces` as Problem::fields. Throws InputError for coefficients that are wrong or name tags that the mesh lacks.
-  /// Problem and mesh must outlive the object.
-  ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, Spaces spaces);
+  /// `spaces` as Problem::fields. Coefficients that are functions of a space are added to `data`. Throws InputError for
+  /// coefficients that are wrong or name tags that the mesh lacks. Problem and mesh must outlive the object.
+  ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, Spaces spaces, ProblemData& data);
 
   /// forms.a, or the derivative of forms.F by the fields. Throws InputError unless every term is bilinear (linear in
   /// the test functions) and every field has a test and a trial function.
@@ -62,15 +64,17 @@ public:
   space::SpatialFunction qfunction(std::span<const io::Expression> texts, std::span<const int> components,
                                    int num_components, const std::string& key) const;
 
-  /// The coefficients that are expressions in x, with their names.
+  /// The coefficients that are expressions in x, without known fields, with their names.
   const std::vector<std::pair<const io::Coefficient*, form::Expr>>& point_coefficients() const {
     return point_coefficients_;
   }
 
 private:
-  void add_coefficients();
+  void add_coefficients(ProblemData& known);
   form::Expr coefficient(const io::Coefficient& coefficient) const;
   form::Expr tensor(const io::TensorExpression& value, const std::string& key) const;
+  /// The same, but one text may be a vector.
+  form::Expr field_value(const io::TensorExpression& value, const std::string& key) const;
   void require_tags_of(const io::Coefficient& coefficient) const;
   void require_tags_of(const form::Form& form, const io::Expression& text, const std::string& key) const;
   /// forms.F: a linear form with the fields as data.

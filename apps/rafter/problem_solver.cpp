@@ -110,7 +110,8 @@ void write_output(const PreparedProblem& prepared, const op::Vector& values) {
   // An iterate that is not finite, which a failed solve may end with, has no derived fields.
   const bool is_finite = std::isfinite(solvers::VectorOps(prepared.operator_a().device()).norm(values));
   io::write_vtkhdf(prepared.problem().output.file, *system.mesh, fields,
-                   is_finite ? prepared.postprocess().output_fields() : std::vector<io::DerivedField>{});
+                   is_finite ? prepared.postprocess().output_fields() : std::vector<io::DerivedField>{},
+                   {.known = prepared.data().values()});
 }
 
 report::SolveReport start_report(const PreparedProblem& prepared) {
@@ -194,8 +195,9 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
   tell(fmt::format("spaces: {} unknowns", system_.size()));
 
   options_.num_applications = expected_applications(problem, system_);
+  data_ = std::make_unique<ProblemData>(problem, system_, options_.shared_device);
   forms_ = std::make_unique<ProblemForms>(problem, *mesh_,
-                                          ProblemForms::Spaces(system_.spaces.begin(), system_.spaces.end()));
+                                          ProblemForms::Spaces(system_.spaces.begin(), system_.spaces.end()), *data_);
   const auto bilinear = forms_->bilinear();
   const auto linear = forms_->linear();
   make_conditions();
@@ -228,7 +230,7 @@ void PreparedProblem::make_operators(const form::Form& bilinear, const std::opti
   load_options.plan.clear(); // it is meant for the operator
   if (linear) load = keep(op::build(*linear, 1, system_, load_options));
   if (solves) {
-    postprocess_ = std::make_unique<Postprocess>(problem_, *forms_, system_, options_);
+    postprocess_ = std::make_unique<Postprocess>(problem_, *forms_, *data_, system_, options_);
     forms.passing = postprocess_->kernels();
     constraints_ = plan_constraints(problem_, system_, options_);
     forms.passing.insert(forms.passing.end(), constraints_.masses.begin(), constraints_.masses.end());
@@ -238,34 +240,46 @@ void PreparedProblem::make_operators(const form::Form& bilinear, const std::opti
   kernels.insert(kernels.end(), forms.passing.begin(), forms.passing.end());
   op::compile(kernels);
   operator_ = std::make_shared<op::Operator>(action, std::move(constraints), diagonal);
+  data_->bind(*operator_, action->form);
   if (problem_.forms.F)
     make_residual_problem(load);
-  else if (load)
+  else if (load) {
     linear_form_ = std::make_unique<op::LinearForm>(load);
+    data_->bind(*linear_form_, load->form);
+  }
 }
 
 void PreparedProblem::make_residual_problem(const std::shared_ptr<const op::GeneratedForm>& residual) {
   std::vector<std::string> names;
   for (const auto& field : problem_.fields) names.push_back(field.name);
   residual_problem_ = std::make_unique<solvers::ResidualProblem>(residual, operator_, std::move(names));
+  data_->bind(residual_problem_->residual_form(), residual->form); // the tangent has them already
+  start_ = find_start();
   const auto start = starting_state();
   op::Vector r = operator_->make_vector();
   residual_problem_->residual(start, r);
   residual_problem_->linearise(start);
 }
 
-op::Vector PreparedProblem::starting_state() const {
-  op::Vector state = operator_->make_vector();
-  const auto values = state.host_overwrite();
-  std::ranges::fill(values, 0.0);
+std::vector<double> PreparedProblem::find_start() const {
+  std::vector<double> state(static_cast<std::size_t>(operator_->size()));
   for (std::size_t f = 0; f < problem_.fields.size(); ++f) {
     const auto& field = problem_.fields[f];
-    if (field.initial.empty()) continue;
     const auto& space = *system_.spaces[f];
-    space::interpolate(
-        space, forms_->qfunction(field.initial, {}, field.num_components(), "fields." + field.name + ".initial"),
-        values.subspan(static_cast<std::size_t>(system_.offset(f)), static_cast<std::size_t>(space.num_local())));
+    const auto key = "fields." + field.name + ".initial";
+    const auto values = std::span(state).subspan(static_cast<std::size_t>(system_.offset(f)),
+                                                 static_cast<std::size_t>(space.num_local()));
+    if (field.initial_source)
+      read_result(*field.initial_source, key, space, values);
+    else if (!field.initial.empty())
+      space::interpolate(space, forms_->qfunction(field.initial, {}, field.num_components(), key), values);
   }
+  return state;
+}
+
+op::Vector PreparedProblem::starting_state() const {
+  op::Vector state = operator_->make_vector();
+  std::ranges::copy(start_, state.host_overwrite().begin());
   return state;
 }
 

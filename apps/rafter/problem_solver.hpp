@@ -73,6 +73,7 @@ public:
   op::Vector starting_state() const;                               ///< values of fields.NAME.initial, else 0
   const Postprocess& postprocess() const { return *postprocess_; } ///< of problems that are solved
 
+  const ProblemData& data() const { return *data_; }
   const PlannedConstraints& constraints() const { return constraints_; } ///< of problems that are solved
 
   /// Tells an event; throws Interrupted when the user asked to stop.
@@ -80,6 +81,7 @@ public:
 
 private:
   void make_conditions();
+  std::vector<double> find_start() const;
   void make_residual_problem(const std::shared_ptr<const op::GeneratedForm>& residual);
   void make_operators(const form::Form& bilinear, const std::optional<form::Form>& linear, bool solves);
   const io::Problem& problem_;
@@ -87,11 +89,13 @@ private:
   std::shared_ptr<const mesh::Mesh> mesh_;
   machine::Machine machine_;
   op::System system_;
+  std::unique_ptr<ProblemData> data_;
   std::unique_ptr<ProblemForms> forms_;
   op::OperatorOptions options_;
   std::shared_ptr<op::Operator> operator_;
   std::unique_ptr<op::LinearForm> linear_form_;
   std::unique_ptr<solvers::ResidualProblem> residual_problem_;
+  std::vector<double> start_; ///< of a residual form, shape (unknown)
   std::unique_ptr<Postprocess> postprocess_;
   PlannedConstraints constraints_;
 };

@@ -54,9 +54,9 @@ Problem read_sections(const Value& value, const std::string& source, const std::
   problem.title = root.string("title").value_or("");
   read_mesh_section(TableReader(root.require("mesh", "a table with file or box"), "mesh"), directory, problem);
   if (const Value* list = root.find("periodic")) read_periodic(*list, problem);
-  read_fields(TableReader(root.require("fields", "tables [fields.NAME]"), "fields"), problem);
+  read_fields(TableReader(root.require("fields", "tables [fields.NAME]"), "fields"), directory, problem);
   read_optional(root, "numerics", [&](const TableReader& table) { read_numerics(table, problem); });
-  read_optional(root, "coefficients", [&](const TableReader& table) { read_coefficients(table, problem); });
+  read_optional(root, "coefficients", [&](const TableReader& table) { read_coefficients(table, directory, problem); });
   read_optional(root, "definitions", [&](const TableReader& table) { read_definitions(table, problem); });
   read_forms(TableReader(root.require("forms", "a table with a and L, or with F"), "forms"), problem);
   if (const Value* list = root.find("dirichlet")) read_dirichlet(*list, problem);

@@ -68,19 +68,35 @@ struct Numerics {
   std::optional<int> max_degree;    ///< cap of degrees that are taken from the form
 };
 
+/// An array of point data in a VTK-HDF file that an earlier solve has written.
+struct ResultSource {
+  std::string file;  ///< path to open
+  std::string field; ///< name of the array
+  Location location; ///< of the table that names both
+};
+
 struct Field {
   std::string name;
   int components = 0; ///< 0: scalar
   int degree = 1;
   element::Family family = element::Family::lagrange;
   std::vector<Expression> initial; ///< value that Newton's method starts from, as Dirichlet::values; empty: zero
+  std::optional<ResultSource> initial_source; ///< where that value is read from; then `initial` is empty
   Location location;
   int num_components() const { return components == 0 ? 1 : components; }
 };
 
+/// A coefficient that is a function of a Lagrange space on the mesh.
+struct DataField {
+  std::optional<ResultSource> source; ///< where it is read from; absent: it is the projection of Coefficient::value
+  std::optional<int> components;      ///< with `source`; absent: as the file has
+  std::optional<int> degree;          ///< absent: the order of the file, or the highest degree of the fields
+};
+
 struct Coefficient {
   std::string name;
-  TensorExpression value; ///< constant numbers or expressions; unused with by_tag
+  TensorExpression value; ///< constant numbers or expressions; unused with by_tag and DataField::source
+  std::optional<DataField> data;
   bool is_by_tag = false;
   /// Cell tag (number as text, or name of a physical group) -> numbers; all of one shape (that of `value`, which is
   /// empty of components).

@@ -12,6 +12,10 @@
 namespace rafter::io {
 namespace {
 
+constexpr int max_data_components = 9;
+constexpr auto accepted_tables =
+    "{ by_tag = { tag = number, ... } }, { file = \"result.vtkhdf\", field = \"name\" } or { value = \"expression\" }";
+
 std::string normalised_tag(const Value::Key& key, const std::string& path) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const bool is_number = !key.name.empty() && std::all_of(key.name.begin(), key.name.end(), is_digit);
@@ -40,18 +44,39 @@ void read_by_tag(const Value& value, const std::string& path, Coefficient& coeff
   coefficient.value.location = value.location;
 }
 
-Coefficient read_coefficient(const std::string& name, const Value& value, const Location& location) {
+/// { file, field, ... } or { value, ... }.
+void read_data(const TableReader& table, const std::string& directory, Coefficient& coefficient) {
+  auto& data = coefficient.data.emplace();
+  data.degree = table.integer("degree", 1, element::max_lagrange_degree);
+  if (const Value* value = table.find("value")) {
+    table.accept_only(std::vector<std::string>{"value", "degree"});
+    coefficient.value = read_tensor(*value, table.path("value"));
+    if (coefficient.value.shape.size() > 1) refuse_value(*value, table.path("value"), "a scalar or a vector");
+    return;
+  }
+  table.accept_only(std::vector<std::string>{"file", "field", "degree", "components"});
+  data.components = table.integer("components", 1, max_data_components);
+  data.source = read_result_source(table, directory);
+}
+
+Coefficient read_coefficient(const std::string& name, const Value& value, const Location& location,
+                             const std::string& directory) {
   Coefficient coefficient{.name = name, .location = location};
   const std::string path = "coefficients." + name;
   if (value.kind == Value::Kind::table) {
     const TableReader table(value, path);
-    table.accept_only(std::vector<std::string>{"by_tag"});
-    read_by_tag(table.require("by_tag", "a table { tag = number, ... }"), path + ".by_tag", coefficient);
+    table.accept_only(std::vector<std::string>{"by_tag", "file", "field", "components", "value", "degree"});
+    if (const Value* by_tag = table.find("by_tag")) {
+      table.accept_only(std::vector<std::string>{"by_tag"});
+      read_by_tag(*by_tag, path + ".by_tag", coefficient);
+    } else if (table.find("file") != nullptr || table.find("value") != nullptr)
+      read_data(table, directory, coefficient);
+    else
+      refuse_value(value, path, accepted_tables);
     return coefficient;
   }
   if (value.kind == Value::Kind::boolean || value.kind == Value::Kind::date)
-    refuse_value(value, path,
-                 "a number, an expression (string), a list of these, or { by_tag = { tag = number, ... } }");
+    refuse_value(value, path, std::string("a number, an expression (string), a list of these, or ") + accepted_tables);
   coefficient.value = read_tensor(value, path);
   return coefficient;
 }
@@ -115,11 +140,11 @@ void require_free_name(const std::string& name, const Location& location, std::s
     refuse(location, path, fmt::format("'{}' is defined already", name));
 }
 
-void read_coefficients(const TableReader& table, Problem& problem) {
+void read_coefficients(const TableReader& table, const std::string& directory, Problem& problem) {
   for (std::size_t i = 0; i < table.value().keys.size(); ++i) {
     const auto& [name, location] = table.value().keys[i];
     require_free_name(name, location, "coefficients." + name, problem);
-    problem.coefficients.push_back(read_coefficient(name, table.value().items[i], location));
+    problem.coefficients.push_back(read_coefficient(name, table.value().items[i], location, directory));
   }
 }
 
@@ -166,8 +191,9 @@ void read_forms(const TableReader& table, Problem& problem) {
     return;
   }
   for (const auto& field : problem.fields)
-    if (!field.initial.empty())
-      refuse(field.initial.front().location, "fields." + field.name + ".initial",
+    if (!field.initial.empty() || field.initial_source)
+      refuse(field.initial_source ? field.initial_source->location : field.initial.front().location,
+             "fields." + field.name + ".initial",
              "is where Newton's method starts (forms.F); a linear problem (forms.a) needs no starting value");
   problem.forms.a = read_form(table.require("a", "the bilinear form, or F, the residual form, as text"), "forms.a");
   if (const Value* load = table.find("L")) problem.forms.L = read_form(*load, "forms.L");

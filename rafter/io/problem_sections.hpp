@@ -10,8 +10,8 @@ namespace rafter::io {
 void read_mesh_section(const TableReader& table, const std::string& directory, Problem& problem);
 void read_periodic(const Value& list, Problem& problem);
 void read_numerics(const TableReader& table, Problem& problem);
-void read_fields(const TableReader& table, Problem& problem);
-void read_coefficients(const TableReader& table, Problem& problem);
+void read_fields(const TableReader& table, const std::string& directory, Problem& problem);
+void read_coefficients(const TableReader& table, const std::string& directory, Problem& problem);
 void read_definitions(const TableReader& table, Problem& problem);
 void read_forms(const TableReader& table, Problem& problem);
 void read_dirichlet(const Value& list, Problem& problem);
@@ -22,6 +22,8 @@ void read_functionals(const TableReader& table, Problem& problem);
 void read_check(const TableReader& table, Problem& problem);
 void read_output(const TableReader& table, Problem& problem);
 
+/// Keys `file`, relative to the folder `directory`, and `field` of a table.
+ResultSource read_result_source(const TableReader& table, const std::string& directory);
 /// The field that key `field` names, which may be left out where there is one only.
 std::size_t read_field_name(const TableReader& table, const Problem& problem);
 /// One expression per component: a single value for one component, else a list, or an expression that is a vector.

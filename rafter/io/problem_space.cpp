@@ -20,11 +20,28 @@ constexpr int max_cells_per_direction = 1'000'000;
 constexpr int max_points = 30;
 constexpr int max_components = 9;
 
-std::string read_mesh_file(const Value& value, const std::string& directory) {
-  namespace fs = std::filesystem;
-  const std::string text = read_string(value, "mesh.file");
+namespace fs = std::filesystem;
+
+/// The text of a path, which starts from the folder of the problem file; `accepted`: what it names.
+std::string read_path(const Value& value, const std::string& key, const std::string& accepted) {
+  const std::string text = read_string(value, key);
   if (text.empty() || text.find('\0') != std::string::npos)
-    refuse_value(value, "mesh.file", "the path of a mesh file, relative to the problem file");
+    refuse_value(value, key, fmt::format("the path of {}, relative to the problem file", accepted));
+  return text;
+}
+
+/// The path to open. Throws InputError where there is no such file.
+std::string find_file(const Value& value, const std::string& key, const std::string& text,
+                      const std::string& directory) {
+  const fs::path path = fs::path(text).is_absolute() ? fs::path(text) : fs::path(directory) / text;
+  std::error_code error;
+  if (!fs::exists(path, error))
+    refuse(value.location, key, fmt::format("no such file \"{}\" (looked for {})", text, path.string()));
+  return path.string();
+}
+
+std::string read_mesh_file(const Value& value, const std::string& directory) {
+  const std::string text = read_path(value, "mesh.file", "a mesh file");
   const std::string extension = fs::path(text).extension().string();
   for (const char* later : {".geo", ".step", ".stp", ".brep"})
     if (extension == later)
@@ -33,11 +50,7 @@ std::string read_mesh_file(const Value& value, const std::string& directory) {
                  "\"{}\" is a geometry, not a mesh: meshing is not available in this version; available: .msh, .mesh "
                  "(gmsh -3 {} writes one)",
                  text, text));
-  const fs::path path = fs::path(text).is_absolute() ? fs::path(text) : fs::path(directory) / text;
-  std::error_code error;
-  if (!fs::exists(path, error))
-    refuse(value.location, "mesh.file", fmt::format("no such file \"{}\" (looked for {})", text, path.string()));
-  return path.string();
+  return find_file(value, "mesh.file", text, directory);
 }
 
 std::vector<int> read_cells(const TableReader& box) {
@@ -123,7 +136,7 @@ element::Family read_family(const Value& value, const std::string& path) {
   return element::Family::lagrange;
 }
 
-Field read_field(const std::string& name, const Value& value, const Location& location) {
+Field read_field(const std::string& name, const Value& value, const Location& location, const std::string& directory) {
   const TableReader table(value, "fields." + name);
   table.accept_only(std::vector<std::string>{"components", "degree", "family", "initial"});
   Field field{.name = name, .location = location};
@@ -131,12 +144,26 @@ Field read_field(const std::string& name, const Value& value, const Location& lo
   field.components = components == 1 ? 0 : components;
   field.degree = table.integer("degree", 1, element::max_lagrange_degree).value_or(1);
   if (const Value* family = table.find("family")) field.family = read_family(*family, table.path("family"));
-  if (const Value* initial = table.find("initial"))
+  const Value* initial = table.find("initial");
+  if (initial != nullptr && initial->kind == Value::Kind::table) {
+    const TableReader source(*initial, table.path("initial"));
+    source.accept_only(std::vector<std::string>{"file", "field"});
+    field.initial_source = read_result_source(source, directory);
+  } else if (initial != nullptr)
     field.initial = read_values(*initial, table.path("initial"), field.num_components());
   return field;
 }
 
 } // namespace
+
+ResultSource read_result_source(const TableReader& table, const std::string& directory) {
+  const auto& file = table.require("file", "the path of a VTK-HDF file that an earlier solve has written");
+  const auto text = read_path(file, table.path("file"), "a VTK-HDF file");
+  ResultSource source{.location = table.value().location};
+  source.file = find_file(file, table.path("file"), text, directory);
+  source.field = read_string(table.require("field", "the name of a field in the file"), table.path("field"));
+  return source;
+}
 
 void read_mesh_section(const TableReader& table, const std::string& directory, Problem& problem) {
   table.accept_only(std::vector<std::string>{"file", "box", "refine", "degree"});
@@ -197,10 +224,10 @@ void read_numerics(const TableReader& table, Problem& problem) {
            "given together with numerics.points; accepted is one of them");
 }
 
-void read_fields(const TableReader& table, Problem& problem) {
+void read_fields(const TableReader& table, const std::string& directory, Problem& problem) {
   for (std::size_t i = 0; i < table.value().keys.size(); ++i) {
     const auto& [name, location] = table.value().keys[i];
-    problem.fields.push_back(read_field(name, table.value().items[i], location));
+    problem.fields.push_back(read_field(name, table.value().items[i], location, directory));
   }
   if (problem.fields.empty())
     refuse(table.value().location, "fields", "no field; accepted is one or more tables [fields.NAME]");

@@ -70,7 +70,7 @@ std::vector<double> reference_points(const VtkCells& cells, element::Shape shape
 class VtkHdfFile {
 public:
   VtkHdfFile(const std::string& path, const mesh::Mesh& mesh, std::span<const OutputField> fields,
-             std::span<const DerivedField> derived, int order)
+             std::span<const DerivedField> derived, std::span<const space::FieldValues> known, int order)
       : file_(path), mesh_(mesh), fields_(fields), derived_(derived), order_(order) {
     for (const auto& group : mesh.groups) {
       cells_.push_back(make_vtk_cells(group.shape, order));
@@ -79,6 +79,7 @@ public:
     const bool separates_tags = std::ranges::any_of(derived, [](const auto& field) { return !field.is_per_cell; });
     points_ = make_output_points(mesh, lattices_, order, separates_tags);
     for (const auto& field : fields) values_.push_back({field.space, field.values});
+    values_.insert(values_.end(), known.begin(), known.end());
   }
 
   void write() {
@@ -233,7 +234,7 @@ private:
   int order_;
   std::vector<VtkCells> cells_;                     ///< shape (group)
   std::vector<std::vector<LatticePoint>> lattices_; ///< shape (group)
-  std::vector<space::FieldValues> values_;          ///< as fields_
+  std::vector<space::FieldValues> values_;          ///< that derived fields may hold
   OutputPoints points_;
 };
 
@@ -242,7 +243,7 @@ private:
 void write_vtkhdf(const std::string& path, const mesh::Mesh& mesh, std::span<const OutputField> fields,
                   std::span<const DerivedField> derived, const VtkHdfOptions& options) {
   require_fields(mesh, fields);
-  VtkHdfFile(path, mesh, fields, derived, output_order(mesh, fields, options.order)).write();
+  VtkHdfFile(path, mesh, fields, derived, options.known, output_order(mesh, fields, options.order)).write();
 }
 
 } // namespace rafter::io

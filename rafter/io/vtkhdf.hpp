@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <rafter/io/derived_field.hpp>
 #include <rafter/mesh/mesh.hpp>
@@ -20,6 +21,8 @@ struct OutputField {
 struct VtkHdfOptions {
   /// Order of the cells; 0: the highest degree of fields and geometry. At most 10, VTK's limit.
   int order = 0;
+  /// Functions of spaces on the mesh that derived fields may hold beside `fields`.
+  std::vector<space::FieldValues> known = {};
 };
 
 /// Writes a VTK-HDF file (UnstructuredGrid, version 1.0), which ParaView 5.10 and VTK 9.1 and later open. Every cell is

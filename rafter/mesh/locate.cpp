@@ -11,6 +11,24 @@ namespace {
 
 constexpr double reference_tolerance = 1e-9; // reference cells have edges of length 2
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+struct Box {
+  std::array<double, 3> low{infinity, infinity, infinity}, high{-infinity, -infinity, -infinity};
+
+  bool holds(std::span<const double> x) const {
+    for (std::size_t a = 0; a < x.size(); ++a)
+      if (x[a] < low[a] || x[a] > high[a]) return false;
+    return true;
+  }
+  void include(const Box& other) {
+    for (std::size_t a = 0; a < 3; ++a) {
+      low[a] = std::min(low[a], other.low[a]);
+      high[a] = std::max(high[a], other.high[a]);
+    }
+  }
+};
+
 /// The map of one cell: coordinates of its geometry nodes, shape (node, axis).
 struct CellMap {
   const element::Element& geometry;
@@ -23,18 +41,16 @@ struct CellMap {
     return result;
   }
 
-  /// False only for points that are far from the cell. Curved cells leave the box of their nodes by a part of its size.
-  bool may_hold(std::span<const double> x) const {
+  /// Holds the cell. Curved cells leave the box of their nodes by a part of its size.
+  Box box() const {
+    Box result;
     const double margin = (geometry.degree() > 1 ? 0.5 : reference_tolerance) * size();
-    for (std::size_t a = 0; a < dim; ++a) {
-      double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (std::size_t a = 0; a < dim; ++a)
       for (std::size_t i = a; i < nodes.size(); i += dim) {
-        low = std::min(low, nodes[i]);
-        high = std::max(high, nodes[i]);
+        result.low[a] = std::min(result.low[a], nodes[i] - margin);
+        result.high[a] = std::max(result.high[a], nodes[i] + margin);
       }
-      if (x[a] < low - margin || x[a] > high + margin) return false;
-    }
-    return true;
+    return result;
   }
 
   /// x - F(X), shape (axis), and J, shape (axis, reference axis).
@@ -122,6 +138,14 @@ CellMap map_of(const Mesh& mesh, const CellGroup& group, const element::Element&
   return result;
 }
 
+/// Reference coordinates of x in a cell that holds it.
+std::optional<std::vector<double>> find_in_cell(const CellMap& map, element::Shape shape, std::span<const double> x) {
+  auto X = inverse_map(map, shape, x);
+  return X && is_inside(shape, *X) ? X : std::nullopt;
+}
+
+constexpr std::size_t leaf_size = 4; ///< cells that are not divided any further
+
 } // namespace
 
 std::optional<CellPoint> locate(const Mesh& mesh, std::span<const double> x) {
@@ -130,12 +154,92 @@ std::optional<CellPoint> locate(const Mesh& mesh, std::span<const double> x) {
     const auto geometry = geometry_element(group);
     for (std::int32_t cell = 0; cell < group.num_cells(); ++cell) {
       const auto map = map_of(mesh, group, *geometry, cell);
-      if (!map.may_hold(x)) continue;
-      auto X = inverse_map(map, group.shape, x);
-      if (X && is_inside(group.shape, *X)) return CellPoint{static_cast<std::int32_t>(g), cell, std::move(*X)};
+      if (!map.box().holds(x)) continue;
+      if (auto X = find_in_cell(map, group.shape, x))
+        return CellPoint{static_cast<std::int32_t>(g), cell, std::move(*X)};
     }
   }
   return std::nullopt;
 }
+
+/// A binary tree: a node has a range of the cells and the box around them; the middle of the range, along the longest
+/// side of the box, divides it between the children.
+class PointLocator::Cells {
+public:
+  explicit Cells(const Mesh& mesh) : mesh_(mesh) {
+    for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
+      geometry_.push_back(geometry_element(mesh.groups[g]));
+      for (std::int32_t cell = 0; cell < mesh.groups[g].num_cells(); ++cell)
+        entries_.push_back(
+            {map_of(mesh, mesh.groups[g], *geometry_[g], cell).box(), static_cast<std::int32_t>(g), cell});
+    }
+    build(0, entries_.size());
+  }
+
+  std::optional<CellPoint> find(std::span<const double> x) const {
+    std::vector<std::pair<std::int32_t, std::int32_t>> candidates;
+    collect(0, 0, entries_.size(), x, candidates);
+    std::ranges::sort(candidates);
+    for (const auto& candidate : candidates) {
+      const auto g = static_cast<std::size_t>(candidate.first);
+      const auto& group = mesh_.groups[g];
+      if (auto X = find_in_cell(map_of(mesh_, group, *geometry_[g], candidate.second), group.shape, x))
+        return CellPoint{candidate.first, candidate.second, std::move(*X)};
+    }
+    return std::nullopt;
+  }
+
+private:
+  struct Entry {
+    Box box;
+    std::int32_t group, cell;
+  };
+  struct Node {
+    Box box;
+    std::size_t right = 0; ///< number of the second child; the first one follows its parent. 0: a leaf
+  };
+
+  void build(std::size_t begin, std::size_t end) {
+    const std::size_t number = nodes_.size();
+    nodes_.emplace_back();
+    for (std::size_t i = begin; i < end; ++i) nodes_[number].box.include(entries_[i].box);
+    if (end - begin <= leaf_size) return;
+    const auto& box = nodes_[number].box;
+    std::size_t axis = 0;
+    for (std::size_t a = 1; a < 3; ++a)
+      if (box.high[a] - box.low[a] > box.high[axis] - box.low[axis]) axis = a;
+    const auto at = [this](std::size_t i) { return entries_.begin() + static_cast<std::ptrdiff_t>(i); };
+    const auto middle = begin + (end - begin) / 2;
+    std::nth_element(at(begin), at(middle), at(end), [axis](const Entry& a, const Entry& b) {
+      return a.box.low[axis] + a.box.high[axis] < b.box.low[axis] + b.box.high[axis];
+    });
+    build(begin, middle);
+    nodes_[number].right = nodes_.size();
+    build(middle, end);
+  }
+
+  void collect(std::size_t number, std::size_t begin, std::size_t end, std::span<const double> x,
+               std::vector<std::pair<std::int32_t, std::int32_t>>& candidates) const {
+    if (!nodes_[number].box.holds(x)) return;
+    if (nodes_[number].right == 0) {
+      for (std::size_t i = begin; i < end; ++i)
+        if (entries_[i].box.holds(x)) candidates.emplace_back(entries_[i].group, entries_[i].cell);
+      return;
+    }
+    const auto middle = begin + (end - begin) / 2;
+    collect(number + 1, begin, middle, x, candidates);
+    collect(nodes_[number].right, middle, end, x, candidates);
+  }
+
+  const Mesh& mesh_;
+  std::vector<std::shared_ptr<const element::Element>> geometry_; ///< shape (group)
+  std::vector<Entry> entries_;                                    ///< shape (cell), in the order of the leaves
+  std::vector<Node> nodes_;
+};
+
+PointLocator::PointLocator(const Mesh& mesh) : cells_(std::make_unique<const Cells>(mesh)) {}
+PointLocator::~PointLocator() = default;
+
+std::optional<CellPoint> PointLocator::find(std::span<const double> x) const { return cells_->find(x); }
 
 } // namespace rafter::mesh

@@ -54,6 +54,17 @@ public:
            std::ranges::all_of(constraints_.entries, is_zero, [&](auto entry) { return u.host_read()[index(entry)]; });
   }
 
+  /// Puts the values into u that it has but for rounding, which is no increment.
+  void settle(Vector& u) const {
+    const auto state = u.host_write();
+    double scale = 0;
+    for (const double value : values_) scale = std::max(scale, std::abs(value));
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      double& entry = state[index(constraints_.entries[i])];
+      if (std::abs(entry - values_[i]) <= rounding * scale) entry = values_[i];
+    }
+  }
+
   /// step = what u lacks of the values, 0 at free entries. Returns whether it lacks any.
   bool find_increment(const Vector& u, Vector& step) const {
     const auto state = u.host_read();
@@ -154,6 +165,7 @@ private:
     factor_ = factor;
     problem_.set_load_factor(factor);
     boundary_.set_factor(factor);
+    boundary_.settle(u_);
     has_boundary_values_ = !boundary_.are_zero(u_);
     evaluate(u_, residual_);
     if (!residual_.is_finite) return refuse_start();

@@ -50,6 +50,20 @@ void ResidualProblem::set_state(Target& target, const form::LoweredForm& form, c
   }
 }
 
+void ResidualProblem::set(const std::string& name, const Vector& values) {
+  bool is_known = false;
+  const auto bind = [&](auto& target, const form::LoweredForm& form) {
+    if (std::ranges::find(form.field_names, name) == form.field_names.end()) return;
+    target.set(name, values);
+    is_known = true;
+  };
+  bind(residual_, built_residual_->form);
+  bind(*tangent_, tangent_->form());
+  if (energy_) bind(*energy_, built_energy_->form);
+  if (!is_known || std::ranges::find(state_, name) != state_.end())
+    throw base::InputError(fmt::format("the equations have no known field '{}'", name));
+}
+
 void ResidualProblem::residual(const Vector& u, Vector& r) {
   set_state(residual_, built_residual_->form, u);
   residual_.assemble(r);

@@ -17,7 +17,7 @@ class ResidualProblem final : public NonlinearProblem {
 public:
   /// `residual`: compiled kernels of F; `tangent`: on the system of F with its conditions; `state`: names of the data
   /// fields that are the unknowns, in the order of the system; `energy`: compiled kernels of a functional whose
-  /// derivative is F, null: not known. Values of other data fields are set in the tangent and in residual_form().
+  /// derivative is F, null: not known. Other data fields get their values by set().
   ResidualProblem(std::shared_ptr<const op::GeneratedForm> residual, std::shared_ptr<op::Operator> tangent,
                   std::vector<std::string> state, std::shared_ptr<const op::GeneratedForm> energy = nullptr);
 
@@ -33,6 +33,10 @@ public:
   void apply_tangent_free(const Vector& du, Vector& y) const override { tangent_->apply_free(du, y); }
   /// "no finite value in hexahedron 7 at (0.5, 0.5, 1)": the first cell none of whose entries is finite.
   std::string describe_non_finite(const Vector& r) const override;
+
+  /// Binds the values of a data field other than the unknowns in all forms that hold it. Throws InputError where none
+  /// does, and for vectors of another size.
+  void set(const std::string& name, const Vector& values);
 
   op::LinearForm& residual_form() { return residual_; }
   const op::LinearForm& residual_form() const { return residual_; }

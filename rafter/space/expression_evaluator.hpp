@@ -57,4 +57,12 @@ private:
   bool has_points_ = false;
 };
 
+/// Coefficients of an expression in a space, into a local vector of num_local entries. In every cell the expression is
+/// projected onto the polynomials of the element (least squares in the reference cell); a node that several cells have
+/// gets the mean of what they have there, weighted by their volumes. Exact for continuous functions of the space.
+/// `fields` as for ExpressionEvaluator. Throws InputError that names the point where a value is not finite, and for
+/// expressions and vectors of another size.
+void project(const FunctionSpace& space, const std::shared_ptr<const form::LoweredExpression>& expression,
+             std::span<const FieldValues> fields, std::span<double> vector);
+
 } // namespace rafter::space

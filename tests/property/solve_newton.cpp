@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <unistd.h>
 
+#include <fmt/format.h>
 #include <rafter/rafter.hpp>
 #include <tests/support/planner.hpp>
 
@@ -153,13 +156,38 @@ TEST(NewtonOfForms, OtherFieldsOnTheSpaceOfTheUnknownKeepTheirValues) {
   Vector state = tangent->make_vector(), other = tangent->make_vector();
   std::ranges::fill(state.host_overwrite(), 0.0);
   std::ranges::fill(other.host_overwrite(), 10.0);
-  problem.residual_form().set("w", other);
-  tangent->set("w", other);
+  problem.set("w", other);
+  EXPECT_THROW(problem.set("u", other), InputError);
+  EXPECT_THROW(problem.set("z", other), InputError);
   solvers::NewtonOptions newton{.rtol = 1e-12};
   newton.solver.control.rtol = 1e-13;
   const auto result = solvers::newton(problem, state, newton);
   ASSERT_EQ(result.status, solvers::Status::converged) << result.message;
   for (const double value : state.host_read()) EXPECT_NEAR(value, 2, 1e-10);
+}
+
+TEST(NewtonOfForms, FieldsOfAnEarlierResultAreDataAndStart) {
+  const FunctionSpace V(make_box({.cells = {3, 3}, .shape = "quadrilateral"}), {.degree = 3, .name = "u"});
+  const auto u = field(V.ptr(), "u");
+  const auto trial = arguments(V).first, v = arguments(V).second;
+  NonlinearOptions options{.newton = {.rtol = 1e-12}, .discretisation = rafter::test::planned({.threads = 1})};
+  options.newton.solver.control.rtol = 1e-13;
+  const auto x = spatial_coordinate(2);
+  const auto first = solve_nonlinear((u * u * u + u - sin(x(0))) * v * dx, {u}, options);
+  ASSERT_TRUE(first.is_converged()) << first.info.message;
+  const auto path = std::filesystem::temp_directory_path() / fmt::format("rafter_newton_{}.vtkhdf", ::getpid());
+  write_vtkhdf(path.string(), Operator(trial * v * dx, options.discretisation), first.solution);
+
+  const FunctionSpace W(V, {.degree = 3, .name = "w"});
+  const auto w = field(W.ptr(), "w");
+  options.data.emplace_back("w", read_vtkhdf(path.string(), "u", W, options.discretisation));
+  options.initial = read_vtkhdf(path.string(), "u", V, options.discretisation);
+  const auto again = solve_nonlinear((u * u * u + u - w * w * w - w) * v * dx, {u}, options);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(again.is_converged()) << again.info.message;
+  EXPECT_LE(again.info.iterations, 1);
+  for (std::size_t i = 0; i < again.solution.size(); ++i)
+    EXPECT_NEAR(again.solution.host_read()[i], first.solution.host_read()[i], 1e-10);
 }
 
 TEST(NewtonOfForms, RefusesUnknownsThatAreNoFieldsOfTheEquations) {

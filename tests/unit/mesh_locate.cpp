@@ -25,6 +25,7 @@ class Locate : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Locate, FindsPointsInsideAndOnTheBoundaryOfCellsWhereTheMapPutsThem) {
   for (const auto& mesh : {box(GetParam()), curved_box(GetParam(), 3)}) {
+    const mesh::PointLocator locator(mesh);
     for (std::int32_t g = 0; g < static_cast<std::int32_t>(mesh.groups.size()); ++g) {
       const auto& group = mesh.groups[static_cast<std::size_t>(g)];
       const auto vertices = element::reference_vertices(group.shape);
@@ -35,8 +36,10 @@ TEST_P(Locate, FindsPointsInsideAndOnTheBoundaryOfCellsWhereTheMapPutsThem) {
           for (std::size_t a = 0; a < dim; ++a)
             at.reference[a] += towards_vertex * (vertices[vertices.size() - dim + a] - at.reference[a]);
           const auto x = image(mesh, at);
-          const auto found = mesh::locate(mesh, x);
-          ASSERT_TRUE(found) << mesh.source << " cell " << cell << ", " << towards_vertex;
+          const auto found = mesh::locate(mesh, x), by_tree = locator.find(x);
+          ASSERT_TRUE(found && by_tree) << mesh.source << " cell " << cell << ", " << towards_vertex;
+          EXPECT_EQ(std::pair(found->group, found->cell), std::pair(by_tree->group, by_tree->cell));
+          EXPECT_EQ(found->reference, by_tree->reference);
           const auto again = image(mesh, *found);
           for (std::size_t a = 0; a < dim; ++a) EXPECT_NEAR(again[a], x[a], 1e-13);
           if (towards_vertex == 1) continue; // several cells have it
@@ -55,6 +58,7 @@ TEST_P(Locate, FindsNothingOutside) {
       std::vector<double> x(static_cast<std::size_t>(mesh.gdim), 0.1);
       x[axis] = outside;
       EXPECT_FALSE(mesh::locate(mesh, x)) << axis << " " << outside;
+      EXPECT_FALSE(mesh::PointLocator(mesh).find(x)) << axis << " " << outside;
     }
 }
 

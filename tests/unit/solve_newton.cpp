@@ -181,6 +181,16 @@ TEST(Newton, BringsBoundaryValuesAndLoadsInSteps) {
   EXPECT_EQ(std::ranges::count_if(result.steps, [](const auto& step) { return step.is_last; }), 4);
 }
 
+TEST(Newton, TakesNoStepForRoundingOfBoundaryValues) {
+  PointwiseProblem problem([](double u) { return u; }, [](double) { return 1.0; }, {2.0, 0.0}, 4.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::copy(std::vector{2.0, 4.0 + 1e-15}, u.host_overwrite().begin());
+  const auto result = solvers::newton(problem, u, tight());
+  ASSERT_EQ(result.status, Status::converged) << result.message;
+  EXPECT_EQ(result.iterations, 0);
+  EXPECT_EQ(u.host_read()[1], 4);
+}
+
 TEST(Newton, BringsBoundaryValuesAloneWhereLoadsOvershoot) {
   // The first linear system has the solution 1e6, where the residual is 1e18; the boundary value has no part in that.
   PointwiseProblem problem([](double u) { return 1e-3 * u + u * u * u; }, [](double u) { return 1e-3 + 3 * u * u; },

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rafter/form/expr.hpp>
+#include <rafter/form/lowered.hpp>
+#include <rafter/io/problem.hpp>
+#include <rafter/operator/operator.hpp>
+#include <rafter/space/expression_evaluator.hpp>
+
+/// Known fields of a problem.
+namespace rafter::app {
+
+/// Reads point data of an earlier result into the nodes of a space; `key`: where messages say that it comes from.
+void read_result(const io::ResultSource& source, const std::string& key, const space::FunctionSpace& space,
+                 std::span<double> values);
+
+/// The coefficients of a problem that are functions of Lagrange spaces on its mesh, with their values.
+class ProblemData {
+public:
+  /// On the discretisation of the system; degrees that the problem does not give are those of its fields.
+  ProblemData(const io::Problem& problem, const op::System& system, std::shared_ptr<device::Device> device)
+      : default_degree_(problem.max_degree()), discretisation_(system.discretisation), device_(std::move(device)) {}
+
+  /// Finds the values of a coefficient with Coefficient::data, and makes it a field that forms may hold. `value`: its
+  /// expression, where it is not read from a file; it may hold the fields that were added before. Throws InputError
+  /// that names the coefficient.
+  form::Expr add(const io::Coefficient& coefficient, const form::Expr* value);
+
+  /// Binds the values of all these fields that a form holds.
+  template <class Target> void bind(Target& target, const form::LoweredForm& form) const {
+    for (const auto& field : fields_)
+      if (std::ranges::find(form.field_names, field.space->name) != form.field_names.end())
+        target.set(field.space->name, field.values);
+  }
+
+  /// All of them, for evaluation at points.
+  std::vector<space::FieldValues> values() const;
+
+private:
+  struct Field {
+    std::shared_ptr<const space::FunctionSpace> space;
+    op::Vector values;
+  };
+  Field& make(const std::string& name, int components, int degree);
+  void fill(Field& field, const form::Expr& value) const;
+
+  int default_degree_;
+  std::shared_ptr<const space::Discretisation> discretisation_;
+  std::shared_ptr<device::Device> device_;
+  std::vector<Field> fields_;
+};
+
+} // namespace rafter::app

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files that are no results, or not the ones that are wanted.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <unistd.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/io/hdf5_file.hpp>
+#include <rafter/io/vtkhdf.hpp>
+#include <rafter/io/vtkhdf_reader.hpp>
+
+using namespace rafter;
+namespace fs = std::filesystem;
+
+namespace {
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+template <class Operation> std::string message_of(const Operation& operation) {
+  try {
+    operation();
+  } catch (const base::InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+/// Arrays of a file of one quadrilateral; each may be damaged.
+struct Contents {
+  std::string type = "UnstructuredGrid";
+  std::vector<std::int64_t> parts{4}, connectivity{0, 1, 2, 3}, offsets{0, 4};
+  std::vector<double> points{0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0}, values{1, 2, 3, 4};
+  std::vector<std::uint8_t> types{9};
+  std::int64_t columns = 3, value_columns = 0;
+  bool has_steps = false, has_types = true;
+
+  void write(const std::string& path) const {
+    io::Hdf5Writer file(path);
+    file.make_group("VTKHDF");
+    file.write_attribute("VTKHDF", "Type", type);
+    file.make_group("VTKHDF/PointData");
+    if (has_steps) file.make_group("VTKHDF/Steps");
+    file.write("VTKHDF/NumberOfPoints", parts);
+    file.write("VTKHDF/Connectivity", connectivity);
+    file.write("VTKHDF/Offsets", offsets);
+    add(file, "Points", points, columns);
+    add(file, "PointData/w", values, value_columns);
+    if (has_types) add(file, "Types", types, 0);
+    file.commit();
+  }
+  template <class T>
+  static void add(io::Hdf5Writer& file, const std::string& name, const std::vector<T>& data,
+                  std::int64_t data_columns) {
+    const auto rows = static_cast<std::int64_t>(data.size()) / std::max<std::int64_t>(data_columns, 1);
+    file.make_dataset<T>("VTKHDF/" + name, rows, data_columns);
+    file.append("VTKHDF/" + name, std::span<const T>(data));
+  }
+};
+
+class ResultErrors : public ::testing::Test {
+protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("rafter_results_" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  std::string reading(const Contents& contents) const {
+    contents.write(path("result.vtkhdf"));
+    return message_of([&] { io::VtkHdfReader{path("result.vtkhdf")}; });
+  }
+  std::string asking(const Contents& contents, const std::string& name, int count,
+                     const std::vector<double>& x = {0.5, 0.5}) const {
+    contents.write(path("result.vtkhdf"));
+    return message_of([&] {
+      std::vector<double> values(static_cast<std::size_t>(count));
+      io::VtkHdfReader{path("result.vtkhdf")}.function(name, count)(x, values);
+    });
+  }
+  fs::path folder_;
+};
+
+TEST_F(ResultErrors, FilesThatAreNoResultsAreNamed) {
+  EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{path("none.vtkhdf")}; }), "none.vtkhdf\": no such file"));
+  EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{folder_.string()}; }), "folder"));
+  std::ofstream(path("text.vtkhdf")) << "text";
+  EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{path("text.vtkhdf")}; }), "is no HDF5 file"));
+  Contents().write(path("whole.vtkhdf"));
+  fs::resize_file(path("whole.vtkhdf"), fs::file_size(path("whole.vtkhdf")) / 2);
+  EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{path("whole.vtkhdf")}; }), "whole.vtkhdf\": "));
+  {
+    io::Hdf5Writer file(path("other.vtkhdf"));
+    file.make_group("Data");
+    file.commit();
+  }
+  EXPECT_TRUE(contains(message_of([&] { io::VtkHdfReader{path("other.vtkhdf")}; }), "is no VTK-HDF file"));
+}
+
+TEST_F(ResultErrors, DamagedFilesAreRefused) {
+  EXPECT_EQ(reading({}), "accepted");
+  EXPECT_TRUE(contains(reading({.type = "ImageData"}), "is no VTK-HDF file of an unstructured grid"));
+  EXPECT_TRUE(contains(reading({.parts = {2, 2}}), "several parts"));
+  EXPECT_TRUE(contains(reading({.has_steps = true}), "time steps"));
+  EXPECT_TRUE(contains(reading({.has_types = false}), "no dataset VTKHDF/Types"));
+  EXPECT_TRUE(contains(reading({.columns = 2}), "three columns"));
+  EXPECT_TRUE(contains(reading({.connectivity = {0, 1, 2, 4}}), "points that are not there"));
+  EXPECT_TRUE(contains(reading({.connectivity = {0, 1, 2, -1}}), "points that are not there"));
+  EXPECT_TRUE(contains(reading({.offsets = {0, 3}}), "Offsets"));
+  EXPECT_TRUE(contains(reading({.offsets = {0, 5, 4}}), "Offsets"));
+  EXPECT_TRUE(contains(reading({.connectivity = {}, .offsets = {0}, .types = {}}), "no cells"));
+  EXPECT_TRUE(contains(reading({.types = {8}}), "VTK's type 8"));
+  EXPECT_TRUE(contains(reading({.connectivity = {0, 1, 2}, .offsets = {0, 3}, .types = {70}}), "with 3 points"));
+  auto nan = Contents();
+  nan.points[1] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(contains(reading(nan), "finite"));
+  auto curved = Contents();
+  curved.points[2] = 1;
+  EXPECT_TRUE(contains(reading(curved), "z must be 0"));
+}
+
+TEST_F(ResultErrors, ArraysThatDoNotServeAreNamed) {
+  EXPECT_EQ(asking({}, "w", 1), "accepted");
+  EXPECT_TRUE(contains(asking({}, "ww", 1), "no point data 'ww' (did you mean 'w'?); it has: w"));
+  EXPECT_TRUE(contains(asking({}, "w", 2), "'w' has 1 components, expected are 2"));
+  EXPECT_TRUE(contains(asking({.values = {1, 2, 3}}, "w", 1), "one row for each of the 4 points"));
+  EXPECT_TRUE(contains(asking({.values = {1, 2, 3, std::numeric_limits<double>::infinity()}}, "w", 1), "not finite"));
+  const std::vector<double> plane{1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0}, space(12, 1.0);
+  EXPECT_EQ(asking({.values = plane, .value_columns = 3}, "w", 2), "accepted");
+  EXPECT_TRUE(contains(asking({.values = space, .value_columns = 3}, "w", 2), "three components, expected are two"));
+  EXPECT_TRUE(contains(asking({.values = space, .value_columns = 3}, "w", 1), "has 3 components, expected are 1"));
+}
+
+TEST_F(ResultErrors, PointsOutsideOfTheMeshAreNamed) {
+  EXPECT_TRUE(contains(asking({}, "w", 1, {1.5, 0.5}), "holds the point (1.5, 0.5)"));
+  EXPECT_TRUE(contains(asking({}, "w", 1, {0.5, 0.5, 0.5}), "dimension 2"));
+}
+
+} // namespace
