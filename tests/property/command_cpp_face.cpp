@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <rafter/discretisation.hpp>
+#include <rafter/problem_data.hpp>
 #include <rafter/problem_forms.hpp>
 #include <rafter/rafter.hpp>
 
@@ -16,7 +17,8 @@ std::shared_ptr<op::GeneratedForm> by_command(const std::string& text) {
   const auto problem = io::parse_problem(text, "problem.toml");
   const auto mesh = app::make_mesh(problem);
   const auto system = app::make_system(problem, mesh, op::cells_per_batch(""));
-  const app::ProblemForms forms(problem, *mesh, {system.spaces.begin(), system.spaces.end()});
+  app::ProblemData data(problem, system, system.discretisation->device("host", 1));
+  const app::ProblemForms forms(problem, *mesh, {system.spaces.begin(), system.spaces.end()}, data);
   return op::build(forms.bilinear(), 2, system, planned());
 }
 
