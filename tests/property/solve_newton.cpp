@@ -16,8 +16,8 @@ using namespace rafter;
 
 /// A block of a neo-Hookean solid, clamped below and displaced by `lift` above.
 struct Block {
-  explicit Block(double lift, int dim = 2)
-      : V(make_box({.cells = std::vector<int>(static_cast<std::size_t>(dim), 2),
+  explicit Block(double lift, int dim = 2, int cells = 2)
+      : V(make_box({.cells = std::vector<int>(static_cast<std::size_t>(dim), cells),
                     .shape = dim == 2 ? "quadrilateral" : "hexahedron"}),
           {.degree = 2, .components = dim}) {
     u = field(V.ptr(), "u");
@@ -42,11 +42,23 @@ struct Block {
 };
 
 TEST(NewtonOfForms, CompressionBeyondTheFirstElementRecovers) {
-  // Half of the height: set on the nodes at once, the upper layer of cells would be inverted.
-  Block block(-0.6);
+  // More than half of the height: set on the nodes at once, the upper layer of cells would be inverted. Full steps lead
+  // into states where ln J has no value.
+  Block block(-0.6, 3, 3);
   const auto result = solve_nonlinear(block.F, {block.u}, block.options);
   ASSERT_TRUE(result.is_converged()) << result.info.message;
   EXPECT_LT(result.info.steps.back().residual, 1e-8);
+  EXPECT_TRUE(std::ranges::any_of(result.info.steps, [](const auto& step) { return step.length < 1; }));
+  EXPECT_TRUE(std::isfinite(block.stored(result.solution)));
+}
+
+TEST(NewtonOfForms, CompressionBeyondNothingFailsWithTheCell) {
+  Block block(-1.2, 3); // the top would lie below the bottom
+  const auto result = solve_nonlinear(block.F, {block.u}, block.options);
+  EXPECT_EQ(result.info.status, solvers::Status::failed);
+  EXPECT_EQ(result.info.failure, solvers::Failure::non_finite) << result.info.message;
+  EXPECT_NE(result.info.message.find("no finite value of 'u' in hexahedron"), std::string::npos) << result.info.message;
+  EXPECT_TRUE(std::isfinite(block.stored(result.solution))); // of the last state that was accepted
 }
 
 TEST(NewtonOfForms, LoadStepsAndEnergyGiveTheSameSolution) {

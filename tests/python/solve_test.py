@@ -55,6 +55,30 @@ class FailedSolves(command_test.CommandTest):
         self.assertLess(0, report["residuals"]["preconditioned"])
 
 
+class NonlinearSolves(command_test.CommandTest):
+    """What the command says of Newton's method."""
+
+    def solve(self, *overrides):
+        path = os.path.join(command_test.SOURCE, "examples", "neo-hookean.toml")
+        return self.run_rafter("solve", path, *(argument for text in overrides for argument in ("--set", text)))
+
+    def test_the_tail_of_the_residuals_is_printed_with_its_order(self):
+        result = self.solve("newton.rtol=1e-10")
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+        rows = [line.split() for line in result.stdout.splitlines() if line.startswith("          1  ")]
+        residuals = [float(row[1]) for row in rows]
+        self.assertLess(residuals[-1], 1e-10)
+        self.assertEqual(len(rows[-1]), 3) # load factor, residual, order: no step follows
+        orders = [float(row[2]) for row in rows[3:]]
+        self.assertGreater(max(orders), 1.7)
+        self.assertEqual({row[3] for row in rows[3:-1]}, {"1"}) # full steps
+
+    def test_compression_beyond_nothing_names_the_cell(self):
+        result = self.solve("dirichlet.1.value=[0.0, 0.0, -1.2]", "mesh.box.cells=[2, 2, 2]")
+        self.assertEqual(result.returncode, command_test.NOT_SOLVED)
+        self.assertIn("no finite value of 'u' in hexahedron", " ".join((result.stdout + result.stderr).split()))
+
+
 class StandardError(command_test.CommandTest):
     def test_one_that_cannot_be_written_costs_no_results(self):
         for redirection in ("2>&-", "2>full"):
