@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <rafter/base/error.hpp>
+#include <rafter/form/quadratic_form.hpp>
 
 namespace rafter::form {
 
@@ -43,8 +44,10 @@ NodeId Differentiator::of_node(NodeId id) {
   case ScalarOp::atom:
     return leaf_(node.atom);
   case ScalarOp::add:
+    if (const NodeId result = of_quadratic_form(id); result >= 0) return result;
     return g.add(d(0), d(1));
   case ScalarOp::sub:
+    if (const NodeId result = of_quadratic_form(id); result >= 0) return result;
     return g.sub(d(0), d(1));
   case ScalarOp::neg:
     return g.neg(d(0));
@@ -78,6 +81,20 @@ NodeId Differentiator::of_node(NodeId id) {
   default:
     return of_function(id, node, d(0));
   }
+}
+
+/// -1: the sum is none.
+NodeId Differentiator::of_quadratic_form(NodeId id) {
+  auto& g = *graph_;
+  const auto is_constant = [&](NodeId node) { return g.is_constant(memo_.at(node), 0); };
+  const auto form = find_quadratic_form(g, id, is_constant);
+  if (!form) return -1;
+  NodeId sum = g.constant(0);
+  for (const auto& term : form->terms) {
+    const NodeId derivative = g.mul(g.constant(term.weight), memo_.at(term.right)); // often 0.5 and 2 x
+    sum = g.add(sum, g.mul(term.left, derivative));
+  }
+  return g.mul(g.constant(2), sum);
 }
 
 /// Chain rule of a function of one variable.

@@ -18,6 +18,7 @@ public:
 
 private:
   NodeId of_node(NodeId id);
+  NodeId of_quadratic_form(NodeId id);
   NodeId of_function(NodeId id, const ScalarNode& node, NodeId da);
   NodeId of_power(NodeId id, const ScalarNode& node);
   ScalarGraph* graph_;

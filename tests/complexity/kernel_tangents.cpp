@@ -51,6 +51,8 @@ constexpr Tangent tangents[] = {
      "grad(v))*dx",
      1.03},
     {"st venant-kirchhoff", "derivative(svk, w, dw)",
+     "inner(grad(dw)*S + F*(lmbda*tr(sym(F.T*grad(dw)))*Identity(3) + 2*mu*sym(F.T*grad(dw))), grad(v))*dx", 1},
+    {"st venant-kirchhoff energy", "derivative(derivative(svk_energy, w, v), w, dw)",
      "inner(grad(dw)*S + F*(lmbda*tr(sym(F.T*grad(dw)))*Identity(3) + 2*mu*sym(F.T*grad(dw))), grad(v))*dx", 1}};
 
 TEST(Tangents, CostWhatTheirFactorsCostByHand) {
