@@ -8,6 +8,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/operator/cell_sum.hpp>
+#include <rafter/operator/kernel_arguments.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 
 namespace rafter::op {
@@ -64,11 +65,15 @@ public:
     check_size(built_->system, x, "the input vector");
     check_size(built_->system, y, "the output vector");
     if (&x == &y) throw base::InputError("input and output are the same vector");
-    std::vector<device::Buffer*> buffers;
-    for (const auto& argument : built_->loops.arguments()) buffers.push_back(buffer(argument, x, y, adds));
+    device::BufferRegistry vectors;
+    vectors.add(schedule::role::mode, 0, (adds ? add_ : overwrite_).device_read());
+    vectors.add(schedule::role::input_vector, 0, x.device_read());
+    vectors.add(schedule::role::output_vector, 0,
+                adds ? y.device_write() : y.device_overwrite()); // all rows are stored
+    arguments_.bind(vectors);
     std::vector<device::Task> tasks;
     for (std::size_t r = 0; r + 1 < ranges_.size(); ++r)
-      if (ranges_[r] < ranges_[r + 1]) tasks.push_back({kernel_.get(), buffers, ranges_[r], ranges_[r + 1]});
+      if (ranges_[r] < ranges_[r + 1]) tasks.push_back(arguments_.task(*kernel_, ranges_[r], ranges_[r + 1]));
     device_->run(tasks)->wait();
   }
 
@@ -113,6 +118,14 @@ private:
       storage_error_ = round_entries(entries, rounded);
       singles_ = device::Array<float>(device_, std::move(rounded));
     }
+    device::BufferRegistry kept;
+    kept.add(schedule::role::slice_starts, 0, starts_.device_read());
+    kept.add(schedule::role::rows, 0, rows_.device_read());
+    kept.add(schedule::role::columns, 0, columns_.device_read());
+    kept.add(schedule::role::entries, 0,
+             info_.plan.storage == schedule::Precision::double_precision ? entries_.device_read()
+                                                                         : singles_.device_read());
+    arguments_ = {built_->loops.arguments(), kept};
   }
 
   void count(const SlicedPattern& pattern) {
@@ -143,32 +156,12 @@ private:
     return result;
   }
 
-  device::Buffer* buffer(const schedule::LoopBuffer& argument, const Vector& x, Vector& y, bool adds) const {
-    switch (argument.role) {
-    case schedule::Role::mode:
-      return (adds ? add_ : overwrite_).device_read();
-    case schedule::Role::slice_starts:
-      return starts_.device_read();
-    case schedule::Role::rows:
-      return rows_.device_read();
-    case schedule::Role::columns:
-      return columns_.device_read();
-    case schedule::Role::entries:
-      return argument.type == schedule::Type::real32 ? singles_.device_read() : entries_.device_read();
-    case schedule::Role::input_vector:
-      return x.device_read();
-    case schedule::Role::output_vector:
-      return adds ? y.device_write() : y.device_overwrite(); // every row is stored
-    default:
-      throw base::InternalError("the product of a matrix has no argument " + argument.name);
-    }
-  }
-
   using Integers = device::Array<std::int32_t>;
   std::shared_ptr<const GeneratedMatrix> built_;
   KernelInfo info_;
   std::shared_ptr<device::Device> device_;
   std::shared_ptr<const device::Kernel> kernel_;
+  KernelArguments arguments_;
   Integers overwrite_, add_, starts_, rows_, columns_;
   Vector entries_;               ///< or
   device::Array<float> singles_; ///< as the plan says

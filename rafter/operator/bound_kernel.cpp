@@ -13,8 +13,6 @@ namespace rafter::op {
 namespace {
 
 using device::Array;
-using device::Buffer;
-using schedule::Role;
 using Integers = space::IndexTables::Integers;
 using Reals = Array<double>;
 
@@ -29,31 +27,52 @@ Array<T> to_array(const std::shared_ptr<device::Device>& device, const Source& s
 } // namespace
 
 Numbers::Numbers(const std::shared_ptr<device::Device>& device, std::size_t size, schedule::Precision precision)
-    : reals(device, precision == schedule::Precision::double_precision ? size : 0),
-      singles(device, precision == schedule::Precision::double_precision ? 0 : size) {}
+    : is_double_(precision == schedule::Precision::double_precision), reals_(device, is_double_ ? size : 0),
+      singles_(device, is_double_ ? 0 : size) {}
 
-Numbers::Numbers(const std::shared_ptr<device::Device>& device, std::span<const double> values)
-    : reals(device, base::AlignedVector<double>(values.begin(), values.end())),
-      singles(device, base::AlignedVector<float>(values.begin(), values.end())) {}
+Numbers::Numbers(const std::shared_ptr<device::Device>& device, std::span<const double> values,
+                 schedule::Precision precision)
+    : is_double_(precision == schedule::Precision::double_precision) {
+  if (is_double_)
+    reals_ = to_array<double>(device, values);
+  else
+    singles_ = to_array<float>(device, values);
+}
 
-Buffer* Numbers::buffer(const schedule::LoopBuffer& argument) {
-  const auto of = [&](auto& array) { return argument.is_written ? array.device_write() : array.device_read(); };
-  return argument.type == schedule::Type::real32 ? of(singles) : of(reals);
+void BoundKernel::Tables::add_to(device::BufferRegistry& registry) const {
+  for (std::size_t i = 0; i < matrices.size(); ++i)
+    registry.add(schedule::role::matrix, static_cast<int>(i), matrices[i].device_read());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    registry.add(schedule::role::table, static_cast<int>(i), values[i].device_read());
+  registry.add(schedule::role::points, 0, points.device_read());
+  registry.add(schedule::role::weights, 0, weights.device_read());
 }
 
 BoundKernel::BoundKernel(const GeneratedForm& form, const GeneratedBlock& piece)
     : form_(form), piece_(piece), device_(form.options.device), info_(piece.kernel.info),
-      kernel_(piece.program->kernel(piece.kernel.loops.name)), parameters_(piece.kernel.loops.arguments()),
-      tables_(tables(piece.kernel.program, piece.kernel.loops)) {
+      kernel_(piece.program->kernel(piece.kernel.loops.name)),
+      tables_(tables(piece.kernel.program, piece.kernel.loops, info_.plan.compute)) {
   for (std::size_t i = 0; i < piece.spaces.size(); ++i)
     spaces_.push_back(piece.block < 0 ? piece.spaces[i]->index_tables(piece.facet_dofs[i], device_)
                                       : piece.spaces[i]->index_tables(piece.block, device_));
   fill_data();
   count();
-  arguments_.buffers.resize(parameters_.size());
-  arguments_.offsets.resize(parameters_.size());
-  for (std::size_t i = 0; i < parameters_.size(); ++i)
-    if (!is_of_run(parameters_[i].role)) arguments_.buffers[i] = table(parameters_[i], tables_);
+  device::BufferRegistry kept;
+  add_data(kept);
+  tables_.add_to(kept);
+  kept.add(schedule::role::data_rows, 0, data_rows_.device_read());
+  kept.add(schedule::role::stored_point, 0, stored_point_.device_read());
+  kept.add(schedule::role::stored_cell, 0, stored_cell_.device_read());
+  arguments_ = {piece.kernel.loops.arguments(), kept};
+}
+
+void BoundKernel::add_data(device::BufferRegistry& registry) const {
+  for (std::size_t i = 0; i < spaces_.size(); ++i) spaces_[i]->add_to(registry, static_cast<int>(i));
+  registry.add(schedule::role::num_active, 0, num_active_.device_read());
+  registry.add(schedule::role::map, 0, map_.device_read());
+  registry.add(schedule::role::nodes, 0, nodes_.device_read());
+  registry.add(schedule::role::cell_coefficients, 0, cell_coefficients_.device_read());
+  registry.add(schedule::role::reference_normal, 0, reference_normal_.device_read());
 }
 
 void BoundKernel::fill_data() {
@@ -69,29 +88,29 @@ void BoundKernel::fill_data() {
   cell_coefficients_ = Reals(device_, form_.coefficients.values(representatives));
   const auto lanes = static_cast<std::size_t>(cells.cells_per_batch);
   const auto batches = static_cast<std::size_t>(cells.num_batches);
-  const auto& program = piece_.kernel.program;
   const auto storage = info_.plan.storage;
   const auto stored = stored_numbers(piece_);
   stored_point_ = Numbers(device_, stored.at_points == 0 ? 0 : stored.at_points + vector_room, storage);
   stored_cell_ = Numbers(device_, stored.per_cell, storage);
   integral_ = Reals(device_, form_.form.rank == 0 ? batches * lanes : 0);
-  points_ = Numbers(device_, program.points);
-  auto weights = program.weights;
-  weights.resize(weights.size() + vector_room);
-  weights_ = Numbers(device_, weights);
   if (cells.local_facet >= 0)
     reference_normal_ = to_array<double>(device_, element::reference_normal(cells.shape, cells.local_facet));
 }
 
-BoundKernel::Tables BoundKernel::tables(const kernel::TensorProgram& program,
-                                        const schedule::LoopProgram& loops) const {
+BoundKernel::Tables BoundKernel::tables(const kernel::TensorProgram& program, const schedule::LoopProgram& loops,
+                                        schedule::Precision compute) const {
   Tables result;
   for (const auto& matrix : program.matrices) {
     const auto table = matrix.is_data ? schedule::packed_table(matrix, info_.plan) : std::vector<double>{};
-    result.matrices.push_back(Numbers(device_, table));
+    result.matrices.emplace_back(device_, table, compute);
   }
+  result.points = Numbers(device_, program.points, compute);
+  auto weights = program.weights;
+  weights.resize(weights.size() + vector_room);
+  result.weights = Numbers(device_, weights, compute);
   for (const auto& argument : loops.arguments())
-    if (argument.role == Role::table) result.values.push_back(to_array<std::int32_t>(device_, argument.values));
+    if (argument.role == schedule::role::table)
+      result.values.push_back(to_array<std::int32_t>(device_, argument.values));
   return result;
 }
 
@@ -161,43 +180,39 @@ void BoundKernel::refresh(const FormData& data) {
 void BoundKernel::run_setup(const FormData& data) {
   const auto& built = piece_.kernel;
   const auto kernel = piece_.setup_program->kernel(built.setup_loops.name);
-  auto own = tables(built.setup_program, built.setup_loops);
+  const auto own = tables(built.setup_program, built.setup_loops, schedule::Precision::double_precision);
   base::AlignedVector<std::int32_t> numbers(static_cast<std::size_t>(piece_.rows.count()));
   std::iota(numbers.begin(), numbers.end(), 0);
   const Integers row_of_row(device_, std::move(numbers)), mode(device_, {0, form_.coefficients.count()});
-  const auto parameters = built.setup_loops.arguments();
-  Arguments arguments;
-  arguments.buffers.resize(parameters.size());
-  arguments.offsets.resize(parameters.size());
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    if (parameters[i].role == Role::data_rows)
-      arguments.buffers[i] = row_of_row.device_read();
-    else if (is_of_run(parameters[i].role))
-      take(parameters[i], i, {.data = &data, .mode = mode.device_read()}, arguments);
-    else
-      arguments.buffers[i] = table(parameters[i], own);
+  device::BufferRegistry buffers;
+  add_data(buffers);
+  own.add_to(buffers);
+  data.add_to(buffers, form_.num_trials());
+  buffers.add(schedule::role::mode, 0, mode.device_read());
+  buffers.add(schedule::role::data_rows, 0, row_of_row.device_read());
+  buffers.add(schedule::role::stored_point, 0, stored_point_.device_write());
+  buffers.add(schedule::role::stored_cell, 0, stored_cell_.device_write());
+  KernelArguments arguments(built.setup_loops.arguments(), {});
+  arguments.bind(buffers);
   std::vector<device::Task> tasks; // one range per thread: rows are disjoint
   const std::int64_t parts = std::max(1, device_->num_threads()), count = piece_.rows.count();
   for (std::int64_t p = 0; p < parts; ++p)
-    tasks.push_back({kernel.get(), arguments.buffers, count * p / parts, count * (p + 1) / parts, arguments.offsets});
+    tasks.push_back(arguments.task(*kernel, count * p / parts, count * (p + 1) / parts));
   device_->run(tasks)->wait();
 }
 
-bool BoundKernel::is_of_run(Role role) {
-  return role == Role::mode || role == Role::parameters || role == Role::input_vector || role == Role::output_vector ||
-         role == Role::integral;
-}
-
-void BoundKernel::bind(const RunArguments& run) {
-  for (std::size_t i = 0; i < parameters_.size(); ++i)
-    if (is_of_run(parameters_[i].role)) take(parameters_[i], i, run, arguments_);
+void BoundKernel::bind(const device::BufferRegistry& run) {
+  device::BufferRegistry own;
+  own.add(schedule::role::integral, 0, integral_.device_write());
+  arguments_.bind(run, own);
 }
 
 CellMatrices BoundKernel::cell_matrices(std::int32_t begin, std::int32_t end, Vector& values) const {
-  std::vector<Buffer*> buffers = arguments_.buffers;
-  for (std::size_t i = 0; i < parameters_.size(); ++i)
-    if (parameters_[i].role == Role::output_vector) buffers[i] = values.device_write();
-  const device::Task batches{kernel_.get(), buffers, begin, end, arguments_.offsets};
+  device::BufferRegistry records;
+  records.add(schedule::role::output_vector, 0, values.device_write());
+  KernelArguments arguments = arguments_;
+  arguments.replace(records);
+  const device::Task batches = arguments.task(*kernel_, begin, end);
   device_->run(std::span(&batches, 1))->wait();
   return {.batch_begin = begin, .batch_end = end, .values = values.host_read()};
 }
@@ -210,111 +225,7 @@ std::int32_t BoundKernel::num_records() const {
 }
 
 device::Task BoundKernel::task(std::int64_t begin, std::int64_t end) const {
-  return {kernel_.get(), arguments_.buffers, begin, end, arguments_.offsets};
-}
-
-std::size_t BoundKernel::word_bytes(const schedule::LoopBuffer& argument) const {
-  return static_cast<std::size_t>(schedule::size_bytes(argument.type));
-}
-
-/// Each field has a pointer of its own, into the vector of the system that it is part of.
-void BoundKernel::take(const schedule::LoopBuffer& argument, std::size_t place, const RunArguments& run,
-                       Arguments& to) {
-  const auto index = static_cast<std::size_t>(argument.index);
-  auto*& buffer = to.buffers[place];
-  auto& offset = to.offsets[place];
-  switch (argument.role) {
-  case Role::mode:
-    buffer = run.mode;
-    return;
-  case Role::parameters:
-    buffer = run.data->parameters().device_read();
-    return;
-  case Role::integral:
-    buffer = integral_.device_write();
-    return;
-  case Role::input_vector:
-    if (index >= form_.num_trials()) {
-      buffer = run.data->field(index - form_.num_trials()).device_read();
-      return;
-    }
-    if (run.trial == nullptr) throw base::InternalError("a bilinear form needs the vector of its trial functions");
-    buffer = run.trial;
-    offset = word_bytes(argument) * static_cast<std::size_t>(form_.trial_system.offset(form_.input_fields[index]));
-    return;
-  default: // the output vector
-    if (run.y == nullptr) throw base::InternalError("a functional writes no vector");
-    buffer = run.y;
-    offset = 0;
-    if (form_.purpose == Purpose::matrix) return; // records of cell matrices
-    offset = word_bytes(argument) * static_cast<std::size_t>(form_.system.offset(form_.output_fields[index]));
-  }
-}
-
-Buffer* BoundKernel::index_table(const schedule::LoopBuffer& argument) const {
-  const auto of = [&](Integers space::IndexTables::*table) {
-    return (spaces_.at(static_cast<std::size_t>(argument.index)).get()->*table).device_read();
-  };
-  using space::IndexTables;
-  switch (argument.role) {
-  case Role::run_starts:
-    return of(&IndexTables::run_starts);
-  case Role::run_permutations:
-    return of(&IndexTables::run_permutations);
-  case Role::permutations:
-    return of(&IndexTables::permutations);
-  case Role::interior_starts:
-    return of(&IndexTables::interior_starts);
-  case Role::interior_strides:
-    return of(&IndexTables::interior_strides);
-  case Role::first_touch:
-    return of(&IndexTables::first_touch);
-  case Role::pattern_numbers:
-    return of(&IndexTables::pattern_numbers);
-  case Role::patterns:
-    return of(&IndexTables::patterns);
-  case Role::patch_starts:
-    return of(&IndexTables::patch_starts);
-  case Role::patch_numbers:
-    return of(&IndexTables::patch_numbers);
-  case Role::patch_patterns:
-    return of(&IndexTables::patch_patterns);
-  default: // of other programs
-    break;
-  }
-  throw base::InternalError("kernel argument " + argument.name + " has no role");
-}
-
-Buffer* BoundKernel::table(const schedule::LoopBuffer& argument, Tables& tables) {
-  const auto index = static_cast<std::size_t>(argument.index);
-  switch (argument.role) {
-  case Role::num_active:
-    return num_active_.device_read();
-  case Role::data_rows:
-    return data_rows_.device_read();
-  case Role::map:
-    return map_.device_read();
-  case Role::nodes:
-    return nodes_.device_read();
-  case Role::cell_coefficients:
-    return cell_coefficients_.device_read();
-  case Role::stored_point:
-    return stored_point_.buffer(argument);
-  case Role::stored_cell:
-    return stored_cell_.buffer(argument);
-  case Role::reference_normal:
-    return reference_normal_.device_read();
-  case Role::points:
-    return points_.buffer(argument);
-  case Role::weights:
-    return weights_.buffer(argument);
-  case Role::matrix:
-    return tables.matrices.at(index).buffer(argument);
-  case Role::table:
-    return tables.values.at(index).device_read();
-  default:
-    return index_table(argument);
-  }
+  return arguments_.task(*kernel_, begin, end);
 }
 
 void BoundKernel::clear_integral() { std::ranges::fill(integral_.host_overwrite(), 0.0); }

@@ -6,28 +6,26 @@
 
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/form_data.hpp>
+#include <rafter/operator/kernel_arguments.hpp>
 #include <rafter/space/index_tables.hpp>
 
 /// A compiled kernel with the data that it reads.
 namespace rafter::op {
 
-/// What differs from one run of a kernel to the next.
-struct RunArguments {
-  const FormData* data = nullptr;
-  device::Buffer *trial = nullptr, *y = nullptr; ///< of the vectors; null: the form has none
-  device::Buffer* mode = nullptr;                ///< whether results are added to y
-};
-
-/// Numbers as kernels take them, in double precision or in single precision or, where kernels differ, in both.
-struct Numbers {
+/// Numbers as a kernel takes them, in the precision of its plan.
+class Numbers {
+public:
   Numbers() = default;
   /// Zeros.
   Numbers(const std::shared_ptr<device::Device>& device, std::size_t size, schedule::Precision precision);
-  /// The values in both.
-  Numbers(const std::shared_ptr<device::Device>& device, std::span<const double> values);
-  device::Buffer* buffer(const schedule::LoopBuffer& argument);
-  device::Array<double> reals;
-  device::Array<float> singles;
+  Numbers(const std::shared_ptr<device::Device>& device, std::span<const double> values, schedule::Precision precision);
+  device::Buffer* device_read() const { return is_double_ ? reals_.device_read() : singles_.device_read(); }
+  device::Buffer* device_write() { return is_double_ ? reals_.device_write() : singles_.device_write(); }
+
+private:
+  bool is_double_ = true;
+  device::Array<double> reals_; ///< or
+  device::Array<float> singles_;
 };
 
 /// A kernel of a form with its data on one block of cells or facets: index tables of the spaces, numbers per cell,
@@ -46,8 +44,8 @@ public:
   /// How often set-up was run.
   int num_setups() const { return num_setups_; }
 
-  /// Takes the vectors of the runs that follow.
-  void bind(const RunArguments& run);
+  /// Takes the vectors and parameters of the runs that follow.
+  void bind(const device::BufferRegistry& run);
   /// Batches begin .. end-1 with what was bound last.
   device::Task task(std::int64_t begin, std::int64_t end) const;
 
@@ -61,18 +59,16 @@ public:
   double integral() const; ///< of a functional: what the runs since then have summed
 
 private:
-  /// Tables that the kernels of a program take as arguments.
+  /// Tables of the element and the rule, as the kernel of a program takes them.
   struct Tables {
     std::vector<Numbers> matrices;                    ///< packed, of the tensor program
+    Numbers points, weights;                          ///< of the rule
     std::vector<space::IndexTables::Integers> values; ///< of the loop program, by index
-  };
-  /// The arguments of a kernel: buffers, and how many bytes of each come before what the kernel sees.
-  struct Arguments {
-    std::vector<device::Buffer*> buffers;
-    std::vector<std::size_t> offsets;
+    void add_to(device::BufferRegistry& registry) const;
   };
 
-  Tables tables(const kernel::TensorProgram& program, const schedule::LoopProgram& loops) const;
+  Tables tables(const kernel::TensorProgram& program, const schedule::LoopProgram& loops,
+                schedule::Precision compute) const;
   /// How often the loop program runs, and what a run would move for lanes without a cell, which write nothing.
   struct Runs {
     double complete = 0, idle = 0;
@@ -83,24 +79,19 @@ private:
   double uncounted_clearing_bytes() const;
   std::uint64_t newest_input(const FormData& data) const;
   void run_setup(const FormData& data);
-  /// Whether the argument is another one in each run.
-  static bool is_of_run(schedule::Role role);
-  void take(const schedule::LoopBuffer& argument, std::size_t place, const RunArguments& run, Arguments& to);
-  device::Buffer* index_table(const schedule::LoopBuffer& argument) const;
-  device::Buffer* table(const schedule::LoopBuffer& argument, Tables& tables);
-  std::size_t word_bytes(const schedule::LoopBuffer& argument) const;
+  /// Registers what the kernel and that of its set-up both read.
+  void add_data(device::BufferRegistry& registry) const;
 
   const GeneratedForm& form_;
   const GeneratedBlock& piece_;
   std::shared_ptr<device::Device> device_;
   KernelInfo info_;
   std::shared_ptr<const device::Kernel> kernel_;
-  std::vector<schedule::LoopBuffer> parameters_; ///< of the kernel: what each argument is
-  Arguments arguments_;
+  KernelArguments arguments_;
   std::vector<std::shared_ptr<const space::IndexTables>> spaces_;
   Tables tables_;
   device::Array<double> map_, nodes_, cell_coefficients_, reference_normal_, integral_;
-  Numbers points_, weights_, stored_point_, stored_cell_;
+  Numbers stored_point_, stored_cell_;
   space::IndexTables::Integers num_active_, data_rows_;
   std::uint64_t stored_version_ = 0; ///< of the data that set-up has seen; 0: it has not run
   int num_setups_ = 0;

@@ -120,6 +120,13 @@ void FormData::set_missing() {
     }
 }
 
+void FormData::add_to(device::BufferRegistry& registry, std::size_t first) const {
+  registry.add(schedule::role::parameters, 0, parameters_.device_read());
+  for (std::size_t i = 0; i < fields_.size(); ++i)
+    if (fields_[i].values)
+      registry.add(schedule::role::input_vector, static_cast<int>(first + i), fields_[i].values->device_read());
+}
+
 std::vector<std::string> FormData::missing_fields() const {
   std::vector<std::string> result;
   for (const auto& field : fields_)

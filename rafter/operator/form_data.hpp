@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <rafter/device/array.hpp>
+#include <rafter/device/buffer_registry.hpp>
 #include <rafter/form/lowered.hpp>
 #include <rafter/operator/linear_operator.hpp>
 
@@ -46,6 +47,9 @@ public:
   /// Values of data field i.
   const Vector& field(std::size_t i) const;
   const Vector& parameters() const { return parameters_; } ///< shape (parameter of the form)
+
+  /// Registers constants and parameters, and the data fields that have values as inputs from number `first` on.
+  void add_to(device::BufferRegistry& registry, std::size_t first) const;
 
   /// Versions count the changes of all values, from 1 on: that of the last change of data field i, of parameter i.
   std::uint64_t field_version(std::size_t i) const { return fields_[i].version; }

@@ -15,11 +15,6 @@ namespace rafter::op {
 namespace {
 
 using device::Array;
-using device::Buffer;
-
-template <class T> Buffer* read_buffer(const Array<T>* vector) {
-  return vector == nullptr ? nullptr : vector->device_read();
-}
 
 /// Vectors of one size that threads take in turn.
 class VectorPool {
@@ -115,7 +110,7 @@ public:
     check_run(trial, y);
     const bool is_covered = cells_cover_outputs();
     if (!adds && !is_covered) std::ranges::fill(y.host_overwrite(), T(0));
-    bind_all({.data = data_.get(), .trial = read_buffer(trial), .y = y.device_write()}, adds || !is_covered);
+    bind_all(registered(trial, &y), adds || !is_covered);
     run_stages();
   }
 
@@ -125,7 +120,7 @@ public:
       throw base::InternalError("fused work on vectors needs a device that shares the host's memory");
     if (!built_->is_square()) throw base::InternalError("fused work on vectors needs one system of both functions");
     const bool is_covered = cells_cover_outputs();
-    bind_all({.data = data_.get(), .trial = trial.device_read(), .y = y.device_write()}, !is_covered);
+    bind_all(registered(&trial, &y), !is_covered);
     const auto cleared = is_covered ? std::span<double>{} : y.host_write();
     const auto& touched = touched_ranges();
     for (const auto& stage : touched.stages)
@@ -143,7 +138,7 @@ public:
   double integral() {
     data_->require_values();
     for (auto& kernel : kernels_) kernel->clear_integral();
-    bind_all({.data = data_.get()}, true);
+    bind_all(registered<double>(nullptr, nullptr), true);
     run_stages();
     double sum = 0;
     for (const auto& kernel : kernels_) sum += kernel->integral();
@@ -157,7 +152,9 @@ public:
     for (const auto& kernel : kernels_) size = std::max(size, kernel->record_size() * kernel->num_records());
     VectorPool pool(device_, static_cast<std::size_t>(size));
     Vector any = pool.take();
-    bind_all({.data = data_.get(), .y = any.device_write()}, false);
+    auto run = registered<double>(nullptr, nullptr);
+    run.add(schedule::role::output_vector, 0, any.device_write()); // records of matrices come into its place
+    bind_all(run, false);
     for (const auto& stage : stages_)
       device_->parallel_for(static_cast<std::int64_t>(stage.size()), [&](std::int64_t c) {
         const auto& chunk = stage[static_cast<std::size_t>(c)];
@@ -211,12 +208,30 @@ private:
   }
   base::AlignedVector<std::int32_t> mode(int adds) const { return {adds, built_->coefficients.count()}; }
 
+  /// What kernels read and write in a run. Each field has a buffer of its own: its part of the vector of the system.
+  template <class T> device::BufferRegistry registered(const Array<T>* trial, Array<T>* y) const {
+    device::BufferRegistry run;
+    data_->add_to(run, built_->num_trials());
+    if (trial != nullptr)
+      add_fields(run, schedule::role::input_vector, trial->device_read(), built_->trial_system, built_->input_fields,
+                 sizeof(T));
+    if (y != nullptr)
+      add_fields(run, schedule::role::output_vector, y->device_write(), system_, built_->output_fields, sizeof(T));
+    return run;
+  }
+  static void add_fields(device::BufferRegistry& run, const char* role, device::Buffer* vector, const System& system,
+                         std::span<const std::size_t> fields, std::size_t word_bytes) {
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      run.add(role, static_cast<int>(i), vector, word_bytes * static_cast<std::size_t>(system.offset(fields[i])));
+  }
   /// Facets come after the cells and add.
-  void bind_all(RunArguments run, bool cells_add) {
+  void bind_all(const device::BufferRegistry& run, bool cells_add) {
+    auto first = run, adding = run;
+    first.add(schedule::role::mode, 0, (cells_add ? add_ : overwrite_).device_read());
+    adding.add(schedule::role::mode, 0, add_.device_read());
     for (std::size_t k = 0; k < kernels_.size(); ++k) {
       kernels_[k]->refresh(*data_);
-      run.mode = (cells_add || k >= built_->num_cell_pieces ? add_ : overwrite_).device_read();
-      kernels_[k]->bind(run);
+      kernels_[k]->bind(k < built_->num_cell_pieces ? first : adding);
     }
   }
   void run_stages() const {

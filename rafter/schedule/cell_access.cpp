@@ -2,6 +2,7 @@
 #include <functional>
 
 #include <rafter/schedule/lowering.hpp>
+#include <rafter/space/index_tables.hpp>
 
 namespace rafter::schedule {
 
@@ -63,7 +64,8 @@ public:
       return;
     }
     Statements uniform, permuted;
-    const NodePtr pattern = context_.define_integer(to, "p", iload(buffer(Role::pattern_numbers), context_.batch()));
+    const NodePtr pattern =
+        context_.define_integer(to, "p", iload(buffer(space::role::pattern_numbers), context_.batch()));
     if (layout_.arrangements.size() > layout_.run_dofs.size())
       pattern_ = context_.define_integer(uniform, "p", imul(isub(pattern, integer(1)), integer(layout_.num_runs)));
     shared_runs(false, uniform);
@@ -75,12 +77,13 @@ public:
     if (context_.input.is_facet) return;
     const NodePtr next = context_.next_batch();
     const NodePtr place = imul(next, integer(2));
-    const std::string touch = buffer(Role::first_touch);
+    const std::string touch = buffer(space::role::first_touch);
     const auto numbers =
         static_cast<std::int64_t>(layout_.interior_dofs.size()) * components_ * context_.input.cells_per_batch;
     context_.streams.push_back({vector, iload(touch, place),
-                                has_interior() ? iadd(iload(buffer(Role::interior_starts), next), integer(numbers))
-                                               : iload(touch, iadd(place, integer(1)))});
+                                has_interior()
+                                    ? iadd(iload(buffer(space::role::interior_starts), next), integer(numbers))
+                                    : iload(touch, iadd(place, integer(1)))});
   }
   bool has_interior() const { return !layout_.interior_dofs.empty(); }
   void interior(Statements& to) {
@@ -111,7 +114,7 @@ private:
       for (int c = 0; c < components_; ++c) entries.push_back(c * placement_.component_stride + entry);
     return context_.integers("run_entries", entries);
   }
-  std::string buffer(Role role) { return context_.global(role, space_, Type::integer); }
+  std::string buffer(const std::string& role) { return context_.global(role, space_, Type::integer); }
 
   void shared_runs(bool is_permuted, Statements& to) {
     for (const auto& runs : run_classes(layout_.run_lengths)) {
@@ -119,7 +122,7 @@ private:
       Statements per_run;
       const NodePtr entry = context_.lane_entry(
           iadd(imul(context_.batch(), integer(layout_.num_runs)), iadd(integer(runs.first), variable(r))));
-      const NodePtr start = context_.define_integer(per_run, "s", iload(buffer(Role::run_starts), entry));
+      const NodePtr start = context_.define_integer(per_run, "s", iload(buffer(space::role::run_starts), entry));
       if (is_permuted)
         permuted_run(runs, entry, start, dof_number(runs.first_dof, r, runs.length), per_run);
       else {
@@ -139,16 +142,16 @@ private:
     if (runs.length == 1 || pattern_ == nullptr)
       return dof_number(layout_.arrangement_offsets[static_cast<std::size_t>(runs.first)].front(), r, runs.length);
     const NodePtr run = iadd(pattern_, iadd(integer(runs.first), variable(r)));
-    return context_.define_integer(to, "m", imul(iload(buffer(Role::patterns), run), integer(components_)));
+    return context_.define_integer(to, "m", imul(iload(buffer(space::role::patterns), run), integer(components_)));
   }
   /// `number`: of the first of the run, among those of its dofs.
   void permuted_run(const RunClass& runs, const NodePtr& entry, const NodePtr& start, const NodePtr& number,
                     Statements& to) {
     const std::string k = context_.fresh("k");
-    const NodePtr table = context_.define_integer(to, "m", iload(buffer(Role::run_permutations), entry));
+    const NodePtr table = context_.define_integer(to, "m", iload(buffer(space::role::run_permutations), entry));
     Statements per_dof;
     const NodePtr position =
-        context_.define_integer(per_dof, "p", iload(buffer(Role::permutations), iadd(table, variable(k))));
+        context_.define_integer(per_dof, "p", iload(buffer(space::role::permutations), iadd(table, variable(k))));
     for (int c = 0; c < components_; ++c)
       touch_(
           per_dof, iadd(start, iadd(imul(position, integer(components_)), integer(c))),
@@ -168,13 +171,15 @@ private:
     to.push_back(loop(i, integer(static_cast<std::int64_t>(layout_.interior_dofs.size())), block(body)));
   }
   void full_interior(Statements& to) {
-    const NodePtr start = context_.define_integer(to, "s", iload(buffer(Role::interior_starts), context_.batch()));
+    const NodePtr start =
+        context_.define_integer(to, "s", iload(buffer(space::role::interior_starts), context_.batch()));
     each_interior(to, nullptr, [&](const NodePtr& number) {
       return context_.at_cell(iadd(start, imul(number, integer(context_.input.cells_per_batch))));
     });
   }
   void partial_interior(Statements& to) {
-    const NodePtr start = context_.define_integer(to, "s", iload(buffer(Role::interior_starts), context_.batch()));
+    const NodePtr start =
+        context_.define_integer(to, "s", iload(buffer(space::role::interior_starts), context_.batch()));
     const NodePtr active = context_.define_integer(to, "n", context_.num_active());
     // padded lanes read what the last active one reads
     const NodePtr cell = context_.define_integer(to, "l", imin(context_.at_cell(integer(0)), isub(active, integer(1))));
@@ -183,8 +188,8 @@ private:
   }
   void facet_interior(Statements& to) {
     const NodePtr entry = context_.lane_entry(context_.batch());
-    const NodePtr start = context_.define_integer(to, "s", iload(buffer(Role::interior_starts), entry));
-    const NodePtr stride = context_.define_integer(to, "t", iload(buffer(Role::interior_strides), entry));
+    const NodePtr start = context_.define_integer(to, "s", iload(buffer(space::role::interior_starts), entry));
+    const NodePtr stride = context_.define_integer(to, "t", iload(buffer(space::role::interior_strides), entry));
     each_interior(to, context_.has_cell_lanes() ? context_.active_lanes() : nullptr,
                   [&](const NodePtr& number) { return iadd(start, imul(number, stride)); });
   }
@@ -227,7 +232,7 @@ public:
 
   const std::string& array() const { return array_; }
   /// Whether the batch consists of patches that are gathered as such, as 0 or not.
-  NodePtr is_used() const { return iload(table(Role::patch_numbers), context_.batch()); }
+  NodePtr is_used() const { return iload(table(space::role::patch_numbers), context_.batch()); }
 
   /// Between vector and array.
   void runs(const Touch& touch, Statements& to) const {
@@ -240,9 +245,9 @@ public:
       const NodePtr run = iadd(integer(runs.first), variable(r));
       Statements per_run;
       const NodePtr entry = context_.patch_entry(iadd(imul(context_.batch(), integer(num_runs)), run));
-      const NodePtr start = context_.define_integer(per_run, "s", iload(table(Role::patch_starts), entry));
+      const NodePtr start = context_.define_integer(per_run, "s", iload(table(space::role::patch_starts), entry));
       const NodePtr number = context_.define_integer(
-          per_run, "m", imul(iload(table(Role::patch_patterns), iadd(pattern, run)), integer(components_)));
+          per_run, "m", imul(iload(table(space::role::patch_patterns), iadd(pattern, run)), integer(components_)));
       whole_run(context_, touch, runs.length * components_, start, entries, number, per_run);
       to.push_back(loop(r, integer(runs.count), block(per_run)));
     }
@@ -265,7 +270,7 @@ public:
   }
 
 private:
-  std::string table(Role role) const { return context_.global(role, space_, Type::integer); }
+  std::string table(const std::string& role) const { return context_.global(role, space_, Type::integer); }
   std::string entries_of_patch() const {
     std::vector<int> entries;
     for (const int node : patch_.arrangements)
@@ -280,7 +285,7 @@ private:
 
 /// Zeroes the shared entries that this batch is the first to touch.
 Statements clear_first_touched(Context& context, int space, const std::string& vector) {
-  const std::string touch = context.global(Role::first_touch, space, Type::integer);
+  const std::string touch = context.global(space::role::first_touch, space, Type::integer);
   const auto bound = [&](int which) { return iload(touch, iadd(imul(context.batch(), integer(2)), integer(which))); };
   Statements clearing;
   const NodePtr first = context.define_integer(clearing, "z", bound(0));
@@ -361,7 +366,7 @@ void gather(Context& context, int field, const std::string& target, const Placem
   const auto& use = context.program.inputs[static_cast<std::size_t>(field)];
   const int space = context.input.input_spaces[static_cast<std::size_t>(field)];
   const std::string vector =
-      context.global(Role::input_vector, context.input.input_vectors[static_cast<std::size_t>(field)]);
+      context.global(role::input_vector, context.input.input_vectors[static_cast<std::size_t>(field)]);
   FieldAccess access(context, space, use.components, placement,
                      [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr&, bool) {
                        body.push_back(store(target, context.work_entry(entry), context.fetch(vector, index)));
@@ -387,7 +392,7 @@ void store_matrices(Context& context, int field, const std::string& source, Stat
     first += std::int64_t{outputs[f].components} * outputs[f].num_dofs();
   const auto& use = outputs[static_cast<std::size_t>(field)];
   const int records = num_matrix_records(context.program, context.input.cells_per_batch);
-  const std::string matrices = context.global(Role::output_vector, 0, Type::real, true);
+  const std::string matrices = context.global(role::output_vector, 0, Type::real, true);
   const NodePtr turn = idiv(context.batch(), records);
   const NodePtr record = context.define_integer(
       to, "r", imul(isub(context.batch(), imul(turn, integer(records))), integer(num_matrix_entries(context.program))));
@@ -404,7 +409,7 @@ void scatter(Context& context, int field, const std::string& source, const Place
   if (use.trial_element != nullptr) return store_matrices(context, field, source, to);
   const int space = context.input.output_spaces[static_cast<std::size_t>(field)];
   const std::string vector = context.global(
-      Role::output_vector, context.input.output_vectors[static_cast<std::size_t>(field)], Type::real, true);
+      role::output_vector, context.input.output_vectors[static_cast<std::size_t>(field)], Type::real, true);
   bool stores_interior = false;
   const auto touch = [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr& active,
                          bool is_interior) {
@@ -423,7 +428,7 @@ void scatter(Context& context, int field, const std::string& source, const Place
     return;
   }
   if (!context.plan.is_streaming) access.announce(vector); // else it would be fetched to be thrown out
-  const NodePtr is_overwriting = ieq(iload(context.global(Role::mode, 0, Type::integer), integer(0)), integer(0));
+  const NodePtr is_overwriting = ieq(iload(context.global(role::mode, 0, Type::integer), integer(0)), integer(0));
   Statements runs{branch(is_overwriting, block(clear_in_first_turn(context, space, vector)), block({}))};
   access.runs(runs);
   const Field shared = field_of(context, space, use.components, source, placement);
@@ -443,8 +448,8 @@ void scatter(Context& context, int field, const std::string& source, const Place
 void load_nodes(Context& context, const std::string& target, const Placement& placement, Statements& to) {
   const int nodes = context.program.geometry->num_dofs();
   const int dim = context.program.tdim;
-  const std::string source = context.global(Role::nodes);
-  context.announce_row(Role::nodes, nodes * dim);
+  const std::string source = context.global(role::nodes);
+  context.announce_row(role::nodes, nodes * dim);
   const std::string places = context.integers("node_places", placement.dof_entries);
   const std::string i = context.fresh("i");
   Statements body;

@@ -12,8 +12,8 @@ Context::Context(const LoweringInput& lowering, const Plan& chosen, LaneAxis axi
   result.vector_width = axis != LaneAxis::none ? chosen.vector_width : 1;
 }
 
-std::string Context::global(Role role, int index, Type type, bool is_written) {
-  const std::string name = fmt::format("{}_{}", schedule::name(role), index);
+std::string Context::global(const std::string& role, int index, Type type, bool is_written) {
+  const std::string name = fmt::format("{}_{}", role, index);
   if (type == Type::real) type = type_of(role, index);
   if (result.find(name) == nullptr) {
     LoopBuffer buffer;
@@ -28,23 +28,14 @@ std::string Context::global(Role role, int index, Type type, bool is_written) {
 }
 
 /// Data fields, nodes and maps stay doubles: their differences lose digits that products do not.
-Type Context::type_of(Role role, int index) const {
-  switch (role) {
-  case Role::stored_point:
-  case Role::stored_cell:
-    return plan.storage == Precision::double_precision ? Type::real : Type::real32;
-  case Role::matrix:
-  case Role::points:
-  case Role::weights:
-    return this->type();
-  case Role::input_vector:
-    if (index >= input.num_trial_vectors) return Type::real;
-    [[fallthrough]];
-  case Role::output_vector:
-    return plan.accumulate == Precision::double_precision ? Type::real : Type::real32;
-  default:
-    return Type::real;
-  }
+Type Context::type_of(const std::string& role, int index) const {
+  const auto of = [](Precision precision) {
+    return precision == Precision::double_precision ? Type::real : Type::real32;
+  };
+  if (role == role::stored_point || role == role::stored_cell) return of(plan.storage);
+  if (role == role::matrix || role == role::points || role == role::weights) return of(plan.compute);
+  const bool is_trial = role == role::input_vector && index < input.num_trial_vectors;
+  return is_trial || role == role::output_vector ? of(plan.accumulate) : Type::real;
 }
 
 NodePtr Context::fetch(const std::string& buffer, NodePtr index) const {
@@ -60,7 +51,7 @@ std::string Context::constant(const std::string& prefix, Type type, const std::v
   for (const auto& buffer : result.buffers) {
     if (!buffer.values.empty() && buffer.type == type && buffer.is_lane == is_lane && buffer.values == values)
       return buffer.name;
-    num_tables += buffer.role == Role::table ? 1 : 0;
+    num_tables += buffer.role == role::table ? 1 : 0;
   }
   LoopBuffer buffer;
   buffer.name = fresh(prefix);
@@ -70,7 +61,7 @@ std::string Context::constant(const std::string& prefix, Type type, const std::v
   buffer.is_lane = is_lane;
   constexpr std::size_t most_in_text = 64; // the text does not grow with the degree
   if (type == Type::integer && values.size() > most_in_text) {
-    buffer.role = Role::table;
+    buffer.role = role::table;
     buffer.index = num_tables;
   } else
     buffer.space = Space::constant;
@@ -119,17 +110,17 @@ NodePtr Context::define_integer(Statements& to, const std::string& prefix, NodeP
   return variable(name, has_lane);
 }
 
-void Context::announce_row(Role role, int numbers) {
+void Context::announce_row(const std::string& role, int numbers) {
   if (!plan.prefetch || !has_cell_lanes()) return;
   const std::string buffer = global(role);
   if (std::ranges::find(streams, buffer, &Stream::vector) != streams.end()) return;
   const NodePtr size = integer(std::int64_t{numbers} * input.cells_per_batch);
-  const NodePtr row = iload(global(Role::data_rows, 0, Type::integer), next_batch());
+  const NodePtr row = iload(global(role::data_rows, 0, Type::integer), next_batch());
   streams.push_back({buffer, imul(row, size), imul(iadd(row, integer(1)), size)});
 }
 
 Statements Context::with_data_row(Statements body) {
-  if (reads_data_) body.insert(body.begin(), ilet("row", iload(global(Role::data_rows, 0, Type::integer), batch())));
+  if (reads_data_) body.insert(body.begin(), ilet("row", iload(global(role::data_rows, 0, Type::integer), batch())));
   return body;
 }
 

@@ -78,7 +78,7 @@ public:
     return variable("row");
   }
   /// The row of the next batch in an array of so many numbers per cell, as a stream.
-  void announce_row(Role role, int numbers);
+  void announce_row(const std::string& role, int numbers);
   /// The body of the program, the row named before it.
   Statements with_data_row(Statements body);
 
@@ -94,7 +94,7 @@ public:
   NodePtr fitting(const std::string& buffer, NodePtr value) const;
 
   /// Declares on first use, reals with the type that the plan gives them; the name.
-  std::string global(Role role, int index = 0, Type type = Type::real, bool is_written = false);
+  std::string global(const std::string& role, int index = 0, Type type = Type::real, bool is_written = false);
   std::string integers(const std::string& prefix, const std::vector<int>& values);
   std::string reals(const std::string& prefix, const std::vector<double>& values);
   /// Numbers that are used as whole vectors.
@@ -113,7 +113,7 @@ public:
   NodePtr patch_entry(NodePtr entry) const { return iadd(imul(std::move(entry), integer(plan.vector_width)), lane()); }
 
   /// Number of cells of the batch (iload).
-  NodePtr num_active() { return iload(global(Role::num_active, 0, Type::integer), batch()); }
+  NodePtr num_active() { return iload(global(role::num_active, 0, Type::integer), batch()); }
   /// Number of lanes of the sub-batch that hold a cell (none: 0 or less).
   NodePtr active_lanes() {
     if (num_subbatches() == 1) return num_active();
@@ -122,7 +122,7 @@ public:
 
 private:
   std::string constant(const std::string& prefix, Type type, const std::vector<double>& values, bool is_lane = false);
-  Type type_of(Role role, int index) const; ///< of reals
+  Type type_of(const std::string& role, int index) const; ///< of reals
   int next_name_ = 0;
   bool reads_data_ = false;
 };

@@ -47,7 +47,7 @@ private:
   }
   std::vector<NodePtr> weighed_column(const NodePtr& base, const NodePtr& i, Statements& to) {
     auto total = column_total(base, to);
-    const std::string weights = context_.global(Role::weights);
+    const std::string weights = context_.global(role::weights);
     const int num_points = arrays_.dim == 3 ? arrays_.q * arrays_.q : arrays_.q; // of a layer
     for (int r = 0; r < arrays_.q; ++r) {
       auto& value = total[static_cast<std::size_t>(r)];

@@ -31,44 +31,7 @@ NodePtr access(Kind kind, const std::string& buffer, NodePtr index, NodePtr valu
   return make(kind, std::move(operands), buffer);
 }
 
-constexpr std::array role_names{"none",
-                                "mode",
-                                "parameters",
-                                "input_vector",
-                                "output_vector",
-                                "run_starts",
-                                "run_permutations",
-                                "permutations",
-                                "interior_starts",
-                                "interior_strides",
-                                "first_touch",
-                                "pattern_numbers",
-                                "patterns",
-                                "patch_starts",
-                                "patch_numbers",
-                                "patch_patterns",
-                                "num_active",
-                                "data_rows",
-                                "map",
-                                "nodes",
-                                "cell_coefficients",
-                                "stored_point",
-                                "stored_cell",
-                                "reference_normal",
-                                "points",
-                                "weights",
-                                "matrix",
-                                "table",
-                                "slice_starts",
-                                "rows",
-                                "columns",
-                                "entries",
-                                "integral"};
-static_assert(role_names.size() == static_cast<std::size_t>(Role::integral) + 1);
-
 } // namespace
-
-std::string_view name(Role role) { return role_names[static_cast<std::size_t>(role)]; }
 
 NodePtr integer(std::int64_t value) {
   auto node = std::make_shared<Node>();

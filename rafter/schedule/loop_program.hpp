@@ -115,54 +115,44 @@ NodePtr branch(NodePtr condition, NodePtr then, NodePtr otherwise);
 
 enum class Space : std::uint8_t { global, constant, work }; ///< work: private to the batch that runs
 
-/// What a global buffer is bound to (`index`: field, matrix, ...).
-enum class Role : std::uint8_t {
-  none,
-  mode,
-  parameters,
-  input_vector,
-  output_vector,
-  run_starts,
-  run_permutations,
-  permutations,
-  interior_starts,
-  interior_strides,
-  first_touch,
-  pattern_numbers, ///< of batches, see space::BlockDofs
-  patterns,
-  patch_starts,
-  patch_numbers,
-  patch_patterns,
-  num_active,
-  data_rows, ///< row of the data per cell that a batch reads
-  map,
-  nodes,
-  cell_coefficients,
-  stored_point,
-  stored_cell,
-  reference_normal,
-  points,
-  weights,
-  matrix,
-  table,        ///< the buffer's own values
-  slice_starts, ///< of an assembled matrix, as the rest of it: see matrix_product
-  rows,
-  columns,
-  entries,
-  integral
-};
-std::string_view name(Role role);
+/// Roles of global buffers: what they are bound to, by name (device::BufferRegistry). Owners of further data have roles
+/// of their own (rafter/space/index_tables.hpp); programs take any.
+namespace role {
+inline constexpr const char* mode =
+    "mode"; ///< whether results are added; behind that, how many coefficients a cell has
+inline constexpr const char* parameters = "parameters";
+inline constexpr const char* input_vector =
+    "input_vector"; ///< of trial functions, then data fields: by number of the field
+inline constexpr const char* output_vector = "output_vector"; ///< by number of the test field
+inline constexpr const char* integral = "integral";           ///< of a functional, one sum per batch and lane
+inline constexpr const char* num_active = "num_active";       ///< cells of a batch
+inline constexpr const char* data_rows = "data_rows";         ///< row of the data per cell that a batch reads
+inline constexpr const char* map = "map";                     ///< coefficients of the maps of cells
+inline constexpr const char* nodes = "nodes";                 ///< geometry nodes of cells
+inline constexpr const char* cell_coefficients = "cell_coefficients";
+inline constexpr const char* stored_point = "stored_point";         ///< what set-up stores per point
+inline constexpr const char* stored_cell = "stored_cell";           ///< and per cell
+inline constexpr const char* reference_normal = "reference_normal"; ///< of facets
+inline constexpr const char* points = "points";
+inline constexpr const char* weights = "weights";
+inline constexpr const char* matrix = "matrix";             ///< of the tensor program, by number
+inline constexpr const char* table = "table";               ///< the buffer's own values
+inline constexpr const char* slice_starts = "slice_starts"; ///< of an assembled matrix, as the rest: see matrix_product
+inline constexpr const char* rows = "rows";
+inline constexpr const char* columns = "columns";
+inline constexpr const char* entries = "entries";
+} // namespace role
 
 struct LoopBuffer {
   std::string name;
   Space space = Space::global;
   Type type = Type::real;
-  std::int64_t size = 0;   ///< elements (lanes included); 0: unknown (global)
-  bool is_written = false; ///< global
-  bool is_lane = false;    ///< element = (entry, lane): used as whole vectors
-  Role role = Role::none;
-  int index = 0;
-  std::vector<double> values; ///< constant, and of role table
+  std::int64_t size = 0;      ///< elements (lanes included); 0: unknown (global)
+  bool is_written = false;    ///< global
+  bool is_lane = false;       ///< element = (entry, lane): used as whole vectors
+  std::string role;           ///< of global buffers
+  int index = 0;              ///< tells apart the buffers of one role: those of fields, spaces, matrices
+  std::vector<double> values; ///< constant, and of role::table
   bool operator==(const LoopBuffer&) const = default;
 };
 

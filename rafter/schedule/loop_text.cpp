@@ -81,7 +81,7 @@ std::string buffer_text(const LoopBuffer& buffer) {
                   type_names[static_cast<std::size_t>(buffer.type)], buffer.size);
   if (buffer.is_written) text += " written";
   if (buffer.is_lane) text += " lane";
-  if (buffer.role != Role::none) text += fmt::format(" role {} {}", name(buffer.role), buffer.index);
+  if (!buffer.role.empty()) text += fmt::format(" role {} {}", buffer.role, buffer.index);
   if (!buffer.values.empty()) {
     text += " values";
     for (const double value : buffer.values) text += fmt::format(" {}", value);
@@ -157,11 +157,6 @@ private:
     fail("unknown word '" + text + "'");
   }
 
-  Role role(const std::string& wanted) const {
-    for (int r = 0; r <= static_cast<int>(Role::integral); ++r)
-      if (name(static_cast<Role>(r)) == wanted) return static_cast<Role>(r);
-    fail("unknown role '" + wanted + "'");
-  }
   LoopBuffer buffer() {
     LoopBuffer result;
     expect("(");
@@ -176,7 +171,7 @@ private:
       else if (word == "lane")
         result.is_lane = true;
       else if (word == "role") {
-        result.role = role(token());
+        result.role = name_token();
         result.index = int_token();
       } else if (word == "values") {
         while (peek(0) != ")") result.values.push_back(base::parse_double(token()));

@@ -59,7 +59,7 @@ public:
       require(buffer.size > (buffer.space == Space::global ? -1 : 0), "buffer {} has no size", buffer.name);
       require(buffer.space != Space::constant || static_cast<std::int64_t>(buffer.values.size()) == buffer.size,
               "constant buffer {} needs one value per element", buffer.name);
-      require(buffer.role != Role::table || !buffer.values.empty(), "table {} has no values", buffer.name);
+      require(buffer.role != role::table || !buffer.values.empty(), "table {} has no values", buffer.name);
       require(!buffer.is_lane || buffer.size % program_.vector_width == 0, "lane buffer {} has a broken size",
               buffer.name);
     }

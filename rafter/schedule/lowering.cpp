@@ -34,7 +34,7 @@ void weigh(Context& context, const kernel::Step& step, Statements& to) {
   const auto statement =
       store(target, entry,
             operation(form::ScalarOp::mul,
-                      {context.fetch(context.global(Role::weights), variable(i)), context.load(target, entry)}));
+                      {context.fetch(context.global(role::weights), variable(i)), context.load(target, entry)}));
   to.push_back(loop(c, integer(array.extents[0]), loop(i, integer(points), statement)));
 }
 

@@ -39,7 +39,7 @@ struct Mapping {
   StoredOrder stored_order = StoredOrder::by_batch; ///< that its kernels read
 };
 
-/// The values of a dense matrix as kernels of a plan take them (Role::matrix): block after block, group after group of
+/// The values of a dense matrix as kernels of a plan take them (role::matrix): block after block, group after group of
 /// rows, column after column, the rows of the group side by side. Empty when they stand in the text.
 std::vector<double> packed_table(const kernel::ReferenceMatrix& matrix, const Plan& plan);
 

@@ -22,13 +22,13 @@ public:
     program_.name = "matrix_product";
     program_.vector_width = vector_width_;
     entry_type_ = plan.storage == Precision::single_precision ? Type::real32 : Type::real;
-    names_ = {.mode = argument(Role::mode, Type::integer),
-              .starts = argument(Role::slice_starts, Type::integer),
-              .rows = argument(Role::rows, Type::integer),
-              .columns = argument(Role::columns, Type::integer),
-              .entries = argument(Role::entries, entry_type_),
-              .x = argument(Role::input_vector, Type::real),
-              .y = argument(Role::output_vector, Type::real)};
+    names_ = {.mode = argument(role::mode, Type::integer),
+              .starts = argument(role::slice_starts, Type::integer),
+              .rows = argument(role::rows, Type::integer),
+              .columns = argument(role::columns, Type::integer),
+              .entries = argument(role::entries, entry_type_),
+              .x = argument(role::input_vector, Type::real),
+              .y = argument(role::output_vector, Type::real)};
     program_.buffers.back().is_written = true;
     program_.buffers.push_back({.name = "sum",
                                 .space = Space::work,
@@ -49,9 +49,9 @@ public:
   }
 
 private:
-  std::string argument(Role role, Type type) {
+  std::string argument(const std::string& role, Type type) {
     LoopBuffer buffer;
-    buffer.name = fmt::format("{}_0", name(role));
+    buffer.name = fmt::format("{}_0", role);
     buffer.type = type;
     buffer.role = role;
     program_.buffers.push_back(buffer);

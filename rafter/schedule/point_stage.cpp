@@ -85,7 +85,7 @@ NodePtr PointStage::first_stored(int number) const {
 void PointStage::ask_for_stored(int slot, Statements& to) {
   constexpr int entries_ahead = 48; // what memory takes to answer, and less than the nearest cache holds
   if (!context_.plan.prefetch || !context_.has_cell_lanes()) return;
-  const std::string buffer = context_.global(Role::stored_point);
+  const std::string buffer = context_.global(role::stored_point);
   const int per_line = 64 / size_bytes(context_.result.find(buffer)->type); // numbers of a cache line
   const NodePtr first = first_stored(slot + entries_ahead);
   for (int line = 0; line < context_.plan.vector_width; line += per_line)
@@ -95,7 +95,7 @@ void PointStage::ask_for_stored(int slot, Statements& to) {
 NodePtr PointStage::reference_coordinate(int axis) {
   const auto& program = context_.program;
   if (!program.is_tensor)
-    return context_.fetch(context_.global(Role::points),
+    return context_.fetch(context_.global(role::points),
                           iadd(imul(variable("q"), integer(program.tdim)), integer(axis)));
   if (axis > 0 || !context_.has_point_lanes())
     return context_.fetch(context_.reals("points", program.points), variable(axis_variable(axis)));
@@ -106,30 +106,30 @@ NodePtr PointStage::reference_coordinate(int axis) {
 
 NodePtr PointStage::atom(const Atom& a) {
   const auto& program = context_.program;
-  const auto per_cell = [&](Role role, int count, int entry) {
+  const auto per_cell = [&](const std::string& role, int count, int entry) {
     context_.announce_row(role, count);
     return context_.fetch(context_.global(role),
                           context_.lane_entry(iadd(imul(context_.data_row(), integer(count)), integer(entry))));
   };
   switch (a.kind) {
   case AtomKind::parameter:
-    return context_.fetch(context_.global(Role::parameters), integer(a.a));
+    return context_.fetch(context_.global(role::parameters), integer(a.a));
   case AtomKind::reference_normal:
-    return context_.fetch(context_.global(Role::reference_normal), integer(a.a));
+    return context_.fetch(context_.global(role::reference_normal), integer(a.a));
   case AtomKind::cell_coefficient: {
     // one more parameter says how many coefficients a cell has: the array may serve several kernels
-    const NodePtr count = iload(context_.global(Role::mode, 0, Type::integer), integer(1));
-    return context_.fetch(context_.global(Role::cell_coefficients),
+    const NodePtr count = iload(context_.global(role::mode, 0, Type::integer), integer(1));
+    return context_.fetch(context_.global(role::cell_coefficients),
                           context_.lane_entry(iadd(imul(context_.data_row(), count), integer(a.a))));
   }
   case AtomKind::map_coefficient: {
     const int modes = static_cast<int>(kernel::map_modes(program.function.map, program.tdim).size());
-    return per_cell(Role::map, modes * program.tdim, mode_position(program, a.a) * program.tdim + a.b);
+    return per_cell(role::map, modes * program.tdim, mode_position(program, a.a) * program.tdim + a.b);
   }
   case AtomKind::stored_cell:
-    return per_cell(Role::stored_cell, num_stored_cells_, a.a);
+    return per_cell(role::stored_cell, num_stored_cells_, a.a);
   case AtomKind::stored_point:
-    return context_.fetch(context_.global(Role::stored_point), stored_entry(a.a));
+    return context_.fetch(context_.global(role::stored_point), stored_entry(a.a));
   case AtomKind::reference_coordinate:
     return reference_coordinate(a.a);
   default:
@@ -169,12 +169,12 @@ void PointStage::at_cell(Statements& to) {
   for (const auto& output : context_.program.function.outputs)
     if (output.kind == OutputKind::stored_cell)
       write_stored(
-          Role::stored_cell,
+          role::stored_cell,
           context_.lane_entry(iadd(imul(context_.data_row(), integer(num_stored_cells_)), integer(output.component))),
           value(output.node), to);
 }
 
-void PointStage::write_stored(Role role, NodePtr entry, NodePtr value, Statements& to) const {
+void PointStage::write_stored(const std::string& role, NodePtr entry, NodePtr value, Statements& to) const {
   const std::string buffer = context_.global(role, 0, Type::real, true);
   to.push_back(store(buffer, std::move(entry), context_.fitting(buffer, std::move(value))));
 }
@@ -197,13 +197,13 @@ void PointStage::at_point(Statements& to) {
       access_.write(i, result, to);
       break;
     case OutputKind::integral: {
-      const std::string weights = context_.global(Role::weights);
+      const std::string weights = context_.global(role::weights);
       to.push_back(add("total", context_.work_entry(integer(0)),
                        operation(form::ScalarOp::mul, {context_.fetch(weights, point_number()), result})));
       break;
     }
     case OutputKind::stored_point:
-      write_stored(Role::stored_point, stored_entry(output.component), result, to);
+      write_stored(role::stored_point, stored_entry(output.component), result, to);
       break;
     case OutputKind::stored_cell:
       break;
@@ -221,7 +221,7 @@ void begin_integral(Context& context, Statements& to) {
 void end_integral(Context& context, Statements& to) {
   if (context.result.find("total") == nullptr) return;
   // padded lanes repeat a cell: they write nothing
-  const std::string sums = context.global(Role::integral, 0, Type::real, true);
+  const std::string sums = context.global(role::integral, 0, Type::real, true);
   const NodePtr total = context.load("total", context.work_entry(integer(0)));
   to.push_back(add(sums, context.lane_entry(context.batch()), context.fitting(sums, total),
                    context.has_cell_lanes() ? context.active_lanes() : nullptr));

@@ -33,7 +33,7 @@ public:
 
 private:
   void emit(unsigned allowed, Statements& to);
-  void write_stored(Role role, NodePtr entry, NodePtr value, Statements& to) const;
+  void write_stored(const std::string& role, NodePtr entry, NodePtr value, Statements& to) const;
   NodePtr value(form::NodeId id) const;
   NodePtr atom(const form::Atom& atom);
   NodePtr reference_coordinate(int axis);

@@ -246,7 +246,7 @@ private:
     return whole;
   }
   void weigh(Line& line, const NodePtr& i) {
-    const std::string weights = context_.global(Role::weights);
+    const std::string weights = context_.global(role::weights);
     for (int k = 0; k < n_; ++k) {
       auto& value = line[static_cast<std::size_t>(k)];
       value =

@@ -34,6 +34,21 @@ IndexTables::IndexTables(const ListDofs& dofs, const std::shared_ptr<device::Dev
       permutations(to_array(device, dofs.layout.permutations)), interior_starts(to_array(device, dofs.interior_starts)),
       interior_strides(to_array(device, dofs.interior_strides)) {}
 
+void IndexTables::add_to(device::BufferRegistry& registry, int index) const {
+  const auto add = [&](const char* role, const Integers& table) { registry.add(role, index, table.device_read()); };
+  add(role::run_starts, run_starts);
+  add(role::run_permutations, run_permutations);
+  add(role::permutations, permutations);
+  add(role::interior_starts, interior_starts);
+  add(role::interior_strides, interior_strides);
+  add(role::first_touch, first_touch);
+  add(role::patch_starts, patch_starts);
+  add(role::patch_numbers, patch_numbers);
+  add(role::patch_patterns, patch_patterns);
+  add(role::pattern_numbers, pattern_numbers);
+  add(role::patterns, patterns);
+}
+
 template <class Make>
 std::shared_ptr<const IndexTables> IndexTableCache::get(const void* dofs, const device::Device* device,
                                                         const Make& make) {

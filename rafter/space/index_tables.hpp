@@ -7,10 +7,26 @@
 #include <vector>
 
 #include <rafter/device/array.hpp>
+#include <rafter/device/buffer_registry.hpp>
 #include <rafter/space/function_space.hpp>
 
 /// Index tables of function spaces in the memory of devices.
 namespace rafter::space {
+
+/// Roles of index tables (device::BufferRegistry); numbers are those of spaces.
+namespace role {
+inline constexpr const char* run_starts = "run_starts";
+inline constexpr const char* run_permutations = "run_permutations";
+inline constexpr const char* permutations = "permutations";
+inline constexpr const char* interior_starts = "interior_starts";
+inline constexpr const char* interior_strides = "interior_strides";
+inline constexpr const char* first_touch = "first_touch";
+inline constexpr const char* patch_starts = "patch_starts";
+inline constexpr const char* patch_numbers = "patch_numbers";
+inline constexpr const char* patch_patterns = "patch_patterns";
+inline constexpr const char* pattern_numbers = "pattern_numbers";
+inline constexpr const char* patterns = "patterns";
+} // namespace role
 
 /// Where the degrees of freedom of one space stand on one list of cells, as kernels take it. Entries count from the
 /// first one of the space, wherever that stands in a vector: tables hold no offsets, and all forms share them. Tables
@@ -20,6 +36,8 @@ struct IndexTables {
   using Integers = device::Array<std::int32_t>;
   IndexTables(const BlockDofs& dofs, const std::shared_ptr<device::Device>& device);
   IndexTables(const ListDofs& dofs, const std::shared_ptr<device::Device>& device);
+  /// Registers all tables as those of space number `index`.
+  void add_to(device::BufferRegistry& registry, int index) const;
 
   Integers run_starts, run_permutations, permutations, interior_starts, interior_strides;
   /// Entries that a batch is the first to touch, without its interior run: those are added to later. Shape (batch, 2).

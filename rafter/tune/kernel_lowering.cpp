@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/schedule/counts.hpp>
+#include <rafter/space/index_tables.hpp>
 
 namespace rafter::tune {
 
@@ -191,11 +192,11 @@ double KernelLowering::data_bytes(const schedule::LoopProgram& loops, const sche
   double words = stored_words(plan) * stored;
   double starts = 0;
   for (const auto& argument : loops.arguments()) {
-    if (argument.role == schedule::Role::map)
+    if (argument.role == schedule::role::map)
       words += static_cast<double>(kernel::map_modes(kernel_.map, dim).size()) * dim;
-    if (argument.role == schedule::Role::nodes) words += program.geometry->num_dofs() * dim;
-    if (argument.role == schedule::Role::cell_coefficients) words += kernel_.num_coefficients;
-    if (argument.role == schedule::Role::run_starts) starts += starts_per_batch(loops, argument.index);
+    if (argument.role == schedule::role::nodes) words += program.geometry->num_dofs() * dim;
+    if (argument.role == schedule::role::cell_coefficients) words += kernel_.num_coefficients;
+    if (argument.role == space::role::run_starts) starts += starts_per_batch(loops, argument.index);
   }
   return 8 * words * kernel_.rows_per_batch(plan) * kernel_.cells_per_batch + 4 * starts;
 }
@@ -204,7 +205,7 @@ double KernelLowering::data_bytes(const schedule::LoopProgram& loops, const sche
 double KernelLowering::starts_per_batch(const schedule::LoopProgram& loops, int space) const {
   const auto& layout = *kernel_.spaces[static_cast<std::size_t>(space)];
   const bool has_patches = std::ranges::any_of(loops.arguments(), [&](const auto& argument) {
-    return argument.role == schedule::Role::patch_starts && argument.index == space;
+    return argument.role == space::role::patch_starts && argument.index == space;
   });
   if (has_patches) return static_cast<double>(layout.patch->run_lengths.size()) * kernel_.patches_per_batch(layout);
   return static_cast<double>(layout.num_runs) * kernel_.cells_per_batch;

@@ -9,6 +9,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/device/array.hpp>
 #include <rafter/emit/c_family.hpp>
+#include <rafter/space/index_tables.hpp>
 #include <tests/support/loop_texts.hpp>
 
 namespace rafter::emit {
@@ -214,9 +215,9 @@ LoopProgram runs(int vector_width, int width, Type vector = Type::real, Type wor
   using namespace schedule;
   LoopProgram program;
   program.vector_width = vector_width;
-  LoopBuffer x{.name = "x", .type = vector, .is_written = true, .role = Role::output_vector};
-  LoopBuffer u{.name = "u", .type = vector, .role = Role::input_vector};
-  LoopBuffer s{.name = "s", .type = Type::integer, .role = Role::run_starts};
+  LoopBuffer x{.name = "x", .type = vector, .is_written = true, .role = role::output_vector};
+  LoopBuffer u{.name = "u", .type = vector, .role = role::input_vector};
+  LoopBuffer s{.name = "s", .type = Type::integer, .role = space::role::run_starts};
   LoopBuffer places{.name = "places", .space = Space::constant, .type = Type::integer, .size = 2 * width};
   for (int i = 0; i < 2 * width; ++i) places.values.push_back((5 * i + 3) % (2 * width)); // 5 divides no width
   LoopBuffer w{

@@ -18,7 +18,7 @@ LoopProgram layered_program() {
                      work("layer", 4),
                      work("line", 3, Type::real32),
                      work("unused", 5),
-                     {.name = "y", .is_written = true, .role = Role::output_vector}};
+                     {.name = "y", .is_written = true, .role = role::output_vector}};
   const auto z = variable("z"), k = variable("k");
   const auto fill = loop("z", integer(3), block({store("whole", z, number(1))}));
   const auto inner = loop("k", integer(4),
