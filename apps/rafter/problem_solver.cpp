@@ -12,6 +12,7 @@
 #include <rafter/schedule/plan.hpp>
 #include <rafter/solve/force_norm.hpp>
 #include <rafter/solve/vector_ops.hpp>
+#include <rafter/tune/generation_cache.hpp>
 #include <rafter/tune/planner.hpp>
 #include <rafter/tune/store.hpp>
 
@@ -39,6 +40,7 @@ constexpr const char* predicted_plan = "predicted";
 std::shared_ptr<const tune::Planner> make_planner(const machine::Machine& machine, const RunOptions& options) {
   tune::PlannerOptions result{.machine = machine, .weighs_all = options.weighs_all_plans};
   if (options.plan != predicted_plan) result.store = std::make_shared<tune::Store>();
+  result.generations = std::make_shared<tune::GenerationCache>();
   return std::make_shared<const tune::Planner>(std::move(result));
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/hash.hpp>
+#include <rafter/base/text.hpp>
 #include <rafter/emit/c_family.hpp>
 #include <rafter/form/degree.hpp>
 #include <rafter/kernel/cell_matrices.hpp>
@@ -14,6 +15,7 @@
 #include <rafter/kernel/separable.hpp>
 #include <rafter/schedule/counts.hpp>
 #include <rafter/tune/candidates.hpp>
+#include <rafter/tune/generation_cache.hpp>
 #include <rafter/tune/kernel_lowering.hpp>
 #include <rafter/tune/unweighed_plans.hpp>
 
@@ -136,17 +138,27 @@ public:
     info.num_points = specification_.rule.num_points();
     result.is_too_large = is_too_large_;
     if (is_too_large_) return result;
-    info.decision = decide();
+    const auto decided = decided_plan();
+    auto* texts = planner().options().weighs_all ? nullptr : planner().options().generations.get();
+    result.specification = specification_text(decided);
+    const auto known = texts == nullptr ? std::nullopt : texts->find(result.specification);
+    info.decision = known ? with_plan(decided, *known) : decide(decided);
     auto& plan = info.decision.plan;
+    auto generation = known.value_or(tune::Generation{.plan = plan, .seconds = info.decision.seconds});
     auto main = lowering_.take(plan);
     plan.mapping = main.mapping;
     info.plan = plan;
     info.work_bytes = schedule::work_bytes(main.loops);
-    info.source = emit::emit(main.loops, options_.device->language());
+    if (!known) generation.source = emit::emit(main.loops, options_.device->language());
+    info.source = generation.source;
     info.tensor_program = main.program.to_string();
     info.loop_program = schedule::print(main.loops);
     result.data_bytes = lowering_.data_bytes(main.loops, plan);
     add_setup(main, result);
+    if (!result.setup_loops.buffers.empty() && !known)
+      generation.setup_source = emit::emit(result.setup_loops, options_.device->language());
+    result.setup_source = generation.setup_source;
+    if (texts != nullptr && !known) texts->remember(result.specification, generation);
     result.program = std::move(main.program);
     result.loops = std::move(main.loops);
     return result;
@@ -192,7 +204,6 @@ private:
     result.setup_fields = indices_of(setup, kernel::AtomKind::reference_field);
     result.setup_parameters = indices_of(setup, kernel::AtomKind::parameter);
     auto lowered = lowering_.setup(plan, setup_plan(plan), main);
-    result.setup_source = emit::emit(lowered.loops, options_.device->language());
     result.setup_program = std::move(lowered.program);
     result.setup_loops = std::move(lowered.loops);
   }
@@ -232,19 +243,35 @@ private:
     return asked != Contraction::dense && has_modes_ ? Contraction::modal : Contraction::dense;
   }
 
-  tune::Decision decide() {
+  /// The plan that needs no planner: what was asked for, what was measured, or the usual one of kernels that have no
+  /// alternatives. Else its origin is `predicted`, and its plan says nothing.
+  tune::Decision decided_plan() const {
     tune::Decision decision;
-    if (is_facet() || is_matrix()) {
+    if (is_facet() || is_matrix())
       decision.plan = fitted(tune::plan_usual(kernel().choices.front().factors, specification_.cells_per_batch,
                                               planner().register_width(), options_.plan));
-      return decision;
-    }
-    if (!options_.plan || planner().options().weighs_all) decision = planner().decide(problem(), lowering_);
-    if (options_.plan) {
+    else if (options_.plan)
       decision.plan = fitted(*options_.plan);
+    else
+      decision = planner().known(problem());
+    return decision;
+  }
+  /// `decided`: as decided_plan. The planner that weighs all plans lists those of cells in any case.
+  tune::Decision decide(const tune::Decision& decided) {
+    const bool is_weighed = !is_facet() && !is_matrix() && planner().options().weighs_all;
+    if (!is_weighed && decided.origin != tune::Origin::predicted) return decided;
+    auto decision = planner().decide(problem(), lowering_);
+    if (decided.origin == tune::Origin::given) {
+      decision.plan = decided.plan;
       decision.origin = tune::Origin::given;
     }
     return decision;
+  }
+  static tune::Decision with_plan(tune::Decision decided, const tune::Generation& known) {
+    if (decided.origin != tune::Origin::predicted) return decided;
+    decided.plan = known.plan;
+    decided.seconds = known.seconds;
+    return decided;
   }
 
   tune::PlanningProblem problem() const {
@@ -289,7 +316,8 @@ private:
            seen.levels.size() == planner().options().machine.levels.size();
   }
 
-  /// All that the generated text depends on besides the plan.
+  /// The name of the kernel in the store of what was measured: all that the text of a kernel of cells depends on
+  /// besides the plan and the width of patches.
   std::string text() const {
     std::string result = function_text_;
     const auto bytes = [](const std::vector<double>& values) {
@@ -301,7 +329,8 @@ private:
       result += fmt::format("{} {} {} {} components {} {}\n", what, element::name(element.family()),
                             element::name(element.shape()), element.degree(), components, access);
     };
-    const auto access = [&](int space) {
+    const auto access = [&](int space) -> std::string {
+      if (space < 0) return "cell matrices";
       const auto& layout = *specification_.spaces[static_cast<std::size_t>(space)];
       const char* words = layout.num_runs == 0                     ? "cell vector"
                           : kernel().patches_per_batch(layout) > 0 ? "patches"
@@ -316,6 +345,31 @@ private:
       add("output", *specification_.outputs[i].element, specification_.outputs[i].components,
           access(specification_.output_spaces[i]));
     return result + fmt::format("lanes {}\n", specification_.cells_per_batch);
+  }
+
+  /// The specification as text: generators of one build give equal texts for equal specifications. Where the planner is
+  /// asked, all that it decides from belongs to it.
+  std::string specification_text(const tune::Decision& decided) const {
+    const auto& machine = planner().options().machine;
+    std::string result =
+        fmt::format("{}language {}\npurpose {}\nfacet {}\ntrials {}\ncoefficients {}\n", text(),
+                    options_.device->language(), static_cast<int>(specification_.purpose), specification_.local_facet,
+                    specification_.num_trials, specification_.num_coefficients);
+    for (const auto& output : specification_.outputs)
+      if (output.trial_element != nullptr)
+        result += fmt::format("trial {} {} \n", element::name(output.trial_element->family()),
+                              output.trial_element->degree());
+    for (const auto* layout : specification_.spaces)
+      result += fmt::format("patches {} of {}\n", kernel().patches_per_batch(*layout),
+                            layout->patch == nullptr ? 0 : layout->patch->corners.size());
+    // the machine and its threads decide which cuts there are, and so what a plan means by them
+    result += fmt::format("threads {}\n{}\n", options_.device->num_threads(), machine::to_json(machine));
+    if (decided.origin != tune::Origin::predicted) return result + "plan " + schedule::to_string(decided.plan) + "\n";
+    const auto planned = problem();
+    return result + fmt::format("planned: batches {} rows {} input {} output {} compilers {} flags {}\n",
+                                planned.num_batches, specification_.num_data_rows, planned.input_bytes,
+                                planned.output_bytes, base::join(planned.compilers, " "),
+                                base::join(planned.flag_sets, " "));
   }
 
   const KernelSpecification& specification_;

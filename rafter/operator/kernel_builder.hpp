@@ -38,6 +38,7 @@ struct KernelSpecification {
 /// A kernel ready to compile; `setup` computes the stored data (empty source: nothing is stored).
 struct GeneratedKernel {
   KernelInfo info;
+  std::string specification; ///< as text: generators of one build give equal texts for equal ones
   kernel::TensorProgram program, setup_program;
   schedule::LoopProgram loops, setup_loops;
   std::string setup_source;

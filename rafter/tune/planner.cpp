@@ -9,6 +9,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/tune/candidates.hpp>
+#include <rafter/tune/generation_cache.hpp>
 #include <rafter/tune/store.hpp>
 
 namespace rafter::tune {
@@ -102,31 +103,38 @@ Candidate Planner::weigh(const PlanningProblem& problem, PlanLowering& lowering,
   return candidate;
 }
 
-Decision Planner::decide(const PlanningProblem& problem, PlanLowering& lowering) const {
-  Decision decision;
+Planner::Known Planner::look_up(const PlanningProblem& problem) const {
+  Known result;
+  result.decision.origin = Origin::predicted;
   // a key asks every compiler for its version: only where one is needed
   const bool has_store = options_.store != nullptr && (options_.weighs_all || options_.store->exists());
-  if (has_store) decision.key = options_.store->key(problem, options_.machine);
-  const auto known = decision.key.empty() ? std::vector<Measurement>{} : remembered(*options_.store, decision.key);
-  auto plans = candidates(problem);
-  const auto find = [&](const std::string& text) {
-    return std::find_if(plans.begin(), plans.end(),
-                        [&](const schedule::Plan& plan) { return schedule::to_string(plan) == text; });
-  };
+  if (!has_store) return result;
+  result.decision.key = options_.store->key(problem, options_.machine);
+  result.measurements = remembered(*options_.store, result.decision.key);
+  if (result.measurements.empty()) return result;
   // what is remembered counts when it is still a candidate
-  const auto best =
-      std::find_if(known.begin(), known.end(), [&](const Measurement& m) { return find(m.plan) != plans.end(); });
-  if (best != known.end()) {
-    decision.plan = *find(best->plan);
-    decision.origin = Origin::measured;
-    decision.seconds = best->seconds;
-  } else
-    decision.origin = Origin::predicted;
+  const auto plans = candidates(problem);
+  for (const auto& m : result.measurements) {
+    const auto found = std::ranges::find(plans, m.plan, [](const schedule::Plan& plan) { return to_string(plan); });
+    if (found == plans.end()) continue;
+    result.decision.plan = *found;
+    result.decision.origin = Origin::measured;
+    result.decision.seconds = m.seconds;
+    break;
+  }
+  return result;
+}
+
+Decision Planner::known(const PlanningProblem& problem) const { return look_up(problem).decision; }
+
+Decision Planner::decide(const PlanningProblem& problem, PlanLowering& lowering) const {
+  auto [decision, known] = look_up(problem);
   if (options_.weighs_all)
-    decision.candidates = weigh(problem, lowering, std::move(plans));
+    decision.candidates = weigh(problem, lowering, candidates(problem));
   else if (decision.origin == Origin::predicted)
     decision.candidates =
-        weigh(problem, lowering, promising(problem, lowering, distinct_programs(plans), options_.machine, num_weighed));
+        weigh(problem, lowering,
+              promising(problem, lowering, distinct_programs(candidates(problem)), options_.machine, num_weighed));
   for (auto& candidate : decision.candidates)
     for (const auto& m : known)
       if (m.plan == schedule::to_string(candidate.plan)) candidate.measured_seconds = m.seconds;
@@ -141,7 +149,8 @@ Decision Planner::decide(const PlanningProblem& problem, PlanLowering& lowering)
 std::shared_ptr<const Planner> planner_of_this_machine() {
   static const auto planner = std::make_shared<const Planner>(
       PlannerOptions{.machine = machine::load().value_or(typical_machine(device::register_bits(device::cpu()).back())),
-                     .store = std::make_shared<Store>()});
+                     .store = std::make_shared<Store>(),
+                     .generations = std::make_shared<GenerationCache>()});
   return planner;
 }
 

@@ -12,7 +12,9 @@
 
 namespace rafter::tune {
 
+class GenerationCache;
 class Store;
+struct Measurement;
 
 /// A plan that may be taken, with what is known about its speed. Seconds are of one run over all cells.
 struct Candidate {
@@ -38,7 +40,8 @@ struct Decision {
 
 struct PlannerOptions {
   machine::Machine machine = typical_machine(); ///< used as steady() makes it
-  std::shared_ptr<Store> store;                 ///< null: nothing is remembered
+  std::shared_ptr<Store> store;                 ///< of what was measured; null: nothing is remembered
+  std::shared_ptr<GenerationCache> generations; ///< of decisions and texts; null: every kernel is generated anew
   bool weighs_all = false;                      ///< every candidate is lowered and predicted, whatever is remembered
 };
 
@@ -46,6 +49,8 @@ struct PlannerOptions {
 class Planner {
 public:
   explicit Planner(PlannerOptions options = {});
+  /// What was measured: its origin is then `measured`, else `predicted`, and the plan says nothing.
+  Decision known(const PlanningProblem& problem) const;
   /// `lowering`: of the kernel that `problem` describes.
   Decision decide(const PlanningProblem& problem, PlanLowering& lowering) const;
   const PlannerOptions& options() const { return options_; }
@@ -53,6 +58,12 @@ public:
   int register_width() const { return options_.machine.peaks.back().bits / 64; }
 
 private:
+  /// A decision without candidates, and all measurements behind it, fastest first.
+  struct Known {
+    Decision decision;
+    std::vector<Measurement> measurements;
+  };
+  Known look_up(const PlanningProblem& problem) const;
   Candidate weigh(const PlanningProblem& problem, PlanLowering& lowering, const schedule::Plan& plan) const;
   std::vector<Candidate> weigh(const PlanningProblem& problem, PlanLowering& lowering,
                                std::vector<schedule::Plan> plans) const;

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Equal specifications of kernels have equal texts, and what was generated once is not generated again.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+
+#include <rafter/base/hash.hpp>
+#include <rafter/base/temporary.hpp>
+#include <rafter/form/language.hpp>
+#include <rafter/operator/matrix_builder.hpp>
+#include <rafter/tune/generation_cache.hpp>
+
+#include <tests/support/interpreter_device.hpp>
+#include <tests/support/operator_problems.hpp>
+
+namespace rafter::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Hashes of the texts of kernels, of set-up and product included, by the hash of their specification.
+using Texts = std::map<std::string, std::set<std::string>>;
+
+void add(const op::GeneratedForm& form, Texts& texts) {
+  for (const auto& piece : form.pieces) {
+    const auto& kernel = piece.kernel;
+    if (kernel.is_too_large) continue;
+    texts[base::content_hash(kernel.specification)].insert(
+        base::content_hash(kernel.info.source + kernel.setup_source + kernel.info.loop_program) + " " +
+        kernel.info.name);
+  }
+}
+
+/// All kernels of many forms on meshes of a shape; `is_reversed`: generated in another order.
+Texts texts_of(const std::string& shape, bool is_reversed) {
+  Texts result;
+  const auto device = std::make_shared<InterpreterDevice>();
+  std::vector<std::function<void()>> generations;
+  using Degrees = std::pair<int, int>; // of the geometry, of the first field
+  for (const auto& degrees : {Degrees{1, 1}, Degrees{1, 2}, Degrees{1, 4}, Degrees{2, 2}, Degrees{3, 3}}) {
+    const int geometry_degree = degrees.first, degree = degrees.second;
+    const auto mesh = geometry_degree == 1 ? box(shape) : curved_box(shape, geometry_degree);
+    auto problem = std::make_shared<Problem>(
+        mesh, std::vector<space::SpaceOptions>{{.degree = degree, .components = mesh.gdim, .name = "w"},
+                                               {.degree = 1, .name = "p"}});
+    problem->with("kappa", 0.7);
+    const std::string div_w = mesh.gdim == 1 ? "w[0].dx(0)" : "div(w)";
+    for (const auto& text :
+         std::vector<std::string>{"inner(grad(w), grad(v_w))*dx", "(1 + x[0])*p*v_p*dx + kappa*p*v_p*ds(1)",
+                                  "v_p*" + div_w + "*dx", "(inner(grad(w), grad(v_w)) + inner(grad(p), grad(v_p)))*dx"})
+      for (const char* plan : {"", "vector_width=2 factors=store", "mapping=plain factors=recompute", "compute=float"})
+        generations.emplace_back([=, &result] {
+          const auto options = planned({.shared_device = device, .plan = plan});
+          const auto form = problem->form(text);
+          const auto systems = op::systems_of(form);
+          add(*op::build(form, 2, systems, options), result);
+          if (systems.test.spaces != systems.trial.spaces) return;
+          add(*op::build(form, 2, systems, options, op::Purpose::diagonal), result);
+          if (degree < 3 && *plan == 0) add(*op::build(form, 2, systems, options, op::Purpose::matrix), result);
+        });
+  }
+  if (is_reversed) std::ranges::reverse(generations);
+  for (const auto& generate : generations) generate();
+  return result;
+}
+
+/// Where another process of this test writes what it generates.
+constexpr const char* output_variable = "RAFTER_TEST_TEXTS";
+
+class Specifications : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Specifications, DecideTheTextsInAnyOrderAndProcess) {
+  const char* output = std::getenv(output_variable);
+  const auto texts = texts_of(GetParam(), output != nullptr);
+  for (const auto& [specification, of_it] : texts) EXPECT_EQ(of_it.size(), 1U) << *of_it.begin();
+  std::string all;
+  for (const auto& [specification, of_it] : texts)
+    for (const auto& text : of_it) all += specification + " " + text + "\n";
+  if (output != nullptr) {
+    std::ofstream(output) << all;
+    return;
+  }
+  EXPECT_GT(texts.size(), 20U);
+  const auto file = base::Temporary::folder((fs::temp_directory_path() / "rafter-texts-").string());
+  const auto path = fs::path(file.path()) / "texts";
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  const auto command = std::string(output_variable) + "=" + path.string() + " " +
+                       fs::read_symlink("/proc/self/exe").string() + " --gtest_filter=" + test->test_suite_name() +
+                       "." + test->name() + " > /dev/null";
+  ASSERT_EQ(std::system(command.c_str()), 0) << command;
+  std::ifstream stream(path);
+  const std::string elsewhere(std::istreambuf_iterator<char>(stream), {});
+  EXPECT_EQ(elsewhere, all);
+}
+
+INSTANTIATE_TEST_SUITE_P(every_shape, Specifications, ::testing::ValuesIn(box_shapes()),
+                         [](const auto& shape) { return shape.param; });
+
+/// A planner with a memory of its own for what was generated.
+class Remembered : public ::testing::Test {
+protected:
+  base::Temporary temporary_ = base::Temporary::folder((fs::temp_directory_path() / "rafter-remembered-").string());
+  Problem problem_{curved_box("hexahedron", 1), 2};
+  std::shared_ptr<op::GeneratedForm> generate(const std::string& plan = "", const std::string& form = "u*v*dx") const {
+    op::OperatorOptions options{.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan};
+    options.planner = std::make_shared<const tune::Planner>(
+        tune::PlannerOptions{.machine = tune::typical_machine(512),
+                             .store = nullptr,
+                             .generations = std::make_shared<tune::GenerationCache>(temporary_.path())});
+    const auto parsed = problem_.form(form);
+    return op::build(parsed, 2, op::systems_of(parsed), options);
+  }
+  tune::GenerationCache cache() const { return tune::GenerationCache(temporary_.path()); }
+};
+
+TEST_F(Remembered, KernelsAreThoseThatWereGenerated) {
+  const std::string form = "(1 + x[0])*inner(grad(u), grad(v))*dx + u*v*ds(1)";
+  for (const char* plan : {"", "factors=store", "factors=recompute vector_width=4"}) {
+    const auto first = generate(plan, form), second = generate(plan, form);
+    ASSERT_EQ(first->pieces.size(), second->pieces.size());
+    for (std::size_t p = 0; p < first->pieces.size(); ++p) {
+      const auto &a = first->pieces[p].kernel, &b = second->pieces[p].kernel;
+      EXPECT_TRUE(cache().find(a.specification)) << a.info.name;
+      EXPECT_EQ(a.info.plan, b.info.plan);
+      EXPECT_EQ(a.info.decision.origin, b.info.decision.origin);
+      EXPECT_EQ(a.info.decision.seconds, b.info.decision.seconds);
+      EXPECT_EQ(a.info.source, b.info.source);
+      EXPECT_EQ(a.setup_source, b.setup_source);
+      EXPECT_EQ(a.info.loop_program, b.info.loop_program);
+    }
+  }
+}
+
+TEST_F(Remembered, KernelsAreNeitherPlannedNorEmittedAgain) {
+  const auto specification = generate()->pieces.front().kernel.specification;
+  const auto plan = schedule::parse_plan("factors=recompute vector_width=2");
+  cache().remember(specification, {.plan = plan, .seconds = 17, .source = "// planted\n", .setup_source = ""});
+  const auto& info = generate()->pieces.front().kernel.info;
+  EXPECT_EQ(info.source, "// planted\n");
+  EXPECT_EQ(info.plan.vector_width, 2);
+  EXPECT_EQ(info.decision.seconds, 17);
+  EXPECT_TRUE(info.decision.candidates.empty());
+}
+
+TEST_F(Remembered, SpecificationsDifferInAllThatTheyAskFor) {
+  std::set<std::string> seen;
+  const auto expect_new = [&](const std::string& plan, const std::string& form) {
+    EXPECT_TRUE(seen.insert(generate(plan, form)->pieces.front().kernel.specification).second) << plan << " " << form;
+  };
+  expect_new("", "u*v*dx");
+  expect_new("factors=recompute", "u*v*dx");
+  expect_new("", "2*u*v*dx");
+  expect_new("", "u*v*dx(degree=7)");
+  expect_new("", "u.dx(0)*v*dx");
+  expect_new("", "u*v*ds(1)");
+  expect_new("", "u*v*ds(2)");
+}
+
+} // namespace
+} // namespace rafter::test

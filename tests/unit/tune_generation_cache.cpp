@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <rafter/base/temporary.hpp>
+#include <rafter/tune/generation_cache.hpp>
+
+namespace rafter::test {
+namespace {
+
+using tune::Generation;
+using tune::GenerationCache;
+namespace fs = std::filesystem;
+
+class Generations : public ::testing::Test {
+protected:
+  base::Temporary temporary_ = base::Temporary::folder((fs::temp_directory_path() / "rafter-generations-").string());
+  fs::path parent_ = temporary_.path();
+  Generation some_{.plan = schedule::parse_plan("factors=recompute vector_width=4"),
+                   .seconds = 1.0 / 3,
+                   .source = "void kernel(void) {}\n",
+                   .setup_source = "\"quoted\"\n"};
+  static fs::path only_file(const fs::path& folder) {
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
+    return fs::directory_iterator(folder)->path();
+  }
+};
+
+TEST_F(Generations, AreFoundAgainAsTheyWere) {
+  GenerationCache cache(parent_);
+  EXPECT_FALSE(cache.find("a"));
+  cache.remember("a", some_);
+  EXPECT_EQ(GenerationCache(parent_).find("a"), some_);
+  EXPECT_FALSE(cache.find("b"));
+}
+
+TEST_F(Generations, OfAnotherGeneratorAreNotFound) {
+  GenerationCache(parent_, "one").remember("a", some_);
+  EXPECT_TRUE(GenerationCache(parent_, "one").find("a"));
+  EXPECT_FALSE(GenerationCache(parent_, "another").find("a"));
+  EXPECT_FALSE(GenerationCache(parent_).find("a"));
+  EXPECT_EQ(tune::generator_id().size(), 32U);
+}
+
+TEST_F(Generations, ThatAreDamagedAreNoneAndAreWrittenAnew) {
+  GenerationCache cache(parent_);
+  cache.remember("a", some_);
+  const auto file = only_file(cache.folder());
+  const auto size = fs::file_size(file);
+  for (const auto length : {std::uintmax_t{0}, std::uintmax_t{20}, size - 1}) {
+    fs::resize_file(file, length);
+    EXPECT_FALSE(cache.find("a")) << length;
+  }
+  cache.remember("a", some_);
+  EXPECT_EQ(cache.find("a"), some_);
+  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(40) << '#';
+  EXPECT_FALSE(cache.find("a"));
+}
+
+TEST_F(Generations, WithoutAFolderAreForgotten) {
+  GenerationCache cache(parent_ / "missing");
+  EXPECT_NO_THROW(cache.remember("a", some_));
+  EXPECT_FALSE(cache.find("a"));
+}
+
+} // namespace
+} // namespace rafter::test
