@@ -33,7 +33,7 @@ public:
   explicit FormGenerator(GeneratedForm& built) : built_(built), form_(built.form), system_(built.system) {
     collect_fields();
     make_cell_pieces();
-    if (built.options.only_block < 0) make_facet_pieces();
+    if (built.only_block < 0) make_facet_pieces();
   }
 
 private:
@@ -202,7 +202,7 @@ private:
     if (parts.empty()) return;
     const auto& batches = *system_.batches;
     for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
-      if (built_.options.only_block >= 0 && built_.options.only_block != static_cast<int>(b)) continue;
+      if (built_.only_block >= 0 && built_.only_block != static_cast<int>(b)) continue;
       GeneratedBlock piece;
       piece.cells = batched(batches.blocks[b], batches.cells_per_batch);
       piece.block = static_cast<int>(b);
@@ -244,7 +244,10 @@ double GeneratedForm::output_bytes() const {
   return form.rank == 0 ? 0 : word_bytes() * static_cast<double>(system.size());
 }
 
-std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const Systems& systems, Purpose purpose,
+namespace {
+
+/// Without kernels yet.
+std::shared_ptr<GeneratedForm> begin_form(const form::LoweredForm& form, const Systems& systems, Purpose purpose,
                                           const KernelOptions& options) {
   auto built = std::make_shared<GeneratedForm>(GeneratedForm{.form = form,
                                                              .system = systems.test,
@@ -263,11 +266,19 @@ std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const S
                                                              .facet_stages = {},
                                                              .forecast = {},
                                                              .matrix = nullptr});
+  if (built->options.device == nullptr) built->options.device = systems.test.discretisation->device("host");
+  if (built->options.planner == nullptr) built->options.planner = tune::planner_of_this_machine();
+  return built;
+}
+
+} // namespace
+
+std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const Systems& systems, Purpose purpose,
+                                          const KernelOptions& options) {
+  auto built = begin_form(form, systems, purpose, options);
   if (purpose == Purpose::diagonal && !built->is_square())
     throw base::InputError("a form whose test and trial functions are of different systems has no diagonal");
-  if (built->options.device == nullptr) built->options.device = device::make_device("host");
-  if (built->options.planner == nullptr) built->options.planner = tune::planner_of_this_machine();
-  const bool is_action = form.rank == 2 && purpose == Purpose::action && options.only_block < 0;
+  const bool is_action = form.rank == 2 && purpose == Purpose::action;
   const bool is_matrix_asked_for = is_action && options.plan && schedule::is_assembled(*options.plan);
   if (is_matrix_asked_for && !built->is_square())
     throw base::InputError("plan: mapping=" + std::string(schedule::assembled_mapping) +
@@ -282,6 +293,14 @@ std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const S
     built->forecast = forecast_matrix(*built);
     if (built->forecast->pays()) built->matrix = build_matrix(form, systems.test, built->options);
   }
+  return built;
+}
+
+std::shared_ptr<GeneratedForm> build_block(const form::LoweredForm& form, const Systems& systems, int block,
+                                           const KernelOptions& options) {
+  auto built = begin_form(form, systems, Purpose::action, options);
+  built->only_block = block;
+  const FormGenerator builder(*built);
   return built;
 }
 
@@ -301,7 +320,7 @@ double stored_bytes(const GeneratedBlock& piece) {
 }
 
 std::vector<std::vector<BlockChunk>> chunk_stages(const GeneratedForm& form) {
-  const int only = form.options.only_block;
+  const int only = form.only_block;
   std::vector<std::vector<BlockChunk>> result;
   const auto add = [&](const std::vector<std::vector<mesh::Chunk>>& stages, std::size_t first_piece) {
     for (const auto& stage : stages) {

@@ -69,6 +69,7 @@ struct GeneratedForm {
   bool is_too_large = false; ///< cell matrices: their kernels would be (GeneratedKernel); pieces are not complete
   std::vector<GeneratedBlock> pieces; ///< cells first
   std::size_t num_cell_pieces = 0;
+  int only_block = -1; ///< of cells, whose kernel is the only one (build_block); -1: there are all
   std::vector<FacetStages> facet_stages;
   bool is_compiled = false;
   std::optional<MatrixForecast> forecast;  ///< where an assembled matrix was weighed
@@ -91,6 +92,10 @@ struct GeneratedForm {
 /// and for diagonals of forms whose test and trial functions are of different systems.
 std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const Systems& systems, Purpose purpose,
                                           const KernelOptions& options);
+
+/// The action of the form on one block of cells alone, to time its kernel.
+std::shared_ptr<GeneratedForm> build_block(const form::LoweredForm& form, const Systems& systems, int block,
+                                           const KernelOptions& options);
 
 /// Batches of a piece that one thread works on.
 struct BlockChunk {

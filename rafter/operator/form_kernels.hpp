@@ -34,7 +34,6 @@ struct KernelOptions {
   std::shared_ptr<const tune::Planner> planner; ///< null: tune::planner_of_this_machine
   double num_applications = 0; ///< that are expected: whether set-up pays off; 0: not known, an assembled matrix is not
                                ///< taken unless the plan says so
-  int only_block = -1;         ///< the kernel of this block of cells alone, to time it
 };
 
 /// The mesh and the unknowns of a (mixed) problem: field f occupies entries offset(f) .. offset(f) + num_local - 1 of

@@ -31,10 +31,9 @@ class Contest {
 public:
   Contest(const form::LoweredForm& form, const System& system, const KernelOptions& options, int block,
           double sample_seconds)
-      : form_(form), system_(system), options_(options), sample_seconds_(sample_seconds),
+      : form_(form), system_(system), options_(options), block_(block), sample_seconds_(sample_seconds),
         x_(options.device, static_cast<std::size_t>(system.size())),
         y_(options.device, static_cast<std::size_t>(system.size())) {
-    options_.only_block = block;
     // the contest needs no weighing: its plans are given
     options_.planner = std::make_shared<const tune::Planner>(
         tune::PlannerOptions{.machine = options.planner->options().machine, .store = nullptr});
@@ -66,7 +65,7 @@ private:
     for (std::size_t i = 0; i < plans.size(); ++i)
       if (result[i] == nullptr) {
         options_.plan = plans[i];
-        built[i] = build_form(form_, system_, Purpose::action, options_);
+        built[i] = build_block(form_, system_, block_, options_);
       }
     compile_those_that_can(built);
     for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -96,6 +95,7 @@ private:
   const form::LoweredForm& form_;
   const System& system_;
   KernelOptions options_;
+  int block_;
   double sample_seconds_;
   Vector x_, y_;
   std::vector<std::pair<schedule::Plan, Kernels>> kept_;
