@@ -26,26 +26,13 @@ Array<T> to_array(const std::shared_ptr<device::Device>& device, const Source& s
 
 } // namespace
 
-Numbers::Numbers(const std::shared_ptr<device::Device>& device, std::size_t size, schedule::Precision precision)
-    : is_double_(precision == schedule::Precision::double_precision), reals_(device, is_double_ ? size : 0),
-      singles_(device, is_double_ ? 0 : size) {}
-
-Numbers::Numbers(const std::shared_ptr<device::Device>& device, std::span<const double> values,
-                 schedule::Precision precision)
-    : is_double_(precision == schedule::Precision::double_precision) {
-  if (is_double_)
-    reals_ = to_array<double>(device, values);
-  else
-    singles_ = to_array<float>(device, values);
-}
-
 void BoundKernel::Tables::add_to(device::BufferRegistry& registry) const {
   for (std::size_t i = 0; i < matrices.size(); ++i)
-    registry.add(schedule::role::matrix, static_cast<int>(i), matrices[i].device_read());
+    registry.add(schedule::role::matrix, static_cast<int>(i), matrices[i]->device_read());
   for (std::size_t i = 0; i < values.size(); ++i)
     registry.add(schedule::role::table, static_cast<int>(i), values[i].device_read());
-  registry.add(schedule::role::points, 0, points.device_read());
-  registry.add(schedule::role::weights, 0, weights.device_read());
+  registry.add(schedule::role::points, 0, points->device_read());
+  registry.add(schedule::role::weights, 0, weights->device_read());
 }
 
 BoundKernel::BoundKernel(const GeneratedForm& form, const GeneratedBlock& piece)
@@ -68,23 +55,15 @@ BoundKernel::BoundKernel(const GeneratedForm& form, const GeneratedBlock& piece)
 
 void BoundKernel::add_data(device::BufferRegistry& registry) const {
   for (std::size_t i = 0; i < spaces_.size(); ++i) spaces_[i]->add_to(registry, static_cast<int>(i));
-  registry.add(schedule::role::num_active, 0, num_active_.device_read());
-  registry.add(schedule::role::map, 0, map_.device_read());
-  registry.add(schedule::role::nodes, 0, nodes_.device_read());
+  cell_data_->add_to(registry);
   registry.add(schedule::role::cell_coefficients, 0, cell_coefficients_.device_read());
-  registry.add(schedule::role::reference_normal, 0, reference_normal_.device_read());
 }
 
 void BoundKernel::fill_data() {
-  const auto& mesh = *form_.system.mesh;
   const auto& cells = piece_.cells;
-  num_active_ = Integers(device_, active_counts(cells));
-  data_rows_ = to_array<std::int32_t>(device_, piece_.rows.of_batch);
   const auto representatives = piece_.rows.representatives(cells);
-  if (cells.map == mesh::MapKind::isoparametric)
-    nodes_ = Reals(device_, geometry_nodes(mesh, representatives));
-  else
-    map_ = Reals(device_, map_coefficients(mesh, representatives));
+  cell_data_ = cell_data(*form_.system.discretisation, cells, representatives, device_);
+  data_rows_ = to_array<std::int32_t>(device_, piece_.rows.of_batch);
   cell_coefficients_ = Reals(device_, form_.coefficients.values(representatives));
   const auto lanes = static_cast<std::size_t>(cells.cells_per_batch);
   const auto batches = static_cast<std::size_t>(cells.num_batches);
@@ -93,21 +72,21 @@ void BoundKernel::fill_data() {
   stored_point_ = Numbers(device_, stored.at_points == 0 ? 0 : stored.at_points + vector_room, storage);
   stored_cell_ = Numbers(device_, stored.per_cell, storage);
   integral_ = Reals(device_, form_.form.rank == 0 ? batches * lanes : 0);
-  if (cells.local_facet >= 0)
-    reference_normal_ = to_array<double>(device_, element::reference_normal(cells.shape, cells.local_facet));
 }
 
 BoundKernel::Tables BoundKernel::tables(const kernel::TensorProgram& program, const schedule::LoopProgram& loops,
                                         schedule::Precision compute) const {
+  const auto shared = [&](const std::vector<double>& values) {
+    return shared_numbers(*form_.system.discretisation, device_, values, compute);
+  };
   Tables result;
-  for (const auto& matrix : program.matrices) {
-    const auto table = matrix.is_data ? schedule::packed_table(matrix, info_.plan) : std::vector<double>{};
-    result.matrices.emplace_back(device_, table, compute);
-  }
-  result.points = Numbers(device_, program.points, compute);
+  for (const auto& matrix : program.matrices)
+    result.matrices.push_back(
+        shared(matrix.is_data ? schedule::packed_table(matrix, info_.plan) : std::vector<double>{}));
+  result.points = shared(program.points);
   auto weights = program.weights;
   weights.resize(weights.size() + vector_room);
-  result.weights = Numbers(device_, weights, compute);
+  result.weights = shared(weights);
   for (const auto& argument : loops.arguments())
     if (argument.role == schedule::role::table)
       result.values.push_back(to_array<std::int32_t>(device_, argument.values));

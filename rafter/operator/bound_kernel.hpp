@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include <rafter/operator/cell_data.hpp>
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/form_data.hpp>
 #include <rafter/operator/kernel_arguments.hpp>
@@ -11,22 +12,6 @@
 
 /// A compiled kernel with the data that it reads.
 namespace rafter::op {
-
-/// Numbers as a kernel takes them, in the precision of its plan.
-class Numbers {
-public:
-  Numbers() = default;
-  /// Zeros.
-  Numbers(const std::shared_ptr<device::Device>& device, std::size_t size, schedule::Precision precision);
-  Numbers(const std::shared_ptr<device::Device>& device, std::span<const double> values, schedule::Precision precision);
-  device::Buffer* device_read() const { return is_double_ ? reals_.device_read() : singles_.device_read(); }
-  device::Buffer* device_write() { return is_double_ ? reals_.device_write() : singles_.device_write(); }
-
-private:
-  bool is_double_ = true;
-  device::Array<double> reals_; ///< or
-  device::Array<float> singles_;
-};
 
 /// A kernel of a form with its data on one block of cells or facets: index tables of the spaces, numbers per cell,
 /// tables of the element, and what its set-up has computed and stored.
@@ -61,9 +46,9 @@ public:
 private:
   /// Tables of the element and the rule, as the kernel of a program takes them.
   struct Tables {
-    std::vector<Numbers> matrices;                    ///< packed, of the tensor program
-    Numbers points, weights;                          ///< of the rule
-    std::vector<space::IndexTables::Integers> values; ///< of the loop program, by index
+    std::vector<std::shared_ptr<const Numbers>> matrices; ///< packed, of the tensor program
+    std::shared_ptr<const Numbers> points, weights;       ///< of the rule
+    std::vector<space::IndexTables::Integers> values;     ///< of the loop program, by index
     void add_to(device::BufferRegistry& registry) const;
   };
 
@@ -90,9 +75,10 @@ private:
   KernelArguments arguments_;
   std::vector<std::shared_ptr<const space::IndexTables>> spaces_;
   Tables tables_;
-  device::Array<double> map_, nodes_, cell_coefficients_, reference_normal_, integral_;
+  std::shared_ptr<const CellData> cell_data_;
+  device::Array<double> cell_coefficients_, integral_;
   Numbers stored_point_, stored_cell_;
-  space::IndexTables::Integers num_active_, data_rows_;
+  space::IndexTables::Integers data_rows_;
   std::uint64_t stored_version_ = 0; ///< of the data that set-up has seen; 0: it has not run
   int num_setups_ = 0;
 };

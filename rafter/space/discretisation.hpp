@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <rafter/base/shared_values.hpp>
 #include <rafter/device/device.hpp>
 #include <rafter/mesh/cell_batches.hpp>
 
@@ -46,9 +47,13 @@ public:
   /// asked for. Throws as device::make_device.
   std::shared_ptr<device::Device> device(const std::string& name, int num_threads = 0) const;
 
+  /// Data that several operators read: cell data, tables of rules and elements. Keys name what they are made of.
+  base::SharedValues& shared() const { return shared_; }
+
 private:
   std::shared_ptr<const mesh::Mesh> mesh_;
   mesh::CellBatches batches_;
+  mutable base::SharedValues shared_;
   mutable std::mutex mutex_;                                               ///< of what follows
   mutable std::map<std::vector<std::int32_t>, mesh::FacetBatches> facets_; ///< by tags, ascending
   mutable std::map<std::pair<std::string, int>, std::shared_ptr<device::Device>> devices_;

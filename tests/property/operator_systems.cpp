@@ -7,6 +7,7 @@
 #include <tests/support/operator_problems.hpp>
 
 #include <rafter/form/language.hpp>
+#include <rafter/operator/cell_data.hpp>
 #include <rafter/space/index_tables.hpp>
 
 namespace rafter::test {
@@ -423,6 +424,31 @@ TEST(IndexTables, OfFacetsAreOnceForAllFormsOfASpace) {
   expect_users(4, "a diagonal");
   const op::Functional F(problem.functional("u**2*ds(1)"), problem.system(), options);
   expect_users(5, "a functional");
+}
+
+TEST(CellData, AreOnceForAllFormsOnAMesh) {
+  const Problem problem(curved_box("hexahedron", 2), {{.degree = 2}, {.degree = 1, .name = "p"}});
+  const auto device = std::make_shared<InterpreterDevice>();
+  const auto options = planned({.shared_device = device, .quadrature = {.degree = 4}});
+  const auto& shared = problem.space()->discretisation()->shared();
+  const auto num_blocks = problem.space()->batches().blocks.size();
+  EXPECT_EQ(shared.count<op::CellData>(), 0U);
+  {
+    const op::Operator A(problem.form("(1 + x[0])*u*v_u*dx"), options);
+    EXPECT_EQ(shared.count<op::CellData>(), num_blocks);
+    const auto num_tables = shared.count<op::Numbers>();
+    EXPECT_GT(num_tables, 0U);
+    const op::Operator same(problem.form("(2 + x[0])*u*v_u*dx"), options);
+    EXPECT_EQ(shared.count<op::Numbers>(), num_tables) << "tables of one rule and element";
+    const op::Operator of_other_field(problem.form("p*v_p*dx"), options);
+    const op::LinearForm L(problem.form("v_u*dx"), problem.system(), options);
+    Vector d = A.make_vector();
+    A.diagonal(d);
+    EXPECT_EQ(shared.count<op::CellData>(), num_blocks);
+    const op::LinearForm on_facets(problem.form("v_u*ds(1)"), problem.system(), options);
+    EXPECT_GT(shared.count<op::CellData>(), num_blocks);
+  }
+  EXPECT_EQ(shared.count<op::CellData>(), 0U) << "nobody holds them";
 }
 
 TEST(Discretisations, GiveAllOperatorsOneDevice) {
