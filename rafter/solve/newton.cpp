@@ -214,10 +214,10 @@ private:
   std::optional<End> newton_step() {
     problem_.linearise(u_);
     auto& step = result_.steps.back();
-    step.is_last = false;
     step.forcing_term = forcing_.next(residual_.norm, target());
     if (auto end = has_lift_ ? move_boundary(step) : descend(step)) return end;
     const double size = step.length * ops_.norm(step_), scale = ops_.norm(u_);
+    step.is_last = false;
     ++result_.iterations;
     const double before = residual_.norm;
     ops_.copy(trial_, u_);
@@ -287,7 +287,8 @@ private:
 
   End rounded() {
     result_.relative_residual = relative(residual_.norm);
-    result_.steps.push_back({.load_factor = factor_, .residual = result_.relative_residual, .is_last = true});
+    if (!result_.steps.back().is_last)
+      result_.steps.push_back({.load_factor = factor_, .residual = result_.relative_residual, .is_last = true});
     return {Status::converged,
             Failure::none,
             {},

@@ -261,6 +261,9 @@ TEST(Newton, NamesThePlaceWhereNoLengthIsFinite) {
   EXPECT_EQ(result.status, Status::failed);
   EXPECT_EQ(result.failure, Failure::non_finite);
   EXPECT_NE(result.message.find("entry somewhere"), std::string::npos) << result.message;
+  EXPECT_EQ(result.iterations, 0);
+  ASSERT_EQ(result.steps.size(), 1u);
+  EXPECT_TRUE(result.steps[0].is_last); // no step was taken
 }
 
 TEST(Newton, TakesADirectionOfNegativeCurvatureThatDescends) {
