@@ -86,7 +86,8 @@ public:
   /// Runs tasks that may run at the same time (they write disjoint data), in any order on any thread.
   virtual std::shared_ptr<Event> run(std::span<const Task> tasks) = 0;
   /// Calls body(i) once for every i in [0, count) on the device's threads of the host, in any order, and returns when
-  /// all are done: loops over vectors. Devices without such threads call it on the caller's.
+  /// all are done: loops over vectors. Devices without such threads call it on the caller's. The body may call `run`,
+  /// whose tasks are then worked on by its own thread: loops over cells with fused work do.
   virtual void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body) {
     for (std::int64_t i = 0; i < count; ++i) body(i);
   }
