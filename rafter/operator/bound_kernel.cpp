@@ -155,29 +155,39 @@ void BoundKernel::refresh(const FormData& data) {
   ++num_setups_;
 }
 
-/// Computes what the cut stores: row after row.
-void BoundKernel::run_setup(const FormData& data) {
+std::unique_ptr<BoundKernel::Setup> BoundKernel::make_setup() const {
   const auto& built = piece_.kernel;
-  const auto kernel = piece_.setup_program->kernel(built.setup_loops.name);
-  const auto own = tables(built.setup_program, built.setup_loops, schedule::Precision::double_precision);
   base::AlignedVector<std::int32_t> numbers(static_cast<std::size_t>(piece_.rows.count()));
   std::iota(numbers.begin(), numbers.end(), 0);
-  const Integers row_of_row(device_, std::move(numbers)), mode(device_, {0, form_.coefficients.count()});
-  device::BufferRegistry buffers;
-  add_data(buffers);
-  own.add_to(buffers);
-  data.add_to(buffers, form_.num_trials());
-  buffers.add(schedule::role::mode, 0, mode.device_read());
-  buffers.add(schedule::role::data_rows, 0, row_of_row.device_read());
-  buffers.add(schedule::role::stored_point, 0, stored_point_.device_write());
-  buffers.add(schedule::role::stored_cell, 0, stored_cell_.device_write());
-  KernelArguments arguments(built.setup_loops.arguments(), {});
-  arguments.bind(buffers);
+  auto result = std::make_unique<Setup>();
+  result->kernel = piece_.setup_program->kernel(built.setup_loops.name);
+  result->tables = tables(built.setup_program, built.setup_loops, schedule::Precision::double_precision);
+  result->row_of_row = Integers(device_, std::move(numbers));
+  result->mode = Integers(device_, {0, form_.coefficients.count()});
+  device::BufferRegistry kept;
+  add_data(kept);
+  result->tables.add_to(kept);
+  kept.add(schedule::role::mode, 0, result->mode.device_read());
+  kept.add(schedule::role::data_rows, 0, result->row_of_row.device_read());
+  result->arguments = {built.setup_loops.arguments(), kept};
+  return result;
+}
+
+/// Computes what the cut stores: row after row.
+void BoundKernel::run_setup(const FormData& data) {
+  if (setup_ == nullptr) setup_ = make_setup();
+  device::BufferRegistry run;
+  data.add_to(run, form_.num_trials());
+  run.add(schedule::role::stored_point, 0, stored_point_.device_write());
+  run.add(schedule::role::stored_cell, 0, stored_cell_.device_write());
+  setup_->arguments.bind(run);
   std::vector<device::Task> tasks; // one range per thread: rows are disjoint
   const std::int64_t parts = std::max(1, device_->num_threads()), count = piece_.rows.count();
   for (std::int64_t p = 0; p < parts; ++p)
-    tasks.push_back(arguments.task(*kernel, count * p / parts, count * (p + 1) / parts));
+    tasks.push_back(setup_->arguments.task(*setup_->kernel, count * p / parts, count * (p + 1) / parts));
   device_->run(tasks)->wait();
+  if (piece_.kernel.setup_fields.empty() && piece_.kernel.setup_parameters.empty())
+    setup_.reset(); // it never runs again
 }
 
 void BoundKernel::bind(const device::BufferRegistry& run) {

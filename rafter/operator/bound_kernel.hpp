@@ -52,6 +52,14 @@ private:
     void add_to(device::BufferRegistry& registry) const;
   };
 
+  /// The kernel that computes what is stored.
+  struct Setup {
+    std::shared_ptr<const device::Kernel> kernel;
+    Tables tables;
+    space::IndexTables::Integers row_of_row, mode;
+    KernelArguments arguments;
+  };
+
   Tables tables(const kernel::TensorProgram& program, const schedule::LoopProgram& loops,
                 schedule::Precision compute) const;
   /// How often the loop program runs, and what a run would move for lanes without a cell, which write nothing.
@@ -63,6 +71,7 @@ private:
   void count();
   double uncounted_clearing_bytes() const;
   std::uint64_t newest_input(const FormData& data) const;
+  std::unique_ptr<Setup> make_setup() const;
   void run_setup(const FormData& data);
   /// Registers what the kernel and that of its set-up both read.
   void add_data(device::BufferRegistry& registry) const;
@@ -79,6 +88,7 @@ private:
   device::Array<double> cell_coefficients_, integral_;
   Numbers stored_point_, stored_cell_;
   space::IndexTables::Integers data_rows_;
+  std::unique_ptr<Setup> setup_;     ///< null: it has not run, or what it stores never changes
   std::uint64_t stored_version_ = 0; ///< of the data that set-up has seen; 0: it has not run
   int num_setups_ = 0;
 };
