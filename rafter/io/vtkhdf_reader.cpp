@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -241,6 +242,7 @@ private:
     raw.tdim = element::dimension(cells_[0].shape);
     if (std::ranges::any_of(cells_, [&](const auto& cells) { return element::dimension(cells.shape) != raw.tdim; }))
       refuse("has cells of several dimensions");
+    if (num_points() > std::numeric_limits<std::int32_t>::max()) refuse("has more than 2147483647 points");
     raw.coordinates = points_;
     raw.num_vertices = static_cast<std::int32_t>(num_points());
     raw.is_continuous = false; // cells of one point are not always those of one tag

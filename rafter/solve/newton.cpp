@@ -47,18 +47,12 @@ public:
     }
   }
 
-  /// All values are zero, and so are the constrained entries of u.
-  bool are_zero(const Vector& u) const {
-    const auto is_zero = [](double value) { return value == 0; };
-    return std::ranges::all_of(values_, is_zero) &&
-           std::ranges::all_of(constraints_.entries, is_zero, [&](auto entry) { return u.host_read()[index(entry)]; });
-  }
-
   /// Puts the values into u that it has but for rounding, which is no increment.
   void settle(Vector& u) const {
     const auto state = u.host_write();
     double scale = 0;
     for (const double value : values_) scale = std::max(scale, std::abs(value));
+    for (const double value : state) scale = std::max(scale, std::abs(value));
     for (std::size_t i = 0; i < values_.size(); ++i) {
       double& entry = state[index(constraints_.entries[i])];
       if (std::abs(entry - values_[i]) <= rounding * scale) entry = values_[i];
@@ -166,13 +160,11 @@ private:
     problem_.set_load_factor(factor);
     boundary_.set_factor(factor);
     boundary_.settle(u_);
-    has_boundary_values_ = !boundary_.are_zero(u_);
     evaluate(u_, residual_);
     if (!residual_.is_finite) return refuse_start();
-    first_norm_ = residual_.norm;
-    auto forcing = options_.forcing;
-    forcing.smallest = std::clamp(options_.solver.control.rtol, forcing.smallest, forcing.largest);
-    forcing_ = ForcingTerms(forcing);
+    first_norm_ = std::max(first_norm_, residual_.norm);
+    non_finite_trial_.clear();
+    forcing_ = ForcingTerms(forcing_parameters());
     for (int iteration = 0;; ++iteration) {
       result_.steps.push_back({.load_factor = factor, .residual = relative(residual_.norm), .is_last = true});
       result_.relative_residual = result_.steps.back().residual;
@@ -181,22 +173,21 @@ private:
       if (!has_lift_ && residual_.norm <= target()) return {Status::converged};
       if (iteration == options_.max_iterations)
         return {Status::not_converged, Failure::none,
-                fmt::format("{} Newton steps (max_iterations) left a relative residual of {:.2e}", iteration,
-                            result_.relative_residual)};
+                fmt::format("{} Newton steps (max_iterations) left a relative residual of {:.2e}{}", iteration,
+                            result_.relative_residual, non_finite_trials())};
       if (auto end = newton_step()) return std::move(*end);
     }
   }
 
   End refuse_start() {
-    auto message =
-        "the residual of the starting state is not finite: " + problem_.describe_non_finite(trial_residual_.values);
+    auto message = "the residual of the starting state is not finite: " + non_finite_trial_;
     if (result_.steps.empty()) throw base::InputError(message);
     return {Status::failed, Failure::non_finite, std::move(message)};
   }
 
   static End stopped() { return {Status::failed, Failure::stopped, "the monitor asked to stop"}; }
 
-  double reference() const { return has_boundary_values_ ? std::hypot(first_norm_, residual_.reactions) : first_norm_; }
+  double reference() const { return std::hypot(first_norm_, residual_.reactions); }
   double relative(double norm) const { return norm > 0 && reference() > 0 ? norm / reference() : norm; }
   double target() const { return std::max(options_.rtol * reference(), options_.atol); }
 
@@ -204,7 +195,10 @@ private:
   void evaluate(const Vector& u, Residual& to) {
     problem_.residual(u, trial_residual_.values);
     to.is_finite = ops_.first_non_finite(trial_residual_.values) < 0;
-    if (!to.is_finite) return;
+    if (!to.is_finite) {
+      non_finite_trial_ = problem_.describe_non_finite(trial_residual_.values);
+      return;
+    }
     if (&to != &trial_residual_) ops_.copy(trial_residual_.values, to.values);
     to.reactions = boundary_.norm(to.values);
     boundary_.clear_entries(to.values);
@@ -214,7 +208,7 @@ private:
   std::optional<End> newton_step() {
     problem_.linearise(u_);
     auto& step = result_.steps.back();
-    step.forcing_term = forcing_.next(residual_.norm, target());
+    step.forcing_term = next_forcing_term();
     if (auto end = has_lift_ ? move_boundary(step) : descend(step)) return end;
     const double size = step.length * ops_.norm(step_), scale = ops_.norm(u_);
     step.is_last = false;
@@ -227,6 +221,21 @@ private:
     if (residual_.norm > 1e10 * std::max(reference(), before) && reference() > 0)
       return failed(Failure::diverged, "the residual grows without bound");
     return std::nullopt;
+  }
+
+  ForcingParameters forcing_parameters() const {
+    auto result = options_.forcing;
+    result.smallest = std::clamp(options_.solver.control.rtol, result.smallest, result.largest);
+    return result;
+  }
+
+  /// Residuals before a step that moves the boundary say nothing about the size of its linear system: the term is that
+  /// of a first step, and the history of terms begins anew behind it.
+  double next_forcing_term() {
+    if (!has_lift_) return forcing_.next(residual_.norm, target());
+    const auto parameters = forcing_parameters();
+    forcing_ = ForcingTerms(parameters);
+    return std::clamp(parameters.first, parameters.smallest, parameters.largest);
   }
 
   /// The state becomes trial_, along the direction of Newton's method.
@@ -279,7 +288,14 @@ private:
     return std::isfinite(ops_.norm(step_)) ? std::nullopt : std::optional(not_finite());
   }
 
-  End not_finite() const { return failed(Failure::non_finite, "the linear system of the step gives NaN or Inf"); }
+  /// A tangent that is not finite says so wherever a cell holds it.
+  End not_finite() {
+    ops_.fill(1, step_);
+    problem_.apply_tangent_free(step_, right_);
+    const bool is_tangent = ops_.first_non_finite(right_) >= 0;
+    return failed(Failure::non_finite, is_tangent ? "the tangent is not finite: " + problem_.describe_non_finite(right_)
+                                                  : "the linear system of the step gives NaN or Inf");
+  }
 
   End failed(Failure failure, const std::string& message) const {
     return {Status::failed, failure, fmt::format("Newton step {}: {}", result_.iterations + 1, message)};
@@ -302,20 +318,26 @@ private:
     auto options = options_.solver;
     options.control.rtol = step.forcing_term;
     options.control.reference = reference;
-    const auto preconditioner = make_preconditioner(tangent, options);
+    std::shared_ptr<const Preconditioner> preconditioner;
+    try {
+      preconditioner = make_preconditioner(tangent, options);
+    } catch (const base::SolverError& error) {
+      return failed(Failure::singular_operator, error.what());
+    }
     const auto solved = solvers::solve(tangent, right_, step_, *preconditioner, options);
     step.linear_iterations += solved.iterations;
     result_.linear_iterations += solved.iterations;
     if (solved.status == Status::converged) return std::nullopt;
     if (solved.failure == Failure::stopped) return stopped();
-    if (solved.failure == Failure::indefinite_operator) {
+    if (options.method == "cg" &&
+        (solved.failure == Failure::indefinite_operator || solved.failure == Failure::indefinite_preconditioner)) {
       step.has_negative_curvature = true;
       if (solved.iterations > 0) return std::nullopt;
       if (has_lift_)
         return failed(Failure::indefinite_operator,
                       "the tangent is not positive definite, and cg found no direction that moves the boundary: use "
                       "more load_steps, or method = \"direct\" or \"minres\"");
-      preconditioner->apply(right_, step_);
+      take_steepest_descent(solved.failure == Failure::indefinite_operator ? preconditioner.get() : nullptr);
       return std::nullopt;
     }
     // An inexact direction serves as long as it reduces the residual of the linear system.
@@ -323,6 +345,18 @@ private:
                            std::isfinite(solved.relative_residual) && solved.relative_residual < 0.9;
     if (is_useful) return std::nullopt;
     return failed(solved.failure, "the linear system of the step is not solved: " + solved.message);
+  }
+
+  /// The step where cg meets negative curvature at once: the residual, preconditioned where there is a preconditioner,
+  /// as long as a quadratic function of this curvature, be it upwards, has it to its stationary point.
+  void take_steepest_descent(const Preconditioner* preconditioner) {
+    if (preconditioner != nullptr)
+      preconditioner->apply(right_, step_);
+    else
+      ops_.copy(right_, step_);
+    problem_.tangent().apply(step_, trial_);
+    const double curvature = std::abs(ops_.dot(step_, trial_)), slope = std::abs(ops_.dot(step_, right_));
+    if (curvature > 0 && std::isfinite(slope / curvature)) ops_.scale(slope / curvature, step_);
   }
 
   /// trial_ = u + s du with its residual; the whole step ends at the boundary values themselves.
@@ -364,12 +398,20 @@ private:
 
   End no_length(const NewtonStep& step) {
     if (!trial_residual_.is_finite)
-      return failed(Failure::non_finite,
-                    fmt::format("the residual is not finite at any state that was tried along the step: {}",
-                                problem_.describe_non_finite(trial_residual_.values)));
+      return failed(
+          Failure::non_finite,
+          fmt::format("the residual is not finite at any state that was tried along the step: {}", non_finite_trial_));
     if (step.length * ops_.norm(step_) <= rounding * ops_.norm(u_)) return rounded();
-    return failed(Failure::stagnated, fmt::format("the line search finds no length that reduces the residual of {:.2e}",
-                                                  result_.relative_residual));
+    return failed(Failure::stagnated,
+                  fmt::format("the line search finds no length that reduces the residual of {:.2e}{}",
+                              result_.relative_residual, non_finite_trials()));
+  }
+
+  /// Where steps of the load step were shortened because the residual had no value, as the end of a message.
+  std::string non_finite_trials() const {
+    if (non_finite_trial_.empty()) return {};
+    return fmt::format("; steps were shortened at states where the residual is not finite, the last of them with {}",
+                       non_finite_trial_);
   }
 
   NonlinearProblem& problem_;
@@ -377,12 +419,13 @@ private:
   const NewtonOptions& options_;
   VectorOps ops_;
   BoundaryValues boundary_; ///< of the load step
-  bool has_boundary_values_ = false, has_lift_ = false;
-  double factor_ = 0, first_norm_ = 0;
+  bool has_lift_ = false;
+  double factor_ = 0, first_norm_ = 0; ///< largest norm of the residual at the start of a load step
   Residual residual_, trial_residual_; ///< of u and of the trial state
   Vector step_, trial_, right_;
   Vector increment_; ///< of boundary values, 0 at free entries
   ForcingTerms forcing_;
+  std::string non_finite_trial_; ///< where the residual of the last such state was not finite; empty: there was none
   NewtonResult result_;
 };
 

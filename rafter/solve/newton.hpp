@@ -47,15 +47,16 @@ struct NewtonStep {
   double length = 1;    ///< of the step that was taken, in Newton steps
   double forcing_term = 0;
   int linear_iterations = 0;
-  bool has_negative_curvature = false; ///< cg met a direction of negative curvature, and its last iterate was taken
+  /// cg met a direction of negative curvature: its last iterate was taken or, in its first iteration, the residual.
+  bool has_negative_curvature = false;
 };
 
 /// Called with each residual; `iteration` counts Newton steps of all load steps. False stops the solve.
 using NewtonMonitor = std::function<bool(int iteration, double relative_residual)>;
 
 struct NewtonOptions {
-  /// |R| of free entries, relative to its first value in a load step; with boundary values that are not zero to the
-  /// root of the sum of its square and of that of the reactions at present.
+  /// |R| of free entries, relative to the root of the sum of two squares: of the largest |R| that a load step began
+  /// with, and of the reactions at present, which a state that was nearly a solution from the start is judged by.
   double rtol = 1e-8;
   double atol = 0;         ///< |R| that is small enough
   int max_iterations = 50; ///< of a load step
@@ -87,7 +88,9 @@ struct NewtonResult {
 /// holds the state that it starts from and receives the last state. Constrained entries get their values through the
 /// tangent: the first step of a load step has them as its boundary values, and the interior follows. A state where R is
 /// not finite halves the step; what is then left of the boundary values comes with the next one. Throws InputError for
-/// options out of range and where R(u) of the start is not finite; other failures are reported in the result.
+/// options out of range and where R(u) of the start is not finite; other failures are reported in the result, and u is
+/// then the state where the last load step failed, while NewtonResult::load_factor is that of the last one that did
+/// not.
 NewtonResult newton(NonlinearProblem& problem, Vector& u, const NewtonOptions& options = {});
 
 } // namespace rafter::solvers

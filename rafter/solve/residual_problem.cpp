@@ -83,6 +83,8 @@ std::string ResidualProblem::describe_non_finite(const Vector& r) const {
   const auto& system = tangent_->system();
   const auto values = r.host_read();
   std::vector<std::int32_t> entries;
+  std::ptrdiff_t most = 0;
+  std::string found = "no entry of any cell";
   for (std::size_t f = 0; f < system.spaces.size(); ++f) {
     const auto& space = *system.spaces[f];
     const auto of_field =
@@ -93,15 +95,18 @@ std::string ResidualProblem::describe_non_finite(const Vector& r) const {
       for (std::int32_t cell = 0; cell < group.num_cells(); ++cell) {
         const auto position = space.position(static_cast<std::int32_t>(g), cell);
         space.cell_dofs(position.block, position.batch, position.lane, entries);
-        if (std::ranges::none_of(
-                entries, [&](std::int32_t entry) { return std::isfinite(of_field[static_cast<std::size_t>(entry)]); }))
-          return fmt::format("no finite value of '{}' in {}", space.name,
-                             mesh::describe_cell(*system.mesh, static_cast<std::int32_t>(g), cell));
+        const auto count = std::ranges::count_if(
+            entries, [&](std::int32_t entry) { return !std::isfinite(of_field[static_cast<std::size_t>(entry)]); });
+        if (count <= most) continue;
+        most = count;
+        const bool is_whole = count == std::ssize(entries);
+        found = fmt::format("{} of '{}' in {}", is_whole ? "no finite value" : "values that are not finite", space.name,
+                            mesh::describe_cell(*system.mesh, static_cast<std::int32_t>(g), cell));
+        if (is_whole) return found;
       }
     }
   }
-  const auto first = std::ranges::find_if(values, [](double value) { return !std::isfinite(value); });
-  return fmt::format("entry {} of the residual is {}", first - values.begin(), first == values.end() ? 0.0 : *first);
+  return found;
 }
 
 } // namespace rafter::solvers

@@ -31,7 +31,8 @@ public:
   void linearise(const Vector& u) override;
   const op::LinearOperator& tangent() const override { return *tangent_; }
   void apply_tangent_free(const Vector& du, Vector& y) const override { tangent_->apply_free(du, y); }
-  /// "no finite value in hexahedron 7 at (0.5, 0.5, 1)": the first cell none of whose entries is finite.
+  /// "no finite value of 'u' in hexahedron 7 at (0.5, 0.5, 1)": the first cell none of whose entries is finite; where
+  /// there is none, as for terms on facets, the cell that has the most entries which are not.
   std::string describe_non_finite(const Vector& r) const override;
 
   /// Binds the values of a data field other than the unknowns in all forms that hold it. Throws InputError where none

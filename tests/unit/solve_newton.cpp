@@ -252,6 +252,59 @@ TEST(Newton, HalvesStepsOutOfTheDomain) {
   }
 }
 
+TEST(Newton, LeavesStatesOfNegativeCurvatureAlsoWithANegativeDiagonal) {
+  // The energy u^4 / 4 - u^2 / 2 - 0.01 u has its maximum near -0.01, and minima near -1 and 1.
+  for (const std::string preconditioner : {"none", "jacobi"}) {
+    PointwiseProblem problem([](double u) { return u * u * u - u; }, [](double u) { return 3 * u * u - 1; },
+                             {0.01, 0.02, 0.0}, 0.0);
+    device::Vector u(problem.device(), 3);
+    std::ranges::fill(u.host_overwrite(), 0.0);
+    solvers::NewtonOptions options{.rtol = 1e-10};
+    options.solver.method = "cg";
+    options.solver.preconditioner = preconditioner;
+    const auto result = solvers::newton(problem, u, options);
+    ASSERT_EQ(result.status, Status::converged) << preconditioner << ": " << result.message;
+    EXPECT_TRUE(result.steps.front().has_negative_curvature);
+    EXPECT_NEAR(u.host_read()[0], 1.005, 1e-3) << preconditioner;
+    EXPECT_LE(result.iterations, 25) << preconditioner;
+  }
+}
+
+TEST(Newton, ReportsTangentsThatHaveNoFactors) {
+  PointwiseProblem problem([](double u) { return u * u - 1; }, [](double u) { return 2 * u; }, {0.0, 0.0}, 0.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  solvers::NewtonOptions options;
+  options.solver.method = "cg"; // Jacobi needs a diagonal without zeros
+  const auto result = solvers::newton(problem, u, options);
+  EXPECT_EQ(result.status, Status::failed);
+  EXPECT_NE(result.message.find("Newton step 1: "), std::string::npos) << result.message;
+}
+
+TEST(Newton, TakesASolutionForOne) {
+  PointwiseProblem problem([](double u) { return u + u * u * u; }, [](double u) { return 1 + 3 * u * u; },
+                           {2.0, 10.0, 5.0}, 0.0);
+  device::Vector u(problem.device(), 3);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  ASSERT_EQ(solvers::newton(problem, u, tight()).status, Status::converged);
+  const auto again = solvers::newton(problem, u, tight());
+  EXPECT_EQ(again.status, Status::converged);
+  EXPECT_EQ(again.iterations, 0);
+  EXPECT_EQ(again.warning, "");
+}
+
+TEST(Newton, NamesThePlaceThatShortenedStepsWhenItGivesUp) {
+  PointwiseProblem problem([](double u) { return u < 0.9 ? 1 / (1 - u) : std::nan(""); },
+                           [](double u) { return 1 / ((1 - u) * (1 - u)); }, {100.0, 0.0}, 0.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  auto options = tight();
+  options.max_iterations = 3;
+  const auto result = solvers::newton(problem, u, options);
+  EXPECT_NE(result.status, Status::converged);
+  EXPECT_NE(result.message.find("entry somewhere"), std::string::npos) << result.message;
+}
+
 TEST(Newton, NamesThePlaceWhereNoLengthIsFinite) {
   PointwiseProblem problem([](double u) { return u == 0 ? 0.0 : std::nan(""); }, [](double) { return 1.0; }, {1.0, 0.0},
                            0.0);
