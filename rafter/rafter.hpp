@@ -287,7 +287,7 @@ inline NonlinearResult solve_nonlinear(const Form& F, const std::vector<Expr>& u
   }
   const auto system = op::make_system(std::move(spaces));
   auto discretisation = options.discretisation;
-  discretisation.shared_device = op::device_of(discretisation);
+  discretisation.shared_device = op::device_of(discretisation, *system.discretisation);
   const auto residual = op::build(F, 1, system, discretisation);
   std::shared_ptr<op::GeneratedForm> energy;
   std::vector built{residual};
@@ -309,7 +309,7 @@ inline NonlinearResult solve_nonlinear(const Form& F, const std::vector<Expr>& u
 /// function itself.
 inline Vector read_vtkhdf(const std::string& path, const std::string& name, const FunctionSpace& V,
                           const OperatorOptions& options = {}) {
-  Vector values(op::device_of(options), static_cast<std::size_t>(V->num_local()));
+  Vector values(op::device_of(options, *V->discretisation()), static_cast<std::size_t>(V->num_local()));
   space::interpolate(*V, io::VtkHdfReader(path).function(name, V->num_components()), values.host_overwrite());
   return values;
 }

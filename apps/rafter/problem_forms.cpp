@@ -259,7 +259,10 @@ void ProblemForms::require_tags_of(const form::Form& form, const io::Expression&
 void ProblemForms::require_all_fields(const form::Form& form) const {
   const auto key = problem_.forms.main_key();
   const auto lowered = located(problem_.forms.main(), key, [&] { return form::lower(form); });
-  if (lowered.integrals.empty()) refuse(problem_.forms.main().location, key, "the form vanishes identically");
+  if (lowered.integrals.empty())
+    refuse(problem_.forms.main().location, key,
+           problem_.forms.F ? "no term holds an unknown: the derivative of the form vanishes identically"
+                            : "the form vanishes identically");
   const auto has = [](const auto& spaces, const auto& space) {
     return std::find(spaces.begin(), spaces.end(), space) != spaces.end();
   };

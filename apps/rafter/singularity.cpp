@@ -138,11 +138,12 @@ void require_rows(const Subject& subject, const Probe& probe) {
   if (count == 0) return;
   const std::size_t field = subject.unknowns().field_of(first);
   throw base::InputError(fmt::format(
-      "{}: forms.a: the problem is singular: {} of {} unknowns have an empty row, the first in {}{}; every unknown "
+      "{}: {}: the problem is singular: {} of {} unknowns have an empty row, the first in {}{}; every unknown "
       "that [[dirichlet]] does not fix needs a term with its test function '{}' (with coefficients that are not zero, "
       "and enough quadrature points)",
-      subject.problem.forms.a.location.text(), count, values.size(), describe(subject, first),
-      describe_left_out(subject.mesh(), subject.reach.by_cells[field]), subject.problem.test_name(field)));
+      subject.problem.forms.main().location.text(), subject.problem.forms.main_key(), count, values.size(),
+      describe(subject, first), describe_left_out(subject.mesh(), subject.reach.by_cells[field]),
+      subject.problem.test_name(field)));
 }
 
 // --- null vectors
@@ -334,13 +335,15 @@ void require_no_null_vectors(const Subject& subject) {
   if (count == 0) return;
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const auto more = count == 1 ? "" : fmt::format(" (and on {} more pieces)", count - 1);
-  throw base::InputError(fmt::format("{}: the problem is singular: forms.a does not see {}, and no condition fixes "
-                                     "{}{}{}; fix "
-                                     "values with [[dirichlet]], fix the null space with [[constraint]] ({}), or add a "
-                                     "term without derivatives to forms.a",
-                                     subject.problem.source, base::join(names, ", "),
+  const auto form = subject.problem.forms.main_key();
+  const auto constraint = subject.problem.forms.F ? "" // constraints are for linear problems
+                                                  : fmt::format(" fix the null space with [[constraint]] ({}),",
+                                                                constraint_advice(subject, unfixed));
+  throw base::InputError(fmt::format("{}: the problem is singular: {} does not see {}, and no condition fixes {}{}{}; "
+                                     "fix values with [[dirichlet]],{} or add a term without derivatives to {}",
+                                     subject.problem.source, form, base::join(names, ", "),
                                      names.size() == 1 ? "them" : "any of them", describe_piece(subject, first), more,
-                                     constraint_advice(subject, unfixed)));
+                                     constraint, form));
 }
 
 } // namespace
@@ -364,9 +367,10 @@ void require_diagonal(const op::Operator& A, const io::Problem& problem) {
   const Subject subject(A, problem, none);
   throw base::InputError(fmt::format(
       "{}: preconditioner {} divides by the diagonal of the operator, whose entry is {} for {}: use preconditioner = "
-      "\"none\", or method = \"direct\" for few unknowns, if forms.a couples this field to others only (a saddle point "
+      "\"none\", or method = \"direct\" for few unknowns, if the form couples this field to others only (a saddle "
+      "point "
       "problem); otherwise a coefficient is not finite, or quadrature has fewer points than the degree needs",
-      problem.forms.a.location.text(), problem.solver.preconditioner, *found,
+      problem.forms.main().location.text(), problem.solver.preconditioner, *found,
       describe(subject, static_cast<std::size_t>(found - values.begin()))));
 }
 

@@ -58,7 +58,6 @@ constexpr std::array method_table{
     Method{"gmres", "restarted GMRES: any regular operator", run_gmres, false, gmres_keys},
     Method{"minres", "minimal residuals: symmetric operators, also indefinite ones", run_minres, false, minres_keys},
     Method{"direct", "factors of the matrix: any regular operator of moderate size", run_direct, true},
-    Method{"newton", "Newton's method for a residual form F", nullptr},
 };
 
 constexpr std::array preconditioner_table{
@@ -122,7 +121,12 @@ template <class Entry> const Entry& find(std::span<const Entry> table, std::stri
 std::span<const Method> methods() { return method_table; }
 std::span<const PreconditionerKind> preconditioners() { return preconditioner_table; }
 
-const Method& find_method(std::string_view name) { return find(methods(), name, "method"); }
+const Method& find_method(std::string_view name) {
+  if (name == "newton")
+    throw base::InputError("Newton's method is taken for a residual form F (forms.F), and this is the method of its "
+                           "linear systems: cg, gmres, minres or direct");
+  return find(methods(), name, "method");
+}
 
 const PreconditionerKind& find_preconditioner(std::string_view name) {
   return find(preconditioners(), name, "preconditioner");

@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"constraint.0.components=[1,1]", {"component 1 is given twice"}},
         Case{"constraint.0.components=[1]", {"constraint[0].value", "a list of 1 number, one per component"}},
         Case{"constraint.1.mean=0", {"'1' is not an index of a list of 1"}},
-        Case{"solver.method='newton'", {"solver.method", "not available in this version", "cg, gmres, minres, direct"}},
+        Case{"solver.method='newton'", {"solver.method", "forms.F", "cg, gmres, minres or direct"}},
         Case{"solver.method='cq'", {"did you mean 'cg'"}}, Case{"solver.method=1", {"solver.method", "a string"}},
         Case{"solver.preconditioner='amg'", {"solver.preconditioner", "not available in this version"}},
         Case{"solver.preconditioner='multigrid'", {"none, jacobi, chebyshev"}},
