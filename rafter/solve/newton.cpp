@@ -103,10 +103,85 @@ private:
   std::vector<double> first_, values_; ///< shape (constrained entry)
 };
 
+/// How a direction was found. `failure` is none where it serves.
+struct Direction {
+  int iterations = 0; ///< of the linear solver
+  bool has_negative_curvature = false;
+  Failure failure = Failure::none;
+  std::string message{};
+};
+
+/// Solves the linear systems of Newton's method, as accurately as asked for.
+class DirectionFinder {
+public:
+  DirectionFinder(const NonlinearProblem& problem, const SolverOptions& options)
+      : problem_(problem), options_(options), ops_(problem.device()),
+        work_(problem.device(), static_cast<std::size_t>(problem.size())) {}
+
+  /// R'(u) step = right, from `step` on. With `has_lift` constrained entries of both are increments of boundary values,
+  /// which no direction of descent replaces.
+  Direction find(const Vector& right, Vector& step, double tolerance, const ReferenceNorm& reference, bool has_lift) {
+    auto options = options_;
+    options.control.rtol = tolerance;
+    options.control.reference = reference;
+    std::shared_ptr<const Preconditioner> preconditioner;
+    try {
+      preconditioner = make_preconditioner(problem_.tangent(), options);
+    } catch (const base::SolverError& error) {
+      return {.failure = Failure::singular_operator, .message = error.what()};
+    }
+    const auto solved = solvers::solve(problem_.tangent(), right, step, *preconditioner, options);
+    Direction result{.iterations = solved.iterations};
+    if (solved.status == Status::converged) return result;
+    if (options.method == "cg" &&
+        (solved.failure == Failure::indefinite_operator || solved.failure == Failure::indefinite_preconditioner)) {
+      result.has_negative_curvature = true;
+      if (solved.iterations > 0) return result;
+      if (!has_lift) {
+        take_steepest_descent(right, solved.failure == Failure::indefinite_operator ? preconditioner.get() : nullptr,
+                              step);
+        return result;
+      }
+      result.failure = Failure::indefinite_operator;
+      result.message = "the tangent is not positive definite, and cg found no direction that moves the boundary: use "
+                       "more load_steps, or method = \"direct\" or \"minres\"";
+      return result;
+    }
+    if (is_useful(solved)) return result;
+    result.failure = solved.failure;
+    result.message = "the linear system of the step is not solved: " + solved.message;
+    return result;
+  }
+
+private:
+  /// An inexact direction serves as long as it reduces the residual of the linear system.
+  static bool is_useful(const Result& solved) {
+    return solved.failure != Failure::non_finite && solved.failure != Failure::stopped && solved.iterations > 0 &&
+           std::isfinite(solved.relative_residual) && solved.relative_residual < 0.9;
+  }
+
+  /// The step where cg meets negative curvature at once: the residual, preconditioned where there is a preconditioner,
+  /// as long as a quadratic function of this curvature, be it upwards, has it to its stationary point.
+  void take_steepest_descent(const Vector& right, const Preconditioner* preconditioner, Vector& step) {
+    if (preconditioner != nullptr)
+      preconditioner->apply(right, step);
+    else
+      ops_.copy(right, step);
+    problem_.tangent().apply(step, work_);
+    const double curvature = std::abs(ops_.dot(step, work_)), slope = std::abs(ops_.dot(step, right));
+    if (curvature > 0 && std::isfinite(slope / curvature)) ops_.scale(slope / curvature, step);
+  }
+
+  const NonlinearProblem& problem_;
+  const SolverOptions& options_;
+  VectorOps ops_;
+  Vector work_;
+};
+
 class Newton {
 public:
   Newton(NonlinearProblem& problem, Vector& u, const NewtonOptions& options)
-      : problem_(problem), u_(u), options_(options), ops_(problem.device()),
+      : problem_(problem), u_(u), options_(options), ops_(problem.device()), directions_(problem, options.solver),
         boundary_(problem.constraints(), u), residual_{make_vector()}, trial_residual_{make_vector()},
         step_(make_vector()), trial_(make_vector()), right_(make_vector()), increment_(make_vector()) {
     require_options();
@@ -314,49 +389,12 @@ private:
 
   /// Solves the linear system of the step, whose right-hand side is right_, from step_ on.
   std::optional<End> find_direction(NewtonStep& step, const ReferenceNorm& reference) {
-    const auto& tangent = problem_.tangent();
-    auto options = options_.solver;
-    options.control.rtol = step.forcing_term;
-    options.control.reference = reference;
-    std::shared_ptr<const Preconditioner> preconditioner;
-    try {
-      preconditioner = make_preconditioner(tangent, options);
-    } catch (const base::SolverError& error) {
-      return failed(Failure::singular_operator, error.what());
-    }
-    const auto solved = solvers::solve(tangent, right_, step_, *preconditioner, options);
-    step.linear_iterations += solved.iterations;
-    result_.linear_iterations += solved.iterations;
-    if (solved.status == Status::converged) return std::nullopt;
-    if (solved.failure == Failure::stopped) return stopped();
-    if (options.method == "cg" &&
-        (solved.failure == Failure::indefinite_operator || solved.failure == Failure::indefinite_preconditioner)) {
-      step.has_negative_curvature = true;
-      if (solved.iterations > 0) return std::nullopt;
-      if (has_lift_)
-        return failed(Failure::indefinite_operator,
-                      "the tangent is not positive definite, and cg found no direction that moves the boundary: use "
-                      "more load_steps, or method = \"direct\" or \"minres\"");
-      take_steepest_descent(solved.failure == Failure::indefinite_operator ? preconditioner.get() : nullptr);
-      return std::nullopt;
-    }
-    // An inexact direction serves as long as it reduces the residual of the linear system.
-    const bool is_useful = solved.failure != Failure::non_finite && solved.iterations > 0 &&
-                           std::isfinite(solved.relative_residual) && solved.relative_residual < 0.9;
-    if (is_useful) return std::nullopt;
-    return failed(solved.failure, "the linear system of the step is not solved: " + solved.message);
-  }
-
-  /// The step where cg meets negative curvature at once: the residual, preconditioned where there is a preconditioner,
-  /// as long as a quadratic function of this curvature, be it upwards, has it to its stationary point.
-  void take_steepest_descent(const Preconditioner* preconditioner) {
-    if (preconditioner != nullptr)
-      preconditioner->apply(right_, step_);
-    else
-      ops_.copy(right_, step_);
-    problem_.tangent().apply(step_, trial_);
-    const double curvature = std::abs(ops_.dot(step_, trial_)), slope = std::abs(ops_.dot(step_, right_));
-    if (curvature > 0 && std::isfinite(slope / curvature)) ops_.scale(slope / curvature, step_);
+    const auto found = directions_.find(right_, step_, step.forcing_term, reference, has_lift_);
+    step.linear_iterations += found.iterations;
+    result_.linear_iterations += found.iterations;
+    step.has_negative_curvature = step.has_negative_curvature || found.has_negative_curvature;
+    if (found.failure == Failure::none) return std::nullopt;
+    return found.failure == Failure::stopped ? stopped() : failed(found.failure, found.message);
   }
 
   /// trial_ = u + s du with its residual; the whole step ends at the boundary values themselves.
@@ -418,6 +456,7 @@ private:
   Vector& u_;
   const NewtonOptions& options_;
   VectorOps ops_;
+  DirectionFinder directions_;
   BoundaryValues boundary_; ///< of the load step
   bool has_lift_ = false;
   double factor_ = 0, first_norm_ = 0; ///< largest norm of the residual at the start of a load step
