@@ -226,7 +226,7 @@ void fill(op::SingleVector& vector) { fill_with_waves(vector); }
 Measured measured(const op::Operator& A) {
   const auto kernels = A.info();
   return {.apply = [&A](const op::Vector& x, op::Vector& y) { A.apply(x, y); },
-          .size = A.size(),
+          .size = A.num_unknowns(),
           .device = A.device(),
           .counts = A.counts(),
           .kernels = {kernels.begin(), kernels.end()}};

@@ -231,7 +231,7 @@ struct SolveResult {
 ///     solve(A, b, {.null_space = {V.value_at({0.0, 0.0}, {1.0})}});
 inline SolveResult solve(const Operator& A, const Vector& b, const SolveOptions& options = {}) {
   Vector right = A.make_vector(), load = A.make_vector(), x = A.make_vector();
-  const solvers::VectorOps ops(A.device());
+  const solvers::VectorOps ops(A);
   ops.copy(b, right);
   ops.copy(b, load);
   ops.fill(0, x);
@@ -297,7 +297,7 @@ inline NonlinearResult solve_nonlinear(const Form& F, const std::vector<Expr>& u
   solvers::ResidualProblem problem(residual, tangent, std::move(names), energy);
   for (const auto& [name, values] : options.data) problem.set(name, values);
   Vector u = tangent->make_vector();
-  const solvers::VectorOps ops(tangent->device());
+  const solvers::VectorOps ops(*tangent);
   ops.fill(0, u);
   if (options.initial) ops.copy(*options.initial, u);
   auto info = solvers::newton(problem, u, options.newton);

@@ -72,7 +72,7 @@ void print_costs(const machine::Counts& counts, const report::OperatorReport& re
 
 void print_operator(const op::Operator& A, const report::OperatorReport& report, const KernelOptions& options,
                     report::PlanList& plans) {
-  print_costs(A.counts(), report, A.size());
+  print_costs(A.counts(), report, A.num_unknowns());
   if (A.built().forecast) fmt::print("  {}\n", forecast_text(*A.built().forecast));
   if (A.matrix() != nullptr)
     print_matrix(*A.matrix(), *A.built().matrix, options, plans);
@@ -84,11 +84,15 @@ void print_operator(const op::Operator& A, const report::OperatorReport& report,
 void write_matrix(const std::string& name, const PreparedProblem& prepared) {
   const auto& system = prepared.system();
   std::vector<std::string> comments{"made by rafter " RAFTER_VERSION " from " + prepared.problem().source};
-  for (std::size_t f = 0; f < system.spaces.size(); ++f)
-    comments.push_back(fmt::format("rows {} to {}: field {}", system.offset(f) + 1,
-                                   system.offset(f) + system.spaces[f]->num_local(),
-                                   prepared.problem().fields[f].name));
-  const auto matrix = prepared.operator_a().sparse_matrix();
+  std::int64_t first = 1;
+  for (std::size_t f = 0; f < system.spaces.size(); ++f) {
+    const auto count = system.spaces[f]->num_dofs();
+    comments.push_back(
+        fmt::format("rows {} to {}: field {}", first, first + count - 1, prepared.problem().fields[f].name));
+    first += count;
+  }
+  const auto& A = prepared.operator_a();
+  const auto matrix = A.sparse_matrix().restricted(A.owned_ranges());
   io::write_matrix_market(name, matrix, comments);
   fmt::print("\nwritten: {} ({} rows, {} entries)\n", base::output_text(name), matrix.num_rows(), matrix.num_entries());
 }
@@ -116,7 +120,7 @@ int run_kernel(const KernelOptions& options) {
     fmt::print("\nprecision: the operator differs from double precision by {:.2g} of its size\n", A.precision_error());
   if (const auto* L = prepared.linear_form()) {
     fmt::print("\n");
-    print_costs(L->kernels().counts(), report_linear_form(*L, prepared.system(), prepared.machine()), A.size());
+    print_costs(L->kernels().counts(), report_linear_form(*L, prepared.system(), prepared.machine()), A.num_unknowns());
     for (const auto& info : L->kernels().info()) print_kernel(info, options, plans);
   }
   fmt::print("\nMDoF/s: 10^6 unknowns per second; GFLOP/s: 10^9 operations of the algorithm as written per second; "

@@ -65,7 +65,7 @@ report::OperatorReport report_operator(const op::Operator& A, const machine::Mac
   }
   const auto counts = A.counts();
   return report_counts({.name = "apply", .plans = plans_of(A.info()), .seconds = seconds}, counts, bytes_of(counts),
-                       A.size(), machine, A.device()->num_threads());
+                       A.num_unknowns(), machine, A.device()->num_threads());
 }
 
 report::OperatorReport report_linear_form(const op::LinearForm& L, const op::System& system,
@@ -74,7 +74,7 @@ report::OperatorReport report_linear_form(const op::LinearForm& L, const op::Sys
   const double seconds = median_seconds([&] { L.assemble(b); }, timing_seconds / 3);
   const auto counts = L.kernels().counts();
   return report_counts({.name = "right-hand side", .plans = plans_of(L.kernels().info()), .seconds = seconds}, counts,
-                       bytes_of(counts), system.size(), machine, L.kernels().device()->num_threads());
+                       bytes_of(counts), system.num_unknowns(), machine, L.kernels().device()->num_threads());
 }
 
 std::optional<report::OperatorReport> report_iteration(const op::Operator& A, const solvers::Preconditioner& M,
@@ -82,11 +82,11 @@ std::optional<report::OperatorReport> report_iteration(const op::Operator& A, co
                                                        const solvers::Result& result, const machine::Machine& machine) {
   if (options.method != "cg" || !M.diagonal() || result.iterations < enough_applications) return std::nullopt;
   const auto product = A.counts();
-  const auto counts = solvers::cg_iteration_counts(product, A.size(), M, options.is_fused);
-  const double kept = bytes_of(product) + 8.0 * solvers::cg_kept_vectors * static_cast<double>(A.size());
+  const auto counts = solvers::cg_iteration_counts(product, A.num_unknowns(), M, options.is_fused);
+  const double kept = bytes_of(product) + 8.0 * solvers::cg_kept_vectors * static_cast<double>(A.num_unknowns());
   return report_counts(
       {.name = "cg iteration", .plans = plans_of(A.info()), .seconds = result.seconds / result.iterations}, counts,
-      kept, A.size(), machine, A.device()->num_threads());
+      kept, A.num_unknowns(), machine, A.device()->num_threads());
 }
 
 void warn_if_busy(const machine::Machine& machine) {

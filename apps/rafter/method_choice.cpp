@@ -9,10 +9,11 @@ namespace rafter::app {
 namespace {
 
 std::string reason(std::string_view cause, const op::Operator& A) {
-  return fmt::format("chosen because {}, and {} unknowns are few (at most {})", cause, A.size(), max_direct_unknowns);
+  return fmt::format("chosen because {}, and {} unknowns are few (at most {})", cause, A.num_unknowns(),
+                     max_direct_unknowns);
 }
 
-bool is_small(const op::Operator& A) { return A.size() <= max_direct_unknowns; }
+bool is_small(const op::Operator& A) { return A.num_unknowns() <= max_direct_unknowns; }
 
 bool has_positive_diagonal(const op::Operator& A) {
   op::Vector diagonal = A.make_vector();

@@ -99,7 +99,7 @@ double asymmetry(const op::Operator& A, const Probe& probe, const io::Problem& p
   const double difference = std::abs(ops.dot(Au, v) - ops.dot(u, Av));
   // Rounding errors are random: they grow with the square root of the number of entries, as the products themselves.
   const double size =
-      (ops.norm(Au) * ops.norm(v) + ops.norm(u) * ops.norm(Av)) / std::sqrt(static_cast<double>(A.size()));
+      (ops.norm(Au) * ops.norm(v) + ops.norm(u) * ops.norm(Av)) / std::sqrt(static_cast<double>(A.num_unknowns()));
   if (!(size > std::numeric_limits<double>::min()))
     throw base::InputError(fmt::format("{}: {}: the operator's values are so small that their squares vanish in "
                                        "floating-point numbers: multiply all forms by the same large number",

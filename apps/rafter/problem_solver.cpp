@@ -194,7 +194,7 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
 
   phases.start("spaces");
   system_ = make_system(problem, mesh_, cells_per_batch);
-  tell(fmt::format("spaces: {} unknowns", system_.size()));
+  tell(fmt::format("spaces: {} unknowns", system_.num_unknowns()));
 
   options_.num_applications = expected_applications(problem, system_);
   data_ = std::make_unique<ProblemData>(problem, system_, options_.shared_device);

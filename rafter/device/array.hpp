@@ -38,6 +38,13 @@ public:
     leave_device();
     return host_;
   }
+  /// For entries that are no part of the value but room for copies of other ones, as the ghosts of vectors are: they
+  /// may be written in an array that is constant otherwise, by one user of the array at a time.
+  std::span<T> host_scratch() const {
+    to_host();
+    leave_device();
+    return host_;
+  }
   std::span<T> host_overwrite() {
     leave_host(); // what is there will be replaced, so nobody may use it
     is_host_valid_ = true;
@@ -68,7 +75,7 @@ private:
     is_host_valid_ = is_shared();
     if (!is_host_valid_) device_->poison(host_.data(), size_bytes());
   }
-  void leave_device() {
+  void leave_device() const {
     is_device_valid_ = is_shared();
     if (!is_device_valid_) device_->poison(buffer_->handle(), size_bytes());
   }

@@ -5,38 +5,65 @@
 #include <tuple>
 
 #include <rafter/mesh/chunk_stages.hpp>
+#include <rafter/mesh/distribution.hpp>
 #include <rafter/mesh/map_kinds.hpp>
 #include <rafter/mesh/orientation_buckets.hpp>
 #include <rafter/mesh/patches.hpp>
 #include <rafter/mesh/visiting_order.hpp>
 
 namespace rafter::mesh {
+namespace {
+
+/// Makes the blocks of a group, one per map kind, from its cells on the interface or from the others.
+void add_blocks(const Mesh& mesh, std::int32_t group, const BatchOptions& options, bool is_interface,
+                CellBatches& batches) {
+  const auto kinds = map_kinds(mesh, group, options.affine_tolerance);
+  std::array<std::vector<std::int32_t>, map_kinds_in_order.size()> cells_of_kind;
+  for (const auto cell : visiting_order(mesh, group))
+    if (is_interface_cell(mesh, group, cell) == is_interface)
+      cells_of_kind[static_cast<int>(kinds[cell])].push_back(cell);
+  for (const auto kind : map_kinds_in_order) {
+    auto& cells = cells_of_kind[static_cast<int>(kind)];
+    if (cells.empty()) continue;
+    CellBlock block{group, mesh.groups[group].shape, kind, static_cast<std::int32_t>(cells.size()), 0, {}, {}};
+    if (options.has_orientation_buckets) cells = in_orientation_buckets(mesh, group, cells, options.cells_per_batch);
+    // Patches number what their cells share as one, of which other processes may have a part.
+    if (batches.patch_width > 1 && !is_interface)
+      std::tie(cells, block.are_patches) =
+          in_patched_batches(mesh, group, cells, options.cells_per_batch, batches.patch_width);
+    block.cells = padded_to_batches(std::move(cells), options.cells_per_batch);
+    block.num_batches = static_cast<std::int32_t>(block.cells.size() / options.cells_per_batch);
+    batches.blocks.push_back(std::move(block));
+  }
+}
+
+/// Appends the stages of the blocks from `first` on.
+void add_stages(const Mesh& mesh, const BatchOptions& options, std::size_t first, CellBatches& batches) {
+  std::vector<BatchedBlock> views;
+  for (std::size_t b = first; b < batches.blocks.size(); ++b) {
+    const auto& block = batches.blocks[b];
+    views.push_back({block.group, block.num_batches, block.cells});
+  }
+  for (auto& stage : make_stages(mesh, views, options)) {
+    for (auto& chunk : stage) chunk.block += static_cast<std::int32_t>(first);
+    batches.stages.push_back(std::move(stage));
+  }
+}
+
+} // namespace
 
 CellBatches make_cell_batches(const Mesh& mesh, const BatchOptions& options) {
   require_valid(options);
   CellBatches batches{.cells_per_batch = options.cells_per_batch, .patch_width = options.patch_width};
   if (options.cells_per_batch % cells_per_patch(options.patch_width, mesh.tdim) != 0) batches.patch_width = 1;
-  for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
-    const auto group = static_cast<std::int32_t>(g);
-    const auto kinds = map_kinds(mesh, group, options.affine_tolerance);
-    std::array<std::vector<std::int32_t>, map_kinds_in_order.size()> cells_of_kind;
-    for (const auto cell : visiting_order(mesh, group)) cells_of_kind[static_cast<int>(kinds[cell])].push_back(cell);
-    for (const auto kind : map_kinds_in_order) {
-      auto& cells = cells_of_kind[static_cast<int>(kind)];
-      if (cells.empty()) continue;
-      CellBlock block{group, mesh.groups[g].shape, kind, static_cast<std::int32_t>(cells.size()), 0, {}, {}};
-      if (options.has_orientation_buckets) cells = in_orientation_buckets(mesh, group, cells, options.cells_per_batch);
-      if (batches.patch_width > 1)
-        std::tie(cells, block.are_patches) =
-            in_patched_batches(mesh, group, cells, options.cells_per_batch, batches.patch_width);
-      block.cells = padded_to_batches(std::move(cells), options.cells_per_batch);
-      block.num_batches = static_cast<std::int32_t>(block.cells.size() / options.cells_per_batch);
-      batches.blocks.push_back(std::move(block));
-    }
-  }
-  std::vector<BatchedBlock> views;
-  for (const auto& block : batches.blocks) views.push_back({block.group, block.num_batches, block.cells});
-  batches.stages = make_stages(mesh, views, options);
+  const auto num_groups = static_cast<std::int32_t>(mesh.groups.size());
+  for (std::int32_t group = 0; group < num_groups; ++group) add_blocks(mesh, group, options, false, batches);
+  add_stages(mesh, options, 0, batches);
+  batches.num_interior_stages = batches.stages.size();
+  if (mesh.distribution == nullptr) return batches;
+  const std::size_t first = batches.blocks.size();
+  for (std::int32_t group = 0; group < num_groups; ++group) add_blocks(mesh, group, options, true, batches);
+  add_stages(mesh, options, first, batches);
   return batches;
 }
 

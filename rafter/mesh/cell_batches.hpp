@@ -50,6 +50,9 @@ struct CellBatches {
   /// Patches of a batch, of cells of this dimension; without patches its cells.
   int patches_per_batch(int dim) const { return cells_per_batch / cells_per_patch(patch_width, dim); }
   std::vector<std::vector<Chunk>> stages; ///< run one after the other; the chunks of a stage touch disjoint vertices
+  /// The first stages, whose cells share no vertex with other processes; the cells of the others, the interface stages,
+  /// are blocks of their own. All stages of a whole mesh.
+  std::size_t num_interior_stages = 0;
   int num_active(int block, std::int32_t batch) const {
     const auto& b = blocks[static_cast<std::size_t>(block)];
     return batch + 1 < b.num_batches ? cells_per_batch

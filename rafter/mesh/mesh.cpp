@@ -9,6 +9,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/mesh/describe.hpp>
+#include <rafter/mesh/distribution.hpp>
 
 namespace rafter::mesh {
 
@@ -17,6 +18,8 @@ namespace {
 /// Tags in use on cells or facets, without 0 (untagged).
 std::set<std::int32_t> tags_in_use(const Mesh& mesh, int dim) {
   std::set<std::int32_t> tags;
+  if (mesh.distribution != nullptr && dim == mesh.tdim) tags = mesh.distribution->cell_tags;
+  if (mesh.distribution != nullptr && dim == mesh.tdim - 1) tags = mesh.distribution->facet_tags;
   if (dim == mesh.tdim)
     for (const auto& group : mesh.groups) tags.insert(group.tags.begin(), group.tags.end());
   if (dim == mesh.tdim - 1)
@@ -55,6 +58,10 @@ std::int64_t Mesh::num_cells() const {
   std::int64_t sum = 0;
   for (const auto& group : groups) sum += group.num_cells();
   return sum;
+}
+
+std::shared_ptr<const comm::Communicator> Mesh::communicator() const {
+  return distribution == nullptr ? comm::single_process() : distribution->communicator;
 }
 
 std::vector<std::int32_t> Mesh::tags_of(const std::string& tag, int dim) const {

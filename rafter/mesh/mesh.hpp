@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <rafter/comm/communicator.hpp>
 #include <rafter/element/element.hpp>
 
 /// Meshes as flat arrays: cells per shape, vertices (topology) apart from geometry nodes, tags on cells and facets.
@@ -46,9 +47,10 @@ struct Topology {
     std::vector<std::uint8_t> face_orientations; ///< shape (cell, local face)
   };
   std::vector<Group> groups;               ///< as Mesh::groups
-  std::vector<FacetRef> exterior_facets;   ///< facets with one cell that are not periodic, sorted
+  std::vector<FacetRef> exterior_facets;   ///< facets with one cell, on all processes, that are not periodic; sorted
   std::vector<std::int32_t> exterior_tags; ///< tag of each exterior facet, 0 = untagged
-  std::set<std::int32_t> periodic_tags;    ///< of the facets that periodic facets identify
+  std::set<std::int32_t> boundary_tags;    ///< of the exterior facets of all processes, 0 included
+  std::set<std::int32_t> periodic_tags;    ///< of the facets that periodic facets identify, on all processes
   /// Lowest number among the entities with which each is identified, shape (dim)(entity); empty: each stands for
   /// itself. Vertices, edges and faces.
   std::array<std::vector<std::int32_t>, 3> representatives;
@@ -82,6 +84,8 @@ struct PeriodicPair {
   static constexpr double default_tolerance = 1e-8;
 };
 
+struct Distribution;
+
 class Mesh {
 public:
   int tdim = 3;                  ///< dimension of the cells
@@ -97,8 +101,11 @@ public:
   std::vector<PeriodicFacet> periodic_facets;                    ///< as `periodic` finds them
   std::map<std::string, std::pair<int, std::int32_t>> tag_names; ///< physical group -> (dimension, tag)
   std::string source;                                            ///< file name, for messages
+  std::shared_ptr<const Distribution> distribution; ///< of a part of a mesh (local_part); null: the mesh is whole
 
-  std::int64_t num_cells() const;
+  std::int64_t num_cells() const; ///< of this process
+  /// The processes that have the cells of the mesh.
+  std::shared_ptr<const comm::Communicator> communicator() const;
   std::int64_t global_vertex(std::int32_t vertex) const {
     return global_vertices.empty() ? vertex : global_vertices[static_cast<std::size_t>(vertex)];
   }
@@ -107,7 +114,8 @@ public:
   const Topology& topology() const;
 
   /// Uniformly refined `times` times: children keep tags (cells and facets), curved geometry, parents and periodic
-  /// facets. The new vertices have their local numbers as global ones, but for those that are identified.
+  /// facets. The new vertices have their local numbers as global ones, but for those that are identified. Throws
+  /// InputError for a part of a mesh: refine the whole before it is distributed.
   Mesh refined(int times = 1) const;
 
   /// The mesh with the facets of each pair identified, beside those that are identified already:

@@ -260,6 +260,9 @@ void Mesh::require_boundary(std::span<const std::int32_t> tags) const {
 }
 
 Mesh Mesh::periodic(const std::vector<PeriodicPair>& pairs) const {
+  if (distribution != nullptr)
+    throw base::InputError(prefix(*this) +
+                           "the mesh is a part of a larger one: make the whole periodic before it is distributed");
   Mesh result = *this;
   result.topology_.reset();
   const double size = diagonal(*this);

@@ -203,6 +203,9 @@ Mesh Mesh::refined(int times) const {
     throw base::InputError(
         fmt::format("mesh '{}' refined {} times; accepted: 0 to {}", source, times, max_refinements));
   if (times == 0) return *this;
+  if (distribution != nullptr)
+    throw base::InputError("mesh '" + source +
+                           "' is a part of a larger one: refine the whole before it is distributed");
   require_refinement_fits(*this, times);
   Mesh result = refined_once(*this);
   for (int t = 1; t < times; ++t) {

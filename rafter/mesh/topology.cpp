@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/describe.hpp>
+#include <rafter/mesh/distribution.hpp>
 #include <rafter/mesh/entity_numbers.hpp>
 #include <rafter/mesh/identification.hpp>
 #include <rafter/mesh/mesh.hpp>
@@ -219,6 +221,30 @@ std::vector<bool> find_periodic(const Mesh& mesh, const FacetCells& cells, const
   return result;
 }
 
+/// Whether a cell of another process has the facet, too.
+bool is_interface(const Mesh& mesh, const FacetRef& facet) {
+  return mesh.distribution != nullptr && std::ranges::binary_search(mesh.distribution->interface_facets, facet);
+}
+
+/// Of a part of a mesh: lowest entity with the same number on all processes; empty where all numbers differ.
+std::vector<std::int32_t> representatives_by_number(const Mesh& mesh, int dim, const Entities& entities,
+                                                    std::int32_t count) {
+  std::unordered_map<std::int64_t, std::int32_t> lowest;
+  std::vector<std::int64_t> number_of(static_cast<std::size_t>(count));
+  for (std::size_t g = 0; g < entities.numbers.size(); ++g)
+    for (std::size_t i = 0; i < entities.numbers[g].size(); ++i) {
+      const auto entity = entities.numbers[g][i];
+      const auto number = mesh.distribution->entities[static_cast<std::size_t>(dim)][g].at(i);
+      number_of[static_cast<std::size_t>(entity)] = number;
+      auto& first = lowest.try_emplace(number, entity).first->second;
+      first = std::min(first, entity);
+    }
+  if (lowest.size() == number_of.size()) return {};
+  std::vector<std::int32_t> result;
+  for (const auto number : number_of) result.push_back(lowest.at(number));
+  return result;
+}
+
 /// Exterior facets in the order of their cells, which is that of the facets' numbers, with tags.
 void find_exterior(const Mesh& mesh, const Entities& facets, const EntityNumbers& known, Topology& topology) {
   const FacetCells cells(mesh, facets.numbers, known.count());
@@ -229,11 +255,15 @@ void find_exterior(const Mesh& mesh, const Entities& facets, const EntityNumbers
     const auto tag = tags[static_cast<std::size_t>(f)];
     if (is_periodic[static_cast<std::size_t>(f)]) {
       topology.periodic_tags.insert(tag);
-    } else {
+    } else if (!is_interface(mesh, cells.first(f))) {
       topology.exterior_facets.push_back(cells.first(f));
       topology.exterior_tags.push_back(tag);
     }
   }
+  topology.boundary_tags.insert(topology.exterior_tags.begin(), topology.exterior_tags.end());
+  if (mesh.distribution == nullptr) return;
+  topology.boundary_tags = mesh.distribution->boundary_tags;
+  topology.periodic_tags = mesh.distribution->periodic_tags;
 }
 
 /// Gives the topology the edges or faces of its cells.
@@ -259,7 +289,9 @@ std::shared_ptr<const Topology> build_topology(const Mesh& mesh) {
     auto entities = number_entities(mesh, order, dim, known);
     if (dim == mesh.tdim - 1) find_exterior(mesh, entities, known, *topology);
     if (dim == 0) break; // 1D: facets are vertices
-    topology->representatives[static_cast<std::size_t>(dim)] = entity_representatives(mesh, dim, known);
+    topology->representatives[static_cast<std::size_t>(dim)] =
+        mesh.distribution == nullptr ? entity_representatives(mesh, dim, known)
+                                     : representatives_by_number(mesh, dim, entities, known.count());
     keep(std::move(entities), dim, known.count(), *topology);
   }
   topology->representatives[0] = std::move(order.representatives);

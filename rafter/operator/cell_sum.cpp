@@ -132,7 +132,7 @@ void CellSum::add_matrix(const Target& target, std::int64_t first, std::span<con
 base::AlignedVector<double> CellSum::by_unit_vectors() const {
   const auto block = static_cast<std::size_t>(pattern_.block);
   base::AlignedVector<double> entries(static_cast<std::size_t>(pattern_.num_stored()) * block * block, 0.0);
-  const auto num_cell_entries = unknowns_.entries.size();
+  const auto num_cell_entries = static_cast<std::size_t>(built_.cells->system.size());
   Vector unit(kernels_.device(), num_cell_entries), column(kernels_.device(), num_cell_entries);
   for (int local = 0; local < unknowns_.most_per_cell(); ++local) {
     if (!set(local, 1, unit)) continue;

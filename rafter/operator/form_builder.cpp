@@ -283,12 +283,16 @@ std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const S
   if (is_matrix_asked_for && !built->is_square())
     throw base::InputError("plan: mapping=" + std::string(schedule::assembled_mapping) +
                            " is for forms whose test and trial functions are of one system");
+  const bool is_distributed = systems.test.mesh->distribution != nullptr;
+  if (is_matrix_asked_for && is_distributed)
+    throw base::InputError("plan: mapping=" + std::string(schedule::assembled_mapping) +
+                           " is not for parts of a mesh: use another mapping");
   if (is_matrix_asked_for) {
     built->matrix = build_matrix(form, systems.test, built->options);
     return built;
   }
   const FormGenerator builder(*built);
-  const bool may_be_matrix = is_action && built->is_square() && form.fields.empty();
+  const bool may_be_matrix = is_action && built->is_square() && form.fields.empty() && !is_distributed;
   if (may_be_matrix && !options.plan && options.num_applications > 0) {
     built->forecast = forecast_matrix(*built);
     if (built->forecast->pays()) built->matrix = build_matrix(form, systems.test, built->options);

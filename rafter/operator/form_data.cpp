@@ -44,6 +44,11 @@ void FormData::copy(Field& field, std::span<const double> values) {
   field.version = ++version_;
 }
 
+void FormData::update_ghosts(Field& field) {
+  const auto* exchange = dynamic_cast<const space::FunctionSpace&>(*field.space).exchange();
+  if (exchange != nullptr) exchange->finish_forward(exchange->start_forward(field.values->host_write()));
+}
+
 void FormData::set(const std::string& name, const Vector& values) {
   Field* found = nullptr;
   for (auto& field : fields_) {
@@ -62,6 +67,7 @@ void FormData::set(const std::string& name, const Vector& values) {
     throw base::InputError(fmt::format("the vector of data field '{}' has {} entries, its space has {}", name,
                                        values.size(), found->size));
   copy(*found, values.host_read());
+  update_ghosts(*found);
 }
 
 void FormData::set(const std::string& name, std::span<const double> values) {
@@ -91,10 +97,12 @@ void FormData::set(const std::string& name, std::span<const double> values) {
 void FormData::set_fields(const System& system, const Vector& values) {
   check_size(system, values, "the vector of the fields");
   for (auto& field : fields_)
-    for (std::size_t f = 0; f < system.spaces.size(); ++f)
-      if (system.spaces[f].get() == field.space.get())
-        copy(field, values.host_read().subspan(static_cast<std::size_t>(system.offset(f)),
-                                               static_cast<std::size_t>(field.size)));
+    for (std::size_t f = 0; f < system.spaces.size(); ++f) {
+      if (system.spaces[f].get() != field.space.get()) continue;
+      copy(field, values.host_read().subspan(static_cast<std::size_t>(system.offset(f)),
+                                             static_cast<std::size_t>(field.size)));
+      update_ghosts(field);
+    }
 }
 
 bool FormData::has_parameter(const std::string& name) const {

@@ -24,7 +24,8 @@ public:
   /// Constants begin with the values that they have in the form, parameters and data fields without any.
   FormData(const form::LoweredForm& form, std::shared_ptr<device::Device> device);
 
-  /// Copies the values of a data field: the local vector of its space. Throws InputError for a name that no data field
+  /// Copies the values of a data field: the local vector of its space. On a part of a mesh all processes do so at the
+  /// same time, and ghosts get the values of their owners. Throws InputError for a name that no data field
   /// of the form has or that several have, and for vectors of another size.
   void set(const std::string& name, const Vector& values);
   /// The components of a constant or parameter, row-major. Throws InputError for a name that none of the form has,
@@ -65,6 +66,7 @@ private:
     std::uint64_t version = 0; ///< 0: no values yet
   };
   void copy(Field& field, std::span<const double> values);
+  static void update_ghosts(Field& field);
   std::vector<std::string> missing_fields() const;
   std::vector<std::string> missing_parameters() const;
   std::shared_ptr<device::Device> device_;

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/operator/bound_kernel.hpp>
+#include <rafter/operator/ghosts.hpp>
 #include <rafter/operator/touched_ranges.hpp>
 
 namespace rafter::op {
@@ -49,13 +51,37 @@ void require_one_mesh(const System& system, const std::shared_ptr<const space::F
 
 std::int64_t System::offset(std::size_t field) const {
   std::int64_t result = 0;
-  for (std::size_t f = 0; f < field; ++f) result += spaces[f]->num_local();
+  for (std::size_t f = 1; f <= field; ++f) {
+    const std::int64_t step = std::lcm(alignment, std::int64_t{spaces[f]->num_components()});
+    result = (result + spaces[f - 1]->num_local() + step - 1) / step * step;
+  }
   return result;
 }
 
 std::int64_t System::size() const {
+  return spaces.empty() ? 0 : offset(spaces.size() - 1) + spaces.back()->num_local();
+}
+
+std::int64_t System::num_unknowns() const {
   std::int64_t result = 0;
-  for (const auto& space : spaces) result += space->num_local();
+  for (const auto& space : spaces) result += space->num_dofs();
+  return result;
+}
+
+std::vector<EntryRange> System::owned_ranges() const {
+  std::vector<EntryRange> result;
+  for (std::size_t f = 0; f < spaces.size(); ++f) {
+    const auto begin = offset(f), end = begin + spaces[f]->index_map().num_owned();
+    result.push_back({static_cast<std::int32_t>(begin), static_cast<std::int32_t>(end)});
+  }
+  return result;
+}
+
+std::vector<std::int32_t> System::padding() const {
+  std::vector<std::int32_t> result;
+  for (std::size_t f = 0; f + 1 < spaces.size(); ++f)
+    for (auto entry = offset(f) + spaces[f]->num_local(); entry < offset(f + 1); ++entry)
+      result.push_back(static_cast<std::int32_t>(entry));
   return result;
 }
 
@@ -75,7 +101,7 @@ System make_system(std::vector<std::shared_ptr<const space::FunctionSpace>> spac
   for (const auto& space : system.spaces) require_one_mesh(system, space);
   if (system.size() >= std::int64_t{1} << 31)
     throw base::InputError(
-        fmt::format("the system has {} local unknowns; a process holds at most 2147483647", system.size()));
+        fmt::format("the vectors of the system have {} entries; a process holds at most 2147483647", system.size()));
   return system;
 }
 
@@ -104,14 +130,17 @@ public:
       info_.push_back(kernels_.back()->info());
     }
     stages_ = chunk_stages(*built_);
+    padding_ = system_.padding();
   }
 
   template <class T> void run(const Array<T>* trial, Array<T>& y, bool adds) {
     check_run(trial, y);
+    if (is_distributed()) return run_on_part(trial, y, adds);
     const bool is_covered = cells_cover_outputs();
     if (!adds && !is_covered) std::ranges::fill(y.host_overwrite(), T(0));
+    if (!adds && is_covered && !padding_.empty()) clear_padding(y.host_write());
     bind_all(registered(trial, &y), adds || !is_covered);
-    run_stages();
+    run_stages(0, stages_.size());
   }
 
   void run(const Vector& trial, Vector& y, const VectorWork& work) {
@@ -122,6 +151,7 @@ public:
     const bool is_covered = cells_cover_outputs();
     bind_all(registered(&trial, &y), !is_covered);
     const auto cleared = is_covered ? std::span<double>{} : y.host_write();
+    if (!padding_.empty()) clear_padding(y.host_write());
     const auto& touched = touched_ranges();
     for (const auto& stage : touched.stages)
       device_->parallel_for(static_cast<std::int64_t>(stage.size()), [&](std::int64_t chunk) {
@@ -139,9 +169,10 @@ public:
     data_->require_values();
     for (auto& kernel : kernels_) kernel->clear_integral();
     bind_all(registered<double>(nullptr, nullptr), true);
-    run_stages();
+    run_stages(0, stages_.size());
     double sum = 0;
     for (const auto& kernel : kernels_) sum += kernel->integral();
+    if (is_distributed()) system_.mesh->communicator()->sum(std::span(&sum, 1));
     return sum;
   }
 
@@ -206,6 +237,9 @@ private:
     data_->require_values();
     if (trial == &y) throw base::InputError("input and output are the same vector");
   }
+  template <class T> void clear_padding(std::span<T> y) const {
+    for (const auto entry : padding_) y[static_cast<std::size_t>(entry)] = 0;
+  }
   base::AlignedVector<std::int32_t> mode(int adds) const { return {adds, built_->coefficients.count()}; }
 
   /// What kernels read and write in a run. Each field has a buffer of its own: its part of the vector of the system.
@@ -234,9 +268,30 @@ private:
       kernels_[k]->bind(k < built_->num_cell_pieces ? first : adding);
     }
   }
-  void run_stages() const {
+  /// Kernels of one block alone are timed by this process, whether others have such a block or not.
+  bool is_distributed() const { return system_.mesh->distribution != nullptr && built_->only_block < 0; }
+  /// With other processes: cells inside of the part run while the ghosts of x are under way, then the others; what they
+  /// add to ghosts of y goes to the owners.
+  template <class T> void run_on_part(const Array<T>* trial, Array<T>& y, bool adds) {
+    const Ghosts of_trial(built_->trial_system), of_y(system_);
+    Ghosts::Pending<T> pending;
+    if (trial != nullptr) pending = of_trial.start_update(*trial);
+    if (!device_->shares_host_memory()) of_trial.finish_update(std::exchange(pending, {}));
+    const bool is_covered = cells_cover_outputs();
+    const auto values = !adds && !is_covered ? y.host_overwrite() : y.host_write();
+    if (!adds && !is_covered) std::ranges::fill(values, T(0));
+    if (!adds) clear_padding(values);
+    of_y.clear(values, !adds);
+    bind_all(registered(trial, &y), adds || !is_covered);
+    const std::size_t num_interior = built_->num_cell_pieces > 0 ? system_.batches->num_interior_stages : 0;
+    run_stages(0, num_interior);
+    of_trial.finish_update(std::move(pending));
+    run_stages(num_interior, stages_.size());
+    of_y.add_to_owners(y);
+  }
+  void run_stages(std::size_t begin, std::size_t end) const {
     std::vector<device::Task> tasks;
-    for (const auto& stage : stages_) {
+    for (const auto& stage : std::span(stages_).subspan(begin, end - begin)) {
       tasks.clear();
       for (const auto& chunk : stage) tasks.push_back(kernels_[chunk.piece]->task(chunk.batch_begin, chunk.batch_end));
       device_->run(tasks)->wait();
@@ -277,6 +332,7 @@ private:
   std::vector<std::unique_ptr<BoundKernel>> kernels_; ///< as built_->pieces
   std::vector<KernelInfo> info_;
   std::vector<std::vector<BlockChunk>> stages_;
+  std::vector<std::int32_t> padding_;                   ///< of the output vector
   std::unique_ptr<const TouchedRanges> touched_ranges_; ///< made on first use
 };
 

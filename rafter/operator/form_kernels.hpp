@@ -36,15 +36,22 @@ struct KernelOptions {
                                ///< taken unless the plan says so
 };
 
-/// The mesh and the unknowns of a (mixed) problem: field f occupies entries offset(f) .. offset(f) + num_local - 1 of
-/// the system's vectors.
+/// The mesh and the unknowns of a (mixed) problem. A vector of the system is one allocation: field f has the entries
+/// offset(f) .. offset(f) + num_local - 1, those that this process owns, then ghosts. Parts begin at cache
+/// lines and at multiples of their components. The padding between them belongs to no unknown: it is 0 in what forms
+/// compute, and operators are the identity there.
 struct System {
   std::shared_ptr<const space::Discretisation> discretisation;
   std::shared_ptr<const mesh::Mesh> mesh;           ///< of the discretisation
   std::shared_ptr<const mesh::CellBatches> batches; ///< of the discretisation
   std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
+  static constexpr std::int64_t alignment = 16; ///< of parts, in entries: 64 bytes of floats, too
   std::int64_t offset(std::size_t field) const; ///< in the system's vectors
-  std::int64_t size() const;                    ///< of all fields together
+  std::int64_t size() const;                    ///< entries of its vectors: unknowns, ghosts and padding
+  std::int64_t num_unknowns() const;            ///< of all fields and all processes
+  /// The unknowns of this process, ascending: what sums over vectors count.
+  std::vector<EntryRange> owned_ranges() const;
+  std::vector<std::int32_t> padding() const; ///< entries between the parts, ascending
   /// Position of a space among `spaces`; throws InputError when it is none of them.
   std::size_t index_of(const form::FieldSpace& space) const;
 };

@@ -9,14 +9,22 @@
 namespace rafter::op {
 namespace {
 
-constexpr std::int64_t part_length = 4096; ///< entries; the operands of a part stay in cache
+constexpr std::int32_t part_length = 4096; ///< entries; the operands of a part stay in cache
+
+/// The owned entries in ranges of at most part_length.
+std::vector<EntryRange> make_parts(const LinearOperator& A) {
+  std::vector<EntryRange> parts;
+  for (const auto& owned : A.owned_ranges())
+    for (std::int32_t begin = owned.begin; begin < owned.end; begin += part_length)
+      parts.push_back({begin, std::min(owned.end, begin + part_length)});
+  return parts;
+}
 
 void call_on_all(const LinearOperator& A, const VectorWork::Function& function) {
   if (!function) return;
-  A.device()->parallel_for(A.num_parts(), [&](std::int64_t part) {
-    const EntryRange range{static_cast<std::int32_t>(part * part_length),
-                           static_cast<std::int32_t>(std::min(A.size(), (part + 1) * part_length))};
-    function(part, std::span(&range, 1));
+  const auto parts = make_parts(A);
+  A.device()->parallel_for(static_cast<std::int64_t>(parts.size()), [&](std::int64_t part) {
+    function(part, std::span(&parts[static_cast<std::size_t>(part)], 1));
   });
 }
 
@@ -26,7 +34,7 @@ SparseMatrix LinearOperator::sparse_matrix() const {
   throw base::InputError("the operator has no sparse matrix, which a direct solver needs: use an iterative method");
 }
 
-std::int64_t LinearOperator::num_parts() const { return (size() + part_length - 1) / part_length; }
+std::int64_t LinearOperator::num_parts() const { return static_cast<std::int64_t>(make_parts(*this).size()); }
 
 void LinearOperator::apply_with(Vector& x, Vector& y, const VectorWork& work) const {
   const auto to_host = [&] { // and out of date elsewhere, for the work may change them

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include <fmt/format.h>
+#include <iterator>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/form/lowering.hpp>
@@ -41,6 +42,16 @@ System system_on(const std::vector<std::shared_ptr<const form::FieldSpace>>& all
   return make_system(std::move(spaces));
 }
 
+/// Entries, ascending, that are owned by a process, of all processes together.
+std::int64_t count_owned(const System& system, std::span<const std::int32_t> entries) {
+  double count = 0;
+  for (const auto& owned : system.owned_ranges())
+    count += static_cast<double>(std::ranges::lower_bound(entries, owned.end) -
+                                 std::ranges::lower_bound(entries, owned.begin));
+  system.mesh->communicator()->sum(std::span(&count, 1));
+  return static_cast<std::int64_t>(count);
+}
+
 /// What solvers and constraints need.
 void require_square(const GeneratedForm& built, const char* what) {
   if (built.is_square()) return;
@@ -51,8 +62,8 @@ void require_square(const GeneratedForm& built, const char* what) {
   };
   throw base::InputError(fmt::format("{} one system of test and trial functions; this operator is rectangular, it has "
                                      "{} rows ({}) and {} columns ({})",
-                                     what, built.system.size(), names(built.system), built.trial_system.size(),
-                                     names(built.trial_system)));
+                                     what, built.system.num_unknowns(), names(built.system),
+                                     built.trial_system.num_unknowns(), names(built.trial_system)));
 }
 
 /// Gives a condition an expression of its own, from which its values are computed.
@@ -180,6 +191,9 @@ Operator::Operator(std::shared_ptr<const GeneratedForm> action, space::Constrain
     : built_(std::move(action)), built_diagonal_(std::move(diagonal)),
       data_(std::make_shared<FormData>(built_->form, built_->options.device)), constraints_(std::move(constraints)) {
   if (!constraints_.entries.empty()) require_square(*built_, "Dirichlet conditions need");
+  num_constrained_ = count_owned(system(), constraints_.entries);
+  if (built_->is_square())
+    std::ranges::set_union(constraints_.entries, system().padding(), std::back_inserter(identity_entries_));
   if (built_->matrix == nullptr) {
     kernels_ = std::make_unique<const FormKernels>(built_, data_);
     precision_error_ = require_precision(op::precision_error(built_, *kernels_), single_keys(built_->options));
@@ -251,13 +265,13 @@ template <class T>
 const device::Array<T>& Operator::projected(const device::Array<T>& x, device::Array<T>& copy) const {
   check_size(trial_system(), x, "the input vector");
   const auto values = x.host_read();
-  const bool is_free = std::all_of(constraints_.entries.begin(), constraints_.entries.end(),
+  const bool is_free = std::all_of(identity_entries_.begin(), identity_entries_.end(),
                                    [&](std::int32_t entry) { return values[static_cast<std::size_t>(entry)] == 0; });
   if (is_free) return x;
   if (copy.size() != x.size()) copy = device::Array<T>(device(), x.size());
   const auto to = copy.host_overwrite();
   std::copy(values.begin(), values.end(), to.begin());
-  for (const auto entry : constraints_.entries) to[static_cast<std::size_t>(entry)] = 0;
+  for (const auto entry : identity_entries_) to[static_cast<std::size_t>(entry)] = 0;
   return copy;
 }
 
@@ -265,7 +279,7 @@ template <class T>
 void Operator::apply_projected(const device::Array<T>& x, device::Array<T>& y, device::Array<T>& copy) const {
   const Timer timer(usage_.seconds);
   ++usage_.applications;
-  if (constraints_.entries.empty()) {
+  if (identity_entries_.empty()) {
     run(x, y, false);
     return;
   }
@@ -273,7 +287,7 @@ void Operator::apply_projected(const device::Array<T>& x, device::Array<T>& y, d
   run(projected(x, copy), y, false);
   const auto from = x.host_read();
   const auto to = y.host_write();
-  for (const auto entry : constraints_.entries)
+  for (const auto entry : identity_entries_)
     to[static_cast<std::size_t>(entry)] = from[static_cast<std::size_t>(entry)];
 }
 
@@ -313,33 +327,32 @@ const Operator::FusedConstraints& Operator::fused_constraints() const {
   if (fused_constraints_ == nullptr) {
     const auto& parts = kernels_->touched_ranges();
     fused_constraints_ = std::make_unique<const FusedConstraints>(FusedConstraints{
-        parts.by_part(parts.before, constraints_.entries), parts.by_part(parts.after, constraints_.entries)});
+        parts.by_part(parts.before, identity_entries_), parts.by_part(parts.after, identity_entries_)});
   }
   return *fused_constraints_;
 }
 
 void Operator::apply_with(Vector& x, Vector& y, const VectorWork& work) const {
   if (!has_fused_work()) return LinearOperator::apply_with(x, y, work);
-  if (constraints_.entries.empty()) return kernels_->run(x, y, work);
+  if (identity_entries_.empty()) return kernels_->run(x, y, work);
   check_size(system(), x, "the input vector");
   check_size(system(), y, "the output vector");
   const auto& touched = fused_constraints();
   const auto from = x.host_write(), to = y.host_write();
-  std::vector<double> kept(constraints_.entries.size()); // of x, which is 0 there while kernels read it
+  std::vector<double> kept(identity_entries_.size()); // of x, which is 0 there while kernels read it
   kernels_->run(x, y,
                 {.before =
                      [&](std::int64_t part, std::span<const EntryRange> ranges) {
                        if (work.before) work.before(part, ranges);
                        for (const auto i : touched.before[static_cast<std::size_t>(part)]) {
-                         auto& value =
-                             from[static_cast<std::size_t>(constraints_.entries[static_cast<std::size_t>(i)])];
+                         auto& value = from[static_cast<std::size_t>(identity_entries_[static_cast<std::size_t>(i)])];
                          kept[static_cast<std::size_t>(i)] = std::exchange(value, 0.0);
                        }
                      },
                  .after =
                      [&](std::int64_t part, std::span<const EntryRange> ranges) {
                        for (const auto i : touched.after[static_cast<std::size_t>(part)]) {
-                         const auto entry = static_cast<std::size_t>(constraints_.entries[static_cast<std::size_t>(i)]);
+                         const auto entry = static_cast<std::size_t>(identity_entries_[static_cast<std::size_t>(i)]);
                          from[entry] = to[entry] = kept[static_cast<std::size_t>(i)];
                        }
                        if (work.after) work.after(part, ranges);
@@ -353,13 +366,13 @@ void Operator::apply_add(const Vector& x, Vector& y) const {
   check_size(system(), y, "the output vector");
   if (&x == &y) throw base::InputError("input and output are the same vector");
   std::vector<double> constrained; // what the kernels add there does not count
-  for (const auto entry : constraints_.entries)
+  for (const auto entry : identity_entries_)
     constrained.push_back(y.host_read()[static_cast<std::size_t>(entry)] +
                           x.host_read()[static_cast<std::size_t>(entry)]);
   run(projected(x, work_), y, true);
   const auto to = y.host_write();
   for (std::size_t i = 0; i < constrained.size(); ++i)
-    to[static_cast<std::size_t>(constraints_.entries[i])] = constrained[i];
+    to[static_cast<std::size_t>(identity_entries_[i])] = constrained[i];
 }
 
 void Operator::apply_free(const Vector& x, Vector& y) const { run(x, y, false); }
@@ -371,7 +384,7 @@ void Operator::diagonal(Vector& d) const {
   else
     diagonal_by_kernels(d);
   const auto values = d.host_write();
-  for (const auto entry : constraints_.entries) values[static_cast<std::size_t>(entry)] = 1;
+  for (const auto entry : identity_entries_) values[static_cast<std::size_t>(entry)] = 1;
 }
 
 void Operator::diagonal_by_kernels(Vector& d) const {
@@ -404,6 +417,8 @@ void Operator::set_boundary_values(const std::vector<FieldCondition>& conditions
 
 const SparseAssembly& Operator::sparse_assembly() const {
   require_square(*built_, "a sparse matrix needs");
+  if (system().mesh->distribution != nullptr)
+    throw base::InputError("an operator on a part of a mesh has no sparse matrix: use an iterative method");
   if (sparse_assembly_ == nullptr)
     sparse_assembly_ = std::make_unique<const SparseAssembly>(*built_, constraints_, data_);
   return *sparse_assembly_;

@@ -66,6 +66,9 @@ Systems systems_of(const form::Form& form);
 /// It is matrix-free, or an assembled matrix where the plan says so or num_applications of the options pay its set-up
 /// off. With equal systems unknowns may be constrained, which decouples them: with P the projection on the free ones
 /// the operator is P A P + (I - P), symmetric when A is.
+///
+/// On a part of a mesh all processes make the operator and call its functions together. Each gives its part of vectors,
+/// whose ghosts need not be up to date, and may be changed, before and after.
 class Operator final : public LinearOperator {
 public:
   /// On the systems of the form (systems_of). Throws InputError for forms that are not bilinear and for conditions on a
@@ -92,6 +95,9 @@ public:
   std::int64_t rows() const override { return system().size(); }
   std::int64_t columns() const override { return trial_system().size(); }
   std::int64_t size() const override;
+  std::shared_ptr<const comm::Communicator> communicator() const override { return system().mesh->communicator(); }
+  std::vector<EntryRange> owned_ranges() const override { return system().owned_ranges(); }
+  std::int64_t num_unknowns() const override { return system().num_unknowns(); }
   std::shared_ptr<device::Device> device() const override { return built_->options.device; }
   void apply(const Vector& x, Vector& y) const override; ///< y = (P A P + I - P) x
   /// The same on vectors of floats, which smoothers need no more than; plans with accumulate=float, else InputError.
@@ -102,7 +108,7 @@ public:
   std::int64_t num_parts() const override;
   void apply_add(const Vector& x, Vector& y) const;  ///< y += (P A P + I - P) x
   void apply_free(const Vector& x, Vector& y) const; ///< y = A x, conditions ignored
-  void diagonal(Vector& d) const override;           ///< 1 at constrained unknowns
+  void diagonal(Vector& d) const override;           ///< 1 at constrained unknowns and at padding
 
   /// The matrix of apply(): rows and columns of constrained unknowns are those of the identity, and values those of the
   /// data fields and parameters as they are now. Entries are the pairs of unknowns that share a cell where the form
@@ -136,7 +142,8 @@ public:
   const form::LoweredForm& form() const { return built_->form; }
   /// With the values that boundary conditions have now. Throws InputError where those of their parameters are missing.
   const space::Constraints& constraints() const;
-  std::int64_t num_free() const { return size() - static_cast<std::int64_t>(constraints_.entries.size()); }
+  /// Unknowns of all processes that no condition fixes.
+  std::int64_t num_free() const { return num_unknowns() - num_constrained_; }
   /// InternalError for an assembled matrix.
   const FormKernels& kernels() const;
   /// Null: matrix-free. Throws InputError where values of data fields are missing.
@@ -157,12 +164,12 @@ public:
   double precision_error() const { return precision_error_; }
 
 private:
-  /// Constraints by the part that touches their entries first, and by the one that touches them last.
+  /// Entries of the identity by the part that touches them first, and by the one that touches them last.
   struct FusedConstraints {
     Grouped<std::int32_t> before, after;
   };
   const FusedConstraints& fused_constraints() const;
-  /// x itself when its constrained entries are 0, else a copy of it, `copy`, where they are.
+  /// x itself when its entries of the identity are 0, else a copy of it, `copy`, where they are.
   template <class T> const device::Array<T>& projected(const device::Array<T>& x, device::Array<T>& copy) const;
   template <class T> void apply_projected(const device::Array<T>& x, device::Array<T>& y, device::Array<T>& copy) const;
   /// y = A x or y += A x, conditions ignored.
@@ -172,7 +179,8 @@ private:
   const SparseAssembly& sparse_assembly() const;
   /// Whether work on vectors may be fused into the kernels.
   bool has_fused_work() const {
-    return kernels_ != nullptr && built_->is_square() && device()->shares_host_memory() && !is_single();
+    return kernels_ != nullptr && built_->is_square() && device()->shares_host_memory() && !is_single() &&
+           system().mesh->distribution == nullptr;
   }
   /// The matrix for the values that are bound now; assembled again where they have changed.
   const AssembledMatrix& current_matrix() const;
@@ -184,6 +192,9 @@ private:
   mutable std::unique_ptr<const AssembledMatrix> matrix_; ///< null: matrix-free, or not assembled yet
   mutable std::uint64_t matrix_version_ = 0;              ///< of the data that the matrix was assembled from
   mutable space::Constraints constraints_;
+  /// Constrained entries and, of a square operator, padding: where it is the identity. Ascending.
+  std::vector<std::int32_t> identity_entries_;
+  std::int64_t num_constrained_ = 0;       ///< unknowns of all processes
   std::vector<FieldCondition> conditions_; ///< what boundary values are computed from; none: they were given
   mutable bool are_boundary_values_stale_ = false;
   mutable double precision_error_ = 0;

@@ -2,6 +2,7 @@
 #include <rafter/operator/precision.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -55,11 +56,13 @@ double precision_error(const std::shared_ptr<const GeneratedForm>& built, const 
     return result_of(*form, own);
   };
   const auto y = result(built, kernels), z = result(reference, FormKernels(reference));
-  double difference = 0, size = 0;
+  std::array<double, 2> sums{};
+  auto& [difference, size] = sums;
   for (std::size_t i = 0; i < y.size(); ++i) {
     difference += (y[i] - z[i]) * (y[i] - z[i]);
     size += z[i] * z[i];
   }
+  built->system.mesh->communicator()->sum(sums); // all processes come to the same verdict
   return difference == 0 ? 0 : std::sqrt(difference / size);
 }
 

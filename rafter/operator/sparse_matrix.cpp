@@ -50,6 +50,25 @@ void SparseMatrix::multiply(std::span<const double> x, std::span<double> y) cons
   }
 }
 
+SparseMatrix SparseMatrix::restricted(std::span<const EntryRange> ranges) const {
+  std::vector<std::int32_t> numbers(static_cast<std::size_t>(num_columns), -1);
+  SparseMatrix result;
+  for (const auto& range : ranges)
+    for (auto column = range.begin; column < range.end; ++column)
+      numbers[static_cast<std::size_t>(column)] = static_cast<std::int32_t>(result.num_columns++);
+  result.row_offsets.push_back(0);
+  for (const auto& range : ranges)
+    for (auto row = static_cast<std::size_t>(range.begin); row < static_cast<std::size_t>(range.end); ++row) {
+      for (auto k = static_cast<std::size_t>(row_offsets[row]); k < static_cast<std::size_t>(row_offsets[row + 1]); ++k)
+        if (const auto number = numbers[static_cast<std::size_t>(columns[k])]; number >= 0) {
+          result.columns.push_back(number);
+          result.values.push_back(values[k]);
+        }
+      result.row_offsets.push_back(result.num_entries());
+    }
+  return result;
+}
+
 double SparseMatrix::asymmetry() const {
   if (num_rows() != num_columns) return std::numeric_limits<double>::infinity();
   double difference = 0, largest = 0;
@@ -75,6 +94,7 @@ public:
                                               built_->system.size(), 1, *built_->cells->options.device);
     sum_ = std::make_unique<const CellSum>(*built_, unknowns_, *pattern_, std::move(data));
     for (const auto entry : constraints.entries) is_constrained_[static_cast<std::size_t>(entry)] = 1;
+    for (const auto entry : built_->system.padding()) is_constrained_[static_cast<std::size_t>(entry)] = 1;
     find_pattern();
   }
 
@@ -162,7 +182,7 @@ private:
   CellUnknowns unknowns_;
   std::unique_ptr<const SlicedPattern> pattern_; ///< of the free operator
   std::unique_ptr<const CellSum> sum_;
-  std::vector<std::uint8_t> is_constrained_; ///< shape (row)
+  std::vector<std::uint8_t> is_constrained_; ///< or padding: the row is that of the identity; shape (row)
   SparseMatrix empty_;                       ///< without values
   std::vector<std::int64_t> sources_;        ///< entry of the free operator, or of_identity; shape (entry)
 };

@@ -14,7 +14,8 @@ namespace rafter::op {
 struct GeneratedForm;
 class FormData;
 
-/// A sparse matrix in compressed rows (CSR). The entries of row i are row_offsets[i] .. row_offsets[i + 1] - 1.
+/// A sparse matrix in compressed rows (CSR). That of an operator has a row and a column for every entry of its vectors,
+/// those of the identity for padding. The entries of row i are row_offsets[i] .. row_offsets[i + 1] - 1.
 struct SparseMatrix {
   std::int64_t num_columns = 0;
   std::vector<std::int64_t> row_offsets; ///< shape (row + 1)
@@ -27,6 +28,9 @@ struct SparseMatrix {
   double operator()(std::int64_t row, std::int64_t column) const;
   /// y = A x; shapes (column) and (row). Throws InputError for other sizes.
   void multiply(std::span<const double> x, std::span<double> y) const;
+  /// The rows and columns in these ranges, ascending, numbered anew in their order: with Operator::owned_ranges() those
+  /// of unknowns alone, without the padding of vectors.
+  SparseMatrix restricted(std::span<const EntryRange> ranges) const;
   /// Largest |a_ij - a_ji| over the largest |a_ij|; infinite where the matrix is not square.
   double asymmetry() const;
 };

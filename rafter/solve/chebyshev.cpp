@@ -47,7 +47,7 @@ struct Lanczos {
   std::vector<double> diagonal, off_diagonal; ///< of the tridiagonal matrix
 
   Lanczos(const op::LinearOperator& operator_, const Vector& inverse)
-      : A(operator_), inverse_diagonal(inverse), ops(operator_.device()), r(operator_.device(), inverse.size()),
+      : A(operator_), inverse_diagonal(inverse), ops(operator_), r(operator_.device(), inverse.size()),
         z(operator_.device(), inverse.size()), p(operator_.device(), inverse.size()),
         q(operator_.device(), inverse.size()) {}
 
@@ -99,8 +99,8 @@ EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vecto
 }
 
 Chebyshev::Chebyshev(const op::LinearOperator& A, const ChebyshevParameters& parameters)
-    : A_(A), ops_(A.device()), degree_(checked(parameters).degree), is_fused_(parameters.is_fused),
-      lower_(parameters.lower), upper_(parameters.upper), inverse_diagonal_(positive_inverse_diagonal(A)),
+    : A_(A), ops_(A), degree_(checked(parameters).degree), is_fused_(parameters.is_fused), lower_(parameters.lower),
+      upper_(parameters.upper), inverse_diagonal_(positive_inverse_diagonal(A)),
       residual_(A.device(), inverse_diagonal_.size()), direction_(A.device(), inverse_diagonal_.size()),
       image_(A.device(), inverse_diagonal_.size()) {
   if (upper_ == 0) {

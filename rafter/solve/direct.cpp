@@ -13,8 +13,8 @@ Result direct(const op::LinearOperator& A, const Vector& b, Vector& x, const Pre
               const IterationControl& control) {
   if (M.factors() == nullptr)
     throw base::InputError("solver: a direct solve needs the factors of the matrix in place of a preconditioner");
-  const VectorOps ops(A.device());
-  Progress progress(control, A.size());
+  const VectorOps ops(A);
+  Progress progress(control, A.num_unknowns());
   RoundingLevel rounding(A, ops);
   Vector r(A.device(), b.size()), z(A.device(), b.size());
   double norm = 0;

@@ -16,18 +16,21 @@ op::EntryRange entry_range(std::size_t begin, std::size_t end) {
 /// Sums by part of the work that is fused into an operator.
 class PartSums {
 public:
-  explicit PartSums(std::int64_t num_parts) : sums_(static_cast<std::size_t>(num_parts) * row_length, 0.0) {}
+  explicit PartSums(const op::LinearOperator& A)
+      : communicator_(A.communicator()), sums_(static_cast<std::size_t>(A.num_parts()) * row_length, 0.0) {}
   double* row(std::int64_t part) { return sums_.data() + static_cast<std::size_t>(part) * row_length; }
-  /// Sums over all parts since the last total.
+  /// Sums over all parts of all processes since the last total.
   std::array<double, 8> total() {
     std::array<double, 8> result{};
     std::ranges::copy(pairwise_sum(sums_, row_length), result.begin());
     std::ranges::fill(sums_, 0.0);
+    communicator_->sum(result);
     return result;
   }
 
 private:
   static constexpr std::size_t row_length = 8; ///< a cache line, so that threads share none
+  std::shared_ptr<const comm::Communicator> communicator_;
   std::vector<double> sums_;
 };
 
@@ -35,7 +38,7 @@ private:
 class OnePassSteps final : public CgSteps {
 public:
   OnePassSteps(const CgVectors& vectors, std::span<const double> inverse_diagonal)
-      : CgSteps(vectors), sums_(v_.A.num_parts()), q_(v_.A.device(), v_.x.size()) {
+      : CgSteps(vectors), sums_(v_.A), q_(v_.A.device(), v_.x.size()) {
     operands_.inverse_diagonal = inverse_diagonal.empty() ? nullptr : inverse_diagonal.data();
   }
 
@@ -119,7 +122,7 @@ private:
 class DeferredSteps final : public CgSteps {
 public:
   explicit DeferredSteps(const CgVectors& vectors)
-      : CgSteps(vectors), sums_(v_.A.num_parts()), z_(v_.A.device(), v_.x.size()), q_(v_.A.device(), v_.x.size()) {}
+      : CgSteps(vectors), sums_(v_.A), z_(v_.A.device(), v_.x.size()), q_(v_.A.device(), v_.x.size()) {}
 
   double preconditioned_product() override {
     v_.M.apply(v_.r, z_);

@@ -24,7 +24,8 @@ public:
 /// z = r.
 class Identity final : public Preconditioner {
 public:
-  explicit Identity(std::shared_ptr<device::Device> device) : ops_(std::move(device)) {}
+  explicit Identity(std::shared_ptr<device::Device> device) : ops_(std::move(device)) {} ///< of whole vectors
+  explicit Identity(const op::LinearOperator& A) : ops_(A) {}                            ///< of its owned entries
   void apply(const Vector& r, Vector& z) const override { ops_.copy(r, z); }
   std::optional<std::span<const double>> diagonal() const override { return std::span<const double>{}; }
 
@@ -32,14 +33,15 @@ private:
   VectorOps ops_;
 };
 
-/// 1 / A_ii. Throws SolverError naming the first row whose entry is zero or not finite.
+/// 1 / A_ii of the owned entries, 0 elsewhere. Throws SolverError naming the first row whose entry is zero or not
+/// finite.
 Vector inverse_diagonal(const op::LinearOperator& A);
 
 /// z_i = r_i / A_ii.
 class Jacobi final : public Preconditioner {
 public:
   /// Throws as inverse_diagonal.
-  explicit Jacobi(const op::LinearOperator& A) : ops_(A.device()), inverse_diagonal_(inverse_diagonal(A)) {}
+  explicit Jacobi(const op::LinearOperator& A) : ops_(A), inverse_diagonal_(inverse_diagonal(A)) {}
   void apply(const Vector& r, Vector& z) const override { ops_.multiply(inverse_diagonal_, r, z); }
   std::optional<std::span<const double>> diagonal() const override { return inverse_diagonal_.host_read(); }
 

@@ -35,7 +35,7 @@ Result run_direct(const LinearOperator& A, const Vector& b, Vector& x, const Pre
 }
 
 std::shared_ptr<const Preconditioner> make_identity(const LinearOperator& A, const SolverOptions&) {
-  return std::make_shared<Identity>(A.device());
+  return std::make_shared<Identity>(A);
 }
 
 std::shared_ptr<const Preconditioner> make_jacobi(const LinearOperator& A, const SolverOptions&) {
@@ -75,7 +75,7 @@ struct Norms {
 };
 
 Norms measured(const LinearOperator& A, const Vector& b, const Vector& x, const Preconditioner& M) {
-  const VectorOps ops(A.device());
+  const VectorOps ops(A);
   Vector r(A.device(), b.size()), z(A.device(), b.size());
   A.apply(x, r);
   ops.subtract_from(b, r);
@@ -165,7 +165,7 @@ Result solve(const LinearOperator& A, const Vector& b, Vector& x, const SolverOp
     result = solve(A, b, x, *preconditioner, options);
   } else {
     Vector balanced(A.device(), b.size());
-    VectorOps(A.device()).copy(b, balanced);
+    VectorOps(A).copy(b, balanced);
     options.null_space->project(balanced);
     result = solve(A, balanced, x, *preconditioner, options);
     options.null_space->project(x);

@@ -5,12 +5,14 @@
 #include <array>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include <rafter/base/error.hpp>
 
 namespace rafter::solvers {
 namespace {
 
-constexpr std::size_t block_length = 4096;         ///< entries; 32 KiB, so that the operands of a block stay in cache
+constexpr std::int64_t block_length = 4096;        ///< entries; 32 KiB, so that the operands of a block stay in cache
 constexpr std::size_t min_threaded_length = 65536; ///< below, waking threads costs more than the loop
 
 void require_size(const Vector& x, std::size_t size) {
@@ -37,6 +39,30 @@ double random_number(std::uint64_t index) {
   return static_cast<double>((bits ^ (bits >> 31)) >> 11) * 0x1p-52 - 1.0;
 }
 
+/// The blocks of a vector, without a list of them.
+class Blocks {
+public:
+  explicit Blocks(std::span<const op::EntryRange> ranges) : ranges_(ranges) {
+    for (const auto& range : ranges) {
+      firsts_.push_back(count_);
+      count_ += (range.end - range.begin + block_length - 1) / block_length;
+    }
+  }
+  std::int64_t count() const { return count_; }
+  /// First and last entry but one of a block.
+  std::pair<std::size_t, std::size_t> operator[](std::int64_t block) const {
+    const auto r = static_cast<std::size_t>(std::ranges::upper_bound(firsts_, block) - firsts_.begin()) - 1;
+    const std::int64_t begin = ranges_[r].begin + (block - firsts_[r]) * block_length;
+    return {static_cast<std::size_t>(begin),
+            static_cast<std::size_t>(std::min<std::int64_t>(ranges_[r].end, begin + block_length))};
+  }
+
+private:
+  std::span<const op::EntryRange> ranges_;
+  std::vector<std::int64_t> firsts_; ///< block of each range
+  std::int64_t count_ = 0;
+};
+
 } // namespace
 
 std::span<const double> pairwise_sum(std::vector<double>& sums, std::size_t num_sums) {
@@ -49,22 +75,31 @@ std::span<const double> pairwise_sum(std::vector<double>& sums, std::size_t num_
 }
 
 void VectorOps::for_blocks(std::size_t size, std::size_t num_sums, const Range& range) const {
-  const std::size_t num_blocks = (size + block_length - 1) / block_length;
-  sums_.assign(num_blocks * num_sums, 0.0);
-  const auto run_block = [&](std::size_t block) {
-    range(block * block_length, std::min(size, (block + 1) * block_length),
-          std::span(sums_).subspan(block * num_sums, num_sums));
+  const op::EntryRange whole{0, static_cast<std::int32_t>(size)};
+  const Blocks blocks(owned(whole));
+  sums_.assign(static_cast<std::size_t>(blocks.count()) * num_sums, 0.0);
+  const auto run_block = [&](std::int64_t block) {
+    const auto [begin, end] = blocks[block];
+    if (end > size)
+      throw base::InternalError(fmt::format("vectors of {} entries, of which entry {} is an unknown", size, end - 1));
+    range(begin, end, std::span(sums_).subspan(static_cast<std::size_t>(block) * num_sums, num_sums));
   };
   if (size >= min_threaded_length)
-    device_->parallel_for(static_cast<std::int64_t>(num_blocks),
-                          [&](std::int64_t block) { run_block(static_cast<std::size_t>(block)); });
+    device_->parallel_for(blocks.count(), run_block);
   else
-    for (std::size_t block = 0; block < num_blocks; ++block) run_block(block);
+    for (std::int64_t block = 0; block < blocks.count(); ++block) run_block(block);
+}
+
+std::span<const op::EntryRange> VectorOps::owned(const op::EntryRange& whole) const {
+  return ranges_ ? std::span<const op::EntryRange>(*ranges_) : std::span(&whole, 1);
 }
 
 std::span<const double> VectorOps::reduce(std::size_t size, std::size_t num_sums, const Range& range) const {
   for_blocks(size, num_sums, range);
-  return pairwise_sum(sums_, num_sums);
+  pairwise_sum(sums_, num_sums);
+  const auto result = std::span(sums_).first(num_sums);
+  communicator_->sum(result);
+  return result;
 }
 
 void VectorOps::fill(double value, Vector& x) const {
@@ -205,8 +240,11 @@ void VectorOps::multi_axpy(double a, std::span<const double> h, std::span<const 
 
 std::int64_t VectorOps::first_non_finite(const Vector& x) const {
   const auto in = x.host_read();
-  const auto found = std::find_if(in.begin(), in.end(), [](double value) { return !std::isfinite(value); });
-  return found == in.end() ? -1 : found - in.begin();
+  const op::EntryRange whole{0, static_cast<std::int32_t>(in.size())};
+  for (const auto& range : owned(whole))
+    for (std::int32_t i = range.begin; i < range.end; ++i)
+      if (!std::isfinite(in[static_cast<std::size_t>(i)])) return i;
+  return -1;
 }
 
 } // namespace rafter::solvers

@@ -3,10 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include <rafter/device/array.hpp>
+#include <rafter/operator/linear_operator.hpp>
 
 namespace rafter::solvers {
 
@@ -16,11 +17,17 @@ using device::Vector;
 std::span<const double> pairwise_sum(std::vector<double>& sums, std::size_t num_sums);
 
 /// Operations on local vectors on the threads of a device. Sums go over blocks of fixed length and add the
-/// block sums pairwise, so every result is bit-identical for any number of threads. All vectors of a call have one size
-/// (else InternalError) and are distinct unless said otherwise.
+/// block sums pairwise, so every result is bit-identical for any number of threads; those of several processes are
+/// added in the order of ranks. All vectors of a call have one size (else InternalError) and are distinct unless said
+/// otherwise.
 class VectorOps {
 public:
+  /// On whole vectors of this process alone.
   explicit VectorOps(std::shared_ptr<device::Device> device) : device_(std::move(device)) {}
+  /// On the owned entries of an operator's vectors, with sums over all of its processes, which call what returns a sum
+  /// together. Padding and ghosts are neither read nor written.
+  explicit VectorOps(const op::LinearOperator& A)
+      : device_(A.device()), ranges_(A.owned_ranges()), communicator_(A.communicator()) {}
 
   void fill(double value, Vector& x) const; ///< x = value
   /// Reproducible numbers in [-1, 1]; streams of other numbers have others.
@@ -44,18 +51,22 @@ public:
   /// w += a sum_j h_j basis_j in one pass over w.
   void multi_axpy(double a, std::span<const double> h, std::span<const Vector> basis, Vector& w) const;
 
-  /// Index of the first entry that is not finite, or -1.
+  /// Index of the first entry of this process that is not finite, or -1.
   std::int64_t first_non_finite(const Vector& x) const;
 
   /// Adds to `sums` (0 at first) what entries begin .. end - 1 contribute.
   using Range = std::function<void(std::size_t begin, std::size_t end, std::span<double> sums)>;
-  /// Calls `range` on all blocks of vectors of this size, on any thread; returns the sums over all of them, valid until
-  /// the next call.
+  /// Calls `range` on all blocks of vectors of this size, on any thread; returns the sums over all of them and over all
+  /// processes, valid until the next call.
   std::span<const double> reduce(std::size_t size, std::size_t num_sums, const Range& range) const;
 
 private:
+  /// The ranges that are worked on: `whole` where no others were given.
+  std::span<const op::EntryRange> owned(const op::EntryRange& whole) const;
   void for_blocks(std::size_t size, std::size_t num_sums, const Range& range) const;
   std::shared_ptr<device::Device> device_;
+  std::optional<std::vector<op::EntryRange>> ranges_; ///< nothing: whole vectors
+  std::shared_ptr<const comm::Communicator> communicator_ = comm::single_process();
   mutable std::vector<double> sums_; ///< shape (block, sum)
 };
 

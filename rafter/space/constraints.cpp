@@ -15,13 +15,12 @@ namespace {
 
 void require_tags(const FunctionSpace& space, const DirichletCondition& condition) {
   const auto& topology = space.mesh().topology();
-  if (topology.exterior_facets.empty())
+  if (topology.boundary_tags.empty())
     throw base::InputError(fmt::format("Dirichlet condition on field '{}': the mesh '{}' has no boundary{}", space.name,
                                        space.mesh().source,
                                        topology.periodic_tags.empty() ? "" : ", all its outer facets are periodic"));
   space.mesh().require_boundary(condition.tags);
-  const auto& tags = topology.exterior_tags;
-  std::set<std::int32_t> present(tags.begin(), tags.end());
+  auto present = topology.boundary_tags;
   present.erase(0); // untagged
   for (const std::int32_t tag : condition.tags)
     if (!present.contains(tag))
@@ -75,11 +74,14 @@ public:
   Constraints finish() {
     // Stable: of equal entries the last added comes last, and wins.
     std::ranges::stable_sort(found_, {}, &Found::entry);
+    std::vector<Found> last;
+    for (std::size_t i = 0; i < found_.size(); ++i)
+      if (i + 1 == found_.size() || found_[i + 1].entry != found_[i].entry) last.push_back(found_[i]);
+    if (const auto* exchange = space_.exchange()) last = agreed(last, *exchange);
     Constraints constraints;
-    for (std::size_t i = 0; i < found_.size(); ++i) {
-      if (i + 1 < found_.size() && found_[i + 1].entry == found_[i].entry) continue;
-      constraints.entries.push_back(found_[i].entry);
-      constraints.values.push_back(found_[i].value);
+    for (const Found& found : last) {
+      constraints.entries.push_back(found.entry);
+      constraints.values.push_back(found.value);
     }
     return constraints;
   }
@@ -88,7 +90,25 @@ private:
   struct Found {
     std::int32_t entry;
     double value;
+    int condition;
   };
+
+  /// What all processes have found: owners take the last condition on an entry, of several processes that of the lowest
+  /// rank behind their own, and tell the result.
+  std::vector<Found> agreed(std::span<const Found> own, const comm::GhostExchange& exchange) const {
+    std::vector<Found> by_entry(static_cast<std::size_t>(space_.num_local()));
+    for (const Found& found : own) by_entry[static_cast<std::size_t>(found.entry)] = found;
+    const std::span<Found> all(by_entry);
+    exchange.finish_reverse(
+        exchange.start_reverse(std::span<const Found>(by_entry)), all,
+        [](const Found& mine, const Found& theirs) { return theirs.condition > mine.condition ? theirs : mine; });
+    exchange.finish_forward(exchange.start_forward(all));
+    std::vector<Found> result;
+    for (std::size_t entry = 0; entry < by_entry.size(); ++entry)
+      if (by_entry[entry].condition > 0)
+        result.push_back({static_cast<std::int32_t>(entry), by_entry[entry].value, by_entry[entry].condition});
+    return result;
+  }
 
   void add_facet(const mesh::FacetRef& facet, const DirichletCondition& condition, std::span<const int> components) {
     const auto g = static_cast<std::size_t>(facet.group);
@@ -108,7 +128,7 @@ private:
       evaluate(condition, std::span(points_).subspan(i * dim, dim));
       for (const int c : components)
         found_.push_back(
-            {entries_[static_cast<std::size_t>(c) * num_dofs + dof], values_[static_cast<std::size_t>(c)]});
+            {entries_[static_cast<std::size_t>(c) * num_dofs + dof], values_[static_cast<std::size_t>(c)], condition_});
     }
   }
 

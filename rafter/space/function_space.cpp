@@ -68,7 +68,10 @@ std::shared_ptr<const FunctionSpace> FunctionSpace::make(std::shared_ptr<const D
   space->positions_ = make_positions(mesh, batches);
   Numbering numbering = number_dofs(mesh, batches, std::move(layouts), space->num_components());
   space->blocks_ = std::move(numbering.blocks);
-  space->index_map_ = comm::IndexMap(numbering.num_local);
+  space->index_map_ = std::move(numbering.index_map);
+  space->interface_begin_ = numbering.interface_begin;
+  if (mesh.distribution != nullptr)
+    space->exchange_ = std::make_unique<const comm::GhostExchange>(mesh.communicator(), space->index_map_);
   for (const mesh::CellGroup& group : mesh.groups)
     space->node_placements_.emplace_back(group.shape, group.degree, mesh::lagrange_points(options.degree));
   space->discretisation_ = std::move(discretisation);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <rafter/base/aligned.hpp>
+#include <rafter/comm/ghost_exchange.hpp>
 #include <rafter/comm/index_map.hpp>
 #include <rafter/device/device.hpp>
 #include <rafter/element/element.hpp>
@@ -23,7 +24,8 @@
 /// batch, (interior dof, component, active lane), lane fastest, so that a full batch loads them as whole vectors.
 /// Entities are numbered in the order in which the batches first touch them (batch order: stage by stage), so the dofs
 /// that a batch touches first are one contiguous range and are zeroed or stored there instead of in a pass of their
-/// own.
+/// own. Of several processes each has its owned dofs first, those of entities that it shares with others behind the
+/// rest, and then its ghosts by owner; what is shared is in no batch's range.
 namespace rafter::space {
 
 struct PatchLayout;
@@ -114,7 +116,8 @@ struct SpaceOptions {
 
 class FunctionSpace : public form::FieldSpace, public std::enable_shared_from_this<FunctionSpace> {
 public:
-  /// Throws InputError when the local numbering would exceed 32 bits or memory.
+  /// On a part of a mesh every process makes the space, at the same time. Throws InputError when the local numbering
+  /// would exceed 32 bits or memory.
   static std::shared_ptr<const FunctionSpace> make(std::shared_ptr<const Discretisation> discretisation,
                                                    const SpaceOptions& options);
 
@@ -124,6 +127,11 @@ public:
   const comm::IndexMap& index_map() const { return index_map_; }
   std::int64_t num_dofs() const { return index_map_.num_global(); } ///< scalar unknowns, components included
   std::int64_t num_local() const { return index_map_.num_local(); }
+  /// First of the owned entries that other processes have as ghosts; those before it this process has alone, and cells
+  /// outside of the interface stages touch no others.
+  std::int64_t interface_begin() const { return interface_begin_; }
+  /// Between the owned entries and the ghosts of the processes; null where the mesh is whole.
+  const comm::GhostExchange* exchange() const { return exchange_.get(); }
   bool is_broken() const { return is_broken_; } ///< as SpaceOptions
   const BlockDofs& block(int block) const { return blocks_[static_cast<std::size_t>(block)]; }
   std::shared_ptr<const element::Element> element(element::Shape shape) const;
@@ -166,6 +174,8 @@ private:
   bool is_broken_ = false;
   std::shared_ptr<const Discretisation> discretisation_;
   comm::IndexMap index_map_;
+  std::int64_t interface_begin_ = 0;
+  std::unique_ptr<const comm::GhostExchange> exchange_;
   std::vector<BlockDofs> blocks_;
   std::vector<std::vector<Position>> positions_;      ///< shape (group, cell)
   std::vector<mesh::PointPlacement> node_placements_; ///< of the element's nodes, shape (group)
@@ -193,8 +203,9 @@ struct Constraints {
   std::vector<std::int32_t> entries;
   std::vector<double> values;
 };
-/// Throws InputError for tags that no exterior facet has (the message lists those there are), components out of range,
-/// a missing value and values that are not finite (with the point).
+/// On a part of a mesh the call is collective, and processes agree on the entries that they share. Throws InputError
+/// for tags that no exterior facet has (the message lists those there are), components out of range, a missing value
+/// and values that are not finite (with the point).
 Constraints make_constraints(const FunctionSpace& space, std::span<const DirichletCondition> conditions);
 
 } // namespace rafter::space

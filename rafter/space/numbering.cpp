@@ -10,15 +10,13 @@
 #include <unistd.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/space/entry_parts.hpp>
 #include <rafter/space/patch_layout.hpp>
 #include <rafter/space/patch_numbering.hpp>
 #include <rafter/space/patterns.hpp>
 
 namespace rafter::space {
 namespace {
-
-/// First entries of the entities, by the numbers of their representatives; -1: not numbered yet.
-using EntityStarts = std::array<std::vector<std::int32_t>, 3>;
 
 std::int64_t dofs_of(const ElementLayout& layout, element::Shape kind) {
   const element::Shape shape = layout.element->shape();
@@ -75,8 +73,9 @@ double needed_bytes(const mesh::CellBatches& batches, const std::vector<ElementL
 }
 
 void require_fits(const mesh::Mesh& mesh, const mesh::CellBatches& batches, const std::vector<ElementLayout>& layouts,
-                  int num_components) {
-  const std::int64_t count = count_dofs(mesh, batches, layouts) * num_components;
+                  int num_components, const EntryParts& parts) {
+  const std::int64_t count =
+      parts.is_distributed() ? parts.num_entries() : count_dofs(mesh, batches, layouts) * num_components;
   if (count > std::numeric_limits<std::int32_t>::max())
     throw base::InputError(fmt::format("function space on '{}' has {} degrees of freedom ({} cells, degree {}, {} "
                                        "component(s)); one process numbers at most {}: lower the degree or refine less",
@@ -96,21 +95,27 @@ struct RunSource {
   const std::int32_t* entities;        ///< of the run's local entity in cell 0
   const std::int32_t* representatives; ///< of entities; null: each is its own
   const std::uint8_t* codes;           ///< likewise; null: always code 0
+  const std::int32_t* parts;           ///< of the vector, by representatives; null: always part 0
   std::size_t stride;                  ///< from cell to cell
   std::vector<std::int32_t>* starts;
   std::int32_t num_entries;
   const std::int32_t* offsets;      ///< of permutations, by code
   const std::int32_t* arrangements; ///< likewise, of arrangements
 
-  /// First entry of the run of the cell for which `entity` is an index of `entities`.
-  std::int32_t& start(std::size_t entity) const {
+  /// What stands for the run of the cell for which `entity` is an index of `entities`.
+  std::size_t representative(std::size_t entity) const {
     const std::int32_t number = entities[entity];
-    return (*starts)[static_cast<std::size_t>(representatives == nullptr ? number : representatives[number])];
+    return static_cast<std::size_t>(representatives == nullptr ? number : representatives[number]);
+  }
+  /// First entry of that run.
+  std::int32_t& start(std::size_t entity) const { return (*starts)[representative(entity)]; }
+  std::size_t part(std::size_t entity) const {
+    return parts == nullptr ? 0 : static_cast<std::size_t>(parts[representative(entity)]);
   }
 };
 
 RunSource make_source(const mesh::Mesh& mesh, std::int32_t group, const ElementLayout& layout, std::size_t run,
-                      EntityStarts& starts, int num_components) {
+                      EntityStarts& starts, int num_components, const EntryParts& parts) {
   const auto g = static_cast<std::size_t>(group);
   const auto& topology = mesh.topology().groups[g];
   const int dim = layout.run_dims[run];
@@ -123,6 +128,7 @@ RunSource make_source(const mesh::Mesh& mesh, std::int32_t group, const ElementL
   return {.entities = numbers.data() + entity,
           .representatives = representatives.empty() ? nullptr : representatives.data(),
           .codes = codes,
+          .parts = parts.parts_of(dim),
           .stride = static_cast<std::size_t>(element::num_entities(mesh.groups[g].shape, dim)),
           .starts = &starts[static_cast<std::size_t>(dim)],
           .num_entries = layout.run_lengths[run] * num_components,
@@ -130,13 +136,14 @@ RunSource make_source(const mesh::Mesh& mesh, std::int32_t group, const ElementL
           .arrangements = layout.arrangement_offsets[run].data()};
 }
 
-/// Numbers one batch after the other; holds the next free entry.
+/// Numbers one batch after the other; holds the next free entry of each part.
 class Numberer {
 public:
   Numberer(const mesh::Mesh& mesh, const mesh::CellBatches& batches, std::vector<ElementLayout> layouts,
-           int num_components)
-      : batches_(batches), num_components_(num_components), blocks_(layouts.size()), sources_(layouts.size()),
-        patterns_(layouts.size()), patches_(layouts.size()) {
+           int num_components, const EntryParts& parts)
+      : batches_(batches), num_components_(num_components), parts_(parts), blocks_(layouts.size()),
+        sources_(layouts.size()), patterns_(layouts.size()), patches_(layouts.size()) {
+    for (const auto begin : parts.begins()) nexts_.push_back(static_cast<std::int32_t>(begin));
     const mesh::Topology& topology = mesh.topology();
     starts_[0].assign(static_cast<std::size_t>(mesh.num_vertices), -1);
     starts_[1].assign(static_cast<std::size_t>(topology.num_edges), -1);
@@ -146,7 +153,7 @@ public:
       allocate(b);
       for (std::size_t r = 0; r < blocks_[b].layout.run_dims.size(); ++r)
         sources_[b].push_back(
-            make_source(mesh, batches.blocks[b].group, blocks_[b].layout, r, starts_, num_components));
+            make_source(mesh, batches.blocks[b].group, blocks_[b].layout, r, starts_, num_components, parts));
       if (!batches.blocks[b].are_patches.empty()) begin_patches(b);
     }
   }
@@ -159,14 +166,15 @@ public:
         dofs.interior_starts[i] >= 0)
       throw base::InternalError(fmt::format("batch {} of block {} does not exist or is visited twice", batch, block));
     const int active = batches_.num_active(block, batch);
-    dofs.first_touch[2 * i] = next_;
+    std::int32_t& next = nexts_.front(); // of what no other process has: interiors, among others
+    dofs.first_touch[2 * i] = next;
     if (patches_[b] != nullptr && batches_.blocks[b].are_patches[i] != 0)
-      dofs.patch_numbers[i] = patches_[b]->number(i, next_);
+      dofs.patch_numbers[i] = patches_[b]->number(i, next);
     const bool is_uniform = number_runs(b, i, active);
     if (is_uniform && active == batches_.cells_per_batch) dofs.pattern_numbers[i] = pattern_number(b, i);
-    dofs.interior_starts[i] = next_;
-    next_ += static_cast<std::int32_t>(dofs.layout.interior_dofs.size()) * num_components_ * active;
-    dofs.first_touch[2 * i + 1] = next_;
+    dofs.interior_starts[i] = next;
+    next += static_cast<std::int32_t>(dofs.layout.interior_dofs.size()) * num_components_ * active;
+    dofs.first_touch[2 * i + 1] = next;
   }
 
   Numbering finish() && {
@@ -177,7 +185,9 @@ public:
       blocks_[b].patterns = std::move(patterns_[b]).take();
       if (patches_[b] != nullptr) std::move(*patches_[b]).finish(blocks_[b]);
     }
-    return {.blocks = std::move(blocks_), .num_local = next_};
+    auto index_map = parts_.index_map(starts_, nexts_.front());
+    const auto interface_begin = parts_.is_distributed() ? parts_.begins()[1] : index_map.num_owned();
+    return {.blocks = std::move(blocks_), .index_map = std::move(index_map), .interface_begin = interface_begin};
   }
 
 private:
@@ -218,7 +228,10 @@ private:
       for (std::size_t lane = 0; lane < static_cast<std::size_t>(active); ++lane) {
         const std::size_t entity = static_cast<std::size_t>(cells[lane]) * source.stride;
         std::int32_t& start = source.start(entity);
-        if (start < 0) start = std::exchange(next_, next_ + source.num_entries);
+        if (start < 0) {
+          auto& next = nexts_[source.part(entity)];
+          start = std::exchange(next, next + source.num_entries);
+        }
         starts[lane] = start;
         permutations[lane] = source.offsets[source.codes == nullptr ? 0 : source.codes[entity]];
         is_uniform = is_uniform && permutations[lane] == permutations[0];
@@ -241,7 +254,8 @@ private:
 
   const mesh::CellBatches& batches_;
   int num_components_;
-  std::int32_t next_ = 0;
+  const EntryParts& parts_;
+  std::vector<std::int32_t> nexts_; ///< shape (part)
   EntityStarts starts_;
   std::vector<BlockDofs> blocks_;
   std::vector<std::vector<RunSource>> sources_;          ///< shape (block, run)
@@ -253,8 +267,9 @@ private:
 
 Numbering number_dofs(const mesh::Mesh& mesh, const mesh::CellBatches& batches, std::vector<ElementLayout> layouts,
                       int num_components) {
-  require_fits(mesh, batches, layouts, num_components);
-  Numberer numberer(mesh, batches, std::move(layouts), num_components);
+  const EntryParts parts(mesh, batches, layouts, num_components);
+  require_fits(mesh, batches, layouts, num_components, parts);
+  Numberer numberer(mesh, batches, std::move(layouts), num_components, parts);
   for (const auto& stage : batches.stages)
     for (const auto& chunk : stage)
       for (std::int32_t batch = chunk.batch_begin; batch < chunk.batch_end; ++batch)

@@ -176,7 +176,7 @@ TEST(Sums, ConstrainedOperatorsAreTheIdentityOnConstrainedEntries) {
   for (const auto entry : A.constraints().entries)
     expected[static_cast<std::size_t>(entry)] = x.host_read()[static_cast<std::size_t>(entry)];
   EXPECT_EQ(values_of(y), expected);
-  EXPECT_EQ(A.num_free() + static_cast<std::int64_t>(A.constraints().entries.size()), A.size());
+  EXPECT_EQ(A.num_free() + static_cast<std::int64_t>(A.constraints().entries.size()), A.num_unknowns());
   Vector d = A.make_vector();
   A.diagonal(d);
   for (const auto entry : A.constraints().entries) EXPECT_EQ(d.host_read()[static_cast<std::size_t>(entry)], 1);

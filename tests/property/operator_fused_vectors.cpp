@@ -153,7 +153,10 @@ TEST(TouchedRanges, WhatAPartTouchesFirstIsOneRangePerField) {
   const op::Operator A(problem.form("(a + b)*(v_a + v_b)*dx"), problem.system(), interpreted());
   const auto& touched = A.kernels().touched_ranges();
   ASSERT_GT(touched.parts.size(), 4U);
-  for (std::size_t part = 0; part < touched.parts.size(); ++part) EXPECT_EQ(touched.before[part].size(), 2U) << part;
+  for (std::size_t part = 0; part < touched.parts.size(); ++part) {
+    const bool is_padding = touched.parts[part].batch_begin == touched.parts[part].batch_end;
+    EXPECT_EQ(touched.before[part].size(), is_padding ? 1U : 2U) << part;
+  }
 }
 
 /// Tridiagonal, on any device.

@@ -78,7 +78,7 @@ void expect_blocks_of(const op::Operator& A, op::BlockKind kind) {
                   matrix(blocks.unknowns[begin + i], blocks.unknowns[begin + j]));
     }
   }
-  EXPECT_EQ(static_cast<std::int64_t>(seen.size()), A.size());
+  EXPECT_EQ(static_cast<std::int64_t>(seen.size()), A.num_unknowns());
 }
 
 class Sparse : public ::testing::TestWithParam<std::string> {};
@@ -152,6 +152,20 @@ TEST(SparseMatrix, ValuesAreComputedAnewInPlace) {
   EXPECT_EQ(matrix.values.data(), place);
   matrix.row_offsets.pop_back();
   EXPECT_THROW(A.update(matrix), base::InputError);
+}
+
+TEST(SparseMatrix, MayBeRestrictedToUnknowns) {
+  // rows 0 and 2 of  1 0 2
+  //                  0 1 0
+  //                  3 4 5
+  const op::SparseMatrix matrix{
+      .num_columns = 3, .row_offsets = {0, 2, 3, 6}, .columns = {0, 2, 1, 0, 1, 2}, .values = {1, 2, 1, 3, 4, 5}};
+  const std::vector<op::EntryRange> ranges{{0, 1}, {2, 3}};
+  const auto part = matrix.restricted(ranges);
+  EXPECT_EQ(part.num_columns, 2);
+  EXPECT_EQ(part.row_offsets, (std::vector<std::int64_t>{0, 2, 4}));
+  EXPECT_EQ(part.columns, (std::vector<std::int32_t>{0, 1, 0, 1}));
+  EXPECT_EQ(part.values, (std::vector<double>{1, 2, 3, 5}));
 }
 
 TEST(SparseMatrix, MultipliesVectorsOfItsSizeAlone) {

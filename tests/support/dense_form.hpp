@@ -23,6 +23,8 @@ public:
     values.assign(num_rows() * num_columns(), 0.0);
     for (const auto& piece : built.pieces)
       for (std::int32_t item = 0; item < piece.cells.num_items; ++item) add_cell(piece, item);
+    if (built.form.rank == 2 && built.is_square()) // no unknowns: operators are the identity there
+      for (const auto entry : built.system.padding()) values[static_cast<std::size_t>(entry) * (num_columns() + 1)] = 1;
   }
   std::vector<double> values; ///< shape (row, column); of a linear form (row), of a functional one number
 

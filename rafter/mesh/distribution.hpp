@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <vector>
+
+#include <rafter/comm/communicator.hpp>
+#include <rafter/mesh/mesh.hpp>
+
+/// Meshes whose cells belong to several processes.
+namespace rafter::mesh {
+
+/// What the mesh of a process, which has some of the cells of a larger one, knows of the others.
+struct Distribution {
+  std::shared_ptr<const comm::Communicator> communicator; ///< of the processes that have the cells
+  std::vector<std::vector<std::int32_t>> global_cells;    ///< in the whole mesh, shape (group, cell)
+  /// Numbers of the vertices, edges and faces of the cells which are the same on all processes; identified entities
+  /// have one number. Shape (dim)(group)(cell, local entity), as Topology::Group::edges.
+  std::array<std::vector<std::vector<std::int64_t>>, 3> entities;
+  /// By the number of an entity that cells of several processes have: these processes, ascending. The first one owns
+  /// the unknowns there. Shape (dim).
+  std::array<std::map<std::int64_t, std::vector<int>>, 3> sharing;
+  /// Facets between a cell of this process and one of another: no boundary. Sorted.
+  std::vector<FacetRef> interface_facets;
+  std::set<std::int32_t> cell_tags, facet_tags; ///< in use in the whole mesh, 0 included
+  std::set<std::int32_t> boundary_tags;         ///< of the facets of the whole boundary, 0 included
+  std::set<std::int32_t> periodic_tags;         ///< of all facets that are identified
+
+  int rank() const { return communicator->rank(); }
+  /// Processes that share a vertex, edge or face of a cell; none where this process alone has it.
+  std::span<const int> ranks_of(int dim, std::int32_t group, std::size_t entity_of_cell) const {
+    const auto& of_dim = sharing[static_cast<std::size_t>(dim)];
+    const auto found =
+        of_dim.find(entities[static_cast<std::size_t>(dim)][static_cast<std::size_t>(group)][entity_of_cell]);
+    return found == of_dim.end() ? std::span<const int>{} : std::span<const int>(found->second);
+  }
+};
+
+/// The process of each cell, shape (group, cell).
+using CellRanks = std::vector<std::vector<int>>;
+
+/// The part of a mesh that this process has: the cells with its rank, in their order, with the vertices, geometry
+/// nodes, tags and periodic facets that belong to them. All processes call it with the same mesh and ranks. Groups
+/// stay, also those of which no cell is left, since what a form is integrated with depends on the shapes of the whole
+/// mesh. Global vertex numbers are those of the whole mesh, so that processes see what they share in the same
+/// orientation. Tags of facets between cells are not kept. Of one process the part is the mesh itself. Threads that
+/// share the mesh object need its topology to be built before. Throws InputError for ranks that do not fit the mesh or
+/// the communicator, and where a process has no cell.
+Mesh local_part(const Mesh& mesh, const CellRanks& ranks, std::shared_ptr<const comm::Communicator> communicator);
+
+/// Whether another process has a vertex of the cell, too.
+bool is_interface_cell(const Mesh& mesh, std::int32_t group, std::int32_t cell);
+
+} // namespace rafter::mesh
