@@ -50,7 +50,8 @@ const ModalBasis& BasisTables::modal_basis(int degree) {
   return place->second;
 }
 
-/// Points are ordered by sectors of the reflections where the rule is symmetric.
+/// Takes points and weights of the rule. Where the rule is symmetric under the reflections of the cell, points are
+/// sorted by sector.
 void BasisTables::set_dense_points() {
   const auto& rule = input_.quadrature;
   points_ = rule.points;
@@ -114,7 +115,7 @@ std::optional<Folding> BasisTables::dof_folding(const Element& element) const {
 
 const ReferenceMatrix& BasisTables::stacked(const Element& element, const std::vector<BasisSlot>& slots) {
   const auto [place, is_new] = tables_->tables.try_emplace({&element, slots, modes_ ? modes_->degree : -1});
-  if (is_new) place->second = make_stacked(element, slots); // test and trial functions often share it
+  if (is_new) place->second = make_stacked(element, slots); // test and trial functions often share a table
   return place->second;
 }
 

@@ -11,59 +11,67 @@
 
 namespace rafter::kernel {
 
-/// A basis slot: the value (-1) or a reference derivative; of a pair, both.
+/// One tabulated quantity of a basis: the value (-1) or the reference derivative along a direction (0, 1, 2); for
+/// products of two basis functions (diagonals, cell matrices), one such number for each.
 struct BasisSlot {
-  int first = -1, second = -2; ///< second -2: not a pair
+  int first = -1, second = -2; ///< second is -2 where one function is tabulated, not a product of two
   auto operator<=>(const BasisSlot&) const = default;
 };
 
+/// Cache of dense tables, so that programs with the same rule and elements tabulate each basis once.
 class DenseTables {
 public:
   struct Key {
     const element::Element* element;
     std::vector<BasisSlot> slots;
-    int modal_degree; ///< -1: points
+    int modal_degree; ///< degree of the modes that stand in place of points; -1: points
     auto operator<=>(const Key&) const = default;
   };
   std::map<Key, ReferenceMatrix> tables;
-  std::map<std::pair<element::Shape, int>, ModalBasis> modal_bases; ///< by degree
+  std::map<std::pair<element::Shape, int>, ModalBasis> modal_bases; ///< orthonormal modes by shape and degree
 };
 
-/// The points of a program, or modes in their place, and tables of basis functions there.
+/// Quadrature points of a tensor program (or orthonormal modes in their place), and the tables of basis functions
+/// there.
 class BasisTables {
 public:
   explicit BasisTables(const ProgramInput& input);
 
-  bool is_tensor() const { return is_tensor_; } ///< points form a grid, tables are products of 1D ones
+  bool is_tensor() const { return is_tensor_; } ///< the points form a grid, and tables are products of 1D ones
   const std::vector<int>& point_extents() const { return point_extents_; }
-  /// Extents, points and weights in the order of TensorProgram.
+  /// Extents, points and weights are in the order that TensorProgram documents.
   const std::vector<double>& points() const { return points_; }
   const std::vector<double>& weights() const { return weights_; }
   int num_points() const { return static_cast<int>(weights_.size()); }
 
-  // Grids: tables along one axis.
+  // These members serve grids of points; their tables act along one axis.
   const std::vector<double>& points_1d() const { return input_.quadrature.points_1d; }
   const std::vector<double>& weights_1d() const { return input_.quadrature.weights_1d; }
-  /// 1D factors of a basis slot, one per axis; of test functions weighed and transposed.
+  /// 1D factors of a basis slot, one per axis, shape (point, dof); for test functions multiplied by the weights and
+  /// transposed, shape (dof, point).
   std::vector<ReferenceMatrix> factors(const element::Element& element, const BasisSlot& slot, bool is_test) const;
-  /// Derivatives in the points from values there, and W^-1 of its transpose W: weights leave the QFunction.
+  /// D takes values in the points to derivatives there; its transposed counterpart is W^-1 D^T W with the diagonal
+  /// matrix W of weights, because the QFunction leaves the weights out.
   ReferenceMatrix differentiation() const;
   ReferenceMatrix transposed_differentiation() const;
-  /// Whether derivatives are taken in the points, from interpolated values.
+  /// Says whether derivatives are computed from interpolated values in the points.
   bool is_collocated(const element::Element& element) const;
-  /// Whether the points are the nodes.
+  /// Says whether the points are the nodes of the element, so that dofs are values in the points.
   bool is_nodal(const element::Element& element) const;
 
-  // All others: one dense table for several slots.
-  /// Slots of all points (or modes) one after the other, between folded dofs and points where both can be folded.
+  // These members serve all other points; one dense table holds several slots.
+  /// Dense table, shape (slot, point or mode, dof). Where the reflections of the cell permit, it takes folded dofs to
+  /// folded points (sums and differences of mirrored values, see Folding).
   const ReferenceMatrix& stacked(const element::Element& element, const std::vector<BasisSlot>& slots);
-  /// The same weighed and transposed.
+  /// The transpose of the stacked table with the quadrature weights multiplied in, shape (dof, (slot, point or mode)).
   ReferenceMatrix stacked_transposed(const element::Element& element, const std::vector<BasisSlot>& slots);
-  /// Dofs of an element whose nodes are the points of a dense program are its values there.
+  /// Says whether the dofs already are the values that `slots` asks for, because nodes and points of a dense program
+  /// agree.
   bool are_dofs(const element::Element& element, const std::vector<BasisSlot>& slots);
-  /// How dofs of an element are folded; nothing when its tables are used as they are.
+  /// Folding of the dofs of an element (sums and differences of mirrored dofs); nothing when its tables are used as
+  /// they are.
   std::optional<Folding> dof_folding(const element::Element& element) const;
-  /// How values in the points are folded; places of points are their numbers.
+  /// Folding of the values in the points. The points themselves are stored in its order.
   const std::optional<Folding>& point_folding() const { return point_folding_; }
 
 private:
@@ -80,7 +88,7 @@ private:
   std::shared_ptr<DenseTables> tables_;
   std::vector<int> point_extents_;
   std::vector<double> points_, weights_;
-  std::optional<ModalBasis> modes_; ///< instead of points
+  std::optional<ModalBasis> modes_; ///< orthonormal modes in place of points, for modal contractions
   std::optional<Folding> point_folding_;
 };
 

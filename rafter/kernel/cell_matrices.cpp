@@ -23,7 +23,7 @@ std::set<BasisSlot> slots_of(const QFunction& function, int field) {
   return result;
 }
 
-/// All coefficients have one value per cell.
+/// Says whether every coefficient has one value per cell.
 bool is_constant_on_cells(const QFunction& function) {
   const auto sets = dependencies(function);
   return std::ranges::all_of(function.outputs, [&](const Output& output) {
@@ -85,7 +85,7 @@ private:
     return result;
   }
 
-  /// Values (slot -1) or derivatives of the functions of an element, shape (function, point).
+  /// Values (slot -1) or derivatives along direction `slot` of the basis functions, shape (function, point).
   std::vector<double> table(const Element& element, int slot) const {
     const auto found = element.tabulate(tables_.points());
     std::vector<double> result;
@@ -112,7 +112,8 @@ private:
     return steps_.contract(places.begin()->second.array, steps_.add_matrix(std::move(matrix)), 1,
                            fmt::format("m{}", f));
   }
-  /// Sums over the points where the coefficients do not depend on them.
+  /// Sums the weighed products over the points where the coefficients are constant on the cell; returns them as they
+  /// are elsewhere.
   std::vector<double> integrals(std::vector<double> weighed) const {
     if (!is_constant_) return weighed;
     const std::size_t num_points = tables_.weights().size();
@@ -138,7 +139,7 @@ private:
     }
     return result;
   }
-  /// Products of 1D functions, one table per axis.
+  /// Tables of products of a test and a trial function in 1D, one per axis, shape ((test, trial), point).
   std::vector<ReferenceMatrix> factors(const FieldUse& use, const BasisSlot& slot) const {
     const auto transposed = [&](const Element& element, int derivative) {
       const auto by_point = table_1d(element, tables_.points_1d(), derivative);
@@ -224,7 +225,7 @@ TensorProgram build_cell_matrices(const ProgramInput& given) {
   complete_outputs(program.function, program.outputs);
   if (!is_constant) add_evaluation(program, input, tables);
   PairIntegration(program, input, tables, is_constant).run();
-  program.evaluations.clear(); // nothing is fused
+  program.evaluations.clear(); // mappings fuse no steps of these programs
   program.verify();
   return program;
 }

@@ -7,22 +7,25 @@
 
 namespace rafter::kernel {
 
-/// How far factors without fields are carried.
+/// How far factors that do not depend on fields are moved out of expressions.
 enum class Gathering : std::uint8_t {
-  none,   ///< everything stays as written
-  linear, ///< through sums with equal factors and products with other such factors: 2 mu (d g + d h) = (2 mu d) (g + h)
-  products ///< also through products of fields: (d f) g = d (f g)
+  none,    ///< expressions stay as written
+  linear,  ///< out of sums whose terms share the factor, and together with other such factors: 2 mu (d g + d h) = (2 mu
+           ///< d) (g + h)
+  products ///< also out of products of fields: (d f) g = d (f g)
 };
 
-/// Rewrites expressions so that factors without fields (trial functions, coefficient fields) stand together in front of
-/// what depends on fields: they are multiplied once per point, per cell or at set-up, whatever their number.
+/// Rewrites expressions so that all factors that do not depend on fields (trial functions, coefficient fields) stand
+/// together in front of the factor that does. However many they are, they cost one product with fields, and their own
+/// product is formed once per point, per cell or at set-up.
 class CoefficientGatherer {
 public:
   CoefficientGatherer(form::ScalarGraph& graph, Gathering gathering) : graph_(graph), gathering_(gathering) {}
   form::NodeId operator()(form::NodeId root);
 
 private:
-  /// coefficient * core; a core of -1: the value does not depend on fields. A coefficient of -1 is 1.
+  /// The value coefficient * core, where only the core depends on fields. A core of -1: the value does not depend on
+  /// fields; a coefficient of -1 is 1.
   struct Scaled {
     form::NodeId coefficient = -1, core = -1;
   };

@@ -17,7 +17,7 @@ namespace {
 
 using form::ScalarOp;
 
-/// Operations that an operation counts for where time matters: processors divide in the time of some tens of sums.
+/// Number of additions that take the time of one operation `op`: processors divide in the time of some tens of sums.
 double weight(ScalarOp op) {
   constexpr double division = 20, function = 40;
   switch (form::info(op).effort) {
@@ -37,8 +37,8 @@ bool is_of_map(const form::ScalarNode& node) {
 bool is_of_data(const form::ScalarNode& node) {
   return node.op == ScalarOp::atom && node.atom.kind == AtomKind::reference_field;
 }
-/// Operations per cell behind one component of a value or derivative of a data field at all points: a contraction along
-/// each axis of a grid, else a dense product.
+/// Operations per cell that compute one component of a value or derivative of a data field at all points: a contraction
+/// along each axis of a grid, else a dense product.
 double evaluation_flops(const PointLoops& loops) {
   const double points = loops.num_points;
   return loops.points_per_axis > 0 ? 2 * points * loops.points_per_axis * loops.tdim : 2 * points * points;
@@ -141,7 +141,7 @@ Cut cheapest_cut(const QFunction& function, const PointLoops& loops, double flop
     if (is_word_per_cell(node)) result.compute = flops_per_word;
     if (is_of_map(node)) result.compute = std::max<double>(map_flops, loops.num_points);
     if (is_of_data(node)) result.compute = evaluation_flops(loops);
-    // numbers that no cell changes are tables
+    // numbers that are the same in all cells stand in tables, which cost nothing to read
     if ((set_of(id) & on_cell) != 0 && !is_word_per_cell(node))
       result.fetch = flops_per_word * (is_per_cell(set_of(id)) ? 1 : loops.num_points);
     return result;
@@ -184,7 +184,7 @@ PointCost cost(const QFunction& function, const PointLoops& loops) {
 }
 
 void CurvedMap::add_cost(const QFunction& function, PointCost& cost) const {
-  QFunction map; // as the function without all but the atoms of the map
+  QFunction map; // a function of the same shape and map that reads the map alone
   map.shape = function.shape;
   map.map = function.map;
   map.is_facet = function.is_facet;
@@ -208,12 +208,12 @@ void CurvedMap::add_cost(const QFunction& function, PointCost& cost) const {
 
 namespace {
 
-/// Operations per word between which machines and kernels lie: what a core computes, at the share of its peak that
-/// kernels reach, while it reads a number from a near cache or from memory.
+/// Operations per number read at which cuts are made. Machines and kernels lie between them: an operation counts at the
+/// share of the peak that kernels reach, a number as read from a near cache (low) or from memory (high).
 constexpr std::array exchange_rates{2.0, 8.0, 16.0, 32.0, 64.0};
 constexpr double next_to_nothing = 1e-3;
 
-/// Choices of one function, written in one way or another.
+/// Collects the storages of factors of one function, which may be written in several ways.
 class Chooser {
 public:
   Chooser(const QFunction& function, int num_points, const Balance& balance, const CurvedMap* curved)
@@ -232,7 +232,8 @@ public:
     add(written, {.kind = FactorStorage::Kind::store, .is_merged = is_merged, .stores_data = stores_data}, all);
     add_partial(written, is_merged, stores_data, all.per_point);
   }
-  /// The cuts of `written` that store something per point, but not exactly `known`.
+  /// Adds the cuts of `written` that store something per point, other than the cut that stores exactly the nodes
+  /// `known`.
   void add_partial(const QFunction& written, bool is_merged, bool stores_data = false, std::vector<NodeId> known = {}) {
     for (const double rate : exchange_rates) {
       auto cut = cheapest_cut(written, loops_, rate, map_flops_, stores_data);
@@ -260,8 +261,8 @@ public:
   }
 
 private:
-  /// Of two ways to write the same storage the one with fewer operations stays, whatever the machine: the name says
-  /// which it is.
+  /// Keeps, of two ways to write the same storage, the one with fewer operations on every machine: the name of a
+  /// storage must say which of them is meant.
   void add(const QFunction& written, const FactorStorage& factors, const Cut& cut) {
     Choice choice{.factors = factors, .functions = apply_cut(written, cut)};
     estimate(choice, choice.functions.main);

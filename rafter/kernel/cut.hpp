@@ -8,70 +8,77 @@
 
 #include <rafter/kernel/tensor_program.hpp>
 
-/// Store or recompute: which nodes of a QFunction that do not depend on the trial function are computed at set-up.
+/// Store or recompute: chooses the values of a QFunction, independent of the trial function, that set-up computes and
+/// stores.
 namespace rafter::kernel {
 
-/// A cut through the DAG of a QFunction; nodes in ascending order. Slot s of the stored data is the s-th node.
+/// A cut through the expression graph of a QFunction: the nodes whose values are stored, in ascending order. Slot s of
+/// the stored data is the s-th node.
 struct Cut {
   std::vector<NodeId> per_point, per_cell;
 };
 
-/// The two halves of a QFunction that a cut makes: `main` reads stored atoms, `setup` writes them.
+/// The two halves of a QFunction that a cut makes: `main` reads the stored values, `setup` computes and writes them.
 struct CutFunction {
   QFunction main, setup;
 };
 CutFunction apply_cut(const QFunction& function, const Cut& cut);
 
-/// The cut that makes the kernel cheapest when a stored number costs as much to read as `flops_per_word` operations: an
-/// exact minimum over all sets of nodes without fields, or, when it `stores_data`, without trial functions: then what a
-/// law makes of data fields may be stored too, and is computed again when they change. Next to nothing: whatever saves
-/// an operation is stored, the fewest numbers that do; infinity: nothing is. Divisions and elementary functions count
-/// for many operations. `map_flops`: operations per cell behind each entry of a curved map.
+/// The cut that makes the kernel cheapest when a stored number costs as much to read as `flops_per_word` operations. It
+/// is an exact minimum over all sets of nodes without fields, or, with `stores_data`, over all without trial functions:
+/// then values that a material law makes of data fields may be stored too, and are computed again when these fields
+/// change. With flops_per_word near 0, whatever saves an operation is stored, in as few numbers as possible; with
+/// infinity, nothing is stored. Divisions and elementary functions count for many operations. `map_flops` is the number
+/// of operations per cell that evaluate one entry of the Jacobian or coordinate of a curved map.
 Cut cheapest_cut(const QFunction& function, const PointLoops& loops, double flops_per_word, double map_flops = 0,
                  bool stores_data = false);
 
-/// Cost of a QFunction, in the units of the time-based roofline.
+/// Cost of a QFunction: operations and numbers (of 8 bytes) read, as the roofline model takes them.
 struct PointCost {
-  double point_flops = 0;    ///< per point: what varies with the points
-  double cell_flops = 0;     ///< per cell: what does not
-  double flops = 0;          ///< of both, per cell, each node as often as its loop runs
-  double point_words = 0;    ///< stored words read per point
-  double cell_words = 0;     ///< words read per cell
-  double geometry_flops = 0; ///< per cell: the nodes of a curved map and data fields contracted to all points
+  double point_flops = 0; ///< operations per point on values that vary with the points
+  double cell_flops = 0;  ///< operations per cell on values that are constant on the cell
+  double flops = 0;       ///< all operations per cell, each node as often as its loop runs
+  double point_words = 0; ///< stored numbers read per point
+  double cell_words = 0;  ///< numbers read per cell
+  /// operations per cell that contract the nodes of a curved map and data fields to all points
+  double geometry_flops = 0;
 };
 PointCost cost(const QFunction& function, const PointLoops& loops);
 
-/// What an isoparametric map adds to the cost of the functions that use it: how `input` (but for its function and
-/// fields) evaluates it.
+/// What the evaluation of an isoparametric map adds to the cost of a QFunction. Rule, geometry element and contraction
+/// are those of `input`; its function and fields are not used.
 struct CurvedMap {
   ProgramInput input;
-  /// Sets geometry_flops and adds the words of the nodes where `function` reads the map.
+  /// Sets geometry_flops, and adds the numbers read as geometry nodes, if `function` reads the map.
   void add_cost(const QFunction& function, PointCost& cost) const;
 };
 
-/// Machine balance that choices are made with; the planner passes measured figures.
+/// Speed of the machine that choices are made for. The defaults stand in where no figures were measured; the planner
+/// passes measured ones.
 struct Balance {
   double flops_per_second = 40e9;
   double bytes_per_second = 15e9;
 };
 
-/// Share of the peak that contractions of few entries reach, a round figure at the lower end of what `rafter bench bp`
-/// shows (shares of the roofline of 0.3 to 0.66): what keeps predictions from preferring them to data that are read at
-/// the full bandwidth.
+/// Share of the peak that contractions with few entries reach: a round figure at the lower end of what `rafter bench
+/// bp` shows (shares of the roofline of 0.3 to 0.66). Without it, predictions would prefer such contractions to stored
+/// data, which are read at the full bandwidth.
 inline constexpr double contraction_share = 0.3;
 
-/// How a QFunction is written and cut. As text "recompute", "partial-2" (two numbers stored per point) or "store",
-/// of the merged function with "-merged" after it; with "-law" after that where data fields may be stored, too.
+/// How a QFunction is written and cut into stored and recomputed values. Its text is "recompute", "partial-2" (two
+/// numbers stored per point) or "store"; "-merged" follows where the function is written in merged form, and "-law"
+/// where values that depend on data fields may be stored, too.
 struct FactorStorage {
   enum class Kind : std::uint8_t {
-    recompute, ///< nothing stored but the map (or nodes)
-    partial,   ///< what is worth most
-    store      ///< all that saves operations
+    recompute, ///< stores nothing but the map coefficients or geometry nodes
+    partial,   ///< stores a limited number of values per point, those that save most
+    store      ///< stores all values that save operations
   };
   Kind kind = Kind::recompute;
-  bool is_merged = false;   ///< written with one coefficient per test and trial slot: the fewest operations with u
-  int num_stored = 0;       ///< partial: numbers per point
-  bool stores_data = false; ///< what depends on data fields may be stored, too
+  bool is_merged = false;   ///< the function has one coefficient per pair of test and trial slot: the fewest operations
+                            ///< on the trial function
+  int num_stored = 0;       ///< numbers stored per point, for Kind::partial
+  bool stores_data = false; ///< values that depend on data fields may be stored
   auto operator<=>(const FactorStorage&) const = default;
   static const FactorStorage recompute, recompute_merged, store, store_merged;
 };
@@ -82,22 +89,26 @@ inline constexpr FactorStorage FactorStorage::store_merged{.kind = Kind::store, 
 
 std::string name(const FactorStorage& factors);
 std::optional<FactorStorage> parse_factor_storage(std::string_view text);
-/// What such texts may be, in words.
+/// The texts that parse_factor_storage reads, with N for a number.
 std::vector<std::string> factor_storage_names();
 
+/// One way to write and cut a QFunction, with its predicted cost.
 struct Choice {
   FactorStorage factors;
-  CutFunction functions;       ///< setup has no outputs when nothing is stored
-  QFunction on_grid;           ///< functions.main hoisted: for programs whose points form a grid
-  PointCost cost;              ///< of on_grid
-  double seconds_per_cell = 0; ///< roofline bound of the point stage and the map alone
-  bool is_dominated = false;   ///< another choice has neither more operations nor more words, or is alike
+  CutFunction functions; ///< `setup` has no outputs when nothing is stored
+  QFunction on_grid;     ///< functions.main hoisted, for programs whose points form a grid
+  PointCost cost;        ///< cost of on_grid
+  /// roofline bound of the QFunction and the evaluation of the map, without the contractions of fields
+  double seconds_per_cell = 0;
+  /// another choice needs no more operations and reads no more numbers (of equal ones, the first is kept)
+  bool is_dominated = false;
 };
 
-/// The storages of factors of a function, cheapest first: nothing stored, all stored, and the cuts in between that are
-/// best at the exchange rates of operations for words that machines have, of the function as written and merged; with
-/// data fields each cut also where the linearised law may be stored. `num_points` per cell; `curved`: for isoparametric
-/// maps, whose evaluation counts as free without it. Without a trial function all is evaluated once and recomputed.
+/// The ways to store the factors of a function, cheapest first: nothing stored, all stored, and the cuts between them
+/// that are best for some ratio of the price of a number read to that of an operation. They are taken of the function
+/// as written and of its merged form; where there are data fields, each cut comes also with leave to store values that
+/// depend on them (the linearised law). `num_points` is per cell. `curved` gives the cost of isoparametric maps, which
+/// count as free without it. Of a function without trial function, all is recomputed, since it is evaluated once.
 std::vector<Choice> factor_storages(const QFunction& function, int num_points, const Balance& balance,
                                     const CurvedMap* curved = nullptr);
 

@@ -10,8 +10,9 @@ namespace rafter::kernel {
 namespace {
 
 using element::Element;
-using Slots = std::map<BasisSlot, Slot>; ///< where a field is evaluated
+using Slots = std::map<BasisSlot, Slot>; ///< for each basis slot, where its values stand
 
+/// Adds the steps that compute the values and derivatives that the QFunction reads.
 class Evaluation {
 public:
   Evaluation(TensorProgram& program, BasisTables& tables) : program_(program), tables_(tables), steps_(program) {
@@ -60,7 +61,7 @@ private:
     program_.input_slots.push_back({atom, slot});
   }
 
-  /// Arrays of the basis slots of a field that starts in array `dofs`.
+  /// Adds the steps that evaluate a field from its dofs (array `dofs`); returns where each wanted basis slot stands.
   Slots evaluate(int dofs, const Element& element, const std::set<BasisSlot>& wanted, const std::string& name) {
     if (!program_.is_tensor) return evaluate_dense(dofs, element, {wanted.begin(), wanted.end()}, name);
     if (tables_.is_collocated(element)) return evaluate_collocated(dofs, element, wanted, name);
@@ -110,7 +111,7 @@ private:
   TensorProgram& program_;
   BasisTables& tables_;
   ProgramSteps steps_;
-  std::vector<Atom> atoms_; ///< that the QFunction reads
+  std::vector<Atom> atoms_; ///< atoms that the QFunction reads
 };
 
 } // namespace

@@ -17,8 +17,8 @@ namespace rafter::kernel {
 
 namespace {
 
-/// Points that the reflections exchange, the member of sector s at its place: image under the reflections of s, which
-/// is another point only where s is the lowest sector that leads there.
+/// Points that the reflections exchange. sectors[k] is the set of reflections that takes points[0] to points[k]; of
+/// several such sets, the lowest.
 struct Orbit {
   std::vector<int> points;
   std::vector<unsigned> sectors;
@@ -39,7 +39,8 @@ std::vector<Orbit> find_orbits(const std::vector<std::vector<int>>& permutations
       orbit.points.push_back(image);
       orbit.sectors.push_back(sector);
     }
-    // two points that each reflection exchanges: their difference changes its sign under both
+    // Each of two reflections exchanges the same two points: the difference of their values changes its sign under
+    // both.
     if (permutations.size() == 2 && orbit.points.size() == 2 && orbit.sectors[1] == 1 &&
         permutations[1][static_cast<std::size_t>(orbit.points[0])] == orbit.points[1])
       orbit.sectors[1] = 3;
@@ -79,19 +80,19 @@ Butterfly butterfly(const Folding& folding) {
   return result;
 }
 
-/// Without derivatives, shape (point, dof).
+/// The values of a table without its derivatives, shape (point, dof).
 std::span<const double> values_of(const element::Table& table) {
   return std::span(table.values)
       .first(static_cast<std::size_t>(table.num_points) * static_cast<std::size_t>(table.num_dofs));
 }
-/// Rows of points times the weights of these.
+/// Multiplies each row (one per point) by the weight of its point.
 std::vector<double> with_weights(std::vector<double> rows, std::span<const double> weights) {
   const std::size_t length = rows.size() / weights.size();
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] *= weights[i / length];
   return rows;
 }
 
-/// Projection to the functions that have parity `sector` under each reflection, square.
+/// Square matrix that projects to the functions whose sign changes under exactly the reflections in `sector`.
 std::vector<double> projection(unsigned sector, const std::vector<std::vector<double>>& parity_matrices, int size) {
   auto result = element::identity(size);
   for (std::size_t r = 0; r < parity_matrices.size(); ++r) {
@@ -102,7 +103,7 @@ std::vector<double> projection(unsigned sector, const std::vector<std::vector<do
   return result;
 }
 
-/// Columns of a square matrix: the products of each with a vector, or (none) with itself.
+/// Products of each column of a square matrix with `vector`, or, if that is empty, with itself.
 std::vector<double> column_products(const std::vector<double>& columns, std::span<const double> vector = {}) {
   const auto n = static_cast<std::size_t>(std::lround(std::sqrt(columns.size())));
   std::vector<double> result(n, 0.0);
@@ -112,8 +113,8 @@ std::vector<double> column_products(const std::vector<double>& columns, std::spa
   return result;
 }
 
-/// Orthonormal basis of the polynomials that have parity `sector` under each reflection, by pivoted Gram-Schmidt on
-/// the columns of the projection.
+/// Appends an orthonormal basis of the polynomials whose sign changes under exactly the reflections in `sector`:
+/// pivoted Gram-Schmidt on the columns of the projection.
 void append_sector(unsigned sector, const std::vector<std::vector<double>>& parity_matrices, std::size_t n,
                    ModalBasis& basis) {
   auto columns = projection(sector, parity_matrices, static_cast<int>(n));
@@ -167,7 +168,8 @@ ModalBasis make_modal_basis(element::Shape shape, int degree) {
   const auto rule = element::make_quadrature(shape, 2 * degree);
   const auto values = element::tabulate_orthonormal(shape, degree, rule.points);
   const auto n = static_cast<std::size_t>(values.num_dofs);
-  std::vector<std::vector<double>> parity_matrices; // (i, j): integral of function i times function j reflected
+  // entry (i, j): integral of function i times the reflected function j
+  std::vector<std::vector<double>> parity_matrices;
   const auto weighted = element::transposed(
       with_weights({values_of(values).begin(), values_of(values).end()}, rule.weights), values.num_dofs);
   for (const auto& reflection : element::reflections(shape)) {
@@ -184,14 +186,14 @@ ModalBasis make_modal_basis(element::Shape shape, int degree) {
 }
 
 std::optional<int> modal_degree(const ProgramInput& input) {
-  const auto shape = input.function.shape; // derivatives lower the total degree on simplices alone
+  const auto shape = input.function.shape; // derivatives lower the total degree of polynomials on simplices alone
   if (input.function.is_facet || !mesh::is_constant(input.function.map) || !element::is_simplex(shape) ||
       element::is_tensor(shape))
     return std::nullopt;
   const auto slot_degree = [](const std::vector<FieldUse>& uses, int field, int derivative) {
     return uses[position_of(uses, field)].element->degree() - (derivative < 0 ? 0 : 1);
   };
-  auto function = input.function; // coefficients are added to its graph
+  auto function = input.function; // a copy, because coefficients are added to its graph
   const auto coefficients = constant_coefficients(function);
   if (!coefficients) return std::nullopt;
   int degree = 0;
@@ -227,7 +229,8 @@ ReferenceMatrix modal_table(const ModalBasis& modes, const element::Element& ele
 ReferenceMatrix folded(const ReferenceMatrix& matrix, std::span<const unsigned> parities,
                        std::span<const unsigned> row_sectors, const Folding* rows, const Folding& columns) {
   const std::size_t num_points = row_sectors.size(), num_slots = parities.size(), dofs = columns.places.size();
-  // columns: matrix H^-1 in the order of places; H^2 is the orbit size
+  // Columns: the butterfly H satisfies H^2 = diag(orbit size), so H^-1 = H / orbit size; its columns are in the order
+  // of places.
   const auto of_columns = butterfly(columns);
   std::vector<double> placed(matrix.values.size());
   for (std::size_t r = 0; r < num_slots * num_points; ++r)
@@ -245,7 +248,8 @@ ReferenceMatrix folded(const ReferenceMatrix& matrix, std::span<const unsigned> 
   result.values.assign(matrix.values.size(), 0.0);
   if (rows == nullptr)
     result.values = split;
-  else { // rows: D^-1 H matrix, per slot, so that the butterfly of the result is the result at the points
+  else { // Rows: D^-1 H matrix for each slot, D = diag(orbit size), so that the butterfly of the result gives the
+         // values at the points.
     const auto of_rows = butterfly(*rows);
     for (std::size_t s = 0; s < num_slots; ++s)
       for (std::size_t r = 0; r < num_points; ++r)
@@ -267,7 +271,7 @@ ReferenceMatrix folded(const ReferenceMatrix& matrix, std::span<const unsigned> 
     // rows without columns are zero and must be written as well
     if (!block.rows.empty() || !block.cols.empty()) result.blocks.push_back(std::move(block));
   }
-  // what symmetry makes vanish is rounding
+  // Entries that vanish by symmetry hold rounding errors; they become 0.
   std::vector<bool> is_kept(result.values.size(), false);
   for (const auto& block : result.blocks)
     for (const int r : block.rows)

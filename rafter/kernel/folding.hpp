@@ -14,31 +14,33 @@
 /// into one block per sector (set of reflections that change the sign).
 namespace rafter::kernel {
 
-/// The order and the orbits of points; nothing when a reflection moves a point to where there is none, and for shapes
-/// without reflections.
+/// The folding of a set of points, shape (point, axis) of `points`; nothing when a reflection moves some point to where
+/// there is none, and for shapes without reflections.
 std::optional<Folding> make_folding(element::Shape shape, std::span<const double> points);
 
-/// Orthonormal polynomials of a shape up to a degree, each kept or reversed by every reflection, by ascending sector.
+/// Orthonormal polynomials of a shape up to a degree, ordered by sector: each reflection of the cell keeps a mode or
+/// reverses its sign, and the sector is the set of reflections that reverse it.
 struct ModalBasis {
   element::Shape shape = element::Shape::tetrahedron;
   int degree = 0;
-  std::vector<unsigned> sectors;    ///< of each mode
+  std::vector<unsigned> sectors;    ///< one per mode, ascending
   std::vector<double> coefficients; ///< shape (mode, function of element::tabulate_orthonormal)
   int size() const { return static_cast<int>(sectors.size()); }
 };
 ModalBasis make_modal_basis(element::Shape shape, int degree);
 
-/// Degree of the modes that integrate exactly what the rule of a program integrates exactly: bilinear functions on
-/// affine simplices with coefficients that are constant on each cell. Nothing for all else.
+/// Degree of the modes whose products integrate exactly what the rule of `input` integrates exactly. There is one for
+/// bilinear forms on affine simplices whose coefficients are constant on each cell; nothing for all else.
 std::optional<int> modal_degree(const ProgramInput& input);
 
-/// Integrals of mode m times slot s (value: -1, or derivative along direction s of the reflection frame) of basis
-/// function i over the reference cell, shape (slot, mode, dof).
+/// Integrals over the reference cell of mode m times slot s (value: -1, or derivative along direction s of the
+/// reflection frame) of basis function i, shape (slot, mode, dof).
 ReferenceMatrix modal_table(const ModalBasis& modes, const element::Element& element, std::span<const int> slots);
 
-/// The same linear map between folded arrays: rows of `slots` groups of points (folded by `rows`, or modes with their
-/// sectors), columns folded by `columns`; matrix(folded) = unfold(matrix, fold). `parities`: of each slot. The blocks
-/// of the result hold all its entries that are not 0.
+/// The linear map `matrix`, shape (slot, point or mode, dof), between folded arrays: it takes dofs folded by `columns`
+/// to points folded by `rows` (null for modes, which need no folding), so that unfolding its result gives matrix times
+/// unfolded dofs. `row_sectors` holds the sector of each point or mode, `parities` the reflections under which each
+/// slot changes sign. The blocks of the result hold all its entries that are not 0.
 ReferenceMatrix folded(const ReferenceMatrix& matrix, std::span<const unsigned> parities,
                        std::span<const unsigned> row_sectors, const Folding* rows, const Folding& columns);
 

@@ -17,7 +17,7 @@ using form::ScalarOp;
 using Polynomial = std::vector<NodeId>; ///< coefficients, lowest degree first; at least one
 constexpr std::size_t max_coefficients = 7;
 
-/// Nodes as polynomials in one reference coordinate.
+/// Writes the nodes of a graph as polynomials in one reference coordinate.
 class Polynomials {
 public:
   Polynomials(ScalarGraph& graph, int axis)
@@ -25,8 +25,8 @@ public:
 
   NodeId coordinate() const { return coordinate_; }
 
-  /// Of a node whose operands were asked for before; `varies`: with the coordinate. Nothing when it is no polynomial of
-  /// a few coefficients.
+  /// The polynomial of a node, whose operands must have been asked for before; nothing when the node is no polynomial
+  /// with at most max_coefficients coefficients. `varies` says whether the node depends on the coordinate.
   const std::optional<Polynomial>& find(NodeId id, bool varies) {
     const auto [place, is_new] = known_.try_emplace(id);
     if (is_new) place->second = varies ? made(id) : Polynomial{id};
@@ -80,7 +80,8 @@ private:
   std::unordered_map<NodeId, std::optional<Polynomial>> known_;
 };
 
-/// One axis of a function: which nodes its loop computes, and what they cost as polynomials.
+/// Hoisting out of the loop over one axis: the nodes that this loop computes, and the cost of writing them as
+/// polynomials.
 class AxisHoisting {
 public:
   AxisHoisting(const QFunction& function, int axis, const PointLoops& loops)
@@ -95,10 +96,11 @@ public:
     for (const NodeId id : order_) seen_[static_cast<std::size_t>(id)] = -1;
   }
 
-  /// Nothing is computed in the loop that could be done otherwise.
+  /// True if the loop computes nothing that could be a polynomial.
   bool is_empty() const { return needed_.empty(); }
 
-  /// `share`: of the operations on new coefficients that a polynomial pays for; the rest is shared with others.
+  /// The function with those nodes as polynomials that make it cheapest. Each polynomial is charged `share` of the
+  /// operations on its new coefficients, since other polynomials may use them, too.
   QFunction rewritten(double share) {
     const auto fetched = cheapest_fetches(result_.graph, needed_, [&](NodeId id) { return price(id, share); });
     std::unordered_map<NodeId, NodeId> to;
@@ -122,7 +124,8 @@ public:
 private:
   unsigned set_of(NodeId id) const { return dependencies_[static_cast<std::size_t>(id)]; }
   unsigned own_axis() const { return on_axis_0 << axis_; }
-  /// Computed in the loop over the axis or outside.
+  /// True for a node that depends on the cell, this axis and outer axes alone, so that it is computed in the loop over
+  /// this axis or outside.
   bool is_of_grid(NodeId id) const { return (set_of(id) & (on_field | on_point | (own_axis() - on_axis_0))) == 0; }
   bool is_inside(NodeId id) const { return is_of_grid(id) && (set_of(id) & own_axis()) != 0; }
 
@@ -147,7 +150,7 @@ private:
       result.fetch = 2.0 * static_cast<double>(polynomial->size() - 1) + share * coefficient_flops(*polynomial);
     return result;
   }
-  /// Operations on coefficients that nothing uses yet, per evaluation of the polynomial.
+  /// Operations on coefficients that the function does not compute anyway, per evaluation of the polynomial.
   double coefficient_flops(const Polynomial& polynomial) {
     const auto own = loops_.evaluations(own_axis());
     double flops = 0;
@@ -173,19 +176,21 @@ private:
   std::vector<NodeId> order_;
   std::vector<unsigned> dependencies_, all_dependencies_;
   std::unordered_map<NodeId, std::optional<Polynomial>> values_;
-  std::vector<int> seen_; ///< by which search; -1: part of the function already
+  /// number of the last search that reached a node; -1: the node is part of the function already
+  std::vector<int> seen_;
   int num_searches_ = 0;
   std::vector<NodeId> open_;
   std::vector<NodeId> needed_;
 };
 
-/// How much of its new coefficients a polynomial pays for: all, or a share where others use them, too.
+/// Shares of the operations on its new coefficients that a polynomial is charged: all of them, or fewer where other
+/// polynomials use them, too.
 constexpr std::array shares{1.0, 0.3};
 
-/// A function and its operations per cell.
+/// Operations per cell of a function, and the function.
 using Counted = std::pair<double, QFunction>;
 
-/// Coefficients of coefficients are many: what saves operations must not fill the text.
+/// Nodes that hoisting may add: coefficients of coefficients are many, and the text of a kernel must stay short.
 constexpr std::size_t max_more_nodes = 700;
 
 double count_or_refuse(const QFunction& function, const PointLoops& loops, std::size_t max_nodes) {
@@ -193,7 +198,7 @@ double count_or_refuse(const QFunction& function, const PointLoops& loops, std::
   return count_flops(function, loops);
 }
 
-/// Axes `axis` and outside: on each the best rewriting, or none.
+/// Hoists out of the loops over `axis` and the axes outside it: for each, the best rewriting, or none.
 Counted hoisted_from(int axis, QFunction function, const PointLoops& loops, std::size_t max_nodes) {
   Counted best{count_or_refuse(function, loops, max_nodes), std::move(function)};
   for (; axis < loops.tdim; ++axis) {
@@ -215,7 +220,7 @@ QFunction hoisted(const QFunction& function, const PointLoops& loops) {
   const std::size_t max_nodes = function.graph.reachable(function.roots()).size() + max_more_nodes;
   AxisHoisting innermost(function, 0, loops);
   auto best = hoisted_from(1, function, loops, max_nodes);
-  // a polynomial may pay only once its coefficients are polynomials themselves
+  // a polynomial may save operations only once its coefficients are polynomials themselves
   if (!innermost.is_empty())
     for (const double share : shares) {
       auto other = hoisted_from(1, innermost.rewritten(share), loops, max_nodes);

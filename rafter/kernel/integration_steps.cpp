@@ -30,13 +30,13 @@ public:
     }
   }
 
-  /// From what the QFunction leaves to the dofs of output field `f`.
+  /// Adds the steps from the outputs of the QFunction to the dofs of output field `f`.
   void output(std::size_t f) {
     const auto& slots = slots_[f];
     if (slots.empty()) return;
     const auto& element = *program_.outputs[f].element;
     const std::string name = fmt::format("r{}", f);
-    // tested by values at the nodes of its element, which are the points: nothing is contracted
+    // Test functions enter by their values at the nodes, and these are the points: nothing is contracted.
     const auto is_weighed = [&] {
       return slots.size() == 1 && slots.begin()->first == BasisSlot{} && tables_.is_nodal(element);
     };
@@ -48,7 +48,7 @@ public:
   }
 
 private:
-  using Slots = std::map<BasisSlot, Slot>; ///< where the QFunction leaves what is tested
+  using Slots = std::map<BasisSlot, Slot>; ///< for each test slot, where the QFunction leaves its output
 
   Slots make_arrays(std::size_t f) {
     const auto& use = program_.outputs[f];
@@ -105,7 +105,8 @@ private:
     }
     return result;
   }
-  /// B^T W (f_value + sum_a W^-1 D_a^T W f_a)
+  /// Adds the steps for B^T W (f_value + sum_a W^-1 D_a^T W f_a), f_a being what multiplies derivative a of the test
+  /// function.
   int collocated(const Slots& places, const Element& element, std::size_t f) {
     CollocatedIntegration stages;
     const auto value = places.find(BasisSlot{});
@@ -129,7 +130,7 @@ private:
   TensorProgram& program_;
   BasisTables& tables_;
   ProgramSteps steps_;
-  std::vector<Slots> slots_; ///< of each output field
+  std::vector<Slots> slots_; ///< slots of each output field
 };
 
 } // namespace

@@ -8,7 +8,7 @@ namespace rafter::kernel {
 
 namespace {
 
-/// A network with its flow; edges stand in pairs, each the reverse of the other, those of a vertex in a chain.
+/// A flow network. Edges are stored in pairs, each the reverse of the other; the edges of a vertex form a linked list.
 class Network {
 public:
   explicit Network(std::size_t num_vertices)
@@ -21,7 +21,7 @@ public:
     if (capacity < infinite) tolerance_ = std::max(tolerance_, 1e-12 * capacity);
   }
 
-  /// The vertices on the source's side of the cut nearest to it.
+  /// The vertices that the source still reaches when the flow is a maximum: its side of the minimum cut nearest to it.
   std::vector<char> source_side(std::size_t source, std::size_t sink) {
     while (find_levels(source, sink)) {
       next_ = first_;
@@ -37,7 +37,7 @@ private:
   static constexpr double infinite = std::numeric_limits<double>::infinity();
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
   struct Edge {
-    std::size_t to, next; ///< vertex; edge of the same vertex
+    std::size_t to, next; ///< vertex at the end; next edge of the same vertex
     double room;
   };
 
@@ -61,8 +61,8 @@ private:
     return levels_[sink] >= 0;
   }
 
-  /// Sends one path's worth of flow from `vertex` along ascending levels; how much. Paths are as short as DAGs are
-  /// shallow.
+  /// Sends flow along one path from `vertex` with ascending levels, at most `most`; returns the amount. The recursion
+  /// is as deep as the path, which is short because expression graphs are shallow.
   double push(std::size_t vertex, std::size_t sink, double most) {
     if (vertex == sink) return most;
     for (auto& e = next_[vertex]; e != none; e = edges_[e].next) {
@@ -88,10 +88,11 @@ private:
 std::vector<form::NodeId> cheapest_fetches(const form::ScalarGraph& graph, std::span<const form::NodeId> needed,
                                            const std::function<Price(form::NodeId)>& price) {
   const auto nodes = graph.reachable(needed);
-  std::vector<std::size_t> position(nodes.empty() ? 0 : static_cast<std::size_t>(nodes.back()) + 1); // ascending
+  // nodes are in ascending order
+  std::vector<std::size_t> position(nodes.empty() ? 0 : static_cast<std::size_t>(nodes.back()) + 1);
   for (std::size_t i = 0; i < nodes.size(); ++i) position[static_cast<std::size_t>(nodes[i])] = i;
-  // Of every node two vertices: on the source's side the first is "had" and the second "computed". A node that is had
-  // and not computed is fetched; one that is computed has its operands.
+  // Every node has two vertices. On the source's side of the cut, the first means "its value is had", the second "it is
+  // computed". A node that is had but not computed is fetched; one that is computed must have its operands.
   const std::size_t source = 2 * nodes.size(), sink = source + 1;
   constexpr double always = std::numeric_limits<double>::infinity();
   Network network(sink + 1);

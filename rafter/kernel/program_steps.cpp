@@ -53,7 +53,7 @@ int ProgramSteps::contract(int source, int matrix, int axis, const std::string& 
   if (target < 0) {
     TensorArray array = program_.arrays[static_cast<std::size_t>(source)];
     array.name = name;
-    array.folding = -1; // of dofs alone
+    array.folding = -1; // only arrays of dofs are folded
     array.extents[static_cast<std::size_t>(axis)] = program_.matrices[static_cast<std::size_t>(matrix)].rows;
     program_.arrays.push_back(std::move(array));
     target = static_cast<int>(program_.arrays.size()) - 1;

@@ -28,7 +28,7 @@ NodeId sum(ScalarGraph& graph, std::span<const NodeId> terms) {
   return result;
 }
 
-/// Geometry of the cell map as expressions.
+/// Geometry of the cell map (J, its determinant and adjugate, coordinates, normals) as expressions.
 class Geometry {
 public:
   Geometry(QFunction& function) : graph_(function.graph), dim_(function.tdim()) {
@@ -49,7 +49,7 @@ public:
   NodeId adjugate(int b, int a) const { return adjugate_[b][a]; }
   NodeId inverse_det() const { return inverse_det_; }
   NodeId inverse(int b, int a) { return graph_.mul(adjugate_[b][a], inverse_det_); }
-  /// K_ba times the measure: in cells the determinant cancels.
+  /// K_ba times the measure; in cells the determinant cancels.
   NodeId scaled_inverse(int b, int a) {
     return scale_ == det_ ? adjugate_[b][a] : graph_.mul(adjugate_[b][a], graph_.mul(inverse_det_, scale_));
   }
@@ -75,7 +75,7 @@ public:
         const NodeId first_new = graph_.size(); // before the sum that is to be written out
         const NodeId entry = inner(adjugate_[b], adjugate_[c]);
         const auto written = factored_sum(graph_, entry, first_new);
-        if (!written.factors.empty() || written.number != 1) continue; // the sum is not the entry
+        if (!written.factors.empty() || written.number != 1) continue; // the factored sum is only part of this entry
         const int i = (b + 1) % 3, j = (b + 2) % 3, k = (c + 1) % 3, l = (c + 2) % 3;
         equal_nodes[written.sum] = difference_of_products(metric[i][k], metric[j][l], metric[i][l], metric[j][k]);
       }
@@ -96,8 +96,8 @@ private:
     return graph_.add(without, graph_.mul(reference(axis), with));
   }
 
-  /// Derivative of x_a along direction b of the frame; its determinant is 1, so that det J is that of the unit vectors.
-  /// What is tabulated is tabulated along the frame.
+  /// Derivative of x_a along direction b of the frame. The frame's determinant is 1, so that det J is the one with
+  /// respect to the unit vectors. Isoparametric maps are tabulated along the frame already.
   NodeId along(mesh::MapKind map, int a, const double* direction, int b) {
     if (map == mesh::MapKind::isoparametric) return jacobian_entry(map, a, b);
     NodeId sum = graph_.constant(0);
@@ -135,8 +135,8 @@ private:
   NodeId minor(int i, int j, int k, int l) { // J_ij J_kl - J_il J_kj
     return difference_of_products(jacobian_[i][j], jacobian_[k][l], jacobian_[i][l], jacobian_[k][j]);
   }
-  /// a b - c d. Numbers of nodes must not depend on the order in which a compiler evaluates arguments: sums are ordered
-  /// by them.
+  /// a b - c d. The second product is made first, explicitly: sums are ordered by the numbers of their nodes, which
+  /// must not depend on the order in which a compiler evaluates arguments.
   NodeId difference_of_products(NodeId a, NodeId b, NodeId c, NodeId d) {
     const NodeId subtracted = graph_.mul(c, d);
     return graph_.sub(graph_.mul(a, b), subtracted);
@@ -182,7 +182,7 @@ private:
   NodeId det_ = -1, inverse_det_ = -1, scale_ = -1;
 };
 
-/// Physical atoms in terms of reference ones.
+/// Replaces physical atoms (fields, normals, coordinates) by expressions in reference atoms.
 class Puller {
 public:
   Puller(QFunction& function, Geometry& geometry, bool divides_first)
@@ -209,7 +209,7 @@ public:
 private:
   NodeId slot(AtomKind kind, const Atom& atom) {
     if (atom.c < 0) return graph_.atom({kind, atom.a, atom.b, -1});
-    NodeId derivative = graph_.constant(0); // times det J, unless that divides first
+    NodeId derivative = graph_.constant(0); // det J times the derivative, unless divides_first_
     for (int b = 0; b < dim_; ++b) {
       const NodeId factor = divides_first_ ? geometry_.inverse(b, atom.c) : geometry_.adjugate(b, atom.c);
       derivative = graph_.add(derivative, graph_.mul(factor, graph_.atom({kind, atom.a, atom.b, b})));
@@ -222,7 +222,7 @@ private:
   bool divides_first_;
 };
 
-/// Sums outputs that go to the same place, in a fixed order.
+/// Adds up outputs that go to the same place, in a fixed order.
 class OutputTable {
 public:
   explicit OutputTable(ScalarGraph& graph) : graph_(graph) {}
@@ -274,12 +274,12 @@ std::vector<int> map_modes(mesh::MapKind map, int tdim) {
 
 namespace {
 
-/// Ways to write the same function.
+/// One of several ways to write the same function, of which pull_back takes that with the fewest operations.
 struct Writing {
-  bool divides_first = false; ///< K = adj(J) / det J is made before fields are multiplied, not after
+  bool divides_first = false; ///< K = adj(J) / det J is formed before it multiplies derivatives of fields, not after
   Gathering gathering = Gathering::none;
 };
-/// What divides first counts less where K is constant, what divides last where it is not.
+/// Dividing first takes fewer operations where K is constant on the cell, dividing last where it is not.
 constexpr std::array writings{Writing{true, Gathering::none}, Writing{true, Gathering::linear},
                               Writing{false, Gathering::linear}, Writing{false, Gathering::products}};
 
@@ -327,7 +327,7 @@ QFunction pulled_back(std::span<const IntegralPart> parts, element::Shape shape,
 
 QFunction pull_back(std::span<const IntegralPart> parts, element::Shape shape, mesh::MapKind map, bool is_facet) {
   constexpr int usual_points = 125;
-  constexpr std::size_t large = 10000; // nodes: not worth the time
+  constexpr std::size_t large = 10000; // number of nodes beyond which other ways of writing are not worth the time
   QFunction best = pulled_back(parts, shape, map, is_facet, writings.front());
   const auto loops = point_loops(best, usual_points);
   for (const auto& writing : std::span(writings).subspan(1)) {
@@ -340,7 +340,7 @@ QFunction pull_back(std::span<const IntegralPart> parts, element::Shape shape, m
 
 namespace {
 
-/// The coefficients of one output, with what they all have as a factor apart.
+/// The coefficients of one output, and the factors that all of them share.
 class OutputCoefficients {
 public:
   OutputCoefficients(ScalarGraph& graph, const QFunction& function, NodeId output) : graph_(graph) {
@@ -368,7 +368,7 @@ public:
 
 private:
   using Factors = std::vector<NodeId>;
-  /// What is in both, and what is in the first alone.
+  /// The factors in both products, and those in the first alone.
   static std::pair<Factors, Factors> split(const Factors& a, const Factors& b) {
     std::pair<Factors, Factors> result;
     std::ranges::set_intersection(a, b, std::back_inserter(result.first));

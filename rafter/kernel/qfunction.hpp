@@ -11,7 +11,7 @@
 #include <rafter/form/lowered.hpp>
 #include <rafter/mesh/cell_batches.hpp>
 
-/// From forms to what is computed at one quadrature point, in reference-cell terms.
+/// Turns forms into QFunctions: what is computed at one quadrature point, in terms of the reference cell.
 namespace rafter::kernel {
 
 using form::Atom;
@@ -20,48 +20,53 @@ using form::NodeId;
 
 /// Where a result of the QFunction goes.
 enum class OutputKind : std::uint8_t {
-  test,         ///< times a test slot: added to the test function's degrees of freedom
-  test_pair,    ///< times the product of two slots of one basis function (diagonals)
+  test,         ///< multiplies a test slot: added to the test function's degrees of freedom
+  test_pair,    ///< multiplies the product of two slots of one basis function (diagonals), or of a test and a trial
+                ///< function (cell matrices)
   integral,     ///< summed over points and cells (functionals)
-  stored_point, ///< written per point: slot `component`
-  stored_cell   ///< written per cell: slot `component`
+  stored_point, ///< written per point, as number `component` of the stored data
+  stored_cell   ///< written per cell, as number `component` of the stored data
 };
 
+/// One result of a QFunction.
 struct Output {
   OutputKind kind = OutputKind::test;
   int field = 0, component = 0;
-  int derivative = -1;  ///< direction (differentiation_frame) of the slot, -1: the value
-  int derivative2 = -1; ///< second slot of a test_pair
+  int derivative = -1;  ///< direction of the test slot's derivative, a row of differentiation_frame; -1: the value
+  int derivative2 = -1; ///< likewise for the second slot of a test_pair
   NodeId node = -1;
 };
 
-/// sum over points w_q * outputs(q) * slots(q) is the cell's contribution. Weights are not part of the QFunction:
-/// they sit in the test-side tables. Atoms: parameter, cell_coefficient, reference_field, reference_trial, and
-/// geometry: jacobian and coordinate (isoparametric), map_coefficient and reference_coordinate (other maps),
-/// reference_normal (facets), stored_*.
+/// What is computed at a quadrature point. A cell contributes sum over points q of w_q * outputs(q) * test slots(q).
+/// Weights are not part of the QFunction: they are multiplied into the test-side tables. Its atoms are parameter,
+/// cell_coefficient, reference_field, reference_trial, stored_*, and the geometry: jacobian and coordinate
+/// (isoparametric maps), map_coefficient and reference_coordinate (other maps), reference_normal (facets).
 struct QFunction {
   form::ScalarGraph graph;
   std::vector<Output> outputs;
   element::Shape shape = element::Shape::hexahedron;
   mesh::MapKind map = mesh::MapKind::affine;
   bool is_facet = false;
-  /// Sums of products of the geometry that may be written with fewer operations: as found by factored_sum -> instead.
+  /// Sums of products of the geometry that can be written with fewer operations: from the sum as factored_sum finds it
+  /// to the node that replaces it.
   std::unordered_map<NodeId, NodeId> equal_nodes;
   int tdim() const { return element::dimension(shape); }
   std::vector<NodeId> roots() const;
 };
 
-/// Canonical text: the nodes that outputs reach, numbered in order, one per line; equal texts compute the same.
+/// Canonical text: the nodes that the outputs reach, numbered in order, one per line. Functions with equal texts
+/// compute the same.
 std::string to_string(const QFunction& function);
 
-/// One integral of a form on a kind of cells; indicator >= 0: it counts only where this cell coefficient is not 0.
+/// One integral of a form on a set of cells. If `indicator` is not negative, the integral counts only in cells where
+/// the cell coefficient of that number is not 0.
 struct IntegralPart {
   const form::LoweredIntegral* integral = nullptr;
   int indicator = -1;
 };
 
-/// Directions of the derivatives of reference fields, trial and test slots and of tabulated maps, one per row, shape
-/// (tdim, tdim): element::reflection_frame in cells, the axes on facets.
+/// Directions along which reference derivatives of fields, test and trial slots and tabulated maps are taken, one per
+/// row, shape (tdim, tdim): element::reflection_frame in cells, the unit vectors on facets.
 std::vector<double> differentiation_frame(element::Shape shape, bool is_facet);
 
 /// Pulls integrals back to the reference cell: physical derivatives become K^T times reference derivatives, the measure
@@ -69,60 +74,63 @@ std::vector<double> differentiation_frame(element::Shape shape, bool is_facet);
 /// reference coordinates in their monomial: x_b = sum_m map_coefficient(m, b) prod_{i in m} X_i.
 QFunction pull_back(std::span<const IntegralPart> parts, element::Shape shape, mesh::MapKind map, bool is_facet);
 
-/// Modes of a map kind, in storage order: {0, 1, 2, 4} cartesian and affine, all bit masks multilinear (3D).
+/// Modes of a map kind in storage order, as bit masks of reference coordinates: {0, 1, 2, 4} for cartesian and affine
+/// maps in 3D, all masks for multilinear ones.
 std::vector<int> map_modes(mesh::MapKind map, int tdim);
 
-/// The coefficients of a node that is linear in the trial functions, by their atoms; nodes are added to the graph.
-/// Throws InternalError for other nodes.
+/// The coefficients of an expression that is linear in the trial functions, by the atom that each multiplies; nodes are
+/// added to the graph. Throws InternalError for other expressions.
 std::map<Atom, NodeId> trial_coefficients(form::ScalarGraph& graph, NodeId node);
 
-/// The same QFunction written with one coefficient per (test slot, trial slot) pair, all of them independent of
-/// the trial function: "merged" factors; equal ones, as of symmetric forms, are one node. `has_factors_outside`: what
-/// all coefficients of a test slot have as a factor is multiplied once, after their sum. Throws InternalError when it
-/// is not linear in the trial function.
+/// The same QFunction written with one coefficient per pair of test and trial slot, independent of the trial function
+/// ("merged" factors). Equal coefficients, such as those of symmetric forms, become one node. With
+/// `has_factors_outside`, a factor that all coefficients of a test slot share is multiplied once, after their sum.
+/// Throws InternalError when the function is not linear in the trial function.
 QFunction merged(const QFunction& function, bool has_factors_outside = false);
 
-/// Coefficients of equal test and trial basis functions: what the diagonal of a bilinear form needs. `trial_of_test`:
-/// number of the trial function on the space of each test function, -1 for none; empty: the same numbers.
+/// The function that computes the diagonal of a bilinear form: its coefficients for equal test and trial basis
+/// functions. `trial_of_test` holds, for each test function, the number of the trial function on the same space, -1 for
+/// none; empty: the numbers agree.
 QFunction diagonal(const QFunction& function, std::span<const int> trial_of_test = {});
 
 /// The coefficient of one pair of slots of a bilinear form.
 struct PairCoefficient {
-  int output = -1; ///< of the function: the test slot
+  int output = -1; ///< number of the test slot among the outputs of the function
   Atom trial;
-  NodeId node = -1; ///< of its graph
+  NodeId node = -1; ///< the coefficient in the function's graph
 };
-/// Those of all pairs, where each is constant on the cell; nodes are added to the graph. Nothing where one is not, or
-/// the function is no bilinear form's action.
+/// The coefficients of all pairs of slots of a bilinear form if each is constant on the cell; nodes are added to the
+/// graph. Nothing if some coefficient varies, or the function is not linear in the trial functions.
 std::optional<std::vector<PairCoefficient>> constant_coefficients(QFunction& function);
 
-/// What a node's value varies with; bits of one set.
+/// What the value of a node varies with, as bits of a set.
 enum Dependency : unsigned {
   on_cell = 1,
   on_axis_0 = 2,                 ///< reference coordinate of axis 0; axis a: on_axis_0 << a
   on_point = 16,                 ///< any other data per quadrature point
   on_data = 32,                  ///< data fields, whose values may change between applications
   on_trial = 64,                 ///< the trial function
-  on_field = on_data | on_trial, ///< either
-  on_parameter = 128             ///< constants and parameters: the same everywhere, but they may change likewise
+  on_field = on_data | on_trial, ///< either of both kinds of fields
+  on_parameter = 128 ///< constants and parameters: the same in all cells, but they may change between applications
 };
-/// The value is the same at all points of a cell.
+/// Says whether a value is the same at all points of a cell.
 inline bool is_per_cell(unsigned dependencies) {
   return (dependencies & ~static_cast<unsigned>(on_cell | on_parameter)) == 0;
 }
 std::vector<unsigned> dependencies(const QFunction& function);
 
-/// The loops over the points of a cell: over a tensor grid one inside the other, axis 0 innermost; else one.
+/// The loops over the points of a cell: one per axis of a tensor grid, axis 0 innermost; else a single loop.
 struct PointLoops {
   int tdim = 0;
   int num_points = 0;
-  int points_per_axis = 0; ///< 0: no grid
-  /// How often per cell a node with these dependencies is computed: at the outermost loop that allows it.
+  int points_per_axis = 0; ///< 0 where the points form no grid
+  /// Number of times per cell that a node with these dependencies is computed, in the outermost loop that knows its
+  /// operands.
   double evaluations(unsigned dependencies) const;
 };
-/// Of `num_points` points per cell: a grid in tensor cells, not on facets.
+/// The loops over `num_points` points per cell: a grid in tensor cells, a single loop elsewhere and on facets.
 PointLoops point_loops(const QFunction& function, int num_points);
-/// Operations per cell, each node as often as it is evaluated.
+/// Operations per cell, each node counted as often as it is evaluated.
 double count_flops(const QFunction& function, const PointLoops& loops);
 
 } // namespace rafter::kernel

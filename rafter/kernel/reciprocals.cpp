@@ -10,7 +10,7 @@ using form::ScalarOp;
 QFunction with_reciprocals(QFunction function) {
   auto& graph = function.graph;
   const auto order = graph.reachable(function.roots());
-  std::unordered_map<NodeId, int> num_quotients; // of a divisor
+  std::unordered_map<NodeId, int> num_quotients; // number of quotients by each divisor
   for (const NodeId id : order)
     if (graph[id].op == ScalarOp::div) ++num_quotients[graph[id].operands[1]];
   const auto is_shared = [&](NodeId divisor) { return num_quotients.at(divisor) > 1; };

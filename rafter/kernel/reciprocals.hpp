@@ -4,8 +4,8 @@
 
 namespace rafter::kernel {
 
-/// The same function with one division for each divisor: quotients that share theirs become products with its
-/// reciprocal, which rounds once more. A processor divides in the time of some tens of products.
+/// The same function with one division per divisor: quotients that share a divisor become products with its reciprocal,
+/// which rounds once more. A division takes a processor as long as some tens of products.
 QFunction with_reciprocals(QFunction function);
 
 } // namespace rafter::kernel

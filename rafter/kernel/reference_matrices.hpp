@@ -6,18 +6,18 @@
 
 namespace rafter::kernel {
 
-/// D(r, k) = l_k'(x_r) of the Lagrange polynomials through the points, by barycentric weights (Berrut and Trefethen,
-/// 2004, doi:10.1137/S0036144502417715); the diagonal by the zero row sum.
+/// Matrix D(r, k) = l_k'(x_r) of the Lagrange polynomials through the points, by barycentric weights (Berrut and
+/// Trefethen, 2004, doi:10.1137/S0036144502417715). The diagonal follows from rows that sum to zero.
 ReferenceMatrix differentiation_matrix(std::span<const double> points);
 
-/// Values (0) or derivatives (1) of the 1D functions of a tensor element, shape (point, node).
+/// Values (derivative = 0) or derivatives (1) of the 1D functions of a tensor element, shape (point, node).
 ReferenceMatrix table_1d(const element::Element& element, std::span<const double> points, int derivative);
 
-/// Entry of a table: the value of a dof's function at a point (slot -1), or its derivative along direction `slot` of a
-/// frame, shape (direction, axis).
+/// One entry of a table: the value of basis function `dof` at a point (slot -1), or its derivative along direction
+/// `slot` of `frame`, shape (direction, axis).
 double slot_value(const element::Table& table, std::span<const double> frame, int slot, int point, int dof);
 
-/// M^T diag(w): shape (cols, rows) of the matrix, one weight per row of it.
+/// M^T diag(w), shape (cols, rows) of the matrix M, with one weight for each row of M.
 ReferenceMatrix weighted_transpose(const ReferenceMatrix& matrix, std::span<const double> weights);
 
 /// Finds even or odd symmetry (to 1e-12 of the largest entry) and makes it exact.
@@ -25,7 +25,7 @@ ReferenceMatrix with_symmetry(ReferenceMatrix matrix);
 
 bool is_identity(const ReferenceMatrix& matrix);
 
-/// Area of a facet in the reference cell over the area of the facet's own reference cell.
+/// Area of a facet in the reference cell divided by the area of the facet's own reference cell.
 double facet_area_ratio(element::Shape shape, int facet);
 
 } // namespace rafter::kernel

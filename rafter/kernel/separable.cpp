@@ -25,7 +25,7 @@ bool have_equal_nodes(const ProgramInput& input) {
 
 class SeparableProgramBuilder {
 public:
-  /// `num_forward`: axes along which products are taken before the coefficients.
+  /// Products along the first `num_forward` axes are taken before the coefficients.
   SeparableProgramBuilder(const ProgramInput& input, const SeparableForm& form, int num_forward)
       : form_(form), num_forward_(num_forward), dim_(form.function.tdim()),
         n_(input.inputs.front().element->degree() + 1) {
@@ -34,7 +34,7 @@ public:
     program_.is_tensor = program_.is_separable = true;
     program_.inputs = input.inputs;
     program_.outputs = input.outputs;
-    program_.points.assign(static_cast<std::size_t>(n_), 0.0); // nothing depends on where they are
+    program_.points.assign(static_cast<std::size_t>(n_), 0.0); // the coordinates of the points are never used
     program_.point_extents.assign(static_cast<std::size_t>(dim_), n_);
     program_.num_points = 1;
     for (int axis = 0; axis < dim_; ++axis) program_.num_points *= n_;
@@ -59,15 +59,16 @@ public:
   }
 
 private:
-  /// Kinds of matrices along some axes.
+  /// Kinds of 1D matrices along successive axes.
   using Key = std::vector<int>;
 
-  /// The four products of tabulated values and derivatives; kind 0 is that of the values.
+  /// Makes the four 1D matrices, products of tabulated values or derivatives of test and trial functions; kind 0 is
+  /// that of the values.
   void make_factors(const ProgramInput& input) {
     const auto& rule = input.quadrature;
     const auto& element = *input.inputs.front().element;
     std::array<ReferenceMatrix, 2> tables{table_1d(element, rule.points_1d, 0), table_1d(element, rule.points_1d, 1)};
-    std::vector<double> scale(static_cast<std::size_t>(n_), 1.0); // of each row
+    std::vector<double> scale(static_cast<std::size_t>(n_), 1.0); // one factor per row
     for (int kind = 0; kind < 4; ++kind) {
       const auto& test = tables[static_cast<std::size_t>(kind / 2)];
       const auto& trial = tables[static_cast<std::size_t>(kind % 2)];
@@ -91,7 +92,8 @@ private:
       for (std::size_t axis = 0, rest = q; axis < static_cast<std::size_t>(dim_); ++axis, rest /= scale.size())
         program_.weights[q] *= scale[rest % scale.size()];
   }
-  /// And can be divided by: points that miss a node leave its row empty.
+  /// Says whether a matrix is diagonal and its diagonal can be divided by. Where no point lies at a node, the row of
+  /// that node is 0.
   static bool is_diagonal(const ReferenceMatrix& matrix) {
     const double least = 1e-6 * *std::ranges::max_element(matrix.values);
     for (int r = 0; r < matrix.rows; ++r)
@@ -117,11 +119,11 @@ private:
                               .source = source,
                               .target = target,
                               .matrix = matrix_of(kind),
-                              .axis = dim_ - axis, // the last one is reference axis 0
+                              .axis = dim_ - axis, // the last axis of an array is reference axis 0
                               .accumulate = accumulates});
   }
 
-  /// The array of a field after the products along the first axes, one kind each.
+  /// The array of a field after products along the first axes, with a matrix of the given kind along each.
   int forward(int field, const Key& kinds) {
     if (kinds.empty()) return dofs_.at(field);
     const auto known = forward_.find({field, kinds});
@@ -138,7 +140,7 @@ private:
     return target;
   }
 
-  /// Sums of coefficients times products, one per output, component and kinds of the axes that are left.
+  /// Makes the sums of coefficients times products, one per output, component and kinds along the remaining axes.
   void make_sums() {
     auto& graph = program_.function.graph;
     std::map<std::tuple<int, Key, int>, NodeId> sums;
@@ -161,7 +163,7 @@ private:
         const auto& use = program_.outputs[static_cast<std::size_t>(o)];
         array = add_array(fmt::format("f{}_{}", o, after.empty() ? "" : names[static_cast<std::size_t>(after[0])]),
                           use.components);
-        for (int c = 0; c < use.components; ++c) { // arrays are written whole
+        for (int c = 0; c < use.components; ++c) { // arrays must be written completely
           const auto sum = sums.find({o, after, c});
           program_.function.outputs.push_back(
               {OutputKind::test, use.index, c, array, -1, sum == sums.end() ? graph.constant(0) : sum->second});
@@ -170,7 +172,7 @@ private:
       }
   }
 
-  /// The products along the last axis, if it is left, added up.
+  /// Adds up the products along the last axis, if that is left, and scatters the sum.
   void integrate(int o) {
     const auto sums = sum_arrays_.find(o);
     if (sums == sum_arrays_.end()) return;
@@ -193,11 +195,11 @@ private:
   int num_forward_, dim_, n_;
   TensorProgram program_;
   std::array<ReferenceMatrix, 4> factors_;
-  bool is_lumped_ = false;      ///< the matrix of the values is diagonal, and 1 in the products
-  std::map<int, int> matrices_; ///< of the program, by kind
-  std::map<int, int> dofs_;     ///< by input
+  bool is_lumped_ = false;      ///< the 1D matrix of values is diagonal, so that scaled matrices have 1 in its place
+  std::map<int, int> matrices_; ///< index of the program's matrix of each kind
+  std::map<int, int> dofs_;     ///< array of dofs of each input
   std::map<std::pair<int, Key>, int> forward_;
-  std::map<int, std::map<Key, int>> sum_arrays_; ///< by output
+  std::map<int, std::map<Key, int>> sum_arrays_; ///< arrays of sums for each output, by kinds along the remaining axes
 };
 
 } // namespace

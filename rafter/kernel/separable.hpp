@@ -8,8 +8,8 @@
 
 namespace rafter::kernel {
 
-/// coefficient * sum_ij v_i u_j prod_axes M_axis(i_axis, j_axis): what one coefficient of a test and a trial slot
-/// amounts to when it is constant on the cell, for a rule that is a grid of points.
+/// One term coefficient * sum_ij v_i u_j prod_axes M_axis(i_axis, j_axis). A coefficient of a test and a trial slot
+/// that is constant on the cell contributes such a term where the rule is a grid of points.
 struct SeparableTerm {
   int output = 0, test_component = 0; ///< position of the test function among the outputs
   int input = 0, trial_component = 0;
@@ -19,16 +19,17 @@ struct SeparableTerm {
 
 /// A bilinear form on one tensor cell as a sum of such terms.
 struct SeparableForm {
-  QFunction function; ///< whose graph has the coefficients; without outputs
+  QFunction function; ///< its graph holds the coefficients; it has no outputs
   std::vector<SeparableTerm> terms;
 };
 
-/// Nothing unless every coefficient is constant on the cell and all fields have the same nodes.
+/// The form as a sum of separable terms; nothing unless every coefficient is constant on the cell and all fields have
+/// the same nodes.
 std::optional<SeparableForm> separable_form(const ProgramInput& input);
 
-/// Products of one-dimensional matrices M = T_test^T W T_trial, one per axis: along all axes, or all but the last,
-/// before the coefficients, whichever takes fewer operations. Where values of the test function have a diagonal matrix
-/// (nodes are points), its inverse is part of the matrices, and the result is weighed.
+/// Program that applies products of 1D matrices M = T_test^T W T_trial, one per axis, along all axes, or along all but
+/// the last, before the coefficients, whichever takes fewer operations. Where the 1D matrix of values is diagonal
+/// (nodes are points), its inverse is multiplied into the matrices, and the result is weighed by the diagonal instead.
 TensorProgram build_separable(const ProgramInput& input, const SeparableForm& form);
 
 } // namespace rafter::kernel

@@ -16,8 +16,8 @@ using form::NodeId;
 using form::ScalarGraph;
 using form::ScalarOp;
 
-using Factors = std::vector<NodeId>;     ///< ascending, repeated for powers
-using Terms = std::map<Factors, double>; ///< product of factors -> its number
+using Factors = std::vector<NodeId>;     ///< in ascending order, repeated for powers
+using Terms = std::map<Factors, double>; ///< from a product of factors to the number that multiplies it
 
 constexpr std::size_t max_terms = 64;
 
@@ -71,7 +71,7 @@ private:
       return id < first_new_ ? whole(id) : added(terms(a), terms(b), 1);
     case ScalarOp::sub: {
       if (id < first_new_) return whole(id);
-      const NodeId opposite = graph_.sub(b, a); // a sign change of an old difference turns it round
+      const NodeId opposite = graph_.sub(b, a); // the negative of an existing difference: its operands are exchanged
       return opposite < first_new_ ? Terms{{{opposite}, -1.0}} : added(terms(a), terms(b), -1);
     }
     default:
@@ -100,7 +100,7 @@ Factors common_factors(const Terms& terms) {
   return common;
 }
 
-/// The number of the first term when all agree but for signs, else 1.
+/// The number of the first term when all terms agree with it but for signs, else 1.
 double common_number(const Terms& terms) {
   const double first = terms.begin()->second;
   const bool all = std::all_of(terms.begin(), terms.end(),

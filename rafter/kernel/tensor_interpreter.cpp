@@ -27,7 +27,7 @@ void contract(const TensorArray& source_array, const Values& source, const Refer
       }
 }
 
-/// Where entry i of the array's dofs stands.
+/// Position of dof i in an array, which may be in the order of a folding.
 std::size_t place(const TensorProgram& program, const TensorArray& array, std::size_t i) {
   if (array.folding < 0) return i;
   const auto& places = program.foldings[static_cast<std::size_t>(array.folding)].places;
@@ -133,7 +133,7 @@ private:
   std::vector<int> modes_;
 };
 
-/// Geometry nodes arrive as (node, axis), arrays are (axis, node).
+/// Rearranges geometry nodes from shape (node, axis) to (axis, node), the order of arrays.
 Values transposed_nodes(const Values& nodes, int dim) {
   Values result(nodes.size());
   const std::size_t count = nodes.size() / static_cast<std::size_t>(dim);

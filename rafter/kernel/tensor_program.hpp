@@ -9,25 +9,28 @@
 #include <rafter/element/quadrature.hpp>
 #include <rafter/kernel/qfunction.hpp>
 
-/// The tensor program: what is computed for one cell, hardware-free. A short list of steps on named multi-index arrays.
+/// Tensor programs describe what is computed for one cell, without regard to hardware: a short list of steps on named
+/// arrays.
 namespace rafter::kernel {
 
 /// Row-major array; the first index is the component.
 struct TensorArray {
   std::string name;
   std::vector<int> extents;
-  int folding = -1; ///< dofs: entry i of a component stands at places[i] of this folding; -1: in their own order
+  int folding = -1; ///< for folded dofs, entry i of a component stands at places[i] of this folding; -1: entries are in
+                    ///< their own order
   int size() const;
 };
 
-/// Points (or nodes) ordered by sector, and the orbits of points that the reflections of a cell exchange. The sector of
-/// a place is the set of reflections, as bits, that change the sign of what the butterflies leave there.
+/// Even-odd decomposition by the reflections of a cell: points (or nodes) are ordered by sector, and butterflies
+/// replace the values at points that reflections exchange by their sums and differences. The sector of a place is the
+/// set of reflections, as bits, that change the sign of what the butterfly leaves there.
 struct Folding {
-  std::vector<int> places;               ///< where each point stands
-  std::vector<unsigned> sectors;         ///< of each place, ascending
-  std::vector<std::array<int, 4>> quads; ///< places of (a, b, c, d), which become
-                                         ///< (a+b+c+d, a-b+c-d, a+b-c-d, a-b-c+d)
-  std::vector<std::array<int, 2>> pairs; ///< (a, b), which become (a+b, a-b)
+  std::vector<int> places;       ///< place of each point
+  std::vector<unsigned> sectors; ///< sector of each place, ascending
+  /// places of four exchanged points (a, b, c, d), which become (a+b+c+d, a-b+c-d, a+b-c-d, a-b-c+d)
+  std::vector<std::array<int, 4>> quads;
+  std::vector<std::array<int, 2>> pairs; ///< places of two exchanged points (a, b), which become (a+b, a-b)
   bool operator==(const Folding&) const = default;
 };
 
@@ -37,16 +40,16 @@ enum class Symmetry : std::uint8_t {
   odd   ///< M(r, k) = -M(R-1-r, K-1-k)
 };
 
-/// Reference matrix, shape (rows, cols), row-major. `is_data`: passed to kernels as an argument instead of standing in
-/// their text (dense tables of any size).
+/// Reference matrix, shape (rows, cols), row-major. With `is_data`, kernels take it as an argument; otherwise its
+/// numbers stand in their text. Dense tables of any size are arguments.
 struct ReferenceMatrix {
   std::string name;
   int rows = 0, cols = 0;
   std::vector<double> values;
   Symmetry symmetry = Symmetry::none;
   bool is_data = false;
-  /// All entries that are not 0 lie where rows and columns of a block meet; every row and every column is part of one
-  /// block, which may have none of the other. Empty: one block of everything.
+  /// Rows and columns of a block; all entries that are not 0 lie in blocks. Every row and every column belongs to
+  /// exactly one block, and a block may have only rows or only columns. No blocks: the whole matrix is one.
   struct MatrixBlock {
     std::vector<int> rows, cols;
   };
@@ -66,6 +69,7 @@ enum class StepKind : std::uint8_t {
   scatter     ///< cell dofs of output `field` += source
 };
 
+/// One step; members that its kind does not use keep their defaults. Arrays and matrices are given by index.
 struct Step {
   StepKind kind = StepKind::gather;
   int field = 0;
@@ -73,19 +77,19 @@ struct Step {
   bool accumulate = false;
 };
 
-/// A space that a program gathers from or scatters to.
+/// Field that a program gathers from or scatters to.
 struct FieldUse {
   AtomKind kind = AtomKind::reference_field; ///< reference_field, reference_trial (inputs), reference_test (outputs)
-  int index = 0;                             ///< of the field in the form
+  int index = 0;                             ///< number of the field in the form
   int components = 1;
   std::shared_ptr<const element::Element> element;
-  /// Outputs of programs for cell matrices: that of the trial functions of a pair of fields, whose `components` are
-  /// pairs, too; else null.
+  /// Element of the trial functions in outputs of programs for cell matrices; `components` then counts pairs of
+  /// components. Null in all other outputs and inputs.
   std::shared_ptr<const element::Element> trial_element{};
-  int num_dofs() const; ///< basis functions, or pairs of them
+  int num_dofs() const; ///< number of basis functions, or of pairs of them in cell matrices
 };
 
-/// Position of the field with this number in the form. InternalError when there is none.
+/// Position in `uses` of the field that has number `index` in the form. Throws InternalError when there is none.
 std::size_t position_of(const std::vector<FieldUse>& uses, int index);
 
 /// Entry of an array that the QFunction reads or writes at point q: index (component, q) of a tensor array, or
@@ -98,56 +102,63 @@ struct InputSlot {
   Slot slot;
 };
 
-/// How a field is evaluated in a tensor program with collocated derivatives: chains of steps that belong together, for
-/// mappings that fuse them. Indices of arrays and matrices, -1: absent.
+/// How a field is evaluated in a program with collocated derivatives: arrays and matrices of steps that belong
+/// together, for mappings that fuse them. Members are indices of arrays and matrices; -1: absent.
 struct CollocatedEvaluation {
-  int dofs = -1;                                ///< array of dofs or geometry nodes
-  int values = -1;                              ///< array of values in the points (= dofs without interpolation)
-  std::array<int, 3> interpolation{-1, -1, -1}; ///< matrix per reference axis
-  std::array<int, 3> derivatives{-1, -1, -1};   ///< array per reference axis
-  int differentiation = -1;                     ///< matrix, the same for all axes
+  int dofs = -1;   ///< array of dofs or geometry nodes
+  int values = -1; ///< array of values in the points; equal to `dofs` where nodes are points
+  std::array<int, 3> interpolation{-1, -1, -1}; ///< interpolation matrix per reference axis
+  std::array<int, 3> derivatives{-1, -1, -1};   ///< array of derivatives per reference axis
+  int differentiation = -1;                     ///< index of the differentiation matrix, the same for all axes
 };
-/// The transpose: result = B^T W (values + sum_a W^-1 D_a^T W derivatives_a).
+/// The transpose of a collocated evaluation: result = B^T W (values + sum_a W^-1 D_a^T W derivatives_a).
 struct CollocatedIntegration {
-  int values = -1; ///< array, -1: no value is tested
+  int values = -1; ///< array of what multiplies the value of the test function; -1: none
   std::array<int, 3> derivatives{-1, -1, -1};
-  std::array<int, 3> interpolation{-1, -1, -1}; ///< weighted transposed matrices; all -1: the sum is weighed
+  std::array<int, 3> interpolation{-1, -1, -1}; ///< transposed matrices with weights, per axis; all -1: points are
+                                                ///< nodes, and the sum is multiplied by the weights
   int differentiation = -1;
 };
 
+/// What is computed for one cell: steps on arrays, with the QFunction and the tables that they use.
 struct TensorProgram {
-  bool is_tensor = false;    ///< points form a tensor grid (last axis of arrays = reference axis 0)
-  bool is_separable = false; ///< the grid is that of the nodes, and the QFunction combines products of 1D matrices
+  bool is_tensor = false;    ///< points form a tensor grid, and the last axis of arrays is reference axis 0
+  bool is_separable = false; ///< the grid consists of the nodes, and the QFunction combines products with 1D matrices
   int tdim = 0;
-  int num_points = 0;             ///< all points; dense programs may pad (weight 0)
+  int num_points = 0;             ///< number of all points; dense programs may have padding points of weight 0
   std::vector<int> point_extents; ///< {q2, q1, q0} or {num_points}
-  std::vector<double> points;     ///< reference points, shape (point, tdim); tensor programs: 1D points
+  std::vector<double> points;     ///< reference points, shape (point, tdim); in tensor programs the 1D points
   std::vector<double> weights;    ///< shape (point)
   std::vector<FieldUse> inputs, outputs;
-  std::shared_ptr<const element::Element> geometry; ///< isoparametric maps that are evaluated here
+  /// element of an isoparametric map that the program evaluates; else null
+  std::shared_ptr<const element::Element> geometry;
   QFunction function;
   std::vector<InputSlot> input_slots;
-  std::vector<Slot> output_slots; ///< of function.outputs (test and test_pair outputs; others: array -1)
+  /// where each of function.outputs goes (test and test_pair outputs; others have array -1)
+  std::vector<Slot> output_slots;
   std::vector<TensorArray> arrays;
   std::vector<ReferenceMatrix> matrices;
   std::vector<Folding> foldings;
   std::vector<Step> steps;
-  /// One per input field in order, then one for the geometry nodes if they are evaluated; one per output field. Empty
-  /// when some field is not evaluated by collocation.
+  /// One evaluation per input field in order, then one for the geometry nodes if the program evaluates them; one
+  /// integration per output field. Both are empty when some field is not evaluated by collocation.
   std::vector<CollocatedEvaluation> evaluations;
   std::vector<CollocatedIntegration> integrations;
 
   std::string to_string() const;
-  /// Throws InternalError: indices in range, extents match, arrays written before they are read, all slots served.
+  /// Throws InternalError unless indices are in range, extents match, arrays are written before they are read and every
+  /// slot has an array.
   void verify() const;
 };
 
+/// How the reference matrices are applied.
 enum class Contraction : std::uint8_t {
-  dense, ///< stacked tables of values and derivatives
-  modal, ///< dense, integrals by exact products of orthonormal polynomials: affine simplices, constant coefficients
-  per_derivative, ///< sum-factorised, one chain of 1D contractions per slot
-  collocated,     ///< interpolate once, differentiate in the points with the square 1D matrix
-  separable       ///< integrals along each axis as 1D matrices: tensor cells, coefficients constant on each of them
+  dense,          ///< stacked tables of values and derivatives, as dense products
+  modal,          ///< dense products with orthonormal polynomials instead of points, for affine simplices with constant
+                  ///< coefficients
+  per_derivative, ///< sum factorisation with one chain of 1D contractions per slot
+  collocated, ///< sum factorisation that interpolates once and differentiates in the points with the square 1D matrix
+  separable ///< integrals along each axis as 1D matrices, for tensor cells with coefficients that are constant on each
 };
 std::string_view name(Contraction contraction);
 inline bool has_dense_products(Contraction contraction) {
@@ -158,42 +169,44 @@ struct ProgramOptions {
   Contraction contraction = Contraction::collocated; ///< non-tensor shapes and facets always use dense
 };
 
-/// Dense tables of programs that differ in their QFunctions and contractions alone, kept from one to the next.
+/// Cache of dense tables, for programs that differ in their QFunctions and contractions alone.
 class DenseTables;
 std::shared_ptr<DenseTables> make_dense_tables();
 
-/// What a program needs besides the QFunction.
+/// All that a tensor program is made of.
 struct ProgramInput {
   QFunction function;
-  element::Quadrature quadrature; ///< on the cell, or on the facet (facet programs)
+  element::Quadrature quadrature; ///< rule on the cell, or on the reference facet (facet programs)
   int local_facet = -1;
   std::vector<FieldUse> inputs, outputs;
-  std::shared_ptr<const element::Element> geometry; ///< of the cell map
+  std::shared_ptr<const element::Element> geometry; ///< element of the cell map
   ProgramOptions options;
-  std::shared_ptr<DenseTables> tables; ///< of programs with the same rule and elements; null: none are kept
+  std::shared_ptr<DenseTables> tables; ///< cache for programs with the same rule and elements; null: none is used
 };
 TensorProgram build_program(const ProgramInput& input);
 
-/// Exact operation count of one cell: additions, multiplications and divisions each 1 (so FMA = 2), loop-invariant
-/// point-function nodes at the level where they are computed.
+/// Exact number of operations for one cell. Additions, multiplications and divisions count 1 each (so FMA counts 2);
+/// nodes of the QFunction are counted in the outermost loop that can compute them.
 double count_flops(const TensorProgram& program);
-/// Those of its contractions alone.
+/// Operations of the contractions alone.
 double count_contraction_flops(const TensorProgram& program);
 
-/// The meaning of a program, one cell at a time.
+/// Data of one cell, as the interpreter takes them.
 struct CellData {
   std::vector<double> parameters, cell_coefficients;
-  std::vector<double> map;                       ///< (mode, axis) in the order of map_modes
+  std::vector<double> map;                       ///< map coefficients, shape (mode, axis), in the order of map_modes
   std::vector<double> nodes;                     ///< geometry nodes, shape (node, axis)
   std::vector<double> stored_point, stored_cell; ///< shapes (point, slot), (slot)
   std::vector<double> reference_normal;
   std::vector<std::vector<double>> inputs; ///< per input field: shape (component, dof)
 };
+/// What a program computes for one cell.
 struct CellResult {
   std::vector<std::vector<double>> outputs; ///< per output field: shape (component, dof)
   double integral = 0;
   std::vector<double> stored_point, stored_cell;
 };
+/// Runs a program on one cell; this is the definition of what it means.
 CellResult interpret(const TensorProgram& program, const CellData& data);
 
 } // namespace rafter::kernel

@@ -15,7 +15,7 @@ void require(bool condition, const std::string& what) {
   if (!condition) throw base::InternalError("tensor program: " + what);
 }
 
-/// Goes through the steps in order and keeps which arrays have been written.
+/// Goes through the steps in order and records which arrays have been written.
 class Verifier {
 public:
   explicit Verifier(const TensorProgram& program) : program_(program), is_written_(program.arrays.size(), 0) {}
@@ -170,7 +170,7 @@ private:
       write(slot.array);
     }
   }
-  /// Atoms whose values stand in arrays need an input slot.
+  /// Checks that atoms whose values stand in arrays have an input slot.
   void check_atoms() const {
     const auto& graph = program_.function.graph;
     for (const NodeId id : graph.reachable(program_.function.roots())) {
