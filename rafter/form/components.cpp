@@ -50,7 +50,7 @@ Atom AtomTables::argument_atom(const std::shared_ptr<const FieldSpace>& space, i
 }
 
 NodeId ComponentEvaluator::operator()(const Expr& e, int flat) {
-  // References into the map stay good while it grows; the vectors have their final size.
+  // References into the map stay valid while it grows, and the vectors have their final size.
   auto& components = memo_[&e.node()];
   if (components.empty()) components.assign(static_cast<std::size_t>(num_components(e.shape())), -1);
   auto& result = components[static_cast<std::size_t>(flat)];
@@ -69,8 +69,8 @@ NodeId ComponentEvaluator::evaluated(const Expr& e, int flat) {
   const auto& operands = e.operands();
   if (operands.empty()) return terminal(e, flat);
   if (is_pointwise(e.kind())) return pointwise(e);
-  // Sums are ordered by the numbers of their nodes: those must not depend on the order in which a compiler evaluates
-  // arguments, here and below.
+  // Operands are evaluated one after the other, here and below: sums are ordered by the numbers of their nodes, which
+  // must not depend on the order in which a compiler evaluates arguments.
   const auto binary = [&](ScalarOp op, int left_component, int right_component) {
     const NodeId right = self(operands[1], right_component);
     return g.make(op, self(operands[0], left_component), right);
@@ -144,7 +144,8 @@ NodeId ComponentEvaluator::terminal(const Expr& e, int flat) {
   }
 }
 
-/// Position in the operand: fixed axes from the node, kept axes from `flat`, last axis fastest in both.
+/// Row-major position in the operand: fixed axes take their index from the node, kept axes from `flat`, last axis
+/// fastest.
 NodeId ComponentEvaluator::component(const Expr& e, int flat) {
   const auto& shape = e.operand(0).shape();
   const auto& indices = e.node().indices;
@@ -162,7 +163,8 @@ NodeId ComponentEvaluator::component(const Expr& e, int flat) {
   return (*this)(e.operand(0), position);
 }
 
-/// inner: one sum over all components; dot: rows of the left side with columns of the right side.
+/// Components of inner and dot: inner is one sum over all components; dot multiplies rows of the left side by columns
+/// of the right side.
 NodeId ComponentEvaluator::contracted(const Expr& e, int flat) {
   const Expr& a = e.operand(0);
   const Expr& b = e.operand(1);
@@ -171,7 +173,8 @@ NodeId ComponentEvaluator::contracted(const Expr& e, int flat) {
   NodeId sum = graph_->constant(0);
   for (int k = 0; k < length; ++k) {
     const NodeId left = (*this)(a, flat / columns * length + k);
-    if (graph_->is_constant(left, 0)) continue; // an identity matrix: the other side is not needed
+    // Zero entries, as of an identity matrix: the other factor is not needed.
+    if (graph_->is_constant(left, 0)) continue;
     sum = graph_->add(sum, graph_->mul(left, (*this)(b, k * columns + flat % columns)));
   }
   return sum;
@@ -229,7 +232,7 @@ NodeId ComponentEvaluator::matrix_function(const Expr& e, int flat) {
   }
 }
 
-/// Signed minor of a matrix up to 3 x 3.
+/// Signed minor of a matrix of at most 3 x 3 entries.
 NodeId ComponentEvaluator::cofactor(const Expr& a, int row, int column) {
   auto& g = *graph_;
   const int n = a.shape()[0];
@@ -238,7 +241,7 @@ NodeId ComponentEvaluator::cofactor(const Expr& a, int row, int column) {
     const NodeId opposite = (*this)(a, (1 - row) * 2 + (1 - column));
     return row == column ? opposite : g.neg(opposite);
   }
-  // cyclic indices carry the sign
+  // the cyclic order of the indices gives the sign
   const auto at = [&](int i, int j) { return (*this)(a, (row + i) % 3 * 3 + (column + j) % 3); };
   const auto product = [&](int i, int j, int k, int l) {
     const NodeId right = at(k, l);
@@ -280,7 +283,7 @@ NodeId ComponentEvaluator::spatial_derivative(const Expr& e, int flat, int axis)
       switch (atom.kind) {
       case AtomKind::parameter:
       case AtomKind::cell_coefficient:
-        return g->constant(0); // constant in each cell
+        return g->constant(0); // these are constant in each cell
       case AtomKind::coordinate:
         return g->constant(atom.a == axis ? 1 : 0);
       case AtomKind::field:

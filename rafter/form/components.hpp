@@ -12,7 +12,8 @@
 
 namespace rafter::form {
 
-/// Numbers the data that atoms refer to, in order of first use.
+/// The data that atoms refer to by number: coefficients, fields and arguments, numbered in the order of their first
+/// use.
 struct AtomTables {
   std::vector<CoefficientComponent> parameters, cell_coefficients;
   std::vector<std::shared_ptr<const FieldSpace>> fields, test_spaces, trial_spaces;
@@ -23,13 +24,13 @@ struct AtomTables {
   Atom argument_atom(const std::shared_ptr<const FieldSpace>& space, int number, int component);
 };
 
-/// Components of expressions as nodes of a scalar graph, by index substitution: asking for one component of a node asks
-/// for the components of its operands that it needs, each once. No tensor is ever written out.
+/// Turns components of tensor expressions into nodes of a scalar graph, by index substitution: asking for a component
+/// of an expression asks for those components of its operands that it needs, each once. No tensor is ever written out.
 class ComponentEvaluator {
 public:
   ComponentEvaluator(ScalarGraph& graph, AtomTables& tables) : graph_(&graph), tables_(&tables) {}
 
-  /// `flat` is the row-major index into the shape of e.
+  /// Node of the component of e at `flat`, the row-major index into the shape of e.
   NodeId operator()(const Expr& e, int flat);
 
 private:
@@ -48,10 +49,11 @@ private:
 
   ScalarGraph* graph_;
   AtomTables* tables_;
-  std::unordered_map<const ExprNode*, std::vector<NodeId>> memo_; ///< -1: not asked for yet
+  /// Components found so far, -1 where none was asked for.
+  std::unordered_map<const ExprNode*, std::vector<NodeId>> memo_;
   std::array<std::unique_ptr<Differentiator>, 3> along_axis_;
   std::map<std::pair<const ExprNode*, const ExprNode*>, std::unique_ptr<Differentiator>>
-      along_field_; ///< (field, direction)
+      along_field_; ///< by (field, direction)
 };
 
 } // namespace rafter::form

@@ -12,7 +12,7 @@ namespace rafter::form {
 
 namespace {
 
-constexpr long long max_degree = 1000; // beyond any use; keeps products of degrees small
+constexpr long long max_degree = 1000; // no form needs more; the bound keeps products of degrees small
 
 DegreeEstimate bounded(long long degree, bool is_exact) {
   return {static_cast<int>(std::clamp(degree, 0LL, max_degree)), is_exact};
@@ -24,7 +24,7 @@ class DegreeEstimator {
 public:
   struct Entry {
     DegreeEstimate estimate;
-    bool is_simplex = true; ///< no field or argument lives on other cells
+    bool is_simplex = true; ///< all fields and arguments live on simplices
   };
 
   const Entry& operator()(const Expr& e) {
@@ -64,7 +64,7 @@ private:
     return bounded(degree, is_exact);
   }
 
-  /// A function without a degree: a guess, unless its operands are constant.
+  /// Degree of a function that is no polynomial: a guess, unless its operands are constant.
   DegreeEstimate guessed(const Expr& e) {
     const DegreeEstimate operands = sum(e, 0);
     return is_constant(operands) ? operands : sum(e, 2);
@@ -83,7 +83,7 @@ private:
     return is_constant(divisor) ? of(e, 0) : sum(e, 2);
   }
 
-  /// The field is replaced by the direction once in each product.
+  /// Degree of a Gateaux derivative: in each product, one factor that is the field becomes the direction.
   DegreeEstimate gateaux(const Expr& e) {
     const DegreeEstimate value = of(e, 0);
     const int gain = std::max(0, of(e, 2).degree - of(e, 1).degree);

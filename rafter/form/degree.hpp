@@ -6,35 +6,35 @@
 
 namespace rafter::form {
 
-/// Polynomial degree of an expression on a cell (per direction on quadrilaterals and hexahedra), with affine geometry.
+/// Polynomial degree of an expression on a cell with affine geometry (per direction on quadrilaterals and hexahedra).
 struct DegreeEstimate {
   int degree = 0;
   bool is_exact = true; ///< false where a non-polynomial operation forced a guess
 };
 
-/// Fields and arguments have their degree, x has degree 1, constants 0; products add; powers multiply; a derivative
-/// lowers by one where every cell is a simplex and the degree is no guess; a quotient or elementary function of
-/// something not constant adds 2 and is a guess.
+/// Estimates the degree of an expression: fields and arguments have their own, x has degree 1, constants 0. Degrees of
+/// factors add; powers multiply. A derivative lowers the degree by one where every cell is a simplex and the degree is
+/// no guess. A quotient or elementary function of something that is not constant adds 2 and is a guess.
 DegreeEstimate estimate_degree(const Expr& e);
 
-/// Highest degree of the fields and arguments in an expression.
+/// Highest degree among the fields and arguments in an expression.
 int max_field_degree(const Expr& e);
 
 struct QuadratureChoice {
   int degree = 0;
   bool is_capped = false;
-  std::string explanation; ///< one line for reports
+  std::string explanation; ///< one line for reports that says where the degree comes from
 };
 
-/// Cap used when none is given: 2 m + 4 for m = LoweredIntegral::max_field_degree (products of two fields of full
-/// degree with coefficients of degree 4 are exact; non-linear laws are integrated as accurately as is worth while), 12
-/// without fields.
+/// Highest quadrature degree that is chosen unless a cap is given: 2 m + 4 for m = LoweredIntegral::max_field_degree,
+/// 12 without fields. Products of two fields of full degree with coefficients of degree 4 are then exact, and
+/// non-linear laws are integrated as accurately as is worth while.
 int default_degree_cap(const LoweredIntegral& integral);
 
-/// The degree that the author of the form asked for, else the estimated one up to the cap; cap < 0: default_degree_cap.
-/// A guess is at least 2 m for m = LoweredIntegral::max_field_degree: a load that is no polynomial is then integrated
-/// as if it were one of the fields' degree, and the error of the rule does not spoil the order of convergence (Ciarlet,
-/// The Finite Element Method for Elliptic Problems, section 4.1).
+/// The quadrature degree: the one that the form asks for, else the estimated one up to the cap; cap < 0 means
+/// default_degree_cap. A guess is at least 2 m for m = LoweredIntegral::max_field_degree: a load that is no polynomial
+/// is then integrated as if it had the fields' degree, and the error of the rule does not spoil the order of
+/// convergence (Ciarlet, The Finite Element Method for Elliptic Problems, section 4.1).
 QuadratureChoice choose_quadrature_degree(const LoweredIntegral& integral, int cap = -1);
 
 } // namespace rafter::form

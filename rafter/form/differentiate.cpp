@@ -12,7 +12,8 @@ namespace rafter::form {
 
 NodeId Differentiator::operator()(NodeId root) {
   if (memo_.contains(root)) return memo_.at(root);
-  // Collect what is not differentiated yet with a stack of our own (graphs may be deep); ascending ids are an order.
+  // Nodes that are not differentiated yet are collected with an explicit stack, because graphs may be deep; ascending
+  // numbers are an order of evaluation.
   std::vector<NodeId> pending{root};
   std::unordered_map<NodeId, char> is_seen{{root, 1}};
   for (std::size_t i = 0; i < pending.size(); ++i)
@@ -21,7 +22,7 @@ NodeId Differentiator::operator()(NodeId root) {
         pending.push_back(operand);
   std::sort(pending.begin(), pending.end());
   for (const NodeId id : pending) {
-    const NodeId result = of_node(id); // leaf_ may enter other differentiators, never this one
+    const NodeId result = of_node(id); // leaf_ may use other differentiators, never this one
     memo_[id] = result;
   }
   return memo_.at(root);
@@ -29,9 +30,10 @@ NodeId Differentiator::operator()(NodeId root) {
 
 NodeId Differentiator::of_node(NodeId id) {
   auto& g = *graph_;
-  const ScalarNode node = g[id]; // a copy: the graph grows below
+  const ScalarNode node = g[id]; // a copy, because the graph grows below
   const auto d = [&](std::size_t i) { return memo_.at(node.operands[i]); };
-  // one after the other: the numbers of nodes must not depend on how a compiler evaluates arguments
+  // The products are made one after the other: numbers of nodes must not depend on the order in which a compiler
+  // evaluates arguments.
   const auto sum_of_products = [&](ScalarOp op, std::array<NodeId, 2> left, std::array<NodeId, 2> right) {
     const NodeId second = g.mul(right[0], right[1]);
     return g.make(op, g.mul(left[0], left[1]), second);
@@ -83,7 +85,7 @@ NodeId Differentiator::of_node(NodeId id) {
   }
 }
 
-/// -1: the sum is none.
+/// Returns -1 where the sum is no quadratic form.
 NodeId Differentiator::of_quadratic_form(NodeId id) {
   auto& g = *graph_;
   const auto is_constant = [&](NodeId node) { return g.is_constant(memo_.at(node), 0); };
@@ -97,7 +99,7 @@ NodeId Differentiator::of_quadratic_form(NodeId id) {
   return g.mul(g.constant(2), sum);
 }
 
-/// Chain rule of a function of one variable.
+/// Chain rule for a function of one variable.
 NodeId Differentiator::of_function(NodeId id, const ScalarNode& node, NodeId da) {
   auto& g = *graph_;
   const NodeId a = node.operands[0];

@@ -8,8 +8,8 @@
 namespace rafter::form {
 
 /// Forward-mode derivative of nodes of a scalar graph, as nodes of the same graph. `leaf` gives the derivative of an
-/// atom; one object is one direction of derivation and remembers what it has differentiated. Spatial gradients and
-/// Gateaux derivatives differ only in `leaf`.
+/// atom; spatial gradients and Gateaux derivatives differ only there. One object stands for one direction and remembers
+/// what it has differentiated.
 class Differentiator {
 public:
   Differentiator(ScalarGraph& graph, std::function<NodeId(const Atom&)> leaf)

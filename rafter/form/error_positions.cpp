@@ -5,7 +5,7 @@
 
 namespace rafter::form {
 
-/// A text that takes the point where a coordinate is meant has wrong shapes.
+/// Hint for errors about shapes in texts that use the point x where a coordinate x[i] may be meant.
 std::string ErrorPositions::point_hint(std::string_view message) const {
   if (!has_whole_point_ || message.find("shape") == std::string_view::npos) return "";
   std::string coordinates = "x[0]";

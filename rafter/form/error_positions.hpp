@@ -12,13 +12,13 @@
 
 namespace rafter::form {
 
-/// Gives errors of operations of the language the position in the text where the operation stands.
+/// Adds to errors of the form language the position in the text of the operation that failed.
 class ErrorPositions {
 public:
   explicit ErrorPositions(int gdim) : gdim_(gdim) {}
 
-  /// Runs one operation; its errors get the position, its result remembers it: what a form is not linear in is named
-  /// with the position of the offending expression itself.
+  /// Runs one operation that stands at `position`. Its errors name that position; errors about linearity name the
+  /// position of the offending sub-expression, which is known because every result remembers where it was made.
   template <class Operation> Value located(Position position, const Operation& operation) {
     try {
       Value result{operation()};
@@ -31,7 +31,7 @@ public:
       fail_at(position, error.what() + point_hint(error.what()));
     }
   }
-  /// 'x' without an index was read: errors about shapes say what it is.
+  /// Notes that the text reads 'x' without an index, so that errors about shapes explain that x is a vector.
   void note_whole_point() { has_whole_point_ = true; }
 
 private:
@@ -40,7 +40,8 @@ private:
   int gdim_;
   bool has_whole_point_ = false;
   std::unordered_map<const ExprNode*, std::pair<Expr, Position>>
-      origins_; ///< holds the nodes, so that addresses stay theirs
+      origins_; ///< where each expression was made; it holds the expressions, so that the addresses of their nodes stay
+                ///< unique
 };
 
 } // namespace rafter::form

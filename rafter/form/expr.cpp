@@ -35,15 +35,15 @@ std::uint64_t hash_of(const ExprNode& node) {
   return hash;
 }
 
-/// The nodes alive. It does not own them: the last handle's deleter takes a node out, so that spaces and coefficients
-/// (and the meshes behind them) live no longer than the expressions that use them.
+/// All living nodes. The table does not own them: when the last handle of a node goes, its deleter takes the node out,
+/// so that spaces and coefficients (and the meshes behind them) live no longer than the expressions that use them.
 class NodeTable : public std::enable_shared_from_this<NodeTable> {
 public:
   std::shared_ptr<const ExprNode> intern(ExprNode draft) {
     const std::lock_guard lock(mutex_);
     const auto [begin, end] = entries_.equal_range(draft.hash);
-    // Nodes leave the table under the lock before they are freed, so the plain pointers are good; a node whose last
-    // handle is just going cannot be locked and gets a successor.
+    // Nodes leave the table, under the lock, before they are freed, so the plain pointers are valid. A node whose last
+    // handle is just being destroyed cannot be locked, and gets a successor.
     for (auto entry = begin; entry != end; ++entry)
       if (is_equal(*entry->second.node, draft))
         if (auto existing = entry->second.handle.lock()) return existing;
@@ -63,7 +63,8 @@ private:
   };
 
   void release(const ExprNode* node) {
-    const std::unique_ptr<const ExprNode> owned(node); // freed after the lock: its operands come here too
+    // Freed after the lock is released, because its operands are released through this function, too.
+    const std::unique_ptr<const ExprNode> owned(node);
     const std::lock_guard lock(mutex_);
     const auto [begin, end] = entries_.equal_range(node->hash);
     const auto entry = std::find_if(begin, end, [node](const auto& e) { return e.second.node == node; });
@@ -151,7 +152,7 @@ Expr make_expr(NodeKind kind, std::vector<Expr> operands) {
 Expr::Expr(double value) {
   if (!std::isfinite(value)) throw base::InputError(fmt::format("the number {} in an expression is not finite", value));
   ExprNode draft;
-  draft.value = value == 0 ? 0.0 : value; // one zero
+  draft.value = value == 0 ? 0.0 : value; // -0.0 becomes 0.0
   *this = make_expr(std::move(draft));
 }
 
@@ -169,7 +170,7 @@ Expr Expr::at(std::vector<int> indices) const {
     return entry.rank() == 0 ? entry : entry.at({indices.begin() + 1, indices.end()});
   }
   if (kind() != NodeKind::component) return result;
-  // A[0][1] is A[0, 1]: fill the axes that the inner indexing kept
+  // A[0][1] is A[0, 1]: the indices fill the axes that the inner indexing kept.
   std::vector<int> merged = node().indices;
   std::size_t next = 0;
   for (auto& index : merged)

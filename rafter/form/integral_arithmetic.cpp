@@ -19,12 +19,12 @@ Value IntegralArithmetic::as_number(const Value& value) const {
   if (found != integrals_->end()) return {coefficient(found->number)};
   auto number = std::make_shared<CoefficientData>();
   number->name = fmt::format("integral_{}", integrals_->size() + 1);
-  number->values = {1.0}; // until it is evaluated
+  number->values = {1.0}; // any value serves until the integral is evaluated
   integrals_->push_back({form, number});
   return {coefficient(std::move(number))};
 }
 
-/// Whether an expression is computed from one of the integrals.
+/// Says whether an expression is computed from the value of an integral.
 bool IntegralArithmetic::holds_number(const Value& value) const {
   const auto* root = std::get_if<Expr>(&value.content);
   if (root == nullptr) return false;

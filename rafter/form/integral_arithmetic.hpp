@@ -9,22 +9,22 @@ namespace rafter::form {
 
 bool is_form(const Value& value);
 
-/// Arithmetic of values where integrals may stand for numbers, as they do in functionals.
+/// Arithmetic of values in functionals, where an integral may stand for a number.
 class IntegralArithmetic {
 public:
-  /// Takes the integrals that stand for numbers; null: forms are not numbers.
+  /// `integrals` receives the integrals that stand for numbers; with null, forms are not numbers.
   explicit IntegralArithmetic(std::vector<IntegralNumber>* integrals) : integrals_(integrals) {}
 
-  /// A form as the number that stands for it, the same one for the same form; everything else as it is. Throws
-  /// InputError for a form with a test or trial function.
+  /// A form as the coefficient that stands for its value, always the same one for the same form; other values are
+  /// returned as they are. Throws InputError for a form with a test or trial function.
   Value as_number(const Value& value) const;
-  /// An operator on both sides. Sums and constant multiples of forms are forms (`keeps`); where forms are numbers, they
-  /// are so everywhere else.
+  /// Applies a binary operator. Where `keeps` says that the operator takes forms to forms (sums, constant multiples),
+  /// they stay forms; otherwise, in functionals, forms become numbers first.
   template <class Operation>
   Value combined(const Value& left, const Value& right, bool keeps, const Operation& operation) const {
     if (integrals_ == nullptr || (!is_form(left) && !is_form(right))) return operation(left, right);
     if (keeps && !holds_number(left) && !holds_number(right)) return operation(left, right);
-    const Value first = as_number(left); // integrals are numbered from left to right
+    const Value first = as_number(left); // the left side comes first, so that integrals are numbered from left to right
     return operation(first, as_number(right));
   }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t max_text_bytes = std::size_t{1} << 20;
 
-// Classification without <cctype>: independent of the locale, defined for every byte.
+// Bytes are classified without <cctype>, so that the result is independent of the locale and defined for every byte.
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name_part(char c) { return is_name_start(c) || is_digit(c); }

@@ -7,26 +7,26 @@
 
 namespace rafter::form {
 
-/// Place in a text; both count from 1, columns in characters.
+/// Position in a text. Lines and columns count from 1, columns in characters.
 struct Position {
   int line = 1, column = 1;
 };
-/// "line 1, column 17"
+/// Text for messages, such as "line 1, column 17".
 std::string to_string(Position position);
 
 enum class TokenKind : std::uint8_t { number, name, string, symbol, end };
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  std::string text; ///< of a string: without quotes
-  double value = 0; ///< of a number
+  std::string text; ///< text of the token, for a string without its quotes
+  double value = 0; ///< value of a number
   Position position;
 };
-/// "'grad'", "the end of the text"
+/// Text for messages, such as "'grad'" or "the end of the text".
 std::string described(const Token& token);
 
-/// Numbers (locale-independent), names, 'strings', symbols; `#` starts a comment. The last token is `end`.
-/// Throws InputError with the position on anything else and on texts over the size limit.
+/// Splits a text into numbers (independent of the locale), names, 'strings' and symbols; `#` starts a comment. The last
+/// token has kind `end`. Throws InputError with the position for anything else, and for texts over the size limit.
 std::vector<Token> tokenize(std::string_view text);
 
 } // namespace rafter::form

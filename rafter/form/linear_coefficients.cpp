@@ -8,15 +8,15 @@ namespace rafter::form {
 
 namespace {
 
-using Terms = std::map<Atom, NodeId>; ///< coefficient of each argument; none: zero
+using Terms = std::map<Atom, NodeId>; ///< coefficient of each argument; an empty map is the value 0
 
-/// The coefficients of the arguments in the nodes of an expression, operands first.
+/// Finds the coefficients of the arguments in the nodes of an expression, operands before their users.
 class LinearCoefficients {
 public:
   LinearCoefficients(ScalarGraph& graph, const std::function<bool(const Atom&)>& is_argument)
       : graph_(graph), is_argument_(is_argument) {}
 
-  /// False when the node is not linear and homogeneous in the arguments that it has.
+  /// Adds a node; false when it is not linear and homogeneous in the arguments that it contains.
   bool add(NodeId id) {
     const ScalarNode node = graph_[id];
     const bool has_arguments = std::ranges::any_of(
@@ -27,14 +27,14 @@ public:
     result = of_operation(node);
     return result.has_value();
   }
-  /// Returns the coefficients of an added node; nothing when it has no arguments and is not zero.
+  /// The coefficients of a node that was added; nothing when it contains no arguments and is not zero.
   std::optional<Terms> of(NodeId id) const {
     const auto& terms = terms_.at(id);
     return !terms && graph_.is_constant(id, 0) ? Terms() : terms;
   }
 
 private:
-  /// Nothing when the operation is not linear.
+  /// The coefficients of an operation; nothing when it is not linear.
   std::optional<Terms> of_operation(const ScalarNode& node) {
     const auto [a, b, c] = node.operands;
     switch (node.op) {
@@ -83,7 +83,7 @@ private:
 
   ScalarGraph& graph_;
   const std::function<bool(const Atom&)>& is_argument_;
-  std::unordered_map<NodeId, std::optional<Terms>> terms_; ///< nothing: free of arguments
+  std::unordered_map<NodeId, std::optional<Terms>> terms_; ///< nothing for nodes without arguments
 };
 
 } // namespace

@@ -17,7 +17,7 @@ std::string arguments_text(Arguments arguments) {
   return texts[static_cast<std::size_t>(arguments.value_or(0))];
 }
 
-/// One pass from the leaves up; the first node that cannot be linear is the error.
+/// Visits each sub-expression once, operands first; the first one that cannot be linear is the error.
 class LinearityCheck {
 public:
   Arguments operator()(const Expr& e) {

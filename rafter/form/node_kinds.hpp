@@ -6,7 +6,8 @@
 
 #include <rafter/form/scalar_graph.hpp>
 
-/// The one table of expression node kinds: what the language can say before tensors are taken apart.
+/// The table of all kinds of expression nodes: what the form language can say, before tensors are split into
+/// components.
 namespace rafter::form {
 
 enum class NodeKind : std::uint8_t {
@@ -41,12 +42,12 @@ enum class NodeKind : std::uint8_t {
   dev,
   sym,
   skew,
-  // derivatives in space, and derivative(e, f, w): the Gateaux derivative of e by the field f in direction w
+  // spatial derivatives, and derivative(e, f, w), the Gateaux derivative of e by the field f in direction w
   grad,
   divergence,
   curl,
   derivative,
-  // functions of numbers
+  // functions of scalars
   abs,
   sign,
   sqrt,
@@ -76,30 +77,32 @@ enum class NodeKind : std::uint8_t {
 };
 inline constexpr int num_node_kinds = static_cast<int>(NodeKind::conditional) + 1;
 
-/// How test and trial functions pass through a node.
+/// How a node depends on the test and trial functions in its operands.
 enum class Linearity : std::uint8_t {
+  /// no operands; an argument is linear in itself
   terminal,
-  linear,   ///< in its only operand
-  sum,      ///< all operands carry the same arguments
-  product,  ///< operands carry different arguments
-  quotient, ///< the second operand carries none
-  branch,   ///< the first operand carries none, the others the same
-  nonlinear ///< no operand carries any
+  linear,   ///< linear in its only operand
+  sum,      ///< all operands contain the same arguments
+  product,  ///< operands contain different arguments
+  quotient, ///< the second operand contains none
+  branch,   ///< the first operand contains none, the others contain the same
+  nonlinear ///< no operand may contain any
 };
 
 struct NodeKindInfo {
-  const char* name; ///< as written in text
+  const char* name; ///< name as written in text
   int num_operands; ///< -1: any number
   Linearity linearity = Linearity::nonlinear;
-  ScalarOp scalar_op = ScalarOp::atom; ///< of functions of numbers and conditions; `atom` otherwise
+  /// Operation of functions of scalars and of conditions; `atom` for all other kinds.
+  ScalarOp scalar_op = ScalarOp::atom;
 };
 const NodeKindInfo& info(NodeKind kind);
 
-/// A function of numbers or a condition: scalar operands, scalar result, one scalar operation.
+/// Says whether a node is one operation on scalars with a scalar result: a function of numbers or a condition.
 inline bool is_pointwise(NodeKind kind) {
   return info(kind).scalar_op != ScalarOp::atom && kind != NodeKind::conditional;
 }
-/// True or false instead of a number.
+/// Says whether the value of a node is true or false instead of a number.
 inline bool is_condition(NodeKind kind) { return kind >= NodeKind::lt && kind <= NodeKind::logical_not; }
 
 } // namespace rafter::form

@@ -19,10 +19,10 @@ namespace rafter::form {
 
 namespace {
 
-constexpr std::size_t max_tokens = 500'000; // over all texts that one call reads
+constexpr std::size_t max_tokens = 500'000; // limit for all texts together that one call reads
 
-/// What the texts of one call share: limits, and values of definitions that are known already (so that definitions
-/// built on definitions cost their size, not its exponential).
+/// State that all texts of one call share: limits, and the values of definitions that were read before (so that
+/// definitions built on definitions cost their size, not its exponential).
 struct Session {
   explicit Session(const Scope& names, std::vector<IntegralNumber>* numbers = nullptr)
       : scope(names), integrals(numbers) {}
@@ -31,7 +31,7 @@ struct Session {
   IntegralArithmetic integrals;
   std::size_t nesting = 0;
   std::size_t num_tokens = 0;
-  std::vector<std::string> active; ///< definitions being read
+  std::vector<std::string> active; ///< definitions being read, outermost first
   struct Known {
     std::vector<Expr> arguments;
     Value value;
@@ -43,7 +43,7 @@ class Nesting {
 public:
   Nesting(Session& session, Position position) : session_(session) {
     if (++session_.nesting > max_nesting) {
-      --session_.nesting; // the destructor of an unfinished object does not run
+      --session_.nesting; // the destructor of an object does not run when its constructor throws
       fail_at(position, fmt::format("nested more than {} levels deep", max_nesting));
     }
   }
@@ -97,7 +97,7 @@ private:
   ErrorPositions positions_;
 };
 
-/// sum [comparison sum]
+/// Reads: sum [comparison sum]
 Value Parser::expression() {
   const Nesting nesting(session_, tokens_.current().position);
   using Comparison = Expr (*)(const Expr&, const Expr&);
@@ -122,7 +122,7 @@ Value Parser::expression() {
   return left;
 }
 
-/// term { (+|-) term }
+/// Reads: term { (+|-) term }
 Value Parser::sum() {
   Value left = term();
   while (tokens_.is_symbol("+") || tokens_.is_symbol("-")) {
@@ -136,7 +136,7 @@ Value Parser::sum() {
   return left;
 }
 
-/// unary { (*|/) unary }
+/// Reads: unary { (*|/) unary }
 Value Parser::term() {
   Value left = unary();
   while (tokens_.is_symbol("*") || tokens_.is_symbol("/")) {
@@ -150,7 +150,7 @@ Value Parser::term() {
   return left;
 }
 
-/// (+|-) unary | power
+/// Reads: (+|-) unary | power
 Value Parser::unary() {
   if (!tokens_.is_symbol("+") && !tokens_.is_symbol("-")) return power();
   const Token symbol = tokens_.take();
@@ -159,7 +159,7 @@ Value Parser::unary() {
   return positions_.located(symbol.position, [&] { return symbol.text == "-" ? negated(operand) : operand; });
 }
 
-/// postfix [** unary]
+/// Reads: postfix [** unary]
 Value Parser::power() {
   const Value base = postfix();
   if (!tokens_.is_symbol("**")) return base;
@@ -173,7 +173,7 @@ Value Parser::power() {
   });
 }
 
-/// primary { [indices] | .T | .dx(axis) }
+/// Reads: primary { [indices] | .T | .dx(axis) }
 Value Parser::postfix() {
   Value result = primary();
   while (tokens_.is_symbol("[") || tokens_.is_symbol(".")) {
@@ -240,7 +240,7 @@ Value Parser::primary() {
   fail_at(token.position, fmt::format("expected a number, a name or a bracket, found {}", described(token)));
 }
 
-/// ( expression ) or a tuple
+/// Reads the rest of ( expression ) or of a tuple.
 Value Parser::bracketed(Position position) {
   if (tokens_.is_symbol(")")) fail_at(position, "empty brackets");
   Value first = expression();
@@ -292,7 +292,7 @@ Value Parser::named(const Token& name) {
   });
 }
 
-/// ( expression {, expression} )
+/// Reads: ( expression {, expression} )
 std::vector<Value> Parser::arguments(const Token& name) {
   tokens_.expect("(", "before the arguments");
   std::vector<Value> result;
@@ -307,7 +307,7 @@ std::vector<Value> Parser::arguments(const Token& name) {
   return result;
 }
 
-/// dx, dx(tag), ds((tag, tag)), dx(tag, degree=4)
+/// Reads the rest of dx, dx(tag), ds((tag, tag)) or dx(tag, degree=4).
 Value Parser::measure(const Token& name) {
   std::vector<Value> tags;
   std::optional<Value> degree;

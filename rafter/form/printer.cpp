@@ -12,7 +12,7 @@ namespace rafter::form {
 
 namespace {
 
-/// Binding strength, as in Python: -a*b is (-a)*b, -a**b is -(a**b).
+/// Strength with which an operator binds its operands, as in Python: -a*b is (-a)*b, -a**b is -(a**b).
 enum Precedence { sum_level = 1, product_level, unary_level, power_level, primary_level };
 
 Precedence precedence(const ExprNode& node) {
@@ -64,7 +64,7 @@ private:
     for (std::size_t i = 0; i < node.operands.size() && !is_full(); ++i) {
       if (i > 0) text_ += ", ";
       const ExprNode& operand = node.operands[i].node();
-      // the rows of a matrix are plain lists
+      // the rows of a matrix are written as plain lists
       if (node.kind == NodeKind::list && operand.kind == NodeKind::list)
         write_list(operand);
       else
@@ -90,7 +90,7 @@ private:
   void write_component(const ExprNode& node) {
     write(node.operands[0].node(), primary_level);
     std::size_t count = node.indices.size();
-    while (count > 1 && node.indices[count - 1] < 0) --count; // trailing axes are kept anyway
+    while (count > 1 && node.indices[count - 1] < 0) --count; // axes at the end that are kept need no ':'
     text_ += '[';
     for (std::size_t i = 0; i < count; ++i) {
       if (i > 0) text_ += ", ";

@@ -52,7 +52,7 @@ bool is_commutative(ScalarOp op) {
          op == ScalarOp::eq || op == ScalarOp::ne || op == ScalarOp::logical_and || op == ScalarOp::logical_or;
 }
 
-/// Multiplying by it is exact.
+/// Says whether a number is a power of two, so that multiplying by it is exact.
 bool is_power_of_two(double value) {
   int exponent = 0;
   return std::fabs(std::frexp(value, &exponent)) == 0.5;
@@ -60,7 +60,7 @@ bool is_power_of_two(double value) {
 
 std::size_t hash_of(const ScalarNode& node) {
   std::uint64_t hash = 0;
-  const auto mix = [&hash](std::uint64_t value) { // (Boost's hash_combine, 64 bits)
+  const auto mix = [&hash](std::uint64_t value) { // Boost's hash_combine, 64 bits
     hash ^= value + 0x9e3779b97f4a7c15U + (hash << 12U) + (hash >> 4U);
     hash *= 0xff51afd7ed558ccdU;
     hash ^= hash >> 32U;
@@ -72,7 +72,7 @@ std::size_t hash_of(const ScalarNode& node) {
   return hash;
 }
 
-/// Equal to the bit: constants that are not numbers have a node, too.
+/// Compares nodes to the bit, so that constants that are not numbers can be found, too.
 bool is_same(const ScalarNode& a, const ScalarNode& b) {
   return a.op == b.op && a.operands == b.operands &&
          std::bit_cast<std::uint64_t>(a.value) == std::bit_cast<std::uint64_t>(b.value) && a.atom == b.atom;
@@ -186,7 +186,7 @@ NodeId ScalarGraph::intern(ScalarNode node) {
 
 NodeId ScalarGraph::constant(double value) {
   ScalarNode node;
-  node.value = value == 0 ? 0.0 : value; // one zero
+  node.value = value == 0 ? 0.0 : value; // -0.0 becomes 0.0
   return intern(node);
 }
 
@@ -197,8 +197,8 @@ NodeId ScalarGraph::atom(const Atom& atom) {
   return intern(node);
 }
 
-/// c * (d * x) = (c d) * x, as in 0.5 * (x + x), and (2 x) * (0.5 y) = x * y, where a constant is a power of two so
-/// that nothing is rounded differently; -1 where neither applies.
+/// Merges the constants in c * (d * x) = (c d) * x, as in 0.5 * (x + x), and in (2 x) * (0.5 y) = x * y, if one of them
+/// is a power of two, so that nothing is rounded differently; -1 where neither form applies.
 NodeId ScalarGraph::multiply_constants(NodeId a, NodeId b) {
   const auto constant_factor = [this](NodeId id) -> NodeId {
     if ((*this)[id].op != ScalarOp::mul) return -1;
@@ -223,7 +223,7 @@ NodeId ScalarGraph::multiply_constants(NodeId a, NodeId b) {
 
 namespace {
 
-/// Value of an operation on constants. Throws InputError where there is none: the user wrote 1/0 or sqrt(-1).
+/// Value of an operation on constants. Throws InputError where it is not finite: the user wrote 1/0 or sqrt(-1).
 double folded(ScalarOp op, double a, double b, double c) {
   const double value = rafter::form::apply(op, a, b, c);
   if (std::isfinite(value)) return value;
@@ -271,7 +271,8 @@ NodeId ScalarGraph::make(ScalarOp op, NodeId a, NodeId b, NodeId c) {
   case ScalarOp::div:
     if (is_constant(a, 0)) return a;
     if (is_constant(b, 1)) return a;
-    // A power of two divides exactly; other constants keep their division, which rounds differently.
+    // Division by a power of two is an exact product; division by other constants stays, because a product would round
+    // differently.
     if (is_const(b)) {
       const double inverse = 1 / (*this)[b].value;
       if (is_power_of_two((*this)[b].value) && std::isfinite(inverse)) return make(ScalarOp::mul, a, constant(inverse));
@@ -285,7 +286,7 @@ NodeId ScalarGraph::make(ScalarOp op, NodeId a, NodeId b, NodeId c) {
     if (is_constant(b, 0)) return constant(1);
     if (is_constant(b, 1)) return a;
     if (is_constant(b, 0.5)) return make(ScalarOp::sqrt, a);
-    // small integer powers are products: exact sign behaviour and no call in a kernel
+    // Small integer powers become products: their sign is exact, and a kernel needs no call.
     if (is_const(b)) {
       const double exponent = (*this)[b].value;
       if (exponent == std::floor(exponent) && std::fabs(exponent) <= 16) {

@@ -9,14 +9,14 @@
 #include <unordered_map>
 #include <vector>
 
-/// Scalar expressions: what a form becomes once tensors are gone. The same graph type serves the form (physical atoms)
-/// and the kernel's QFunction (reference-cell and geometry atoms).
+/// Scalar expressions, into which forms are split component by component. The same graph type serves forms (with
+/// physical atoms) and the QFunctions of kernels (with atoms of the reference cell and of geometry).
 namespace rafter::form {
 
 using NodeId = std::int32_t;
 
-/// The one table of scalar operations; semantics are those of IEEE double precision. Comparisons and logic give 1 or 0;
-/// select(c, a, b) is a where c != 0, else b, and never propagates the branch not taken.
+/// All scalar operations, with the semantics of IEEE double precision. Comparisons and logic give 1 or 0; select(c, a,
+/// b) is a where c != 0, else b, and the branch not taken has no influence, even if it is not finite.
 enum class ScalarOp : std::uint8_t {
   constant,
   atom,
@@ -53,42 +53,45 @@ enum class ScalarOp : std::uint8_t {
   select
 };
 
-/// What a processor does for an operation.
+/// How long an operation takes on a processor.
 enum class Effort : std::uint8_t {
-  simple,   ///< one instruction at the rate of sums, or less
-  quotient, ///< division or square root: some tens of them
-  function  ///< a call of an elementary function
+  simple,   ///< at most as long as an addition
+  quotient, ///< division or square root, which take some tens of additions
+  function  ///< call of an elementary function
 };
 
 struct ScalarOpInfo {
   const char* name;
   int arity;
-  int flops; ///< what reports count: 1 for + - * and /, 0 for sign changes and selection, 1 for elementary functions
+  int flops; ///< operations counted in reports: 1 for + - * /, comparisons and elementary functions, 0 for sign changes
+             ///< and selection
   Effort effort = Effort::simple;
 };
 const ScalarOpInfo& info(ScalarOp op);
 
-/// Leaves. Indices a, b, c as given; unused ones are 0 (derivative: -1 = value).
+/// Kinds of leaves of scalar expressions, with the meaning of their indices a, b, c. Indices that a kind does not use
+/// are 0; a derivative axis of -1 means the value.
 enum class AtomKind : std::uint8_t {
-  parameter,        ///< a: index of a run-time constant (one per call)
-  cell_coefficient, ///< a: index of a number per cell
+  parameter,        ///< a: number of a constant or parameter, the same in all cells
+  cell_coefficient, ///< a: number of a value per cell
   coordinate,       ///< a: axis of the physical point x
   normal,           ///< a: component of the outward unit normal (facet integrals)
-  field,            ///< a: field, b: component, c: physical derivative axis or -1
-  test,             ///< the same of the test function of field a
-  trial,            ///< the same of the trial function of field a
-  // only in QFunctions:
-  reference_field,      ///< a: field, b: component, c: reference derivative axis or -1
-  reference_test,       ///< as reference_field
-  reference_trial,      ///< as reference_field
+  field,            ///< a: field, b: component, c: axis of the physical derivative or -1
+  test,             ///< a: test function, b: component, c: axis of the physical derivative or -1
+  trial,            ///< a: trial function, b: component, c: axis of the physical derivative or -1
+  // The kinds below occur only in QFunctions.
+  reference_field,      ///< a: field, b: component, c: direction of the reference derivative or -1
+  reference_test,       ///< a: test function, b and c as for reference_field
+  reference_trial,      ///< a: trial function, b and c as for reference_field
   jacobian,             ///< a, b: J_ab = dx_a / dX_b (of an isoparametric map)
-  map_coefficient,      ///< a, b: coefficient of component b of mode a of a map that is not isoparametric, per cell
+  map_coefficient,      ///< per cell: coefficient of mode a in component b of x, for maps that are not isoparametric
   reference_coordinate, ///< a: axis of the reference point X
   reference_normal,     ///< a: component of the facet's unit normal in the reference cell
-  stored_point,         ///< a: slot of the data stored per point
-  stored_cell           ///< a: slot of the data stored per cell
+  stored_point,         ///< a: slot of the data that set-up stored per point
+  stored_cell           ///< a: slot of the data that set-up stored per cell
 };
 
+/// A leaf of a scalar expression.
 struct Atom {
   AtomKind kind = AtomKind::parameter;
   int a = 0, b = 0, c = 0;
@@ -99,12 +102,13 @@ std::string to_string(const Atom& atom);
 struct ScalarNode {
   ScalarOp op = ScalarOp::constant;
   std::array<NodeId, 3> operands{-1, -1, -1};
-  double value = 0; ///< of a constant
-  Atom atom;        ///< of an atom
+  double value = 0; ///< value of a constant
+  Atom atom;        ///< the leaf, for ScalarOp::atom
 };
 
-/// Append-only table of unique nodes; operands precede users, so ascending id is an evaluation order. Building a node
-/// applies the identities that are exact (x+0, x*1, x*0, --x, constants folded) and orders operands of + and *.
+/// Table of unique nodes, to which nodes are only added. Operands precede their users, so ascending numbers are an
+/// order of evaluation. Making a node applies identities that are exact (x+0, x*1, x*0, --x, operations on constants)
+/// and sorts the operands of + and *.
 class ScalarGraph {
 public:
   NodeId constant(double value);
@@ -121,20 +125,20 @@ public:
   NodeId size() const { return static_cast<NodeId>(nodes_.size()); }
   bool is_constant(NodeId id, double value) const;
 
-  /// Copies a node of another graph (and what it needs) into this one; `leaf` may replace an atom (return -1 to copy
-  /// it). `memo` keeps the map from source to result between calls.
+  /// Copies a node of another graph, with all that it depends on, into this one. `leaf` may give a replacement for an
+  /// atom, or -1 to copy it. `memo` keeps the map from source to result between calls.
   NodeId import(const ScalarGraph& source, NodeId root, std::unordered_map<NodeId, NodeId>& memo,
                 const std::function<NodeId(const Atom&)>& leaf);
 
-  /// For an expression linear and homogeneous in the atoms that `is_argument` selects: atom -> coefficient node.
-  /// Returns false (and the offending node) when the expression is not.
+  /// Finds the coefficient of each atom that `is_argument` selects, for an expression that is linear and homogeneous in
+  /// them. Returns false, and the offending node, when the expression is not.
   bool linear_coefficients(NodeId root, const std::function<bool(const Atom&)>& is_argument,
                            std::map<Atom, NodeId>& coefficients, NodeId* offending = nullptr);
 
-  /// Nodes that the roots reach, ascending (an evaluation order).
+  /// The nodes that the roots depend on, ascending, which is an order of evaluation.
   std::vector<NodeId> reachable(std::span<const NodeId> roots) const;
 
-  /// Value of the roots by the definition of the operations.
+  /// Values of the roots, for given values of the atoms; this is the definition of the operations.
   std::vector<double> evaluate(std::span<const NodeId> roots,
                                const std::function<double(const Atom&)>& atom_value) const;
 
@@ -145,10 +149,10 @@ private:
   NodeId multiply_constants(NodeId a, NodeId b);
   void enlarge_index();
   std::vector<ScalarNode> nodes_;
-  std::vector<NodeId> index_; ///< hash table of all nodes: probed from the hash on, -1 where free
+  std::vector<NodeId> index_; ///< open-addressing hash table of all nodes, -1 where a place is free
 };
 
-/// One operation on numbers: the definition that the interpreters use.
+/// Applies one operation to numbers, as the interpreters do.
 double apply(ScalarOp op, double a, double b, double c);
 
 } // namespace rafter::form

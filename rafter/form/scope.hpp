@@ -11,28 +11,30 @@
 
 namespace rafter::form {
 
-/// name = "text" or name(parameters) = "text"
+/// A definition that a text may use: name = "text" or name(parameters) = "text".
 struct Definition {
-  std::vector<std::string> parameters; ///< empty: a name, not a function
+  std::vector<std::string> parameters; ///< parameters of a function; empty for a plain name
   std::string text;
   bool is_function = false;
 };
 
-/// The names that a text may use, besides those of the language (functions, x, n, pi, dx, ds). Adding a name twice, a
-/// name of the language or something that is no name throws base::InputError.
+/// The names that a text may use besides those of the language (its functions, x, n, pi, dx, ds). Adding a name twice,
+/// a name of the language, or something that is no name throws base::InputError.
 class Scope {
 public:
   explicit Scope(int gdim);
 
-  /// A name for an expression: a coefficient, a field, an argument.
+  /// Adds a name for an expression, such as a coefficient, a field or an argument.
   void add(const std::string& name, const Expr& value);
-  /// Coefficient field under its own name: the known solution in functionals and residuals.
+  /// Adds a field under the name of its space: the known solution in functionals and residuals.
   void add_field(const std::shared_ptr<const FieldSpace>& space);
-  /// Trial functions, named as their spaces, and test functions: v_<name> each, and also v when there is one space.
+  /// Adds trial functions, named as their spaces, and test functions, named v_<name of the space>, and also v when
+  /// there is one space.
   void add_arguments(std::span<const std::shared_ptr<const FieldSpace>> spaces);
-  /// Test functions only (next to add_field in a residual).
+  /// Adds test functions only, for residuals, where add_field gives the solution.
   void add_test_functions(std::span<const std::shared_ptr<const FieldSpace>> spaces);
-  /// Definition with a signature "P" or "P(u, p)"; its text is parsed where it is used and may use every other name.
+  /// Adds a definition with signature "P" or "P(u, p)". Its text is parsed where it is used and may use all other
+  /// names.
   void define(std::string_view signature, std::string text);
 
   int gdim() const { return gdim_; }

@@ -6,7 +6,8 @@
 
 namespace rafter::form {
 
-/// Shape of a node from its operands and indices; throws InputError when they do not fit. The language's typing rules.
+/// Shape of a node, from its operands and indices. Throws InputError when they do not fit; these are the typing rules
+/// of the form language.
 std::vector<int> result_shape(const ExprNode& draft);
 
 } // namespace rafter::form

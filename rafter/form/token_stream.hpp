@@ -8,10 +8,10 @@
 
 namespace rafter::form {
 
-/// Levels of brackets, operators and definitions inside each other.
+/// Largest depth to which brackets, operators and definitions may be nested.
 inline constexpr std::size_t max_nesting = 150;
 
-/// Throws InputError "line 1, column 17: message".
+/// Throws InputError with text such as "line 1, column 17: message".
 [[noreturn]] void fail_at(Position position, const std::string& message);
 
 /// The tokens of a text, taken one after the other.
@@ -19,8 +19,8 @@ class TokenStream {
 public:
   explicit TokenStream(std::string_view text) : tokens_(tokenize(text)) {}
 
-  /// Throws InputError where brackets are not closed, or nested more than max_nesting levels deep. Called before
-  /// anything is read, since what a missing bracket makes of the text is often wrong in other ways, too.
+  /// Throws InputError where brackets are not closed, or are nested more than max_nesting levels deep. It is called
+  /// before the text is read, since a missing bracket often leads to errors elsewhere first.
   void require_closed_brackets() const;
 
   std::size_t size() const { return tokens_.size(); }
@@ -28,16 +28,17 @@ public:
   bool is_symbol(std::string_view symbol) const {
     return current().kind == TokenKind::symbol && current().text == symbol;
   }
-  /// name =
+  /// Says whether the next tokens are a name and '='.
   bool is_assignment() const;
-  /// ('+') or ('-'), after a name
+  /// Says whether the next tokens are ('+') or ('-'), as after a restricted argument.
   bool is_restriction() const;
 
-  /// The current token; moves to the next one. The end stays.
+  /// Returns the current token and moves on; at the end it stays.
   Token take();
-  /// Moves on if the symbol is there.
+  /// Moves on if the current token is this symbol; returns whether it is.
   bool accept(std::string_view symbol);
-  /// InputError "expected ')' AFTER, found ..." if it is not.
+  /// Moves on past this symbol; if another token comes, throws InputError "expected ')' AFTER, found ...", with `after`
+  /// for AFTER.
   void expect(std::string_view symbol, std::string_view after);
 
 private:

@@ -8,11 +8,11 @@
 
 namespace rafter::form {
 
-/// Throws InputError: what users of other packages expect of dS, jump, avg and restrictions, and what serves here.
+/// Throws InputError for dS, jump, avg and restrictions, which other packages have: says what serves instead here.
 [[noreturn]] void fail_interior_facets(Position position);
 
-/// Throws InputError: a name that means nothing, with the nearest one that does. `parameters`: of the definition being
-/// read.
+/// Throws InputError for an unknown name, with the nearest known one as a suggestion. `parameters` are those of the
+/// definition being read.
 [[noreturn]] void fail_unknown(const Token& name, bool is_call, const Scope& scope,
                                std::span<const std::string> parameters);
 

@@ -8,14 +8,14 @@
 namespace rafter::schedule {
 namespace {
 
-/// Value of an index. For what is known when the kernel runs only, a number stands: equal expressions of equal numbers
-/// have equal ones, and different ones meet with a probability of 2^-64.
+/// Value of an index. An index that is known only when the kernel runs gets a hash value: equal expressions have equal
+/// ones, and different expressions collide with a probability of 2^-64.
 struct Index {
   std::uint64_t value = 0;
-  bool is_known = true; ///< when the program is written
+  bool is_known = true; ///< the value is known when the program is written
 };
 
-/// The finaliser of splitmix64 (Steele, Lea, Flood, doi:10.1145/2714064.2660195).
+/// Mixes two values with the finaliser of splitmix64 (Steele, Lea, Flood, doi:10.1145/2714064.2660195).
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   std::uint64_t x = a * 0x9e3779b97f4a7c15U + b + 0x632be59bd9b4e019U;
   x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
@@ -107,7 +107,7 @@ private:
     for (const auto& operand : node.operands)
       if (node.kind != Kind::load) real(*operand);
   }
-  /// Every lane of its own where lanes may meet other accesses in part.
+  /// Records an access: one event for all lanes, or one per lane where the lanes may overlap other accesses in part.
   void access(const Node& node, TraceEvent event) {
     const auto& array = arrays_.at(node.name);
     const bool has_lanes = node.operands[0]->has_lane;
@@ -128,7 +128,7 @@ private:
     ++num_accesses_;
   }
 
-  /// Of a lane. Lists on the way are read for the first one.
+  /// Value of an index for the current lane; entries of index lists are those of the first lane.
   Index index(const Node& node) {
     switch (node.kind) {
     case Kind::integer:
@@ -177,7 +177,7 @@ private:
   std::int64_t most_, num_accesses_ = 0;
   std::unordered_map<std::string_view, Array> arrays_;
   std::unordered_map<std::uint64_t, std::int32_t> places_;
-  std::vector<Variable> variables_; ///< those that are visible, the innermost last
+  std::vector<Variable> variables_; ///< the visible variables, innermost last
   std::vector<TraceEvent> events_;
 };
 

@@ -7,20 +7,22 @@
 
 namespace rafter::schedule {
 
-/// What a batch does, in order: accesses to places in memory, and the bounds of loops and of their iterations.
+/// One event of what a batch does, in order: an access to a place in memory, or the begin or end of a loop or of one of
+/// its iterations.
 struct TraceEvent {
   enum class Kind : std::uint8_t { read, write, begin, end };
   Kind kind = Kind::read;
-  bool is_of_batch = false; ///< the place depends on what is known when the kernel runs: each batch has its own
-  bool is_constant = false; ///< a written number of the text
-  bool is_masked = false;   ///< of active lanes alone
-  std::int32_t place = -1;  ///< the same for equal places; consecutive numbers from 0
+  /// The place is known only when the kernel runs, and each batch has its own (vectors, data, index lists).
+  bool is_of_batch = false;
+  bool is_constant = false; ///< a number of the text is written
+  bool is_masked = false;   ///< the access is made for active lanes alone
+  std::int32_t place = -1;  ///< number of the place, consecutive from 0; equal numbers mean equal places
   std::int32_t bytes = 0;
 };
 
-/// The accesses of a batch on the regular path, as schedule::count takes it: arrays in registers, streaming stores and
-/// prefetches are not among them. An access of all lanes to whole vectors, or to places that are known when the kernel
-/// runs only, is one to the place of the first lane. `most`: the trace stops after so many accesses, between
+/// The memory accesses of one batch on the regular path of the program. Arrays in registers, streaming stores and
+/// prefetches are left out. Where all lanes access whole vectors, or places that are known only when the kernel runs,
+/// there is a single event, at the place of the first lane. The trace stops after about `most` accesses, between two
 /// statements.
 std::vector<TraceEvent> access_trace(const LoopProgram& program, std::int64_t most = 1'000'000);
 

@@ -10,20 +10,21 @@
 
 namespace rafter::schedule {
 
-/// What is known of a place in an array when the program is written.
+/// What is known about an index into an array when the program is written.
 enum class Place : std::uint8_t {
-  literal,  ///< no variables
-  unrolled, ///< variables of unrolled loops alone
+  literal,  ///< the index is a number
+  unrolled, ///< the index has variables of unrolled loops alone, so that it is a number in every copy
+  /// the index is computed when the kernel runs
   computed
 };
 
-/// The least that is known of a place in each work array and constant table.
+/// For each work array and constant table, the least that is known about any index into it.
 class ArrayPlaces {
 public:
-  /// `body`: a statement on these buffers, which must outlive the object, as the statement must.
+  /// Visits all accesses in `body`, a statement on these buffers. Buffers and statement must outlive the object.
   ArrayPlaces(const std::vector<LoopBuffer>& buffers, const Node& body);
 
-  /// Global buffers: computed.
+  /// The least known about the array `array`; Place::computed for global buffers.
   Place of(const std::string& array) const;
   const std::unordered_map<std::string_view, Place>& all() const { return of_array_; }
 
@@ -32,7 +33,7 @@ private:
   Place place(const Node& index) const;
 
   std::unordered_map<std::string_view, Place> of_array_;
-  std::vector<std::string_view> unrolled_; ///< variables of the unrolled loops around
+  std::vector<std::string_view> unrolled_; ///< variables of the enclosing unrolled loops
 };
 
 } // namespace rafter::schedule

@@ -8,7 +8,7 @@ CellDofs::CellDofs(Context& context, const Field& field)
       vectors_((field.nodes + vector_width_ - 1) / vector_width_) {
   for (int axis = 1; axis < field.dim; ++axis) num_lines_ *= nodes_;
   const std::int64_t num_dofs = std::int64_t{num_lines_} * nodes_;
-  gathered_ = context.work(field.name + "_dofs", num_dofs + 1); // and an entry for lanes without a dof
+  gathered_ = context.work(field.name + "_dofs", num_dofs + 1); // the last entry serves lanes without a dof
   if (field.is_output)
     written_ = context.work(field.name + "_transposed", std::int64_t{vector_width_} * num_lines_ * vectors_);
 }

@@ -4,34 +4,35 @@
 
 namespace rafter::schedule {
 
-/// The dofs of a field on a grid for kernels that take one cell of a group after the other, with points in the lanes:
-/// gathered for the group with cells in the lanes, read and written line by line along the first axis. Lines are
-/// numbered over all components, (component, slower axes...).
+/// Dofs of a field on a grid, for kernels that compute one cell of a SIMD group after the other with points in the
+/// lanes. Dofs are gathered for the whole group with cells in the lanes, then read and written line by line along the
+/// first axis. Lines are numbered over (component, slower axes...).
 class CellDofs {
 public:
   struct Field {
     std::string name;
-    int components = 1, nodes = 2, dim = 3; ///< nodes per direction
+    int components = 1, nodes = 2, dim = 3; ///< `nodes` counts those along one direction
     bool is_output = false;
   };
   CellDofs(Context& context, const Field& field);
 
   const std::string& gathered() const { return gathered_; }
-  /// One number per dof.
+  /// Loads a line of dofs of the current cell, one register per dof.
   std::vector<NodePtr> load_line(const NodePtr& number, Statements& to) const;
-  /// Dofs in the lanes of vectors; lanes without one repeat the last.
+  /// Loads a line of dofs into vectors, consecutive dofs in consecutive lanes; lanes beyond the end of the line repeat
+  /// its last dof.
   std::vector<NodePtr> load_vectors(const NodePtr& number) const;
-  /// What lanes without a dof hold is lost.
+  /// Stores a line from such vectors; lanes beyond the end of the line are dropped.
   void store_vectors(const NodePtr& number, const std::vector<NodePtr>& vectors, Statements& to) const;
-  /// The lines of all cells of the group, to where scatter takes them.
+  /// Rearranges the written lines of all cells of the group so that cells stand in the lanes, as scatter reads them.
   void transpose(Statements& to) const;
 
 private:
   NodePtr of_cell(NodePtr entry) const;
   Context* context_;
   int nodes_, vector_width_;
-  int num_lines_; ///< of a cell
-  int vectors_;   ///< of a line
+  int num_lines_; ///< lines per cell
+  int vectors_;   ///< vectors per line
   std::string gathered_, written_;
 };
 

@@ -19,13 +19,13 @@ bool is_sum(const Node& node) {
   return node.kind == Kind::operation && (node.op == ScalarOp::add || node.op == ScalarOp::sub);
 }
 
-/// Index x + lane: one load or store of consecutive numbers.
+/// Says whether an index has the form x + lane: one load or store of consecutive numbers.
 bool is_contiguous(const Node& index) {
   return index.kind == Kind::lane ||
          (index.kind == Kind::iadd && index.operands[1]->kind == Kind::lane && !index.operands[0]->has_lane);
 }
 
-/// How often something is done, and how often it stands in the text.
+/// How often something is executed, and how often it is written in the text.
 struct Times {
   double executed = 1, written = 1;
 };
@@ -49,8 +49,8 @@ public:
 private:
   struct Array {
     int word_bytes = 8;
-    bool is_literal = false; ///< a work array of literal places
-    bool is_near = false;    ///< in the nearest cache
+    bool is_literal = false; ///< a work array whose indices are all numbers
+    bool is_near = false;    ///< accesses go to the nearest cache
     bool is_global = false;
   };
 
@@ -109,13 +109,13 @@ private:
     loops_.leave(node.name);
   }
 
-  /// Lane by lane `width` consecutive numbers at a time, and their transposition: as many exchanges as the width has
-  /// bits.
+  /// Instructions of a run (consecutive numbers per lane): lane by lane, `width` numbers at a time, and their
+  /// transposition, which takes log2(width) exchanges.
   void run_instructions(const Node& move, double width, double executed) {
     auto& to = instructions();
     const double steps = executed * vector_width_ / width;
     to.text += 2;
-    if (move.operands[1]->kind != Kind::load) to.arithmetic += steps; // converted
+    if (move.operands[1]->kind != Kind::load) to.arithmetic += steps; // the precision is converted
     to.arithmetic += executed * std::log2(width);
     if (move.kind == Kind::add) {
       to.loads += executed;
@@ -151,7 +151,7 @@ private:
     const bool adds = node.kind == Kind::add;
     auto& to = instructions();
     to.text += times.written;
-    // a product that is added is one instruction with the sum
+    // a product that is added takes one instruction with the sum
     if (adds && !is_product(*node.operands[1])) to.arithmetic += times.executed;
     if (arrays_.at(node.name).is_literal) return;
     if (place.has_lane && (!is_contiguous(place) || node.operands.size() > 2))
@@ -161,7 +161,7 @@ private:
       if (adds) to.loads += times.executed;
     }
   }
-  /// The bytes of a store or an addition.
+  /// Counts the bytes of a store or an addition.
   void move(const Node& node, const Times& times) {
     const auto& array = arrays_.at(node.name);
     const double bytes = array.word_bytes * times.executed * width(node.operands[0]->has_lane);
@@ -175,7 +175,7 @@ private:
     if (node.operands.size() > 2) add(counts_.masked);
   }
 
-  /// LoopCounts a real expression; true when it varies with the lane.
+  /// Counts a real expression; returns whether it varies with the lane.
   bool real(const Node& node, const Times& times) {
     switch (node.kind) {
     case Kind::reg:
@@ -233,7 +233,7 @@ private:
       break;
     }
     const bool is_fused = is_sum(node) && (is_product(*node.operands[0]) || is_product(*node.operands[1]));
-    // a sign is one of the instruction that takes it, one of the products of a sum is fused with it
+    // A change of sign is part of the instruction that takes it; one of the products of a sum is fused with the sum.
     if (node.op != ScalarOp::neg && !is_fused) to.arithmetic += times.executed;
   }
 
@@ -246,7 +246,8 @@ private:
     counts_.operations += number;
     if (type == Type::real32) counts_.single_operations += number;
   }
-  /// True for a product, here or in a register: what adds it needs no instruction for it. `number`: its count.
+  /// If `term` is a product, here or in a register, takes its operations back, because they are fused with the sum that
+  /// adds it; returns whether it is. `number` is how often it is executed.
   bool fuse(const Node& term, double number) {
     if (is_product(term)) {
       issue(-number, term.type);
@@ -259,7 +260,7 @@ private:
     return true;
   }
 
-  /// An integer expression of the program.
+  /// Counts an integer expression.
   void index(const Node& node, const Times& times) {
     if (!is_in_run_) instructions().index_loads += times.executed * num_loads(node);
     lists(node, times.executed);
@@ -269,7 +270,7 @@ private:
     for (const auto& operand : node.operands) result += num_loads(*operand);
     return result;
   }
-  /// The bytes of its integers.
+  /// Counts the bytes that the integer loads of an expression move.
   void lists(const Node& node, double executed) {
     if (node.kind == Kind::iload && arrays_.at(node.name).is_near)
       counts_.local.read_bytes += size_bytes(Type::integer) * executed * width(node.operands[0]->has_lane);
@@ -281,11 +282,12 @@ private:
 
   double vector_width_;
   LoopCounts counts_;
-  bool is_in_run_ = false; ///< what a run executes is counted as a whole
+  bool is_in_run_ = false; ///< the instructions of a run are counted as a whole, not in its parts
   std::unordered_map<std::string_view, Array> arrays_;
-  TripCounts loops_; ///< around what is counted
+  TripCounts loops_; ///< enclosing loops
   std::unordered_map<std::string_view, bool> vectors_;
-  std::unordered_map<std::string_view, double> products_; ///< registers that hold one which no sum has taken; its count
+  /// Registers with a product that no sum has taken yet, and how often it is executed.
+  std::unordered_map<std::string_view, double> products_;
 };
 
 } // namespace

@@ -63,8 +63,8 @@ void FusedArrays::declare_outputs() {
   for (std::size_t o = 0; o < program.integrations.size(); ++o) {
     const auto& w = program.integrations[o];
     const auto& use = program.outputs[o];
-    // The results of an output take the arrays of the input with the same number: each point (and line) is read
-    // before it is written.
+    // The results of an output use the arrays of the input with the same number: each point (and line) is read before
+    // it is overwritten.
     const bool may_overwrite =
         o < program.inputs.size() && inputs[o].components == use.components && program.inputs[o].element == use.element;
     const std::string name = fmt::format("{}{}", may_overwrite ? "u" : "r", o);
@@ -125,7 +125,8 @@ std::vector<NodePtr> FusedArrays::apply_first(const ReferenceMatrix& m, const st
   return has_point_lanes ? apply_into_vectors(context, m, numbers) : apply_to_line(context, m, numbers, to);
 }
 
-/// Lines of dofs along axis 0, numbered over all components, and the values that they are.
+/// Calls `move` in a loop over all lines of dofs along axis 0, with the number of the line and the first entry of its
+/// values.
 void FusedArrays::each_dof_line(
     const FieldStages& s, Statements& to,
     const std::function<void(const NodePtr& number, const NodePtr& values, Statements& body)>& move) const {

@@ -4,18 +4,19 @@
 
 namespace rafter::schedule {
 
-/// True for tensor programs on quadrilaterals and hexahedra whose fields are all evaluated by collocation.
+/// Says whether the steps can be fused: programs on quadrilaterals and hexahedra whose fields are all evaluated by
+/// collocation.
 bool can_fuse(const kernel::TensorProgram& program);
 
-/// The steps of a collocated tensor program in an order that keeps few arrays alive: interpolation layer by layer and
-/// column by column; then, per layer of the slowest axis, derivatives, QFunction and transposed derivatives line
-/// by line; results overwrite what they were computed from. Two arrays of all points live per field instead of one per
-/// slot.
+/// Lowers a collocated tensor program in an order that keeps few arrays alive. Interpolation goes layer by layer, then
+/// column by column; then, for each layer of the slowest axis, derivatives, QFunction and transposed derivatives go
+/// line by line. Results overwrite what they were computed from. Two arrays of all points are needed per field instead
+/// of one per slot.
 void lower_fused(Context& context, Statements& to);
 
-/// The same for one cell of a group after the other, with points along the first axis in the lanes: contractions along
-/// that axis are sums of columns, the others those of lines whose entries are vectors of points. Fields are gathered
-/// and scattered with cells in the lanes, as `context` begins and ends.
+/// Lowers the same program for one cell of a SIMD group after the other, with points along the first axis in the lanes:
+/// contractions along that axis are sums of matrix columns, others act on lines whose entries are vectors of points.
+/// Gather and scatter keep cells in the lanes.
 void lower_fused_points(Context& context, Statements& to);
 
 } // namespace rafter::schedule

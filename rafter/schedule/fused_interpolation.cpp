@@ -11,7 +11,7 @@ public:
       : arrays_(arrays), context_(arrays.context), field_(arrays.inputs[static_cast<std::size_t>(e)]),
         evaluation_(arrays.program.evaluations[static_cast<std::size_t>(e)]) {}
 
-  /// Axes before the last, one layer of the last axis at a time; then the last axis column by column.
+  /// Contracts the axes before the last, one layer of the last axis at a time, then the last axis column by column.
   void lower(Statements& to) {
     if (!field_.interpolates && arrays_.has_point_lanes) arrays_.dofs_to_values(field_, to);
     const std::string c = context_.fresh("c");
@@ -37,7 +37,7 @@ private:
   }
   const kernel::ReferenceMatrix& differentiation() const { return arrays_.matrix(evaluation_.differentiation); }
 
-  /// Values on one column of the last axis, and their derivative along it.
+  /// Computes the values on one column of the last axis, and their derivative along it.
   void column(const NodePtr& component, const NodePtr& i, Statements& to) {
     const NodePtr base = iadd(imul(component, integer(arrays_.volume)), i);
     if (!field_.interpolates) {
@@ -68,7 +68,7 @@ private:
                to);
   }
 
-  /// One layer (component, last-axis dof) from dofs to `partial`: axis 0, and in 3D axis 1.
+  /// Interpolates one layer (component, last-axis dof) from dofs to `partial`: along axis 0, and in 3D along axis 1.
   void layer(const NodePtr& component, const NodePtr& k, Statements& to) {
     const NodePtr target = arrays_.layer_of(component, k);
     if (arrays_.dim == 2) {
@@ -83,7 +83,7 @@ private:
     arrays_.map_line(interpolation(1), plane, variable(i), field_.partial, iadd(target, variable(i)), along_1);
     to.push_back(for_each(i, arrays_.line, along_1));
   }
-  /// One line of dofs to values along axis 0 at `base` of an array.
+  /// Interpolates one line of dofs along axis 0; its values go to `base` of an array.
   void along_first(const NodePtr& component, const NodePtr& k, const NodePtr& row, const std::string& array,
                    const NodePtr& base, Statements& to) {
     const NodePtr dofs = iadd(arrays_.layer_of(component, k), imul(row, integer(field_.nodes)));

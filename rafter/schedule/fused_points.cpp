@@ -35,15 +35,16 @@ public:
 private:
   const kernel::CollocatedEvaluation& evaluation(std::size_t e) const { return program_.evaluations[e]; }
   const kernel::CollocatedIntegration& integration(std::size_t o) const { return program_.integrations[o]; }
-  /// Entry `offset` behind `base` of a work array.
+  /// Entry base + offset of a work array.
   NodePtr entry(const NodePtr& base, const NodePtr& offset) const { return context_.work_entry(iadd(base, offset)); }
 
-  /// Short QFunctions are written out for every point of a line, so that the line stays in registers.
+  /// Says whether the loop over the points of a line is unrolled: for short QFunctions, so that the line stays in
+  /// registers.
   bool unrolls_points(const Statements& body) const { return static_cast<int>(body.size()) * arrays_.line <= 320; }
 
-  /// The lines of a layer, with derivatives along axis 0 before and their transposes after each of them, or after all
-  /// where points stand in lanes (columns of the matrices stay in registers then). `lines` begins with what belongs
-  /// to a line, `in_line` is what is done at a point.
+  /// Loops over the lines of a layer. Derivatives along axis 0 come before each line and their transposes after it, or,
+  /// where points stand in lanes, before and after the whole layer (so that columns of the matrices stay in registers).
+  /// `lines` begins with statements for one line; `in_line` are those for one point.
   void slabs(Statements lines, const Statements& in_line, Statements& layers) {
     Statements derivatives, transposed;
     for (std::size_t e = 0; e < arrays_.inputs.size(); ++e) line_derivative(e, derivatives);
@@ -72,7 +73,7 @@ private:
                      middle_base(variable(c), variable(i)), body);
     to.push_back(for_each(c, s.components, {for_each(i, arrays_.line, body)}));
   }
-  /// Adds to what the values hold, or stores where nothing was stored before.
+  /// Applies the transposed derivative along axis 1; adds to the values, or stores where nothing was stored before.
   void middle_transposed(std::size_t o, Statements& to) {
     const auto& s = arrays_.outputs[o];
     if (s.middle.empty()) return;
@@ -85,8 +86,8 @@ private:
   }
 
   // --- derivatives along axis 0, line by line -----------------------------------------------------------------------
-  /// For every component: written out beside an unrolled QFunction (with literal places the line's buffer becomes
-  /// registers), a loop beside a rolled one.
+  /// Emits `body` for every component: written out beside an unrolled QFunction (numbers as indices let the line's
+  /// array become registers), as a loop beside a rolled one.
   template <class Body> void per_component(int components, Statements& to, const Body& body) {
     if (is_unrolled_ || components == 1) {
       for (int c = 0; c < components; ++c) body(integer(c), to);
@@ -124,7 +125,7 @@ private:
   }
 
   // --- the QFunction -------------------------------------------------------------------------------------------
-  // Entries of the current point in arrays of all points, of a layer and of a slab.
+  // Entry of the current point in arrays of all points, of a layer and of a slab (a line or layer along axis 0).
   NodePtr at_point(int component) const { return entry(arrays_.line_base(integer(component)), variable("q0")); }
   NodePtr in_layer(int component) const {
     return entry(iadd(integer(component * arrays_.layer), imul(variable("q1"), integer(arrays_.line))), variable("q0"));

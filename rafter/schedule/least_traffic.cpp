@@ -15,7 +15,7 @@ std::size_t num_places(std::span<const TraceEvent> trace) {
   return static_cast<std::size_t>(last + 1);
 }
 
-/// The stretches around an access. Time runs in one direction, from 1; a stretch is as old as its start.
+/// The stretches of the program that enclose an access, outermost first. Times are counted from 1 in one direction.
 class Stretches {
 public:
   explicit Stretches(double registers_bytes) : registers_bytes_(registers_bytes) { open(0); }
@@ -26,12 +26,12 @@ public:
     stretches_.pop_back();
     stretches_.back().bytes_of_parts += bytes;
   }
-  /// A value crosses the starts of all stretches that are younger than the time that it comes from.
+  /// A value made at time `from` crosses the start of every stretch that began later.
   void cross(std::int64_t from, double bytes) {
     for (auto stretch = stretches_.rbegin(); stretch != stretches_.rend() && stretch->start > from; ++stretch)
       stretch->crossing_bytes += bytes;
   }
-  /// What the last stretch moves at least.
+  /// The least bytes that the innermost stretch moves.
   double least() const {
     const auto& stretch = stretches_.back();
     return std::max(stretch.bytes_of_parts, stretch.crossing_bytes - registers_bytes_);
@@ -46,10 +46,10 @@ private:
   std::vector<Stretch> stretches_;
 };
 
-/// Bytes that are loaded: of places that entered a stretch, when they are read there for the first time.
+/// Bytes that are loaded: each place counts for a stretch that it enters when it is first read there.
 double least_read(std::span<const TraceEvent> trace, double registers_bytes) {
   struct Place {
-    std::int64_t last = 0; ///< time of its last access
+    std::int64_t last = 0; ///< time of the last access
     bool is_constant = false;
   };
   std::vector<Place> places(num_places(trace));
@@ -70,10 +70,10 @@ double least_read(std::span<const TraceEvent> trace, double registers_bytes) {
   return stretches.least();
 }
 
-/// Bytes that are stored: of values that are read after the end of a stretch in which they are written. The same in the
-/// other direction: seen from the end, they cross it on the way from their last use to where they come from.
+/// Bytes that are stored: values that are read after the end of the stretch that writes them. The trace is walked from
+/// its end: there, a value crosses the stretch's end on the way from its last use back to where it is written.
 double least_written(std::span<const TraceEvent> trace, double registers_bytes) {
-  std::vector<std::int64_t> last_uses(num_places(trace), -1); // of the value that a place has, -1: none
+  std::vector<std::int64_t> last_uses(num_places(trace), -1); // time of the last use of the value in a place; -1: none
   Stretches stretches(registers_bytes);
   std::int64_t now = 0;
   for (auto at = trace.rbegin(); at != trace.rend(); ++at) {
@@ -93,7 +93,7 @@ double least_written(std::span<const TraceEvent> trace, double registers_bytes) 
   return stretches.least();
 }
 
-/// Each place once: read when it was not written before, and written.
+/// Bytes of places that each batch has for itself: each is read once unless it was written before, and written once.
 LeastTraffic of_the_batch(std::span<const TraceEvent> trace) {
   struct Place {
     bool is_read = false, is_written = false;

@@ -9,7 +9,7 @@ namespace rafter::schedule {
 
 namespace {
 
-/// Runs the tree lane by lane where it matters: every value is kept for all lanes.
+/// Executes the tree of a loop program; every value is kept for all lanes.
 class Machine {
 public:
   using Reals = std::vector<double>;
@@ -40,13 +40,13 @@ public:
 private:
   struct Memory {
     Type type = Type::real;
-    double moved_bytes = 0; ///< by an access; 0: in registers
+    double moved_bytes = 0; ///< bytes per access; 0: the buffer is in registers
     Argument argument;
     std::vector<double> reals;
     std::vector<float> singles;
     std::vector<std::int32_t> integers;
 
-    /// Becomes a work array, or a constant with its values.
+    /// Becomes a work array, or a constant table with its values.
     void own(const LoopBuffer& buffer) {
       auto values = buffer.values;
       values.resize(static_cast<std::size_t>(buffer.size));
@@ -198,8 +198,8 @@ private:
                           node->type);
     return result;
   }
-  /// Sums, products, quotients and square roots of floats that are rounded twice, to a double and to a float, are those
-  /// rounded once: a double has more than twice the digits.
+  /// Rounds to the precision of the type. For floats, a result that is rounded to a double and then to a float equals
+  /// the one rounded once, for sums, products, quotients and square roots: a double has more than twice the digits.
   static double rounded(double value, Type type) {
     return type == Type::real32 ? static_cast<double>(static_cast<float>(value)) : value;
   }

@@ -10,81 +10,85 @@
 #include <rafter/schedule/context.hpp>
 #include <rafter/schedule/point_stage.hpp>
 
-/// Parts that the mappings for cells share: access to vectors, contractions of lines, the QFunction. A batch holds
-/// LoweringInput::cells_per_batch cells; a mapping binds them to a loop over cells, or groups of Plan::vector_width of
-/// them to SIMD lanes, in passes of one or several sub-batches, whose numbers then stand side by side in work arrays.
+/// Parts that the mappings share: access to vectors, contractions of lines, the QFunction. A batch holds
+/// LoweringInput::cells_per_batch cells; a mapping takes them in a loop, or binds Plan::vector_width of them (a
+/// sub-batch) to SIMD lanes. A pass handles one or several sub-batches, whose numbers stand side by side in work
+/// arrays.
 namespace rafter::schedule {
 
-/// Where cell dofs stand in a work array: entry component * component_stride + dof_entries[dof].
+/// Where the dofs of a cell stand in a work array: component c of dof i is entry c * component_stride + dof_entries[i].
 struct Placement {
   std::vector<int> dof_entries;
   int component_stride = 0;
   static Placement dense(int num_dofs);
-  /// Layers of `size` dofs, their begins `distance` apart.
+  /// Layers of `size` dofs each, with `distance` entries from the begin of one to the next.
   static Placement layers(int count, int size, int distance, int component_stride);
 };
 
 /// Loads the dofs of input field `field` into work buffer `target`.
 void gather(Context& context, int field, const std::string& target, const Placement& placement, Statements& to);
-/// Adds work buffer `source` to the output vector; the first batch that touches an entry stores it (cells, mode 0).
+/// Adds work buffer `source` to the output vector. In cell integrals that start a vector (mode_0 = 0), the first batch
+/// that touches an entry stores instead of adding.
 void scatter(Context& context, int field, const std::string& source, const Placement& placement, Statements& to);
-/// Geometry nodes of the batch into `target`.
+/// Loads the geometry nodes of the batch into work buffer `target`.
 void load_nodes(Context& context, const std::string& target, const Placement& placement, Statements& to);
 
-/// Fetches what gather and scatter of the next batch come to, spread over the loops of `body` that compute most: asked
-/// for all at once it would fill the queue of the cache and be waited for.
+/// Adds prefetches of what gather and scatter of the next batch will access, spread over the loops of `body` that
+/// compute most: all at once they would fill the request queue of the cache and stall.
 void spread_prefetches(Context& context, Statements& body);
 
-/// The program of what a pass over sub-batches does: requests ahead where the plan has them, the loop over passes, the
-/// row of the data per cell.
+/// The complete program around the statements of one pass over sub-batches: prefetches where the plan asks for them,
+/// the loop over passes, and the row of data per cell.
 LoopProgram finished(Context& context, Statements of_pass);
 
-/// The numbers at base, base + stride, .. of a work array, in registers.
+/// Loads the numbers at base, base + stride, .. of a work array into registers.
 std::vector<NodePtr> load_line(Context& context, const std::string& array, const NodePtr& base, int count, int stride,
                                Statements& to);
-/// Stores or adds them there.
+/// Stores numbers at base, base + stride, .. of a work array, or adds them there.
 void store_line(Context& context, const std::string& array, const NodePtr& base, int stride,
                 const std::vector<NodePtr>& values, Statements& to, bool adds = false);
-/// Entries of a work array from one layer of so many to the next: arrays whose planes lie 4 KiB apart fight for the
-/// same cache sets.
+/// Distance between layers of `entries` entries in a work array. It is padded where needed, because layers 4 KiB apart
+/// compete for the same cache sets.
 int layer_distance(const Context& context, int entries);
 
-/// matrix times a line: one expression per row. Matrices with symmetry are applied by halves (even-odd decomposition;
-/// see Kopriva, Implementing Spectral Methods, 2009, 3.5.3) from Plan::even_odd columns on.
+/// Product of a matrix with a line: one expression per row. Matrices with even or odd symmetry and at least
+/// Plan::even_odd columns are applied by halves (even-odd decomposition; Kopriva, Implementing Spectral Methods, 2009,
+/// 3.5.3).
 std::vector<NodePtr> apply_to_line(Context& context, const kernel::ReferenceMatrix& matrix,
                                    const std::vector<NodePtr>& line, Statements& to);
 
-/// A line of numbers by halves: with k' the place opposite to k, line[k] = factor (even[k] + odd[k]) and
-/// line[k'] = factor (even[k] - odd[k]); the place in the middle, if there is one, has no opposite (else null).
-/// Matrices with symmetry applied one after the other need not put the halves together in between.
+/// A line of numbers as its even and odd halves: with k' the entry opposite to k, line[k] = factor (even[k] + odd[k])
+/// and line[k'] = factor (even[k] - odd[k]). In lines of odd length the middle entry has no opposite (otherwise
+/// `middle` is null). Between symmetric matrices applied one after the other, the halves need not be put together.
 struct Halves {
   std::vector<NodePtr> even, odd;
   NodePtr middle;
   double factor = 0.5;
 };
-/// Whether the plan applies the matrix by halves.
+/// Says whether the plan applies the matrix by halves.
 bool goes_by_halves(const Context& context, const kernel::ReferenceMatrix& matrix);
 Halves halves_of(Context& context, const std::vector<NodePtr>& line, Statements& to);
-/// matrix times a line; `factor`: of the result.
+/// Product of a matrix with a line in halves; `factor` is that of the result.
 Halves apply(Context& context, const kernel::ReferenceMatrix& matrix, const Halves& line, double factor,
              Statements& to);
-/// The line, one expression per place; the factor must be 1.
+/// The line as one expression per entry; the factor must be 1.
 std::vector<NodePtr> line_of(const Halves& halves);
 
-/// A butterfly step: sums and differences of orbits, in place.
+/// Emits a butterfly step: sums and differences of the dofs or points that reflections exchange, in place.
 void butterfly(Context& context, const kernel::Step& step, Statements& to);
 
-/// matrix times a line of numbers that all lanes take: row r is lane r % lanes of vector r / lanes. Lanes without a row
-/// are 0.
+/// Product of a matrix with a line of numbers that are the same in all lanes: row r stands in lane r % lanes of vector
+/// r / lanes. Lanes without a row are 0.
 std::vector<NodePtr> apply_into_vectors(Context& context, const kernel::ReferenceMatrix& matrix,
                                         const std::vector<NodePtr>& line);
 
-/// A whole contraction step as loops over lines (1D matrices) or a register-blocked product (dense tables).
+/// Emits a contraction step, as loops over lines (1D matrices) or as a register-blocked product (dense tables).
 void contract(Context& context, const kernel::Step& step, Statements& to);
-/// Whether it takes all sub-batches of a pass at a time, so that what is loaded of a table serves all of them.
+/// Says whether a contraction step takes all sub-batches of a pass together, so that each table entry is loaded once
+/// for all.
 bool takes_all_subbatches(const Context& context, const kernel::Step& step);
 
-/// One step after the other, without fusion; steps that take single sub-batches, one after the other.
+/// Emits all steps one after the other, without fusion; steps for single sub-batches are repeated for each.
 void lower_steps(Context& context, Statements& to);
 
 } // namespace rafter::schedule

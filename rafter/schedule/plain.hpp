@@ -4,8 +4,8 @@
 
 namespace rafter::schedule {
 
-/// Mapping `plain`: one cell after the other, one step after the other, scalars only. The shortest way from a tensor
-/// program to a loop program; it never declines and serves as reference for the others.
+/// Mapping `plain`: one cell after the other, one step after the other, scalars only. It is the shortest way from a
+/// tensor program to a loop program, accepts every kernel, and is the reference for the other mappings.
 bool accepts_plain(const LoweringInput& input, const Plan& plan);
 LoopProgram lower_plain(const LoweringInput& input, const Plan& plan);
 

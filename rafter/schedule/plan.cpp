@@ -62,7 +62,8 @@ int power_of_two_in(const std::string& key, const std::string& text, int most) {
   return value;
 }
 
-/// A control character would break the one line that a plan is, and a zero end the name early.
+/// Checks the name of a compiler: control characters would break the one line that a plan is, and a zero byte would end
+/// the name early.
 std::string compiler_name(const std::string& value) {
   if (value.empty())
     throw base::InputError("plan: compiler is empty; accepted is default, or the name or path of a C compiler");
@@ -79,15 +80,14 @@ std::string_view name(Precision precision) { return precision == Precision::doub
 
 namespace {
 
-/// Keys of the products of dense tables, of which other contractions have none.
+/// Says whether a plan has products with dense tables, which some keys concern.
 bool has_dense_products(const Plan& plan) { return kernel::has_dense_products(plan.contraction); }
-/// Cells side by side; other kernels neither fetch ahead nor pass the caches, and take no patches.
+/// Says whether a plan has SIMD lanes; plans without (`plain`) neither prefetch nor stream, and do not use patches.
 bool has_cell_lanes(const Plan& plan) { return plan.mapping != "plain"; }
 bool always(const Plan&) { return true; }
 std::string or_default(const std::string& name) { return name.empty() ? "default" : name; }
 
-/// The keys in the order of the text. A key that does not matter to a plan may have any value without changing the
-/// kernel.
+/// One key of the text. A key that does not matter to a plan may have any value without changing the kernel.
 struct Key {
   const char* name;
   std::string (*text)(const Plan& plan);
@@ -118,14 +118,14 @@ std::vector<std::string> key_names() {
   return names;
 }
 
-/// What a text that gives these precisions leaves to the other keys.
+/// The default plan for this precision of computation.
 Plan default_beside(Precision compute) {
   Plan plan;
   if (compute == Precision::single_precision) plan.vector_width = 16;
   return plan;
 }
 
-/// The keys that are taken and whose value is not the default; the word `default`: none.
+/// Text of the chosen keys whose value differs from the default; "default" if there are none.
 template <class Taken> std::string differences(const Plan& plan, Taken is_taken) {
   const Plan usual = default_beside(plan.compute);
   std::vector<std::string> words;

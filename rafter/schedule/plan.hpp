@@ -11,53 +11,61 @@
 
 namespace rafter::schedule {
 
+/// Precision of a kind of numbers in a kernel.
 enum class Precision : std::uint8_t { double_precision, single_precision };
 std::string_view name(Precision precision); ///< "double", "float"
 
-/// Everything that was decided about a kernel: a value that prints as one line, is parsed back and replayed.
+/// Everything that is decided about a kernel. It prints as one line of text, from which the same kernel can be made
+/// again.
 struct Plan {
   kernel::Contraction contraction = kernel::Contraction::collocated;
   kernel::FactorStorage factors = kernel::FactorStorage::store_merged;
   std::string mapping = "simd_cells"; ///< name in the registry of mappings
-  int vector_width = 8;      ///< lanes; larger batches run in sub-batches of so many cells. Texts: 16 with floats
-  int even_odd = 4;          ///< 1D matrices with symmetry and at least so many columns use even-odd; 0: never
-  int rows = 16;             ///< sums of dense products that are kept in registers
-  int subbatches = 1;        ///< that dense products take at a time; registers for sums are shared among them
-  int unroll = 256;          ///< dense tables of at most so many entries stand in the text; 0: none
-  bool has_patches = true;   ///< what cells of a patch share is gathered and added once, where batches are patches
+  int vector_width = 8; ///< number of lanes; larger batches run in sub-batches of so many cells. A text without it
+                        ///< means 16 with compute=float
+  int even_odd = 4;     ///< 1D matrices with symmetry and at least so many columns use even-odd; 0: never
+  int rows = 16;        ///< sums of dense products that are kept in registers
+  int subbatches = 1;   ///< sub-batches that dense products take at a time, sharing the registers for sums
+  int unroll = 256;     ///< dense tables of at most so many entries stand in the text; 0: none
+  /// Values that cells of a patch share are gathered and added once, where batches consist of patches.
+  bool has_patches = true;
   bool prefetch = true;      ///< vectors and data of the next batch are fetched while one is computed
-  bool is_streaming = false; ///< what belongs to one batch alone is stored past the caches
-  Precision storage = Precision::double_precision;    ///< of what set-up stores per cell and point
-  Precision compute = Precision::double_precision;    ///< of work arrays and registers
-  Precision accumulate = Precision::double_precision; ///< of the vectors: contributions of cells are summed in it
-  std::string compiler;                               ///< "" = the device's default
-  std::string flags;                                  ///< name of a set of compiler flags, "" = the usual ones
+  bool is_streaming = false; ///< unknowns that belong to one batch alone are stored past the caches
+  Precision storage = Precision::double_precision; ///< precision of what set-up stores per cell and point
+  Precision compute = Precision::double_precision; ///< precision of work arrays and registers
+  /// Precision of the vectors, hence of the sums of what cells contribute.
+  Precision accumulate = Precision::double_precision;
+  std::string compiler; ///< name or path of the C compiler; "": the device's default
+  std::string flags;    ///< name of a set of compiler flags; "": the default set
   bool operator==(const Plan&) const = default;
 };
 
+/// Full text of a plan, such as
 /// "contraction=collocated factors=store-merged mapping=simd_cells vector_width=8 even_odd=4 rows=16 subbatches=1
 /// unroll=256 patches=1 prefetch=1 stores=cached storage=double compute=double accumulate=double compiler=default
 /// flags=default"
 std::string to_string(const Plan& plan);
-/// The same for people: the keys that differ from the default, in the order of the text and without those that do not
-/// matter to such a plan ("factors=recompute vector_width=4"), or "default". Parsed back it makes the same kernel where
-/// the plan is one that a kernel follows, as reports have them: what is asked for may fall to another contraction or
-/// mapping, to which other keys matter.
+/// Short text for tables: the keys that differ from the default, in the order of the full text and without keys that do
+/// not matter to the plan ("factors=recompute vector_width=4"), or "default". Parsed back, it makes the same kernel if
+/// a kernel follows this plan exactly, as plans in reports do. A plan that a kernel cannot follow falls back to another
+/// contraction or mapping, to which the keys left out may matter.
 std::string short_name(const Plan& plan);
-/// Short names of the plans of one table. Plans that differ have different ones: where keys tell them apart that do not
-/// matter to them, those are named, too.
+/// Short names of the plans of one table. Different plans get different names: where they differ only in keys that do
+/// not matter to them, these keys are named, too.
 std::vector<std::string> short_names(std::span<const Plan> plans);
-/// Sets one key of the text form. Throws InputError with the nearest key or value.
+/// Sets one key of the text form. Throws InputError, with the nearest key or value as a suggestion, where either is
+/// unknown.
 void set(Plan& plan, const std::string& key, const std::string& value);
-/// Keys that are absent keep their default, the vector width that of 64 bytes: 8, or 16 with compute=float; the word
-/// "default" is the default plan. Throws InputError with the nearest key or value, and for accumulate=float without
-/// compute=float.
+/// Reads a plan from text. Keys that are absent keep their default; that of vector_width fills 64 bytes (8, or 16 with
+/// compute=float). The word "default" is the default plan. Throws InputError, with the nearest key or value as a
+/// suggestion, and for accumulate=float without compute=float.
 Plan parse_plan(const std::string& text);
-/// The same decisions, all in double precision.
+/// The plan with all numbers in double precision.
 Plan in_double(Plan plan);
-/// The keys in less than double precision as text, "storage=float compute=float"; "": none.
+/// The keys with less than double precision as text, such as "storage=float compute=float"; "" if there are none.
 std::string single_keys(const Plan& plan);
-/// The plan without what no program shows: plans that differ there alone have the same text.
+/// The plan without compiler and flags, which do not change the text of a kernel: plans that differ there alone become
+/// equal.
 Plan without_compilation(Plan plan);
 
 } // namespace rafter::schedule

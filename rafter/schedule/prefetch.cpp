@@ -8,9 +8,9 @@ namespace rafter::schedule {
 
 namespace {
 
-constexpr int line_bytes = 64; ///< of a cache
+constexpr int line_bytes = 64; ///< size of a cache line
 
-/// A loop of literal count that is written once.
+/// Says whether a node is a loop with a fixed count that is not unrolled.
 bool is_plain_loop(const NodePtr& node) {
   return node->kind == Kind::loop && node->style == LoopStyle::rolled && node->operands[0]->kind == Kind::integer;
 }
@@ -48,7 +48,7 @@ private:
     }
     return result;
   }
-  /// Goes into the nest until there are enough iterations.
+  /// Goes into nested loops until there are enough iterations to spread the prefetches over.
   void choose(const NodePtr& nest) {
     iterations_ *= nest->operands[0]->integer;
     ++depth_;
@@ -56,8 +56,8 @@ private:
     const auto& inside = nest->operands[1]->operands;
     if (const auto place = heaviest(inside)) choose(inside[*place]);
   }
-  /// The nest with the hints at the begin of its chosen loop; `iteration`: number of the iteration of the loops
-  /// outside.
+  /// The loop nest with the prefetches at the begin of the chosen loop. `iteration` is the combined number of the
+  /// iteration of the enclosing loops.
   NodePtr with_hints(const NodePtr& nest, int depth, const NodePtr& iteration, const Statements& hints) const {
     const NodePtr own = iadd(imul(iteration, nest->operands[0]), variable(nest->name));
     Statements inside = nest->operands[1]->operands;
@@ -71,7 +71,7 @@ private:
     }
     return loop(nest->name, nest->operands[0], block(std::move(inside)));
   }
-  /// An equal part of the stream's lines in every iteration.
+  /// Emits the prefetches of one vector: in every iteration an equal share of its cache lines.
   void hint(const Stream& stream, Statements& before, Statements& hints) {
     const NodePtr begin = context_.define_integer(before, "z", stream.begin);
     const int entries_per_line = line_bytes / size_bytes(context_.result.find(stream.vector)->type);

@@ -4,9 +4,9 @@
 
 namespace rafter::schedule {
 
-/// The steps of a separable tensor program in an order that keeps few arrays alive: products along all axes but the
-/// last, layer by layer; then, column by column of the last axis, what is left of them, the coefficients and the sum of
-/// the products along that axis. Results take the places of what they were computed from. Cells in lanes.
+/// Lowers a separable tensor program, with cells in lanes, in an order that keeps few arrays alive. Products along all
+/// axes but the last go layer by layer. Then, for each column of the last axis, come its remaining products, the
+/// coefficients, and the sum of products along the last axis. Results overwrite what they were computed from.
 void lower_separable(Context& context, Statements& to);
 
 } // namespace rafter::schedule

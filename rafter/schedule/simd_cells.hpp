@@ -4,7 +4,7 @@
 
 namespace rafter::schedule {
 
-/// Mapping `simd_cells`: the cells of a batch in the lanes of SIMD registers.
+/// Mapping `simd_cells`: the cells of a batch stand in the lanes of SIMD registers.
 bool accepts_simd_cells(const LoweringInput& input, const Plan& plan);
 LoopProgram lower_simd_cells(const LoweringInput& input, const Plan& plan);
 

@@ -8,7 +8,7 @@ namespace rafter::schedule {
 
 bool accepts_simd_points(const LoweringInput& input, const Plan& plan) {
   const auto& program = *input.program;
-  // sums over points and what set-up stores would need the number of points in the last vector
+  // Sums over points and stored data would need the number of points in the last, partly filled vector.
   const bool has_tests_alone = std::ranges::all_of(
       program.function.outputs, [](const auto& output) { return output.kind == kernel::OutputKind::test; });
   return plan.vector_width > 1 && !input.is_facet && can_fuse(program) && !program.integrations.empty() &&

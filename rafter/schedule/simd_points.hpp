@@ -4,9 +4,10 @@
 
 namespace rafter::schedule {
 
-/// Mapping `simd_points`: one cell after the other, its points along the first axis of the grid in the lanes of SIMD
-/// registers. The arrays of a kernel are an eighth of those of `simd_cells`; contractions along the first axis cannot
-/// be halved. For collocated actions on quadrilaterals and hexahedra; declines the rest.
+/// Mapping `simd_points`: one cell after the other, with its points along the first axis of the grid in the lanes of
+/// SIMD registers. With 8 lanes the arrays of a kernel are an eighth of those of `simd_cells`, but contractions along
+/// the first axis cannot use even-odd symmetry. It accepts collocated actions on quadrilaterals and hexahedra and
+/// declines all else.
 bool accepts_simd_points(const LoweringInput& input, const Plan& plan);
 LoopProgram lower_simd_points(const LoweringInput& input, const Plan& plan);
 

@@ -7,7 +7,7 @@ namespace rafter::schedule {
 
 namespace {
 
-/// Of a sum or product of loop variables.
+/// Value of a sum or product of loop variables.
 std::int64_t value_of(const Node& node, const std::unordered_map<std::string_view, std::int64_t>& values) {
   if (node.kind == Kind::integer) return node.integer;
   if (node.kind == Kind::variable) return values.at(node.name);
@@ -27,7 +27,8 @@ double TripCounts::share_of_first(const Node& condition) const {
   return share_of_true(condition, variables, values);
 }
 
-/// Adds the variables of loops with known counts; false when there is anything else than sums and products of them.
+/// Collects the loop variables of an expression; false when it has anything but sums and products of variables of loops
+/// with known counts.
 bool TripCounts::find_variables(const Node& node, std::vector<std::string_view>& variables) const {
   if (node.kind == Kind::integer) return true;
   if (node.kind == Kind::variable) {
@@ -40,7 +41,7 @@ bool TripCounts::find_variables(const Node& node, std::vector<std::string_view>&
                                          [&](const NodePtr& operand) { return find_variables(*operand, variables); });
 }
 
-/// Over all iterations of the variables that have no value yet.
+/// Share of all iterations of `variables` in which the condition holds, for the values that other variables have.
 double TripCounts::share_of_true(const Node& condition, std::span<const std::string_view> variables,
                                  Values& values) const {
   if (variables.empty())

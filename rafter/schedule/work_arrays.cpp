@@ -7,7 +7,8 @@
 namespace rafter::schedule {
 namespace {
 
-/// An operand on the way from the body to a node that uses an array; those of several uses as far as they agree.
+/// One operand on the way from the program's body to a node that uses an array; for several uses, the path that they
+/// share.
 struct Step {
   const Node* node;
   int first, last;

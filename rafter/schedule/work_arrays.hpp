@@ -7,18 +7,18 @@
 
 namespace rafter::schedule {
 
-/// A work array of a program and how long its numbers are needed: from statement `first` to statement `last` of
-/// `num_statements` in the innermost block that holds all statements which use it. That block is the body of `loop`, in
-/// each of whose iterations the array holds other numbers, or a part of it.
+/// A work array of a program and how long its contents are needed: from statement `first` to statement `last` of the
+/// `num_statements` in the innermost block that holds all statements which use it. That block belongs to the body of
+/// `loop`, and each iteration of that loop fills the array anew.
 struct WorkArray {
   std::string name;
-  double bytes = 0; ///< of all lanes
-  std::string loop; ///< its variable; "batch": of no loop
+  double bytes = 0; ///< size for all lanes
+  std::string loop; ///< variable of the loop; "batch" where there is no loop
   int first = 0, last = 0, num_statements = 0;
-  bool is_in_registers = false; ///< as in_registers(): takes no memory
+  bool is_in_registers = false; ///< the array is in registers and takes no memory
 };
 
-/// In the order of the program's buffers; arrays that nothing uses are left out.
+/// The work arrays in the order of the program's buffers, without those that nothing uses.
 std::vector<WorkArray> work_arrays(const LoopProgram& program);
 
 } // namespace rafter::schedule
