@@ -7,7 +7,7 @@
 namespace rafter::element {
 namespace {
 
-/// A value with its gradient: differentiates the recurrences as they run.
+/// A value with its gradient; arithmetic on both differentiates the recurrences while they are evaluated.
 struct Jet {
   double value = 0;
   std::array<double, 3> gradient{};
@@ -34,7 +34,8 @@ Jet coordinate(double value, int axis) {
   return result;
 }
 
-/// t^n P_n^(alpha,0)(u/t), n = 0..degree, scaled to unit norm under the weight ((1-x)/2)^alpha when t = 1.
+/// Homogenised Jacobi polynomials t^n P_n^(alpha,0)(u/t), n = 0..degree, scaled to unit norm under the weight
+/// ((1-x)/2)^alpha for t = 1.
 std::vector<Jet> homogenised_jacobi(int degree, int alpha, const Jet& u, const Jet& t) {
   std::vector<Jet> result(static_cast<std::size_t>(degree) + 1);
   const double a = alpha;
@@ -57,8 +58,8 @@ int simplex_size(int dim, int degree) {
   return degree < 0 ? 0 : result;
 }
 
-/// Position of the function with these degrees per axis: by total degree, then by the total of all axes but the first,
-/// ...
+/// Position in the hierarchical basis of the function with these degrees per axis: functions are sorted by total
+/// degree, then by the total of all axes but the first, and so on.
 int simplex_index(std::span<const int> degrees) {
   int result = 0, tail = 0;
   for (std::size_t k = degrees.size(); k-- > 0;) {
@@ -68,8 +69,9 @@ int simplex_index(std::span<const int> degrees) {
   return result;
 }
 
-/// Product of one homogenised Jacobi polynomial per axis. The scale t of an axis is the size of the simplex's section
-/// there, 1 - sum over later axes of (1+x)/2; alpha grows by the degrees used up so far.
+/// Orthonormal basis on a simplex: products of one homogenised Jacobi polynomial per axis. The scale t of an axis is
+/// the size of the simplex's section there, 1 - sum over later axes of (1+x)/2; alpha grows by the degrees of the axes
+/// before.
 struct SimplexBasis {
   int dim, degree;
   std::vector<Jet> u, t;
@@ -98,8 +100,8 @@ struct SimplexBasis {
   }
 };
 
-/// t^max(i,j) P_i(a) P_j(b) on a pyramid with t = (1-z)/2, 1 + a = (1+x)/t. The derivatives of a and b hold 1/t, which
-/// the power of t absorbs by hand.
+/// The factor t^max(i,j) P_i(a) P_j(b) of a pyramid's function, with t = (1-z)/2 and 1 + a = (1+x)/t. The derivatives
+/// of a and b contain 1/t, which is cancelled against the power of t by hand, so that the apex is not singular.
 Jet pyramid_section(const Jet& p, const Jet& q, int power, double a, double b, double t) {
   if (power == 0) return constant(p.value * q.value);
   const double scale = std::pow(t, power - 1);

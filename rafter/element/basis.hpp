@@ -13,12 +13,12 @@
 /// ACM TOMS 37 (2010), doi:10.1145/1644001.1644006 (singularity-free recurrences).
 namespace rafter::element {
 
-/// Shapes of which a shape is the product, in the order of the axes: hexahedron = three intervals, prism = triangle and
-/// interval; a shape that is no product is its own only factor.
+/// The shapes of which a shape is the product, in the order of the axes: three intervals for a hexahedron, triangle and
+/// interval for a prism. A shape that is no product is its own only factor.
 std::vector<Shape> factors(Shape shape);
 
-/// Dimension of the space of a degree: all polynomials of that total degree on simplices, of that degree per direction
-/// on tensor shapes, the product of the two on prisms, and (p+1)(p+2)(2p+3)/6 on pyramids.
+/// Dimension of the polynomial space of a degree: all polynomials of that total degree on simplices, of that degree per
+/// direction on tensor shapes, the product of both on prisms, and (p+1)(p+2)(2p+3)/6 functions on pyramids.
 int num_basis_functions(Shape shape, int degree);
 
 /// Values and first derivatives of the orthonormal basis at points, shape (point, dimension): the integral over the
@@ -31,10 +31,11 @@ int num_basis_functions(Shape shape, int degree);
 /// of approach there, and the one along the axis a = b = 0 is returned.
 Table tabulate_orthonormal(Shape shape, int degree, std::span<const double> points);
 
-/// Table of all products of two sets of functions on two sets of axes at the same points; the first set runs fastest.
+/// Table of all products of two sets of functions, tabulated at the same points and depending on different axes; the
+/// first set runs fastest.
 Table product(const Table& first, const Table& second);
 
-/// Columns [begin, begin + count) of points, shape (point, dim) -> (point, count).
+/// Coordinates begin .. begin + count - 1 of points, from shape (point, dim) to shape (point, count).
 std::vector<double> axes_of(std::span<const double> points, int dim, int begin, int count);
 
 } // namespace rafter::element

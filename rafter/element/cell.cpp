@@ -12,8 +12,9 @@
 namespace rafter::element {
 namespace {
 
-/// What defines a shape; everything else about it is derived. Corners and vertex lists are written as words of digits:
-/// one word per vertex with a digit per axis (0: -1, 1: +1), one word per edge or face with a digit per vertex.
+/// The data that define a shape; everything else about it is derived from them. Corners and vertex lists are written as
+/// words of digits: one word per vertex with a digit per axis (0: -1, 1: +1), one word per edge or face with a digit
+/// per vertex.
 struct Definition {
   std::string_view name;
   int dim;
@@ -22,7 +23,8 @@ struct Definition {
   std::string_view corners, edges, faces;
 };
 
-/// In the order of the enum. Numbering: Basix (https://docs.fenicsproject.org/basix, "cell numbering").
+/// Shapes in the order of the enum. Their numbering is that of Basix (https://docs.fenicsproject.org/basix, "cell
+/// numbering").
 constexpr std::array<Definition, 8> definitions{{
     {"point", 0, false, 1, "", "", ""},
     {"interval", 1, true, 1, "0 1", "01", ""},
@@ -48,7 +50,7 @@ std::vector<std::vector<int>> digits(std::string_view words) {
 
 struct Topology {
   std::vector<double> vertices;                                 ///< shape (vertex, dimension)
-  std::array<std::vector<std::vector<int>>, 4> entity_vertices; ///< by dimension, entity
+  std::array<std::vector<std::vector<int>>, 4> entity_vertices; ///< vertices of each entity, by dimension and entity
 };
 
 Topology make_topology(const Definition& definition) {
@@ -79,7 +81,7 @@ const Topology& topology(Shape shape) {
     std::ranges::transform(definitions, result.begin(), make_topology);
     return result;
   }();
-  definition(shape); // checks the number
+  definition(shape); // throws for numbers that are no shape
   return all[static_cast<std::size_t>(shape)];
 }
 
@@ -92,7 +94,7 @@ const std::vector<std::vector<int>>& entities(Shape shape, int dim) {
 
 using Vector = std::array<double, 3>;
 
-/// Coordinates of a vertex, padded with zeros.
+/// Coordinates of a vertex, padded with zeros to three.
 Vector vertex(Shape shape, int number) {
   const int dim = dimension(shape);
   const auto all = reference_vertices(shape);
@@ -170,7 +172,7 @@ std::array<double, 3> reference_normal(Shape shape, int facet) {
   const double length = std::sqrt(dot(normal, normal));
   const bool points_out = dot(normal, difference(origin, centre(shape))) > 0;
   for (double& component : normal)
-    if (component != 0) component /= points_out ? length : -length; // the test keeps zeros positive
+    if (component != 0) component /= points_out ? length : -length; // zeros are skipped, so that they stay positive
   return normal;
 }
 

@@ -25,7 +25,7 @@ inline constexpr std::array all_cell_shapes{Shape::interval,    Shape::triangle,
 
 int dimension(Shape shape);
 std::string_view name(Shape shape);
-/// Shape of that name; throws InputError with the nearest name.
+/// Shape with this name. Throws InputError, with the nearest name as a suggestion, if there is none.
 Shape shape_from_name(std::string_view name);
 
 /// Number of sub-entities of a dimension (dim <= dimension(shape)).
@@ -39,14 +39,14 @@ inline Shape facet_shape(Shape shape, int facet) { return entity_shape(shape, di
 
 /// Reference coordinates of the vertices, shape (vertex, dimension), row-major.
 std::span<const double> reference_vertices(Shape shape);
-/// The vertex one step of 2 from vertex 0 along an axis: the columns of every affine map start at vertex 0.
+/// Number of the vertex one step of 2 from vertex 0 along an axis; affine maps are given by vertex 0 and these.
 int axis_vertex(Shape shape, int axis);
 double reference_volume(Shape shape);
 
 /// True for interval, quadrilateral, hexahedron: nodal elements factor into 1D tables there.
 bool is_tensor(Shape shape);
 
-/// True for interval, triangle, tetrahedron: maps given by the vertices are affine there.
+/// True for interval, triangle and tetrahedron, on which maps given by the vertices are affine.
 inline bool is_simplex(Shape shape) { return num_vertices(shape) == dimension(shape) + 1; }
 
 /// Outward unit normal of a facet in reference coordinates.

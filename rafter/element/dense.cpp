@@ -15,12 +15,12 @@ void eliminate(double factor, std::span<const double> pivot, std::span<double> r
   for (std::size_t i = 0; i < row.size(); ++i) row[i] -= factor * pivot[i];
 }
 
-/// Rows times some columns that lie side by side.
+/// A product of several rows with a few columns that are stored side by side.
 struct Panel {
   const double* left; ///< shape (rows, depth)
   std::size_t rows, depth;
   const double* columns; ///< shape (depth, columns)
-  double* result;        ///< of a matrix whose rows lie `stride` apart
+  double* result;        ///< first entry of the result in a matrix whose rows are `stride` entries apart
   std::size_t stride;
 };
 
@@ -28,7 +28,7 @@ constexpr std::size_t registers_per_row = 2;
 
 template <std::size_t Lanes> struct Register { using Type [[gnu::vector_size(Lanes * sizeof(double))]] = double; };
 
-/// `Rows` rows at once, whose sums stay in registers.
+/// Multiplies `Rows` rows at once, and keeps their sums in registers.
 template <std::size_t Lanes, std::size_t Rows>
 [[gnu::always_inline]] inline void multiply_rows(const Panel& panel, std::size_t row) {
   using Vector = typename Register<Lanes>::Type;
@@ -51,7 +51,8 @@ template <std::size_t Lanes> [[gnu::always_inline]] inline void multiply(const P
   for (; row < panel.rows; ++row) multiply_rows<Lanes, 1>(panel, row);
 }
 
-/// For one kind of processor. Products and sums are not fused (CMakeLists.txt), so that all find the same bits.
+/// Product for one kind of processor. Products and sums are not fused (CMakeLists.txt), so that all kinds give the same
+/// bits.
 struct Multiplier {
   std::size_t width; ///< columns of a panel
   void (*run)(const Panel& panel);
@@ -140,7 +141,8 @@ std::vector<double> multiplied(std::span<const double> left, std::span<const dou
 double spectral_norm(std::span<const double> matrix, int size) {
   const auto n = static_cast<std::size_t>(size);
   std::vector<double> x(n), y(n);
-  for (std::size_t i = 0; i < n; ++i) x[i] = 1 + 0.5 * std::sin(1 + 7. * static_cast<double>(i)); // in no eigenspace
+  // A vector that lies in no eigenspace.
+  for (std::size_t i = 0; i < n; ++i) x[i] = 1 + 0.5 * std::sin(1 + 7. * static_cast<double>(i));
   normalise(x);
   double squared = 0;
   for (int iteration = 0; iteration < 200; ++iteration) {

@@ -8,18 +8,19 @@ namespace rafter::element {
 
 std::vector<double> identity(int size);
 
-/// left times right, shapes (rows, inner) and (inner, cols); every entry is summed in the order of `inner`.
+/// Product of matrices of shapes (rows, inner) and (inner, cols). Every entry is summed in the order of `inner`, so
+/// that results are the same on all machines.
 std::vector<double> multiplied(std::span<const double> left, std::span<const double> right, int inner);
 
-/// Transpose of a matrix with so many columns.
+/// Transpose of a matrix with `cols` columns.
 std::vector<double> transposed(std::span<const double> matrix, int cols);
 
-// Of square matrices:
+// The functions below are for square matrices.
 
 /// Inverse by Gauss-Jordan elimination with partial pivoting, O(n^3). Throws InternalError for a singular matrix.
 std::vector<double> inverse(std::vector<double> matrix, int size);
 
-/// Largest singular value by power iteration on A^T A, to about one per cent.
+/// Largest singular value, by power iteration on A^T A, accurate to about one per cent.
 double spectral_norm(std::span<const double> matrix, int size);
 
 } // namespace rafter::element

@@ -19,13 +19,14 @@ namespace {
 
 constexpr std::string_view lagrange_name = "Lagrange";
 
-/// table(d, q, i) = sum over j of coefficients(i, j) * functions(d, q, j), the coefficients row-major.
+/// Linear combinations of tabulated functions: table(d, q, i) = sum over j of coefficients(i, j) * functions(d, q, j),
+/// coefficients row-major.
 Table combined(const Table& functions, std::span<const double> coefficients) {
   const int n = functions.num_dofs;
   return {functions.dim, functions.num_points, n, multiplied(functions.values, transposed(coefficients, n), n)};
 }
 
-/// The same functions in another order: function i of the result is function order[i].
+/// Table of the functions in another order: function i of the result is function order[i].
 Table reordered(const Table& table, std::span<const int> order) {
   Table result = table;
   for (std::size_t row = 0; row < table.values.size(); row += order.size())
@@ -44,10 +45,11 @@ struct Nodal {
   double condition_number;
 };
 
-/// Inverse transposed Vandermonde matrix of the nodes: row i holds function i in the orthonormal basis.
+/// Inverse transposed Vandermonde matrix of the nodes (row i holds basis function i in the orthonormal basis) and its
+/// condition number.
 Nodal invert_vandermonde(Shape shape, int degree, std::span<const double> nodes) {
   const int size = num_basis_functions(shape, degree);
-  auto matrix = tabulate_orthonormal(shape, degree, nodes).values; // values first, then derivatives
+  auto matrix = tabulate_orthonormal(shape, degree, nodes).values; // a table has values first, then derivatives
   matrix.resize(static_cast<std::size_t>(size) * size);
   const auto inverted = inverse(matrix, size);
   return {transposed(inverted, size), spectral_norm(matrix, size) * spectral_norm(inverted, size)};
@@ -78,7 +80,7 @@ std::vector<int> Element::closure_dofs(int dim, int entity) const {
 }
 
 std::vector<int> Element::entity_permutation(Shape entity, int orientation_code) const {
-  vertex_permutation(entity, orientation_code); // refuses shapes and codes that do not exist
+  vertex_permutation(entity, orientation_code); // throws for shapes and codes that do not exist
   return entity_permutations_[static_cast<std::size_t>(entity)][static_cast<std::size_t>(orientation_code)];
 }
 
@@ -106,8 +108,9 @@ Table Element::tabulate_1d(std::span<const double> points) const {
   return factors_.empty() ? tabulate(points) : factors_[0]->tabulate(points);
 }
 
-/// An element on a product shape keeps its factors: nothing larger than a factor's Vandermonde matrix is ever inverted,
-/// and the condition number is the product of theirs, since the matrix is their Kronecker product.
+/// An element on a product shape keeps elements for the factors: no matrix larger than a factor's Vandermonde matrix is
+/// ever inverted. The condition number is the product of the factors', since the Vandermonde matrix is the Kronecker
+/// product of theirs.
 std::shared_ptr<const Element> make_element(Family family, Shape shape, int degree) {
   static std::mutex mutex;
   static std::map<std::tuple<Family, Shape, int>, std::shared_ptr<const Element>> cache;
@@ -150,7 +153,7 @@ std::shared_ptr<const Element> make_element(Family family, Shape shape, int degr
   }
   result->nodes_ = std::move(nodes);
   const std::scoped_lock lock(mutex);
-  return cache.try_emplace(key, std::move(result)).first->second; // another thread may have been faster
+  return cache.try_emplace(key, std::move(result)).first->second; // another thread may have made it meanwhile
 }
 
 } // namespace rafter::element

@@ -13,7 +13,7 @@
 namespace rafter::element {
 namespace {
 
-/// Gauss-Lobatto points in [0,1] of every degree from 1 up to the given one: lines[degree].
+/// Gauss-Lobatto points in [0,1]; lines[degree] holds those of one degree.
 using Lines = std::vector<std::vector<double>>;
 
 Lines lobatto_lines(int degree) {
@@ -25,15 +25,15 @@ Lines lobatto_lines(int degree) {
   return result;
 }
 
-/// Barycentric coordinates of the recursive node with this multi-index: the mean of the nodes found by leaving out one
-/// index at a time, weighted by the Gauss-Lobatto point in [0,1] at the sum of the remaining indices.
+/// Barycentric coordinates of the recursive node with this multi-index: the mean of the nodes that result from leaving
+/// out one index at a time, weighted by the Gauss-Lobatto point in [0,1] at the sum of the remaining indices.
 std::vector<double> recursive_node(const std::vector<int>& index, const Lines& lines) {
   if (index.size() == 1) return {1};
   const int degree = std::accumulate(index.begin(), index.end(), 0);
   std::vector<double> result(index.size(), 0.);
   double total = 0;
   for (std::size_t skipped = 0; skipped < index.size(); ++skipped) {
-    if (degree == index[skipped]) continue; // nothing is left, the weight is 0
+    if (degree == index[skipped]) continue; // no index remains, and the weight is 0
     const double weight = lines[degree][degree - index[skipped]];
     std::vector<int> rest = index;
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(skipped));
@@ -68,8 +68,9 @@ std::vector<double> tetrahedron_interior(int degree) {
   return result;
 }
 
-/// Layer k holds (degree-k-1)^2 nodes. Node (i,j) takes its first collapsed coordinate from node (i,k) of the
-/// triangular faces along x, its second from node (j,k) of those along y, and its height from both.
+/// Interior nodes of a pyramid in layers; layer k holds (degree-k-1)^2 nodes. Node (i,j) takes its first collapsed
+/// coordinate from node (i,k) of the triangular faces along x, its second from node (j,k) of those along y, and its
+/// height from both.
 std::vector<double> pyramid_interior(int degree) {
   const Lines lines = lobatto_lines(degree);
   std::vector<double> result;
@@ -94,7 +95,7 @@ std::vector<double> factor_interior(Shape shape, int degree) {
   return {line.begin() + 1, line.end() - 1};
 }
 
-/// All nodes by vertices, edges, faces, interior.
+/// All nodes of an element, ordered by vertices, edges, faces and interior.
 LagrangeNodes nodes_by_entity(Shape shape, int degree) {
   LagrangeNodes result;
   int next = 0;
@@ -113,7 +114,7 @@ LagrangeNodes nodes_by_entity(Shape shape, int degree) {
   return result;
 }
 
-/// Gauss-Lobatto points of all axes, first axis fastest.
+/// Gauss-Lobatto points along all axes, first axis fastest.
 std::vector<double> tensor_nodes(int dim, int degree) {
   const auto line = gauss_lobatto(degree + 1).points;
   std::vector<double> result = line;

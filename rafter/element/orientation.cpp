@@ -10,7 +10,7 @@
 namespace rafter::element {
 namespace {
 
-/// Canonical position of each vertex of an interval or triangle: its rank among the global numbers.
+/// Canonical position of each vertex of an interval or triangle, which is its rank among the global numbers.
 std::vector<int> ranks(std::span<const std::int64_t> global) {
   std::vector<int> result;
   for (const std::int64_t g : global)
@@ -18,8 +18,9 @@ std::vector<int> ranks(std::span<const std::int64_t> global) {
   return result;
 }
 
-/// Local numbers of a quadrilateral's vertices are bit pairs (axis 1, axis 0), so the neighbours of v are v^1 and v^2
-/// and the opposite vertex is v^3; code = 2 * origin + (1 if the first canonical axis runs towards origin^2).
+/// Canonical positions of a quadrilateral's vertices. Local vertex numbers are bit pairs (axis 1, axis 0), so the
+/// neighbours of v are v^1 and v^2, and the opposite vertex is v^3. code = 2 * origin + (1 if the first canonical axis
+/// points to origin^2).
 std::vector<int> quadrilateral_permutation(int code) {
   const int origin = code / 2, first = code % 2 == 0 ? 1 : 2;
   std::vector<int> result(4);
@@ -96,8 +97,8 @@ std::vector<double> canonical_points(Shape entity, int code, std::span<const dou
   const auto permutation = vertex_permutation(entity, code);
   const auto dim = static_cast<std::size_t>(dimension(entity));
   const auto corners = reference_vertices(entity);
-  // Symmetries of the reference entity are affine: the images of the origin and of one vertex per axis (1 and 2) fix
-  // them.
+  // Symmetries of the reference entity are affine, and defined by the images of the origin and of one vertex per axis
+  // (1 and 2).
   const auto image = [&](std::size_t vertex, std::size_t i) {
     return corners[static_cast<std::size_t>(permutation[vertex]) * dim + i];
   };

@@ -13,11 +13,11 @@
 namespace rafter::element {
 namespace {
 
-/// Points and weights are computed in extended precision where the machine has it and rounded once.
+/// Points and weights are computed in extended precision where the machine has it, and rounded once.
 using Real = long double;
 
 struct Jacobi {
-  Real value, previous; ///< P_n and P_(n-1)
+  Real value, previous; ///< values of P_n and P_(n-1)
 };
 
 /// P_n^(alpha,0) at x by the three-term recurrence, n >= 1.
@@ -38,8 +38,8 @@ Real scaled_derivative(int n, Real a, Real x, const Jacobi& p) {
   return (n * (a - (2 * n + a) * x) * p.value + 2 * (n + a) * n * p.previous) / (2 * n + a);
 }
 
-/// Zeros of P_n^(alpha,0), ascending: Newton's method from Chebyshev points, zeros found so far divided out
-/// (Karniadakis and Sherwin, Spectral/hp Element Methods, appendix B).
+/// Zeros of P_n^(alpha,0), ascending, by Newton's method from Chebyshev points, with zeros that are already known
+/// divided out (Karniadakis and Sherwin, Spectral/hp Element Methods, appendix B).
 std::vector<Real> jacobi_zeros(int n, Real a) {
   std::vector<Real> zeros;
   for (int i = 0; i < n; ++i) {
@@ -59,7 +59,7 @@ std::vector<Real> jacobi_zeros(int n, Real a) {
   return zeros;
 }
 
-/// Makes a rule that is symmetric about 0 exactly so.
+/// Makes a rule that is symmetric about 0 up to rounding exactly symmetric.
 void symmetrise(Rule1D& rule) {
   const std::size_t n = rule.points.size();
   for (std::size_t i = 0; i < n / 2; ++i) {
@@ -89,7 +89,7 @@ Quadrature tensor_rule(Shape shape, int degree, Rule1D line) {
   return result;
 }
 
-/// Rule on the product of two shapes, the first running fastest.
+/// Rule on the product of two shapes; points of the first run fastest.
 Quadrature product_rule(Shape shape, const Quadrature& first, const Quadrature& second) {
   Quadrature result{shape, std::min(first.degree, second.degree), {}, {}, {}, {}};
   const int first_dim = dimension(first.shape), second_dim = dimension(second.shape);
@@ -103,13 +103,13 @@ Quadrature product_rule(Shape shape, const Quadrature& first, const Quadrature& 
   return result;
 }
 
-/// Conical product (Stroud): Gauss-Jacobi in collapsed coordinates; the Jacobi weight is the Jacobian of the collapse.
-/// On simplices axis k shrinks with all later axes, on pyramids the first two shrink with the third.
+/// Conical product rule (Stroud): Gauss-Jacobi rules in collapsed coordinates, where the Jacobi weight is the Jacobian
+/// of the collapse. On simplices axis k shrinks with all later axes, on pyramids the first two shrink with the third.
 Quadrature collapsed_rule(Shape shape, int n) {
   const int dim = dimension(shape);
   const bool is_pyramid = shape == Shape::pyramid;
   std::array<Rule1D, 3> lines;
-  double scale = 1; // the Jacobian is a power of (1-x)/2, the Jacobi weight of 1-x
+  double scale = 1; // the Jacobian is a power of (1-x)/2, the Jacobi weight one of 1-x
   std::size_t total = 1;
   for (int k = 0; k < dim; ++k) {
     const int alpha = is_pyramid && k == 1 ? 0 : k;
@@ -141,7 +141,7 @@ void check_range(std::string_view what, int value, int lowest, int highest) {
                            std::to_string(lowest) + " .. " + std::to_string(highest));
 }
 
-/// One point of weight 1.
+/// The rule on a point: one point of weight 1.
 Quadrature point_rule(int degree) { return {Shape::point, degree, {}, {1.}, {}, {}}; }
 
 } // namespace
@@ -167,7 +167,7 @@ Rule1D gauss_lobatto(int num_points) {
   for (int i = 0; i <= n; ++i) {
     Real x = -std::cos(std::numbers::pi_v<Real> * i / n);
     Jacobi p = jacobi(n, 0, x);
-    for (int iteration = 0; iteration < 100; ++iteration) { // Newton on (1-x^2) P_n'
+    for (int iteration = 0; iteration < 100; ++iteration) { // Newton's method for (1-x^2) P_n'
       const Real step = (x * p.value - p.previous) / ((n + 1) * p.value);
       x -= step;
       p = jacobi(n, 0, x);
@@ -201,7 +201,7 @@ Quadrature make_quadrature(Shape shape, int degree, QuadratureKind kind) {
     return make_quadrature_with_points(shape, std::max(2, (degree + 4) / 2), kind);
   if (shape == Shape::prism)
     return product_rule(shape, make_quadrature(Shape::triangle, degree), make_quadrature(Shape::interval, degree));
-  const auto size = std::pow(degree / 2 + 1, dimension(shape)); // of the tensor or collapsed rule
+  const auto size = std::pow(degree / 2 + 1, dimension(shape)); // number of points of the tensor or collapsed rule
   if (auto symmetric = symmetric_rule(shape, degree); symmetric && symmetric->num_points() <= size) return *symmetric;
   return make_quadrature_with_points(shape, degree / 2 + 1);
 }

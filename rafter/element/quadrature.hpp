@@ -8,32 +8,32 @@ namespace rafter::element {
 
 enum class QuadratureKind : std::uint8_t { gauss, gll };
 
-/// A rule on a reference cell. On interval, quadrilateral and hexahedron it is the tensor product of a 1D rule (kept in
-/// points_1d, weights_1d; first coordinate fastest); elsewhere points_1d is empty.
+/// A quadrature rule on a reference cell. On interval, quadrilateral and hexahedron it is the tensor product of the 1D
+/// rule in points_1d and weights_1d, with the first coordinate fastest; for other shapes these are empty.
 struct Quadrature {
   Shape shape = Shape::point;
-  int degree = 0; ///< exact for polynomials of this total degree (tensor shapes: of this degree per direction)
+  int degree = 0; ///< exact for polynomials of this total degree (on tensor shapes, of this degree per direction)
   std::vector<double> points;  ///< shape (point, dimension), row-major
-  std::vector<double> weights; ///< shape (point); their sum is reference_volume(shape)
+  std::vector<double> weights; ///< shape (point); the sum is reference_volume(shape)
   std::vector<double> points_1d, weights_1d;
   int num_points() const { return static_cast<int>(weights.size()); }
 };
 
-/// The smallest rule of the kind that is exact to `degree` (gll: tensor shapes only; Gauss rules elsewhere).
-/// Throws InputError for degrees out of range (max_quadrature_degree).
+/// The smallest rule of the kind that is exact to `degree`. Gauss-Lobatto-Legendre rules (gll) exist on tensor shapes;
+/// other shapes get Gauss rules. Throws InputError for degrees beyond max_quadrature_degree.
 Quadrature make_quadrature(Shape shape, int degree, QuadratureKind kind = QuadratureKind::gauss);
 
-/// The rule with `num_points` points per direction: tensor Gauss or GLL on tensor shapes, collapsed Gauss-Jacobi
-/// elsewhere.
+/// The rule with `num_points` points per direction: tensor products of Gauss or GLL rules on tensor shapes, collapsed
+/// Gauss-Jacobi rules elsewhere.
 Quadrature make_quadrature_with_points(Shape shape, int num_points, QuadratureKind kind = QuadratureKind::gauss);
 
 inline constexpr int max_quadrature_degree = 60;
 
-/// 1D rules on [-1,1]: points ascending.
+/// A 1D rule on [-1,1], with ascending points.
 struct Rule1D {
   std::vector<double> points, weights;
 };
-Rule1D gauss_jacobi(int num_points, double alpha); ///< weight (1-x)^alpha, alpha >= 0 (0: Gauss-Legendre)
-Rule1D gauss_lobatto(int num_points);              ///< Gauss-Lobatto-Legendre, num_points >= 2
+Rule1D gauss_jacobi(int num_points, double alpha); ///< rule for the weight (1-x)^alpha, alpha >= 0 (0: Gauss-Legendre)
+Rule1D gauss_lobatto(int num_points);              ///< Gauss-Lobatto-Legendre rule, num_points >= 2
 
 } // namespace rafter::element

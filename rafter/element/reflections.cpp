@@ -10,8 +10,8 @@ namespace rafter::element {
 
 namespace {
 
-/// On the bi-unit simplex the barycentric coordinates are l_i = (1 + x_i) / 2 for vertex i + 1, the rest for vertex 0.
-/// Exchanging vertices 0 and 1: x_0 -> (1 - dim) - x_0 - x_1 - ...
+/// The reflection that exchanges vertices 0 and 1 of a simplex: x_0 -> (1 - dim) - x_0 - x_1 - ... It follows from the
+/// barycentric coordinates l_i = (1 + x_i) / 2 of vertex i + 1, with the rest for vertex 0.
 Reflection exchange_first(int dim) {
   const auto n = static_cast<std::size_t>(dim);
   Reflection result{std::vector<double>(n * n, 0.0), std::vector<double>(n, 0.0)};
@@ -23,23 +23,23 @@ Reflection exchange_first(int dim) {
   return result;
 }
 
-/// Reflections and the directions that each of them keeps or reverses.
+/// The reflections of a shape, and directions that each of them keeps or reverses.
 struct Symmetries {
   std::vector<Reflection> reflections;
   std::vector<double> frame;
 };
 
-/// Frames: edges of exchanged vertices, and what joins the middles of what is exchanged.
+/// The frames consist of edges between exchanged vertices, and of lines that join the midpoints of exchanged parts.
 Symmetries symmetries(Shape shape) {
   switch (shape) {
   case Shape::triangle:
     return {{exchange_first(2)}, {1, 0, -0.5, 1}};
   case Shape::tetrahedron:
     return {{exchange_first(3), {{1, 0, 0, 0, 0, 1, 0, 1, 0}, {0, 0, 0}}}, {1, 0, 0, 0, 1, -1, -0.5, 0.5, 0.5}};
-  case Shape::prism: // those of the triangle and of the interval
+  case Shape::prism: // those of its triangle and its interval
     return {{{{-1, -1, 0, 0, 1, 0, 0, 0, 1}, {-1, 0, 0}}, {{1, 0, 0, 0, 1, 0, 0, 0, -1}, {0, 0, 0}}},
             {1, 0, 0, -0.5, 1, 0, 0, 0, 1}};
-  case Shape::pyramid: // two of the square; the apex is above vertex 0 of the base
+  case Shape::pyramid: // two of those of its base; the apex lies above vertex 0
     return {{{{-1, 0, -1, 0, 1, 0, 0, 0, 1}, {-1, 0, 0}}, {{1, 0, 0, 0, -1, -1, 0, 0, 1}, {0, -1, 0}}},
             {1, 0, 0, 0, 1, 0, -0.5, -0.5, 1}};
   default:
@@ -71,7 +71,7 @@ unsigned direction_parity(Shape shape, int direction) {
   unsigned parity = 0;
   const auto& all = reflections(shape);
   for (std::size_t r = 0; r < all.size(); ++r) {
-    double same = 0; // <d, A d>: positive when kept, negative when reversed
+    double same = 0; // <d, A d>, positive when direction d is kept, negative when it is reversed
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < n; ++j) same += d[i] * all[r].matrix[i * n + j] * d[j];
     if (same < 0) parity |= 1U << r;
@@ -94,7 +94,7 @@ std::optional<std::vector<int>> reflection_permutation(Shape shape, int r, std::
   const auto n = static_cast<std::size_t>(dimension(shape));
   const auto images = reflected(reflections(shape)[static_cast<std::size_t>(r)], points);
   constexpr double tolerance = 1e-10;
-  // by the first coordinate: few candidates per point
+  // sorted by the first coordinate, so that each point has few candidates
   std::multimap<double, std::size_t> by_first;
   for (std::size_t p = 0; p < points.size(); p += n) by_first.emplace(points[p], p);
   std::vector<int> permutation;

@@ -6,8 +6,7 @@
 
 #include <rafter/element/cell.hpp>
 
-/// Symmetries of cells that dense matrices on them can be split by, as even and odd functions split matrices on
-/// intervals.
+/// Symmetries of cells by which dense matrices split into blocks, as 1D matrices split by even and odd functions.
 namespace rafter::element {
 
 /// An affine map of a reference cell to itself, x -> matrix x + offset, that is its own inverse.
@@ -20,20 +19,20 @@ struct Reflection {
 /// triangles exchange, and both triangles; pyramids turn the first axis of the base around, and the second. None on
 /// tensor shapes, which have 1D matrices.
 const std::vector<Reflection>& reflections(Shape shape);
-inline constexpr unsigned max_reflections = 2; ///< of any shape
+inline constexpr unsigned max_reflections = 2; ///< largest number of reflections of any shape
 
-/// Directions, one per row, shape (dimension, dimension), with determinant 1, each of which every reflection keeps or
-/// reverses; the unit vectors where there are no reflections.
+/// Directions of which every reflection keeps or reverses each, one per row, shape (dimension, dimension), with
+/// determinant 1; the unit vectors where there are no reflections.
 std::vector<double> reflection_frame(Shape shape);
 
-/// Bit r is set when reflection r reverses direction `direction` of the frame.
+/// The reflections that reverse direction `direction` of the frame, as bits.
 unsigned direction_parity(Shape shape, int direction);
 
-/// Images of points, shape (point, dimension).
+/// Images of points under a reflection, shape (point, dimension).
 std::vector<double> reflected(const Reflection& reflection, std::span<const double> points);
 
-/// permutation[i] = the point that reflection r of the shape maps point i to; nothing when a point has no image among
-/// them (to 1e-10).
+/// permutation[i] is the number of the point to which reflection r of the shape maps point i; nothing when some point
+/// has no image among the points (to 1e-10).
 std::optional<std::vector<int>> reflection_permutation(Shape shape, int r, std::span<const double> points);
 
 } // namespace rafter::element

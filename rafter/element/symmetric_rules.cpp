@@ -149,7 +149,7 @@ const std::vector<SymmetricRule>& starting_values() {
   return table;
 }
 
-/// Group number of each barycentric coordinate, one row per point of the orbit: which value goes where.
+/// All orders of the values in an orbit: the group number of each barycentric coordinate, one row per point.
 std::vector<std::vector<int>> arrangements(const std::vector<int>& groups) {
   std::vector<int> pattern;
   for (std::size_t g = 0; g < groups.size(); ++g) pattern.insert(pattern.end(), groups[g], static_cast<int>(g));
@@ -159,7 +159,7 @@ std::vector<std::vector<int>> arrangements(const std::vector<int>& groups) {
   return result;
 }
 
-/// Values of all groups, the last one from the sum of the coordinates.
+/// Values of all groups; the last one follows from the sum of the coordinates, which is 1.
 std::vector<double> all_values(const Orbit& orbit) {
   auto result = orbit.values;
   double sum = 0;
@@ -168,7 +168,7 @@ std::vector<double> all_values(const Orbit& orbit) {
   return result;
 }
 
-/// Reference points of an orbit, shape (point, dimension): coordinate k is 2 b_(k+1) - 1 for barycentric b.
+/// Reference points of an orbit, shape (point, dimension); coordinate k is 2 b_(k+1) - 1 for barycentric coordinates b.
 std::vector<double> orbit_points(const Orbit& orbit) {
   const auto values = all_values(orbit);
   std::vector<double> result;
@@ -177,8 +177,8 @@ std::vector<double> orbit_points(const Orbit& orbit) {
   return result;
 }
 
-/// Residuals of the moment equations, one per orthonormal function, and their derivatives by all unknowns (weight and
-/// values of each orbit in turn).
+/// Residuals of the moment equations, one per orthonormal function, and their derivatives with respect to all unknowns
+/// (the weight, then the values of each orbit).
 struct Moments {
   std::vector<double> residual;
   std::vector<std::vector<double>> derivatives; ///< [unknown][function]
@@ -227,7 +227,7 @@ std::vector<double> newton_step(const Moments& moments) {
     trace += normal[i * n + i];
   }
   for (std::size_t i = 0; i < n; ++i)
-    normal[i * n + i] += 1e-13 * trace; // rules that are a family have a free direction
+    normal[i * n + i] += 1e-13 * trace; // families of rules have a free direction, which makes the matrix singular
   const auto inverted = inverse(normal, static_cast<int>(n));
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j) step[i] += inverted[i * n + j] * right[j];
@@ -268,7 +268,7 @@ Quadrature expanded(const SymmetricRule& rule) {
 
 std::optional<Quadrature> symmetric_rule(Shape shape, int degree) {
   static std::mutex mutex;
-  static std::map<std::size_t, Quadrature> rules; // those that were asked for
+  static std::map<std::size_t, Quadrature> rules; // rules that were asked for
   const auto& table = starting_values();
   const auto found = std::ranges::find_if(
       table, [&](const SymmetricRule& rule) { return rule.shape == shape && rule.degree >= degree; });

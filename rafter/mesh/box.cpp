@@ -22,7 +22,7 @@ using element::Shape;
 
 constexpr std::array tensor_shapes{Shape::interval, Shape::quadrilateral, Shape::hexahedron};
 
-/// How the cubes of a box are split, by their column (place along the first axis).
+/// The split of the cubes of a box into cells, which depends on their column (their place along the first axis).
 struct Layout {
   struct Slab {
     CubeSplit split;
@@ -39,7 +39,7 @@ struct Layout {
   }
 };
 
-/// Names that a box of this dimension accepts.
+/// Names of the shapes that a box of this dimension accepts.
 std::vector<std::string> accepted_shapes(int dim) {
   std::vector<std::string> names;
   for (const auto shape : element::all_cell_shapes)
@@ -54,13 +54,13 @@ void require_columns(int found, int dim) {
     throw base::InputError(fmt::format("box: {} cells along x; a mixed box needs at least {}", found, needed));
 }
 
-/// Squares on the left, triangles on the right.
+/// Layout with squares on the left and triangles on the right.
 Layout mixed_layout_2d(int columns) {
   require_columns(columns, 2);
   return {{{split_into(Shape::quadrilateral), columns / 2}, {split_into(Shape::triangle), columns - columns / 2}}};
 }
 
-/// Prisms, hexahedra, one column of pyramids, tetrahedra, from left to right.
+/// Layout with prisms, hexahedra, one column of pyramids, and tetrahedra, from left to right.
 Layout mixed_layout_3d(int columns) {
   require_columns(columns, 3);
   const int quarter = columns / 4;
@@ -84,7 +84,7 @@ Layout make_layout(const BoxOptions& options) {
   return {{{split_into(element::shape_from_name(name)), columns}}};
 }
 
-/// Edge lengths, with the default standing for the unit box of every dimension.
+/// Edge lengths of the box; the default means the unit box of every dimension.
 std::vector<double> box_size(const BoxOptions& options) {
   const std::size_t dim = options.cells.size();
   if (options.size == BoxOptions{}.size) return std::vector<double>(dim, 1.0);
@@ -111,7 +111,7 @@ void require_valid(const BoxOptions& options) {
         fmt::format("box: degree = {}; accepted: 1 to {}", options.degree, element::max_lagrange_degree));
 }
 
-/// The cubes of a box and the numbers of their corners.
+/// The cubes of a box, and the numbers of their corners.
 class Lattice {
 public:
   explicit Lattice(const std::vector<int>& cells) : dim_(static_cast<int>(cells.size())) {
@@ -140,7 +140,8 @@ private:
   std::int64_t num_points_ = 1;
 };
 
-/// Throws when the box does not fit; returns the number of centre vertices.
+/// Throws when the mesh of the box does not fit into memory or 32-bit numbers; returns the number of vertices in
+/// centres of cubes.
 std::int64_t require_box_fits(const BoxOptions& options, const Layout& layout) {
   double points = 1, cross_section = 1;
   for (std::size_t d = 0; d < options.cells.size(); ++d) {
@@ -165,7 +166,7 @@ std::int64_t require_box_fits(const BoxOptions& options, const Layout& layout) {
 void add_points(Mesh& mesh, const Lattice& lattice, const Layout& layout, const std::vector<double>& size) {
   const int dim = lattice.dim();
   auto add = [&](const std::array<int, 3>& cube, double shift) {
-    // i/n * L is exactly L at the far end, whatever n.
+    // i/n * L is exactly L at the far end, for every n.
     for (int d = 0; d < dim; ++d) mesh.points.push_back((cube[d] + shift) / lattice.cells(d) * size[d]);
   };
   mesh.points.reserve(static_cast<std::size_t>(mesh.num_vertices) * dim);
@@ -179,7 +180,7 @@ void add_points(Mesh& mesh, const Lattice& lattice, const Layout& layout, const 
   });
 }
 
-/// Room for the cells of every group.
+/// Reserves memory for the cells of every group.
 void reserve_cells(Mesh& mesh, const Lattice& lattice, const Layout& layout) {
   std::int64_t cross_section = 1;
   for (int d = 1; d < lattice.dim(); ++d) cross_section *= lattice.cells(d);
@@ -221,7 +222,7 @@ void add_cells(Mesh& mesh, const Lattice& lattice, const Layout& layout) {
   for (auto& group : mesh.groups) group.nodes = group.vertices;
 }
 
-/// Sides of the box that each vertex lies on: bit 2 d (low end of axis d) and 2 d + 1 (high end).
+/// Sides of the box on which each vertex lies, as bits: 2 d is the low end of axis d, 2 d + 1 the high end.
 std::vector<std::uint8_t> boundary_sides(const Lattice& lattice, std::int32_t num_vertices) {
   std::vector<std::uint8_t> sides(num_vertices, 0);
   for (std::int64_t number = 0; number < lattice.num_points(); ++number) {

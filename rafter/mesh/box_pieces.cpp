@@ -10,7 +10,8 @@ namespace {
 
 using element::Shape;
 
-/// Corners of the face at side `side` of axis `axis`: lexicographic, and right-handed seen from the centre of the cube.
+/// Corners of the face at end `side` of axis `axis`, in lexicographic order, right-handed as seen from the centre of
+/// the cube.
 std::array<int, 4> face_towards_centre(int axis, int side) {
   int u = 1 << (axis + 1) % 3, w = 1 << (axis + 2) % 3;
   if (side == 1) std::swap(u, w);

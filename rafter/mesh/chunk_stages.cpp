@@ -16,8 +16,8 @@ namespace {
 std::vector<Chunk> cut_into_chunks(std::span<const BatchedBlock> blocks, int batches_per_chunk) {
   std::int64_t total = 0;
   for (const auto& block : blocks) total += block.num_batches;
-  // Enough chunks for many threads in every stage, and long enough runs that their surface is small: what chunks share
-  // comes from memory once more.
+  // There should be enough chunks for many threads in every stage, and each should be long: vertices that chunks share
+  // are read from memory once more.
   if (batches_per_chunk == 0) {
     const std::int64_t most = std::clamp<std::int64_t>(total / 256, 64, 512);
     batches_per_chunk = static_cast<int>(std::clamp<std::int64_t>(total / 64, 1, most));
@@ -30,7 +30,7 @@ std::vector<Chunk> cut_into_chunks(std::span<const BatchedBlock> blocks, int bat
   return chunks;
 }
 
-/// Vertices of the cells of each chunk, with repetitions and as those that represent them: chunk i has
+/// Vertices of the cells of each chunk, with repetitions; of identified vertices the representative. Chunk i has
 /// vertices[starts[i]] .. vertices[starts[i+1]-1].
 struct ChunkVertices {
   std::vector<std::int64_t> starts{0};
@@ -82,7 +82,7 @@ std::vector<std::vector<Chunk>> make_stages(const Mesh& mesh, std::span<const Ba
 }
 
 void require_valid(const BatchOptions& options) {
-  // Kernels run batches in groups of as many cells as a register holds.
+  // Kernels take batches in sub-batches of as many cells as a register holds, which are powers of two.
   if (options.cells_per_batch < 1 || options.cells_per_batch > BatchOptions::most_cells_per_batch ||
       !std::has_single_bit(static_cast<unsigned>(options.cells_per_batch)))
     throw base::InputError(fmt::format("batches of {} cells; accepted: powers of two from 1 to {} lanes",

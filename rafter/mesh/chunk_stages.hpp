@@ -8,17 +8,17 @@
 
 namespace rafter::mesh {
 
-/// The cells of a block of cells or of facets, shape (batch, lane).
+/// The cells of a block of cells or of facets in batches, shape (batch, lane).
 struct BatchedBlock {
   std::int32_t group = 0, num_batches = 0;
   std::span<const std::int32_t> cells;
 };
 
-/// Cells in batches of `cells_per_batch`: the last batch is filled up with its last cell.
+/// Fills up cells to whole batches of `cells_per_batch`, by repeating the last cell.
 std::vector<std::int32_t> padded_to_batches(std::vector<std::int32_t> cells, int cells_per_batch);
 
-/// Cuts each block into chunks and colours them so that chunks of a stage share no vertex; few stages of
-/// about equal work, chunks of a stage in visiting order.
+/// Cuts each block into chunks and colours them, so that chunks of the same stage share no vertex. There are few
+/// stages, of about equal work; chunks within a stage are in visiting order.
 std::vector<std::vector<Chunk>> make_stages(const Mesh& mesh, std::span<const BatchedBlock> blocks,
                                             const BatchOptions& options);
 

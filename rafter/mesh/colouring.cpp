@@ -31,8 +31,8 @@ Colours greedy(const Graph& graph, std::span<const std::int32_t> order) {
   return colours;
 }
 
-/// Nodes class by class: classes by falling number (even rounds) or by falling size (odd rounds). Greedy in such an
-/// order needs no more colours than before, since each class may keep together.
+/// Nodes sorted by colour, with colours by falling number (even rounds) or falling size (odd rounds). Greedy colouring
+/// in such an order needs no more colours than before, since nodes of one colour may keep a common one.
 std::vector<std::int32_t> order_of_round(const Colours& colours, int round) {
   std::vector<std::int32_t> size(num_colours(colours), 0);
   for (const auto colour : colours) ++size[colour];
@@ -46,7 +46,7 @@ std::vector<std::int32_t> order_of_round(const Colours& colours, int round) {
   return order;
 }
 
-/// Moves nodes from heavy colours to lighter ones.
+/// Moves nodes from colours of large total weight to permitted ones of smaller weight.
 void balance(const Graph& graph, std::span<const std::int32_t> weights, Colours& colours) {
   std::vector<std::int64_t> load(num_colours(colours), 0);
   for (std::size_t i = 0; i < colours.size(); ++i) load[colours[i]] += weights[i];
@@ -66,7 +66,7 @@ void balance(const Graph& graph, std::span<const std::int32_t> weights, Colours&
   }
 }
 
-/// Sets that contain each member, ascending: starts and set numbers.
+/// For each member, the sets that contain it, ascending.
 Graph sets_of_members(std::span<const std::int64_t> starts, std::span<const std::int32_t> members,
                       std::int32_t num_members) {
   Graph sets;

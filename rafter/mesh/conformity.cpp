@@ -21,7 +21,7 @@ Point cross(const Point& a, const Point& b) {
   return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
 
-/// A facet of the surface with its corners in cyclic order.
+/// A facet of the surface, with its corners in cyclic order.
 struct SurfaceFacet {
   FacetRef ref;
   std::vector<std::int32_t> vertices;
@@ -55,10 +55,11 @@ std::vector<SurfaceFacet> surface_facets(const Mesh& mesh) {
 
 std::string describe(const Mesh& mesh, const FacetRef& ref) { return describe_cell(mesh, ref.group, ref.cell); }
 
-/// Triangles of the surface whose three vertices belong to one quadrilateral of the surface: the two face each other.
+/// Finds triangles of the surface whose three vertices belong to one quadrilateral of the surface: the two face each
+/// other.
 void find_split_quadrilaterals(const Mesh& mesh, const std::vector<SurfaceFacet>& facets, std::size_t limit,
                                std::vector<std::string>& lines) {
-  std::map<std::array<std::int32_t, 3>, const SurfaceFacet*> triples; // of vertices of quadrilaterals
+  std::map<std::array<std::int32_t, 3>, const SurfaceFacet*> triples; // triples of vertices of quadrilaterals
   for (const auto& facet : facets)
     for (std::size_t left_out = 0; left_out < 4 && facet.vertices.size() == 4; ++left_out) {
       std::array<std::int32_t, 3> key{};
@@ -78,9 +79,9 @@ void find_split_quadrilaterals(const Mesh& mesh, const std::vector<SurfaceFacet>
 }
 
 constexpr double relative_tolerance =
-    1e-9; // of the facet's diameter: far above rounding, far below any resolved feature
+    1e-9; // relative to the facet's diameter: far above rounding, far below any resolved feature
 
-/// Strictly inside the facet, or on the inside of one of its edges, up to rounding.
+/// Says whether a point lies strictly inside the facet or inside one of its edges, up to rounding.
 bool is_inside(const SurfaceFacet& facet, const Point& p, double diameter) {
   const auto& x = facet.corners;
   const double tolerance = relative_tolerance * diameter;
@@ -92,10 +93,11 @@ bool is_inside(const SurfaceFacet& facet, const Point& p, double diameter) {
     return t > 0 && t < 1 && norm(cross(to_p, edge)) <= tolerance * norm(edge);
   }
   const auto normal = x.size() == 3 ? cross(x[1] - x[0], x[2] - x[0]) : cross(x[2] - x[0], x[3] - x[1]);
-  const double area = norm(normal); // twice the facet's
+  const double area = norm(normal); // twice the facet's area
   if (!(area > 0)) return false;
   for (const auto& corner : x)
-    if (std::abs(dot(corner - x[0], normal)) > tolerance * area) return false; // warped facets are not decided here
+    // A warped facet is never said to contain a point.
+    if (std::abs(dot(corner - x[0], normal)) > tolerance * area) return false;
   if (std::abs(dot(p - x[0], normal)) > tolerance * area) return false;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const auto edge = x[(i + 1) % x.size()] - x[i];
@@ -104,7 +106,7 @@ bool is_inside(const SurfaceFacet& facet, const Point& p, double diameter) {
   return true;
 }
 
-/// A facet of a curved cell is straight when its nodes lie where the corners put them.
+/// Says whether a facet of a curved cell is straight: its nodes lie inside what its corners span.
 bool is_straight(const Mesh& mesh, const SurfaceFacet& facet, double diameter) {
   const auto& group = mesh.groups[static_cast<std::size_t>(facet.ref.group)];
   if (group.degree == 1) return true;
@@ -125,7 +127,7 @@ bool is_straight(const Mesh& mesh, const SurfaceFacet& facet, double diameter) {
 /// The vertices of the surface, each once.
 struct SurfaceVertices {
   std::vector<std::int32_t> numbers;
-  std::vector<FacetRef> owners; ///< a facet that has the vertex
+  std::vector<FacetRef> owners; ///< one facet that has the vertex
   std::vector<Point> points;
 };
 

@@ -7,9 +7,9 @@
 
 namespace rafter::mesh {
 
-/// Places where neighbouring cells do not match, one line each, at most `limit`: a quadrilateral facet that faces
-/// triangles, and hanging vertices (a vertex of the surface strictly inside another straight facet or edge of the
-/// surface). Both leave exterior facets in the middle of the domain. About O(n log n).
+/// Finds places where neighbouring cells do not match, and describes each in one line, at most `limit` of them:
+/// quadrilateral facets that face triangles, and hanging vertices (a vertex of the surface strictly inside another
+/// straight facet or edge of the surface). Both leave exterior facets inside the domain. Takes about O(n log n).
 std::vector<std::string> find_nonconformities(const Mesh& mesh, std::size_t limit);
 
 } // namespace rafter::mesh

@@ -110,7 +110,7 @@ double Cursor::number(std::string_view what) {
   const auto digits = text.starts_with('+') ? text.substr(1) : text;
   double value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  // from_chars calls numbers that are too small out of range as well; they stand for 0.
+  // from_chars reports numbers too small for a double as out of range, too; these are 0.
   const bool is_tiny = text.find("e-") != std::string_view::npos || text.find("E-") != std::string_view::npos;
   if (error == std::errc::result_out_of_range && is_tiny) return 0;
   if (error != std::errc() || end != digits.data() + digits.size())

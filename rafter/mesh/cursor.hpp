@@ -6,41 +6,42 @@
 #include <string>
 #include <string_view>
 
-/// Reading a file that lives in memory: text tokens and binary numbers, with errors that say where.
+/// Reads text tokens and binary numbers from a file in memory; errors say where in the file they are.
 namespace rafter::mesh {
 
+/// A position in the bytes of a file, which moves on as items are read.
 class Cursor {
 public:
-  /// `path` appears in messages; `bytes` must outlive the cursor. With `comment` other than 0, text from this character
-  /// to the end of the line is skipped like blanks.
+  /// `path` appears in messages; `bytes` must outlive the cursor. Unless `comment` is 0, text from this character to
+  /// the end of the line is skipped like blanks.
   Cursor(std::string path, std::string_view bytes, char comment = 0)
       : path_(std::move(path)), bytes_(bytes), comment_(comment) {}
 
-  /// Numbers that follow are binary (4-byte integers, 8-byte sizes and doubles) or text again.
+  /// Says whether the numbers that follow are binary (4-byte integers, 8-byte sizes and doubles) or text.
   void set_binary(bool binary) { binary_ = binary; }
   void set_swapped(bool swapped) { swapped_ = swapped; }
   bool is_binary() const { return binary_; }
 
   /// True when only blanks and comments are left.
   bool at_end();
-  /// Next word of text; `what` is what the message says is missing at the end of the file.
+  /// Next word of text. Throws InputError at the end of the file, saying that `what` is missing.
   std::string_view word(std::string_view what);
-  /// The word that would come next, without taking it; "" at the end.
+  /// The word that comes next, without reading it; "" at the end.
   std::string_view peek();
-  /// The rest of the current line, without the line end, which is skipped too.
+  /// The rest of the current line, without its line end, which is skipped.
   std::string_view line();
-  /// Takes a word and fails when it is not `expected`.
+  /// Reads a word, and throws InputError when it is not `expected`.
   void expect(std::string_view expected);
   /// Skips text up to and including `mark`; false (and no move) when it does not come any more.
   bool skip_past(std::string_view mark);
 
-  std::int64_t integer(std::string_view what); ///< text, or 4 bytes
-  std::int64_t size(std::string_view what);    ///< text, or 8 bytes; not negative
-  double number(std::string_view what);        ///< text, or 8 bytes
+  std::int64_t integer(std::string_view what); ///< integer as text or in 4 bytes
+  std::int64_t size(std::string_view what);    ///< size as text or in 8 bytes; not negative
+  double number(std::string_view what);        ///< number as text or in 8 bytes
 
   std::int64_t text_integer(std::string_view what);
-  /// A count that text gives or that size() reads, refused when the rest of the file cannot hold that many items of
-  /// `bytes_each` bytes, so that a lying count never makes anyone allocate memory.
+  /// Reads a count (as text, or as size() does). Throws InputError when the rest of the file cannot hold that many
+  /// items of `bytes_each` bytes, so that a wrong count never makes a reader allocate memory.
   std::size_t count(std::string_view what, std::size_t bytes_each) {
     return checked_count(size(what), what, bytes_each);
   }
@@ -52,7 +53,8 @@ public:
   std::size_t remaining() const { return bytes_.size() - position_; }
   const std::string& path() const { return path_; }
 
-  /// Throws InputError "path:line: message" (text) or "path, byte n: message" (binary), for what was read last.
+  /// Throws InputError "path:line: message" (text) or "path, byte n: message" (binary), with the position of the item
+  /// read last.
   [[noreturn]] void fail(const std::string& message) const;
 
 private:
@@ -62,11 +64,11 @@ private:
   std::string path_;
   std::string_view bytes_;
   char comment_ = 0;
-  std::size_t position_ = 0, last_ = 0; ///< next byte; start of what was read last
+  std::size_t position_ = 0, last_ = 0; ///< position of the next byte; begin of the item read last
   bool binary_ = false, swapped_ = false;
 };
 
-/// Text from a file for a message: unprintable bytes as '?', at most 40 characters.
+/// Text from a file as it is shown in messages: unprintable bytes as '?', at most 40 characters.
 std::string printable(std::string_view text);
 
 } // namespace rafter::mesh

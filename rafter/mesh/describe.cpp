@@ -23,7 +23,7 @@ std::vector<double> cell_vertex_coordinates(const Mesh& mesh, std::int32_t group
   std::vector<double> x;
   x.reserve(num_vertices * gdim);
   for (std::size_t v = 0; v < num_vertices; ++v) {
-    // A mesh in the making has no nodes yet; then point v is vertex v.
+    // A mesh that is being made has no nodes yet; then point v is vertex v.
     const auto c = static_cast<std::size_t>(cell);
     const auto node =
         g.nodes.empty()
@@ -37,7 +37,7 @@ std::vector<double> cell_vertex_coordinates(const Mesh& mesh, std::int32_t group
 std::string describe_cell(const Mesh& mesh, std::int32_t group, std::int32_t cell) {
   const auto& g = mesh.groups[static_cast<std::size_t>(group)];
   const auto name = element::name(g.shape);
-  if (mesh.points.empty()) return fmt::format("{} {}", name, cell); // topology only
+  if (mesh.points.empty()) return fmt::format("{} {}", name, cell); // the mesh has a topology, but no geometry
   const auto x = cell_vertex_coordinates(mesh, group, cell);
   const auto gdim = static_cast<std::size_t>(mesh.gdim);
   std::vector<double> centre(gdim, 0.0);

@@ -5,19 +5,20 @@
 
 #include <rafter/mesh/mesh.hpp>
 
-/// Words for messages: where in the mesh, in terms that the user can look up in the file or in a viewer.
+/// Describes places in a mesh for messages, in terms that users can look up in the file or in a viewer.
 namespace rafter::mesh {
 
-/// "(0.5, 0, 1)".
+/// Text such as "(0.5, 0, 1)".
 std::string describe_point(std::span<const double> x);
 
-/// "hexahedron 7 at (0.5, 0.5, 1)": number within its shape, from 0 in file order, and the mean of its vertices.
+/// Text such as "hexahedron 7 at (0.5, 0.5, 1)": number among the cells of its shape, from 0 in file order, and the
+/// mean of its vertices.
 std::string describe_cell(const Mesh& mesh, std::int32_t group, std::int32_t cell);
 
-/// "file.msh: " or "" for a mesh without a file.
+/// Begin of messages about a mesh: "file.msh: ", or "" for a mesh without a file.
 std::string prefix(const Mesh& mesh);
 
-/// Coordinates of the vertices of a cell, shape (vertex, gdim), as its own geometry nodes give them.
+/// Coordinates of the vertices of a cell, shape (vertex, gdim), taken from the cell's own geometry nodes.
 std::vector<double> cell_vertex_coordinates(const Mesh& mesh, std::int32_t group, std::int32_t cell);
 
 } // namespace rafter::mesh

@@ -7,13 +7,14 @@
 
 namespace rafter::mesh {
 
-/// Disjoint sets of numbers from 0, by union to the smaller number with path halving.
+/// Disjoint sets of the numbers from 0 on (union-find). The representative of a set is its smallest number; path
+/// halving keeps searches short.
 class DisjointSets {
 public:
   explicit DisjointSets(std::int32_t size) : parent_(static_cast<std::size_t>(size)) {
     std::iota(parent_.begin(), parent_.end(), 0);
   }
-  /// The smallest number of the set.
+  /// The smallest number in the set of i.
   std::int32_t find(std::int32_t i) {
     while (at(i) != i) i = at(i) = at(at(i));
     return i;

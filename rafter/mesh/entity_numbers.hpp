@@ -11,57 +11,60 @@
 #include <rafter/base/aligned.hpp>
 #include <rafter/element/cell.hpp>
 
-/// Edges and faces that cells share, by their vertices.
+/// Numbers the edges and faces that cells share, and finds them by their vertices.
 namespace rafter::mesh {
 
-/// Vertex numbers of an entity in ascending order; triangles and edges padded at the end, so that they differ from
+/// Vertex numbers of an entity in ascending order; edges and triangles are padded at the end, so that they differ from
 /// quadrilaterals.
 using EntityKey = std::array<std::int32_t, 4>;
 inline constexpr std::int32_t key_padding = std::numeric_limits<std::int32_t>::max();
-/// Of at most four vertices in any order.
+/// Key of an entity with at most four vertices, given in any order.
 EntityKey make_entity_key(std::span<const std::int32_t> vertices);
 
-/// Numbers of entities, in the order in which they were added.
+/// Numbers entities in the order in which they are added.
 class EntityNumbers {
 public:
   explicit EntityNumbers(std::int32_t num_vertices) : first_(static_cast<std::size_t>(num_vertices), -1) {}
 
   std::int32_t count() const { return static_cast<std::int32_t>(entities_.size()); }
-  /// The entity's number, which is new when it was not seen before.
+  /// Returns the number of an entity, which is new if the entity was not added before.
   std::int32_t add(const EntityKey& key);
-  /// Its number; -1 when it was not added.
+  /// Returns the number of an entity; -1 when it was not added.
   std::int32_t find(const EntityKey& key) const;
 
 private:
-  /// Of one smallest vertex, the youngest first: neighbouring cells follow each other in most meshes.
+  /// An entity in the chain of those with the same smallest vertex. New entities come first, since neighbouring cells
+  /// follow each other in most meshes.
   struct Entity {
-    std::array<std::int32_t, 3> others; ///< vertices besides the smallest
-    std::int32_t next;                  ///< -1: the last
+    std::array<std::int32_t, 3> others; ///< vertices other than the smallest, ascending
+    std::int32_t next;                  ///< next entity of the chain; -1: none
   };
-  /// Far above what vertices of sane meshes have. Chains that are as long go on in `rest_`, which keeps insane meshes
-  /// O(n log n).
+  /// Far more entities than vertices of reasonable meshes have. Where chains would grow longer, entities go to the map
+  /// `rest_`, which keeps all other meshes at O(n log n).
   static constexpr int longest_chain = 64;
 
-  /// The number in the chain of the key, or -1 and how long the chain is.
+  /// Result of a search in the chain of a key: the number found, or -1, and the entities that were visited.
   struct Search {
     std::int32_t number;
     int length;
   };
   Search search(const EntityKey& key) const;
 
-  std::vector<std::int32_t> first_; ///< of the chain, shape (vertex)
+  std::vector<std::int32_t> first_; ///< first entity of the chain, shape (vertex)
   base::AlignedVector<Entity> entities_;
   std::map<EntityKey, std::int32_t> rest_;
 };
 
-/// The sub-entities of one dimension of cells of a shape, one cell after the other. Which of its vertices come first,
-/// and how it turns its entities, depends only on the order of a cell's vertex numbers: that is found once per order.
+/// The sub-entities of one dimension of cells of a shape, which are visited one after the other. How a cell sees its
+/// entities (their vertices in ascending order, their orientations) depends only on the order of its vertex numbers,
+/// and is computed once for each order.
 class CellEntities {
 public:
   CellEntities(element::Shape shape, int dim);
 
   int count() const { return static_cast<int>(shapes_.size()); }
-  /// Turns to a cell with these vertices, which must differ and stay until the next call.
+  /// Makes a cell with these vertices the current one. The vertices must be different, and stay valid until the next
+  /// call.
   void visit(std::span<const std::int32_t> vertices);
 
   EntityKey key(int entity) const {
@@ -70,7 +73,7 @@ public:
     for (std::size_t i = 0; i < view.num_vertices; ++i) key[i] = vertices_[view.ascending[i]];
     return key;
   }
-  /// element::orientation of the entity.
+  /// Code of element::orientation with which the current cell sees the entity.
   std::uint8_t orientation(int entity) const { return (*views_)[static_cast<std::size_t>(entity)].orientation; }
 
 private:
@@ -81,12 +84,12 @@ private:
   bool is_ascending(std::span<const std::int32_t> vertices) const;
   std::vector<View> make_views() const;
 
-  std::vector<element::Shape> shapes_;          ///< of the entities
-  std::vector<std::span<const int>> of_entity_; ///< local vertices of the entities
-  std::vector<std::uint8_t> order_;             ///< the cell's local vertices by ascending global number
-  std::span<const std::int32_t> vertices_;      ///< of the cell
-  std::unordered_map<std::uint64_t, std::vector<View>> views_of_order_; ///< by the digits of the order
-  const std::vector<View>* views_ = nullptr;                            ///< of the cell
+  std::vector<element::Shape> shapes_;          ///< shapes of the entities
+  std::vector<std::span<const int>> of_entity_; ///< local vertices of each entity
+  std::vector<std::uint8_t> order_;             ///< local vertices of the current cell by ascending global number
+  std::span<const std::int32_t> vertices_;      ///< vertices of the current cell
+  std::unordered_map<std::uint64_t, std::vector<View>> views_of_order_; ///< views for each order, by its digits
+  const std::vector<View>* views_ = nullptr;                            ///< views of the current cell
 };
 
 } // namespace rafter::mesh

@@ -13,7 +13,7 @@ namespace rafter::mesh {
 
 namespace {
 
-/// Facets with one of the tags, by group.
+/// Exterior facets with one of the tags (all facets if there are no tags), for each group of cells.
 std::vector<std::vector<FacetRef>> selected_facets(const Mesh& mesh, std::span<const std::int32_t> tags) {
   const auto& topology = mesh.topology();
   std::vector<std::vector<FacetRef>> facets(mesh.groups.size());
@@ -23,7 +23,7 @@ std::vector<std::vector<FacetRef>> selected_facets(const Mesh& mesh, std::span<c
   return facets;
 }
 
-/// Facets of one group in the visiting order of their cells.
+/// Sorts facets of one group into the visiting order of their cells.
 void sort_by_cell(const Mesh& mesh, std::int32_t group, std::vector<FacetRef>& facets) {
   const auto order = visiting_order(mesh, group);
   std::vector<std::int32_t> rank(order.size());

@@ -22,8 +22,8 @@ std::int32_t checked_node_count(std::int64_t count, const Mesh& mesh) {
   return static_cast<std::int32_t>(count);
 }
 
-/// First interior node of each entity of one dimension, for the groups of one degree; -1 where no cell of the degree
-/// is.
+/// First interior node of each entity of one dimension, for groups of one degree; -1 where no cell of the degree has
+/// the entity.
 struct EntityStarts {
   std::vector<std::int64_t> starts;
   std::int64_t next = 0;
@@ -35,7 +35,7 @@ struct EntityStarts {
   }
 };
 
-/// Entities of dimension 1 or 2 of the cells of a group, below the cell's own dimension.
+/// Entities of dimension 1 or 2 in the cells of a group, of lower dimension than the cells.
 struct SubEntities {
   const std::vector<std::int32_t>& numbers;
   const std::vector<std::uint8_t>& orientations;
@@ -48,7 +48,7 @@ SubEntities sub_entities(const Topology& topology, std::size_t group, int dim) {
   return {g.faces, g.face_orientations, topology.num_faces};
 }
 
-/// Canonical positions of interior dofs: permutations[entity][code][k].
+/// Canonical positions of interior dofs: permutations[entity][orientation code][k] for the k-th dof that a cell sees.
 std::vector<std::vector<std::vector<int>>> interior_permutations(const element::Element& e, int dim) {
   std::vector<std::vector<std::vector<int>>> result;
   for (int entity = 0; entity < element::num_entities(e.shape(), dim); ++entity) {

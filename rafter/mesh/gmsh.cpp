@@ -13,7 +13,7 @@ namespace rafter::mesh {
 
 namespace {
 
-/// Twice the signed area of the polygon of the corners (signed length for lines).
+/// Twice the signed area of the polygon through the corners; for lines the signed length.
 double signed_size(const GmshElements& elements, std::size_t cell, const std::vector<double>& coordinates) {
   const auto n = static_cast<std::size_t>(elements.type.num_nodes);
   const auto corner = [&](std::size_t k) {
@@ -29,7 +29,8 @@ double signed_size(const GmshElements& elements, std::size_t cell, const std::ve
   return area;
 }
 
-/// positions[k] = position of the mirror image (axes swapped; for lines, ends swapped) of the k-th lattice point.
+/// Mirrors the nodes of an element: positions[k] is the position of the mirror image (axes swapped; for lines, ends
+/// swapped) of the k-th lattice point.
 std::vector<std::size_t> mirror(const GmshType& type) {
   const auto lattice = gmsh_lattice(type.shape, type.degree);
   const auto index = lattice_index(type.degree, lattice);
@@ -42,9 +43,9 @@ std::vector<std::size_t> mirror(const GmshType& type) {
   return positions;
 }
 
-/// Gmsh orients the cells of a plane surface (and of a line) by the entity's own normal, which may point down. Entities
-/// whose cells are all reversed are mirrored; an entity with cells of both orientations keeps them, and they are
-/// reported as inverted later.
+/// Makes the cells of plane meshes and lines positively oriented. Gmsh orients cells by the normal of their geometric
+/// entity, which may point down. If all cells of an entity are reversed, they are mirrored; an entity with cells of
+/// both orientations keeps them, and they are reported as inverted later.
 void orient_plane_cells(GmshData& data, int tdim) {
   if (tdim == 3) return;
   std::set<std::int32_t> has_positive;

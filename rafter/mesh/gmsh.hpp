@@ -10,30 +10,31 @@
 
 namespace rafter::mesh {
 
-/// Node tags of a file, which may have gaps and any order, to row numbers.
+/// Maps the node tags of a file, which may have gaps and any order, to row numbers.
 class NodeRows {
 public:
   void add(std::int64_t tag) { tags_.push_back(tag); }
-  /// To be called when all are added; the tag that was given twice, or -1.
+  /// Must be called when all tags are added. Returns a tag that was given twice, or -1.
   std::int64_t finish();
-  /// -1 for a tag that the file does not have.
+  /// Row of a tag; -1 for a tag that the file does not have.
   std::int32_t row(std::int64_t tag) const;
   std::size_t size() const { return tags_.size(); }
 
 private:
-  std::vector<std::int64_t> tags_;                          ///< in file order
-  std::vector<std::pair<std::int64_t, std::int32_t>> rows_; ///< sorted; empty while tags are contiguous and ascending
+  std::vector<std::int64_t> tags_; ///< in file order
+  /// Sorted by tag; empty while tags are contiguous and ascending.
+  std::vector<std::pair<std::int64_t, std::int32_t>> rows_;
 };
 
-/// Elements of one type.
+/// All elements of one type in a file.
 struct GmshElements {
   GmshType type;
-  std::vector<std::int32_t> nodes;    ///< rows, shape (element, node)
-  std::vector<std::int32_t> tags;     ///< first physical group, 0 for none
-  std::vector<std::int32_t> entities; ///< geometric entity
+  std::vector<std::int32_t> nodes;    ///< rows of nodes, shape (element, node)
+  std::vector<std::int32_t> tags;     ///< first physical group of each element, 0 for none
+  std::vector<std::int32_t> entities; ///< geometric entity of each element
 };
 
-/// What the sections of a .msh file hold.
+/// Contents of the sections of a .msh file.
 struct GmshData {
   bool is_binary = false;
   int major = 0; ///< 2 or 4
@@ -43,10 +44,10 @@ struct GmshData {
   std::map<std::pair<int, std::int64_t>, std::int32_t>
       entity_physicals;                                      ///< (dimension, entity) -> first physical group
   std::map<std::string, std::pair<int, std::int32_t>> names; ///< physical group -> (dimension, tag)
-  std::map<int, GmshElements> elements;                      ///< by type number
+  std::map<int, GmshElements> elements;                      ///< elements by the number of their type
 };
 
-/// Reads all sections. Unknown ones ($Periodic, $NodeData, ...) are skipped.
+/// Reads all sections of a file, and skips unknown ones ($Periodic, $NodeData, ...).
 GmshData read_gmsh_sections(Cursor& in);
 
 } // namespace rafter::mesh

@@ -20,7 +20,7 @@ namespace {
 
 /// Equispaced nodes of a mesh, numbered so that neighbours share them.
 struct FileNodes {
-  std::vector<std::vector<std::int32_t>> cells; ///< by group: shape (cell, lattice point), from 0
+  std::vector<std::vector<std::int32_t>> cells; ///< node numbers from 0 for each group, shape (cell, lattice point)
   std::vector<double> coordinates;              ///< shape (node, 3)
 };
 
@@ -45,7 +45,7 @@ FileNodes make_nodes(const Mesh& mesh) {
       for (std::size_t p = 0; p < n; ++p) {
         const auto node = static_cast<std::size_t>(numbered.groups[g].nodes[c * n + dofs[p]]);
         cells.push_back(static_cast<std::int32_t>(node));
-        if (node >= static_cast<std::size_t>(mesh.num_vertices)) // of the vertices they are known
+        if (node >= static_cast<std::size_t>(mesh.num_vertices)) // coordinates of vertices are there already
           std::copy_n(x.data() + p * gdim, gdim, nodes.coordinates.data() + 3 * node);
       }
     }
@@ -53,10 +53,10 @@ FileNodes make_nodes(const Mesh& mesh) {
   return nodes;
 }
 
-using Blocks = std::map<std::pair<std::int32_t, int>, GmshBlock>; ///< by (tag, type number)
+using Blocks = std::map<std::pair<std::int32_t, int>, GmshBlock>; ///< blocks by (tag, type number)
 
 GmshType type_of(const Mesh& mesh, Shape shape, int degree) {
-  // A point has no degree.
+  // a point has no degree
   if (const auto type = gmsh_type(shape, shape == Shape::point ? 1 : degree)) return *type;
   throw base::InputError(fmt::format("{}the geometry has degree {}; Gmsh files are written up to degree {}",
                                      prefix(mesh), degree, max_gmsh_degree));
@@ -84,7 +84,7 @@ Blocks cell_blocks(const Mesh& mesh, const FileNodes& nodes) {
   return blocks;
 }
 
-/// Facets carry the nodes of their cells: the facet's lattice lies in the cell's.
+/// Blocks of the tagged facets. A facet's nodes are nodes of its cell: the facet's lattice is part of the cell's.
 Blocks facet_blocks(const Mesh& mesh, const FileNodes& nodes) {
   Blocks blocks;
   for (const auto& [ref, tag] : tagged_cell_facets(mesh)) {
@@ -112,7 +112,7 @@ Blocks facet_blocks(const Mesh& mesh, const FileNodes& nodes) {
   return blocks;
 }
 
-/// Blocks of one dimension, whose tags become entities.
+/// Appends the blocks of one dimension, and numbers their tags as entities.
 void append_blocks(Blocks blocks, std::vector<GmshBlock>& all) {
   std::map<std::int32_t, int> entities;
   for (auto& [key, block] : blocks) {

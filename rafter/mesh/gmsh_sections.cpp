@@ -12,13 +12,13 @@ namespace {
 constexpr std::size_t least_bytes(bool is_binary, std::size_t binary) { return is_binary ? binary : 2; }
 
 std::int32_t group_tag(Cursor& in, std::int64_t physical) {
-  // A negative physical group means that the entity is used with reversed orientation.
+  // A negative physical group means that it uses the entity with reversed orientation.
   if (physical > INT32_MAX || physical < -INT32_MAX)
     in.fail(fmt::format("the physical group {} is out of range", physical));
   return static_cast<std::int32_t>(std::abs(physical));
 }
 
-/// "2.2 0 8", and in binary files an integer 1 that tells the byte order.
+/// Reads $MeshFormat: "2.2 0 8", and in binary files the integer 1, which shows the byte order.
 void read_format(Cursor& in, GmshData& data) {
   const double version = in.number("the version of the format");
   if (version >= 2 && version < 2.3) {
@@ -59,7 +59,7 @@ void read_names(Cursor& in, GmshData& data) {
   }
 }
 
-/// $Entities and $PartitionedEntities of version 4.1: only their physical groups matter.
+/// Reads $Entities and $PartitionedEntities of version 4.1, of which only the physical groups matter.
 void read_entities(Cursor& in, GmshData& data, bool is_partitioned) {
   if (is_partitioned) {
     in.size("the number of partitions");
@@ -102,7 +102,8 @@ void finish_nodes(Cursor& in, GmshData& data) {
   data.has_nodes = true;
 }
 
-/// $Nodes, or $ParametricNodes, where the dimension, the entity and the parameters on it follow the coordinates.
+/// Reads $Nodes of version 2, or $ParametricNodes, which have the dimension, the entity and its parameters behind the
+/// coordinates.
 void read_nodes_2(Cursor& in, GmshData& data, bool is_parametric) {
   const auto count = in.text_count("the number of nodes", data.is_binary ? 28 : 8);
   if (data.is_binary) in.line();
@@ -169,7 +170,7 @@ void read_element_nodes(Cursor& in, const GmshData& data, GmshElements& elements
   }
 }
 
-/// Tags of an element in version 2: the physical group, the entity, partitions.
+/// Reads the tags of an element in version 2: the physical group, the entity, partitions.
 void read_element_tags(Cursor& in, GmshElements& elements, std::size_t count) {
   std::int64_t physical = 0, entity = 0;
   for (std::size_t k = 0; k < count; ++k) {
@@ -181,7 +182,8 @@ void read_element_tags(Cursor& in, GmshElements& elements, std::size_t count) {
   elements.entities.push_back(static_cast<std::int32_t>(std::clamp<std::int64_t>(entity, INT32_MIN, INT32_MAX)));
 }
 
-/// Version 2 lists an element of several physical groups once for each of them, one after the other: the first counts.
+/// Drops an element that repeats the one before. Version 2 lists an element of several physical groups once for each,
+/// one after the other; the first counts.
 void drop_repetition(GmshElements& elements) {
   const auto n = static_cast<std::size_t>(elements.type.num_nodes), count = elements.tags.size();
   if (count < 2 || elements.tags[count - 1] == elements.tags[count - 2] ||
@@ -251,7 +253,7 @@ void read_elements_4(Cursor& in, GmshData& data) {
   data.has_elements = true;
 }
 
-/// False for a section that is not read.
+/// Reads a section with this name; returns false if it is of an unknown kind.
 bool read_section(Cursor& in, GmshData& data, std::string_view name) {
   const bool is_4 = data.major == 4;
   if (name == "$PhysicalNames") {

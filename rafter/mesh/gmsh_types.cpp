@@ -11,7 +11,7 @@ using element::Shape;
 
 namespace {
 
-/// Gmsh reference manual, "MSH file format", element types.
+/// Supported types, from the Gmsh reference manual, "MSH file format", element types.
 constexpr std::array<GmshType, 29> types{{
     {15, Shape::point, 1, 1},          {1, Shape::interval, 1, 2},       {8, Shape::interval, 2, 3},
     {26, Shape::interval, 3, 4},       {27, Shape::interval, 4, 5},      {2, Shape::triangle, 1, 3},

@@ -7,7 +7,7 @@
 
 namespace rafter::mesh {
 
-/// A complete Lagrange element type of Gmsh.
+/// An element type of Gmsh with complete Lagrange polynomials.
 struct GmshType {
   int number = 0;
   element::Shape shape = element::Shape::point;
@@ -15,15 +15,15 @@ struct GmshType {
   int num_nodes = 1;
 };
 
-/// Orders that are read and written.
+/// Highest degree of elements that are read and written.
 inline constexpr int max_gmsh_degree = 4;
 
-/// The type with that number in the file; nothing when it is not a supported one.
+/// The type that has this number in files; nothing when it is not supported.
 std::optional<GmshType> gmsh_type(std::int64_t number);
 std::optional<GmshType> gmsh_type(element::Shape shape, int degree);
 
-/// What an unsupported type is ("20-node hexahedron, an incomplete (serendipity) element"), for messages; "" when
-/// unknown.
+/// Words for an unsupported type in messages, such as "20-node hexahedron, an incomplete (serendipity) element"; ""
+/// when the number is unknown.
 std::string_view describe_unsupported_gmsh_type(std::int64_t number);
 
 } // namespace rafter::mesh

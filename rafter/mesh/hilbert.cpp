@@ -8,7 +8,7 @@ namespace rafter::mesh {
 
 namespace {
 
-/// Cyclic shifts of n-bit words, 0 <= shift < n.
+/// Cyclic shifts of n-bit words, with 0 <= shift < n.
 unsigned rotated_right(unsigned word, int shift, int n) {
   return ((word >> shift) | (word << (n - shift))) & ((1u << n) - 1);
 }
@@ -18,7 +18,7 @@ unsigned rotated_left(unsigned word, int shift, int n) {
 
 unsigned gray(unsigned i) { return i ^ (i >> 1); }
 
-/// gray(result) = code, for codes of up to 4 bits.
+/// Inverse of gray() for codes of up to 4 bits: gray(result) = code.
 unsigned gray_inverse(unsigned code) {
   code ^= code >> 1;
   return code ^ (code >> 2);
@@ -33,18 +33,17 @@ int direction(unsigned w, int n) {
   return std::countr_one(w % 2 == 0 ? w - 1 : w) % n;
 }
 
-/// What follows within a subcube from where the curve is: corner of the current cube where it enters, and the axis that
-/// it runs along, less one.
+/// State of the curve in a cube: the corner where it enters, and the axis along which it runs, less one.
 struct State {
   unsigned start = 0;
   int axis = 0;
 };
 constexpr int max_dim = 3, num_labels = 1 << max_dim;
 
-/// Number of the subcube in the corner `label`, and the state inside it.
+/// Number along the curve of the subcube in corner `label`, and the state inside it.
 struct Step {
   unsigned number = 0;
-  std::uint8_t next = 0; ///< place of the state
+  std::uint8_t next = 0; ///< position of that state in the table
 };
 using Steps = std::array<Step, max_dim * num_labels * num_labels>; ///< shape (axis, start, label)
 

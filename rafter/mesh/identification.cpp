@@ -21,7 +21,7 @@ element::Shape facet_shape_of(std::span<const std::int32_t> vertices) {
   return shapes[vertices.size() - 1];
 }
 
-/// Key of a sub-entity of a facet with these vertices.
+/// Key of a sub-entity of the facet that has these vertices.
 EntityKey key_of(std::span<const std::int32_t> vertices, int dim, int entity) {
   std::vector<std::int32_t> of_entity;
   for (const int local : element::entity_vertices(facet_shape_of(vertices), dim, entity))

@@ -7,30 +7,32 @@
 #include <rafter/mesh/entity_numbers.hpp>
 #include <rafter/mesh/mesh.hpp>
 
-/// Entities that are one because their global vertex numbers say so, or because periodic facets identify them.
+/// Finds entities that are the same because of their global vertex numbers, or because periodic facets identify them.
 namespace rafter::mesh {
 
-/// What the global vertex numbers of a mesh say about its vertices.
+/// Order and equality of the vertices of a mesh by their global numbers.
 struct VertexOrder {
-  std::vector<std::int32_t> ranks;           ///< place of the global number among all, shape (vertex)
+  std::vector<std::int32_t> ranks; ///< rank of the vertex's global number among all global numbers, shape (vertex)
   std::vector<std::int32_t> representatives; ///< lowest vertex with the same global number, shape (vertex)
 };
-/// Both lists are empty where vertices have their local numbers as global ones. Throws InputError unless there is one
-/// global number per vertex.
+/// Compares the global vertex numbers of a mesh. Both lists are empty where global numbers are the local ones. Throws
+/// InputError unless there is one global number per vertex.
 VertexOrder order_vertices(const Mesh& mesh);
 
-/// The vertices of a periodic facet without padding; `to` has as many.
+/// The vertices of one side of a periodic facet without padding; the other side has as many.
 std::span<const std::int32_t> vertices_of(const std::array<std::int32_t, 4>& padded);
 
-/// Number of the facet with these vertices. Throws InputError where no cell has it.
+/// Number of the facet with these vertices. Throws InputError where no cell has such a facet.
 std::int32_t find_periodic_facet(const Mesh& mesh, const EntityNumbers& facets, std::span<const std::int32_t> vertices);
 
-/// Lowest number among the edges (dim 1) or faces (2) with which periodic facets identify each, directly or through
-/// others; empty without periodic facets. Edges and faces are identified as parts of facets and not by their vertices:
-/// where two cells lie from side to side, two different edges may have the same global vertices.
+/// For each edge (dim 1) or face (2), the lowest number among those with which periodic facets identify it, directly or
+/// through others; empty without periodic facets. Edges and faces are identified as parts of facets and not by their
+/// vertices: where two cells fill the mesh from one side to the opposite one, different edges may have the same global
+/// vertices.
 std::vector<std::int32_t> entity_representatives(const Mesh& mesh, int dim, const EntityNumbers& known);
 
-/// Gives the mesh global numbers: of all vertices that the periodic facets identify the lowest, its own to any other.
+/// Gives the mesh global vertex numbers: the lowest number among all vertices that periodic facets identify; other
+/// vertices keep theirs.
 void number_identified_vertices(Mesh& mesh);
 
 } // namespace rafter::mesh

@@ -14,9 +14,9 @@ using element::Shape;
 
 namespace {
 
-/// Corners, edges and faces in Gmsh's numbering. Words of digits: corners with one digit per axis, edges and faces with
-/// one digit per corner; the first corner is the origin of the entity's own lattice, the second gives its first axis,
-/// the last its second.
+/// Corners, edges and faces in Gmsh's numbering, as words of digits: corners with one digit per axis, edges and faces
+/// with one digit per corner. The first corner is the origin of the entity's own lattice, the second gives its first
+/// axis, and the last its second.
 struct Numbering {
   std::string_view corners, edges, faces;
 };
@@ -54,7 +54,7 @@ std::vector<std::vector<int>> digits(std::string_view words) {
   return result;
 }
 
-/// origin + i a + j b, where a and b are the unit steps from the origin to two corners.
+/// The point origin + i a + j b, where a and b are the unit steps from the origin towards two corners.
 LatticePoint step(const LatticePoint& origin, const LatticePoint& to_a, const LatticePoint& to_b, int degree, int i,
                   int j) {
   LatticePoint p{};
@@ -67,7 +67,7 @@ void add_shifted(std::vector<LatticePoint>& points, std::vector<LatticePoint> in
   for (auto& p : inner) points.push_back({p[0] + 1, p[1] + 1, p[2] + 1});
 }
 
-/// Points inside the cell (not on its boundary).
+/// Adds the points inside the cell (not on its boundary).
 void add_interior(std::vector<LatticePoint>& points, Shape shape, int degree) {
   switch (shape) {
   case Shape::triangle:
@@ -82,7 +82,7 @@ void add_interior(std::vector<LatticePoint>& points, Shape shape, int degree) {
     return add_shifted(points, gmsh_lattice(shape, degree - 2));
   case Shape::pyramid:
     return add_shifted(points, gmsh_lattice(shape, degree - 3));
-  case Shape::prism: // the only product that Gmsh does not number recursively as a whole
+  case Shape::prism: // Gmsh numbers the interior of all shapes but prisms recursively as a smaller lattice
     for (const auto& t : gmsh_lattice(Shape::triangle, degree - 3))
       for (const auto& s : gmsh_lattice(Shape::interval, degree - 2)) points.push_back({t[0] + 1, t[1] + 1, s[0] + 1});
     return;
@@ -131,7 +131,7 @@ LatticePoint lattice_vertex(Shape shape, int degree, int vertex) {
 }
 
 std::vector<double> lattice_positions(Shape shape, int degree, std::span<const LatticePoint> lattice, Spacing spacing) {
-  std::vector<double> nodes; // in [0, 1]
+  std::vector<double> nodes; // coordinates in [0, 1]
   if (spacing == Spacing::gauss_lobatto)
     for (const double x : element::gauss_lobatto(degree + 1).points) nodes.push_back((1 + x) / 2);
   else
@@ -140,7 +140,7 @@ std::vector<double> lattice_positions(Shape shape, int degree, std::span<const L
   const int simplex_dim = shape == Shape::triangle || shape == Shape::prism ? 2 : shape == Shape::tetrahedron ? 3 : 0;
   std::vector<double> positions;
   for (const auto& p : lattice) {
-    double sum = 1; // of the barycentric coordinates of a simplex
+    double sum = 1; // sum of the barycentric coordinates on a simplex
     if (simplex_dim > 0) {
       int last = degree;
       sum = 0;
@@ -159,7 +159,7 @@ std::vector<double> lattice_positions(Shape shape, int degree, std::span<const L
 
 namespace {
 
-/// Lattice points inside a shape, first axis fastest: the order of interior dofs.
+/// Lattice points inside a shape, first axis fastest, which is the order of interior dofs.
 std::vector<LatticePoint> interior_points(Shape shape, int degree) {
   const int dim = element::dimension(shape);
   const int simplex_dim = shape == Shape::triangle || shape == Shape::prism ? 2 : shape == Shape::tetrahedron ? 3 : 0;
@@ -178,7 +178,7 @@ std::vector<LatticePoint> interior_points(Shape shape, int degree) {
   return result;
 }
 
-/// The point of an entity's own lattice in that of the cell.
+/// The lattice point of a cell that is the point `point` in the lattice of one of its entities.
 LatticePoint in_cell(Shape shape, int degree, int dim, int entity, const LatticePoint& point) {
   if (dim == element::dimension(shape)) return point;
   const auto vertices = element::entity_vertices(shape, dim, entity);

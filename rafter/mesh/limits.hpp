@@ -5,25 +5,26 @@
 
 #include <rafter/element/cell.hpp>
 
-/// Sizes of meshes that are about to be made, checked before anything is allocated.
+/// Checks the size of a mesh that is about to be made, before anything is allocated.
 namespace rafter::mesh {
 
-/// Memory that this process may use: the machine's, or less where a control group or `ulimit -v` sets a
-/// limit. Bytes.
+/// Memory in bytes that this process may use: that of the machine, or less where a control group or `ulimit -v` sets a
+/// limit.
 double available_memory_bytes();
 
-/// Cells of one shape and geometry degree that a mesh will have. Doubles: products of user input may exceed 64 bits.
+/// Number of cells of one shape and geometry degree that a mesh will have. It is a double, since products of user input
+/// may exceed 64 bits.
 struct PlannedCells {
   element::Shape shape = element::Shape::hexahedron;
   int degree = 1;
   double count = 0;
 };
 
-/// Bytes of the mesh and its topology, while the topology is made.
+/// Memory in bytes for a mesh with its topology, including what is needed only while the topology is made.
 double estimate_mesh_bytes(double num_vertices, std::span<const PlannedCells> cells);
 
-/// Throws InputError (starting with `what`) when local 32-bit numbers do not suffice for the mesh and its topology,
-/// EnvironmentError when the memory of this machine does not. The message gives the numbers.
+/// Throws InputError (whose text starts with `what`) when local 32-bit numbers do not suffice for the mesh and its
+/// topology, and EnvironmentError when the memory of this machine does not. The messages give the numbers.
 void require_mesh_fits(const std::string& what, double num_vertices, std::span<const PlannedCells> cells);
 
 } // namespace rafter::mesh

@@ -12,7 +12,7 @@ namespace rafter::mesh {
 
 namespace {
 
-/// Tells the kinds of the cells of one group apart.
+/// Determines the map kinds of the cells of one group.
 class MapClassifier {
 public:
   MapClassifier(const Mesh& mesh, const CellGroup& group, double tolerance)
@@ -48,7 +48,7 @@ private:
     return mesh_.points.data() + static_cast<std::size_t>(nodes_[local_node]) * dim_;
   }
 
-  /// Whether all nodes lie where the map given by the vertices alone puts them.
+  /// Says whether all nodes lie where the map given by the vertices alone puts them.
   bool is_straight() const {
     const std::size_t num_vertices = corner_nodes_.size();
     for (std::size_t n = 0; n * num_vertices < functions_.size(); ++n)
@@ -61,7 +61,7 @@ private:
   }
 
   bool is_affine() const {
-    std::array<std::array<double, 3>, 3> edges{}; // along the axes
+    std::array<std::array<double, 3>, 3> edges{}; // edge vectors along the reference axes
     for (int axis = 0; axis < dim_; ++axis)
       for (int d = 0; d < dim_; ++d) edges[axis][d] = corners_[axis_vertices_[axis]][d] - corners_[0][d];
     for (std::size_t v = 0; v < corner_nodes_.size(); ++v)
@@ -73,7 +73,8 @@ private:
     return true;
   }
 
-  /// Of an affine cell: whether each edge keeps to its axis, by the extent of the cell along the others.
+  /// Says of an affine cell whether each edge is parallel to its axis, relative to the extents of the cell along the
+  /// others.
   bool is_diagonal() const {
     for (int axis = 0; axis < dim_; ++axis)
       for (int d = 0; d < dim_; ++d) {
@@ -91,7 +92,7 @@ private:
   std::shared_ptr<const element::Element> geometry_;
   std::vector<int> corner_nodes_;
   std::span<const double> reference_;
-  std::vector<double> functions_; ///< of the vertices at the geometry nodes, shape (node, vertex); empty for degree 1
+  std::vector<double> functions_; ///< vertex functions at the geometry nodes, shape (node, vertex); empty for degree 1
   std::array<int, 3> axis_vertices_{};
   std::array<std::array<double, 3>, 8> corners_{};
   const std::int32_t* nodes_ = nullptr;

@@ -6,9 +6,9 @@
 
 namespace rafter::mesh {
 
-/// The simplest description of each cell's map, shape (cell). Straight cells of a high geometry degree count by what
-/// they are. Two positions agree when they differ by less than `tolerance` times the cell's size plus what rounding of
-/// its coordinates explains.
+/// The simplest kind of map that describes each cell, shape (cell). Straight cells count as such even where the
+/// geometry degree is high. Two positions are taken as equal when they differ by less than `tolerance` times the cell's
+/// size plus the rounding errors of its coordinates.
 std::vector<MapKind> map_kinds(const Mesh& mesh, int group, double tolerance);
 
 } // namespace rafter::mesh

@@ -17,7 +17,7 @@ using element::Shape;
 
 namespace {
 
-/// Elements or boundary elements of a file: "attribute geometry vertices...".
+/// Reads elements or boundary elements of a file: lines "attribute geometry vertices...".
 MfemCells read_cells(Cursor& in, std::string_view what, int dim) {
   const auto count = in.text_count(fmt::format("the number of {}", what), 4);
   MfemCells cells;
@@ -59,7 +59,7 @@ void check_vertices(Cursor& in, const MfemCells& cells, std::string_view what, s
   }
 }
 
-/// Rows of `dim` coordinates, padded with zeros to three.
+/// Reads rows of `dim` coordinates, and pads them with zeros to three.
 void read_coordinates(Cursor& in, std::size_t count, std::size_t dim, bool is_by_component, RawMesh& raw) {
   raw.coordinates.assign(3 * count, 0.0);
   for (std::size_t i = 0; i < count * dim; ++i) {
@@ -68,14 +68,14 @@ void read_coordinates(Cursor& in, std::size_t count, std::size_t dim, bool is_by
   }
 }
 
-/// What the name of a finite element collection says about the nodes.
+/// Properties of the geometry nodes that the name of a finite element collection gives.
 struct Collection {
   bool is_continuous = true;
   int degree = 1;
   Spacing spacing = Spacing::gauss_lobatto;
 };
 
-/// "H1_3D_P2" with prefix "H1_": 2; nothing when the name has another form.
+/// The degree in a name such as "H1_3D_P2" with prefix "H1_"; nothing when the name has another form.
 std::optional<int> degree_of(std::string_view name, std::string_view prefix, int dim) {
   const auto head = fmt::format("{}{}D_P", prefix, dim);
   if (!name.starts_with(head)) return std::nullopt;
@@ -110,7 +110,7 @@ Collection parse_collection(Cursor& in, std::string_view name, int dim) {
   return result;
 }
 
-/// Nodes of the degree that lie inside a cell.
+/// Number of nodes inside a cell for a geometry degree.
 std::int64_t num_inner_points(Shape shape, std::int64_t degree) {
   const auto n = degree - 1;
   switch (shape) {
@@ -127,11 +127,11 @@ std::int64_t num_inner_points(Shape shape, std::int64_t degree) {
   case Shape::prism:
     return n * n * (n - 1) / 2;
   default:
-    return 0; // pyramids have degree 1 here
+    return 0; // curved pyramids were refused before
   }
 }
 
-/// The section "nodes": a grid function that gives the geometry.
+/// Reads the section "nodes", a grid function that gives the geometry.
 MfemDofs read_nodes(Cursor& in, const MfemCells& cells, int dim, std::int32_t num_vertices, Collection& collection,
                     RawMesh& raw) {
   in.expect("FiniteElementSpace");
@@ -150,7 +150,7 @@ MfemDofs read_nodes(Cursor& in, const MfemCells& cells, int dim, std::int32_t nu
   const auto ordering = in.integer("the ordering");
   if (ordering != 0 && ordering != 1)
     in.fail(fmt::format("the ordering is {}; 0 (by nodes) and 1 (by components) exist", ordering));
-  // Refuse files that are too short before numbering anything: a high degree makes many dofs of few bytes.
+  // Files that are too short are refused before dofs are numbered: a high degree means many dofs in few bytes.
   std::int64_t num_inner = 0;
   for (const auto shape : cells.shapes) num_inner += num_inner_points(shape, collection.degree);
   in.checked_count(num_inner, "the number of nodes inside cells", 2 * static_cast<std::size_t>(dim));
@@ -214,7 +214,7 @@ Mesh read_mfem(const std::string& path, std::string_view bytes) {
   const auto boundary = read_cells(in, "boundary elements", raw.tdim - 1);
   in.expect("vertices");
   const auto announced = in.integer("the number of vertices");
-  // With nodes no vertex takes room in this section, but every vertex has a node.
+  // If the file has nodes, vertices take no bytes in this section, but every vertex has a node.
   const auto num_vertices = in.checked_count(announced, "the number of vertices", 2);
   check_vertices(in, cells, "elements", num_vertices);
   check_vertices(in, boundary, "boundary elements", num_vertices);
