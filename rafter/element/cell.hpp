@@ -43,7 +43,7 @@ std::span<const double> reference_vertices(Shape shape);
 int axis_vertex(Shape shape, int axis);
 double reference_volume(Shape shape);
 
-/// True for interval, quadrilateral, hexahedron: nodal elements factor into 1D tables there.
+/// True for interval, quadrilateral and hexahedron, on which nodal elements are products of 1D functions.
 bool is_tensor(Shape shape);
 
 /// True for interval, triangle and tetrahedron, on which maps given by the vertices are affine.
@@ -52,8 +52,8 @@ inline bool is_simplex(Shape shape) { return num_vertices(shape) == dimension(sh
 /// Outward unit normal of a facet in reference coordinates.
 std::array<double, 3> reference_normal(Shape shape, int facet);
 
-/// Points of a sub-entity in the coordinates of its cell: maps them affinely from the entity's own reference cell. Rows
-/// of `points` have dim entries; result (point, dimension). For dim = 0 the result is the vertex, one row.
+/// Maps points affinely from the reference cell of a sub-entity into its cell. Shape (point, dim) of `points`, (point,
+/// dimension of the cell) of the result. For dim = 0 the result is the vertex, one row.
 std::vector<double> map_to_cell(Shape shape, int dim, int entity, std::span<const double> points);
 
 } // namespace rafter::element

@@ -15,9 +15,9 @@ struct Reflection {
   std::vector<double> offset; ///< shape (dimension)
 };
 
-/// Reflections that commute: triangles exchange vertices 0 and 1; tetrahedra 0 and 1, and 2 and 3; prisms what their
-/// triangles exchange, and both triangles; pyramids turn the first axis of the base around, and the second. None on
-/// tensor shapes, which have 1D matrices.
+/// Reflections that commute with each other. Triangles exchange vertices 0 and 1; tetrahedra 0 and 1, and 2 and 3;
+/// prisms the vertices that their triangles exchange, and the two triangles; pyramids reverse the first or the second
+/// axis of their base. Tensor shapes have none, since 1D matrices serve them.
 const std::vector<Reflection>& reflections(Shape shape);
 inline constexpr unsigned max_reflections = 2; ///< largest number of reflections of any shape
 

@@ -11,7 +11,7 @@ using element::Shape;
 
 namespace {
 
-/// Edges and faces of MFEM's reference cells, words with a digit per corner (mfem: fem/geom.hpp, mesh/mesh.cpp).
+/// Edges and faces of MFEM's reference cells, as words with a digit per corner (mfem: fem/geom.hpp, mesh/mesh.cpp).
 struct LocalEntities {
   std::string_view edges, faces;
 };
@@ -35,7 +35,7 @@ LocalEntities local_entities(Shape shape) {
   }
 }
 
-/// Global vertices of the local entities of a cell, as MFEM lists them.
+/// Global vertices of the local edges or faces of a cell, as MFEM lists them.
 std::vector<std::vector<std::int32_t>> entities(std::string_view words, std::span<const std::int32_t> vertices) {
   std::vector<std::vector<std::int32_t>> result;
   char previous = ' ';
@@ -52,7 +52,7 @@ std::vector<std::int32_t> sorted(std::vector<std::int32_t> vertices) {
   return vertices;
 }
 
-/// An entity, its frame (the order of its vertices) and its first dof.
+/// An edge or face, its frame (the order of its vertices) and its first dof.
 struct Entity {
   std::vector<std::int32_t> frame;
   std::int64_t first_dof = 0;
@@ -79,7 +79,7 @@ private:
   int degree_;
 };
 
-/// Dofs of one cell, filled entity by entity. Entities find their place by their vertices, so orientation needs no
+/// Dofs of one cell, filled entity by entity. Entities find their place by their vertices, so orientations need no
 /// tables.
 class CellDofs {
 public:
@@ -102,16 +102,16 @@ public:
       }
   }
 
-  /// Numbers what is left (the inner points, or all of them) lexicographically.
+  /// Numbers the remaining dofs (the inner points, or all of them) lexicographically.
   void place_rest(std::int64_t& next) {
-    for (const int i : index_) // the keys of the index are lexicographic
+    for (const int i : index_) // the keys of the index are in lexicographic order
       if (i >= 0 && dofs_[static_cast<std::size_t>(i)] == -1)
         dofs_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(next++);
   }
 
-  /// Numbers what is left in the order of the corners of the inner lattice.
+  /// Numbers the remaining dofs in the order of the corners of the inner lattice.
   void place_rest_by_corners(std::int64_t& next) {
-    for (auto& dof : dofs_) // the inner points come last, by corners
+    for (auto& dof : dofs_) // the inner points come last, in the order of the corners
       if (dof == -1) dof = static_cast<std::int32_t>(next++);
   }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t most_orders = 1 << 6; ///< a bit for every edge of a tetrahedron
 
-/// Which of every two vertices has the larger global number, as bits.
+/// Order of the vertices of a cell, as bits: for every two vertices, which has the larger global number.
 std::size_t order_of_vertices(const Mesh& mesh, const CellGroup& group, std::int32_t cell) {
   const auto n = static_cast<std::size_t>(element::num_vertices(group.shape));
   const auto* vertices = &group.vertices[static_cast<std::size_t>(cell) * n];
@@ -20,7 +20,7 @@ std::size_t order_of_vertices(const Mesh& mesh, const CellGroup& group, std::int
   return result;
 }
 
-/// Collects cells by orientation and returns them in batches.
+/// Collects cells by the order of their vertices, and returns them in batches.
 class OrientationBuckets {
 public:
   explicit OrientationBuckets(int cells_per_batch) : cells_per_batch_(static_cast<std::size_t>(cells_per_batch)) {}
@@ -41,7 +41,7 @@ public:
 private:
   struct Bucket {
     std::vector<std::int32_t> cells;
-    std::size_t since = 0; ///< number of the first
+    std::size_t since = 0; ///< number of cells that were taken before the first of the bucket
   };
   static void move(std::vector<std::int32_t>& from, std::vector<std::int32_t>& to) {
     to.insert(to.end(), from.begin(), from.end());

@@ -8,10 +8,10 @@
 
 namespace rafter::mesh {
 
-/// Sorts simplices into buckets by the order in which their global vertex numbers ascend, and returns them batch after
-/// batch of `cells_per_batch` cells of one bucket: these see all their edges and faces in the same orientations, so
-/// kernels gather from them as whole vectors. A cell stays in its bucket for at most 64 batches; cells whose bucket did
-/// not fill up until then form batches in the order in which they came. Cells of other shapes keep their order.
+/// Sorts simplices by the order in which their global vertex numbers ascend, and returns them in batches of
+/// `cells_per_batch` cells of one order. Cells of such a batch see all their edges and faces in the same orientations,
+/// so kernels gather from them as whole vectors. A cell waits for others of its order for at most 64 batches; cells
+/// whose batch is not full until then form batches with each other. Cells of other shapes keep their order.
 std::vector<std::int32_t> in_orientation_buckets(const Mesh& mesh, int group, std::span<const std::int32_t> cells,
                                                  int cells_per_batch);
 

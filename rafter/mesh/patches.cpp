@@ -10,7 +10,7 @@ namespace rafter::mesh {
 
 namespace {
 
-/// Local facets across the axes, shape (axis, side), as entity_vertices orders those of tensor shapes.
+/// Local facets of a cell at the two ends of each axis, shape (axis, side), numbered as in entity_vertices.
 using FacetsOfAxis = std::array<std::array<int, 2>, 3>;
 
 FacetsOfAxis facets_of_axes(element::Shape shape) {
@@ -26,7 +26,7 @@ FacetsOfAxis facets_of_axes(element::Shape shape) {
   return result;
 }
 
-/// Cells of a group beside one another along parallel axes.
+/// Neighbours of the cells of a group along parallel axes.
 class Neighbours {
 public:
   Neighbours(const Mesh& mesh, int group)
@@ -43,7 +43,7 @@ public:
   }
   int dim() const { return dim_; }
 
-  /// Across the facet of an axis on this side (0, 1); -1: none whose axes are parallel.
+  /// The cell across the facet at this end (0, 1) of an axis; -1 if there is none with parallel axes.
   std::int32_t beside(std::int32_t cell, int axis, int side) const {
     const std::size_t shared = facet(cell, facets_[axis][side]);
     const std::int32_t other = sides_[2 * shared] == cell ? sides_[2 * shared + 1] : sides_[2 * shared];
@@ -66,11 +66,11 @@ private:
   int dim_;
   FacetsOfAxis facets_;
   int num_facets_;
-  std::span<const std::int32_t> facet_numbers_; ///< shape (cell, local facet)
-  std::vector<std::int32_t> sides_;             ///< cells of the group at a facet, shape (facet, 2)
+  std::span<const std::int32_t> facet_numbers_; ///< facet numbers, shape (cell, local facet)
+  std::vector<std::int32_t> sides_;             ///< cells of the group at each facet, shape (facet, 2); -1: none
 };
 
-/// Numbers below width^dim as places along the axes.
+/// Converts numbers below width^dim to places along the axes and back.
 class Lattice {
 public:
   Lattice(int dim, int width) : dim_(dim), width_(width) {}
@@ -92,7 +92,7 @@ private:
   int dim_, width_;
 };
 
-/// How the cells of a patch and their vertices stand.
+/// Arrangement of the cells of a patch and of their vertices.
 class PatchShape {
 public:
   PatchShape(int dim, int width) : num_points_(Lattice(dim, width + 1).size()) {
@@ -113,7 +113,7 @@ public:
     }
   }
 
-  /// The children by the first; empty: there are none.
+  /// All children of the patch that begins with cell `first`; empty when some do not exist.
   std::vector<std::int32_t> children(const Neighbours& neighbours, std::int32_t first) const {
     std::vector<std::int32_t> result{first};
     for (const auto& [before, axis] : steps_) {
@@ -122,7 +122,8 @@ public:
     }
     return result;
   }
-  /// Whether vertices of the children are one at each point of a lattice, and no two of them are identified.
+  /// Says whether the vertices of the children form a lattice, with one vertex at each point and no two of them
+  /// identified.
   bool is_lattice(const Mesh& mesh, const CellGroup& group, std::span<const std::int32_t> children) {
     vertices_.assign(num_points_, -1);
     const std::size_t num_corners = points_.size() / children.size();
@@ -140,17 +141,17 @@ public:
 
 private:
   struct Step {
-    std::size_t before; ///< child on the lower side
+    std::size_t before; ///< child on the lower side of the step
     int axis;
   };
   std::size_t num_points_;
-  std::vector<std::size_t> points_; ///< of the lattice of vertices, shape (child, corner)
-  std::vector<Step> steps_;         ///< to the children but for the first
+  std::vector<std::size_t> points_; ///< lattice point of each vertex, shape (child, corner)
+  std::vector<Step> steps_;         ///< steps to all children but the first
   std::vector<std::int32_t> vertices_;
 };
 
-/// Places of cells along the axes, modulo the width of a patch, counted from the lower end of the structured part that
-/// a cell belongs to: patches begin where all are 0.
+/// Places of cells along the axes, modulo the width of a patch, counted from the lower end of the structured part to
+/// which a cell belongs. Patches begin at cells where all places are 0.
 class Places {
 public:
   Places(const Neighbours& neighbours, std::size_t num_cells, int width)
@@ -164,7 +165,7 @@ public:
     while (!waiting.empty()) {
       const auto cell = waiting.back();
       waiting.pop_back();
-      // the first axis, along which cells tend to be neighbours in memory, is gone along first
+      // Neighbours along the first axis, which tend to be neighbours in memory, are visited first.
       for (int axis = neighbours_.dim(); axis-- > 0;)
         for (int side = 0; side < 2; ++side) {
           const auto other = neighbours_.beside(cell, axis, side);
@@ -180,7 +181,7 @@ public:
 
 private:
   bool is_known(std::int32_t cell) const { return place_[cell][0] >= 0; }
-  /// Of the row of cells through this one; a ring has none.
+  /// The cell at the lower end of the row of cells through `cell`; `cell` itself where the row is a ring.
   std::int32_t lower_end(std::int32_t cell, int axis) const {
     std::int32_t end = cell;
     for (std::int32_t next; (next = neighbours_.beside(end, axis, 0)) >= 0; end = next)
@@ -189,7 +190,7 @@ private:
   }
   const Neighbours& neighbours_;
   int width_;
-  std::vector<std::array<std::int8_t, 3>> place_; ///< shape (cell, axis); the first -1: not known
+  std::vector<std::array<std::int8_t, 3>> place_; ///< shape (cell, axis); -1 at the first axis: not known
 };
 
 } // namespace
@@ -217,7 +218,7 @@ std::vector<std::int32_t> find_patches(const Mesh& mesh, int group, std::span<co
 
 namespace {
 
-/// Takes cells and patches in, gives batches out.
+/// Receives cells and patches in visiting order, and forms batches.
 class Batches {
 public:
   Batches(std::span<const std::int32_t> patches, std::size_t patch_size, int cells_per_batch)
@@ -253,9 +254,9 @@ private:
     waiting_.clear();
     return result;
   }
-  std::span<const std::int32_t> patches_; ///< shape (patch, child)
+  std::span<const std::int32_t> patches_; ///< cells of all patches, shape (patch, child)
   std::size_t size_, cells_per_batch_;
-  std::vector<std::int32_t> waiting_, rest_; ///< patches, cells
+  std::vector<std::int32_t> waiting_, rest_; ///< patches, and cells without a patch, that wait for a full batch
   std::vector<std::int32_t> cells_;
   std::vector<std::uint8_t> are_patches_;
 };

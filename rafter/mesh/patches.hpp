@@ -7,18 +7,20 @@
 
 #include <rafter/mesh/mesh.hpp>
 
-/// Patches: so many quadrilaterals or hexahedra along each axis, whose local axes are parallel, so that their vertices
-/// form a lattice: clusters of a structured part, of a box as well as of what refinement makes of one cell.
+/// Finds patches: groups of `width` quadrilaterals or hexahedra along each axis with parallel local axes, so that their
+/// vertices form a lattice. They occur in structured parts of meshes, such as a box or the descendants of a refined
+/// cell.
 namespace rafter::mesh {
 
-/// Cells that form patches of `width` along each axis, shape (patch, child), children in the order of the lattice,
-/// first axis fastest. Of `cells` alone, in the order of their first children; every cell is in one at most. Cells of
-/// other shapes form none.
+/// The cells that form patches of `width` cells along each axis, shape (patch, child), children in the order of the
+/// lattice, first axis fastest. Patches consist of cells in `cells` alone, in the order of their first children; a cell
+/// is in at most one patch. Shapes other than quadrilaterals and hexahedra form none.
 std::vector<std::int32_t> find_patches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int width);
 
-/// The cells in batches of whole patches, `cells_per_batch` a multiple of their cells, in the order of their first
-/// cells; cells without a patch, and patches that fill no batch, stand in batches of their own, the last of them
-/// perhaps not full. With the cells: which batches are patches, cells of shape (child, patch); empty if none is.
+/// Sorts cells into batches of whole patches; `cells_per_batch` must be a multiple of the cells per patch. Batches are
+/// in the order of their first cells. Cells without a patch, and patches that fill no batch, come in batches of their
+/// own, of which the last need not be full. The second result says which batches consist of patches, with cells in the
+/// order (child, patch); it is empty if none does.
 std::pair<std::vector<std::int32_t>, std::vector<std::uint8_t>>
 in_patched_batches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int cells_per_batch, int width);
 

@@ -35,7 +35,8 @@ Pieces connected_pieces(const Mesh& mesh, const CellMask& cells) {
     }
 
   Pieces pieces;
-  std::vector<std::int32_t> number(static_cast<std::size_t>(mesh.num_vertices), -1); // of the piece with this root
+  // Number of the piece with this representative.
+  std::vector<std::int32_t> number(static_cast<std::size_t>(mesh.num_vertices), -1);
   for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
     auto& of_cell = pieces.of_cell.emplace_back(cells[g].size(), -1);
     for (std::size_t cell = 0; cell < of_cell.size(); ++cell) {

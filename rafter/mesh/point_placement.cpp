@@ -14,23 +14,23 @@ namespace rafter::mesh {
 
 using element::Shape;
 
-/// What is interpolated where.
+/// The families of nodes and points between which interpolation takes place.
 struct PointPlacement::Families {
   int degree;
   PointFamily nodes, points;
-  bool has_lagrange_nodes; ///< `nodes` are those of the element
+  bool has_lagrange_nodes; ///< `nodes` is the family of the Lagrange element
 };
 
 namespace {
 
-/// Weights 0 and 1 made exact. The tolerance lies far above the rounding of tabulation and far below any true weight of
-/// degrees up to 12.
+/// Makes weights that are 0 or 1 up to rounding exact. The tolerance lies far above rounding errors and far below all
+/// other weights of degrees up to 12.
 void round_to_exact(std::vector<double>& weights) {
   for (double& weight : weights)
     if (std::abs(weight - std::round(weight)) < 1e-12) weight = std::round(weight);
 }
 
-/// Values of the element's functions at points, shape (point, dof).
+/// Values of the element's basis functions at points, shape (point, dof).
 std::vector<double> functions_at(const element::Element& element, std::span<const double> points) {
   auto table = element.tabulate(points);
   table.values.resize(static_cast<std::size_t>(table.num_points) * static_cast<std::size_t>(table.num_dofs));
@@ -38,7 +38,7 @@ std::vector<double> functions_at(const element::Element& element, std::span<cons
   return std::move(table.values);
 }
 
-/// Column of the largest entry of every row; of equal ones the first.
+/// Column of the largest entry in every row; of equal ones the first.
 std::vector<int> largest_of_rows(std::span<const double> matrix, std::size_t num_columns) {
   std::vector<int> columns;
   for (std::size_t row = 0; row < matrix.size(); row += num_columns) {
@@ -48,7 +48,7 @@ std::vector<int> largest_of_rows(std::span<const double> matrix, std::size_t num
   return columns;
 }
 
-/// [orientation code][point as a cell sees it]: its place in the canonical frame.
+/// Canonical place of each point, as [orientation code][point that a cell sees].
 std::vector<std::vector<int>> canonical_rows(Shape entity, std::span<const double> points) {
   std::vector<std::vector<int>> rows;
   for (int code = 0; code < element::num_orientations(entity); ++code)
@@ -95,7 +95,8 @@ PointPlacement::PointPlacement(Shape shape, int degree, const PointFamily& nodes
     : PointPlacement(shape, Families{degree, nodes, points, false}) {}
 
 PointPlacement::PointPlacement(Shape shape, const Families& families) : tdim_(element::dimension(shape)) {
-  // From the cell down to its vertices: the smallest entity on which a point lies is the last that claims it.
+  // Entities come from the cell down to its vertices, so the last one that claims a point is the smallest on which it
+  // lies.
   for (int dim = tdim_; dim >= 0; --dim)
     for (int number = 0; number < element::num_entities(shape, dim); ++number) add_entity(shape, dim, number, families);
 }
@@ -129,7 +130,7 @@ void PointPlacement::add_entity(Shape shape, int dim, int number, const Families
 std::size_t PointPlacement::weights_on(Shape shape, const Families& families) {
   const auto known = std::ranges::find(weights_, shape, &Weights::shape);
   if (known != weights_.end()) return static_cast<std::size_t>(known - weights_.begin());
-  Weights weights; // as they are: those on a point
+  Weights weights; // the initial weights are those on a point
   weights.shape = shape;
   if (shape != Shape::point) {
     const auto element = element::make_element(element::Family::lagrange, shape, families.degree);
@@ -142,7 +143,7 @@ std::size_t PointPlacement::weights_on(Shape shape, const Families& families) {
       round_to_exact(weights.values);
     }
     weights.nearest = largest_of_rows(weights.values, weights.num_nodes);
-    const bool is_cell = element::dimension(shape) == tdim_; // seen in one way only
+    const bool is_cell = element::dimension(shape) == tdim_; // the cell itself is seen in one orientation only
     weights.points = is_cell ? identity_rows(weights.nearest.size()) : canonical_rows(shape, points);
     weights.nodes = is_cell ? identity_rows(weights.num_nodes) : canonical_rows(shape, nodes);
   }

@@ -9,9 +9,9 @@
 
 namespace rafter::mesh {
 
-using Point = std::array<double, 3>; ///< in fewer dimensions the last coordinates are 0
+using Point = std::array<double, 3>; ///< coordinates; in fewer dimensions the last are 0
 
-/// Points in a k-d tree: the middle of every range splits it along the axis of its level.
+/// A k-d tree of points: the middle of every range of points splits it along the axis of its level.
 class PointTree {
 public:
   explicit PointTree(std::vector<Point> points) : points_(std::move(points)), order_(points_.size()) {
@@ -19,7 +19,7 @@ public:
     build(0, order_.size(), 0);
   }
 
-  /// Calls visit(index) for the points in the box.
+  /// Calls visit(index) for all points in the box from `low` to `high`.
   template <class Visit> void for_each_in(const Point& low, const Point& high, const Visit& visit) const {
     search(0, order_.size(), 0, low, high, visit);
   }

@@ -27,7 +27,7 @@ std::vector<std::int32_t> corner_nodes(const RawCells& cells) {
   return corners;
 }
 
-/// New numbers of the vertices that cells use, ascending; -1 for the others.
+/// New numbers of the vertices that cells use, in ascending order; -1 for other vertices.
 std::vector<std::int32_t> compact_vertices(const RawMesh& raw, std::int32_t& count) {
   std::vector<std::int32_t> number(static_cast<std::size_t>(raw.num_vertices), -1);
   for (const auto& cells : raw.cells)
@@ -55,7 +55,8 @@ void copy_facets(const RawMesh& raw, const std::vector<std::int32_t>& number, Me
   }
 }
 
-/// Nodes that cells use must lie in the space of the cells' dimension: z = 0 for plane meshes, y = z = 0 for lines.
+/// Throws InputError unless all nodes of cells lie in the space of the cells' dimension: z = 0 for plane meshes, y = z
+/// = 0 for lines.
 void check_plane(const RawMesh& raw) {
   double extent = 0;
   for (const auto& cells : raw.cells)
@@ -74,7 +75,7 @@ void check_plane(const RawMesh& raw) {
       }
 }
 
-/// Geometry nodes of all cells of a group: the file's nodes interpolated at the element's.
+/// Fills the geometry nodes of all cells of a group, by interpolating the file's nodes at the element's nodes.
 void fill_points(const RawCells& cells, std::size_t g, const RawMesh& raw, Mesh& mesh) {
   const CellGroup& group = mesh.groups[g];
   const auto file_nodes = [&](element::Shape shape) {
@@ -134,7 +135,7 @@ Mesh assemble(RawMesh raw) {
     group.tags = std::move(cells.tags);
     mesh.groups.push_back(std::move(group));
   }
-  if (raw.is_continuous) { // faults of the topology are then described with coordinates
+  if (raw.is_continuous) { // errors in the topology can then be described with coordinates
     for (std::size_t v = 0; v < number.size(); ++v)
       if (number[v] != -1)
         for (std::size_t d = 0; d < static_cast<std::size_t>(mesh.gdim); ++d)

@@ -8,34 +8,36 @@
 
 namespace rafter::mesh {
 
-/// Cells as a file gives them.
+/// Cells of one shape and degree, as a file gives them.
 struct RawCells {
   element::Shape shape = element::Shape::hexahedron;
   int degree = 1;
   std::vector<std::int32_t>
       nodes; ///< rows of RawMesh::coordinates, shape (cell, lattice point), in the order of gmsh_lattice
-  std::vector<std::int32_t> vertices; ///< shape (cell, vertex), Rafter's order; empty: vertices are the corner nodes
-  std::vector<std::int32_t> tags;     ///< shape (cell)
+  /// Shape (cell, vertex), in Rafter's order; empty when the vertices are the corner nodes.
+  std::vector<std::int32_t> vertices;
+  std::vector<std::int32_t> tags; ///< tag of each cell, shape (cell)
 };
 
-/// What every reader fills. Node and vertex numbers may have gaps; assemble() drops what no cell uses.
+/// The mesh that every reader fills. Node and vertex numbers may have gaps; assemble() drops those that no cell uses.
 struct RawMesh {
   std::string source;
   int tdim = 3;
   std::vector<double> coordinates; ///< shape (node, 3)
-  std::int32_t num_vertices = 0;   ///< vertex numbers are below this; without RawCells::vertices, the number of nodes
+  /// Vertex numbers are below this; without RawCells::vertices it is the number of nodes.
+  std::int32_t num_vertices = 0;
   Spacing spacing = Spacing::equispaced;
-  bool is_continuous = true;       ///< false: every cell has nodes of its own (periodic meshes)
-  std::vector<RawCells> cells;     ///< one per (shape, degree)
-  std::vector<TaggedFacet> facets; ///< vertex numbers as in the cells
+  bool is_continuous = true;       ///< false when every cell has nodes of its own (periodic meshes)
+  std::vector<RawCells> cells;     ///< one entry per (shape, degree)
+  std::vector<TaggedFacet> facets; ///< tagged facets, with vertex numbers as in the cells
   std::map<std::string, std::pair<int, std::int32_t>> tag_names;
 };
 
-/// The cells of a shape and degree, added when new.
+/// The cells of this shape and degree in `raw`, which are added if there are none.
 RawCells& cells_of(RawMesh& raw, element::Shape shape, int degree);
 
-/// Numbers vertices and nodes and converts geometry. Throws InputError for meshes without cells, and for plane meshes
-/// that leave their plane.
+/// Makes the mesh: numbers vertices and nodes, and converts the geometry. Throws InputError for meshes without cells,
+/// and for plane meshes or lines with nodes outside of their plane or line.
 Mesh assemble(RawMesh raw);
 
 } // namespace rafter::mesh

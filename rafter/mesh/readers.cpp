@@ -17,12 +17,12 @@ namespace rafter::mesh {
 namespace {
 
 struct Format {
-  std::string_view first_line; ///< how the first line that is not blank begins
+  std::string_view first_line; ///< begin of the first line that is not blank
   std::string_view name;
   Mesh (*read)(const std::string& path, std::string_view bytes);
 };
 
-/// To add a format: one line here.
+/// All formats; a new one takes one line here.
 constexpr std::array formats{
     Format{"$", "Gmsh .msh 2.2 and 4.1 ($MeshFormat)", read_gmsh},
     Format{"MFEM ", "MFEM mesh v1.0 (MFEM mesh v1.0)", read_mfem},

@@ -16,13 +16,13 @@ namespace {
 
 using FacetVertices = std::array<std::int32_t, 4>;
 
-/// Vertices ascending, padding (-1) first.
+/// The vertices in ascending order, with padding (-1) first.
 FacetVertices sorted(FacetVertices vertices) {
   std::sort(vertices.begin(), vertices.end());
   return vertices;
 }
 
-/// Lists of facets by their lowest vertex: most facets of cells are dismissed with one look.
+/// Finds facets by their lowest vertex, so that most facets of cells are dismissed at once.
 class FacetIndex {
 public:
   FacetIndex(const Mesh& mesh, std::span<const FacetVertices> facets) : first_(mesh.num_vertices, -1) {
@@ -35,7 +35,7 @@ public:
     }
   }
 
-  /// Calls visit(index) for the facets with these vertices (padded with -1).
+  /// Calls visit(index) for the listed facets with these vertices (padded with -1).
   template <class Visit> void for_each_match(const FacetVertices& vertices, std::int32_t lowest, Visit&& visit) const {
     if (first_[lowest] < 0) return;
     const auto key = sorted(vertices);
@@ -48,7 +48,7 @@ private:
   std::vector<FacetVertices> keys_;
 };
 
-/// A cell's facet for each facet that its vertices give. Throws InternalError where there is none.
+/// For each facet given by its vertices, the facet of a cell that it is. Throws InternalError where there is none.
 std::vector<FacetRef> matching_facets(const Mesh& mesh, std::span<const FacetVertices> facets) {
   const FacetIndex index(mesh, facets);
   std::vector<FacetRef> found(facets.size(), FacetRef{-1, -1, -1});
@@ -90,7 +90,7 @@ std::map<EntityKey, std::int32_t> centres_of(const Mesh& coarse, const RefinedVe
   return result;
 }
 
-/// The vertex of the refined mesh that each of one side of a periodic facet is moved to.
+/// For each vertex of the refined mesh on one side of a periodic facet, the vertex to which it is translated.
 std::map<std::int32_t, std::int32_t> refined_images(const Mesh& coarse, const RefinedVertices& vertices,
                                                     const PeriodicFacet& facet, const FacetRef& from,
                                                     const FacetRef& to) {
@@ -100,7 +100,8 @@ std::map<std::int32_t, std::int32_t> refined_images(const Mesh& coarse, const Re
   std::map<std::int32_t, std::int32_t> result;
   for (const auto& [key, number] : centres_of(coarse, vertices, from)) {
     const auto spanning = std::span(key.begin(), std::ranges::find(key, key_padding));
-    if (!std::ranges::all_of(spanning, [&](auto v) { return image_of.contains(v); })) continue; // not on the facet
+    // The entity does not lie on the facet.
+    if (!std::ranges::all_of(spanning, [&](auto v) { return image_of.contains(v); })) continue;
     std::vector<std::int32_t> images;
     for (const auto v : spanning) images.push_back(image_of.at(v));
     result[number] = there.at(make_entity_key(images));

@@ -13,10 +13,10 @@ namespace {
 
 using element::Shape;
 
-/// Coordinates of vertices as the cells see them.
+/// Coordinates of the vertices, taken from the cells.
 struct VertexPoints {
   std::vector<double> points; ///< shape (vertex, gdim)
-  bool is_continuous = true;  ///< all cells at a vertex agree on its place; false on periodic meshes
+  bool is_continuous = true;  ///< all cells at a vertex give it the same coordinates; false on periodic meshes
 };
 
 VertexPoints vertex_points(const Mesh& mesh) {
@@ -45,7 +45,8 @@ VertexPoints vertex_points(const Mesh& mesh) {
   return result;
 }
 
-/// Degree 1 throughout: a new vertex lies at the mean of the vertices of its entity, of which there are 2, 4 or 8.
+/// Vertex coordinates of the refined mesh if all cells have degree 1: a new vertex lies at the mean of the 2, 4 or 8
+/// vertices of its entity.
 std::vector<double> refined_vertex_points(const Mesh& mesh, const RefinedVertices& vertices,
                                           std::vector<double> points) {
   points.resize(static_cast<std::size_t>(vertices.total()) * mesh.gdim);
@@ -64,7 +65,8 @@ std::vector<double> refined_vertex_points(const Mesh& mesh, const RefinedVertice
           const auto x = [&](int v) {
             return points[static_cast<std::size_t>(group.vertices[c * num_vertices + v]) * mesh.gdim + d];
           };
-          double sum = 0; // over pairs of opposite vertices: the same bits however a cell lists them
+          double sum = 0; // Pairs of opposite vertices are added first: the sum has the same bits in whatever order a
+                          // cell lists them.
           for (std::size_t k = 0; k < local.size() / 2; ++k) sum += x(local[k]) + x(local[local.size() - 1 - k]);
           points[static_cast<std::size_t>(numbers[i]) * mesh.gdim + d] = sum / static_cast<double>(local.size());
         }
@@ -74,7 +76,7 @@ std::vector<double> refined_vertex_points(const Mesh& mesh, const RefinedVertice
   return points;
 }
 
-/// Nodes of all children of a shape, one child after the other, in the reference cell of the parent.
+/// Nodes of all children of a shape, one child after the other, in the reference coordinates of the parent.
 std::vector<double> child_nodes(Shape parent, int degree, int diagonal) {
   std::vector<double> points;
   const auto& split = subdivision(parent, diagonal);
@@ -86,7 +88,7 @@ std::vector<double> child_nodes(Shape parent, int degree, int diagonal) {
   return points;
 }
 
-/// Places the nodes of the children of one group's cells.
+/// Places the nodes of the children of all cells in one group.
 class ChildNodes {
 public:
   ChildNodes(const Mesh& coarse, const RefinementPlan& plan, std::size_t group, Mesh& fine)
@@ -102,7 +104,7 @@ public:
     for (std::int32_t parent = 0; parent < cells.num_cells(); ++parent) {
       const auto geometry = cell_geometry(coarse_, group_, static_cast<std::size_t>(parent));
       const int variant = plan_.diagonals[group_].empty() ? 0 : plan_.diagonals[group_][parent];
-      int first = 0; // of the child's nodes among those of all
+      int first = 0; // first node of the child among those of all children
       for (const ChildPlace& child : plan_.places[group_]) {
         const CellGroup& children = fine_.groups[child.group];
         const std::size_t num_nodes = children.nodes.size() / children.tags.size();
@@ -131,9 +133,9 @@ private:
   const RefinementPlan& plan_;
   std::size_t group_;
   Mesh& fine_;
-  std::vector<PointPlacement> placements_; ///< of the nodes of all children, shape (diagonal)
-  std::vector<int> new_nodes_;             ///< of a child, among those of all children
-  std::vector<double> points_;             ///< shape (new node, gdim)
+  std::vector<PointPlacement> placements_; ///< placements of the nodes of all children, shape (diagonal)
+  std::vector<int> new_nodes_; ///< nodes of a child that are not yet placed, numbered among those of all children
+  std::vector<double> points_; ///< coordinates, shape (new node, gdim)
 };
 
 } // namespace

@@ -7,56 +7,57 @@
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/mesh/subdivision.hpp>
 
-/// What the steps of one uniform refinement share: where each child goes and how its vertices are numbered.
+/// Data that the steps of one uniform refinement share: the places of the children and the numbers of their vertices.
 namespace rafter::mesh {
 
-/// Most refined vertices of a cell (hexahedron: 8 + 12 + 6 + 1).
+/// Largest number of vertices of a refined cell (hexahedron: 8 + 12 + 6 + 1).
 inline constexpr int max_refined_vertices = 27;
 
-/// Vertex numbers of the refined mesh: the old vertices keep theirs; the centres of edges, quadrilateral faces and
+/// Vertex numbers of the refined mesh. The old vertices keep theirs; the centres of edges, quadrilateral faces and
 /// cells follow.
 class RefinedVertices {
 public:
   explicit RefinedVertices(const Mesh& mesh);
   std::int32_t total() const { return total_; }
 
-  /// Numbers of subdivision(shape).vertices of one cell; returns as many as the shape has.
+  /// Numbers in the refined mesh of the vertices subdivision(shape).vertices of one cell; the entries beyond them are
+  /// unused.
   std::array<std::int32_t, max_refined_vertices> of_cell(int group, std::int32_t cell) const;
 
 private:
   std::int32_t number(int group, std::int32_t cell, const EntityCentre& centre) const;
 
   const Mesh& mesh_;
-  std::vector<std::int32_t> face_centres_;              ///< shape (face); -1 on triangles
-  std::vector<std::vector<std::int32_t>> cell_centres_; ///< shape (group)(cell); empty without centres
+  std::vector<std::int32_t> face_centres_; ///< vertex in the centre of each face, shape (face); -1 on triangles
+  /// Vertex in the centre of each cell, shape (group)(cell); empty for shapes without.
+  std::vector<std::vector<std::int32_t>> cell_centres_;
   std::int32_t total_ = 0;
 };
 
-/// Where one child of each cell of a group goes: cell start + parent * stride of a group of the refined mesh.
+/// Place of one child of each cell of a group: it is cell start + parent * stride of a group of the refined mesh.
 struct ChildPlace {
   int group = 0, stride = 0;
   std::int32_t start = 0;
   std::int32_t cell(std::int32_t parent) const { return start + parent * stride; }
 };
 
-/// Places of all children and the inner diagonals of tetrahedra.
+/// Places of all children, and the inner diagonals chosen in tetrahedra.
 struct RefinementPlan {
   std::vector<std::vector<ChildPlace>> places;      ///< shape (group)(child)
-  std::vector<std::vector<std::uint8_t>> diagonals; ///< shape (group)(cell), empty unless tetrahedra
+  std::vector<std::vector<std::uint8_t>> diagonals; ///< shape (group)(cell), empty for shapes other than tetrahedra
   const Subdivision& of_cell(const Mesh& mesh, int group, std::int32_t cell) const {
     return subdivision(mesh.groups[group].shape, diagonals[group].empty() ? 0 : diagonals[group][cell]);
   }
 };
 
-/// Fills points and nodes of `fine`, whose cells are complete. The map of a child is the map of its parent,
-/// interpolated in the child's nodes: exact on all shapes but where a pyramid's is rational, and exact there on its
-/// faces.
+/// Fills points and nodes of `fine`, whose cells are complete. The map of a child is that of its parent, interpolated
+/// in the child's nodes. This is exact, except inside pyramids with a rational map; there it is exact on the faces.
 void refine_geometry(const Mesh& coarse, const RefinedVertices& vertices, const RefinementPlan& plan, Mesh& fine);
 
-/// Tagged facets of the refined mesh: the children of each tagged facet, one after the other.
+/// Tagged facets of the refined mesh: all children of each tagged facet.
 std::vector<TaggedFacet> refined_facets(const Mesh& coarse, const RefinedVertices& vertices);
 
-/// Periodic facets of the refined mesh: the children of each, vertices matched as on their parents.
+/// Periodic facets of the refined mesh: all children of each, with vertices matched as on the parents.
 std::vector<PeriodicFacet> refined_periodic_facets(const Mesh& coarse, const RefinedVertices& vertices);
 
 } // namespace rafter::mesh

@@ -35,14 +35,14 @@ double determinant(const std::array<std::array<double, 3>, 4>& x) {
          e[0][2] * (e[1][0] * e[2][1] - e[1][1] * e[2][0]);
 }
 
-/// Builds the tables of one shape from sets of parent vertices.
+/// Builds the division of one shape; vertices are given by the parent's vertices of which they are the centre.
 class SubdivisionBuilder {
 public:
   explicit SubdivisionBuilder(Shape shape) : shape_(shape) {
     for (int v = 0; v < element::num_vertices(shape); ++v) result_.vertices.push_back({0, v});
   }
 
-  /// The refined vertex in the centre of the smallest entity that contains these vertices of the parent.
+  /// The refined vertex in the centre of the smallest entity with these vertices of the parent.
   int centre(std::initializer_list<int> corners) {
     for (int dim = 0; dim <= element::dimension(shape_); ++dim)
       for (int entity = 0; entity < element::num_entities(shape_, dim); ++entity) {
@@ -57,7 +57,7 @@ public:
 
   void add(Shape shape, std::vector<int> vertices) { result_.children.push_back({shape, std::move(vertices)}); }
 
-  /// A tetrahedron in either orientation, stored with det > 0.
+  /// Adds a tetrahedron given in either orientation; it is stored with positive determinant.
   void add_tetrahedron(std::array<int, 4> vertices) {
     std::array<std::array<double, 3>, 4> x{};
     for (int i = 0; i < 4; ++i) x[i] = centre_point(shape_, result_.vertices[vertices[i]]);
@@ -65,7 +65,7 @@ public:
     add(Shape::tetrahedron, {vertices.begin(), vertices.end()});
   }
 
-  /// The half-scaled copy of the cell at every vertex.
+  /// Adds the half-scaled copies of the cell at its vertices.
   void add_corner_children() {
     for (int corner = 0; corner < element::num_vertices(shape_); ++corner) {
       std::vector<int> vertices;
@@ -88,7 +88,8 @@ private:
   Subdivision result_;
 };
 
-/// The octahedron between the corner tetrahedra: four tetrahedra around the diagonal from edge ab to edge cd.
+/// Adds the four tetrahedra in the octahedron between the corner tetrahedra, around the diagonal from edge ab to edge
+/// cd.
 void add_octahedron(SubdivisionBuilder& build, int diagonal) {
   constexpr std::array<std::array<int, 4>, 3> opposite_edges{{{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 3, 1, 2}}};
   const auto [a, b, c, d] = opposite_edges[diagonal];
@@ -97,7 +98,8 @@ void add_octahedron(SubdivisionBuilder& build, int diagonal) {
     build.add_tetrahedron({build.centre({a, b}), build.centre({c, d}), ring[i], ring[(i + 1) % 4]});
 }
 
-/// Between the corner pyramids: the upside-down pyramid under the top one, and a tetrahedron at every edge of the base.
+/// Adds the children between the corner pyramids: the upside-down pyramid under the top one, and a tetrahedron at every
+/// edge of the base.
 void add_pyramid_inside(SubdivisionBuilder& build) {
   const int base = build.centre({0, 1, 2, 3});
   build.add(Shape::pyramid,
@@ -124,13 +126,14 @@ Subdivision build_subdivision(Shape shape, int diagonal) {
   return std::move(build).result();
 }
 
-/// Index in the cell's table of the centre of an entity given by local vertices of the facet.
+/// Children of a facet, with vertices as indices into the table of the cell.
 std::vector<Child> build_facet_children(Shape cell, int facet) {
   const int dim = element::dimension(cell) - 1;
   const auto corners = element::entity_vertices(cell, dim, facet);
   const auto facet_shape = element::facet_shape(cell, facet);
   const auto& in_cell = subdivision(cell).vertices;
-  // The facet's own subdivision, its entity centres looked up among those of the cell by their vertices.
+  // The facet's own subdivision gives the children; the centres of its entities are found in the cell by their
+  // vertices.
   std::vector<int> numbers;
   const auto& in_facet = subdivision(facet_shape);
   for (const auto& centre : in_facet.vertices) {

@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t max_problems = 10;
 
-/// det J below this times the product of the lengths of J's columns counts as zero: the cell is flat to rounding. Even
-/// a boundary layer of aspect ratio 1e6 stays far above.
+/// A cell counts as flat, up to rounding, where det J is below this number times the product of the lengths of J's
+/// columns. Even boundary layers of aspect ratio 1e6 are far above it.
 constexpr double flat_tolerance = 1e-13;
 
 /// Cells whose nodes lie this near to where an affine map puts them, relative to the shortest column of J, and that
@@ -26,9 +26,9 @@ constexpr double flat_tolerance = 1e-13;
 constexpr double affine_tolerance = 1e-12, least_shape = 1e-4;
 
 using Vector = std::array<double, 3>;
-using Columns = std::array<Vector, 3>; ///< of J: dx / dX_a
+using Columns = std::array<Vector, 3>; ///< columns of J, dx / dX_a
 
-/// Where det J is sampled: a rule that integrates it exactly (weights > 0), then the nodes (weight 0).
+/// Points where det J is sampled: those of a rule that integrates it exactly (weights > 0), then the nodes (weight 0).
 struct Samples {
   std::vector<double> weights;
   element::Table table;
@@ -76,7 +76,7 @@ Jacobian jacobian(const Columns& columns, std::size_t dim) {
 }
 
 struct CellSize {
-  double volume = 0;    ///< signed
+  double volume = 0;    ///< signed volume
   double worst = 0;     ///< smallest det J
   double flatness = 0;  ///< smallest det J / product of the lengths of J's columns
   bool is_valid = true; ///< det J > 0 beyond rounding everywhere
@@ -107,7 +107,7 @@ public:
 private:
   const double* point(std::int32_t node) const { return &mesh_.points[static_cast<std::size_t>(node) * dim_]; }
 
-  /// True, and the size, where one J serves for the whole cell.
+  /// Returns true, and the size, where one J is good for the whole cell.
   bool is_affine(std::span<const std::int32_t> nodes, CellSize& size) const {
     const double* first = point(nodes[origin_]);
     Columns columns{};
@@ -157,16 +157,16 @@ private:
   Samples samples_;
   std::shared_ptr<const element::Element> element_;
   std::size_t dim_;
-  std::vector<double> steps_;         ///< of the nodes along the axes, 0 to 1, shape (node, axis)
-  std::size_t origin_ = 0;            ///< node at vertex 0
-  std::array<std::size_t, 3> ends_{}; ///< node one step along each axis
+  std::vector<double> steps_;         ///< position of each node along the axes, from 0 to 1, shape (node, axis)
+  std::size_t origin_ = 0;            ///< number of the node at vertex 0
+  std::array<std::size_t, 3> ends_{}; ///< number of the node one step along each axis
 };
 
 void add_problem(ValidityReport& report, std::string line) {
   if (report.problems.size() < max_problems) report.problems.push_back(std::move(line));
 }
 
-/// What is wrong with a cell that is not valid; `scaled`: smallest over mean det J.
+/// Words for the fault of a cell that is not valid; `scaled` is its smallest det J divided by the mean.
 std::string describe_fault(const CellSize& size, double mean, double scaled) {
   if (!std::isfinite(size.volume)) return "is so large that its volume overflows";
   if (mean == 0) return "is degenerate or partly inverted: its volume is 0";

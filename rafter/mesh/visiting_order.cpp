@@ -17,11 +17,11 @@ namespace {
 
 using Point = std::array<double, 3>;
 
-/// Centroid (of the vertices) and extents of every cell.
+/// Centroid (mean of the vertices) and extents along the axes of every cell.
 struct CellBoxes {
   std::vector<Point> centroids;
   std::array<std::vector<double>, 3> extents;
-  Point lower, upper; ///< of all cells
+  Point lower, upper; ///< bounding box of all cells
 
   CellBoxes(const Mesh& mesh, const CellGroup& group) {
     const auto e = geometry_element(group);
@@ -50,7 +50,7 @@ struct CellBoxes {
   }
 };
 
-/// Maps points to places on the curve.
+/// Maps points to positions along the Hilbert curve.
 class Curve {
 public:
   Curve(CellBoxes& boxes, int dim) : dim_(dim), bits_(63 / dim), lower_(boxes.lower) {
@@ -58,7 +58,8 @@ public:
     double longest = 1;
     for (int d = 0; d < dim; ++d) {
       const double length = boxes.upper[d] - boxes.lower[d], cell = base::median(boxes.extents[d]);
-      // A whole number of typical cells across, so that lattice planes fall between the cells of a structured mesh.
+      // A whole number of typical cells fits across the box, so that lattice planes fall between the cells of a
+      // structured mesh.
       const double across = length > 0 && cell > 0 ? std::clamp(std::round(length / cell), 1.0, 1e9) : 1.0;
       scale_[d] = length > 0 ? across / length : 0;
       longest = std::max(longest, across);
@@ -80,7 +81,7 @@ private:
   Point lower_, scale_{};
 };
 
-/// Number of consecutive cells with a common parent, 2^dim where that holds throughout the group, else 1.
+/// Number of consecutive cells with a common parent: 2^dim if that is so throughout the group, else 1.
 std::size_t siblings_per_set(const CellGroup& group, int dim) {
   const std::size_t n = std::size_t{1} << dim;
   if (group.parents.size() != group.tags.size() || group.parents.size() % n != 0) return 1;

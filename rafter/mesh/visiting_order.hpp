@@ -7,9 +7,9 @@
 
 namespace rafter::mesh {
 
-/// The cells of a group along a Hilbert curve through their centroids. The lattice of the curve is scaled by the cells'
-/// median extents, so that on a structured part runs of 2^dim cells are 2 x 2 x 2 clusters; the children of one refined
-/// cell always stay together.
+/// The cells of a group in the order of a Hilbert curve through their centroids. The lattice of the curve is scaled by
+/// the cells' median extents, so that in structured parts successive 2^dim cells are 2 x 2 x 2 clusters (2 x 2 in 2D).
+/// The children of one refined cell always stay together.
 std::vector<std::int32_t> visiting_order(const Mesh& mesh, int group);
 
 } // namespace rafter::mesh

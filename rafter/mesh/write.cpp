@@ -71,8 +71,8 @@ std::vector<std::pair<FacetRef, std::int32_t>> tagged_cell_facets(const Mesh& me
 namespace {
 
 struct Format {
-  const char* name;    ///< and the ending of names of its files
-  const char* meaning; ///< with version
+  const char* name;    ///< name of the format, which is also the ending of its files
+  const char* meaning; ///< format and version in words
   bool has_binary;
   std::string (*write)(const Mesh&, bool is_binary);
 };
@@ -80,7 +80,7 @@ struct Format {
 template <GmshVersion version> std::string write_gmsh(const Mesh& mesh, bool is_binary) {
   return gmsh_text(mesh, version, is_binary);
 }
-/// Names of versions as Gmsh's own option -format has them.
+/// Formats that are written. Names of versions are those of Gmsh's own option -format.
 constexpr std::array<Format, 4> formats{{
     {"msh", "Gmsh 4.1", true, write_gmsh<GmshVersion::v4_1>},
     {"msh41", "Gmsh 4.1", true, write_gmsh<GmshVersion::v4_1>},
@@ -88,7 +88,7 @@ constexpr std::array<Format, 4> formats{{
     {"mesh", "MFEM v1.0", false, [](const Mesh& mesh, bool) { return mfem_text(mesh); }},
 }};
 
-/// "a (meaning), b (meaning) and c (meaning)"
+/// Text such as "a (meaning), b (meaning) and c (meaning)".
 std::string list_formats(bool only_binary) {
   std::vector<std::string> items;
   for (const auto& format : formats)

@@ -13,8 +13,9 @@ namespace rafter::mesh {
 
 namespace {
 
-/// The counterpart of Cursor: numbers as text, separated by blanks and lines, or as bytes (4-byte integers, 8-byte
-/// sizes and doubles in the byte order of this machine), so that a section is written once for both.
+/// The counterpart of Cursor. Numbers are written as text, separated by blanks and lines, or as bytes (4-byte integers,
+/// 8-byte sizes and doubles in the byte order of this machine), so that the same code writes a section in both kinds of
+/// files.
 class GmshFile {
 public:
   explicit GmshFile(bool is_binary) : is_binary_(is_binary) {}
@@ -23,16 +24,16 @@ public:
   GmshFile& integer(std::int64_t value) { return put(static_cast<std::int32_t>(value)); }
   GmshFile& size(std::size_t value) { return put(static_cast<std::uint64_t>(value)); }
   GmshFile& number(double value) { return put(value); }
-  /// Of the numbers; binary files have none.
+  /// Ends a line of numbers; binary files have no lines.
   void end_line() {
     if (!is_binary_) line("");
   }
-  /// A line of text in either kind of file.
+  /// Writes a line of text, in either kind of file.
   void line(std::string_view text) {
     bytes_.append(text).push_back('\n');
     is_line_begun_ = false;
   }
-  /// The line that closes a section of numbers.
+  /// Writes the line that closes a section of numbers.
   void end_section(std::string_view name) {
     if (is_binary_) line("");
     line(name);
@@ -45,7 +46,7 @@ private:
       const auto raw = std::bit_cast<std::array<char, sizeof(T)>>(value);
       bytes_.append(raw.data(), raw.size());
     } else {
-      // The shortest text that is read back as the same number.
+      // the shortest text from which the same number is read back
       fmt::format_to(std::back_inserter(bytes_), "{}{}", is_line_begun_ ? " " : "", value);
       is_line_begun_ = true;
     }
@@ -59,7 +60,7 @@ private:
 void write_format(std::string_view version, GmshFile& file) {
   file.line("$MeshFormat");
   file.line(fmt::format("{} {} 8", version, file.is_binary() ? 1 : 0));
-  if (file.is_binary()) file.integer(1).line(""); // the reader finds the byte order by it
+  if (file.is_binary()) file.integer(1).line(""); // readers recognise the byte order by this 1
   file.line("$EndMeshFormat");
 }
 
@@ -71,7 +72,7 @@ void write_names(const Mesh& mesh, GmshFile& file) {
   file.line("$EndPhysicalNames");
 }
 
-/// Of the whole mesh, which serves for all entities: low and high corner.
+/// Low and high corner of the whole mesh, which serve as bounding box of all entities.
 std::array<double, 6> bounding_box(const GmshContents& contents) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   std::array<double, 6> box{infinity, infinity, infinity, -infinity, -infinity, -infinity};
@@ -83,7 +84,7 @@ std::array<double, 6> bounding_box(const GmshContents& contents) {
 }
 
 void write_entities_4(const GmshContents& contents, GmshFile& file) {
-  std::map<std::pair<int, int>, std::int32_t> tags; // by (dimension, entity), the order of the section
+  std::map<std::pair<int, int>, std::int32_t> tags; // tags by (dimension, entity), which is the order of the section
   std::array<std::size_t, 4> counts{};
   for (const auto& block : contents.blocks)
     if (tags.emplace(std::pair(block.dim(), block.entity), block.tag).second)
@@ -98,7 +99,7 @@ void write_entities_4(const GmshContents& contents, GmshFile& file) {
     for (std::size_t i = 0; i < (is_point ? 3 : 6); ++i) file.number(box[i]);
     file.size(tag == 0 ? 0 : 1);
     if (tag != 0) file.integer(tag);
-    if (!is_point) file.size(0); // bounding entities
+    if (!is_point) file.size(0); // number of bounding entities
     file.end_line();
   }
   file.end_section("$EndEntities");
@@ -113,7 +114,8 @@ void write_nodes_4(const Mesh& mesh, const GmshContents& contents, GmshFile& fil
   const auto count = contents.num_nodes();
   file.line("$Nodes");
   file.size(1).size(count).size(1).size(count).end_line();
-  file.integer(mesh.tdim).integer(1).integer(0).size(count).end_line(); // all in the first entity of the cells
+  file.integer(mesh.tdim).integer(1).integer(0).size(count).end_line(); // all nodes belong to the first entity of the
+                                                                        // cells
   for (std::size_t i = 1; i <= count; ++i) file.size(i).end_line();
   for (std::size_t i = 0; i < count; ++i) write_point(contents, i, file);
   file.end_section("$EndNodes");
@@ -145,8 +147,9 @@ void write_nodes_2(const GmshContents& contents, GmshFile& file) {
   file.end_section("$EndNodes");
 }
 
-/// Type, number of tags and tags: the physical group (0: none) and the entity. Binary files give the type and the
-/// number of tags once for each block, text repeats them.
+/// Writes $Elements of version 2: for each element its type, the number of tags, and the tags, which are the physical
+/// group (0: none) and the entity. Binary files give type and number of tags once per block, text files for each
+/// element.
 void write_elements_2(const GmshContents& contents, GmshFile& file) {
   constexpr int num_tags = 2;
   file.line(fmt::format("$Elements\n{}", contents.num_elements()));

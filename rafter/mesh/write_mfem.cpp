@@ -16,7 +16,7 @@ std::int64_t geometry_number(element::Shape shape) {
   return std::ranges::find(mfem_shapes, shape) - mfem_shapes.begin();
 }
 
-/// Rafter's local vertex for each of MFEM's.
+/// Rafter's local vertex number for each of MFEM's.
 std::vector<std::size_t> corner_order(element::Shape shape) {
   const auto corners = gmsh_lattice(shape, 1);
   std::vector<std::size_t> order(corners.size());
