@@ -6,10 +6,10 @@
 
 namespace rafter::base {
 
-/// 128-bit content hash (XXH3) as 32 hexadecimal digits: names of cached kernels, checksums, signatures.
+/// 128-bit content hash (XXH3) as 32 hexadecimal digits, for names of cached kernels, checksums and signatures.
 std::string content_hash(std::string_view bytes);
 
-/// 64-bit hash for tables in memory; not stable across versions.
+/// Combines 64-bit hashes for tables in memory; the result may change between versions.
 inline std::uint64_t combine(std::uint64_t seed, std::uint64_t value) {
   value *= 0x9e3779b97f4a7c15ULL;
   value ^= value >> 32;

@@ -14,7 +14,7 @@ std::optional<ProcessMemory> process_memory() {
   std::ifstream status("/proc/self/status");
   ProcessMemory memory;
   std::string line;
-  while (std::getline(status, line)) { // "VmHWM:     12345 kB"
+  while (std::getline(status, line)) { // lines such as "VmHWM:     12345 kB"
     const auto bytes = [&line] { return 1024 * std::stoll(line.substr(line.find(':') + 1)); };
     if (line.starts_with("VmHWM:")) memory.peak_bytes = bytes();
     if (line.starts_with("VmRSS:")) memory.resident_bytes = bytes();
@@ -28,7 +28,7 @@ bool restart_peak_memory() {
   ::malloc_trim(0);
 #endif
   std::ofstream control("/proc/self/clear_refs");
-  control << "5" << std::flush; // "to reset the peak resident set size": proc(5)
+  control << "5" << std::flush; // "to reset the peak resident set size", says proc(5)
   return control.good();
 }
 

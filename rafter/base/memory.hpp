@@ -3,29 +3,31 @@
 #include <cstdint>
 #include <optional>
 
-/// Memory that this process takes, as the system counts it: resident pages, those of shared libraries among them.
+/// Memory that this process uses, as the system counts it: resident pages, including those of shared libraries.
 namespace rafter::base {
 
 struct ProcessMemory {
-  std::int64_t resident_bytes = 0; ///< now
-  std::int64_t peak_bytes = 0;     ///< most since the process started, or since restart_peak_memory() succeeded
+  std::int64_t resident_bytes = 0; ///< memory at present
+  std::int64_t peak_bytes = 0;     ///< most memory since the process started, or since restart_peak_memory() succeeded
 };
 
-/// Nothing where the system does not tell (it does on Linux: VmRSS and VmHWM of /proc/self/status).
+/// Memory of the process; nothing where the system does not report it (Linux does: VmRSS and VmHWM of
+/// /proc/self/status).
 std::optional<ProcessMemory> process_memory();
 
-/// The peak starts anew from what is resident now, so that a part of a run has a peak of its own; memory that was freed
-/// is given back to the system first where the C library keeps it. False where the
-/// system does not permit it (Linux before 4.0, some containers); the peak is then that of the whole run.
+/// Restarts the peak from what is resident now, so that a part of a run has a peak of its own. Memory that was freed,
+/// but kept by the C library, is given back to the system first. Returns false where the system does not permit it
+/// (Linux before 4.0, some containers); the peak is then that of the whole run.
 bool restart_peak_memory();
 
-/// What a part of a run takes. Parts may follow one another; the peak of one within another ends the other's.
+/// Memory that a part of a run needs beyond what was in use before. Parts must follow one another: an object that is
+/// made while another exists restarts the peak of both.
 class MemoryGrowth {
 public:
   MemoryGrowth() : is_restarted_(restart_peak_memory()), start_(process_memory()) {}
-  /// Most memory since construction beyond what was resident then. Nothing where the system does not restart peaks.
+  /// Highest memory since construction, less what was resident then. Nothing where the system does not restart peaks.
   std::optional<std::int64_t> peak_bytes() const;
-  /// What is resident now beyond that; memory that is given back to the system counts against it.
+  /// Memory resident now, less what was resident at construction; smaller where memory was given back to the system.
   std::optional<std::int64_t> resident_bytes() const;
 
 private:

@@ -27,12 +27,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* dash = "-";
 
-/// The descriptor that leads to where standard output led when the program started.
+/// Descriptor of what was standard output when the program started.
 std::atomic<int> standard_output = STDOUT_FILENO;
 
 int own_descriptor(int number) { return number == STDOUT_FILENO ? standard_output.load() : number; }
 
-/// Closes a descriptor with the scope.
+/// Owns a descriptor, and closes it with the scope.
 class Descriptor {
 public:
   explicit Descriptor(int number) : number_(number) {}
@@ -42,24 +42,24 @@ public:
     if (number_ >= 0) ::close(number_);
   }
   int get() const { return number_; }
-  /// Some file systems tell only now that the disk is full.
+  /// Closes the descriptor; some file systems report only then that the disk is full.
   bool close() { return ::close(std::exchange(number_, -1)) == 0; }
 
 private:
   int number_;
 };
 
-/// What a name leads to.
+/// What the name of an output leads to.
 struct Target {
   enum class Kind { file, node, descriptor };
   Kind kind = Kind::file;
-  fs::path path;       ///< without symbolic links at its end; a file may not exist yet
-  int descriptor = -1; ///< of this process
+  fs::path path;       ///< path without symbolic links at its end; a file need not exist yet
+  int descriptor = -1; ///< descriptor of this process
 };
 
 bool is_same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
-/// Whether a status is that of standard output and whoever wrote there, too, would mix with it.
+/// Says whether a status is that of standard output, and output to both would be mixed.
 bool is_of_standard_output(const struct stat& status) {
   struct stat own;
   if (::fstat(standard_output, &own) != 0 || !is_same_file(own, status)) return false;
@@ -76,9 +76,9 @@ std::optional<int> descriptor_number(const fs::path& folder, const fs::path& nam
   }
 }
 
-/// Follows symbolic links one by one: those below /proc/self/fd stand for descriptors, whatever their text says.
+/// Follows symbolic links one by one. Links below /proc/self/fd stand for descriptors, whatever their text says.
 Target follow_links(const std::string& name) {
-  constexpr int max_links = 40; // as the system
+  constexpr int max_links = 40; // limit of the operating system
   fs::path path = name;
   struct stat status;
   for (int link = 0; link < max_links; ++link) {
@@ -92,7 +92,7 @@ Target follow_links(const std::string& name) {
     if (folder.string().starts_with("/proc/")) return {Target::Kind::node, path}; // a descriptor of another process
     path = folder / fs::read_symlink(path, error);
   }
-  return {Target::Kind::node, path}; // a circle, which does not open
+  return {Target::Kind::node, path}; // a circle of links, which cannot be opened
 }
 
 std::optional<struct stat> status_of(const Target& target) {
@@ -132,7 +132,7 @@ int connect_to(const fs::path& path) {
   return -1;
 }
 
-/// A descriptor that writes to what is no regular file.
+/// Opens an output that is no regular file for writing.
 Descriptor open_stream(const std::string& name, const Target& target) {
   if (target.kind == Target::Kind::descriptor) {
     if (target.descriptor == standard_output) std::fflush(stdout); // what was printed before comes first
@@ -147,7 +147,7 @@ Descriptor open_stream(const std::string& name, const Target& target) {
   return opened;
 }
 
-/// 0, or the error.
+/// Writes all bytes; returns 0, or the error number.
 int write_all(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
     const auto count = ::write(descriptor, bytes.data(), bytes.size());
@@ -163,14 +163,14 @@ int write_all(int descriptor, std::string_view bytes) {
   return 0;
 }
 
-/// A file that is replaced leaves its rights to its successor, and its owner where this process may give files away.
+/// Gives a new file the permissions of the one that it replaces, and its owner where this process may do so.
 void take_rights(int descriptor, const struct stat& former) {
   const bool may_give = ::fchown(descriptor, former.st_uid, former.st_gid) == 0;
-  static_cast<void>(may_give); // only root may, and a file of root's is better than none
+  static_cast<void>(may_give); // only root may; a file owned by root is better than none
   static_cast<void>(::fchmod(descriptor, former.st_mode & 0777));
 }
 
-/// Why a file cannot be made or replaced there, or "".
+/// Reason why a file cannot be made or replaced there, or "".
 std::string file_objection(const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   std::error_code error;
@@ -191,7 +191,7 @@ std::string objection(const Target& target) {
   return may_write ? "" : "it is not writable";
 }
 
-/// Whether both would be written in one place; not so for devices, which take any number of writers.
+/// Says whether two names lead to the same output; never for devices, which take any number of writers.
 bool is_same_output(const std::string& a, const std::string& b) {
   const Target first = resolve(a), second = resolve(b);
   if (first.kind == Target::Kind::descriptor && second.kind == first.kind) return first.descriptor == second.descriptor;
@@ -203,7 +203,7 @@ bool is_same_output(const std::string& a, const std::string& b) {
   return first.kind == second.kind && canonical(first.path) == canonical(second.path);
 }
 
-/// From now on standard error takes what the program prints.
+/// Sends what the program prints to standard error from now on.
 void reserve_standard_output() {
   if (standard_output != STDOUT_FILENO) return;
   std::fflush(stdout);

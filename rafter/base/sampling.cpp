@@ -12,8 +12,8 @@
 namespace rafter::base {
 namespace {
 
-/// What others take of the processor does not count for one thread. Several threads wait for each other: only the
-/// clock on the wall knows how long that takes.
+/// Time in seconds. For one thread it is processor time, which leaves out what other processes take. Several threads
+/// wait for each other, so only elapsed time counts their waiting.
 double now(int threads) {
   if (threads == 1) return cpu_seconds();
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -26,7 +26,7 @@ double seconds_of(const std::function<void()>& call, int repeats, int threads) {
   return now(threads) - start;
 }
 
-/// Number of calls that make a sample long enough.
+/// Warms up a function, and returns the number of calls that make a sample long enough.
 int warmed_up(const std::function<void()>& call, const SamplingOptions& options) {
   call();
   for (int repeats = 1;; repeats *= 2) {

@@ -4,30 +4,31 @@
 #include <span>
 #include <vector>
 
-/// Timing things side by side: in every round each of them is sampled once, so that drifts of the machine hit all
-/// alike.
+/// Times several functions side by side: each round samples each of them once, so that changes in the machine's speed
+/// affect all in the same way.
 namespace rafter::base {
 
 struct SamplingOptions {
   int rounds = 9;
-  double sample_seconds = 0.15; ///< that a sample takes, roughly; at least one call
-  int threads = 1;              ///< that a call keeps busy
+  double sample_seconds = 0.15; ///< approximate length of a sample, which has at least one call
+  int threads = 1;              ///< threads that a call uses
 };
 
-/// Seconds of one call, shape (call, round): by the clock of the processor for one thread, by the wall clock for
-/// several. Every call is warmed up first, at least once. Functions that are empty have no samples.
+/// Seconds of one call, shape (call, round): processor time for one thread, elapsed time for several. Every function is
+/// warmed up by at least one call. Empty functions have no samples.
 using Samples = std::vector<std::vector<double>>;
 Samples sample(std::span<const std::function<void()>> calls, const SamplingOptions& options);
 
-/// One call alone.
+/// Summary of the samples of one function.
 struct Timing {
   double median = 0, best = 0, worst = 0; ///< seconds
   double spread() const { return (worst - best) / median; }
 };
 Timing timing_of(const std::vector<double>& seconds);
 
-/// Medians that drifts do not shift against each other: times as multiples of their round's geometric mean, whose
-/// median gives the scale back. Infinite without samples.
+/// Medians that are comparable even if the machine's speed changes between rounds: times are taken as multiples of
+/// their round's geometric mean, and the median of these means restores the scale. Infinite for functions without
+/// samples.
 std::vector<double> steady_medians(const Samples& samples);
 
 /// Median over the rounds of seconds[r] / reference[r].

@@ -18,23 +18,23 @@
 namespace rafter::base {
 namespace {
 
-/// What exists now. It outlives all objects with static storage, which may hold temporaries.
+/// Temporaries that exist. The registry outlives all static objects, which may own temporaries.
 struct Registry {
   std::mutex mutex;
-  std::set<std::pair<pid_t, std::string>> entries; ///< with the process that made them
+  std::set<std::pair<pid_t, std::string>> entries; ///< paths, with the process that made them
 };
 Registry& registry() {
   static auto& instance = *new Registry;
   return instance;
 }
 
-/// Nobody else can know it beforehand, and no two processes draw the same.
+/// A suffix that nobody can know beforehand and no two processes choose.
 std::string unique_suffix() {
   static std::atomic<unsigned> count = 0;
   return fmt::format("{:x}-{:x}-{:08x}", ::getpid(), count++, std::random_device()());
 }
 
-/// The path of what `make` made under a new name, known to the registry from its first moment.
+/// Calls `make` with new names until one succeeds; returns the path, which is in the registry from the first moment.
 template <class Make> std::string make_new(const std::string& prefix, const Make& make) {
   auto& [mutex, entries] = registry();
   const std::scoped_lock lock(mutex);
@@ -88,7 +88,7 @@ std::string temporary_folder() {
 
 void remove_temporaries() {
   auto& [mutex, entries] = registry();
-  mutex.lock(); // for ever: no new one appears before the end
+  mutex.lock(); // never unlocked, so that no new temporary appears before the end
   std::error_code ignored;
   for (const auto& [owner, path] : entries)
     if (owner == ::getpid()) std::filesystem::remove_all(path, ignored);

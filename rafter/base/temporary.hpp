@@ -5,14 +5,15 @@
 
 namespace rafter::base {
 
-/// A file or a folder that is removed, with what is in it, when its object goes; also when the process ends at once and
-/// no destructor runs (remove_temporaries). A forked child leaves those of its parent alone.
+/// A file or folder that is removed, with its contents, when its object is destroyed, or by remove_temporaries() when
+/// the process ends without running destructors. A forked child does not remove those of its parent.
 class Temporary {
 public:
-  /// An empty file whose name starts with `prefix` (a path) and is new; `mode` less the umask. Throws
+  /// Makes an empty file with a new name that starts with `prefix` (a path); its mode is `mode` less the umask. Throws
   /// std::system_error.
   static Temporary file(const std::string& prefix, mode_t mode = 0600);
-  /// An empty folder of the user alone. Throws std::system_error.
+  /// Makes an empty folder, with permissions for the user alone and a new name that starts with `prefix`. Throws
+  /// std::system_error.
   static Temporary folder(const std::string& prefix);
 
   Temporary(Temporary&& other) noexcept;
@@ -20,7 +21,7 @@ public:
   ~Temporary();
 
   const std::string& path() const { return path_; }
-  /// It stays: it has another name by now, or a message names it.
+  /// Keeps the file: it has been renamed, or a message names it.
   void keep();
 
 private:
@@ -29,10 +30,11 @@ private:
   pid_t owner_;
 };
 
-/// $TMPDIR, where it is absolute, or /tmp.
+/// The folder $TMPDIR, if that is an absolute path, or /tmp.
 std::string temporary_folder();
 
-/// For a process that ends at once: removes all that are left. Whoever makes or removes one afterwards waits for ever.
+/// Removes all temporaries that exist, in a process that ends at once. Whoever makes or removes one afterwards waits
+/// for ever.
 void remove_temporaries();
 
 } // namespace rafter::base

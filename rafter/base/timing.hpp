@@ -2,13 +2,13 @@
 #pragma once
 #include <vector>
 
-/// What measurements share.
+/// Clock and median for measurements.
 namespace rafter::base {
 
-/// Seconds that all threads of this process have computed: what others do on the machine counts little.
+/// Processor time in seconds of all threads of this process, on which other processes have little influence.
 double cpu_seconds();
 
-/// The middle value, the upper one of two; of at least one.
+/// The median; of an even number of values, the upper of the middle two. There must be at least one value.
 double median(std::vector<double> values);
 
 } // namespace rafter::base

@@ -6,11 +6,11 @@
 
 namespace rafter::comm {
 
-/// Which global numbers a process holds: a contiguous range that it owns, then ghosts owned by others. Local numbers
-/// 0 .. num_owned-1 are the owned range in order; num_owned .. num_local-1 the ghosts.
+/// The global numbers that a process holds: a contiguous range that it owns, then ghosts, which other processes own.
+/// Local numbers 0 .. num_owned-1 are the owned range in order, num_owned .. num_local-1 the ghosts.
 class IndexMap {
 public:
-  /// One process owns everything.
+  /// Index map of a single process, which owns all numbers.
   explicit IndexMap(std::int64_t num_global = 0) : IndexMap(0, num_global, num_global, {}, {}) {}
   IndexMap(std::int64_t owned_begin, std::int64_t owned_end, std::int64_t num_global, std::vector<std::int64_t> ghosts,
            std::vector<int> ghost_owners);
@@ -25,14 +25,14 @@ public:
   std::span<const int> ghost_owners() const { return ghost_owners_; }
 
   std::int64_t local_to_global(std::int64_t local) const;
-  /// -1 when this process does not hold the number.
+  /// Local number of a global one; -1 when this process does not hold it.
   std::int64_t global_to_local(std::int64_t global) const;
 
 private:
   std::int64_t owned_begin_, owned_end_, num_global_;
   std::vector<std::int64_t> ghosts_;
   std::vector<int> ghost_owners_;
-  std::vector<std::int64_t> sorted_ghosts_; ///< for look-up
+  std::vector<std::int64_t> sorted_ghosts_; ///< ghosts in ascending order, for look-up
   std::vector<std::int64_t> sorted_positions_;
 };
 

@@ -29,7 +29,7 @@ Outcome compile_one(Device& device, const CompileJob& job) {
 } // namespace
 
 std::vector<std::shared_ptr<const Program>> compile_all(Device& device, std::span<const CompileJob> jobs) {
-  std::map<std::pair<std::string, CompileOptions>, std::size_t> numbers; // job -> number of the distinct job
+  std::map<std::pair<std::string, CompileOptions>, std::size_t> numbers; // from a job to the number of the distinct job
   std::vector<const CompileJob*> distinct;
   std::vector<std::size_t> number_of(jobs.size());
   for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -38,7 +38,7 @@ std::vector<std::shared_ptr<const Program>> compile_all(Device& device, std::spa
     number_of[i] = place->second;
   }
 
-  // Longest first: none is left to run alone at the end.
+  // The longest sources come first, so that none of them is left to run alone at the end.
   std::vector<std::size_t> order(distinct.size());
   std::iota(order.begin(), order.end(), std::size_t(0));
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return distinct[i]->source.size(); });

@@ -8,16 +8,17 @@
 
 namespace rafter::device {
 
+/// A source to compile, with its options.
 struct CompileJob {
   std::string source;
   CompileOptions options;
 };
 
-/// Programs of the jobs, in their order; equal jobs are compiled once and different ones at the same time on the
-/// cores that the process may use. Throws the failure of the first job that fails, after all have ended.
+/// Compiles all jobs and returns their programs in order. Equal jobs are compiled once; different ones run at the same
+/// time on the cores that the process may use. When all have ended, throws the failure of the first job that failed.
 std::vector<std::shared_ptr<const Program>> compile_all(Device& device, std::span<const CompileJob> jobs);
 
-/// The same for sources with equal options.
+/// Compiles sources that have the same options.
 std::vector<std::shared_ptr<const Program>> compile_all(Device& device, std::span<const std::string> sources,
                                                         const CompileOptions& options = {});
 

@@ -11,7 +11,7 @@
 namespace rafter::device {
 namespace {
 
-/// The registry: name, and how to make it; null where this build cannot.
+/// A device by its name, and the function that makes it; null where this build has no such device.
 struct Registration {
   const char* name;
   std::shared_ptr<Device> (*make)(int num_threads);
@@ -26,7 +26,7 @@ const std::array registrations{
     Registration{"hip", nullptr},
 };
 
-/// Whether a text is "name" or, for devices of which a machine has several, "name:2".
+/// Says whether a text names the device: "name", or "name:2" for kinds of which a machine may have several.
 bool names(const std::string& text, const Registration& registration) {
   const std::string name = registration.name;
   if (text == name) return true;

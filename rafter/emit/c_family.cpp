@@ -24,8 +24,8 @@ bool any_node(const Node& node, const std::function<bool(const Node&)>& holds) {
          std::ranges::any_of(node.operands, [&](const auto& operand) { return any_node(*operand, holds); });
 }
 
-/// Work arrays that do not go on the stack. Stacks have 8 MiB on most systems, threads of other programs often less:
-/// the largest arrays leave until at most 1 MiB is left.
+/// Work arrays that do not stand on the stack. Stacks have 8 MiB on most systems, those of threads often less: the
+/// largest arrays are moved elsewhere until at most 1 MiB remains.
 std::set<std::string> leaving_the_stack(const LoopProgram& program) {
   constexpr std::int64_t stack_bytes = 1 << 20;
   std::vector<std::pair<std::int64_t, std::string>> arrays;
@@ -44,7 +44,7 @@ std::set<std::string> leaving_the_stack(const LoopProgram& program) {
   return result;
 }
 
-/// Pointers to the arguments, and work arrays.
+/// Declares the pointers to the arguments, and the work arrays.
 std::string declarations(const LoopProgram& program, const Spelling& spelling) {
   const auto leaving = leaving_the_stack(program);
   std::string text;
@@ -60,7 +60,7 @@ std::string declarations(const LoopProgram& program, const Spelling& spelling) {
   return text;
 }
 
-/// The loop over batches up to the end of the kernel.
+/// The loop over batches, up to the end of the kernel.
 std::string batches(const LoopProgram& program, StatementWriter& statements, const Helpers& helpers) {
   const auto is_last_batch = [](const Node& node) {
     return node.kind == schedule::Kind::variable && node.name == "last_batch";

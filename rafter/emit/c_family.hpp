@@ -4,14 +4,14 @@
 
 #include <rafter/emit/spelling.hpp>
 
-/// Loop programs as source text. One emitter for the C family; a language is a table of spellings.
+/// Writes loop programs as source text. One emitter serves the C family; each language is a table of spellings.
 namespace rafter::emit {
 
-/// Source of the program; the same program gives the same text.
+/// Source text of the program; equal programs give equal texts.
 std::string emit(const schedule::LoopProgram& program, const Spelling& spelling = c_spelling());
 
-/// Source in the language of a device: "c", or "loops", the text of the loop program itself (devices that interpret).
-/// Throws InternalError for unknown languages.
+/// Source text in the language of a device: "c", or "loops", which is the text of the loop program itself, for devices
+/// that interpret it. Throws InternalError for unknown languages.
 std::string emit(const schedule::LoopProgram& program, const std::string& language);
 
 } // namespace rafter::emit

@@ -7,16 +7,16 @@ namespace rafter::emit::c {
 
 namespace {
 
-/// Consecutive numbers of the vector.
+/// Name of the type of `width` consecutive numbers of the vector.
 std::string run_type(const RunMove& move) { return fmt::format("{}run{}", names_of(move.vector).initial, move.width); }
 
-/// The run of lane `l` as `width` numbers of the work arrays' type.
+/// Text that loads the run of lane `l`, as `width` numbers of the work arrays' type.
 std::string run_of_lane(const RunMove& move, int l) {
   const std::string run = fmt::format("*(const {}*)(x + s[{}])", run_type(move), l);
   return move.vector == move.work ? run : fmt::format("__builtin_convertvector({}, work{})", run, move.width);
 }
 
-/// All lanes side by side: text of vector `first` of every `width`-th lane, beginning with that one.
+/// Text of a vector that consists of the runs of every `width`-th lane, beginning with lane `first`.
 std::string side_by_side(const RunMove& move, int first) {
   std::vector<std::string> parts;
   for (int l = first; l < move.vector_width; l += move.width) parts.push_back(run_of_lane(move, l));
@@ -50,7 +50,7 @@ std::string exchanges(int vector_width, schedule::Type work) {
 
 namespace {
 
-/// Transposes r0, r1, ... within every group of `width` lanes.
+/// Text that transposes the vectors r0, r1, ... within every group of `width` lanes.
 std::string turn(int width) {
   std::string text;
   for (int distance = 1; distance < width; distance *= 2) {
@@ -62,7 +62,8 @@ std::string turn(int width) {
   return text;
 }
 
-/// The types of a mover and its head. Types may be declared again: by movers of the same width the other way.
+/// Types and head of the helper that moves runs. A type may be declared twice, by the helper for the opposite
+/// direction, too.
 std::string mover_head(const RunMove& move) {
   const auto& vector = names_of(move.vector);
   const auto& work = names_of(move.work);
@@ -78,7 +79,7 @@ std::string mover_head(const RunMove& move) {
                      name(move), not_written, work.vector, move.adds ? "" : "const ", vector.scalar);
 }
 
-/// Vector of the work array that takes number `i` of the runs.
+/// The vector of the work array for number `i` of the runs.
 std::string entry(const RunMove& move, int i) {
   return move.stride == 1 ? fmt::format("w[n[{}]]", i) : fmt::format("w[{}*n[{}]]", move.stride, i);
 }
@@ -102,7 +103,7 @@ std::string run_mover(const RunMove& move) {
     text += fmt::format("  {} r{} = {};\n", names_of(move.work).vector, i,
                         move.adds ? entry(move, i) : side_by_side(move, i));
   text += turn(move.width);
-  if (move.adds) // lane by lane: runs may be the same
+  if (move.adds) // Lanes are added one after the other, because their runs may overlap.
     for (int l = 0; l < move.vector_width; ++l)
       text += fmt::format("  *({}*)(x + s[{}]) += {};\n", run_type(move), l, addend(move, l));
   else

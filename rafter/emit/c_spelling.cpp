@@ -24,8 +24,8 @@ std::string function(form::ScalarOp op, Type type) {
          c::names_of(type).suffix;
 }
 
-/// To the second cache, for reading: the few line buffers of the first are held for as long as memory takes, and a line
-/// that one core alone uses need not be asked for as one that is written.
+/// Text of a prefetch into the second cache, for reading. The few line buffers of the first cache would be held for as
+/// long as memory takes; and a line that a single core uses need not be requested for writing.
 std::string prefetch(const std::string& place) { return fmt::format("__builtin_prefetch({}, 0, 2)", place); }
 
 // Vector types may alias the numbers that they consist of.
@@ -53,7 +53,7 @@ std::string converted(const std::string& value, Type type) {
   return fmt::format("__builtin_convertvector({}, {})", value, c::names_of(type).vector);
 }
 
-/// Vectors compare to -1.
+/// Comparing vectors gives -1 where they are equal.
 std::string equal(const std::string& a, const std::string& b) { return fmt::format("-({} == {})", a, b); }
 
 } // namespace

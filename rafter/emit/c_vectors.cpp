@@ -15,7 +15,7 @@ std::string numbers_text(int begin, int end) {
 
 namespace {
 
-/// Gathers of one or two instructions; "": none for so many lanes.
+/// Defines a gather that takes one or two instructions; "" for numbers of lanes without one.
 std::string fast_gather(int vector_width) {
   if (vector_width != 8 && vector_width != 16) return "";
   std::string text = R"(typedef double gather_vec __attribute__((vector_size(64)));
@@ -79,7 +79,8 @@ static inline fvec fgather(const float* p, ivec i) { return (fvec)__builtin_ia32
 
 namespace {
 
-/// Pieces of `bytes` by an instruction of x86, which needs an address that is a multiple of its size.
+/// Text that streams pieces of `bytes` bytes by an instruction of x86, which needs an address that is a multiple of its
+/// size.
 std::string stream_pieces(int bytes, schedule::Type type, const char* condition, const char* builtin) {
   return fmt::format(R"(#elif {1}
   typedef {5} piece __attribute__((vector_size({2}), may_alias));

@@ -48,11 +48,12 @@ std::string IntegerWriter::scalar(const NodePtr& node, int needed) const {
     const std::string a = scalar(node->operands[0], 1), b = scalar(node->operands[1], 1);
     return fmt::format("({0} < {1} ? {0} : {1})", a, b);
   }
-  case Kind::idiv: // quotients do not associate with products
+  case Kind::idiv: // quotients of integers do not associate with products
     return fmt::format("({}/{})", scalar(node->operands[0], 2), scalar(node->operands[1]));
   default:
     const int own = strength(node->kind);
-    const int right = node->kind == Kind::iadd || node->kind == Kind::imul ? own : own + 1; // integers associate
+    // Sums and products of integers associate.
+    const int right = node->kind == Kind::iadd || node->kind == Kind::imul ? own : own + 1;
     return enclosed(scalar(node->operands[0], own) + infix(node->kind) + scalar(node->operands[1], right), own, needed);
   }
 }

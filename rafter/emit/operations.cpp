@@ -8,7 +8,7 @@ namespace rafter::emit {
 using form::ScalarOp;
 using schedule::Type;
 
-/// The operation on operands a, b, c of a type.
+/// Text of the operation on operands a, b, c of a type.
 std::string Operations::formula(ScalarOp op, Type type, const std::string& a, const std::string& b,
                                 const std::string& c) const {
   const auto truth = [&](const std::string& condition) {

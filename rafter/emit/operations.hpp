@@ -7,15 +7,16 @@
 
 namespace rafter::emit {
 
-/// Definitions of the functions that a kernel calls, by name: they stand before it.
+/// Definitions of the functions that a kernel calls, by name; they stand before the kernel.
 using Helpers = std::map<std::string, std::string>;
 
-/// Scalar operations that are no infix operations, as functions of a kernel.
+/// Writes scalar operations that have no infix notation as functions.
 class Operations {
 public:
   Operations(const Spelling& spelling, Helpers& helpers) : spelling_(spelling), helpers_(helpers) {}
 
-  /// Name of the function on numbers, and on vectors lane by lane; its definition is among the helpers from then on.
+  /// Names of the function on numbers, and of the one on vectors lane by lane. Calling them adds its definition to the
+  /// helpers.
   std::string scalar(form::ScalarOp op, schedule::Type type) const;
   std::string vector(form::ScalarOp op, schedule::Type type) const;
 

@@ -15,7 +15,7 @@ using schedule::NodePtr;
 
 namespace {
 
-/// "" for operations that are calls.
+/// Infix notation of an operation; "" for operations that are function calls.
 const char* infix(ScalarOp op) {
   switch (op) {
   case ScalarOp::add:
@@ -105,7 +105,7 @@ std::string RealWriter::operation(const schedule::Node& node, int needed) {
   if (node.op == ScalarOp::neg) return fmt::format("(-{})", text(operands[0], 3));
   const std::string sign = infix(node.op);
   if (sign.empty()) return call(node);
-  const int own = strength(node.op); // reals do not associate: the tree's order is kept
+  const int own = strength(node.op); // reals do not associate, so the order of the tree is kept
   return enclosed(text(operands[0], own) + sign + text(operands[1], own + 1), own, needed);
 }
 

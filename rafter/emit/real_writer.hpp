@@ -12,21 +12,21 @@ namespace rafter::emit {
 /// Writes the real expressions of a loop program.
 class RealWriter {
 public:
-  /// `helpers` takes the definitions of the functions that expressions call.
+  /// `helpers` receives the definitions of the functions that expressions call.
   RealWriter(const schedule::LoopProgram& program, const Spelling& spelling, const IntegerWriter& integers,
              Helpers& helpers);
 
-  /// Whether the expression has one value per lane.
+  /// Says whether the expression has one value per lane.
   bool is_vector(const schedule::NodePtr& node) const;
-  /// Name of the type of the expression.
+  /// Name of the type of an expression.
   std::string type_name(const schedule::NodePtr& node) const;
-  /// `needed`: strength that the place asks for, see enclosed().
+  /// Text of an expression; `needed` is the strength that its place needs (see enclosed()).
   std::string text(const schedule::NodePtr& node, int needed = 0);
-  /// All lanes of an expression, which may be the same number.
+  /// Text of an expression as a vector, also where all lanes have the same value.
   std::string vector(const schedule::NodePtr& node);
-  /// The buffer as an array of numbers.
+  /// Text of the buffer as an array of numbers.
   std::string numbers_of(const schedule::LoopBuffer& buffer) const;
-  /// Definitions of the tables of literals that expressions refer to.
+  /// Definitions of the tables of numbers that expressions use.
   std::string literal_tables() const { return literals_.tables(); }
 
 private:

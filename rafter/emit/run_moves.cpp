@@ -11,14 +11,15 @@ using schedule::Type;
 
 namespace {
 
-/// x when the index is x + the loop variable, else null.
+/// The expression x when the index is x + the loop variable, else null.
 NodePtr behind(const NodePtr& index, const std::string& variable) {
   const auto is_variable = [&](const NodePtr& n) { return n->kind == Kind::variable && n->name == variable; };
   if (is_variable(index)) return schedule::integer(0);
   return index->kind == Kind::iadd && is_variable(index->operands[1]) ? index->operands[0] : nullptr;
 }
 
-/// The entry of a work array as `entry` * `stride` + `offset` (null: 0): several sub-batches side by side.
+/// An entry of a work array in the form `entry` * `stride` + `offset` (null: 0), as where several sub-batches stand
+/// side by side.
 struct Strided {
   NodePtr entry;
   int stride = 1;
@@ -32,8 +33,8 @@ Strided strided(const NodePtr& entry) {
           has_offset ? entry->operands[1] : nullptr};
 }
 
-/// Where the position of lane 0 stands when those of all lanes follow each other in a table, and what is added to
-/// them: two arguments.
+/// Two arguments of a helper: the address of the position of lane 0, when those of all lanes follow each other in a
+/// table, and the number to add to the positions.
 std::optional<std::string> starts(const NodePtr& position, const IntegerWriter& integers) {
   const bool is_shifted = position->kind == Kind::iadd && !position->operands[1]->has_lane;
   const auto table = integers.table_of_lanes(is_shifted ? position->operands[0] : position);
@@ -55,7 +56,7 @@ std::optional<std::string> run_move(const schedule::LoopProgram& program, const 
   const auto& body = *loop.operands[1]->operands[0];
   const bool adds = body.kind == Kind::add;
   const auto& moved = *body.operands[1];
-  const auto& value = moved.kind == Kind::load ? moved : *moved.operands[0]; // converted
+  const auto& value = moved.kind == Kind::load ? moved : *moved.operands[0]; // the value may be converted
   const auto& outside = adds ? body : value;
   const auto& inside = adds ? value : body;
   const auto position = behind(outside.operands[0], loop.name);

@@ -9,8 +9,8 @@
 
 namespace rafter::emit {
 
-/// A loop over a run (schedule::LoopStyle::run) as one call of a helper that moves it; nothing where the language has
-/// none, or the loop has another form. `helpers` takes the definition of the helper.
+/// Text of a loop over a run (schedule::LoopStyle::run) as one call of a helper that moves the run; nothing where the
+/// language has no such helper, or the loop has another form. `helpers` receives the definition of the helper.
 std::optional<std::string> run_move(const schedule::LoopProgram& program, const schedule::Node& loop,
                                     const Spelling& spelling, const IntegerWriter& integers, const RealWriter& reals,
                                     Helpers& helpers);

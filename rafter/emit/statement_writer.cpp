@@ -46,7 +46,7 @@ std::string StatementWriter::block(const Nodes& statements, int depth) {
   return result;
 }
 
-/// The lets of one type that follow each other from `i` on as one declaration; moves `i` behind them.
+/// Text of successive lets of one type, from statement `i` on, as one declaration; moves `i` behind them.
 std::string StatementWriter::declarations(const Nodes& statements, std::size_t& i, const std::string& indent) {
   const std::string type = reals_.type_name(statements[i]->operands[0]);
   std::string result = indent + "const " + type + " ";
@@ -67,7 +67,8 @@ std::string StatementWriter::integer_declaration(const schedule::Node& node) {
 
 std::string StatementWriter::branch(const schedule::Node& node, int depth) {
   const std::string indent(static_cast<std::size_t>(depth), ' ');
-  const std::string first = text(node.operands[1], depth + 1); // literals are numbered in the order of the text
+  // Both branches are written in their order, because literals are numbered in the order of the text.
+  const std::string first = text(node.operands[1], depth + 1);
   const std::string second = text(node.operands[2], depth + 1);
   return fmt::format("{0}if ({1}) {{\n{2}{0}}} else {{\n{3}{0}}}\n", indent, integers_.scalar(node.operands[0]), first,
                      second);

@@ -12,12 +12,12 @@ namespace rafter::emit {
 /// Writes the statements of a loop program.
 class StatementWriter {
 public:
-  /// `helpers` takes the definitions of the functions that statements call.
+  /// `helpers` receives the definitions of the functions that statements call.
   StatementWriter(const schedule::LoopProgram& program, const Spelling& spelling, Helpers& helpers);
 
-  /// A statement, every line indented by `depth` blanks.
+  /// Text of a statement, with every line indented by `depth` blanks.
   std::string text(const schedule::NodePtr& node, int depth);
-  /// Definitions of the tables of literals that the statements refer to.
+  /// Definitions of the tables of numbers that the statements use.
   std::string literal_tables() const { return reals_.literal_tables(); }
 
 private:

@@ -9,10 +9,10 @@ namespace rafter::machine {
 /// Sizes in bytes of the data caches of one core, nearest first; at least one entry.
 std::vector<std::int64_t> cache_sizes();
 
-/// "48K", "2M", "512" as the system files write sizes; 0 for anything else.
+/// Reads sizes as the files of the system give them, such as "48K", "2M" or "512"; 0 for other text.
 std::int64_t parse_size(const std::string& text);
 
-/// Memory of the machine, and what of it can be had without swapping, in bytes.
+/// Bytes of memory of the machine, and those that are available without swapping.
 struct MemorySize {
   std::int64_t total = 0, available = 0;
 };

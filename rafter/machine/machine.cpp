@@ -17,7 +17,8 @@ using nlohmann::json;
 
 namespace {
 
-/// Whole number from 0 to the largest of the type: the JSON library would round and wrap others silently.
+/// Reads a whole number from 0 to the largest of its type, because the JSON library silently rounds and wraps other
+/// values.
 template <class Integer> Integer whole_number(const json& object, const char* key) {
   const json& value = object.at(key);
   constexpr auto most = std::numeric_limits<Integer>::max();
@@ -27,17 +28,17 @@ template <class Integer> Integer whole_number(const json& object, const char* ke
                                      value.is_number() ? value.dump() : value.type_name(), most));
 }
 
-/// Bits of the registers that kernels are made for.
+/// Widths in bits of the registers for which kernels are made.
 constexpr std::array register_sizes{64, 128, 256, 512};
 
 } // namespace
 
-// Found by the JSON library through argument-dependent look-up.
+// The JSON library finds these functions through argument-dependent look-up.
 void to_json(json& object, const Rate& rate) { object = {{"one_core", rate.one_core}, {"all_cores", rate.all_cores}}; }
 void from_json(const json& object, Rate& rate) {
   for (const auto& [key, value] : {std::pair{"one_core", &rate.one_core}, std::pair{"all_cores", &rate.all_cores}}) {
     *value = object.at(key).get<double>();
-    if (!(*value > 0)) // what was measured is positive, and times are divided by it
+    if (!(*value > 0)) // measured rates are positive, and times are divided by them
       throw base::InputError(fmt::format("machine record: '{}' is {}; accepted is a positive number", key, *value));
   }
 }
@@ -47,7 +48,8 @@ void to_json(json& object, const Peak& peak) {
 }
 void from_json(const json& object, Peak& peak) {
   peak.bits = whole_number<int>(object, "bits");
-  if (std::ranges::find(register_sizes, peak.bits) == register_sizes.end()) // lanes of kernels follow from it
+  // The number of lanes of kernels follows from it.
+  if (std::ranges::find(register_sizes, peak.bits) == register_sizes.end())
     throw base::InputError(
         fmt::format("machine record: 'bits' is {}; accepted are {}", peak.bits, fmt::join(register_sizes, ", ")));
   peak.fma = object.at("fma").get<Rate>();
@@ -55,8 +57,8 @@ void from_json(const json& object, Peak& peak) {
   peak.mul = object.at("mul").get<Rate>();
   if (object.contains("single_fma"))
     peak.single_fma = object.at("single_fma").get<Rate>();
-  else {                                              // a record from before it was measured
-    const double per_double = peak.bits > 64 ? 2 : 1; // that a register holds
+  else {                                              // records of older versions lack it
+    const double per_double = peak.bits > 64 ? 2 : 1; // floats in a register for each double
     peak.single_fma = {per_double * peak.fma.one_core, per_double * peak.fma.all_cores};
   }
 }

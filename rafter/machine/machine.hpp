@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-/// What a machine can do: the ceilings that performance is measured against.
+/// Ceilings of a machine, against which performance is measured.
 namespace rafter::machine {
 
-/// Something per second, measured with one core and with all of them at once.
+/// A rate per second, measured with one core and with all cores at once.
 struct Rate {
   double one_core = 0, all_cores = 0;
   bool operator==(const Rate&) const = default;
@@ -16,80 +16,86 @@ struct Rate {
 
 /// Floating-point operations per second with registers of one width.
 struct Peak {
-  int bits = 64;      ///< 64: scalar
+  int bits = 64;      ///< width of the registers; 64: scalar
   Rate fma, add, mul; ///< flop/s in double precision; a fused multiply-add counts two
-  Rate single_fma;    ///< the same of floats
+  Rate single_fma;    ///< rate of fused multiply-adds of floats, flop/s
   bool operator==(const Peak&) const = default;
 };
 
-/// A cache or the memory. Rates in bytes per second that the kernel's text reads and writes: what a cache line is read
-/// for before it is written does not count.
+/// A cache or the memory. Rates are bytes per second that a kernel's text reads and writes; the transfer of a cache
+/// line that is read only to be written does not count.
 struct Level {
   std::string name;       ///< "L1", "L2", "L3", "memory"
-  std::int64_t bytes = 0; ///< of one such cache; of the memory: its size
-  Rate read;              ///< s += x
-  Rate triad;             ///< x = y + a z
-  Rate copy;              ///< x = y
-  Rate streaming_copy;    ///< x = y with stores that pass the caches by
+  std::int64_t bytes = 0; ///< size of one such cache, or of the memory
+  Rate read;              ///< rate of s += x
+  Rate triad;             ///< rate of x = y + a z
+  Rate copy;              ///< rate of x = y
+  Rate streaming_copy;    ///< rate of x = y with stores past the caches
   bool operator==(const Level&) const = default;
 };
 
+/// Record of what was measured on a machine.
 struct Machine {
   std::string model, vendor;
-  std::vector<std::string> instruction_sets; ///< as the operating system names them, sorted
-  int cores = 1;                             ///< that the process may use
-  std::vector<Peak> peaks;                   ///< narrowest first
-  std::vector<Level> levels;                 ///< nearest first, the last is the memory
-  std::string measured_at;                   ///< UTC, "2024-02-29T12:00:00Z"
+  std::vector<std::string> instruction_sets; ///< names of the operating system, sorted
+  int cores = 1;                             ///< cores that the process may use
+  std::vector<Peak> peaks;                   ///< peaks for each register width, narrowest first
+  std::vector<Level> levels;                 ///< caches and memory, nearest first
+  std::string measured_at;                   ///< time of the measurement in UTC, such as "2024-02-29T12:00:00Z"
   std::string measured_with;                 ///< versions of Rafter and of the compiler
-  std::int64_t streamed_bytes = 0;           ///< block that stood for the memory; caches near that size flatter it
-  /// How little the measurement was disturbed by others, 1: not at all. Rate of the middle run over that of the best,
-  /// median over all figures; and time on the processor over time that passed on the cores in use.
+  /// Size of the block that was streamed from memory; too high a rate results if caches are nearly as large.
+  std::int64_t streamed_bytes = 0;
+  /// How little others disturbed the measurement, 1 being not at all. steadiness is the rate of the median run over
+  /// that of the best run, as a median over all figures; cpu_share is the time that was computed over the time that
+  /// passed on the cores in use.
   double steadiness = 1, cpu_share = 1;
   bool operator==(const Machine&) const = default;
 
-  /// The measurement had the machine to itself: both shares reach `least`.
+  /// True if the measurement had the machine to itself: both shares are at least `least`.
   bool is_quiet(double least = quiet_share) const { return steadiness >= least && cpu_share >= least; }
   static constexpr double quiet_share = 0.8;
 
-  /// Largest rate of fused multiply-adds over all widths, flop/s; of doubles, and of floats.
+  /// Largest rates of fused multiply-adds over all widths, flop/s: peak_flops for doubles, single_peak_flops for
+  /// floats.
   double peak_flops(int num_cores) const;
   double single_peak_flops(int num_cores) const;
-  /// Between one and all cores rates are interpolated, beyond all they stay.
+  /// A rate for some number of cores, interpolated between one and all cores, and constant beyond.
   double rate(const Rate& measured, int num_cores) const;
-  /// Nearest cache and memory; throw InternalError for an empty record.
+  /// Nearest cache, and memory. Both throw InternalError for an empty record.
   const Level& nearest_level() const;
   const Level& memory() const;
 };
 
-/// For whoever shows figures that rest on the record: that the machine was busy when it was measured, how much, and
-/// what this does to figures; "" of a quiet machine.
+/// A warning to show with figures that rest on the record: that the machine was busy when it was measured, how much,
+/// and how this changes figures. It is "" for a quiet machine.
 std::string busy_warning(const Machine& machine);
 
-/// JSON text of a record and back. from_json throws InputError that says what is missing or wrong.
+/// Text of a record in JSON, and the record from such a text. from_json throws InputError that says what is missing or
+/// wrong.
 std::string to_json(const Machine& machine);
 Machine from_json(const std::string& text);
 
 struct ProbeOptions {
-  int cores = 0;                 ///< 0: all that the process may use
-  double seconds = 2.5;          ///< roughly, without compiling
-  std::int64_t memory_bytes = 0; ///< of the block that is streamed from memory; 0: three times the last cache, but at
-                                 ///< most 1 GiB and an eighth of what is free
-  bool is_fresh = false;         ///< load_or_probe measures even when a record is kept, and replaces it
-  double least_quiet = Machine::quiet_share; ///< of a measurement that is kept
-  double busy_record_seconds = 600;          ///< how long a measurement below that serves the next runs
+  int cores = 0;                 ///< number of cores; 0: all that the process may use
+  double seconds = 2.5;          ///< approximate time of the measurement, without compiling
+  std::int64_t memory_bytes = 0; ///< size of the block that is streamed from memory; 0: three times the last cache, but
+                                 ///< at most 1 GiB and an eighth of the free memory
+  bool is_fresh = false;         ///< load_or_probe measures even where a record is kept, and replaces it
+  /// Value of steadiness and cpu_share at which a measurement is kept for good.
+  double least_quiet = Machine::quiet_share;
+  double busy_record_seconds = 600; ///< time for which a measurement on a busy machine is used again
 };
 
 /// Measures this machine with kernels compiled for it. Throws EnvironmentError without a compiler.
 Machine probe(const ProbeOptions& options = {});
 
-/// The record kept from an earlier probe of this processor with as many cores (0: all that the process may use);
-/// nothing when there is none or a damaged one.
+/// The kept record of an earlier measurement of this processor with so many cores (0: all that the process may use);
+/// nothing when there is none, or a damaged one.
 std::optional<Machine> load(int cores = 0);
 
-/// The record kept from an earlier probe of this processor with as many cores, else a new one, which is kept. A damaged
-/// record is measured again. A measurement on a busy machine serves for some minutes only, so that the next runs need
-/// not wait for another one as busy, and never replaces one on a quiet machine.
+/// The kept record of an earlier measurement of this processor with so many cores, or a new one, which is then kept. A
+/// damaged record is measured again. A measurement on a busy machine is used again for some minutes only, so that the
+/// next runs need not repeat it, and never replaces one on a quiet machine.
 Machine load_or_probe(const ProbeOptions& options = {});
 
 } // namespace rafter::machine

@@ -27,7 +27,7 @@ namespace {
 
 using device::Vector;
 
-/// The compiler must leave the loops as they are written: scalar stays scalar.
+/// The compiler must keep the loops as they are written; in particular, scalar ones must stay scalar.
 const device::CompileOptions as_written{.flags = {"-fno-tree-vectorize", "-fno-tree-slp-vectorize"}};
 
 double seconds_now() {
@@ -43,7 +43,7 @@ public:
     std::vector<std::string> sources{bandwidth_source()};
     for (const int bits : widths_) sources.push_back(arithmetic_source(bits));
     programs_ = device::compile_all(*device_, sources, as_written);
-    // Memory takes half of the time: its block is long, and a few passes are the least.
+    // Memory takes half of the time, because passes through its long block take long and several are needed.
     const double num_runs = (cores_ > 1 ? 2.0 : 1.0) * double(4 * widths_.size() + 4 * sizes_.size());
     seconds_per_run_ = 0.5 * options.seconds / num_runs;
     memory_seconds_per_run_ = 0.5 * options.seconds / (cores_ > 1 ? 8 : 4);
@@ -83,7 +83,7 @@ private:
     return static_cast<std::size_t>(std::max(std::min(wanted, memory_size().available / 8), largest_set));
   }
 
-  /// Bytes per core that fit a cache but not the one before. Caches behind the second are shared.
+  /// Bytes per core that fit into a cache but not into the one before. Caches beyond the second are taken as shared.
   std::int64_t working_set(std::size_t i) const {
     if (i < 2) return sizes_[i] / 2;
     return std::max(std::min(sizes_[i] / (2 * cores_), 8 * sizes_[i - 1]), 2 * sizes_[i - 1]);
@@ -93,7 +93,7 @@ private:
     const bool is_single = operation.starts_with("single") && widths_[width] > 64;
     const int lanes = widths_[width] / (is_single ? 32 : 64);
     const auto kernel = programs_[width + 1]->kernel(fmt::format("{}_{}", operation, widths_[width]));
-    // Values that stay finite and normal: x 1 + 0 for ever.
+    // values that stay finite and normal under any number of updates x * 1 + 0
     Vector parameters(device_, base::AlignedVector<double>{1.0, 0.0, 0.0});
     const std::vector<device::Buffer*> arguments{parameters.device_write(), results_.device_write()};
     const double work = double(num_chains) * chain_length * lanes * flops_per_update;
@@ -115,7 +115,7 @@ private:
     const std::vector<device::Buffer*> arguments{block_.device_write(), parameters.device_write(),
                                                  results_.device_write()};
     return both([&](int num_tasks) {
-      // One core alone streams through the whole block: a share of it could fit a cache.
+      // One core alone streams through the whole block, because its share could fit into a cache.
       const std::int64_t bytes = is_memory && num_tasks == 1 ? static_cast<std::int64_t>(block_bytes_) : bytes_per_core;
       const std::int64_t size = std::max<std::int64_t>(1, bytes / 8 / part_multiple) * part_multiple;
       parameters.host_write()[0] = static_cast<double>(size);
@@ -126,7 +126,7 @@ private:
 
   template <class Measure> Rate both(const Measure& measure) const {
     const double one = measure(1);
-    // All cores can do what one can; less was measured only because others used the machine.
+    // All cores together can do what one can; a lower rate was measured only because others used the machine.
     return {one, cores_ > 1 ? std::max(one, measure(cores_)) : one};
   }
 
@@ -138,14 +138,14 @@ private:
     return seconds_now() - start;
   }
 
-  /// Work per second of the best run: disturbances only slow down. Runs that last some milliseconds count, so that
-  /// clock and start of the threads do not; repeats grow whenever a run was shorter, since one disturbed run may have
-  /// seemed long enough.
+  /// Work per second of the best run, because disturbances only slow down. Only runs of at least some milliseconds
+  /// count towards steadiness, so that clock and start of the threads do not matter; the number of repeats grows after
+  /// each shorter run, since one disturbed run may have been long enough by accident.
   double best_rate(const device::Kernel& kernel, std::span<device::Buffer* const> arguments, double& repeats,
                    int num_tasks, double work, double seconds) {
     const double shortest = std::min(2e-3, seconds / 4);
     double best = 0, spent = 0;
-    std::vector<double> rates; // of runs that are long enough
+    std::vector<double> rates; // rates of runs that are long enough
     for (repeats = 1; spent < seconds || rates.size() < 2;) {
       const double cpu_start = base::cpu_seconds();
       const double last = run(kernel, arguments, num_tasks);
@@ -171,7 +171,7 @@ private:
   Vector block_;
   std::vector<std::shared_ptr<const device::Program>> programs_;
   double seconds_per_run_ = 0, memory_seconds_per_run_ = 0;
-  std::vector<double> steadiness_; ///< of every figure
+  std::vector<double> steadiness_; ///< steadiness of every figure
   double cpu_seconds_ = 0, core_seconds_ = 0;
 };
 
@@ -182,12 +182,12 @@ std::filesystem::path record_file(const device::CacheDirectory& directory, int c
   return directory.path() / ("machine-" + base::content_hash(base::join(parts, "\n")) + ".json");
 }
 
-/// The record in a file; nothing when there is none, or a damaged one, or one of another number of cores.
+/// The record in a file; nothing when there is none, a damaged one, or one for another number of cores.
 std::optional<Machine> read_record(const std::filesystem::path& file, int cores) {
   try {
     if (Machine machine = from_json(device::read_bytes(file)); machine.cores == cores) return machine;
   } catch (const base::Error&) {
-    // Measured again.
+    // a damaged record is measured again
   }
   return std::nullopt;
 }

@@ -6,14 +6,14 @@
 namespace rafter::machine {
 namespace {
 
-/// update: "acc{0} = acc{0} * a + b" with the number of the accumulator in place of {0}.
+/// Text of `update` for every accumulator, such as "acc{0} = acc{0} * a + b" with its number in place of {0}.
 std::string chains(const char* update) {
   std::string text;
   for (int i = 0; i < num_chains; ++i) text += fmt::format(fmt::runtime(update), i);
   return text;
 }
 
-/// On vectors `type` of `scalar`s.
+/// Types of a kernel: vectors `type` of numbers `scalar`.
 struct Vectors {
   const char *type, *scalar;
 };
@@ -52,7 +52,7 @@ std::string arithmetic_kernel(const char* name, int bits, const char* update,
                      fmt::arg("stride", result_stride));
 }
 
-/// Eight registers per step; the empty assembly keeps the compiler from replacing the loop by a library call.
+/// The loops take eight registers per step; empty assembly keeps the compiler from replacing them by library calls.
 constexpr const char* bandwidth_text = R"(
 #include <stdint.h>
 #if defined(__AVX512F__)

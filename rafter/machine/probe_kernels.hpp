@@ -4,27 +4,27 @@
 
 namespace rafter::machine {
 
-/// C text of the kernels that measure arithmetic: entry points fma_64, add_128, mul_512, single_fma_256 (on floats),
-/// ... for one register width. Arguments: {a, b, repeats} and one result per task. Each repeat does flops_per_repeat()
-/// operations.
+/// C text of the kernels that measure arithmetic with one register width: entry points fma_64, add_128, mul_512,
+/// single_fma_256 (on floats) and so on. Arguments are {a, b, repeats} and one result per task. Each repeat updates
+/// num_chains accumulators chain_length times.
 std::string arithmetic_source(int bits);
 
-/// Accumulators that are updated independently: enough to hide the latency of two units with four cycles each, few
-/// enough for 16 registers with the two operands.
+/// Number of accumulators that are updated independently: enough to hide the latency of two units with four cycles
+/// each, and few enough for 16 registers with the two operands.
 inline constexpr int num_chains = 12;
 
-/// Updates of every accumulator in a repeat.
+/// Number of updates of every accumulator in a repeat.
 inline constexpr int chain_length = 64;
 
-/// C text of the kernels that measure bandwidth: read, triad, copy, streaming_copy. Arguments: a block of doubles;
-/// {doubles per task, repeats}; one result per task. Task i works on its own part of the block, a multiple of
-/// part_multiple doubles.
+/// C text of the kernels that measure bandwidth: read, triad, copy, streaming_copy. Arguments are a block of doubles,
+/// {doubles per task, repeats}, and one result per task. Task i works on its own part of the block, whose size is a
+/// multiple of part_multiple doubles.
 std::string bandwidth_source();
 
-/// Six parts (halves and thirds) of eight registers of 512 bits.
+/// Parts consist of halves and thirds (hence six) of eight registers of 512 bits.
 inline constexpr int part_multiple = 6 * 64;
 
-/// Doubles between the results of tasks: a cache line each.
+/// Distance in doubles between the results of tasks, so that each has a cache line of its own.
 inline constexpr int result_stride = 8;
 
 } // namespace rafter::machine

@@ -22,11 +22,12 @@ double arithmetic_seconds(const Counts& counts, const Machine& machine, int core
          seconds_of(singles, machine.single_peak_flops(cores), "floating-point operations on floats");
 }
 
-/// Bytes per second of a level for a mix with this share of writes: straight lines between the measured mixes.
+/// Rate of a level in bytes per second for this share of writes, by linear interpolation between the measured shares.
 double level_rate(const Level& level, const Machine& machine, int cores, double written_share) {
   const double read = machine.rate(level.read, cores);
   const double copy = std::max(machine.rate(level.copy, cores), machine.rate(level.streaming_copy, cores));
-  // A triad with streaming stores was not measured, but it lies between reading and copying with them.
+  // A triad with streaming stores was not measured, but its rate lies between those of reading and of copying with
+  // them.
   const double triad = std::max(machine.rate(level.triad, cores), std::min(read, copy));
   if (written_share >= 0.5) return copy;
   const bool is_low = written_share < 1.0 / 3;
@@ -35,8 +36,9 @@ double level_rate(const Level& level, const Machine& machine, int cores, double 
   return is_low ? (1 - t) * read + t * triad : (1 - t) * triad + t * copy;
 }
 
-/// Loads and stores pass side by side, so each measured mix tells what either of them reaches at least: a triad reads
-/// two numbers for one that it writes, a copy one. No straight line between mixes bounds the others.
+/// Loads and stores run at the same time, so each measured mix gives a rate that loads, and one that stores, reach at
+/// least: a triad reads two numbers for each that it writes, a copy one. Interpolation between the mixes would give no
+/// bound for others.
 double nearest_cache_seconds(double read, double written, const Machine& machine, int cores) {
   if (read + written <= 0) return 0;
   const Level& level = machine.nearest_level();

@@ -32,7 +32,7 @@ public:
   std::string_view line();
   /// Reads a word, and throws InputError when it is not `expected`.
   void expect(std::string_view expected);
-  /// Skips text up to and including `mark`; false (and no move) when it does not come any more.
+  /// Skips text up to and including `mark`. Returns false, and does not move, when `mark` does not occur any more.
   bool skip_past(std::string_view mark);
 
   std::int64_t integer(std::string_view what); ///< integer as text or in 4 bytes

@@ -73,7 +73,8 @@ std::vector<FacetRef> matching_facets(const Mesh& mesh, std::span<const FacetVer
   return found;
 }
 
-/// Numbers in the refined mesh of the centres of what a facet's vertices span, by those vertices.
+/// Numbers in the refined mesh of the centres of a facet's sub-entities (and of other sub-entities of its cell), by the
+/// vertices of the sub-entity.
 std::map<EntityKey, std::int32_t> centres_of(const Mesh& coarse, const RefinedVertices& vertices,
                                              const FacetRef& place) {
   const auto& group = coarse.groups[place.group];

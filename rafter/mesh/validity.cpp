@@ -20,9 +20,9 @@ constexpr std::size_t max_problems = 10;
 /// columns. Even boundary layers of aspect ratio 1e6 are far above it.
 constexpr double flat_tolerance = 1e-13;
 
-/// Cells whose nodes lie this near to where an affine map puts them, relative to the shortest column of J, and that
-/// are not thinner than `least_shape` = det J / product of the lengths of its columns, have one det J, up to less than
-/// what reports show.
+/// A cell is measured by a single J if its nodes lie this near to where an affine map puts them, relative to the
+/// shortest column of J, and if it is not thinner than `least_shape` = det J / product of the lengths of J's columns.
+/// Its det J then varies by less than reports show.
 constexpr double affine_tolerance = 1e-12, least_shape = 1e-4;
 
 using Vector = std::array<double, 3>;

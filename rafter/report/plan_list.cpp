@@ -9,7 +9,7 @@
 namespace rafter::report {
 namespace {
 
-/// "A" to "Z", then "AA", "AB", ...
+/// Letters for an index: "A" to "Z", then "AA", "AB", ...
 std::string letters(std::size_t index) {
   const std::string last(1, static_cast<char>('A' + index % 26));
   return index < 26 ? last : letters(index / 26 - 1) + last;

@@ -7,12 +7,14 @@
 
 namespace rafter::report {
 
-/// The plans of a report, each once, under letters that tables show in their place.
+/// The plans of a report, each listed once, with the letters that stand for them in tables.
 class PlanList {
 public:
-  /// "A" for the first plan, the same letter for an equal one. `of`: what follows the plan, for the list; "": nothing.
+  /// Letter of a plan: "A" for the first, and the same letter for equal plans. `of` names what follows the plan, for
+  /// the list; "": nothing.
   std::string label(const schedule::Plan& plan, const std::string& of = "");
-  /// Below the tables: letter, short name, what follows the plan, and the text that replays it; "" without plans.
+  /// The list below the tables: letter, short name, what follows the plan, and the text that replays it; "" without
+  /// plans.
   std::string text() const;
 
 private:
@@ -23,8 +25,8 @@ private:
   std::vector<Entry> entries_;
 };
 
-/// `--plan "..."` with the full text of a plan, in lines that fit a terminal behind so many blanks; a shell takes them
-/// as they stand.
+/// The option `--plan "..."` with the full text of a plan, in lines that fit a terminal, each after `indent` blanks; a
+/// shell accepts them as they are.
 std::string replay_text(const schedule::Plan& plan, std::size_t indent);
 
 } // namespace rafter::report

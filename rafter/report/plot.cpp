@@ -12,8 +12,8 @@
 namespace rafter::report {
 namespace {
 
-constexpr double width = 760, height = 380;                     ///< of one plot, pixels
-constexpr double left = 70, right = 220, top = 40, bottom = 50; ///< margins; the legend stands on the right
+constexpr double width = 760, height = 380;                     ///< size of one plot in pixels
+constexpr double left = 70, right = 220, top = 40, bottom = 50; ///< margins in pixels; the legend stands on the right
 constexpr std::array colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b"};
 
 std::string escaped(const std::string& text) {
@@ -30,7 +30,7 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-/// Maps values of an axis to pixels; knows where its ticks are.
+/// Maps the values of an axis to pixels, and places its ticks.
 class Scale {
 public:
   Scale(const PlotAxis& axis, double from, double to)
@@ -40,9 +40,9 @@ public:
     least_ = std::min(least_, value);
     most_ = std::max(most_, value);
   }
-  /// Rounds the range outwards to ticks; linear axes of what cannot be negative begin at 0 when `from_zero`.
+  /// Rounds the range outwards to ticks; with `from_zero`, linear axes begin at 0 unless values are negative.
   void finish(bool from_zero) {
-    if (!(least_ <= most_)) { // nothing to show
+    if (!(least_ <= most_)) { // there are no values
       least_ = is_logarithmic_ ? 1 : 0;
       most_ = 1;
     }
@@ -75,7 +75,7 @@ public:
   }
 
 private:
-  /// 1, 2 or 5 times a power of ten: five to ten ticks.
+  /// Distance of ticks: 1, 2 or 5 times a power of ten, so that there are five to ten.
   double tick_step() const {
     const double rough = std::max((most_ - least_) / 8, is_integral_ ? 1.0 : 0.0);
     const double power = std::pow(10, std::floor(std::log10(rough)));

@@ -7,19 +7,19 @@
 
 #include <rafter/machine/machine.hpp>
 
-/// Plots as SVG text.
+/// Draws plots as SVG text.
 namespace rafter::report {
 
 struct PlotAxis {
   std::string label;
-  bool is_logarithmic = false; ///< points that are not positive are left out
-  bool is_integral = false;    ///< ticks at integers alone
+  bool is_logarithmic = false; ///< on such an axis, points that are not positive are left out
+  bool is_integral = false;    ///< ticks stand at integers only
 };
 
 struct PlotSeries {
-  std::string name; ///< in the legend; "": not named there
+  std::string name; ///< name in the legend; "": left out of the legend
   std::vector<std::pair<double, double>> points;
-  bool is_ceiling = false; ///< a grey line without marks
+  bool is_ceiling = false; ///< drawn as a grey line without marks
 };
 
 struct Plot {
@@ -28,11 +28,11 @@ struct Plot {
   std::vector<PlotSeries> series;
 };
 
-/// Plots under each other, each with axes, grid and legend. Points that are not finite are left out.
+/// SVG text of plots below each other, each with axes, grid and legend. Points that are not finite are left out.
 std::string to_svg(std::span<const Plot> plots);
 
-/// GFLOP/s over flops per byte, both logarithmic, under the ceilings of so many cores: the peak and the rate from
-/// memory.
+/// A roofline plot: GFLOP/s over flops per byte, both logarithmic, below the ceilings of `cores` cores, which are the
+/// peak and the rate from memory.
 Plot roofline(const std::string& title, const machine::Machine& machine, int cores, std::vector<PlotSeries> series);
 
 } // namespace rafter::report

@@ -5,44 +5,47 @@
 #include <string>
 #include <vector>
 
-/// Tables for people: columns that say what they are, a legend below, lines that fit a terminal.
+/// Tables for readers: columns that say what they are, a legend below, lines that fit a terminal.
 namespace rafter::report {
 
-/// Characters of a line of running text and of legends.
+/// Number of characters in a line of running text and of legends.
 constexpr std::size_t line_width = 100;
 
 enum class Align : std::uint8_t { left, right };
 
-/// What stands above a column, and what its numbers are.
+/// Header of a column, and the meaning of its entries.
 struct Column {
   std::string header;
-  std::string meaning; ///< for the legend: of what, in which unit
+  std::string meaning; ///< text for the legend: what the numbers are, and their unit
   Align align;
-  /// Throws InternalError where either text is empty: a column that nobody explains is not shown.
+  /// Throws InternalError where header or meaning is empty: unexplained columns are not shown.
   Column(std::string header, std::string meaning, Align align = Align::left);
 };
 
-/// Characters of a UTF-8 text.
+/// Number of characters in a UTF-8 text.
 std::size_t text_width(const std::string& text);
 
-/// "12.3 ms"
+/// Text of a time with its unit, such as "12.3 ms".
 std::string time_text(double seconds);
 
-/// Words in lines of at most line_width characters; the first one begins with `first`, the others with as many blanks.
+/// Breaks words into lines of at most line_width characters; the first line begins with `first`, the others with as
+/// many blanks.
 std::string wrapped(const std::string& first, const std::string& text);
 
-/// Cells two blanks apart, each as wide as its entry of `widths` or wider. Ends with a new line.
+/// A row of cells with two blanks between them, each at least as wide as its entry of `widths`. The text ends with a
+/// new line.
 std::string format_row(std::span<const Column> columns, std::span<const std::size_t> widths,
                        std::span<const std::string> cells);
-/// The headers as such a row.
+/// The headers of the columns as a row.
 std::string format_headers(std::span<const Column> columns, std::span<const std::size_t> widths);
 
-/// What the columns mean: on one line where that is enough, else a line per column.
+/// Legend with the meaning of the columns, on one line where it fits, else with a line per column.
 std::string format_legend(std::span<const Column> columns);
 
-/// Headers and rows aligned by content. rows: shape (row, column).
+/// Headers and rows, aligned by content. `rows` has shape (row, column).
 std::string format_rows(std::span<const Column> columns, std::span<const std::vector<std::string>> rows);
-/// The same with the legend below. Where several tables of a report have the same columns, one legend serves them.
+/// Headers and rows with the legend below. Where several tables of a report have the same columns, one legend is
+/// enough.
 std::string format_table(std::span<const Column> columns, std::span<const std::vector<std::string>> rows);
 
 } // namespace rafter::report

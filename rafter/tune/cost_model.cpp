@@ -10,10 +10,10 @@ namespace rafter::tune {
 
 namespace {
 
-/// Cost of a feature, in vector instructions at peak rate. Found by
-///   scripts/record_sweeps.py build/rafter bench/data/sweeps
-///   scripts/fit_cost_model.py bench/data/sweeps/*.json
-/// on the machine whose record the sweeps hold; "functions" are in none of them and are a guess.
+/// Cost of a feature, in vector instructions at peak rate. The weights were found by
+/// scripts/record_sweeps.py build/rafter bench/data/sweeps
+/// scripts/fit_cost_model.py bench/data/sweeps/*.json
+/// on the machine whose record the sweeps hold; that of "functions", which occur in none of them, is a guess.
 struct Weight {
   std::string_view feature;
   double value;
@@ -23,19 +23,20 @@ constexpr std::array weights{Weight{"arithmetic", 0.61}, Weight{"divisions", 22}
                              Weight{"gathers", 9.8},     Weight{"scatters", 1.9}, Weight{"index_loads", 0.43},
                              Weight{"iterations", 1.3},  Weight{"spilling", 2}};
 constexpr double overlap = 0.67;
-/// Of an instruction on more lanes than a register holds, for each register: elasticity with the plan "flags=avx2
-/// vector_width=8" beside "flags=avx2 vector_width=4" (`rafter bench bp --cases elasticity --plan`) takes 1.6 to 1.9
-/// times as long.
+/// Cost factor of an instruction on more lanes than a register holds, per register: elasticity with the plan
+/// "flags=avx2 vector_width=8" takes 1.6 to 1.9 times as long as with "flags=avx2 vector_width=4" (`rafter bench bp
+/// --cases elasticity --plan`).
 constexpr double splitting = 1.5;
-constexpr double crowding = 2; ///< of a cache: the data of a kernel have it to themselves up to half
+constexpr double crowding = 2; ///< a kernel's data stay in a cache only if they fill at most half of it
 
 double weight_of(std::string_view feature) {
   const auto* found = std::ranges::find(weights, feature, &Weight::feature);
   return found == weights.end() ? 0 : found->value;
 }
 
-/// Cost of a load or store of work arrays, by the share of them that each cache does not hold: such numbers come from
-/// the next one. The weight is that of the second cache; further ones are as much dearer as they are slower.
+/// Additional cost of a load or store of work arrays, from the share of the arrays that each cache does not hold and
+/// that comes from the next level. The weight applies to the second cache; levels beyond cost more in proportion as
+/// they are slower.
 double spilling(double work_bytes, const machine::Machine& machine) {
   double sum = 0;
   for (std::size_t i = 0; i + 1 < machine.levels.size(); ++i) {
@@ -53,12 +54,12 @@ double vector_instructions(const Features& f, const machine::Machine& machine) {
   return sum + spilling(f.work_bytes, machine) * (f.loads + f.stores);
 }
 
-/// Compute and memory time of one run, overlapped in part.
+/// Time of computing and of memory traffic together, when they overlap in part.
 double overlapped(double compute, double memory) {
   return std::max(compute, memory) + overlap * std::min(compute, memory);
 }
 
-/// The machine as the whole problem sees it: the memory is the nearest level that holds it `times` over.
+/// The machine as the whole problem sees it: its memory is the nearest level that holds the data `times` times.
 machine::Machine seen_by(const PlanningProblem& problem, double bytes_per_batch, const machine::Machine& machine,
                          double times = 1) {
   return machine::resident(machine, times * problem.num_batches * bytes_per_batch, problem.num_threads);
@@ -94,7 +95,7 @@ Prediction predict(const Features& features, const PlanningProblem& problem, con
       (is_single ? machine.single_peak_flops(problem.num_threads) : machine.peak_flops(problem.num_threads));
   const auto seen = seen_by(problem, bytes, machine);
   const double bound = machine::bound(counts, seen, problem.num_threads).seconds;
-  // what the program's accesses take is likely, but no bound: a compiler keeps some of them in registers
+  // The time of the program's accesses is likely, but no bound: a compiler keeps some of them in registers.
   counts.least_local_bytes_read = problem.num_batches * features.local_read_bytes;
   counts.least_local_bytes_written = problem.num_batches * features.local_written_bytes;
   const double accesses = machine::bound(counts, seen, problem.num_threads).seconds;
@@ -102,7 +103,7 @@ Prediction predict(const Features& features, const PlanningProblem& problem, con
 }
 
 double predict_roughly(const Estimate& estimate, const PlanningProblem& problem, const machine::Machine& machine) {
-  constexpr double usual_share = 0.4; // of the peak
+  constexpr double usual_share = 0.4; // share of the peak
   const auto seen =
       seen_by(problem, estimate.data_bytes + problem.input_bytes + problem.output_bytes, machine, crowding);
   const double memory = machine::bound(traffic(problem, estimate.data_bytes), seen, problem.num_threads).seconds;

@@ -7,7 +7,7 @@ namespace rafter::tune {
 
 namespace {
 
-/// What is executed, of whole programs.
+/// Features of what a whole program executes.
 Features executed(const schedule::LoopCounts& counts) {
   const auto& instructions = counts.instructions;
   Features result;
@@ -33,7 +33,7 @@ Features executed(const schedule::LoopCounts& counts) {
 Features count_features(const PlannedProgram& lowered, const PlanningProblem& problem) {
   const auto counts = schedule::count(lowered.loops);
   Features result = executed(counts);
-  // programs without lanes loop over the cells of a batch, whose number is known at run time
+  // programs without lanes loop over the cells of a batch, whose number is known only at run time
   const double cells = lowered.loops.vector_width == 1 ? problem.cells_per_batch : 1;
   for (const auto& feature : feature_names) result.*feature.value *= cells;
   result.work_bytes = schedule::work_bytes(lowered.loops);

@@ -7,11 +7,12 @@
 
 namespace rafter::tune {
 
-/// What one batch executes and moves, as schedule::LoopCounts.
+/// What one batch executes and moves, counted from its loop program (see schedule::LoopCounts and
+/// schedule::Instructions).
 struct Features {
   double flops = 0;
   double operations = 0;
-  double arithmetic = 0; ///< from here as schedule::Instructions
+  double arithmetic = 0; ///< from here to `iterations`, as in schedule::Instructions
   double divisions = 0;
   double functions = 0;
   double loads = 0;
@@ -21,17 +22,18 @@ struct Features {
   double scatters = 0;
   double index_loads = 0;
   double iterations = 0;
-  double work_bytes = 0;                                ///< of work arrays
-  double text = 0;                                      ///< as schedule::Instructions
-  double vector_width = 8;                              ///< that an instruction serves
-  double word_bytes = 8;                                ///< of the numbers that are computed with
-  double data_bytes = 0;                                ///< as PlannedProgram
-  double vector_bytes = 0;                              ///< as PlanningProblem
-  double local_read_bytes = 0, local_written_bytes = 0; ///< as schedule::LoopCounts::local
+  double work_bytes = 0;   ///< size of all work arrays
+  double text = 0;         ///< operations in the text of the program
+  double vector_width = 8; ///< lanes of an instruction
+  double word_bytes = 8;   ///< size of the numbers that are computed with
+  double data_bytes = 0;   ///< bytes read besides vectors, as in PlannedProgram
+  double vector_bytes = 0; ///< bytes of vectors that are read and written, as in PlanningProblem
+  /// Traffic with the nearest cache, as in schedule::LoopCounts::local.
+  double local_read_bytes = 0, local_written_bytes = 0;
   bool operator==(const Features&) const = default;
 };
 
-/// Name of each feature in records.
+/// Name of a feature in records of sweeps.
 struct FeatureName {
   std::string_view name;
   double Features::*value;

@@ -7,22 +7,24 @@
 #include <rafter/schedule/loop_program.hpp>
 #include <rafter/schedule/plan.hpp>
 
-/// Which plan a kernel gets: candidates, a cost model, a search by measuring, a store of what was found.
+/// Choice of a kernel's plan: candidates, a cost model, a search by measuring, and a store of measurements.
 namespace rafter::tune {
 
 /// Rough cost of a plan for one batch, known before it is lowered.
 struct Estimate {
   double flops = 0;
-  double data_bytes = 0; ///< as PlannedProgram
+  double data_bytes = 0; ///< bytes read besides vectors, as in PlannedProgram
 };
 
-/// What a plan becomes.
+/// A plan after lowering.
 struct PlannedProgram {
   schedule::LoopProgram loops;
-  double data_bytes = 0; ///< read by a batch besides vectors: maps, nodes, coefficients, stored numbers, index tables
+  /// Bytes that a batch reads besides vectors: maps, nodes, coefficients, stored numbers, index tables.
+  double data_bytes = 0;
 };
 
-/// Lowers the plans of a kernel, as the planner asks for them: few are lowered, and only where nothing was measured.
+/// Lowers the plans of a kernel when the planner asks for them. Few plans are lowered, and only where nothing was
+/// measured.
 class PlanLowering {
 public:
   virtual ~PlanLowering() = default;
@@ -31,25 +33,26 @@ public:
   virtual PlannedProgram lower(const schedule::Plan& plan) = 0;
 };
 
-/// All that the planner knows of a kernel before its plans are lowered.
+/// What the planner knows about a kernel before its plans are lowered.
 struct PlanningProblem {
-  std::string text; ///< canonical: kernels with the same text and the same plan are the same program
+  std::string text; ///< canonical text: kernels with equal text and equal plan are the same program
   bool is_tensor = false;
-  bool has_modes = false;                             ///< modal contraction applies
-  bool is_separable = false;                          ///< separable contraction applies
-  int num_dofs = 0, num_points = 0;                   ///< of a cell; dofs of the largest field, one component
-  int nodes_per_axis = 0, points_per_axis = 0;        ///< tensor cells
-  std::vector<kernel::FactorStorage> factor_storages; ///< that make sense, cheapest at first sight first
-  std::vector<std::string> compilers{"default"};      ///< that may be tried, the usual one first
-  std::vector<std::string> flag_sets{"default"};      ///< the same
-  int cells_per_batch = 8;                            ///< cells of a batch
-  int register_width = 8;                             ///< numbers that a register holds
-  int patches_per_batch = 0; ///< patches of a batch, which plans of as many lanes gather; 0: none
+  bool has_modes = false;           ///< the modal contraction is possible
+  bool is_separable = false;        ///< the separable contraction is possible
+  int num_dofs = 0, num_points = 0; ///< numbers per cell; num_dofs counts those of the largest field, one component
+  int nodes_per_axis = 0, points_per_axis = 0; ///< numbers along each axis of tensor cells
+  /// Ways to store factors that make sense, by ascending rough cost.
+  std::vector<kernel::FactorStorage> factor_storages;
+  std::vector<std::string> compilers{"default"}; ///< compilers that may be tried, the default first
+  std::vector<std::string> flag_sets{"default"}; ///< sets of compiler flags that may be tried, the default first
+  int cells_per_batch = 8;                       ///< cells per batch
+  int register_width = 8;                        ///< numbers in a register
+  int patches_per_batch = 0;                     ///< patches per batch, gathered by plans with as many lanes; 0: none
   double num_batches = 0;
   int num_threads = 1;
-  bool shares_data = false;     ///< most batches read data per cell that others read, too
-  bool streams_outputs = false; ///< every batch has its outputs for itself, and vectors are larger than the caches
-  double input_bytes = 0, output_bytes = 0; ///< of vectors that a batch reads and writes, each entry once
+  bool shares_data = false;     ///< most batches read the same data per cell as other batches
+  bool streams_outputs = false; ///< every batch has outputs of its own, and vectors are larger than the caches
+  double input_bytes = 0, output_bytes = 0; ///< bytes of vectors that a batch reads and writes, each entry once
 };
 
 } // namespace rafter::tune

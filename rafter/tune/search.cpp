@@ -14,27 +14,27 @@ namespace rafter::tune {
 
 namespace {
 
-// Chosen by hand on the sweeps of bench/data/sweeps and on made ones, and tested on those of
-// bench/data/sweeps_held_out, too.
-constexpr double deviation_of_scale = 0.3; ///< of the error that all plans share, in the logarithm of time
-constexpr double deviation_of_plan = 0.16; ///< of what plans err by apart from that
-constexpr double noise = 0.02;             ///< of timings
-constexpr double confidence = 1.5;         ///< deviations below the expected time that a plan is given credit for
-constexpr std::size_t num_first = 2;       ///< plans of the first stage; each of the others is a stage of its own
+// These numbers were chosen by hand on the sweeps of bench/data/sweeps and on artificial ones, and tested also on those
+// of bench/data/sweeps_held_out.
+constexpr double deviation_of_scale = 0.3; ///< deviation of the error that all plans share, in the logarithm of time
+constexpr double deviation_of_plan = 0.16; ///< deviation of the errors that plans have apart from that
+constexpr double noise = 0.02;             ///< relative deviation of timings
+constexpr double confidence = 1.5;         ///< number of deviations below the expected time that a plan may still reach
+constexpr std::size_t num_first = 2;       ///< plans that are timed first; after them, one plan at a time
 constexpr int few_rounds = 3, many_rounds = 7;
-constexpr std::size_t group_size = 8; ///< plans in memory at once, exhaustive search
+constexpr std::size_t group_size = 8; ///< plans in memory at once in an exhaustive search
 
-/// Covariance of the errors of two predictions.
+/// Covariance of the prediction errors of two plans.
 double covariance(const Candidate& a, const Candidate& b) {
   return deviation_of_scale * deviation_of_scale + deviation_of_plan * deviation_of_plan * similarity(a.plan, b.plan);
 }
 
-/// The candidates with what is known about them.
+/// The candidates, with what is known about them so far.
 class Field {
 public:
   Field(std::vector<Candidate>& candidates, const Measure& measure) : candidates_(candidates), measure_(measure) {}
 
-  /// Up to `count` plans more that may be fastest.
+  /// Chooses up to `count` plans that were not timed and may be fastest.
   std::vector<std::size_t> next(std::size_t count) const {
     std::vector<std::size_t> chosen;
     const double best = best_seconds(), trust = trust_in_bounds();
@@ -56,7 +56,7 @@ public:
     return chosen;
   }
 
-  /// Times these plans side by side. The first of them, when it was timed before, ties the scales of both timings.
+  /// Times plans side by side. If the first was timed before, its two times give the factor between both timings.
   void time(const std::vector<std::size_t>& members, int rounds) {
     if (members.empty()) return;
     std::vector<schedule::Plan> plans;
@@ -69,7 +69,7 @@ public:
     for (std::size_t k = 0; k < members.size(); ++k) candidates_[members[k]].measured_seconds = seconds[k];
   }
 
-  /// The fastest `count` so far.
+  /// The `count` fastest plans so far.
   std::vector<std::size_t> fastest(std::size_t count) const {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < candidates_.size(); ++i)
@@ -90,7 +90,7 @@ private:
     return std::isfinite(measured) ? measured : predicted;
   }
 
-  /// 1, or less when a plan was faster than its bound: ceilings that were measured on a busy machine are too low.
+  /// 1, or less when a plan was faster than its bound: ceilings measured on a busy machine are too low.
   double trust_in_bounds() const {
     double result = 1;
     for (const auto& c : candidates_)
@@ -98,7 +98,7 @@ private:
     return result;
   }
 
-  /// Logarithm of the time that plan i may reach, given the times so far and that those of `pending` will be known
+  /// Logarithm of the time that plan i may reach, given all times so far and as if those of `pending` were known
   /// (simple kriging; Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, 2.2).
   double hoped(std::size_t i, const std::vector<std::size_t>& pending) const {
     const auto& candidate = candidates_[i];
@@ -111,7 +111,7 @@ private:
       variance -= weight * covariance(candidate, candidates_[k]);
     return expected - confidence * std::sqrt(std::max(variance, 0.0));
   }
-  /// Best linear prediction of a candidate's error from those of timed (and pending) ones.
+  /// Weights of the best linear prediction of a candidate's error from the errors of timed (and pending) plans.
   std::vector<std::pair<std::size_t, double>> weights(const Candidate& candidate,
                                                       const std::vector<std::size_t>& pending) const {
     std::vector<std::size_t> known = pending;

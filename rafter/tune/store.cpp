@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Marks of the file's header: whose it is, and the version of its tables.
+/// Marks in the file's header: the program that owns it, and the version of its tables.
 constexpr int application_id = 0x52667472; // "Rftr"
 constexpr int table_version = 1;
 
@@ -34,19 +34,20 @@ CREATE TABLE measurement (
 ) WITHOUT ROWID;
 )";
 
-/// What SQLite says no to.
+/// A call of SQLite failed.
 class Failure : public base::EnvironmentError {
 public:
   Failure(int failure_code, const std::string& text) : EnvironmentError(text), code(failure_code) {}
   int code;
 };
 
-/// The file is no database, is damaged, or holds something else: nothing in it can be used.
+/// True for errors that mean that nothing in the file can be used: it is no database, is damaged, or holds something
+/// else.
 bool is_damage(int code) { return code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_SCHEMA; }
 
 } // namespace
 
-/// An open file. All members throw Failure.
+/// An open database file. All members throw Failure.
 class Store::Database {
 public:
   Database(const fs::path& file, bool makes_file, std::chrono::milliseconds patience) {
@@ -55,7 +56,7 @@ public:
     try {
       require(code);
       sqlite3_busy_timeout(handle_, static_cast<int>(patience.count()));
-      run("PRAGMA synchronous = NORMAL"); // after a power failure the last timings may be gone, the rest is sound
+      run("PRAGMA synchronous = NORMAL"); // after a power failure the last timings may be lost, the others are intact
       prepare_tables();
     } catch (...) {
       sqlite3_close_v2(handle_);
@@ -68,7 +69,7 @@ public:
 
   void run(const std::string& text) { require(sqlite3_exec(handle_, text.c_str(), nullptr, nullptr, nullptr)); }
 
-  /// A prepared statement with its values bound, text or numbers in order.
+  /// A prepared statement; values are bound to its parameters as text or numbers.
   class Statement {
   public:
     Statement(Database& database, const char* text) : database_(database) {
@@ -82,7 +83,7 @@ public:
           sqlite3_bind_text(handle_, position, value.c_str(), static_cast<int>(value.size()), SQLITE_TRANSIENT));
     }
     void bind(int position, double value) { database_.require(sqlite3_bind_double(handle_, position, value)); }
-    /// True while there is a row.
+    /// Moves to the next row; false when there is none.
     bool step() {
       const int code = sqlite3_step(handle_);
       if (code != SQLITE_ROW && code != SQLITE_DONE) database_.require(code);
@@ -129,7 +130,7 @@ private:
     if (header("PRAGMA application_id") == application_id && header("PRAGMA user_version") == table_version) return;
     throw Failure(SQLITE_NOTADB, "it is of another version or another program's");
   }
-  /// Tables of a new file; one process makes them, the others wait and find them.
+  /// Makes the tables of a new file. One process makes them; others wait and find them.
   void prepare_tables() {
     if (header("PRAGMA schema_version") == 0) {
       run("BEGIN IMMEDIATE");
@@ -137,7 +138,8 @@ private:
         run(fmt::format("{} PRAGMA application_id = {}; PRAGMA user_version = {};", tables, application_id,
                         table_version));
       run("COMMIT");
-      // does not wait when others use the file already; then one of them has done it, or the next one will
+      // This does not wait when others use the file; in that case one of them has set the mode, or the next process
+      // will.
       sqlite3_exec(handle_, "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr);
     }
     require_own_tables();
@@ -148,7 +150,7 @@ private:
 
 namespace {
 
-/// Takes a file that cannot be used out of the way.
+/// Renames a file that cannot be used, with a warning.
 void set_aside(const fs::path& file, const std::string& reason) {
   std::error_code error;
   fs::rename(file, file.string() + ".damaged", error);
@@ -157,7 +159,8 @@ void set_aside(const fs::path& file, const std::string& reason) {
                               file.string(), file.filename().string(), reason));
 }
 
-/// Problems that move about as much are alike: which level of memory they live in decides what is fast.
+/// Class of size of a problem: the level of memory that holds what one run moves, since this decides which plan is
+/// fast.
 std::string size_class(const PlanningProblem& problem, const machine::Machine& machine) {
   const double bytes = problem.num_batches * (problem.input_bytes + problem.output_bytes);
   for (std::size_t i = 0; i + 1 < machine.levels.size(); ++i)

@@ -13,39 +13,39 @@
 
 namespace rafter::tune {
 
-/// One plan of one kernel, timed.
+/// The measured time of one plan of one kernel.
 struct Measurement {
-  std::string plan;     ///< text
-  double seconds = 0;   ///< of one run over all cells
-  double predicted = 0; ///< what the cost model said then, seconds
+  std::string plan;     ///< text of the plan
+  double seconds = 0;   ///< time of one run over all cells
+  double predicted = 0; ///< time that the cost model predicted then, seconds
   bool operator==(const Measurement&) const = default;
 };
 
-/// What was measured, in one SQLite file (write-ahead log) that several processes may use. It is a memory and nothing
-/// more: a file that is damaged or of another version is set aside under the name "<file>.damaged" and begun anew, one
-/// that is locked or cannot be written is not used; one warning each (base::warn_once), never an exception.
+/// Keeps measurements in one SQLite file (with write-ahead log), which several processes may use. Losing it costs only
+/// time: a file that is damaged or of another version is renamed to "<file>.damaged" and begun anew; one that is locked
+/// or not writable is not used. Each fault gives one warning (base::warn_once), never an exception.
 class Store {
 public:
-  /// The file plans.sqlite in the cache folder of this user (device::CacheDirectory).
+  /// Uses the file plans.sqlite in the cache folder of this user (device::CacheDirectory).
   Store();
-  /// `patience`: how long others that write are waited for.
+  /// Uses the given file; `patience` is how long to wait for other processes that write.
   explicit Store(std::filesystem::path file, std::chrono::milliseconds patience = std::chrono::seconds(5));
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  /// Name of a kernel: its text, class of size, whether cells are equal, machine and threads, compilers and versions of
-  /// Rafter and theirs.
+  /// Name under which measurements of a kernel are kept. It is made of the kernel's text, class of size, whether
+  /// batches share data, machine and number of threads, and the versions of compilers and of Rafter.
   std::string key(const PlanningProblem& problem, const machine::Machine& machine) const;
 
-  /// Measurements of a kernel, fastest first; empty: none.
+  /// Measurements of a kernel, fastest first; empty if there are none.
   std::vector<Measurement> find(const std::string& key) const;
-  /// Replaces what is known of a kernel. False when it could not be kept.
+  /// Replaces the measurements of a kernel. Returns false when they could not be kept.
   bool remember(const std::string& key, const std::vector<Measurement>& measurements);
 
   const std::filesystem::path& file() const { return file_; }
-  bool exists() const;              ///< false: nothing was ever measured
-  std::int64_t num_kernels() const; ///< that are remembered
+  bool exists() const;              ///< false when nothing was ever measured
+  std::int64_t num_kernels() const; ///< number of kernels with measurements
 
 private:
   class Database;

@@ -11,10 +11,10 @@
 namespace rafter::device {
 namespace {
 
-/// Longer than the widest store of a whole batch column; a multiple of 64, so that buffers stay aligned.
+/// Longer than the widest store of a batch's column; a multiple of 64, so that buffers stay aligned.
 constexpr std::size_t guard_bytes = 1024;
 constexpr std::uint64_t poison_pattern =
-    0x7ff4dead7ff4deadULL; ///< signalling NaN as a double, NaN as two floats, no index
+    0x7ff4dead7ff4deadULL; ///< signalling NaN as a double, NaN as two floats, and out of range as an index
 constexpr std::uint64_t guard = 0x7ff4face7ff4faceULL;
 
 void fill(std::byte* memory, std::size_t bytes, std::uint64_t pattern) {
@@ -86,7 +86,7 @@ std::shared_ptr<Event> CheckedDevice::run(std::span<const Task> tasks) {
   std::iota(order.begin(), order.end(), std::size_t(0));
   std::ranges::shuffle(order, generator_);
   for (const std::size_t i : order) {
-    check_guards(tasks[i]); // kernels must not be handed memory of another device
+    check_guards(tasks[i]); // detects memory of other devices, which kernels must not get
     run_task(tasks[i]);
     check_guards(tasks[i]);
   }

@@ -6,10 +6,10 @@
 
 namespace rafter::device {
 
-/// A host device that behaves like one with memory of its own, for tests: buffers are separate from host memory, fresh
-/// memory and the stale side of an array are poisoned with NaNs, guard zones around every buffer are verified after
-/// every task, and tasks run one by one in an order shuffled with a fixed seed, so that what depends on the order or on
-/// stale copies shows.
+/// A host device that behaves like one with memory of its own, for tests. Its buffers are separate from host memory;
+/// new memory and the outdated copy of an array are filled with NaNs; guard zones around every buffer are checked
+/// before and after every task; and tasks run one by one in an order shuffled with a fixed seed. Code that depends on
+/// the order of tasks or on outdated copies therefore fails.
 class CheckedDevice final : public Device {
 public:
   explicit CheckedDevice(CacheDirectory directory = CacheDirectory()) : cache_(std::move(directory)) {}
@@ -20,7 +20,7 @@ public:
   std::shared_ptr<Buffer> allocate(std::size_t bytes) override;
   std::shared_ptr<Buffer> wrap(void* host, std::size_t bytes) override;
   std::shared_ptr<const Program> compile(const std::string& source, const CompileOptions& options = {}) override;
-  /// Throws InternalError when a task wrote outside an argument (kernel, argument and side named).
+  /// Throws InternalError when a task wrote outside one of its arguments, naming kernel, argument and side.
   std::shared_ptr<Event> run(std::span<const Task> tasks) override;
   void poison(void* memory, std::size_t bytes) const override;
 

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder of this process; a forked child gets one of its own.
+/// The private temporary folder of this process; a forked child gets one of its own.
 struct PrivateTemporary {
   base::Temporary folder;
   pid_t owner = getpid();
@@ -42,7 +42,8 @@ base::Temporary& private_temporary() {
   return instance->folder;
 }
 
-/// $XDG_CACHE_HOME/rafter or ~/.cache/rafter; "" without both. The specification ignores relative values.
+/// The path $XDG_CACHE_HOME/rafter or ~/.cache/rafter; "" without both variables. Relative values are ignored, as the
+/// XDG specification asks.
 fs::path default_path() {
   const auto absolute = [](const char* name) {
     const char* value = std::getenv(name);
@@ -53,7 +54,7 @@ fs::path default_path() {
   return {};
 }
 
-/// Makes the folder and missing ones above it, all for the user alone; "" or what failed.
+/// Makes the folder and missing ones above it, all for the user alone. Returns "" or what failed.
 std::string make_private(const fs::path& path) {
   if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return "";
   if (errno == ENOENT && path.has_relative_path()) {
@@ -63,8 +64,8 @@ std::string make_private(const fs::path& path) {
   return "'" + path.string() + "' cannot be made: " + std::strerror(errno);
 }
 
-/// Why a folder may not be used, or "". Whoever can write it, or replace it through the folder above, could have us run
-/// his code.
+/// Reason why a folder may not be used, or "". Whoever can write it, or replace it through the folder above, could make
+/// this process run foreign code.
 std::string objection(const fs::path& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return "'" + path.string() + "' cannot be read: " + std::strerror(errno);

@@ -37,7 +37,7 @@ std::string version_of(const std::string& path) {
   return result.output.substr(0, result.output.find('\n'));
 }
 
-/// A command as a person can paste it into a shell.
+/// Text of a command as it can be pasted into a shell.
 std::string quoted(const std::vector<std::string>& command) {
   constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
   std::vector<std::string> words;
@@ -49,7 +49,7 @@ std::string quoted(const std::vector<std::string>& command) {
   return base::join(words, " ");
 }
 
-/// The beginning of a long text: errors come first, and what follows is mostly their echo.
+/// The first lines of a long text: errors come first, and later lines mostly follow from them.
 std::string first_lines(const std::string& text, std::size_t max_lines) {
   std::vector<std::string> lines = base::split(text, '\n');
   while (!lines.empty() && base::trimmed(lines.back()).empty()) lines.pop_back();
@@ -76,7 +76,7 @@ std::vector<std::string> available_compilers() {
   for (const char* name : {"gcc", "clang"})
     if (!find_program(name).empty()) found.emplace_back(name);
   if (found.empty()) return {"default"};
-  found.front() = "default"; // the first that is there
+  found.front() = "default"; // the first one found is the default
   return found;
 }
 
@@ -138,7 +138,7 @@ void compile_library(const Compiler& compiler, const Compilation& compilation) {
   const std::string how = result.is_success()  ? "ended without a fault but made no library"
                           : result.signal != 0 ? "was killed by signal " + std::to_string(result.signal)
                                                : "failed with exit code " + std::to_string(result.exit_code);
-  *(command.end() - 2) = compilation.kept_source.string(); // what the user can repeat
+  *(command.end() - 2) = compilation.kept_source.string(); // the command that the user can repeat
   *(command.end() - 3) = "/dev/null";
   throw base::EnvironmentError("the C compiler " + how + "\n  command: " + quoted(command) + "\n  source kept: " +
                                compilation.kept_source.string() + "\n" + first_lines(result.output, 20));

@@ -5,27 +5,27 @@
 
 namespace rafter::device {
 
-/// What the operating system says about the processor.
+/// The processor, as the operating system describes it.
 struct Cpu {
   std::string model, vendor;
-  std::vector<std::string> instruction_sets; ///< sorted: "avx2", "avx512f", ...
+  std::vector<std::string> instruction_sets; ///< sorted names such as "avx2" or "avx512f"
 };
 
 /// The processor of this machine, read once per process from /proc/cpuinfo.
 const Cpu& cpu();
 
-/// Reads the text of /proc/cpuinfo (first processor; x86 and ARM spellings of the keys).
+/// Reads text in the format of /proc/cpuinfo (first processor; keys of x86 and ARM).
 Cpu parse_cpu(const std::string& text);
 
 bool has_instruction_set(const Cpu& cpu, const std::string& name);
 
-/// Those of its instruction sets that make a difference to kernels: vectors and fused operations.
+/// The instruction sets in the list that matter to kernels: those for vectors and fused operations.
 std::vector<std::string> vector_instruction_sets(const std::vector<std::string>& instruction_sets);
 
-/// Widths of its registers for numbers, ascending, 64 first.
+/// Widths in bits of the processor's registers for numbers, ascending, 64 first.
 std::vector<int> register_bits(const Cpu& cpu);
 
-/// Cores that this process may run on (its affinity mask), at least 1.
+/// Number of cores that this process may run on (by its affinity mask), at least 1.
 int num_available_cores();
 
 } // namespace rafter::device

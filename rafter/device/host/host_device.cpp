@@ -18,7 +18,7 @@ int checked_num_threads(int num_threads) {
   return num_threads == 0 ? num_available_cores() : num_threads;
 }
 
-/// Host memory that belongs to the caller or, with owner, to the buffer.
+/// A buffer over host memory, which belongs to the caller or, with `owner`, to the buffer.
 class HostBuffer final : public Buffer {
 public:
   HostBuffer(void* memory, std::size_t bytes, std::shared_ptr<void> owner = nullptr)

@@ -8,10 +8,12 @@
 
 namespace rafter::device {
 
-/// The processor that runs this program: kernels are C, compiled by the system compiler, on threads that stay.
+/// The processor that runs this program. Kernels are C, compiled by the system's compiler, and run on a pool of
+/// threads.
 class HostDevice final : public Device {
 public:
-  /// num_threads 0: all cores that the process may use. Throws InputError for negative and absurd numbers.
+  /// With num_threads 0, uses all cores that the process may use. Throws InputError for negative and unreasonably large
+  /// numbers.
   explicit HostDevice(int num_threads = 0, CacheDirectory directory = CacheDirectory());
 
   std::string name() const override { return "host"; }
@@ -30,13 +32,13 @@ private:
   ThreadPool pool_;
 };
 
-/// Runs one task on the calling thread. Throws InternalError for a kernel that no host-like device made.
+/// Runs one task on the calling thread. Throws InternalError for a kernel that was not made for the host.
 void run_task(const Task& task);
 
-/// The event of what is already done.
+/// An event that is complete already.
 std::shared_ptr<Event> done();
 
-/// Throws InternalError when a copy does not fit a buffer.
+/// Throws InternalError when a copy is larger than the buffer.
 void check_copy(std::size_t bytes, std::size_t buffer_bytes);
 
 } // namespace rafter::device

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t max_output_bytes = std::size_t(1) << 20;
 
-/// A pipe whose ends close with the scope and are not inherited by other children started at the same time.
+/// A pipe whose ends are closed with the scope, and are not inherited by other children started at the same time.
 struct Pipe {
   Pipe() {
     if (pipe2(ends.data(), O_CLOEXEC) != 0)
@@ -52,7 +52,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-/// The environment with untranslated messages.
+/// The environment of this process with untranslated messages.
 std::vector<std::string> child_environment(const std::string& temporary_folder) {
   std::vector<std::string> result{"LC_ALL=C"};
   if (!temporary_folder.empty()) result.push_back("TMPDIR=" + temporary_folder);
@@ -64,7 +64,7 @@ std::vector<std::string> child_environment(const std::string& temporary_folder) 
   return result;
 }
 
-/// Children start as leaders of their own process groups and with the default reaction to signals, whatever this
+/// Attributes of children: they lead their own process groups and react to signals in the default way, whatever this
 /// process blocks or ignores.
 class SpawnAttributes {
 public:
@@ -103,8 +103,8 @@ pid_t spawn(std::vector<std::string> arguments, int output, const std::string& t
   return child;
 }
 
-/// Programs that run: leaders of process groups that are not waited for yet, so that nobody else has their numbers. It
-/// outlives all objects with static storage, since a thread that looks after signals may ask for it until the end.
+/// Programs that run, as the leaders of process groups that were not waited for yet, so that their numbers are not
+/// reused. It outlives all static objects, since a thread that handles signals may use it until the end.
 struct Running {
   std::mutex mutex;
   std::set<pid_t> leaders;
@@ -125,8 +125,8 @@ public:
     leader_ = spawn(arguments, output, temporary_folder);
     running().leaders.insert(leader_);
   }
-  /// Waits for the end; the status as of waitpid. A program that ignores SIGCHLD gets none: whether there is a result
-  /// shows all the same.
+  /// Waits for the end and returns the status as waitpid gives it. In a process that ignores SIGCHLD there is no
+  /// status; whether the program made its result shows success then.
   int wait() const {
     siginfo_t ignored;
     while (waitid(P_PID, static_cast<id_t>(leader_), &ignored, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
@@ -144,7 +144,8 @@ private:
   pid_t leader_ = 0;
 };
 
-/// Waits for output or its end. False: programs were stopped, and somebody who left their groups keeps the pipe open.
+/// Waits for output or its end. Returns false when programs were stopped and a process outside of their groups keeps
+/// the pipe open.
 bool await_output(int file) {
   constexpr int period_ms = 100, max_periods_after_stop = 10;
   for (int periods = 0; periods < max_periods_after_stop; periods += running().is_stopped ? 1 : 0) {
@@ -154,7 +155,7 @@ bool await_output(int file) {
   return false;
 }
 
-/// Reads to the end, so that the child never blocks, but keeps only the beginning.
+/// Reads to the end, so that the child never blocks, but keeps only the first max_output_bytes.
 std::string read_all(int file) {
   std::string text;
   std::array<char, 4096> block;
@@ -185,7 +186,7 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const std::
 void stop_processes() {
   const std::scoped_lock lock(running().mutex);
   running().is_stopped = true;
-  for (const pid_t leader : running().leaders) kill(-leader, SIGKILL); // some compilers ignore what is kinder
+  for (const pid_t leader : running().leaders) kill(-leader, SIGKILL); // some compilers ignore gentler signals
 }
 
 void allow_processes() { running().is_stopped = false; }
@@ -209,7 +210,7 @@ std::string find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return is_program(name) ? fs::absolute(name).string() : "";
   const char* folders = std::getenv("PATH");
   for (const auto& folder : base::split(folders == nullptr ? "" : folders, ':'))
-    // A relative folder would let whoever writes the working directory choose the program.
+    // A relative folder would let whoever can write the working directory choose the program.
     if (folder.starts_with('/') && is_program(folder + "/" + name)) return folder + "/" + name;
   return "";
 }

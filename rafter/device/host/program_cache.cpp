@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder that cannot take or load programs, as opposed to a program that does not compile.
+/// The folder cannot store or load programs. (A program that does not compile is another error.)
 class UnusableFolder : public base::EnvironmentError {
 public:
   using base::EnvironmentError::EnvironmentError;
@@ -38,7 +38,7 @@ std::string key_of(const Compiler& compiler, const std::string& source, const Co
   return base::content_hash(text);
 }
 
-/// The program in a cache file, or null when it is missing, damaged or refused by the loader.
+/// Loads the program in a cache file; null when the file is missing, damaged or refused by the loader.
 std::shared_ptr<const Program> load(const fs::path& file) {
   try {
     const std::string bytes = read_bytes(file);
@@ -52,7 +52,7 @@ std::shared_ptr<const Program> load(const fs::path& file) {
   }
 }
 
-/// A folder for one compilation inside the cache folder, so that the result can be renamed into place.
+/// Makes a folder for one compilation inside the cache folder, so that the result can be renamed into place.
 base::Temporary make_build_folder(const fs::path& parent) {
   try {
     return base::Temporary::folder((parent / build_prefix).string());
@@ -61,7 +61,7 @@ base::Temporary make_build_folder(const fs::path& parent) {
   }
 }
 
-/// Folders of compilations that were killed long ago.
+/// Removes folders of compilations that were killed long ago.
 void remove_stale_builds(const fs::path& folder) {
   std::error_code error;
   const auto limit = fs::file_time_type::clock::now() - std::chrono::hours(24);
@@ -81,13 +81,13 @@ void write(const fs::path& file, std::string_view bytes) {
   }
 }
 
-/// Whether compilers fail here because the disk is full.
+/// Says whether the disk is so full that compilers fail.
 bool is_full(const fs::path& folder) {
   std::error_code error;
   return fs::space(folder, error).available < (std::uintmax_t(1) << 20) && !error;
 }
 
-/// Compiles into the cache file. The source is kept, beside it, only when that fails.
+/// Compiles a program into its cache file. The source is kept beside it only if that fails.
 void build(const fs::path& file, const Compiler& compiler, const std::string& source, const CompileOptions& options) {
   const base::Temporary temporary = make_build_folder(file.parent_path());
   const fs::path folder = temporary.path();
@@ -120,7 +120,7 @@ fs::path ProgramCache::file_of(const std::string& source, const CompileOptions& 
 
 void ProgramCache::degrade(const fs::path& from, const std::string& reason) {
   const std::scoped_lock lock(mutex_);
-  if (directory_.path() == from) directory_.degrade(reason); // else another thread did it already
+  if (directory_.path() == from) directory_.degrade(reason); // otherwise another thread has done it already
 }
 
 void ProgramCache::keep_source(const fs::path& folder) const {
@@ -138,7 +138,7 @@ std::shared_ptr<const Program> ProgramCache::load_or_build(const std::string& ke
       remove_stale_builds(folder);
       build(file, compiler, source, options);
       if (auto program = load(file)) return program;
-      // Sound bytes that the loader refuses: a disk mounted noexec, most likely.
+      // The loader refuses correct bytes: most likely the disk is mounted noexec.
       throw UnusableFolder("programs cannot be loaded from '" + folder.string() + "' (mounted noexec?)");
     } catch (const UnusableFolder& error) {
       degrade(folder, error.what());

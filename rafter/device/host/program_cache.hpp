@@ -11,24 +11,26 @@ namespace rafter::device {
 
 struct Compiler;
 
-/// Compiled programs, in memory and on disk, named by everything that decides their bytes: source, flags, compiler and
-/// version, instruction sets of the processor, version of Rafter. A file on disk ends with a checksum and is rebuilt
-/// when that is wrong or the loader refuses the file. Safe for threads and for processes that share the folder: an
-/// equal program is compiled once per process, and whoever renames last leaves the same program.
+/// Cache of compiled programs, in memory and on disk. The key consists of everything that decides about the result:
+/// source, flags, compiler and its version, instruction sets of the processor, version of Rafter. A file on disk ends
+/// with a checksum; it is built anew when that is wrong or the loader refuses the file. Threads, and processes that
+/// share the folder, may use it at the same time: an equal program is compiled once per process, and whichever process
+/// renames its file last leaves the same program.
 class ProgramCache {
 public:
   explicit ProgramCache(CacheDirectory directory = CacheDirectory()) : directory_(std::move(directory)) {}
 
-  /// Throws EnvironmentError: no compiler, compilation failed (source kept and named), or nowhere to write.
+  /// The program of a source, compiled if necessary. Throws EnvironmentError where there is no compiler, compilation
+  /// fails (the source is kept and named), or no folder can be written.
   std::shared_ptr<const Program> program(const std::string& source, const CompileOptions& options = {});
 
-  /// Path of the file of a program, whether it exists or not.
+  /// Path of the cache file of a program, whether it exists or not.
   std::filesystem::path file_of(const std::string& source, const CompileOptions& options = {}) const;
 
   std::filesystem::path directory() const;
 
 private:
-  /// A program that is there or being made by the thread that holds the lock.
+  /// A program, which is there already or is being made by the thread that holds the lock.
   struct Entry {
     std::mutex mutex;
     std::shared_ptr<const Program> program;

@@ -10,7 +10,7 @@ namespace rafter::device {
 /// C signature of a host entry point.
 using EntryPoint = void (*)(void* const* arguments, std::int64_t begin, std::int64_t end);
 
-/// An entry point of a loaded library, which it keeps loaded.
+/// An entry point of a loaded library; the library stays loaded as long as it exists.
 class HostKernel final : public Kernel {
 public:
   HostKernel(std::string name, EntryPoint address, std::shared_ptr<void> library)
@@ -24,10 +24,10 @@ private:
   std::shared_ptr<void> library_;
 };
 
-/// A shared library in this process, its symbols invisible to others.
+/// A shared library that is loaded into this process, with symbols that other libraries do not see.
 class HostProgram final : public Program {
 public:
-  /// Throws EnvironmentError with the loader's words.
+  /// Throws EnvironmentError with the loader's message when the library cannot be loaded.
   explicit HostProgram(const std::filesystem::path& library);
   std::shared_ptr<const Kernel> kernel(const std::string& name) const override;
 

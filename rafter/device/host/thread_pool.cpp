@@ -11,7 +11,7 @@
 namespace rafter::device {
 namespace {
 
-/// Longer than the serial part between two operators, shorter than a wake-up would matter.
+/// Number of spins: longer than the serial part between two operators, short enough not to matter beside a wake-up.
 constexpr int num_spins = 2000;
 
 constexpr std::uint32_t open_bit = std::uint32_t(1) << 31;
@@ -61,7 +61,7 @@ void ThreadPool::work(std::size_t rank) {
     wait_while(generation_, seen);
     seen = generation_.load(std::memory_order_acquire);
     if (is_ending_.load(std::memory_order_relaxed)) return;
-    if (!enter()) continue; // the others have done everything already
+    if (!enter()) continue; // other threads have done everything already
     take_indices(rank);
     leave();
   }

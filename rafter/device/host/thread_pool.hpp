@@ -10,13 +10,14 @@
 
 namespace rafter::device {
 
-/// Threads that stay. Between runs they wait spinning for up to about a hundred microseconds, because the next operator
-/// follows at once in a solver, then asleep; where there are more threads than cores they sleep at once. A run never
-/// waits for a thread that has not begun to work, so that one that the system does not schedule delays nobody, and a
+/// A pool of threads. Between runs they spin for up to about a hundred microseconds, because in a solver the next
+/// operator follows at once, and then sleep; where there are more threads than cores they sleep at once. A run never
+/// waits for a thread that has not begun to work, so that a thread that the system does not schedule delays nobody. A
 /// forked child, which has none of the threads, still completes its runs.
 class ThreadPool {
 public:
-  /// num_threads counts the calling thread; 1 starts none. Throws EnvironmentError when the system gives no more.
+  /// num_threads includes the calling thread, so 1 starts none. Throws EnvironmentError when the system gives no more
+  /// threads.
   explicit ThreadPool(int num_threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -24,14 +25,15 @@ public:
 
   int num_threads() const { return static_cast<int>(shares_.size()); }
 
-  /// Calls body(i) once for every i in [0, count), in any order on any thread, and returns when all are done. Each
-  /// thread begins with its own contiguous share, the same in every run of equal count (its caches and its memory are
-  /// near), then helps others. The first exception is thrown again here; indices not yet begun are then left out. Calls
-  /// from several threads take turns; a call from inside a body runs on the thread that makes it.
+  /// Calls body(i) once for every i in [0, count), in any order on any thread, and returns when all calls are done.
+  /// Each thread begins with a contiguous share of its own, the same in every run of equal count (so that data stay in
+  /// its caches and its memory), and then helps others. If a call throws, the first exception is thrown again here, and
+  /// calls that have not begun are left out. Runs that several threads ask for come one after the other; a run within a
+  /// body uses the calling thread alone.
   void run(std::int64_t count, const std::function<void(std::int64_t)>& body);
 
 private:
-  /// Indices of one thread; others take from them when theirs are done.
+  /// The range of indices that a thread begins with; other threads take from it when theirs is finished.
   struct alignas(64) Share {
     std::atomic<std::int64_t> next = 0;
     std::int64_t end = 0;
@@ -50,8 +52,9 @@ private:
   std::mutex run_mutex_, failure_mutex_;
   const std::function<void(std::int64_t)>* body_ = nullptr;
   std::exception_ptr failure_;
-  alignas(64) std::atomic<std::uint32_t> generation_ = 0; ///< counts runs, to wake workers
-  alignas(64) std::atomic<std::uint32_t> state_ = 0;      ///< open bit, and how many workers are inside the run
+  alignas(64) std::atomic<std::uint32_t> generation_ = 0; ///< number of runs so far; workers wait for it to change
+  /// A bit that says whether the run is open, and the number of workers inside it.
+  alignas(64) std::atomic<std::uint32_t> state_ = 0;
   std::atomic<bool> is_ending_ = false;
 };
 
