@@ -69,7 +69,7 @@ private:
   int degree_ = 0, num_dofs_ = 0;
   std::vector<double> nodes_;
   std::vector<std::vector<std::vector<int>>> entity_dofs_;
-  /// permutations[shape, from point to quadrilateral][orientation code].
+  /// Canonical positions of interior dofs for [shape of entity, from point to quadrilateral][orientation code].
   std::array<std::vector<std::vector<int>>, 4> entity_permutations_;
   std::vector<std::shared_ptr<const Element>> factors_; ///< elements of which this one is the product; else empty
   std::vector<int> product_index_;                      ///< position of each dof in the product of the factors

@@ -79,8 +79,7 @@ inline constexpr int num_node_kinds = static_cast<int>(NodeKind::conditional) + 
 
 /// How a node depends on the test and trial functions in its operands.
 enum class Linearity : std::uint8_t {
-  /// no operands; an argument is linear in itself
-  terminal,
+  terminal, ///< no operands; an argument is linear in itself
   linear,   ///< linear in its only operand
   sum,      ///< all operands contain the same arguments
   product,  ///< operands contain different arguments

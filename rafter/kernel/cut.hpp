@@ -40,7 +40,7 @@ struct PointCost {
   double flops = 0;       ///< all operations per cell, each node as often as its loop runs
   double point_words = 0; ///< stored numbers read per point
   double cell_words = 0;  ///< numbers read per cell
-  /// operations per cell that contract the nodes of a curved map and data fields to all points
+  /// Operations per cell that contract the nodes of a curved map and data fields to all points.
   double geometry_flops = 0;
 };
 PointCost cost(const QFunction& function, const PointLoops& loops);
@@ -98,9 +98,9 @@ struct Choice {
   CutFunction functions; ///< `setup` has no outputs when nothing is stored
   QFunction on_grid;     ///< functions.main hoisted, for programs whose points form a grid
   PointCost cost;        ///< cost of on_grid
-  /// roofline bound of the QFunction and the evaluation of the map, without the contractions of fields
+  /// Roofline bound of the QFunction and the evaluation of the map, without the contractions of fields.
   double seconds_per_cell = 0;
-  /// another choice needs no more operations and reads no more numbers (of equal ones, the first is kept)
+  /// Another choice needs no more operations and reads no more numbers (of equal ones, the first is kept).
   bool is_dominated = false;
 };
 

@@ -176,7 +176,7 @@ private:
   std::vector<NodeId> order_;
   std::vector<unsigned> dependencies_, all_dependencies_;
   std::unordered_map<NodeId, std::optional<Polynomial>> values_;
-  /// number of the last search that reached a node; -1: the node is part of the function already
+  /// Number of the last search that reached a node; -1: the node is part of the function already.
   std::vector<int> seen_;
   int num_searches_ = 0;
   std::vector<NodeId> open_;

@@ -28,7 +28,7 @@ struct TensorArray {
 struct Folding {
   std::vector<int> places;       ///< place of each point
   std::vector<unsigned> sectors; ///< sector of each place, ascending
-  /// places of four exchanged points (a, b, c, d), which become (a+b+c+d, a-b+c-d, a+b-c-d, a-b-c+d)
+  /// Places of four exchanged points (a, b, c, d), which become (a+b+c+d, a-b+c-d, a+b-c-d, a-b-c+d).
   std::vector<std::array<int, 4>> quads;
   std::vector<std::array<int, 2>> pairs; ///< places of two exchanged points (a, b), which become (a+b, a-b)
   bool operator==(const Folding&) const = default;
@@ -130,11 +130,11 @@ struct TensorProgram {
   std::vector<double> points;     ///< reference points, shape (point, tdim); in tensor programs the 1D points
   std::vector<double> weights;    ///< shape (point)
   std::vector<FieldUse> inputs, outputs;
-  /// element of an isoparametric map that the program evaluates; else null
+  /// Element of an isoparametric map that the program evaluates; else null.
   std::shared_ptr<const element::Element> geometry;
   QFunction function;
   std::vector<InputSlot> input_slots;
-  /// where each of function.outputs goes (test and test_pair outputs; others have array -1)
+  /// Where each of function.outputs goes (test and test_pair outputs; others have array -1).
   std::vector<Slot> output_slots;
   std::vector<TensorArray> arrays;
   std::vector<ReferenceMatrix> matrices;

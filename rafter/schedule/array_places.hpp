@@ -14,8 +14,7 @@ namespace rafter::schedule {
 enum class Place : std::uint8_t {
   literal,  ///< the index is a number
   unrolled, ///< the index has variables of unrolled loops alone, so that it is a number in every copy
-  /// the index is computed when the kernel runs
-  computed
+  computed  ///< the index is computed when the kernel runs
 };
 
 /// For each work array and constant table, the least that is known about any index into it.
