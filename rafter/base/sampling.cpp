@@ -19,7 +19,7 @@ double now(int threads) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Seconds of `repeats` calls.
+/// Time in seconds of `repeats` calls.
 double seconds_of(const std::function<void()>& call, int repeats, int threads) {
   const double start = now(threads);
   for (int i = 0; i < repeats; ++i) call();

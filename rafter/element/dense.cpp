@@ -54,7 +54,7 @@ template <std::size_t Lanes> [[gnu::always_inline]] inline void multiply(const P
 /// Product for one kind of processor. Products and sums are not fused (CMakeLists.txt), so that all kinds give the same
 /// bits.
 struct Multiplier {
-  std::size_t width; ///< columns of a panel
+  std::size_t width; ///< number of columns in a panel
   void (*run)(const Panel& panel);
 };
 void multiply_in_128_bits(const Panel& panel) { multiply<2>(panel); }

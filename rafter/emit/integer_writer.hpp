@@ -12,7 +12,7 @@ namespace rafter::emit {
 /// strength 0, sums 1, products 2; a side of < needs 1, the operand of a cast 3.
 std::string enclosed(const std::string& text, int strength, int needed);
 
-/// Writes the integer expressions of a loop program.
+/// Writes the integer expressions of a loop program as text.
 class IntegerWriter {
 public:
   IntegerWriter(int vector_width, const Spelling& spelling) : vector_width_(vector_width), spelling_(spelling) {}

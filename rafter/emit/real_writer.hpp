@@ -9,7 +9,7 @@
 
 namespace rafter::emit {
 
-/// Writes the real expressions of a loop program.
+/// Writes the real expressions of a loop program as text.
 class RealWriter {
 public:
   /// `helpers` receives the definitions of the functions that expressions call.

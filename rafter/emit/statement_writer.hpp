@@ -9,7 +9,7 @@
 
 namespace rafter::emit {
 
-/// Writes the statements of a loop program.
+/// Writes the statements of a loop program as text.
 class StatementWriter {
 public:
   /// `helpers` receives the definitions of the functions that statements call.

@@ -63,8 +63,8 @@ enum class Effort : std::uint8_t {
 struct ScalarOpInfo {
   const char* name;
   int arity;
-  int flops; ///< operations counted in reports: 1 for + - * /, comparisons and elementary functions, 0 for sign changes
-             ///< and selection
+  int flops; ///< operations counted in reports: 1 for + - * /, powers, roots and elementary functions; 0 for changes of
+             ///< sign, abs, min, max, comparisons, logic and selection
   Effort effort = Effort::simple;
 };
 const ScalarOpInfo& info(ScalarOp op);

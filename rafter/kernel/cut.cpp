@@ -261,8 +261,8 @@ public:
   }
 
 private:
-  /// Keeps, of two ways to write the same storage, the one with fewer operations on every machine: the name of a
-  /// storage must say which of them is meant.
+  /// Adds a choice. Of two ways to write the same storage, the one with fewer operations stays, independent of the
+  /// machine, so that the name of a storage always means the same function.
   void add(const QFunction& written, const FactorStorage& factors, const Cut& cut) {
     Choice choice{.factors = factors, .functions = apply_cut(written, cut)};
     estimate(choice, choice.functions.main);

@@ -106,8 +106,8 @@ std::optional<std::vector<PairCoefficient>> constant_coefficients(QFunction& fun
 /// What the value of a node varies with, as bits of a set.
 enum Dependency : unsigned {
   on_cell = 1,
-  on_axis_0 = 2,                 ///< reference coordinate of axis 0; axis a: on_axis_0 << a
-  on_point = 16,                 ///< any other data per quadrature point
+  on_axis_0 = 2,                 ///< reference coordinate along axis 0; on_axis_0 << a is that along axis a
+  on_point = 16,                 ///< any other data that each quadrature point has for itself
   on_data = 32,                  ///< data fields, whose values may change between applications
   on_trial = 64,                 ///< the trial function
   on_field = on_data | on_trial, ///< either of both kinds of fields

@@ -11,7 +11,7 @@ namespace rafter::kernel {
 /// One term coefficient * sum_ij v_i u_j prod_axes M_axis(i_axis, j_axis). A coefficient of a test and a trial slot
 /// that is constant on the cell contributes such a term where the rule is a grid of points.
 struct SeparableTerm {
-  int output = 0, test_component = 0; ///< position of the test function among the outputs
+  int output = 0, test_component = 0; ///< position of the test function among the outputs, and its component
   int input = 0, trial_component = 0;
   std::array<int, 3> factors{}; ///< kind of M along each axis: 2 * (test differentiated) + (trial differentiated)
   NodeId coefficient = -1;

@@ -63,8 +63,9 @@ enum class StepKind : std::uint8_t {
   gather,     ///< target = cell dofs of input `field`, shape (component, dof...)
   load_nodes, ///< target = geometry nodes of the cell, shape (axis, node...)
   contract,   ///< target(.., r, ..) (+)= sum_k matrix(r, k) source(.., k, ..) along `axis`
-  butterfly,  ///< sums and differences of the orbits of folding `field`, in place, for every group of its points
-  evaluate,   ///< the QFunction: input slots -> output slots, at every point
+  butterfly,  ///< in place: sums and differences of the values that reflections exchange (folding number `field`), in
+              ///< every group of points
+  evaluate,   ///< the QFunction at every point, from input slots to output slots
   weigh,      ///< target(c, point) *= quadrature weight of the point
   scatter     ///< cell dofs of output `field` += source
 };
@@ -79,7 +80,7 @@ struct Step {
 
 /// Field that a program gathers from or scatters to.
 struct FieldUse {
-  AtomKind kind = AtomKind::reference_field; ///< reference_field, reference_trial (inputs), reference_test (outputs)
+  AtomKind kind = AtomKind::reference_field; ///< reference_field or reference_trial (inputs), reference_test (outputs)
   int index = 0;                             ///< number of the field in the form
   int components = 1;
   std::shared_ptr<const element::Element> element;
@@ -126,9 +127,9 @@ struct TensorProgram {
   bool is_separable = false; ///< the grid consists of the nodes, and the QFunction combines products with 1D matrices
   int tdim = 0;
   int num_points = 0;             ///< number of all points; dense programs may have padding points of weight 0
-  std::vector<int> point_extents; ///< {q2, q1, q0} or {num_points}
+  std::vector<int> point_extents; ///< {q2, q1, q0} for tensor grids, else {num_points}
   std::vector<double> points;     ///< reference points, shape (point, tdim); in tensor programs the 1D points
-  std::vector<double> weights;    ///< shape (point)
+  std::vector<double> weights;    ///< quadrature weights, shape (point)
   std::vector<FieldUse> inputs, outputs;
   /// Element of an isoparametric map that the program evaluates; else null.
   std::shared_ptr<const element::Element> geometry;
@@ -196,13 +197,13 @@ struct CellData {
   std::vector<double> parameters, cell_coefficients;
   std::vector<double> map;                       ///< map coefficients, shape (mode, axis), in the order of map_modes
   std::vector<double> nodes;                     ///< geometry nodes, shape (node, axis)
-  std::vector<double> stored_point, stored_cell; ///< shapes (point, slot), (slot)
+  std::vector<double> stored_point, stored_cell; ///< shapes (point, slot) and (slot)
   std::vector<double> reference_normal;
-  std::vector<std::vector<double>> inputs; ///< per input field: shape (component, dof)
+  std::vector<std::vector<double>> inputs; ///< unknowns for each input field, shape (component, dof)
 };
 /// What a program computes for one cell.
 struct CellResult {
-  std::vector<std::vector<double>> outputs; ///< per output field: shape (component, dof)
+  std::vector<std::vector<double>> outputs; ///< results for each output field, shape (component, dof)
   double integral = 0;
   std::vector<double> stored_point, stored_cell;
 };

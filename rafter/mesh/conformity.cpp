@@ -44,7 +44,7 @@ std::vector<SurfaceFacet> surface_facets(const Mesh& mesh) {
       for (std::size_t d = 0; d < gdim; ++d) p[d] = x[local * gdim + d];
       facet.corners.push_back(p);
     }
-    if (facet.corners.size() == 4) { // lexicographic to cyclic
+    if (facet.corners.size() == 4) { // from lexicographic to cyclic order
       std::swap(facet.vertices[2], facet.vertices[3]);
       std::swap(facet.corners[2], facet.corners[3]);
     }
@@ -124,7 +124,7 @@ bool is_straight(const Mesh& mesh, const SurfaceFacet& facet, double diameter) {
   return true;
 }
 
-/// The vertices of the surface, each once.
+/// The vertices of the surface, each of them once.
 struct SurfaceVertices {
   std::vector<std::int32_t> numbers;
   std::vector<FacetRef> owners; ///< one facet that has the vertex

@@ -23,9 +23,10 @@ struct Instructions {
   double text = 0;        ///< operations in the text of the program, with unrolled loops written out
 };
 
-/// Counts per batch, exact where the numbers of iterations are written in the program. Loops over run-time counts count
-/// once; of a branch, the first alternative (the regular path), or, where the condition depends on the iterations of
-/// such a loop, each alternative as often as it comes; stores of active lanes count as stores of all lanes.
+/// Counts per batch, exact where the numbers of iterations are written in the program. Loops with a number of
+/// iterations that is known only at run time count once. Of a branch the first alternative counts (the regular path),
+/// unless its condition depends on loops with known numbers of iterations: then each alternative counts as often as it
+/// comes. Stores of active lanes count as stores of all lanes.
 struct LoopCounts {
   double flops = 0; ///< operations on all lanes; a fused multiply-add counts 2
   /// The fewest operations that compute the same: a product and the sum that takes it (directly or from a register)

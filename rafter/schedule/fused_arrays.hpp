@@ -82,7 +82,7 @@ private:
                 const std::function<void(const NodePtr& number, const NodePtr& values, Statements& body)>& move) const;
 };
 
-/// Loop of `name` from 0 to count - 1.
+/// A loop in which variable `name` goes from 0 to count - 1.
 NodePtr for_each(const std::string& name, int count, Statements body);
 
 } // namespace rafter::schedule

@@ -20,11 +20,11 @@ int slice_height(const Plan& plan);
 /// slices begin .. end - 1. A slice consists of as many block rows as there are lanes, side by side, padded to the
 /// length of its longest row (sliced ELLPACK: Monakov, Lokhmotov, Avetisyan, HiPEAC 2010,
 /// doi:10.1007/978-3-642-11515-8_10). The arguments are these and the two vectors:
-/// mode_0            {adds, number of block rows}
-/// slice_starts_0    shape (slice + 1): number of columns of the slices before
-/// rows_0            shape (slice, lane): block rows, ascending in a slice; the first one again behind the last row
-/// columns_0         shape (start, lane): block columns; any valid one in padding
-/// entries_0         shape (start, row of the block, column of the block, lane); 0 in padding
+///   mode_0            {adds, number of block rows}
+///   slice_starts_0    shape (slice + 1): number of columns of the slices before
+///   rows_0            shape (slice, lane): block rows, ascending in a slice; the first one again behind the last row
+///   columns_0         shape (start, lane): block columns; any valid one in padding
+///   entries_0         shape (start, row of the block, column of the block, lane); 0 in padding
 /// `plan` gives the vector width and the precision of the entries.
 LoopProgram matrix_product(int block, const Plan& plan);
 

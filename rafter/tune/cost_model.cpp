@@ -11,8 +11,8 @@ namespace rafter::tune {
 namespace {
 
 /// Cost of a feature, in vector instructions at peak rate. The weights were found by
-/// scripts/record_sweeps.py build/rafter bench/data/sweeps
-/// scripts/fit_cost_model.py bench/data/sweeps/*.json
+///   scripts/record_sweeps.py build/rafter bench/data/sweeps
+///   scripts/fit_cost_model.py bench/data/sweeps/*.json
 /// on the machine whose record the sweeps hold; that of "functions", which occur in none of them, is a guess.
 struct Weight {
   std::string_view feature;

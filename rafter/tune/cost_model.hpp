@@ -12,7 +12,7 @@ struct Prediction {
 };
 
 /// Predicts the time from counts and the machine's ceilings. A batch computes for
-/// C = s (sum_f weight_f f + w sum_l spilling_l r_l (loads + stores)),
+///   C = s (sum_f weight_f f + w sum_l spilling_l r_l (loads + stores)),
 /// with s the seconds of one vector instruction at peak, spilling_l the share of the work arrays that cache l does not
 /// hold, and r_l how much slower the next level is than the second cache. It moves its bytes to and from the level of
 /// memory that holds the whole problem in M seconds, and takes max(C, M) + overlap min(C, M).

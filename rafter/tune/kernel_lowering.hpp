@@ -11,43 +11,45 @@
 
 namespace rafter::tune {
 
-/// What a kernel computes for a cell (or a facet), and where its fields live: all that its plans are lowered from.
+/// A kernel before lowering: what it computes for a cell (or a facet), and where the unknowns of its fields are stored.
 struct CellKernel {
-  std::vector<kernel::Choice> choices; ///< how its QFunction may be cut, the usual way first
-  kernel::ProgramInput program;        ///< of all its fields; without QFunction and contraction
+  std::vector<kernel::Choice> choices; ///< ways to cut the QFunction, the default first
+  kernel::ProgramInput program; ///< rule, elements and all fields of the kernel, without QFunction and contraction
   mesh::MapKind map = mesh::MapKind::affine;
-  std::vector<const space::ElementLayout*> spaces; ///< distinct gather patterns
-  std::vector<int> input_spaces, output_spaces;    ///< pattern of each field of `program`
-  int num_trials = 0;                              ///< of the input fields, which begin with the trial functions
+  std::vector<const space::ElementLayout*> spaces; ///< different layouts from which fields are gathered
+  std::vector<int> input_spaces, output_spaces;    ///< index in `spaces` for each field of `program`
+  int num_trials = 0; ///< number of trial functions, which come first among the input fields
   int cells_per_batch = 8;
-  int num_coefficients = 0;       ///< numbers per cell
-  double data_rows_per_batch = 1; ///< of the data per cell; less where batches of equal cells share them
+  int num_coefficients = 0; ///< number of cell coefficients
+  /// Rows of the data per cell divided by batches; below 1 where batches of equal cells share a row.
+  double data_rows_per_batch = 1;
 
   bool is_facet() const { return program.local_facet >= 0; }
-  /// Patches of a batch; 0: they are not gathered.
+  /// Number of patches in a batch; 0 where cells are gathered one by one.
   int patches_per_batch(const space::ElementLayout& layout) const;
-  /// The choice of a plan, or the usual one.
+  /// The choice with the plan's storage of factors, or the default choice.
   const kernel::Choice& choice_of(const schedule::Plan& plan) const;
-  /// Rows of the data per cell that a batch reads: 1, one for itself, also where data fields are stored.
+  /// Rows of the data per cell for each batch: data_rows_per_batch, but 1 where values that depend on data fields are
+  /// stored, since these differ between equal cells.
   double rows_per_batch(const schedule::Plan& plan) const;
-  /// The fields that `function` reads or writes, and all that a tensor program of it needs.
+  /// Input for a tensor program of `function`, with those fields that the function reads or writes.
   kernel::ProgramInput input_of(kernel::QFunction function, kernel::Contraction contraction) const;
 };
 
-/// How many numbers set-up stores, per point or per cell.
+/// Number of values that set-up stores per point, or per cell.
 int num_stored(const kernel::QFunction& setup, kernel::OutputKind kind);
 
-/// A kernel as one plan has it.
+/// A kernel after lowering with one plan.
 struct LoweredKernel {
   kernel::TensorProgram program;
   schedule::LoopProgram loops;
-  std::string mapping; ///< that accepted the plan
-  // Memory layout of what is stored per point, as LoweringInput.
+  std::string mapping; ///< name of the mapping that accepted the plan
+  // Memory layout of the values stored per point, as in schedule::LoweringInput.
   schedule::StoredOrder stored_order = schedule::StoredOrder::by_batch;
   int interleave = 0;
 };
 
-/// Lowers plans of a kernel. What was lowered is kept, since plans share tensor programs, and differ in the compiler
+/// Lowers plans of a kernel. Results are kept: several plans share a tensor program, and some differ in the compiler
 /// alone.
 class KernelLowering final : public PlanLowering {
 public:
@@ -56,14 +58,15 @@ public:
   const CellKernel& kernel() const { return kernel_; }
 
   Estimate estimate(const schedule::Plan& plan) override;
-  /// Throws InputError where the work arrays of a thread are beyond any use.
+  /// Throws InputError where the work arrays of a thread are too large to be of use.
   PlannedProgram lower(const schedule::Plan& plan) override;
 
-  /// The kernel of the plan that is taken; no other plan is lowered any more.
+  /// Moves out the kernel of the chosen plan; after this call no plan may be lowered.
   LoweredKernel take(const schedule::Plan& plan);
-  /// The kernel that computes what `main`, which has plan `plan`, reads as stored; `own_plan`: its own.
+  /// Set-up kernel for `main`, which was lowered with `plan`: computes the values that `main` reads as stored. It is
+  /// lowered with `own_plan`.
   LoweredKernel setup(const schedule::Plan& plan, const schedule::Plan& own_plan, const LoweredKernel& main) const;
-  /// Bytes that a batch of a loop program reads besides vectors.
+  /// Bytes that one batch of a loop program reads besides vectors.
   double data_bytes(const schedule::LoopProgram& loops, const schedule::Plan& plan) const;
 
 private:
@@ -81,7 +84,7 @@ private:
 
   CellKernel kernel_;
   std::map<std::pair<kernel::Contraction, kernel::FactorStorage>, kernel::TensorProgram> programs_;
-  std::map<std::string, Loops> loops_; ///< by the text of plans without compilation
+  std::map<std::string, Loops> loops_; ///< by the text of the plan without compiler and flags
 };
 
 } // namespace rafter::tune

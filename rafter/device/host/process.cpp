@@ -115,7 +115,7 @@ Running& running() {
   return instance;
 }
 
-/// A program from its start to its end.
+/// A program that this process started, from its start to its end.
 class Child {
 public:
   Child(const std::vector<std::string>& arguments, int output, const std::string& temporary_folder)
