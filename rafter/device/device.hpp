@@ -12,7 +12,7 @@
 /// Where kernels run, as five small types: Device, Buffer, Program, Kernel (with bound arguments: Task) and Event.
 namespace rafter::device {
 
-/// Memory of a device, which is freed with the last pointer that Device::allocate returned for it.
+/// Memory of a device. The pointer that Device::allocate returns owns it, together with its copies.
 class Buffer {
 public:
   virtual ~Buffer() = default;

@@ -73,11 +73,12 @@ Expr elem_mult(const Expr& a, const Expr& b); ///< product component by componen
 // Spatial derivatives. The dimension gdim is needed only for operands that do not know their space.
 // ------------------------------------------
 
-Expr grad(const Expr& a, int gdim = 0);       ///< grad(a)_Ij = d a_I / d x_j
-Expr div(const Expr& a, int gdim = 0);        ///< div(a)_I = sum_j d a_Ij / d x_j
-Expr curl(const Expr& a, int gdim = 0);       ///< of a 3D vector; of a 2D vector (a scalar) or a 2D scalar (a vector)
-Expr nabla_grad(const Expr& a, int gdim = 0); ///< nabla_grad(a)_jI = d a_I / d x_j, for scalars and vectors
-Expr nabla_div(const Expr& a, int gdim = 0);  ///< contracts the first axis, for vectors and matrices
+Expr grad(const Expr& a, int gdim = 0); ///< grad(a)_Ij = d a_I / d x_j
+Expr div(const Expr& a, int gdim = 0);  ///< div(a)_I = sum_j d a_Ij / d x_j
+/// Of a 3D vector (a vector), of a 2D vector (a scalar) or of a 2D scalar (a vector).
+Expr curl(const Expr& a, int gdim = 0);
+Expr nabla_grad(const Expr& a, int gdim = 0);        ///< nabla_grad(a)_jI = d a_I / d x_j, for scalars and vectors
+Expr nabla_div(const Expr& a, int gdim = 0);         ///< contracts the first axis, for vectors and matrices
 Expr partial(const Expr& a, int axis, int gdim = 0); ///< d a / d x_axis (UFL: a.dx(axis))
 
 /// Gateaux derivative of an expression with respect to a coefficient field; it is linear in the direction.

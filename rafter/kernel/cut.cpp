@@ -141,7 +141,7 @@ Cut cheapest_cut(const QFunction& function, const PointLoops& loops, double flop
     if (is_word_per_cell(node)) result.compute = flops_per_word;
     if (is_of_map(node)) result.compute = std::max<double>(map_flops, loops.num_points);
     if (is_of_data(node)) result.compute = evaluation_flops(loops);
-    // numbers that are the same in all cells stand in tables, which cost nothing to read
+    // Values that are the same in all cells are never stored: the data of each cell would have a copy.
     if ((set_of(id) & on_cell) != 0 && !is_word_per_cell(node))
       result.fetch = flops_per_word * (is_per_cell(set_of(id)) ? 1 : loops.num_points);
     return result;

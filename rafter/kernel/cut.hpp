@@ -98,7 +98,8 @@ struct Choice {
   CutFunction functions; ///< `setup` has no outputs when nothing is stored
   QFunction on_grid;     ///< functions.main hoisted, for programs whose points form a grid
   PointCost cost;        ///< cost of on_grid
-  /// Roofline bound of the QFunction and the evaluation of the map, without the contractions of fields.
+  /// Roofline bound of the QFunction with the evaluation of the map and of data fields, without the contractions of
+  /// trial and test functions.
   double seconds_per_cell = 0;
   /// Another choice needs no more operations and reads no more numbers (of equal ones, the first is kept).
   bool is_dominated = false;

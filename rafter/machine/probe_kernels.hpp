@@ -21,7 +21,8 @@ inline constexpr int chain_length = 64;
 /// multiple of part_multiple doubles.
 std::string bandwidth_source();
 
-/// Parts consist of halves and thirds (hence six) of eight registers of 512 bits.
+/// A part has a multiple of so many doubles, so that its halves (copy) and thirds (triad) consist of whole steps of
+/// eight registers of 512 bits.
 inline constexpr int part_multiple = 6 * 64;
 
 /// Distance in doubles between the results of tasks, so that each has a cache line of its own.

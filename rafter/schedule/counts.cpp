@@ -246,8 +246,8 @@ private:
     counts_.operations += number;
     if (type == Type::real32) counts_.single_operations += number;
   }
-  /// If `term` is a product, here or in a register, takes its operations back, because they are fused with the sum that
-  /// adds it; returns whether it is. `number` is how often it is executed.
+  /// If `term` is a product, here or in a register, takes back the `number` operations that were counted for it,
+  /// because they are fused with the sum that adds it; returns whether it is one.
   bool fuse(const Node& term, double number) {
     if (is_product(term)) {
       issue(-number, term.type);
@@ -286,7 +286,7 @@ private:
   std::unordered_map<std::string_view, Array> arrays_;
   TripCounts loops_; ///< enclosing loops
   std::unordered_map<std::string_view, bool> vectors_;
-  /// Registers with a product that no sum has taken yet, and how often it is executed.
+  /// Registers with a product that no sum has taken yet, and the number of its operations.
   std::unordered_map<std::string_view, double> products_;
 };
 
