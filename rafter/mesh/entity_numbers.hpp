@@ -43,7 +43,7 @@ private:
   /// `rest_`, which keeps all other meshes at O(n log n).
   static constexpr int longest_chain = 64;
 
-  /// Result of a search in the chain of a key: the number found, or -1, and the entities that were visited.
+  /// Result of a search in the chain of a key: the number found, or -1, and how many entities were visited.
   struct Search {
     std::int32_t number;
     int length;
