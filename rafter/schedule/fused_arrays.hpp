@@ -14,10 +14,11 @@ struct FieldStages {
   int components = 1;
   int nodes = 0; ///< dofs per direction
   bool interpolates = false;
-  std::string dofs; ///< dofs as gathered or to be scattered, cells in lanes: `values`, or an array of its own
+  /// Array of the dofs as gathered or to be scattered, cells in lanes; it is `values` or an array of its own.
+  std::string dofs;
   std::optional<CellDofs> cell_dofs; ///< dofs where points, not cells, stand in the lanes
-  std::string partial; ///< interpolated along all axes but the last, (component, last-axis dof, points of the other
-                       ///< axes): `last`, or `values` where there is no `last`
+  std::string partial; ///< array that is interpolated along all axes but the last, (component, last-axis dof, points of
+                       ///< the other axes); it is `last`, or `values` where there is no `last`
   std::string values;  ///< values in the points, (component, point)
   std::string last;    ///< derivative along the last axis, (component, point)
   std::string middle;  ///< 3D: derivative along axis 1 on one layer, (component, point of the layer)
