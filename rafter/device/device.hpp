@@ -91,8 +91,9 @@ public:
   /// Runs tasks in any order on any thread. They may run at the same time, because they write disjoint data.
   virtual std::shared_ptr<Event> run(std::span<const Task> tasks) = 0;
   /// Calls body(i) once for every i in [0, count) on the host threads of the device, in any order, and returns when all
-  /// calls are done; serves loops over vectors. Devices without such threads run it on the thread of the caller. The body
-  /// may call `run`, whose tasks are then worked on by the thread of the body: loops over cells with fused work do.
+  /// calls are done; serves loops over vectors. Devices without such threads run it on the thread of the caller. The
+  /// body may call `run`, whose tasks are then worked on by the thread of the body: loops over cells with fused work
+  /// do.
   virtual void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body) {
     for (std::int64_t i = 0; i < count; ++i) body(i);
   }
