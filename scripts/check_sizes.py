@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Fails on source files of more than 600 lines that do not say why ("Long file: reason") and on classes of more than 300 lines, with the methods
-that the same file defines outside of them; lists functions of more than 60 lines.
+that the same file defines outside of them, and on lines of prose in Markdown of more than 160 characters; lists functions of more than 60 lines.
 
 usage: check_sizes.py [--self-test]
 """
@@ -11,7 +11,7 @@ import sys
 
 import tracked
 
-FILE_LIMIT, CLASS_LIMIT, FUNCTION_LIMIT = 600, 300, 60
+FILE_LIMIT, CLASS_LIMIT, FUNCTION_LIMIT, PROSE_LIMIT = 600, 300, 60, 160
 # Classes that are still to be split, as (path, name). An entry that is not needed any more is a problem, too.
 LARGE_CLASSES = frozenset()
 SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".py", ".sh"}
@@ -103,6 +103,22 @@ def check_classes(root, exceptions=frozenset()):
                        for path, name in sorted(exceptions) if sizes.get((path, name), 0) <= CLASS_LIMIT]
 
 
+def prose_lines(text):
+    """(line number, line) of what is no table and no code."""
+    is_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            is_code = not is_code
+        elif not is_code and not line.startswith(("|", "    ")):
+            yield number, line
+
+
+def check_prose(root):
+    return [f"{path}:{number}: {len(line)} characters (limit {PROSE_LIMIT}); break the line"
+            for path in tracked.tracked_files(root, {".md"}) for number, line in prose_lines(tracked.read(root, path))
+            if len(line) > PROSE_LIMIT]
+
+
 def functions(root):
     return [f"{path}:{line}: {length} lines: {head[:90]}" for path in tracked.tracked_files(root, {".hpp", ".cpp"})
             for line, length, head in long_functions(tracked.read(root, path))]
@@ -111,7 +127,7 @@ def functions(root):
 def check_all(root):
     """As the self-test needs it: one class of its trees may be large."""
     exceptions = {("known.cpp", "Known")} if (pathlib.Path(root) / "known.cpp").exists() else frozenset()
-    return check(root) + check_classes(root, exceptions) + functions(root)
+    return check(root) + check_classes(root, exceptions) + check_prose(root) + functions(root)
 
 
 def body(lines):
@@ -146,6 +162,9 @@ CASES = [
     ("free functions", {"a.cpp": class_text("A", 200) + methods("n", 50) * 5}, None),
     ("large class that is known", {"known.cpp": class_text("Known", 310)}, None),
     ("known class that is large no more", {"known.cpp": class_text("Known", 10)}, "known.cpp: class Known is no large class any more"),
+    ("prose", {"a.md": "a" * 160 + "\n"}, None),
+    ("wide prose", {"a.md": "- " + "a " * 80 + "\n"}, "a.md:1: 162 characters"),
+    ("wide table and code", {"a.md": "| " + "a " * 80 + "|\n\n    " + "b" * 170 + "\n```sh\n" + "c" * 170 + "\n```\n"}, None),
     ("brace in a string", {"a.cpp": 'void g() { h("{"); }\n' + "int x;\n" * 80}, None),
 ]
 
@@ -157,7 +176,8 @@ def run():
     files = tracked.tracked_files(tracked.ROOT, SUFFIXES)
     lines = sum(tracked.read(tracked.ROOT, path).count("\n") for path in files)
     summary = f"{len(files)} files, {lines} lines, {len(listed)} functions of more than {FUNCTION_LIMIT} lines"
-    return tracked.report("check_sizes", check(tracked.ROOT) + check_classes(tracked.ROOT, LARGE_CLASSES), summary)
+    problems = check(tracked.ROOT) + check_classes(tracked.ROOT, LARGE_CLASSES) + check_prose(tracked.ROOT)
+    return tracked.report("check_sizes", problems, summary)
 
 
 if __name__ == "__main__":
