@@ -12,6 +12,8 @@
 #include <rafter/form/form.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
+#include <rafter/form/theta_scheme.hpp>
+#include <rafter/form/time_derivative.hpp>
 #include <rafter/io/matrix_market.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/io/vtkhdf_reader.hpp>
@@ -21,6 +23,7 @@
 #include <rafter/solve/null_space_condition.hpp>
 #include <rafter/solve/residual_problem.hpp>
 #include <rafter/solve/solver.hpp>
+#include <rafter/solve/theta_stepper.hpp>
 #include <rafter/space/discretisation.hpp>
 #include <rafter/space/function_space.hpp>
 
@@ -75,6 +78,7 @@ using form::dev;
 using form::div;
 using form::dot;
 using form::ds;
+using form::dt;
 using form::dx;
 using form::Expr;
 using form::facet_normal;
@@ -250,6 +254,22 @@ inline SolveResult solve(const Operator& A, const Vector& b, const SolveOptions&
   return {std::move(x), std::move(info), removed};
 }
 
+/// The system of fields that are solved for, and their names.
+inline std::pair<op::System, std::vector<std::string>> system_of_unknowns(const std::vector<Expr>& unknowns,
+                                                                          const std::string& who) {
+  std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
+  std::vector<std::string> names;
+  for (const auto& unknown : unknowns) {
+    auto on = unknown.kind() == form::NodeKind::field
+                  ? std::dynamic_pointer_cast<const space::FunctionSpace>(unknown.node().space)
+                  : nullptr;
+    if (on == nullptr) throw InputError(who + ": the unknowns are fields on function spaces: field(V.ptr(), \"u\")");
+    spaces.push_back(std::move(on));
+    names.push_back(unknown.node().name);
+  }
+  return {op::make_system(std::move(spaces)), std::move(names)};
+}
+
 struct NonlinearOptions {
   solvers::NewtonOptions newton; ///< tolerances, line search, load steps; newton.solver: of the linear systems
   std::optional<Form> energy;    ///< functional whose derivative is F, for the line search
@@ -274,18 +294,7 @@ struct NonlinearResult {
 ///     auto result = solve_nonlinear(F, {u}, {.discretisation = {.dirichlet = {V.fixed({1}, {0.0})}}});
 inline NonlinearResult solve_nonlinear(const Form& F, const std::vector<Expr>& unknowns,
                                        const NonlinearOptions& options = {}) {
-  std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
-  std::vector<std::string> names;
-  for (const auto& unknown : unknowns) {
-    auto on = unknown.kind() == form::NodeKind::field
-                  ? std::dynamic_pointer_cast<const space::FunctionSpace>(unknown.node().space)
-                  : nullptr;
-    if (on == nullptr)
-      throw InputError("solve_nonlinear: the unknowns are fields on function spaces: field(V.ptr(), \"u\")");
-    spaces.push_back(std::move(on));
-    names.push_back(unknown.node().name);
-  }
-  const auto system = op::make_system(std::move(spaces));
+  auto [system, names] = system_of_unknowns(unknowns, "solve_nonlinear");
   auto discretisation = options.discretisation;
   discretisation.shared_device = op::device_of(discretisation, *system.discretisation);
   const auto residual = op::build(F, 1, system, discretisation);
@@ -312,6 +321,57 @@ inline Vector read_vtkhdf(const std::string& path, const std::string& name, cons
   Vector values(op::device_of(options, *V->discretisation()), static_cast<std::size_t>(V->num_local()));
   space::interpolate(*V, io::VtkHdfReader(path).function(name, V->num_components()), values.host_overwrite());
   return values;
+}
+
+struct TimeOptions {
+  double start = 0, end = 1, step = 0.1; ///< the last step may be shorter
+  double theta = 1;                      ///< 1: implicit Euler method; 0.5: Crank and Nicolson's
+  /// Of linear systems, with tolerances relative to the loads of a step; of problems that are not linear.
+  solvers::TimeSolverOptions solvers{.solver = {.control = {.rtol = 1e-8}}, .newton = {}};
+  std::optional<Vector> initial; ///< state at the first time, made consistent (ThetaStepper::project); absent: 0
+  /// Called with each time and the state then, from the first on, the consistent one.
+  std::function<void(double time, const Vector& state)> monitor;
+  OperatorOptions discretisation; ///< with Dirichlet conditions, whose values may hold parameter("t")
+};
+
+struct TimeResult {
+  Vector solution;                            ///< at the last time that was reached
+  double time = 0;                            ///< that one
+  std::vector<solvers::TimeStepResult> steps; ///< first the projection of the initial state
+  bool is_converged() const { return steps.back().status == solvers::Status::converged; }
+};
+
+/// Solves F(dt(u), u, t; v) = 0 for all test functions v in time by a theta scheme (form::ThetaForms). Every field that
+/// is solved for is in `unknowns`; those without dt() in F are implicit. Throws InputError for forms that do not fit;
+/// steps that fail end the run, with the reason in the result.
+///
+///     auto u = field(V.ptr(), "u"), t = parameter("t");
+///     auto F = (dt(u) * v + inner(grad(u), grad(v)) - sin(t) * v) * dx;
+///     auto result = solve_in_time(F, {u}, {.end = 1, .step = 0.01, .theta = 0.5});
+inline TimeResult solve_in_time(const Form& F, const std::vector<Expr>& unknowns, const TimeOptions& options) {
+  const solvers::TimeGrid grid(options.start, options.end, options.step, options.theta);
+  auto [system, names] = system_of_unknowns(unknowns, "solve_in_time");
+  auto forms = form::make_theta_forms(F, unknowns);
+  const auto device = op::device_of(options.discretisation, *system.discretisation);
+  const auto kernels = op::kernel_options(options.discretisation, device);
+  const std::vector built{op::build_form(forms.tangent, system, op::Purpose::action, kernels),
+                          op::build_form(forms.load, system, op::Purpose::action, kernels)};
+  op::compile(built);
+  auto tangent = std::make_shared<Operator>(built[0], options.discretisation.dirichlet);
+  solvers::ThetaStepper stepper(std::move(forms), std::move(names), tangent, built[1], options.solvers);
+  Vector u = tangent->make_vector();
+  const solvers::VectorOps ops(tangent->device());
+  ops.fill(0, u);
+  if (options.initial) ops.copy(*options.initial, u);
+  TimeResult result{std::move(u), options.start, {}};
+  result.steps.push_back(stepper.project(options.start, result.solution));
+  for (std::int64_t number = 0; result.is_converged(); ++number) {
+    result.time = grid.time(number);
+    if (options.monitor) options.monitor(result.time, result.solution);
+    if (number == grid.num_steps()) break;
+    result.steps.push_back(stepper.advance(grid.step(number + 1), result.solution));
+  }
+  return result;
 }
 
 /// Writes the fields of a system's vector as VTK-HDF.

@@ -6,6 +6,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/form/language.hpp>
 #include <rafter/form/lowering.hpp>
+#include <rafter/form/time_derivative.hpp>
 #include <rafter/io/vtkhdf_reader.hpp>
 
 namespace rafter::app {
@@ -67,6 +68,11 @@ ProblemData::Field& ProblemData::make(const std::string& name, int components, i
 /// Expressions of x have their values at the nodes; what holds fields or jumps from tag to tag is projected.
 void ProblemData::fill(Field& field, const form::Expr& value) const {
   auto lowered = std::make_shared<const form::LoweredExpression>(form::lower(value));
+  const auto is_time = [](const auto& parameter) { return parameter.coefficient->name == form::time_name; };
+  if (is_in_time_ && std::ranges::any_of(lowered->parameters, is_time))
+    throw base::InputError(
+        "a field has its values from the start to the end, and may not hold the time t; a coefficient that is a "
+        "plain expression may");
   if (lowered->fields.empty() && lowered->cell_coefficients.empty()) {
     const form::PointEvaluator evaluator(value);
     space::interpolate(

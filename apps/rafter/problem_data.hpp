@@ -23,7 +23,8 @@ class ProblemData {
 public:
   /// On the discretisation of the system; degrees that the problem does not give are those of its fields.
   ProblemData(const io::Problem& problem, const op::System& system, std::shared_ptr<device::Device> device)
-      : default_degree_(problem.max_degree()), discretisation_(system.discretisation), device_(std::move(device)) {}
+      : is_in_time_(problem.time.has_value()), default_degree_(problem.max_degree()),
+        discretisation_(system.discretisation), device_(std::move(device)) {}
 
   /// Finds the values of a coefficient with Coefficient::data, and makes it a field that forms may hold. `value`: its
   /// expression, where it is not read from a file; it may hold the fields that were added before. Throws InputError
@@ -48,6 +49,7 @@ private:
   Field& make(const std::string& name, int components, int degree);
   void fill(Field& field, const form::Expr& value) const;
 
+  bool is_in_time_; ///< the problem has [time]
   int default_degree_;
   std::shared_ptr<const space::Discretisation> discretisation_;
   std::shared_ptr<device::Device> device_;

@@ -14,6 +14,7 @@
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/form/printer.hpp>
+#include <rafter/form/time_derivative.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/solve/residual_problem.hpp>
 
@@ -72,7 +73,13 @@ std::vector<std::int32_t> cell_tags(const mesh::Mesh& mesh) {
 } // namespace
 
 ProblemForms::ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, Spaces spaces, ProblemData& data)
-    : problem_(problem), mesh_(mesh), spaces_(std::move(spaces)), point_scope_(mesh.gdim) {
+    : problem_(problem), mesh_(mesh), spaces_(std::move(spaces)), time_(std::make_shared<form::CoefficientData>()),
+      point_scope_(mesh.gdim) {
+  if (problem.time) {
+    time_->name = form::time_name;
+    set_time(problem.time->start);
+    point_scope_.add(form::time_name, form::coefficient(time_));
+  }
   for (const auto& definition : problem.definitions)
     point_scope_.define(signature(definition), definition.expression.text);
   add_coefficients(data);
@@ -232,6 +239,7 @@ space::SpatialFunction ProblemForms::qfunction(std::span<const io::Expression> t
 }
 
 form::Scope ProblemForms::with_everything(form::Scope scope) const {
+  if (problem_.time) scope.add(form::time_name, form::coefficient(time_));
   for (const auto& [data, value] : coefficients_) scope.add(data->name, value);
   for (const auto& definition : problem_.definitions) scope.define(signature(definition), definition.expression.text);
   return scope;
@@ -240,6 +248,7 @@ form::Scope ProblemForms::with_everything(form::Scope scope) const {
 form::Form ProblemForms::parse_form(const io::Expression& text, const std::string& key,
                                     const form::Scope& scope) const {
   auto form = located(text, key, [&] { return form::parse_form(text.text, scope); });
+  if (!problem_.time) require_no_time_derivative(form::has_time_derivative(form), text, key);
   require_tags_of(form, text, key);
   return form;
 }
@@ -277,10 +286,21 @@ void ProblemForms::require_all_fields(const form::Form& form) const {
   }
 }
 
-form::Form ProblemForms::residual() const {
+std::vector<form::Expr> ProblemForms::fields() const {
+  std::vector<form::Expr> result;
+  for (std::size_t i = 0; i < spaces_.size(); ++i) result.push_back(field(i));
+  return result;
+}
+
+form::Scope ProblemForms::residual_scope() const {
   form::Scope scope(mesh_.gdim);
   for (const auto& space : spaces_) scope.add_field(space);
   scope.add_test_functions(spaces_);
+  return scope;
+}
+
+form::Form ProblemForms::residual() const {
+  auto scope = residual_scope();
   scope.add(solvers::load_factor_name, form::constant(solvers::load_factor_name, 1));
   const auto& text = *problem_.forms.F;
   auto form = parse_form(text, "forms.F", with_everything(std::move(scope)));
@@ -294,10 +314,8 @@ form::Form ProblemForms::residual() const {
 
 form::Form ProblemForms::bilinear() const {
   if (problem_.forms.F) {
-    std::vector<form::Expr> fields;
-    for (std::size_t i = 0; i < spaces_.size(); ++i) fields.push_back(field(i));
     const auto F = residual();
-    auto form = located(*problem_.forms.F, "forms.F", [&] { return form::derivative(F, fields); });
+    auto form = located(*problem_.forms.F, "forms.F", [&] { return form::derivative(F, fields()); });
     require_all_fields(form);
     return form;
   }
@@ -341,6 +359,8 @@ form::FunctionalText ProblemForms::functional(const io::Functional& functional) 
       everything.add(number->name, form::coefficient(number));
   const std::string key = "functionals." + functional.name;
   auto result = located(functional.form, key, [&] { return form::parse_functional(functional.form.text, everything); });
+  for (const auto& integral : result.integrals)
+    require_no_time_derivative(form::has_time_derivative(integral.form), functional.form, key);
   const auto own = std::ranges::find(numbers, functional.name, &form::CoefficientData::name);
   const auto require_known = [&](const std::vector<form::CoefficientComponent>& parameters) {
     for (const auto& parameter : parameters)
@@ -364,7 +384,10 @@ std::shared_ptr<const form::LoweredExpression> ProblemForms::output_field(const 
   scope.add_test_functions(spaces_); // for a message that says more than that the name is unknown
   const auto everything = with_everything(std::move(scope));
   return located(field.expression, "output.fields." + field.name, [&] {
-    auto result = form::lower(form::parse_expression(field.expression.text, everything));
+    const auto expression = form::parse_expression(field.expression.text, everything);
+    if (form::has_time_derivative(expression))
+      throw base::InputError("dt() has a value in forms.F and forms.a only, where a step in time gives it one");
+    auto result = form::lower(expression);
     const auto& shape = result.shape;
     if (shape.size() > 2 || (shape.size() == 2 && std::max(shape[0], shape[1]) > 3))
       throw base::InputError(

@@ -12,6 +12,7 @@
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/form/scope.hpp>
+#include <rafter/form/theta_scheme.hpp>
 #include <rafter/io/problem.hpp>
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/space/function_space.hpp>
@@ -34,6 +35,11 @@ public:
   form::Form bilinear() const;
   /// forms.L; nothing when it is absent or zero. Of a problem with forms.F that form.
   std::optional<form::Form> linear() const;
+  /// The forms of a step in time, of forms.F or of forms.a less forms.L. Throws InputError as make_theta_forms() and
+  /// where forms.a is not linear in the fields.
+  form::ThetaForms theta_forms() const;
+  /// The time in expressions from now on: of those that are bound to data or made into functions of x afterwards.
+  void set_time(double time) { time_->values = {time}; }
   /// A functional of the fields; it may use those before it in the file, by name.
   form::FunctionalText functional(const io::Functional& functional) const;
   /// What stands for the values of the functionals where others use them, in the order of the file.
@@ -59,6 +65,8 @@ public:
                                            const std::string& key) const;
   /// The known function of a field in functionals.
   form::Expr field(std::size_t index) const;
+  /// Whether values depend on the time.
+  bool depends_on_time(std::span<const io::Expression> texts, std::size_t count, const std::string& key) const;
   /// Function of x that fills `components` (empty: all) of num_components values and sets the others to 0. Throws
   /// InputError where a value is not finite.
   space::SpatialFunction qfunction(std::span<const io::Expression> texts, std::span<const int> components,
@@ -80,6 +88,12 @@ private:
   /// forms.F: a linear form with the fields as data.
   form::Form residual() const;
   void require_all_fields(const form::Form& form) const;
+  void require_no_time_derivative(bool is_found, const io::Expression& text, const std::string& key) const;
+  /// The fields and their test functions.
+  form::Scope residual_scope() const;
+  /// forms.F, or forms.a less forms.L with the fields as data.
+  form::Form residual_in_time() const;
+  std::vector<form::Expr> fields() const;
   form::Scope with_everything(form::Scope scope) const;
   form::Form parse_form(const io::Expression& text, const std::string& key, const form::Scope& scope) const;
 
@@ -88,7 +102,8 @@ private:
   const io::Problem& problem_;
   const mesh::Mesh& mesh_;
   Spaces spaces_;
-  form::Scope point_scope_; ///< x, coefficients and definitions
+  std::shared_ptr<form::CoefficientData> time_; ///< of problems with [time]
+  form::Scope point_scope_;                     ///< x, coefficients, definitions, and the time where there is one
   std::vector<std::pair<const io::Coefficient*, form::Expr>> coefficients_, point_coefficients_;
   std::vector<std::shared_ptr<form::CoefficientData>> functional_numbers_;
 };

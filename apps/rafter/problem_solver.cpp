@@ -22,6 +22,8 @@
 #include "method_choice.hpp"
 #include "operator_checks.hpp"
 #include "singularity.hpp"
+#include "solution.hpp"
+#include "time_solver.hpp"
 
 namespace rafter::app {
 namespace {
@@ -102,27 +104,11 @@ RightHandSide make_right_hand_side(const PreparedProblem& prepared, const solver
   return result;
 }
 
-void write_output(const PreparedProblem& prepared, const op::Vector& values) {
-  const auto& system = prepared.system();
-  std::vector<io::OutputField> fields;
-  for (std::size_t f = 0; f < system.spaces.size(); ++f)
-    fields.push_back({prepared.problem().fields[f].name, system.spaces[f],
-                      values.host_read().subspan(static_cast<std::size_t>(system.offset(f)),
-                                                 static_cast<std::size_t>(system.spaces[f]->num_local()))});
-  // An iterate that is not finite, which a failed solve may end with, has no derived fields.
-  const bool is_finite = std::isfinite(solvers::VectorOps(prepared.operator_a().device()).norm(values));
-  io::write_vtkhdf(prepared.problem().output.file, *system.mesh, fields,
-                   is_finite ? prepared.postprocess().output_fields() : std::vector<io::DerivedField>{},
-                   {.known = prepared.data().values()});
-}
-
-report::SolveReport start_report(const PreparedProblem& prepared) {
-  report::SolveReport result;
-  result.title = prepared.problem().title;
-  for (const auto& space : prepared.system().spaces) result.dofs += space->num_dofs();
-  result.cells = cells_per_shape(*prepared.system().mesh);
-  result.machine = report_machine(prepared.machine(), prepared.options().shared_device->num_threads());
-  return result;
+bool has_time_values(const io::Problem& problem, std::size_t condition, const ProblemForms& forms) {
+  const auto& data = problem.dirichlet[condition];
+  const auto count = data.components.empty() ? static_cast<std::size_t>(problem.fields[data.field].num_components())
+                                             : data.components.size();
+  return forms.depends_on_time(data.values, count, fmt::format("dirichlet[{}].value", condition));
 }
 
 solvers::Result run_solver(const PreparedProblem& prepared, solvers::SolverOptions options,
@@ -135,27 +121,16 @@ solvers::Result run_solver(const PreparedProblem& prepared, solvers::SolverOptio
   return solvers::solve(prepared.operator_a(), right.b, right.x, preconditioner, options);
 }
 
-void check_solution(const PreparedProblem& prepared, const op::Vector& values, report::SolveReport& report) {
-  const auto& problem = prepared.problem();
-  report.functionals = prepared.postprocess().functionals(values);
-  report.errors = prepared.postprocess().errors(values);
-  const auto failures = failed_checks(problem.check, report.errors);
-  if (failures.empty()) return;
-  report.status = "failed check";
-  report.message = base::join(failures, "; ");
-}
-
 /// Functionals and checks of a solve that converged, and the output file.
 void finish(const PreparedProblem& prepared, Phases& phases, Solution& solution) {
   const auto& problem = prepared.problem();
-  if (solution.is_converged && (!problem.functionals.empty() || !problem.check.exact.empty())) {
-    phases.start("check");
-    check_solution(prepared, solution.values, solution.report);
-  }
+  check_solution(prepared, phases, solution);
   phases.start("output");
   require_not_interrupted();
   solution.is_written = !problem.output.file.empty() && (solution.is_converged || problem.output.on_failure);
-  if (solution.is_written) write_output(prepared, solution.values);
+  if (solution.is_written)
+    io::write_vtkhdf(problem.output.file, *prepared.system().mesh, output_fields(prepared, solution.values),
+                     derived_fields(prepared, solution.values), {.known = prepared.data().values()});
   phases.stop();
 }
 
@@ -200,9 +175,19 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
   data_ = std::make_unique<ProblemData>(problem, system_, options_.shared_device);
   forms_ = std::make_unique<ProblemForms>(problem, *mesh_,
                                           ProblemForms::Spaces(system_.spaces.begin(), system_.spaces.end()), *data_);
-  const auto bilinear = forms_->bilinear();
-  const auto linear = forms_->linear();
-  make_conditions();
+  form::LoweredForm bilinear;
+  std::optional<form::LoweredForm> linear;
+  if (problem.time) {
+    theta_forms_ = forms_->theta_forms();
+    bilinear = theta_forms_->tangent;
+    if (!theta_forms_->load.integrals.empty()) linear = theta_forms_->load;
+  } else {
+    bilinear = form::lower(forms_->bilinear());
+    if (const auto load = forms_->linear()) linear = form::lower(*load);
+  }
+  options_.dirichlet = make_conditions();
+  for (std::size_t i = 0; i < problem.dirichlet.size(); ++i)
+    is_boundary_in_time_ = is_boundary_in_time_ || has_time_values(problem, i, *forms_);
   phases.stop();
 
   machine_ = machine::load_or_probe(); // takes seconds the first time: after what is refused most often
@@ -211,28 +196,30 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
   phases.start("kernels");
   make_operators(bilinear, linear, options.solves);
   tell(fmt::format("kernels: {} for the operator, {} for the right-hand side", operator_->info().size(),
-                   linear_form_        ? linear_form_->kernels().info().size()
-                   : residual_problem_ ? residual_problem_->residual_form().kernels().info().size()
-                                       : 0));
+                   linear_form() != nullptr ? linear_form()->kernels().info().size() : 0));
 }
 
 /// All kernels of the problem are built, then compiled at the same time, then bound to their data.
-void PreparedProblem::make_operators(const form::Form& bilinear, const std::optional<form::Form>& linear, bool solves) {
+void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const std::optional<form::LoweredForm>& linear,
+                                     bool solves) {
   auto constraints = op::make_constraints(system_, options_.dirichlet);
   PlannedForms forms;
   const auto keep = [&forms](std::shared_ptr<op::GeneratedForm> built) {
     forms.kept.push_back(built);
     return built;
   };
-  const auto action = keep(op::build(bilinear, 2, system_, options_));
+  const auto own_options = op::kernel_options(options_, options_.shared_device);
+  const auto action = keep(op::build_form(bilinear, system_, op::Purpose::action, own_options));
   std::shared_ptr<op::GeneratedForm> diagonal, load;
   if (solves && action->matrix == nullptr && // which has its own
       !solvers::find_method(problem_.solver.method).is_direct &&
       solvers::find_preconditioner(problem_.solver.preconditioner).needs_diagonal)
-    diagonal = keep(op::build(bilinear, 2, system_, options_, op::Purpose::diagonal));
+    diagonal = keep(op::build_form(bilinear, system_, op::Purpose::diagonal, own_options));
   auto load_options = options_;
   load_options.plan.clear(); // it is meant for the operator
-  if (linear) load = keep(op::build(*linear, 1, system_, load_options));
+  if (linear)
+    load = keep(op::build_form(*linear, system_, op::Purpose::action,
+                               op::kernel_options(load_options, options_.shared_device)));
   if (solves) {
     postprocess_ = std::make_unique<Postprocess>(problem_, *forms_, *data_, system_, options_);
     forms.passing = postprocess_->kernels();
@@ -245,7 +232,9 @@ void PreparedProblem::make_operators(const form::Form& bilinear, const std::opti
   op::compile(kernels);
   operator_ = std::make_shared<op::Operator>(action, std::move(constraints), diagonal);
   data_->bind(*operator_, action->form);
-  if (problem_.forms.F)
+  if (theta_forms_)
+    make_stepper(std::move(*theta_forms_), load);
+  else if (problem_.forms.F)
     make_residual_problem(load);
   else if (load) {
     linear_form_ = std::make_unique<op::LinearForm>(load);
@@ -263,6 +252,27 @@ void PreparedProblem::make_residual_problem(const std::shared_ptr<const op::Gene
   op::Vector r = operator_->make_vector();
   residual_problem_->residual(start, r);
   residual_problem_->linearise(start);
+}
+
+void PreparedProblem::make_stepper(form::ThetaForms forms, const std::shared_ptr<const op::GeneratedForm>& load) {
+  const auto& time = *problem_.time;
+  std::vector<std::string> names;
+  for (const auto& field : problem_.fields) names.push_back(field.name);
+  solvers::TimeSolverOptions options{.solver = problem_.solver, .newton = problem_.newton};
+  options.solver.control.monitor = options.newton.monitor = [](int, double) { return !is_interrupted(); };
+  stepper_ =
+      std::make_unique<solvers::ThetaStepper>(std::move(forms), std::move(names), operator_, load, std::move(options));
+  data_->bind(stepper_->load(), load->form); // the tangent has them already
+  start_ = find_start();
+  stepper_->set_boundary_values = [this](double t) { set_time(t); };
+  const solvers::TimeStep first{
+      .begin = time.start, .end = time.start + time.step, .length = time.step, .theta = time.theta};
+  stepper_->bind(first, starting_state());
+}
+
+void PreparedProblem::set_time(double time) const {
+  forms_->set_time(time);
+  if (is_boundary_in_time_) operator_->set_boundary_values(make_conditions());
 }
 
 std::vector<double> PreparedProblem::find_start() const {
@@ -287,7 +297,8 @@ op::Vector PreparedProblem::starting_state() const {
   return state;
 }
 
-void PreparedProblem::make_conditions() {
+std::vector<op::FieldCondition> PreparedProblem::make_conditions() const {
+  std::vector<op::FieldCondition> result;
   for (std::size_t i = 0; i < problem_.dirichlet.size(); ++i) {
     const auto& data = problem_.dirichlet[i];
     const auto key = fmt::format("dirichlet[{}]", i);
@@ -304,8 +315,9 @@ void PreparedProblem::make_conditions() {
                                          data.location.text(), key));
     condition.value =
         forms_->qfunction(data.values, data.components, problem_.fields[data.field].num_components(), key + ".value");
-    options_.dirichlet.push_back({system_.spaces[data.field], std::move(condition)});
+    result.push_back({system_.spaces[data.field], std::move(condition)});
   }
+  return result;
 }
 
 namespace {
@@ -380,12 +392,6 @@ struct Solved {
   Solution solution;
   std::optional<report::OperatorReport> iteration; ///< of the linear solver, where it is known
 };
-
-Solution make_solution(const PreparedProblem& prepared, op::Vector values, solvers::Status status) {
-  Solution solution{prepared.system(), std::move(values), start_report(prepared), status == solvers::Status::converged};
-  solution.report.status = solution.is_converged ? "converged" : "not converged";
-  return solution;
-}
 
 Solved solve_linear(const PreparedProblem& prepared, const RunEvents& events, Phases& phases) {
   const auto& problem = prepared.problem();
@@ -519,15 +525,21 @@ Solved solve_residual(const PreparedProblem& prepared, const RunEvents& events, 
   return {std::move(solution), std::nullopt};
 }
 
+Solved solve_prepared(const PreparedProblem& prepared, const RunEvents& events, Phases& phases) {
+  if (prepared.stepper() != nullptr) return {solve_in_time(prepared, events, phases), std::nullopt};
+  auto solved = prepared.residual_problem() != nullptr ? solve_residual(prepared, events, phases)
+                                                       : solve_linear(prepared, events, phases);
+  finish(prepared, phases, solved.solution);
+  return solved;
+}
+
 } // namespace
 
 Solution solve_problem(const io::Problem& problem, const RunOptions& options, const RunEvents& events) {
   const auto memory = base::process_memory();
   Phases phases;
   const PreparedProblem prepared(problem, options, events, phases);
-  auto [solution, iteration] = prepared.residual_problem() != nullptr ? solve_residual(prepared, events, phases)
-                                                                      : solve_linear(prepared, events, phases);
-  finish(prepared, phases, solution);
+  auto [solution, iteration] = solve_prepared(prepared, events, phases);
   auto& report = solution.report;
   report.seconds = phases.seconds();
   if (const auto now = base::process_memory(); now && memory)

@@ -12,6 +12,7 @@
 #include <rafter/operator/operator.hpp>
 #include <rafter/report/report.hpp>
 #include <rafter/solve/residual_problem.hpp>
+#include <rafter/solve/theta_stepper.hpp>
 
 #include "null_space.hpp"
 #include "postprocess.hpp"
@@ -66,10 +67,15 @@ public:
   const op::Operator& operator_a() const { return *operator_; }
   /// The right-hand side, null: it is zero; or the residual form.
   const op::LinearForm* linear_form() const {
+    if (stepper_) return &stepper_->load();
     return residual_problem_ ? &residual_problem_->residual_form() : linear_form_.get();
   }
   /// Of a residual form, with its tangent at the starting state for operator_a(); else null.
   solvers::ResidualProblem* residual_problem() const { return residual_problem_.get(); }
+  /// Of a problem with [time], bound to its first step from the starting state; else null.
+  solvers::ThetaStepper* stepper() const { return stepper_.get(); }
+  /// The time of boundary values, of sources and of whatever else is evaluated from now on.
+  void set_time(double time) const;
   op::Vector starting_state() const;                               ///< values of fields.NAME.initial, else 0
   const Postprocess& postprocess() const { return *postprocess_; } ///< of problems that are solved
 
@@ -80,10 +86,12 @@ public:
   void tell(const std::string& text) const;
 
 private:
-  void make_conditions();
+  /// The conditions, with the values that they have at the time that is set.
+  std::vector<op::FieldCondition> make_conditions() const;
   std::vector<double> find_start() const;
   void make_residual_problem(const std::shared_ptr<const op::GeneratedForm>& residual);
-  void make_operators(const form::Form& bilinear, const std::optional<form::Form>& linear, bool solves);
+  void make_stepper(form::ThetaForms forms, const std::shared_ptr<const op::GeneratedForm>& load);
+  void make_operators(const form::LoweredForm& bilinear, const std::optional<form::LoweredForm>& linear, bool solves);
   const io::Problem& problem_;
   RunEvents events_;
   std::shared_ptr<const mesh::Mesh> mesh_;
@@ -95,7 +103,10 @@ private:
   std::shared_ptr<op::Operator> operator_;
   std::unique_ptr<op::LinearForm> linear_form_;
   std::unique_ptr<solvers::ResidualProblem> residual_problem_;
-  std::vector<double> start_; ///< of a residual form, shape (unknown)
+  std::vector<double> start_;                   ///< of a residual form, shape (unknown)
+  std::optional<form::ThetaForms> theta_forms_; ///< until the stepper has them
+  std::unique_ptr<solvers::ThetaStepper> stepper_;
+  bool is_boundary_in_time_ = false; ///< boundary values depend on the time
   std::unique_ptr<Postprocess> postprocess_;
   PlannedConstraints constraints_;
 };

@@ -34,13 +34,16 @@ int run_solve(const SolveOptions& options) {
   base::claim_outputs(
       std::vector<base::NamedFile>{{"--json", options.json},
                                    {problem.output.location.text() + ": output.file", problem.output.file}},
-      std::vector<base::NamedFile>{{"the problem file", options.problem.file}, {"the mesh", problem.mesh.file}});
+      std::vector<base::NamedFile>{{"the problem file", options.problem.file},
+                                   {"the mesh", problem.mesh.file},
+                                   {"time.restart", problem.time ? problem.time->restart : ""}});
   Console console;
   const RunEvents events{.event = [&console](const std::string& text) { console.event(text); },
                          .iteration =
                              [&](int number, double residual) {
                                console.iteration(number, residual,
-                                                 problem.forms.F ? problem.newton.rtol : problem.solver.control.rtol);
+                                                 problem.forms.F && !problem.time ? problem.newton.rtol
+                                                                                  : problem.solver.control.rtol);
                                return true;
                              }};
   const RunOptions run{

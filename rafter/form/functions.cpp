@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <rafter/form/printer.hpp>
+#include <rafter/form/time_derivative.hpp>
 
 namespace rafter::form {
 
@@ -68,6 +69,7 @@ constexpr std::array functions{
     LanguageFunction{"nabla_grad", 1, 1, of_space<nabla_grad>},
     LanguageFunction{"nabla_div", 1, 1, of_space<nabla_div>},
     LanguageFunction{"Dx", 2, 2, call_partial},
+    LanguageFunction{"dt", 1, 1, of_one<dt>},
     LanguageFunction{"sym", 1, 1, of_one<sym>},
     LanguageFunction{"skew", 1, 1, of_one<skew>},
     LanguageFunction{"dev", 1, 1, of_one<dev>},

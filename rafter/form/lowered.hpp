@@ -70,7 +70,7 @@ class Form;
 
 /// A whole form: its integrals share the tables of parameters, coefficients and fields.
 struct LoweredForm {
-  std::shared_ptr<const Form> source;     ///< the form before it was lowered, which may be put on other spaces
+  std::shared_ptr<const Form> source;     ///< the form before it was lowered; null: it was made as it is
   int rank = 0;                           ///< 0 functional, 1 linear form, 2 bilinear form
   std::vector<LoweredIntegral> integrals; ///< one per measure, in order of first appearance
   std::vector<CoefficientComponent> parameters, cell_coefficients;

@@ -127,6 +127,24 @@ void align(std::vector<std::shared_ptr<const FieldSpace>>& trial,
 
 } // namespace
 
+std::string signature_of(const LoweredForm& form) { return Signature(form).hash(); }
+
+LoweredForm arguments_on(const LoweredForm& form, const std::vector<SpacePair>& spaces) {
+  if (form.source != nullptr) return lower(arguments_on(*form.source, spaces));
+  LoweredForm result = form;
+  for (auto* arguments : {&result.test_spaces, &result.trial_spaces})
+    for (auto& space : *arguments)
+      for (const auto& [old, other] : spaces)
+        if (space == old) {
+          if (old->degree != other->degree || old->components != other->components)
+            throw base::InternalError("a form without a source is put on spaces of other degrees");
+          space = other;
+          break;
+        }
+  result.signature = signature_of(result);
+  return result;
+}
+
 LoweredForm lower(const Form& form) {
   LoweredForm result;
   result.source = std::make_shared<const Form>(form);
@@ -145,7 +163,7 @@ LoweredForm lower(const Form& form) {
   result.test_spaces = std::move(tables.test_spaces);
   result.trial_spaces = std::move(tables.trial_spaces);
   result.field_names = std::move(tables.field_names);
-  result.signature = Signature(result).hash();
+  result.signature = signature_of(result);
   return result;
 }
 

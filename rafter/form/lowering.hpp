@@ -13,6 +13,13 @@ namespace rafter::form {
 /// the language has.
 LoweredForm lower(const Form& form);
 
+/// The form with test and trial functions of other spaces: lowered anew, so that degrees of quadrature follow. Forms
+/// without a source keep their degrees, and the other spaces must be of the same (else InternalError).
+LoweredForm arguments_on(const LoweredForm& form, const std::vector<SpacePair>& spaces);
+
+/// LoweredForm::signature of the content of a form, for those that are not made by lower().
+std::string signature_of(const LoweredForm& form);
+
 /// An expression of fields, coefficients and x as scalars; atoms as in LoweredIntegral.
 struct LoweredExpression {
   std::vector<int> shape;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <rafter/base/text.hpp>
 #include <rafter/form/functions.hpp>
+#include <rafter/form/time_derivative.hpp>
 
 namespace rafter::form {
 
@@ -47,8 +48,9 @@ void fail_unknown(const Token& name, bool is_call, const Scope& scope, std::span
   const std::string coordinate = coordinate_hint(name.text, scope.gdim());
   const auto hint = name.text == "v" && tests.size() > 1
                         ? fmt::format(" (the test functions of several fields are {})", base::join(tests, ", "))
-                    : !coordinate.empty() ? coordinate
-                                          : base::suggestion(name.text, candidates);
+                    : name.text == time_name ? " (the time, in problems with [time])"
+                    : !coordinate.empty()    ? coordinate
+                                             : base::suggestion(name.text, candidates);
   fail_at(name.position, fmt::format("unknown {} '{}'{}", is_call ? "function" : "name", name.text, hint));
 }
 

@@ -40,6 +40,7 @@ public:
   struct Dataset {
     Handle handle;
     hsize_t columns = 0, next_row = 0;
+    bool grows = false;
   };
   Dataset& dataset(const std::string& name) {
     const auto found = datasets_.find(name);
@@ -101,6 +102,11 @@ void Hdf5Writer::write(const std::string& dataset, std::span<const std::int64_t>
   append(dataset, values);
 }
 
+void Hdf5Writer::write(const std::string& dataset, std::span<const double> values) {
+  make_dataset<double>(dataset, static_cast<std::int64_t>(values.size()), 0);
+  append(dataset, values);
+}
+
 namespace {
 
 /// Values per chunk: half a megabyte of doubles, of which HDF5's cache holds two.
@@ -111,6 +117,16 @@ constexpr unsigned deflate_level = 1;
 } // namespace
 
 template <class T> void Hdf5Writer::make_dataset(const std::string& dataset, std::int64_t rows, std::int64_t columns) {
+  make<T>(dataset, rows, columns, false);
+}
+
+template <class T>
+void Hdf5Writer::make_growing_dataset(const std::string& dataset, std::int64_t rows, std::int64_t columns) {
+  make<T>(dataset, std::max<std::int64_t>(rows, 1), columns, true);
+}
+
+template <class T>
+void Hdf5Writer::make(const std::string& dataset, std::int64_t rows, std::int64_t columns, bool grows) {
   const std::array<hsize_t, 2> extent{static_cast<hsize_t>(rows), static_cast<hsize_t>(columns)};
   const int rank = columns == 0 ? 1 : 2;
   // Without times in it, equal data make equal files.
@@ -122,11 +138,13 @@ template <class T> void Hdf5Writer::make_dataset(const std::string& dataset, std
     state_->require(H5Pset_chunk(properties.get(), rank, chunk.data()) >= 0 && H5Pset_shuffle(properties.get()) >= 0 &&
                     H5Pset_deflate(properties.get(), deflate_level) >= 0);
   }
-  const Handle space = state_->checked(H5Screate_simple(rank, extent.data(), nullptr), H5Sclose);
+  const std::array<hsize_t, 2> start{grows ? 0 : extent[0], extent[1]}, most{H5S_UNLIMITED, extent[1]};
+  const Handle space = state_->checked(H5Screate_simple(rank, start.data(), grows ? most.data() : nullptr), H5Sclose);
   state_->add(dataset, {.handle = state_->checked(H5Dcreate2(state_->file(), dataset.c_str(), memory_type<T>(),
                                                              space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
                                                   H5Dclose),
-                        .columns = extent[1]});
+                        .columns = extent[1],
+                        .grows = grows});
 }
 
 template <class T> void Hdf5Writer::append(const std::string& dataset, std::span<const T> values) {
@@ -135,6 +153,10 @@ template <class T> void Hdf5Writer::append(const std::string& dataset, std::span
   const int rank = target.columns == 0 ? 1 : 2;
   const hsize_t columns = target.columns == 0 ? 1 : target.columns;
   const std::array<hsize_t, 2> start{target.next_row, 0}, count{values.size() / columns, columns};
+  if (target.grows) {
+    const std::array<hsize_t, 2> extent{start[0] + count[0], columns};
+    state_->require(H5Dset_extent(target.handle.get(), extent.data()) >= 0);
+  }
   const Handle file_space = state_->checked(H5Dget_space(target.handle.get()), H5Sclose);
   const Handle memory_space = state_->checked(H5Screate_simple(rank, count.data(), nullptr), H5Sclose);
   state_->require(H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) >=
@@ -150,6 +172,7 @@ template void Hdf5Writer::make_dataset<double>(const std::string&, std::int64_t,
 template void Hdf5Writer::make_dataset<std::int64_t>(const std::string&, std::int64_t, std::int64_t);
 template void Hdf5Writer::make_dataset<std::int32_t>(const std::string&, std::int64_t, std::int64_t);
 template void Hdf5Writer::make_dataset<std::uint8_t>(const std::string&, std::int64_t, std::int64_t);
+template void Hdf5Writer::make_growing_dataset<double>(const std::string&, std::int64_t, std::int64_t);
 template void Hdf5Writer::append<double>(const std::string&, std::span<const double>);
 template void Hdf5Writer::append<std::int64_t>(const std::string&, std::span<const std::int64_t>);
 template void Hdf5Writer::append<std::int32_t>(const std::string&, std::span<const std::int32_t>);

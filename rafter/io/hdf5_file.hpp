@@ -23,10 +23,13 @@ public:
   void write_attribute(const std::string& group, const std::string& name, std::span<const std::int64_t> values);
 
   void write(const std::string& dataset, std::span<const std::int64_t> values);
+  void write(const std::string& dataset, std::span<const double> values);
 
   /// A dataset of `rows` rows that is written piece by piece and compressed; columns 0: one dimension. Its chunks
   /// depend on the number of rows and columns alone.
   template <class T> void make_dataset(const std::string& dataset, std::int64_t rows, std::int64_t columns);
+  /// A dataset without rows, which grows by those that are appended; `rows` of them are expected at a time.
+  template <class T> void make_growing_dataset(const std::string& dataset, std::int64_t rows, std::int64_t columns);
   /// The next rows of a dataset made before, shape (row, column).
   template <class T> void append(const std::string& dataset, std::span<const T> values);
 
@@ -34,6 +37,7 @@ public:
   void commit();
 
 private:
+  template <class T> void make(const std::string& dataset, std::int64_t rows, std::int64_t columns, bool grows);
   class State;
   std::unique_ptr<State> state_;
 };

@@ -30,9 +30,9 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-const std::vector<std::string> section_names{"title",        "mesh",        "periodic",    "numerics",  "fields",
-                                             "coefficients", "definitions", "forms",       "dirichlet", "constraint",
-                                             "solver",       "newton",      "functionals", "check",     "output"};
+const std::vector<std::string> section_names{
+    "title",     "mesh",       "periodic", "numerics", "fields", "coefficients", "definitions", "forms",
+    "dirichlet", "constraint", "solver",   "newton",   "time",   "functionals",  "check",       "output"};
 
 /// A section that may be absent.
 template <class Read> void read_optional(const TableReader& root, const char* name, Read read) {
@@ -58,6 +58,7 @@ Problem read_sections(const Value& value, const std::string& source, const std::
   read_optional(root, "numerics", [&](const TableReader& table) { read_numerics(table, problem); });
   read_optional(root, "coefficients", [&](const TableReader& table) { read_coefficients(table, directory, problem); });
   read_optional(root, "definitions", [&](const TableReader& table) { read_definitions(table, problem); });
+  read_optional(root, "time", [&](const TableReader& table) { read_time(table, problem); });
   read_forms(TableReader(root.require("forms", "a table with a and L, or with F"), "forms"), problem);
   if (const Value* list = root.find("dirichlet")) read_dirichlet(*list, problem);
   if (const Value* list = root.find("constraint")) read_constraints(*list, problem);
@@ -75,6 +76,9 @@ Problem read_sections(const Value& value, const std::string& source, const std::
           "is for a residual form forms.F; the problem has a bilinear form forms.a, which one linear solve ([solver]) "
           "serves");
     read_newton(TableReader(*newton, "newton"), problem);
+    if (const Value* steps = newton->find("load_steps"); steps != nullptr && problem.time)
+      refuse(steps->location, "newton.load_steps",
+             "is for problems without [time]: boundary values and loads change with the time steps");
   }
   read_optional(root, "functionals", [&](const TableReader& table) { read_functionals(table, problem); });
   read_optional(root, "check", [&](const TableReader& table) { read_check(table, problem); });

@@ -80,7 +80,8 @@ struct Field {
   int components = 0; ///< 0: scalar
   int degree = 1;
   element::Family family = element::Family::lagrange;
-  std::vector<Expression> initial; ///< value that Newton's method starts from, as Dirichlet::values; empty: zero
+  /// Value at the first time, or that Newton's method starts from, as Dirichlet::values; empty: zero.
+  std::vector<Expression> initial;
   std::optional<ResultSource> initial_source; ///< where that value is read from; then `initial` is empty
   Location location;
   int num_components() const { return components == 0 ? 1 : components; }
@@ -143,6 +144,15 @@ struct Constraint {
   Location location;           ///< of the key that says which
 };
 
+/// Steps of a theta scheme.
+struct Time {
+  double start = 0, end = 0, step = 0;
+  double theta = 1;    ///< 1: implicit Euler method; 0.5: Crank and Nicolson's
+  std::string restart; ///< output to go on from, in place of `start`; empty: none
+  Location location;
+  Location end_location, restart_location;
+};
+
 struct Functional {
   std::string name;
   Expression form;
@@ -165,6 +175,7 @@ struct Output {
   std::string file; ///< empty: no output
   Location location;
   bool on_failure = false;              ///< a solve that did not converge writes its last iterate
+  int every = 1;                        ///< time steps from one state that is written to the next
   std::vector<OutputExpression> fields; ///< beside those of the problem, in the order of the file
 };
 
@@ -184,6 +195,7 @@ struct Problem {
   bool has_solver_method =
       false; ///< solver.method is given; else a small problem that cg cannot take is solved directly
   solvers::NewtonOptions newton; ///< of a residual form; its `solver` is not used
+  std::optional<Time> time;      ///< absent: a stationary problem
   std::vector<Functional> functionals;
   Check check;
   Output output;

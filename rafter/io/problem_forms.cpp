@@ -191,10 +191,11 @@ void read_forms(const TableReader& table, Problem& problem) {
     return;
   }
   for (const auto& field : problem.fields)
-    if (!field.initial.empty() || field.initial_source)
+    if ((!field.initial.empty() || field.initial_source) && !problem.time)
       refuse(field.initial_source ? field.initial_source->location : field.initial.front().location,
              "fields." + field.name + ".initial",
-             "is where Newton's method starts (forms.F); a linear problem (forms.a) needs no starting value");
+             "is where Newton's method starts (forms.F) or the value at the first time ([time]); a linear problem "
+             "(forms.a) needs no starting value");
   problem.forms.a = read_form(table.require("a", "the bilinear form, or F, the residual form, as text"), "forms.a");
   if (const Value* load = table.find("L")) problem.forms.L = read_form(*load, "forms.L");
 }

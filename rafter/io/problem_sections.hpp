@@ -16,6 +16,7 @@ void read_definitions(const TableReader& table, Problem& problem);
 void read_forms(const TableReader& table, Problem& problem);
 void read_dirichlet(const Value& list, Problem& problem);
 void read_constraints(const Value& list, Problem& problem);
+void read_time(const TableReader& table, Problem& problem);
 void read_solver(const TableReader& table, Problem& problem);
 void read_newton(const TableReader& table, Problem& problem);
 void read_functionals(const TableReader& table, Problem& problem);

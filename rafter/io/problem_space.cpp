@@ -284,7 +284,7 @@ void read_output_fields(const TableReader& table, Problem& problem) {
 
 void read_output(const TableReader& table, Problem& problem) {
   namespace fs = std::filesystem;
-  table.accept_only(std::vector<std::string>{"file", "on_failure", "fields"});
+  table.accept_only(std::vector<std::string>{"file", "on_failure", "fields", "every"});
   const Value& file = table.require("file", "the path of the output, with extension .vtkhdf");
   const std::string text = read_string(file, "output.file");
   const fs::path path(text);
@@ -299,6 +299,10 @@ void read_output(const TableReader& table, Problem& problem) {
                  "output.file=...)");
   problem.output = {
       .file = text, .location = file.location, .on_failure = table.boolean("on_failure").value_or(false), .fields = {}};
+  if (const Value* every = table.find("every")) {
+    if (!problem.time) refuse(every->location, "output.every", "counts time steps: the problem has no [time]");
+    problem.output.every = read_integer(*every, "output.every", 1, 1'000'000'000);
+  }
   if (const Value* fields = table.find("fields"))
     read_output_fields(TableReader(*fields, table.path("fields")), problem);
 }

@@ -70,19 +70,16 @@ std::vector<double> reference_points(const VtkCells& cells, element::Shape shape
 class VtkHdfFile {
 public:
   VtkHdfFile(const std::string& path, const mesh::Mesh& mesh, std::span<const OutputField> fields,
-             std::span<const DerivedField> derived, std::span<const space::FieldValues> known, int order)
-      : file_(path), mesh_(mesh), fields_(fields), derived_(derived), order_(order) {
+             std::span<const DerivedField> derived, std::span<const space::FieldValues> known, int order,
+             bool is_series)
+      : file_(path), mesh_(mesh), fields_(fields.begin(), fields.end()), derived_(derived.begin(), derived.end()),
+        known_(known.begin(), known.end()), order_(order), is_series_(is_series) {
     for (const auto& group : mesh.groups) {
       cells_.push_back(make_vtk_cells(group.shape, order));
       lattices_.push_back(cells_.back().points);
     }
     const bool separates_tags = std::ranges::any_of(derived, [](const auto& field) { return !field.is_per_cell; });
     points_ = make_output_points(mesh, lattices_, order, separates_tags);
-    for (const auto& field : fields) values_.push_back({field.space, field.values});
-    values_.insert(values_.end(), known.begin(), known.end());
-  }
-
-  void write() {
     make_datasets();
     append("Points", points_.coordinates);
     // VTK takes offsets and connectivity of one type.
@@ -90,10 +87,40 @@ public:
       write_topology<std::int32_t>();
     else
       write_topology<std::int64_t>();
-    for (const auto& field : fields_) write_field(field);
-    for (const auto& field : derived_) write_derived(field);
-    file_.commit();
   }
+
+  void write_fields(std::span<const OutputField> fields) {
+    values_.clear();
+    for (const auto& field : fields) values_.push_back({field.space, field.values});
+    values_.insert(values_.end(), known_.begin(), known_.end());
+    for (const auto& field : fields) write_field(field);
+    for (const auto& field : derived_) write_derived(field);
+  }
+
+  /// What tells readers where the data of each time are.
+  void write_steps(const std::vector<double>& times) {
+    const auto n = times.size();
+    const auto write = [&](const std::string& name, std::int64_t value, std::int64_t increment) {
+      std::vector<std::int64_t> values(n, value);
+      for (std::size_t i = 0; i < n; ++i) values[i] += static_cast<std::int64_t>(i) * increment;
+      file_.write("VTKHDF/Steps/" + name, values);
+    };
+    for (const char* group : {"VTKHDF/Steps", "VTKHDF/Steps/PointDataOffsets", "VTKHDF/Steps/CellDataOffsets"})
+      file_.make_group(group);
+    file_.write_attribute("VTKHDF/Steps", "NSteps", std::vector{static_cast<std::int64_t>(n)});
+    file_.write("VTKHDF/Steps/Values", times);
+    write("NumberOfParts", 1, 0);
+    for (const char* name : {"PartOffsets", "PointOffsets", "CellOffsets", "ConnectivityIdOffsets"}) write(name, 0, 0);
+    for (const auto& field : fields_) write("PointDataOffsets/" + field.name, 0, points_.size());
+    for (const auto& field : derived_)
+      if (field.is_per_cell)
+        write("CellDataOffsets/" + field.name, 0, num_cells());
+      else
+        write("PointDataOffsets/" + field.name, 0, points_.size());
+    write("CellDataOffsets/tag", 0, 0);
+  }
+
+  Hdf5Writer& file() { return file_; }
 
 private:
   std::int64_t num_cells() const {
@@ -113,7 +140,7 @@ private:
 
   void make_datasets() {
     file_.make_group("VTKHDF");
-    file_.write_attribute("VTKHDF", "Version", std::vector<std::int64_t>{1, 0});
+    file_.write_attribute("VTKHDF", "Version", std::vector<std::int64_t>{is_series_ ? 2 : 1, 0});
     file_.write_attribute("VTKHDF", "Type", "UnstructuredGrid");
     file_.make_group("VTKHDF/PointData");
     file_.make_group("VTKHDF/CellData");
@@ -131,7 +158,11 @@ private:
 
   void make_field(const std::string& name, std::span<const int> shape, std::int64_t rows) {
     const auto components = static_cast<std::int64_t>(file_components(shape, name));
-    file_.make_dataset<double>("VTKHDF/" + name, rows, components == 1 ? 0 : components);
+    const std::int64_t columns = components == 1 ? 0 : components;
+    if (is_series_)
+      file_.make_growing_dataset<double>("VTKHDF/" + name, rows, columns);
+    else
+      file_.make_dataset<double>("VTKHDF/" + name, rows, columns);
   }
 
   /// Runs write(group, first cell, end) for the cells of the mesh in the order of the file, some at a time.
@@ -229,9 +260,11 @@ private:
 
   Hdf5Writer file_;
   const mesh::Mesh& mesh_;
-  std::span<const OutputField> fields_;
-  std::span<const DerivedField> derived_;
+  std::vector<OutputField> fields_; ///< whose values are not used
+  std::vector<DerivedField> derived_;
+  std::vector<space::FieldValues> known_; ///< beside fields_
   int order_;
+  bool is_series_;
   std::vector<VtkCells> cells_;                     ///< shape (group)
   std::vector<std::vector<LatticePoint>> lattices_; ///< shape (group)
   std::vector<space::FieldValues> values_;          ///< that derived fields may hold
@@ -243,7 +276,41 @@ private:
 void write_vtkhdf(const std::string& path, const mesh::Mesh& mesh, std::span<const OutputField> fields,
                   std::span<const DerivedField> derived, const VtkHdfOptions& options) {
   require_fields(mesh, fields);
-  VtkHdfFile(path, mesh, fields, derived, options.known, output_order(mesh, fields, options.order)).write();
+  VtkHdfFile file(path, mesh, fields, derived, options.known, output_order(mesh, fields, options.order), false);
+  file.write_fields(fields);
+  file.file().commit();
 }
+
+class VtkHdfSeries::Implementation {
+public:
+  Implementation(const std::string& path, const mesh::Mesh& mesh, std::span<const OutputField> fields,
+                 std::span<const DerivedField> derived, const VtkHdfOptions& options)
+      : mesh_(mesh),
+        file_(path, mesh, fields, derived, options.known, output_order(mesh, fields, options.order), true) {}
+
+  void append(double time, std::span<const OutputField> fields) {
+    require_fields(mesh_, fields);
+    file_.write_fields(fields);
+    times_.push_back(time);
+  }
+  Hdf5Writer& file() { return file_.file(); }
+  void commit() {
+    file_.write_steps(times_);
+    file_.file().commit();
+  }
+
+private:
+  const mesh::Mesh& mesh_;
+  VtkHdfFile file_;
+  std::vector<double> times_;
+};
+
+VtkHdfSeries::VtkHdfSeries(const std::string& path, const mesh::Mesh& mesh, std::span<const OutputField> fields,
+                           std::span<const DerivedField> derived, const VtkHdfOptions& options)
+    : implementation_(std::make_unique<Implementation>(path, mesh, fields, derived, options)) {}
+VtkHdfSeries::~VtkHdfSeries() = default;
+void VtkHdfSeries::append(double time, std::span<const OutputField> fields) { implementation_->append(time, fields); }
+Hdf5Writer& VtkHdfSeries::file() { return implementation_->file(); }
+void VtkHdfSeries::commit() { implementation_->commit(); }
 
 } // namespace rafter::io

@@ -11,6 +11,8 @@
 
 namespace rafter::io {
 
+class Hdf5Writer;
+
 /// A field to write: a function of a space on the mesh.
 struct OutputField {
   std::string name;
@@ -36,5 +38,28 @@ struct VtkHdfOptions {
 /// that names the path when that fails, InputError that names the field where a derived value is not finite.
 void write_vtkhdf(const std::string& path, const mesh::Mesh& mesh, std::span<const OutputField> fields,
                   std::span<const DerivedField> derived = {}, const VtkHdfOptions& options = {});
+
+/// The same with the fields at several times: a file of version 2.0 with the group Steps, which ParaView 5.12 and VTK
+/// 9.3 and later show as a series (VTKHDF file format, temporal data). Points and cells are written once.
+class VtkHdfSeries {
+public:
+  /// `fields`: what states consist of; their values do not matter yet.
+  VtkHdfSeries(const std::string& path, const mesh::Mesh& mesh, std::span<const OutputField> fields,
+               std::span<const DerivedField> derived = {}, const VtkHdfOptions& options = {});
+  ~VtkHdfSeries();
+  VtkHdfSeries(const VtkHdfSeries&) = delete;
+  VtkHdfSeries& operator=(const VtkHdfSeries&) = delete;
+
+  /// Writes the fields at a time; `fields` as in the constructor, with their values.
+  void append(double time, std::span<const OutputField> fields);
+  /// What else the file is to hold, outside the group of VTK.
+  Hdf5Writer& file();
+  /// Completes the file and puts it in its place; without that nothing remains of it.
+  void commit();
+
+private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
 
 } // namespace rafter::io

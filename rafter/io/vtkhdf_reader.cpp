@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -101,7 +102,9 @@ public:
                          known.empty() ? "none" : base::join(known, ", ")));
     }
     const auto shape = reader_.shape("VTKHDF/PointData/" + name);
-    if (shape.empty() || shape.size() > 2 || shape[0] != num_points())
+    const std::int64_t first = first_row(name), rows = shape.empty() ? 0 : shape[0];
+    const bool is_complete = has_steps() ? first >= 0 && first <= rows - num_points() : rows == num_points();
+    if (shape.empty() || shape.size() > 2 || !is_complete)
       refuse(fmt::format("the point data '{}' does not have one row for each of the {} points", name, num_points()));
     return shape.size() == 1 ? 1 : static_cast<int>(shape[1]);
   }
@@ -144,6 +147,18 @@ public:
   }
 
 private:
+  /// The file holds states at several times, of which the last one counts.
+  bool has_steps() const { return reader_.has("VTKHDF/Steps"); }
+
+  /// Row where point data begin: those of the last time.
+  std::int64_t first_row(const std::string& name) const {
+    if (!has_steps()) return 0;
+    const auto offsets = "VTKHDF/Steps/PointDataOffsets/" + name;
+    const auto rows = reader_.has(offsets) ? reader_.read<std::int64_t>(offsets) : std::vector<std::int64_t>{};
+    if (rows.empty()) refuse(fmt::format("VTKHDF/Steps does not tell where the point data '{}' are", name));
+    return rows.back();
+  }
+
   std::int64_t num_points() const { return static_cast<std::int64_t>(points_.size() / 3); }
 
   std::size_t point_of(const FileCells& cells, std::size_t cell, std::size_t local) const {
@@ -153,7 +168,8 @@ private:
   void require_layout() const {
     if (!reader_.has("VTKHDF") || reader_.text_attribute("VTKHDF", "Type") != "UnstructuredGrid")
       refuse("is no VTK-HDF file of an unstructured grid");
-    if (reader_.has("VTKHDF/Steps")) refuse("holds time steps, which cannot be read in this version");
+    if (has_steps() && !reader_.has("VTKHDF/Steps/PointDataOffsets"))
+      refuse("VTKHDF/Steps does not tell where point data are: PointDataOffsets is missing");
     for (const std::string name : {"NumberOfPoints", "Points", "Connectivity", "Offsets", "Types"})
       if (!reader_.has("VTKHDF/" + name)) refuse(fmt::format("has no dataset VTKHDF/{}", name));
     if (reader_.shape("VTKHDF/NumberOfPoints") != std::vector<std::int64_t>{1})
@@ -265,7 +281,9 @@ private:
   /// The first components of all points, shape (point, component).
   std::vector<double> read_values(const std::string& name, int count) const {
     const auto columns = static_cast<std::size_t>(num_components(name)), kept = static_cast<std::size_t>(count);
-    const auto values = reader_.read<double>("VTKHDF/PointData/" + name);
+    const auto all = reader_.read<double>("VTKHDF/PointData/" + name);
+    const auto values = std::span(all).subspan(static_cast<std::size_t>(first_row(name)) * columns,
+                                               static_cast<std::size_t>(num_points()) * columns);
     if (kept > columns || (kept < columns && !(kept == 2 && columns == 3)))
       refuse(fmt::format("the point data '{}' has {} components, expected are {}", name, columns, count));
     std::vector<double> result;

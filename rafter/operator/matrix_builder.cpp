@@ -44,7 +44,7 @@ std::shared_ptr<GeneratedForm> build_cell_action(const form::LoweredForm& form, 
   const auto broken = make_broken(system);
   std::vector<form::SpacePair> twins;
   for (std::size_t f = 0; f < system.spaces.size(); ++f) twins.emplace_back(system.spaces[f], broken.spaces[f]);
-  const auto lowered = form::lower(form::arguments_on(*form.source, twins));
+  const auto lowered = form::arguments_on(form, twins);
   if (lowered.fields != form.fields || lowered.field_names != form.field_names) // which are bound by their numbers
     throw base::InternalError("a form on other spaces has its data fields in another order");
   return build_form(lowered, broken, Purpose::action, cell_options(options));

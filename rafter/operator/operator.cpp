@@ -179,8 +179,12 @@ std::shared_ptr<GeneratedForm> build(const form::Form& form, int rank, const Sys
 }
 
 Operator::Operator(const form::Form& form, const Systems& systems, const OperatorOptions& options)
-    : Operator(compiled(build(form, 2, systems, options)), first_constraints(systems.test, options.dirichlet)) {
-  conditions_ = options.dirichlet;
+    : Operator(compiled(build(form, 2, systems, options)), options.dirichlet) {}
+
+Operator::Operator(std::shared_ptr<const GeneratedForm> action, std::vector<FieldCondition> conditions,
+                   std::shared_ptr<const GeneratedForm> diagonal)
+    : Operator(action, first_constraints(action->system, conditions), std::move(diagonal)) {
+  conditions_ = std::move(conditions);
   are_boundary_values_stale_ = std::ranges::any_of(conditions_, [](const FieldCondition& condition) {
     return condition.expression != nullptr && !condition.expression->missing().empty();
   });
@@ -233,6 +237,12 @@ const space::Constraints& Operator::constraints() const {
   constraints_.values = make_constraints(system(), conditions_).values;
   are_boundary_values_stale_ = false;
   return constraints_;
+}
+
+bool Operator::has_boundary_parameter(const std::string& name) const {
+  return std::ranges::any_of(conditions_, [&](const FieldCondition& condition) {
+    return condition.expression != nullptr && condition.expression->has_parameter(name);
+  });
 }
 
 void Operator::refresh() const {

@@ -78,6 +78,8 @@ public:
   /// Of compiled kernels; without those of the diagonal they are made when it is asked for.
   Operator(std::shared_ptr<const GeneratedForm> action, space::Constraints constraints,
            std::shared_ptr<const GeneratedForm> diagonal = nullptr);
+  Operator(std::shared_ptr<const GeneratedForm> action, std::vector<FieldCondition> conditions,
+           std::shared_ptr<const GeneratedForm> diagonal = nullptr);
 
   /// Binds the values of a data field, a constant or a parameter of the form from now on, as FormData::set. Nothing is
   /// compiled again; what was stored of other values is computed again at the next application.
@@ -85,6 +87,8 @@ public:
   /// Values of boundary conditions that depend on the parameter follow.
   void set(const std::string& name, const std::vector<double>& values);
   void set(const std::string& name, double value) { set(name, std::vector{value}); }
+  /// Whether boundary values are expressions of this parameter.
+  bool has_boundary_parameter(const std::string& name) const;
   /// Binds all data fields whose spaces are among those of the system: the state of a linearised form.
   void set_fields(const System& system, const Vector& values) { data_->set_fields(system, values); }
   /// Computes now what is stored of values that have changed, and nothing else; the next application would do so, too.

@@ -47,6 +47,20 @@ Json newton_json(const std::vector<NewtonStepReport>& steps) {
   return {{"linear_iterations", iterations}, {"steps", std::move(list)}};
 }
 
+Json time_json(const TimeReport& time) {
+  Json steps = Json::array();
+  for (const auto& step : time.steps) {
+    Json entry{{"time", step.time}, {"iterations", step.iterations}, {"residual", step.residual}};
+    if (step.newton_steps > 0) entry["newton_steps"] = step.newton_steps;
+    steps.push_back(std::move(entry));
+  }
+  return {{"start", time.start},
+          {"end", time.end},
+          {"step", time.step},
+          {"theta", time.theta},
+          {"steps", std::move(steps)}};
+}
+
 template <class T> Json object(const std::vector<std::pair<std::string, T>>& entries) {
   Json result = Json::object();
   for (const auto& [key, value] : entries) result[key] = value;
@@ -75,6 +89,7 @@ std::string to_json(const SolveReport& report) {
   json["residual"] = report.residual;
   json["history"] = report.history;
   if (!report.newton.empty()) json["newton"] = newton_json(report.newton);
+  if (report.time) json["time"] = time_json(*report.time);
   if (report.residuals)
     json["residuals"] = {{"norm", report.residuals->norm},
                          {"residual", report.residuals->residual},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
 
 #include <rafter/base/text.hpp>
 #include <rafter/report/plan_list.hpp>
@@ -113,6 +114,23 @@ std::string newton_text(const SolveReport& report) {
   return format_table(columns, rows);
 }
 
+/// "3 to 5", or "4" where all are equal.
+template <class Count> std::string range_text(const std::vector<TimeStepReport>& steps, Count count) {
+  const auto [least, most] = std::ranges::minmax_element(steps, {}, count);
+  const int first = std::invoke(count, *least), last = std::invoke(count, *most);
+  return first == last ? std::to_string(first) : fmt::format("{} to {}", first, last);
+}
+
+std::string time_text(const TimeReport& time) {
+  std::string text = fmt::format("{} time steps from t = {:.6g} to {:.6g}, theta = {:.4g}", time.steps.size(),
+                                 time.start, time.steps.empty() ? time.start : time.steps.back().time, time.theta);
+  if (time.steps.empty()) return text;
+  text += fmt::format("; in each {} iterations", range_text(time.steps, &TimeStepReport::iterations));
+  if (time.steps.front().newton_steps > 0)
+    text += fmt::format(", {} Newton steps", range_text(time.steps, &TimeStepReport::newton_steps));
+  return text;
+}
+
 std::string errors_text(const SolveReport& report) {
   static const std::vector<Column> columns{
       {"field", "with an exact solution in [check]"},
@@ -142,6 +160,7 @@ std::string to_text(const SolveReport& report) {
                       report.residuals ? norms_text(*report.residuals) : "");
   if (!report.method.empty())
     text += wrapped("method: ", report.reason.empty() ? report.method : report.method + ", " + report.reason);
+  if (report.time) text += wrapped("time: ", time_text(*report.time));
   if (report.factors) text += wrapped("factors: ", factors_text(*report.factors));
   if (!report.warning.empty()) text += wrapped("warning: ", report.warning);
   if (!report.message.empty()) text += wrapped("", report.message);

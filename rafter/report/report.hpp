@@ -72,6 +72,20 @@ struct NewtonStepReport {
   int linear_iterations = 0;
 };
 
+/// A step in time.
+struct TimeStepReport {
+  double time = 0;      ///< at its end
+  int iterations = 0;   ///< of the linear solver
+  int newton_steps = 0; ///< 0: the problem is linear
+  double residual = 0;  ///< relative
+};
+
+/// The steps of a problem with [time].
+struct TimeReport {
+  double start = 0, end = 0, step = 0, theta = 1;
+  std::vector<TimeStepReport> steps; ///< that were taken
+};
+
 /// Everything that `--json` writes; lists keep their order in the text.
 struct SolveReport {
   std::string title;
@@ -85,6 +99,7 @@ struct SolveReport {
   std::string reason;                                      ///< why this method, where the problem does not say which
   std::optional<FactorReport> factors;                     ///< of direct solves
   std::vector<NewtonStepReport> newton;                    ///< of residual forms, which `iterations` counts
+  std::optional<TimeReport> time;                          ///< `iterations` and `residual` are then of all steps
   int iterations = 0;
   double residual = 0;                                     ///< relative, in the norm that the solve was stopped on
   std::optional<ResidualReport> residuals;                 ///< in all norms

@@ -61,7 +61,7 @@ public:
   ModeBuilder(const ConstrainedOperator& on, const NullSpaceCondition& condition,
               const std::shared_ptr<const op::GeneratedForm>& mass)
       : on_(on), condition_(condition), space_(*condition.space), field_(on.A_.system().index_of(space_)),
-        components_(condition.components), mass_(mass, {}) {
+        components_(condition.components), mass_(mass, space::Constraints{}) {
     if (!components_.empty()) return;
     components_.resize(static_cast<std::size_t>(space_.num_components()));
     std::iota(components_.begin(), components_.end(), 0);

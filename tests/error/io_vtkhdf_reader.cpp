@@ -104,7 +104,7 @@ TEST_F(ResultErrors, DamagedFilesAreRefused) {
   EXPECT_EQ(reading({}), "accepted");
   EXPECT_TRUE(contains(reading({.type = "ImageData"}), "is no VTK-HDF file of an unstructured grid"));
   EXPECT_TRUE(contains(reading({.parts = {2, 2}}), "several parts"));
-  EXPECT_TRUE(contains(reading({.has_steps = true}), "time steps"));
+  EXPECT_TRUE(contains(reading({.has_steps = true}), "VTKHDF/Steps does not tell"));
   EXPECT_TRUE(contains(reading({.has_types = false}), "no dataset VTKHDF/Types"));
   EXPECT_TRUE(contains(reading({.columns = 2}), "three columns"));
   EXPECT_TRUE(contains(reading({.connectivity = {0, 1, 2, 4}}), "points that are not there"));

@@ -332,7 +332,7 @@ TEST(AssembledMatrix, MisuseIsRefused) {
   EXPECT_THROW(A.kernels(), base::InternalError);
   const auto built =
       op::build(problem.form(helmholtz_form()), 2, problem.system(), planned({.threads = 1, .plan = assembled}));
-  EXPECT_THROW(op::Operator(built, {}), base::InternalError) << "nothing is compiled";
+  EXPECT_THROW(op::Operator(built, space::Constraints{}), base::InternalError) << "nothing is compiled";
   EXPECT_THROW(op::FormKernels{built}, base::InternalError);
 }
 

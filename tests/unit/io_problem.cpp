@@ -34,6 +34,23 @@ TEST(Problem, EveryKeyIsRead) {
   EXPECT_EQ(problem.output.file, "beam.vtkhdf");
 }
 
+TEST(Problem, TimeIsRead) {
+  EXPECT_FALSE(parse(beam_problem).time);
+  const auto problem = parse(beam_problem, {"time={start=-1,end=2.5,step=0.25,theta=0.5}", "fields.u.initial='x'",
+                                            "output={file='a.vtkhdf',every=4}"});
+  ASSERT_TRUE(problem.time);
+  EXPECT_EQ(problem.time->start, -1);
+  EXPECT_EQ(problem.time->end, 2.5);
+  EXPECT_EQ(problem.time->step, 0.25);
+  EXPECT_EQ(problem.time->theta, 0.5);
+  EXPECT_EQ(problem.output.every, 4);
+  EXPECT_EQ(problem.fields[0].initial.size(), 1U); // of a linear problem, too
+  const auto restart = parse(beam_problem, {"time={end=2,step=1,restart='old.vtkhdf'}"});
+  EXPECT_EQ(restart.time->restart, "old.vtkhdf");
+  EXPECT_EQ(restart.time->theta, 1); // the implicit Euler method unless the file says otherwise
+  EXPECT_EQ(restart.output.every, 1);
+}
+
 TEST(Problem, ConstraintsAreRead) {
   using Kind = io::Constraint::Kind;
   const auto constraints = parse(beam_problem).constraints;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <rafter/form/language.hpp>
+#include <rafter/io/hdf5_reader.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/io/vtkhdf_reader.hpp>
 #include <tests/support/space_meshes.hpp>
@@ -38,6 +39,20 @@ public:
     return path_.string();
   }
 
+  /// As a series: the values times -2, and then as they are.
+  std::string write_series(const Written& written) const {
+    std::vector<double> others = written.values;
+    for (double& value : others) value *= -2;
+    const auto fields = [&](std::span<const double> values) {
+      return std::vector<io::OutputField>{{"w", written.space, values}};
+    };
+    io::VtkHdfSeries series(path_.string(), written.space->mesh(), fields(others));
+    series.append(0, fields(others));
+    series.append(0.5, fields(written.values));
+    series.commit();
+    return path_.string();
+  }
+
 private:
   std::filesystem::path path_;
 };
@@ -63,6 +78,26 @@ struct Case {
 void PrintTo(const Case& c, std::ostream* out) { *out << c.shape << " degree " << c.degree << " x " << c.components; }
 
 class VtkHdfReader : public ::testing::TestWithParam<Case> {};
+
+TEST(VtkHdfSeries, HoldsEachTimeAndIsReadAtItsLast) {
+  for (const std::string shape : {"quadrilateral", "tetrahedron", "pyramid"}) {
+    const Written written(box(shape), shape == "pyramid" ? 1 : 3, 2, polynomial(1));
+    const File file;
+    const auto path = file.write_series(written);
+    const io::Hdf5Reader raw(path);
+    const auto points = raw.shape("VTKHDF/Points")[0];
+    EXPECT_EQ(raw.shape("VTKHDF/PointData/w")[0], 2 * points);
+    EXPECT_EQ(raw.read<double>("VTKHDF/Steps/Values"), (std::vector<double>{0, 0.5}));
+    EXPECT_EQ(raw.read<std::int64_t>("VTKHDF/Steps/PointDataOffsets/w"), (std::vector<std::int64_t>{0, points}));
+    for (const std::string name : {"PartOffsets", "PointOffsets", "CellOffsets", "ConnectivityIdOffsets"})
+      EXPECT_EQ(raw.read<std::int64_t>("VTKHDF/Steps/" + name), (std::vector<std::int64_t>{0, 0})) << name;
+    std::vector<double> found(written.values.size());
+    space::interpolate(*written.space, io::VtkHdfReader(path).function("w", 2), found);
+    expect_equal(found, written.values, 1e-12);
+    const auto all = raw.read<double>("VTKHDF/PointData/w");
+    for (std::size_t i = 0; i < all.size() / 2; ++i) EXPECT_NEAR(all[i], -2 * all[all.size() / 2 + i], 1e-14) << i;
+  }
+}
 
 /// The same space reads back what was written, also on curved cells, where it is no polynomial in space.
 TEST_P(VtkHdfReader, GivesTheSameVectorOnTheSameMesh) {

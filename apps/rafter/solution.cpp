@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solution.hpp"
+
+#include <cmath>
+
+#include <rafter/base/text.hpp>
+#include <rafter/solve/vector_ops.hpp>
+
+#include "discretisation.hpp"
+#include "measurement.hpp"
+
+namespace rafter::app {
+namespace {
+
+report::SolveReport start_report(const PreparedProblem& prepared) {
+  report::SolveReport result;
+  result.title = prepared.problem().title;
+  for (const auto& space : prepared.system().spaces) result.dofs += space->num_dofs();
+  result.cells = cells_per_shape(*prepared.system().mesh);
+  result.machine = report_machine(prepared.machine(), prepared.options().shared_device->num_threads());
+  return result;
+}
+
+} // namespace
+
+Solution make_solution(const PreparedProblem& prepared, op::Vector values, solvers::Status status) {
+  Solution solution{prepared.system(), std::move(values), start_report(prepared), status == solvers::Status::converged};
+  solution.report.status = solution.is_converged ? "converged" : "not converged";
+  return solution;
+}
+
+std::vector<io::OutputField> output_fields(const PreparedProblem& prepared, const op::Vector& values) {
+  const auto& system = prepared.system();
+  std::vector<io::OutputField> fields;
+  for (std::size_t f = 0; f < system.spaces.size(); ++f)
+    fields.push_back({prepared.problem().fields[f].name, system.spaces[f],
+                      values.host_read().subspan(static_cast<std::size_t>(system.offset(f)),
+                                                 static_cast<std::size_t>(system.spaces[f]->num_local()))});
+  return fields;
+}
+
+std::vector<io::DerivedField> derived_fields(const PreparedProblem& prepared, const op::Vector& values) {
+  const bool is_finite = std::isfinite(solvers::VectorOps(prepared.operator_a().device()).norm(values));
+  return is_finite ? prepared.postprocess().output_fields() : std::vector<io::DerivedField>{};
+}
+
+void check_solution(const PreparedProblem& prepared, Phases& phases, Solution& solution) {
+  const auto& problem = prepared.problem();
+  if (!solution.is_converged || (problem.functionals.empty() && problem.check.exact.empty())) return;
+  phases.start("check");
+  auto& report = solution.report;
+  report.functionals = prepared.postprocess().functionals(solution.values);
+  report.errors = prepared.postprocess().errors(solution.values);
+  const auto failures = failed_checks(problem.check, report.errors);
+  if (failures.empty()) return;
+  report.status = "failed check";
+  report.message = base::join(failures, "; ");
+}
+
+} // namespace rafter::app

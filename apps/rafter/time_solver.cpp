@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "time_solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/io/saved_state.hpp>
+#include <rafter/solve/vector_ops.hpp>
+
+#include "interrupt.hpp"
+#include "method_choice.hpp"
+#include "operator_checks.hpp"
+#include "singularity.hpp"
+#include "solution.hpp"
+
+namespace rafter::app {
+namespace {
+
+class TimeSolver {
+public:
+  TimeSolver(const PreparedProblem& prepared, const RunEvents& events, Phases& phases)
+      : prepared_(prepared), problem_(prepared.problem()), stepper_(*prepared.stepper()), events_(events),
+        phases_(phases), state_(prepared.starting_state()) {}
+
+  Solution run() {
+    phases_.start("setup");
+    const auto& time = *problem_.time;
+    if (time.restart.empty())
+      grid_ = solvers::TimeGrid(time.start, time.end, time.step, time.theta);
+    else
+      restore();
+    first_ = number_;
+    set_up();
+    begin();
+    phases_.start("solve");
+    while (is_converged() && number_ < grid_->num_steps()) advance();
+    Solution solution = finish();
+    phases_.stop();
+    return solution;
+  }
+
+private:
+  bool is_converged() const { return last_.status == solvers::Status::converged; }
+
+  /// The state and the time where an earlier run ended. Steps of the same length as there go on in the same count, so
+  /// that times are those of one long run.
+  void restore() {
+    const auto& time = *problem_.time;
+    const auto& system = prepared_.system();
+    std::vector<io::SavedField> fields;
+    const auto values = state_.host_write();
+    for (std::size_t f = 0; f < system.spaces.size(); ++f)
+      fields.push_back({problem_.fields[f].name, system.spaces[f],
+                        values.subspan(static_cast<std::size_t>(system.offset(f)),
+                                       static_cast<std::size_t>(system.spaces[f]->num_local()))});
+    io::SavedTime saved;
+    try {
+      saved = io::read_state(time.restart, *system.mesh, fields);
+    } catch (const base::InputError& error) {
+      throw base::InputError(fmt::format("{}: time.restart: {}", time.restart_location.text(), error.what()));
+    }
+    if (!(time.end > saved.time))
+      throw base::InputError(
+          fmt::format("{}: time.end: the state of {} is that of t = {:.6g}; accepted is a time after "
+                      "that, found {:.6g}",
+                      time.end_location.text(), time.restart, saved.time, time.end));
+    const bool goes_on = saved.step == time.step;
+    grid_ = solvers::TimeGrid(goes_on ? saved.start : saved.time, time.end, time.step, time.theta);
+    number_ = goes_on ? saved.number : 0;
+  }
+
+  /// Checks of the operator of the first step, and the method that it asks for.
+  void set_up() {
+    const auto& A = prepared_.operator_a();
+    const auto first = grid_->step(first_ + 1);
+    prepared_.set_time(first.end);
+    stepper_.bind(first, state_);
+    const Probe probe = make_probe(A, 1);
+    require_finite(A, probe, problem_, prepared_.forms());
+    require_finite_loads(first);
+    if (stepper_.is_linear()) {
+      auto null_space = make_null_space(problem_, A, prepared_.constraints());
+      require_regular(A, probe, problem_, *null_space.null_space());
+      stepper_.use_null_space(std::move(null_space));
+    }
+    choice_ = choose_method(problem_, A, probe);
+    require_symmetric(A, probe, problem_, choice_.method);
+    if (stepper_.is_linear() && !solvers::find_method(choice_.method).is_direct) require_diagonal(A, problem_);
+    stepper_.use_method(choice_.method);
+    prepared_.postprocess().require_finite_solutions(state_);
+    prepared_.tell(fmt::format("setup: {} steps of the theta scheme, theta = {}", grid_->num_steps() - first_,
+                               problem_.time->theta));
+  }
+
+  void require_finite_loads(const solvers::TimeStep& first) {
+    const auto found = stepper_.describe_non_finite(first, state_);
+    if (found.empty()) return;
+    std::string coefficient;
+    for (const double time : {first.begin, first.end}) {
+      prepared_.set_time(time);
+      if (coefficient.empty()) coefficient = describe_non_finite(problem_, prepared_.forms(), *prepared_.system().mesh);
+    }
+    throw base::InputError(
+        !coefficient.empty() ? coefficient
+                             : fmt::format("{}: {}: the first step has no finite value: {}; check the expressions and "
+                                           "the state at the first time, fields.NAME.initial",
+                                           problem_.forms.main().location.text(), problem_.forms.main_key(), found));
+  }
+
+  /// Makes the state at the first time consistent, unless an earlier run has left it, and begins the output.
+  void begin() {
+    const double time = grid_->time(number_);
+    if (problem_.time->restart.empty()) {
+      last_ = stepper_.project(time, state_);
+      iterations_ += last_.iterations;
+      if (!is_converged()) {
+        last_.message = fmt::format("the state at the first time, t = {:.6g}: {}", time, last_.message);
+        return;
+      }
+    } else
+      last_.status = solvers::Status::converged;
+    if (problem_.output.file.empty()) return;
+    series_ = std::make_unique<io::VtkHdfSeries>(problem_.output.file, *prepared_.system().mesh,
+                                                 output_fields(prepared_, state_), derived_fields(prepared_, state_));
+    write_state();
+  }
+
+  void write_state() {
+    const double time = grid_->time(number_);
+    prepared_.set_time(time);
+    series_->append(time, output_fields(prepared_, state_));
+  }
+
+  void advance() {
+    require_not_interrupted();
+    const auto step = grid_->step(number_ + 1);
+    last_ = stepper_.advance(step, state_);
+    if (last_.failure == solvers::Failure::stopped) require_not_interrupted();
+    iterations_ += last_.iterations;
+    removed_ = std::max(removed_, last_.removed);
+    report_.push_back({.time = step.end,
+                       .iterations = last_.iterations,
+                       .newton_steps = last_.newton_steps,
+                       .residual = last_.relative_residual});
+    if (!is_converged()) {
+      last_.message = fmt::format("step {} to t = {:.6g}: {}", number_ - first_ + 1, step.end, last_.message);
+      return;
+    }
+    if (!last_.warning.empty() && warning_.empty())
+      warning_ = fmt::format("step {} to t = {:.6g}: {}", number_ - first_ + 1, step.end, last_.warning);
+    ++number_;
+    if (series_ != nullptr && (number_ % problem_.output.every == 0 || number_ == grid_->num_steps())) write_state();
+    tell_progress();
+  }
+
+  /// Ten lines at most.
+  void tell_progress() {
+    const auto tenth = 10 * (number_ - first_) / (grid_->num_steps() - first_);
+    if (tenth == told_) return;
+    told_ = tenth;
+    prepared_.tell(
+        fmt::format("step {} of {}: t = {:.6g}", number_ - first_, grid_->num_steps() - first_, grid_->time(number_)));
+  }
+
+  Solution finish() {
+    phases_.stop();
+    prepared_.set_time(grid_->time(number_));
+    Solution solution = make_solution(prepared_, std::move(state_), last_.status);
+    auto& report = solution.report;
+    report.method = stepper_.is_linear() ? choice_.method : "newton with " + choice_.method;
+    report.reason = choice_.reason;
+    report.message = last_.message;
+    report.warning = warning_;
+    if (const auto removed = solvers::describe_removed(removed_); !removed.empty())
+      report.warning += (report.warning.empty() ? "" : "; ") + removed;
+    report.iterations = iterations_;
+    for (const auto& step : report_) report.residual = std::max(report.residual, step.residual);
+    report.time = report::TimeReport{.start = grid_->time(first_),
+                                     .end = grid_->time(grid_->num_steps()),
+                                     .step = problem_.time->step,
+                                     .theta = problem_.time->theta,
+                                     .steps = std::move(report_)};
+    check_solution(prepared_, phases_, solution);
+    phases_.start("output");
+    require_not_interrupted();
+    solution.is_written = !problem_.output.file.empty() && (solution.is_converged || problem_.output.on_failure);
+    if (series_ == nullptr) solution.is_written = false;
+    if (!solution.is_written) return solution;
+    // A state that a failed step leaves belongs to no time; the series ends with those before.
+    if (solution.is_converged) save(solution.values);
+    series_->commit();
+    return solution;
+  }
+
+  /// The last state, to go on from.
+  void save(const op::Vector& values) {
+    const bool is_whole = grid_->ends_with_whole_step();
+    const double time = grid_->time(number_);
+    io::write_state(series_->file(), *prepared_.system().mesh,
+                    {.time = time,
+                     .start = is_whole ? grid_->time(0) : time,
+                     .step = problem_.time->step,
+                     .number = is_whole ? number_ : 0},
+                    output_fields(prepared_, values));
+  }
+
+  const PreparedProblem& prepared_;
+  const io::Problem& problem_;
+  solvers::ThetaStepper& stepper_;
+  const RunEvents& events_;
+  Phases& phases_;
+  std::optional<solvers::TimeGrid> grid_;
+  op::Vector state_;
+  std::unique_ptr<io::VtkHdfSeries> series_;
+  MethodChoice choice_;
+  solvers::TimeStepResult last_; ///< of the last step, or of the projection before the first
+  std::int64_t number_ = 0;      ///< steps that are done, those of earlier runs included
+  std::int64_t first_ = 0;       ///< done by earlier runs
+  std::int64_t told_ = 0;        ///< tenths of the steps that events have told
+  int iterations_ = 0;
+  double removed_ = 0;
+  std::string warning_;
+  std::vector<report::TimeStepReport> report_;
+};
+
+} // namespace
+
+Solution solve_in_time(const PreparedProblem& prepared, const RunEvents& events, Phases& phases) {
+  return TimeSolver(prepared, events, phases).run();
+}
+
+} // namespace rafter::app

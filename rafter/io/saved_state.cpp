@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/io/saved_state.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <utility>
+#include <vector>
+
+#include <rafter/base/error.hpp>
+#include <rafter/base/hash.hpp>
+#include <rafter/io/hdf5_reader.hpp>
+
+namespace rafter::io {
+namespace {
+
+const std::string group = "Rafter", values_group = "Rafter/State", spaces_group = "Rafter/Spaces";
+
+template <class T> void append_bytes(const std::vector<T>& values, std::string& bytes) {
+  bytes += fmt::format("{}:", values.size());
+  if (!values.empty()) bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+}
+
+/// Equal for equal meshes, whatever file they come from: points, cells and what is identified.
+std::string mesh_hash(const mesh::Mesh& mesh) {
+  std::string bytes = fmt::format("{} {} ", mesh.gdim, mesh.num_vertices);
+  append_bytes(mesh.points, bytes);
+  append_bytes(mesh.global_vertices, bytes);
+  for (const auto& cells : mesh.groups) {
+    bytes += fmt::format("{} {} ", element::name(cells.shape), cells.degree);
+    append_bytes(cells.vertices, bytes);
+    append_bytes(cells.nodes, bytes);
+  }
+  return base::content_hash(bytes);
+}
+
+/// Entries of the local vector of a space in the order of files.
+std::vector<std::int32_t> file_order(const space::FunctionSpace& space) {
+  std::vector<std::int32_t> order, entries;
+  std::vector<char> is_listed(static_cast<std::size_t>(space.num_local()), 0);
+  const auto& mesh = space.mesh();
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
+    const auto& cells = mesh.groups[g];
+    entries.resize(static_cast<std::size_t>(space.element(cells.shape)->num_dofs() * space.num_components()));
+    for (std::int32_t cell = 0; cell < cells.num_cells(); ++cell) {
+      const auto position = space.position(static_cast<std::int32_t>(g), cell);
+      space.cell_dofs(position.block, position.batch, position.lane, entries);
+      for (const auto entry : entries)
+        if (std::exchange(is_listed[static_cast<std::size_t>(entry)], 1) == 0) order.push_back(entry);
+    }
+  }
+  return order;
+}
+
+std::vector<std::int64_t> description(const space::FunctionSpace& space) {
+  return {space.degree, space.num_components()};
+}
+
+std::string text(const std::vector<std::int64_t>& description) {
+  return description.size() == 2 ? fmt::format("degree {} and {} component{}", description[0], description[1],
+                                               description[1] == 1 ? "" : "s")
+                                 : "another description";
+}
+
+} // namespace
+
+void write_state(Hdf5Writer& file, const mesh::Mesh& mesh, const SavedTime& time, std::span<const OutputField> fields) {
+  file.make_group(group);
+  file.write_attribute(group, "Mesh", mesh_hash(mesh));
+  file.write(group + "/Time", std::vector{time.time, time.start, time.step});
+  file.write(group + "/Step", std::vector{time.number});
+  for (const auto& name : {values_group, spaces_group}) file.make_group(name);
+  for (const auto& field : fields) {
+    std::vector<double> values;
+    for (const auto entry : file_order(*field.space)) values.push_back(field.values[static_cast<std::size_t>(entry)]);
+    file.write(spaces_group + "/" + field.name, description(*field.space));
+    file.write(values_group + "/" + field.name, values);
+  }
+}
+
+SavedTime read_state(const std::string& path, const mesh::Mesh& mesh, std::span<const SavedField> fields) {
+  const Hdf5Reader file(path);
+  const auto refuse = [&path](const std::string& message) { throw base::InputError(path + ": " + message); };
+  if (!file.has(values_group))
+    refuse("the file holds no state to go on from; accepted are outputs of problems with [time]");
+  if (file.text_attribute(group, "Mesh") != mesh_hash(mesh))
+    refuse("its state is that of another mesh: points or cells differ; a run goes on with the mesh, its refinement and "
+           "its periodic boundaries as they were");
+  for (const auto& field : fields) {
+    if (!file.has(values_group + "/" + field.name) || !file.has(spaces_group + "/" + field.name))
+      refuse(fmt::format("its state has no field '{}'", field.name));
+    const auto found = file.read<std::int64_t>(spaces_group + "/" + field.name);
+    if (found != description(*field.space))
+      refuse(fmt::format("its field '{}' has {}, that of the problem has {}", field.name, text(found),
+                         text(description(*field.space))));
+    const auto values = file.read<double>(values_group + "/" + field.name);
+    const auto order = file_order(*field.space);
+    if (values.size() != order.size()) refuse(fmt::format("its field '{}' is not complete", field.name));
+    for (std::size_t i = 0; i < order.size(); ++i) field.values[static_cast<std::size_t>(order[i])] = values[i];
+  }
+  if (!file.has(group + "/Time") || !file.has(group + "/Step")) refuse("its time is missing");
+  const auto times = file.read<double>(group + "/Time");
+  const auto number = file.read<std::int64_t>(group + "/Step");
+  if (times.size() != 3 || number.size() != 1 ||
+      !std::ranges::all_of(times, [](double t) { return std::isfinite(t); }) || number[0] < 0)
+    refuse("its time is damaged");
+  return {.time = times[0], .start = times[1], .step = times[2], .number = number[0]};
+}
+
+} // namespace rafter::io

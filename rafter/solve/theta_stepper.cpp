@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/solve/theta_stepper.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/form/time_derivative.hpp>
+#include <rafter/solve/force_norm.hpp>
+#include <rafter/solve/vector_ops.hpp>
+
+namespace rafter::solvers {
+namespace {
+
+bool has_parameter(const form::LoweredForm& form, const std::string& name) {
+  return std::ranges::any_of(form.parameters,
+                             [&](const auto& parameter) { return parameter.coefficient->name == name; });
+}
+
+bool has_field(const form::LoweredForm& form, const std::string& name) {
+  return std::ranges::find(form.field_names, name) != form.field_names.end();
+}
+
+/// The 2-norm of the loads on free unknowns and the reactions of a state on fixed ones.
+double scale_of(const op::Operator& A, const Vector& load, const Vector& x) {
+  if (const auto reference = force_norm(A, load)) return reference(x);
+  double sum = 0;
+  const VectorOps ops(A.device());
+  for (const auto entry : A.constraints().entries) {
+    const double value = load.host_read()[static_cast<std::size_t>(entry)];
+    sum += value * value;
+  }
+  return std::sqrt(std::max(0.0, ops.dot(load, load) - sum));
+}
+
+} // namespace
+
+TimeGrid::TimeGrid(double start, double end, double step, double theta)
+    : start_(start), end_(end), step_(step), theta_(theta) {
+  if (!(std::isfinite(start) && std::isfinite(end) && step > 0 && end > start))
+    throw base::InputError(fmt::format("time steps: accepted are a step above 0 and an end after the start, found step "
+                                       "{} from {} to {}",
+                                       step, start, end));
+  if (!(theta >= 0 && theta <= 1))
+    throw base::InputError(fmt::format("time steps: theta = {} is out of range (0 to 1)", theta));
+  constexpr double most_steps = 1e9;
+  const double steps = (end - start) / step;
+  if (steps > most_steps) throw base::InputError(fmt::format("time steps: {:.1e} steps are too many", steps));
+  // A rest that is rounding makes no step of its own.
+  num_steps_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(steps * (1 - 1e-12) - 1e-9)));
+}
+
+double TimeGrid::time(std::int64_t number) const {
+  return number == num_steps_ ? end_ : start_ + static_cast<double>(number) * step_;
+}
+
+bool TimeGrid::ends_with_whole_step() const { return step(num_steps_).length == step_; }
+
+TimeStep TimeGrid::step(std::int64_t number) const {
+  const double begin = time(number - 1), end = time(number);
+  const bool is_whole = std::abs(end - begin - step_) <= 1e-6 * step_;
+  return {.begin = begin, .end = end, .length = is_whole ? step_ : end - begin, .theta = theta_};
+}
+
+ThetaStepper::ThetaStepper(form::ThetaForms forms, std::vector<std::string> names,
+                           std::shared_ptr<op::Operator> tangent, std::shared_ptr<const op::GeneratedForm> load,
+                           TimeSolverOptions options)
+    : forms_(std::move(forms)), names_(std::move(names)), tangent_(std::move(tangent)), options_(std::move(options)) {
+  for (const auto& space : tangent_->system().spaces)
+    parts_.emplace_back(tangent_->device(), static_cast<std::size_t>(space->num_local()));
+  if (forms_.is_linear)
+    load_ = std::make_unique<op::LinearForm>(std::move(load));
+  else
+    problem_ = std::make_unique<ResidualProblem>(std::move(load), tangent_, names_);
+}
+
+void ThetaStepper::use_null_space(ConstrainedNullSpace null_space) {
+  null_space_ = std::move(null_space);
+  options_.solver.null_space = null_space_.null_space();
+  preconditioner_.reset();
+}
+
+void ThetaStepper::use_method(const std::string& method) {
+  options_.solver.method = method;
+  preconditioner_.reset();
+}
+
+void ThetaStepper::set(const std::string& name, double value) {
+  if (has_parameter(forms_.tangent, name)) {
+    const auto known = parameters_.find(name);
+    if (known == parameters_.end() || known->second != value) tangent_->set(name, value);
+    parameters_[name] = value;
+  } else if (name == form::time_name && tangent_->has_boundary_parameter(name))
+    tangent_->set(name, value);
+  if (!has_parameter(forms_.load, name)) return;
+  if (problem_)
+    problem_->residual_form().set(name, value);
+  else
+    load_->set(name, value);
+}
+
+void ThetaStepper::set_state(const Vector& u) {
+  const auto& system = tangent_->system();
+  op::check_size(system, u, "the state");
+  for (std::size_t f = 0; f < names_.size(); ++f) {
+    const auto name = form::old_field_name(names_[f]);
+    const bool is_of_load = has_field(forms_.load, name), is_of_tangent = has_field(forms_.tangent, name);
+    if (!is_of_load && !is_of_tangent) continue;
+    std::ranges::copy(u.host_read().subspan(static_cast<std::size_t>(system.offset(f)), parts_[f].size()),
+                      parts_[f].host_overwrite().begin());
+    if (is_of_tangent) tangent_->set(name, parts_[f]);
+    if (!is_of_load) continue;
+    if (problem_)
+      problem_->residual_form().set(name, parts_[f]);
+    else
+      load_->set(name, parts_[f]);
+  }
+}
+
+void ThetaStepper::bind(const Weights& weights, double begin, double end, const Vector& u) {
+  set(form::old_weight_name, weights.first);
+  set(form::new_weight_name, weights.last);
+  set(form::constraint_weight_name, weights.constraint);
+  set(form::theta_name, weights.theta);
+  set(form::old_time_name, begin);
+  set(form::time_name, end);
+  set_state(u);
+}
+
+void ThetaStepper::bind(const TimeStep& step, const Vector& u) {
+  bind({.first = (1 - step.theta) * step.length,
+        .last = step.theta * step.length,
+        .constraint = step.length,
+        .theta = step.theta},
+       step.begin, step.end, u);
+  if (problem_) problem_->linearise(u);
+}
+
+std::string ThetaStepper::describe_non_finite(const TimeStep& step, const Vector& u) {
+  bind(step, u);
+  Vector r = tangent_->make_vector();
+  if (problem_)
+    problem_->residual(u, r);
+  else
+    load_->assemble(r);
+  if (VectorOps(r.device()).first_non_finite(r) < 0) return "";
+  if (problem_) return problem_->describe_non_finite(r);
+  return "the right-hand side of the first step is not finite";
+}
+
+TimeStepResult ThetaStepper::project(double time, Vector& u) {
+  bind({.first = 0, .last = 0, .constraint = 1, .theta = 1}, time, time, u);
+  Vector start = tangent_->make_vector();
+  VectorOps(u.device()).copy(u, start);
+  auto result = solve(time, u);
+  const auto& system = tangent_->system();
+  for (std::size_t f = 0; f < names_.size(); ++f)
+    if (forms_.roles[f] == form::FieldRole::multiplier) {
+      const auto offset = static_cast<std::size_t>(system.offset(f)), size = parts_[f].size();
+      std::ranges::copy(start.host_read().subspan(offset, size), u.host_write().subspan(offset, size).begin());
+    }
+  return result;
+}
+
+TimeStepResult ThetaStepper::advance(const TimeStep& step, Vector& u) {
+  bind({.first = (1 - step.theta) * step.length,
+        .last = step.theta * step.length,
+        .constraint = step.length,
+        .theta = step.theta},
+       step.begin, step.end, u);
+  return solve(step.end, u);
+}
+
+TimeStepResult ThetaStepper::solve(double time, Vector& u) {
+  if (set_boundary_values) set_boundary_values(time);
+  return problem_ ? solve_by_newton(u) : solve_linear(u);
+}
+
+const Preconditioner& ThetaStepper::preconditioner() {
+  if (preconditioner_ == nullptr || preconditioned_ != parameters_) {
+    preconditioner_.reset(); // before the memory of the next one is taken
+    preconditioner_ = make_preconditioner(*tangent_, options_.solver);
+    preconditioned_ = parameters_;
+  }
+  return *preconditioner_;
+}
+
+TimeStepResult ThetaStepper::solve_linear(Vector& u) {
+  const auto& A = *tangent_;
+  const VectorOps ops(A.device());
+  Vector b = A.make_vector(), load = A.make_vector();
+  load_->assemble(b);
+  ops.copy(b, load);
+  A.apply_boundary_values(b, u);
+  TimeStepResult result;
+  result.removed = null_space_.balance(b, load);
+  const double scale = scale_of(A, load, u);
+  auto options = options_.solver;
+  options.control.atol = std::max(options.control.atol, options.control.rtol * scale);
+  options.control.reference = [scale](const Vector&) { return scale; };
+  const auto solved = find_method(options.method).run(A, b, u, preconditioner(), options);
+  null_space_.constrain(u);
+  result.status = solved.status;
+  result.failure = solved.failure;
+  result.message = solved.message;
+  result.warning = solved.warning;
+  result.iterations = solved.iterations;
+  Vector r = A.make_vector();
+  A.apply(u, r);
+  ops.subtract_from(b, r);
+  const double norm = ops.norm(r);
+  result.relative_residual = scale > 0 ? norm / scale : norm;
+  return result;
+}
+
+TimeStepResult ThetaStepper::solve_by_newton(Vector& u) {
+  auto options = options_.newton;
+  options.solver = options_.solver;
+  const auto solved = newton(*problem_, u, options);
+  TimeStepResult result;
+  result.status = solved.status;
+  result.failure = solved.failure;
+  result.message = solved.message;
+  result.warning = solved.warning;
+  result.iterations = solved.linear_iterations;
+  result.newton_steps = solved.iterations;
+  result.relative_residual = solved.relative_residual;
+  return result;
+}
+
+} // namespace rafter::solvers

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Steps in time: what their one operator is, what they compile, and states that are kept in files.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <unistd.h>
+
+#include <rafter/base/output_file.hpp>
+#include <rafter/io/hdf5_file.hpp>
+#include <rafter/io/saved_state.hpp>
+#include <rafter/rafter.hpp>
+#include <tests/support/planner.hpp>
+
+namespace {
+
+using namespace rafter;
+
+/// The host device, which counts what it is asked to compile.
+class CountingDevice final : public device::Device {
+public:
+  std::string name() const override { return inner_->name(); }
+  std::string language() const override { return inner_->language(); }
+  int num_threads() const override { return inner_->num_threads(); }
+  std::vector<std::string> compilers() const override { return inner_->compilers(); }
+  std::vector<std::string> flag_sets() const override { return inner_->flag_sets(); }
+  bool shares_host_memory() const override { return inner_->shares_host_memory(); }
+  std::shared_ptr<device::Buffer> allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
+  std::shared_ptr<device::Buffer> wrap(void* host, std::size_t bytes) override { return inner_->wrap(host, bytes); }
+  std::shared_ptr<const device::Program> compile(const std::string& source,
+                                                 const device::CompileOptions& options) override {
+    ++num_compiled;
+    return inner_->compile(source, options);
+  }
+  std::shared_ptr<device::Event> run(std::span<const device::Task> tasks) override { return inner_->run(tasks); }
+  void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body) override {
+    inner_->parallel_for(count, body);
+  }
+  std::atomic<int> num_compiled = 0;
+
+private:
+  std::shared_ptr<device::Device> inner_ = device::make_device("host", 1);
+};
+
+/// Heat with a conductivity, a source and boundary values that change in time.
+struct Heat {
+  explicit Heat(bool is_nonlinear = false) : V(make_box({.cells = {4, 4}, .shape = "triangle"}), {.degree = 2}) {
+    const auto v = arguments(V).second;
+    const auto x = spatial_coordinate(2);
+    const auto k = is_nonlinear ? 1 + u * u + sin(t) * x[0] : 1 + sin(t) * x[0];
+    F = (dt(u) * v + k * inner(grad(u), grad(v)) - exp(-t) * x[1] * v) * dx;
+    options.discretisation = test::planned({.threads = 1});
+    options.discretisation.shared_device = device;
+    options.discretisation.dirichlet = {V.fixed({1, 2, 3, 4}, cos(t) * x[0])};
+    options.theta = 0.5;
+  }
+  FunctionSpace V;
+  Expr u = field(V.ptr(), "u"), t = parameter("t");
+  Form F;
+  std::shared_ptr<CountingDevice> device = std::make_shared<CountingDevice>();
+  TimeOptions options;
+};
+
+void expect_no_compilation(Heat& heat, const std::string& method) {
+  heat.options.solvers.solver.method = method;
+  heat.options.end = 1;
+  heat.options.step = 0.01;
+  std::vector<int> compiled;
+  heat.options.monitor = [&](double, const Vector&) { compiled.push_back(heat.device->num_compiled); };
+  const auto result = solve_in_time(heat.F, {heat.u}, heat.options);
+  ASSERT_TRUE(result.is_converged()) << result.steps.back().message;
+  ASSERT_EQ(compiled.size(), 101U);
+  EXPECT_GT(compiled[1], 0);
+  EXPECT_EQ(compiled.back(), compiled[1]) << "kernels were compiled after the first step";
+}
+
+TEST(TimeSteps, AHundredCompileNothingAfterTheFirst) {
+  for (const bool is_nonlinear : {false, true})
+    for (const char* method : {"cg", "direct"}) {
+      if (is_nonlinear && std::string(method) == "cg") continue; // its tangent is not symmetric
+      Heat heat(is_nonlinear);
+      expect_no_compilation(heat, method);
+    }
+}
+
+Vector random_vector(const Operator& A, unsigned seed) {
+  Vector result = A.make_vector();
+  solvers::VectorOps(A.device()).fill_random(seed, result);
+  return result;
+}
+
+TEST(TimeSteps, TheOperatorIsMassPlusThetaTimesStepTimesStiffness) {
+  Heat heat;
+  const auto [trial, v] = arguments(heat.V);
+  const auto x = spatial_coordinate(2);
+  const auto& options = heat.options.discretisation;
+  const auto system = op::make_system({heat.V.ptr()});
+  Operator M(trial * v * dx, system, options);
+  Operator K((1 + sin(heat.t) * x[0]) * inner(grad(trial), grad(v)) * dx, system, options);
+  auto forms = form::make_theta_forms(heat.F, {heat.u});
+  EXPECT_TRUE(forms.is_linear);
+  const auto kernels = op::kernel_options(options, heat.device);
+  const std::vector built{op::build_form(forms.tangent, system, op::Purpose::action, kernels),
+                          op::build_form(forms.load, system, op::Purpose::action, kernels)};
+  op::compile(built);
+  const auto A = std::make_shared<Operator>(built[0], options.dirichlet);
+  solvers::ThetaStepper stepper(std::move(forms), {"u"}, A, built[1], {});
+  const auto state = random_vector(*A, 1), probe = random_vector(*A, 2);
+  const solvers::VectorOps ops(heat.device);
+  for (const auto& step : {solvers::TimeStep{0.3, 0.5, 0.2, 0.5}, solvers::TimeStep{1, 1.1, 0.1, 1}}) {
+    stepper.bind(step, state);
+    Vector found = A->make_vector(), mass = A->make_vector(), stiffness = A->make_vector();
+    A->apply_free(probe, found);
+    M.apply_free(probe, mass);
+    K.set("t", step.end);
+    K.apply_free(probe, stiffness);
+    const double size = ops.norm(mass);
+    ops.axpy(step.theta * step.length, stiffness, mass);
+    ops.subtract_from(found, mass);
+    EXPECT_LT(ops.norm(mass), 1e-13 * size * 100);
+    // The right-hand side has the state before the step: M u - (1 - theta) dt K u, and the loads at both ends.
+    Vector load = A->make_vector(), source = A->make_vector();
+    stepper.load().assemble(load);
+    LinearForm f(exp(-heat.t) * x[1] * v * dx, system, options);
+    M.apply_free(state, mass);
+    K.set("t", step.begin);
+    K.apply_free(state, stiffness);
+    ops.axpy(-(1 - step.theta) * step.length, stiffness, mass);
+    for (const auto& [time, share] : {std::pair(step.end, step.theta), std::pair(step.begin, 1 - step.theta)}) {
+      f.set("t", time);
+      f.assemble(source);
+      ops.axpy(share * step.length, source, mass);
+    }
+    const double load_size = ops.norm(load);
+    ops.subtract_from(load, mass);
+    EXPECT_LT(ops.norm(mass), 1e-12 * load_size);
+  }
+}
+
+TEST(TimeSteps, FormsThatDoNotFitAreRefused) {
+  Heat heat;
+  const auto v = arguments(heat.V).second;
+  const auto refuse = [&](const Form& F, const std::string& part) {
+    try {
+      (void)form::make_theta_forms(F, {heat.u});
+      ADD_FAILURE() << "no error with " << part;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+  };
+  refuse(inner(grad(heat.u), grad(v)) * dx, "no derivative in time");
+  refuse(dt(heat.u) * dt(heat.u) * v * dx, "not linear in derivatives in time");
+  EXPECT_THROW(dt(dt(heat.u)), InputError);
+  EXPECT_THROW(dt(heat.t * heat.u), InputError);
+  EXPECT_THROW(dt(spatial_coordinate(2)), InputError);
+  EXPECT_THROW(dt(v), InputError);
+  EXPECT_THROW(dt(Expr(1.0)), InputError);
+}
+
+TEST(TimeSteps, WrongTimesAreRefused) {
+  EXPECT_THROW(solvers::TimeGrid(0, 1, 0, 1), InputError);
+  EXPECT_THROW(solvers::TimeGrid(0, 1, -0.1, 1), InputError);
+  EXPECT_THROW(solvers::TimeGrid(1, 1, 0.1, 1), InputError);
+  EXPECT_THROW(solvers::TimeGrid(0, 1, 0.1, 1.5), InputError);
+  EXPECT_THROW(solvers::TimeGrid(0, 1, 0.1, NAN), InputError);
+  EXPECT_THROW(solvers::TimeGrid(0, INFINITY, 0.1, 1), InputError);
+  EXPECT_THROW(solvers::TimeGrid(0, 1, 1e-12, 1), InputError);
+}
+
+TEST(TimeSteps, TimesEndWhereTheyShall) {
+  const solvers::TimeGrid whole(0, 1, 0.1, 1), shorter(0.5, 1, 0.3, 1), one(0, 1, 5, 1);
+  EXPECT_EQ(whole.num_steps(), 10); // 0.1 times 10 is 1 up to rounding: there is no rest
+  EXPECT_EQ(whole.time(10), 1);
+  for (int i = 1; i <= 10; ++i) EXPECT_EQ(whole.step(i).length, 0.1);
+  EXPECT_TRUE(whole.ends_with_whole_step());
+  EXPECT_EQ(shorter.num_steps(), 2);
+  EXPECT_EQ(shorter.step(1).length, 0.3);
+  EXPECT_NEAR(shorter.step(2).length, 0.2, 1e-15);
+  EXPECT_FALSE(shorter.ends_with_whole_step());
+  EXPECT_EQ(one.num_steps(), 1);
+  EXPECT_EQ(one.step(1).length, 1);
+}
+
+/// A file of one state, in a folder of this process.
+class SavedStates : public testing::Test {
+protected:
+  SavedStates() { std::filesystem::create_directories(folder_); }
+  ~SavedStates() override { std::filesystem::remove_all(folder_); }
+  std::string path() const { return (folder_ / "state.vtkhdf").string(); }
+
+  void write(const FunctionSpace& V, const std::vector<double>& values) const {
+    io::Hdf5Writer file(path());
+    io::write_state(file, V->mesh(), {.time = 0.7, .start = 0.1, .step = 0.2, .number = 3},
+                    std::vector{io::OutputField{"u", V.ptr(), values}});
+    file.commit();
+  }
+  std::string refusal(const FunctionSpace& V, const std::string& name = "u") const {
+    std::vector<double> values(static_cast<std::size_t>(V->num_local()));
+    try {
+      (void)io::read_state(path(), V->mesh(), std::vector{io::SavedField{name, V.ptr(), values}});
+      return "accepted";
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  }
+
+private:
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("rafter-saved-states-" + std::to_string(::getpid()));
+};
+
+TEST_F(SavedStates, AreReadBitByBitWhateverTheOrderOfCells) {
+  const auto mesh = make_box({.cells = {9, 9, 2}, .shape = "mixed"});
+  const auto space = [&](int cells_per_batch) {
+    const auto own = std::make_shared<const Mesh>(mesh);
+    auto batches = mesh::make_cell_batches(*own, {.cells_per_batch = cells_per_batch, .has_orientation_buckets = true});
+    return space::FunctionSpace::make(std::make_shared<const space::Discretisation>(own, std::move(batches)),
+                                      {.degree = 3, .components = 2});
+  };
+  const auto wide = space(16), narrow = space(4);
+  std::vector<double> values(static_cast<std::size_t>(wide->num_local())), read(values.size());
+  const auto f = [](std::span<const double> x, std::span<double> at) {
+    at[0] = std::sin(3 * x[0] + x[1]) / 3;
+    at[1] = std::exp(x[2] - x[0] * x[1]);
+  };
+  space::interpolate(*wide, f, values);
+  {
+    io::Hdf5Writer file(path());
+    io::write_state(file, wide->mesh(), {.time = 0.7, .start = 0.1, .step = 0.2, .number = 3},
+                    std::vector{io::OutputField{"u", wide, values}});
+    file.commit();
+  }
+  const auto time = io::read_state(path(), narrow->mesh(), std::vector{io::SavedField{"u", narrow, read}});
+  EXPECT_EQ(time.time, 0.7);
+  EXPECT_EQ(time.start, 0.1);
+  EXPECT_EQ(time.step, 0.2);
+  EXPECT_EQ(time.number, 3);
+  std::vector<double> expected(values.size());
+  space::interpolate(*narrow, f, expected);
+  EXPECT_NE(values, expected) << "the two orders are the same, so that the test shows nothing";
+  EXPECT_EQ(read, expected);
+}
+
+TEST_F(SavedStates, OfOtherMeshesAndFieldsAreRefused) {
+  const auto box = make_box({.cells = {3, 3}, .shape = "quadrilateral"});
+  const FunctionSpace V(box, {.degree = 2});
+  const std::vector<double> values(static_cast<std::size_t>(V->num_local()), 1.0);
+  write(V, values);
+  EXPECT_EQ(refusal(V), "accepted");
+  EXPECT_NE(refusal(V, "w").find("no field 'w'"), std::string::npos) << refusal(V, "w");
+  auto moved = box;
+  moved.points[0] -= 0.125;
+  const std::vector<std::pair<FunctionSpace, std::string>> others{
+      {FunctionSpace(box, {.degree = 3}), "degree 2 and 1 component"},
+      {FunctionSpace(box, {.degree = 2, .components = 2}), "degree 2 and 2 components"},
+      {FunctionSpace(box.refined(1), {.degree = 2}), "another mesh"},
+      {FunctionSpace(moved, {.degree = 2}), "another mesh"},
+      {FunctionSpace(box.periodic({{.from = {"xmin"}, .to = {"xmax"}}}), {.degree = 2}), "another mesh"}};
+  for (const auto& other : others)
+    EXPECT_NE(refusal(other.first).find(other.second), std::string::npos) << refusal(other.first);
+}
+
+TEST_F(SavedStates, FilesWithoutAStateAreRefused) {
+  const FunctionSpace V(make_box({.cells = {2}, .shape = "interval"}), {.degree = 1});
+  EXPECT_NE(refusal(V).find("no such file"), std::string::npos);
+  base::write_output(path(), "no HDF5");
+  EXPECT_NE(refusal(V).find("no HDF5 file"), std::string::npos);
+  const std::vector<double> values(3, 1.0);
+  io::write_vtkhdf(path(), V->mesh(), std::vector{io::OutputField{"u", V.ptr(), values}});
+  EXPECT_NE(refusal(V).find("no state"), std::string::npos);
+  std::filesystem::resize_file(path(), std::filesystem::file_size(path()) / 2);
+  EXPECT_NE(refusal(V).find(path()), std::string::npos);
+}
+
+} // namespace

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Problems with [time] by the command: reports, series of states in the output, runs that go on from an output, refusals.
+
+usage: time_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
+"""
+import json
+import os
+import sys
+import unittest
+
+import command_test
+from command_test import DONE, NOT_SOLVED
+
+HEAT = """title = "Heat"
+[mesh]
+box = { cells = [4, 4], shape = "triangle" }
+[fields.u]
+degree = 2
+initial = "x[0]*x[1]"
+[coefficients]
+k = "1 + 0.5*sin(t)*x[0]"
+[forms]
+a = "(dt(u)*v + k*inner(grad(u), grad(v)))*dx"
+L = "cos(t)*v*dx"
+[[dirichlet]]
+tags = "all"
+value = "x[0]*x[1]*(1 + t)"
+[time]
+step = 0.1
+end = 1.0
+theta = 0.5
+[functionals]
+mean = "u*dx"
+now = "(t + 0*u)*dx"
+[output]
+file = "heat.vtkhdf"
+every = 4
+"""
+
+REACTION = """[mesh]
+box = { cells = [4, 4] }
+[fields.u]
+degree = 2
+initial = 0.5
+[forms]
+F = "(dt(u)*v + 0.1*inner(grad(u), grad(v)) - u*(1 - u)*v)*dx"
+[time]
+step = 0.25
+end = 1.0
+[functionals]
+mean = "u*dx"
+"""
+
+
+class TimeSteps(command_test.CommandTest):
+    def solve(self, text, *arguments, code=DONE):
+        result = self.run_rafter("solve", self.write(text), "--json", "report.json", *arguments)
+        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        with open(self.path("report.json"), encoding="utf-8") as file:
+            return json.load(file), result
+
+    def contents(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def test_report_tells_the_steps(self):
+        report, result = self.solve(HEAT)
+        time = report["time"]
+        self.assertEqual((time["start"], time["end"], time["step"], time["theta"]), (0, 1, 0.1, 0.5))
+        self.assertEqual(len(time["steps"]), 10)
+        self.assertEqual(time["steps"][-1]["time"], 1)
+        self.assertTrue(all(step["iterations"] > 0 and step["residual"] < 1.1e-8 for step in time["steps"]))
+        self.assertGreaterEqual(report["iterations"], sum(step["iterations"] for step in time["steps"]))
+        self.assertEqual(report["functionals"]["now"], 1)  # the last time
+        self.assertIn("10 time steps from t = 0 to 1, theta = 0.5", result.stdout)
+        self.assertIn("step 10 of 10: t = 1", result.stderr)
+
+    def test_residual_forms_take_newton_steps(self):
+        report, result = self.solve(REACTION)
+        self.assertTrue(all(step["newton_steps"] > 0 for step in report["time"]["steps"]))
+        self.assertIn("Newton steps", result.stdout)
+        # Logistic growth by the implicit Euler method.
+        value = 0.5
+        for _ in range(4):
+            value = self.logistic(value, 0.25)
+        self.assertAlmostEqual(report["functionals"]["mean"], value, places=8)
+
+    @staticmethod
+    def logistic(before, step):
+        """The root of w - before = step w (1 - w)."""
+        p = (1 - step) / step
+        return (-p + (p * p + 4 * before / step) ** 0.5) / 2
+
+    def test_a_last_step_may_be_shorter(self):
+        report, _ = self.solve(HEAT, "--set", "time.step=0.3")
+        self.assertEqual([step["time"] for step in report["time"]["steps"]][-1], 1)
+        self.assertEqual(len(report["time"]["steps"]), 4)
+
+    def test_a_run_in_two_parts_is_the_same_to_the_last_bit(self):
+        whole, _ = self.solve(HEAT)
+        self.solve(HEAT, "--set", "time.end=0.4", "--set", "output.file=half.vtkhdf")
+        rest, _ = self.solve(HEAT, "--set", "time.restart=half.vtkhdf", "--set", "output.file=rest.vtkhdf")
+        self.assertEqual(len(rest["time"]["steps"]), 6)
+        self.assertEqual(rest["time"]["start"], 0.4)
+        self.assertEqual(rest["functionals"], whole["functionals"])
+        self.assertEqual(rest["time"]["steps"], whole["time"]["steps"][4:])
+        # Equal states make equal files when the runs go on from them.
+        for name in ("heat", "rest"):
+            self.solve(HEAT, "--set", f"time.restart={name}.vtkhdf", "--set", "time.end=1.3", "--set",
+                       f"output.file={name}-on.vtkhdf")
+        self.assertEqual(self.contents("heat-on.vtkhdf"), self.contents("rest-on.vtkhdf"))
+
+    def test_another_plan_goes_on_from_the_same_state(self):
+        self.solve(HEAT, "--set", "time.end=0.5")
+        other, _ = self.solve(HEAT, "--set", "time.restart=heat.vtkhdf", "--set", "output.file=on.vtkhdf", "--plan",
+                              "mapping=plain contraction=dense vector_width=16", "--threads", "1")
+        whole, _ = self.solve(HEAT)
+        self.assertAlmostEqual(other["functionals"]["mean"], whole["functionals"]["mean"], places=9)
+
+    def test_restarts_from_something_else_are_refused(self):
+        self.solve(HEAT)
+        for arguments, fragments in (
+                (["mesh.refine=1"], ["another mesh"]), (["fields.u.degree=3"], ["degree 2 and 1 component", "degree 3"]),
+                (["time.end=0.5"], ["time.end", "t = 1"]), (["time.restart=none.vtkhdf"], ["none.vtkhdf", "no such file"]),
+                (["time.restart=problem.toml"], ["no HDF5 file"]), (["output.file=heat.vtkhdf"], ["heat.vtkhdf"])):
+            sets = ["time.restart=heat.vtkhdf", "time.end=2", "output.file=other.vtkhdf", *arguments]
+            result = self.run_rafter("solve", self.write(HEAT), *[a for s in sets for a in ("--set", s)])
+            self.assertEqual(result.returncode, command_test.WRONG_INPUT, result.stderr + result.stdout)
+            for fragment in fragments:
+                self.assertIn(fragment, result.stderr)
+
+    def test_names_of_time_need_the_section(self):
+        without = HEAT[:HEAT.index("[time]")] + HEAT[HEAT.index("[functionals]"):].replace("every = 4\n", "")
+        self.refused(without.replace('initial = "x[0]*x[1]"\n', ""), "'t'", "[time]")
+        stationary = command_test.POISSON.replace("k*inner", "dt(u)*v*dx + k*inner")
+        self.refused(stationary, "dt(u)", "[time]")
+
+    def test_what_cannot_be_stepped_is_refused(self):
+        for old, new, fragments in (
+                ("dt(u)*v + ", "", ["forms.a", "no derivative in time"]),
+                ("dt(u)*v", "dt(dt(u))*v", ["second derivative", "first order"]),
+                ("dt(u)*v", "dt(t*u)*v", ["product rule"]),
+                ("dt(u)*v", "(dt(u) + u**2)*v", ["forms.a", "linear", "forms.F"]),
+                ('"cos(t)*v*dx"', '"u*v*dx"', ["forms.L", "no term may hold a field"]),
+                ('mean = "u*dx"', 'mean = "dt(u)*dx"', ["functionals.mean", "dt()"]),
+                ('k = "1 + 0.5*sin(t)*x[0]"', 'k = "1/t"', ["coefficients.k", "inf"]),
+                ("every = 4", "every = 4\nfields = { rate = 'dt(u)' }", ["output.fields.rate", "dt()"]),
+                ('k = "1', 't = 1\nk = "1', ["coefficients.t", "time"])):
+            self.assertIn(old, HEAT)
+            self.refused(HEAT.replace(old, new), *fragments)
+
+    def test_a_step_that_fails_is_named_and_leaves_no_output(self):
+        text = HEAT + "[solver]\nmax_iterations = 1\n"
+        report, result = self.solve(text, code=NOT_SOLVED)
+        self.assertEqual(report["status"], "not converged")
+        self.assertIn("t = ", report["message"])
+        self.assertNotIn("written:", result.stdout)
+
+
+if __name__ == "__main__":
+    command_test.RAFTER, command_test.SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
