@@ -70,6 +70,29 @@ std::vector<std::int32_t> cell_tags(const mesh::Mesh& mesh) {
   return tags;
 }
 
+/// Every unknown has a term and an equation.
+void require_all_fields(const io::Problem& problem, const ProblemForms::Spaces& spaces,
+                        const form::LoweredForm& lowered) {
+  const auto& text = problem.forms.main();
+  const auto key = problem.forms.main_key();
+  if (lowered.integrals.empty())
+    refuse(text.location, key,
+           problem.forms.F ? "no term holds an unknown: the derivative of the form vanishes identically"
+                           : "the form vanishes identically");
+  const auto has = [](const auto& all, const auto& space) {
+    return std::find(all.begin(), all.end(), space) != all.end();
+  };
+  for (std::size_t i = 0; i < spaces.size(); ++i) {
+    if (!has(lowered.trial_spaces, spaces[i]))
+      refuse(text.location, key,
+             fmt::format("no term holds the unknown '{}': the problem does not determine it", spaces[i]->name));
+    if (!has(lowered.test_spaces, spaces[i]))
+      refuse(text.location, key,
+             fmt::format("no term holds the test function '{}': there are fewer equations than unknowns",
+                         problem.test_name(i)));
+  }
+}
+
 } // namespace
 
 ProblemForms::ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, Spaces spaces, ProblemData& data)
@@ -266,24 +289,8 @@ void ProblemForms::require_tags_of(const form::Form& form, const io::Expression&
 }
 
 void ProblemForms::require_all_fields(const form::Form& form) const {
-  const auto key = problem_.forms.main_key();
-  const auto lowered = located(problem_.forms.main(), key, [&] { return form::lower(form); });
-  if (lowered.integrals.empty())
-    refuse(problem_.forms.main().location, key,
-           problem_.forms.F ? "no term holds an unknown: the derivative of the form vanishes identically"
-                            : "the form vanishes identically");
-  const auto has = [](const auto& spaces, const auto& space) {
-    return std::find(spaces.begin(), spaces.end(), space) != spaces.end();
-  };
-  for (std::size_t i = 0; i < spaces_.size(); ++i) {
-    if (!has(lowered.trial_spaces, spaces_[i]))
-      refuse(problem_.forms.main().location, key,
-             fmt::format("no term holds the unknown '{}': the problem does not determine it", spaces_[i]->name));
-    if (!has(lowered.test_spaces, spaces_[i]))
-      refuse(problem_.forms.main().location, key,
-             fmt::format("no term holds the test function '{}': there are fewer equations than unknowns",
-                         problem_.test_name(i)));
-  }
+  const auto lowered = located(problem_.forms.main(), problem_.forms.main_key(), [&] { return form::lower(form); });
+  app::require_all_fields(problem_, spaces_, lowered);
 }
 
 std::vector<form::Expr> ProblemForms::fields() const {
