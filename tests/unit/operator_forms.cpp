@@ -172,7 +172,7 @@ TEST(CompiledTogether, FormsShareOneCompilationAndEqualKernels) {
   EXPECT_EQ(folder.count(".so"), programs.size());
   EXPECT_EQ(built[0]->pieces[0].program, built[1]->pieces[0].program);
 
-  const op::Operator together(built[0], {}, built[2]), alone(stated, system, options);
+  const op::Operator together(built[0], space::Constraints{}, built[2]), alone(stated, system, options);
   device::Vector x = alone.make_vector(), y = alone.make_vector(), expected = alone.make_vector();
   test::fill_random(x, 1);
   alone.apply(x, expected);
