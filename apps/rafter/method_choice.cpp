@@ -2,8 +2,12 @@
 #include "method_choice.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
+#include <rafter/solve/vector_ops.hpp>
+
+#include "singularity.hpp"
 
 namespace rafter::app {
 namespace {
@@ -21,6 +25,23 @@ bool has_positive_diagonal(const op::Operator& A) {
   return std::ranges::all_of(diagonal.host_read(), [](double entry) { return entry > 0; });
 }
 
+/// Moves the tangent to a random state near `start` where it is finite; nothing: there is none.
+std::optional<Probe> probe_near(const op::Operator& A, const op::Vector& start,
+                                const std::function<void(const op::Vector&)>& linearise) {
+  const solvers::VectorOps ops(A.device());
+  double largest = 0;
+  for (const double entry : start.host_read()) largest = std::max(largest, std::abs(entry));
+  for (const double share : {1e-2, 1e-5, 1e-8}) {
+    op::Vector state = random_vector(A, 3);
+    ops.scale(share * (largest > 0 ? largest : 1), state);
+    ops.axpy(1, start, state);
+    linearise(state);
+    Probe probe = make_probe(A, 1);
+    if (ops.first_non_finite(probe.image) < 0) return probe;
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
 MethodChoice choose_method(const io::Problem& problem, const op::Operator& A, const Probe& probe) {
@@ -30,6 +51,22 @@ MethodChoice choose_method(const io::Problem& problem, const op::Operator& A, co
   if (solvers::find_preconditioner(options.preconditioner).needs_diagonal && !has_positive_diagonal(A))
     return {"direct", reason("the operator is not positive definite (its diagonal is not positive)", A)};
   return {options.method, {}};
+}
+
+MethodChoice choose_for_tangents(const io::Problem& problem, const op::Operator& A, const ProblemForms& forms,
+                                 const op::Vector& start, const std::function<void(const op::Vector&)>& linearise) {
+  const Probe probe = make_probe(A, 1);
+  require_finite(A, probe, problem, forms);
+  auto choice = choose_method(problem, A, probe);
+  require_symmetric(A, probe, problem, choice.method);
+  if (const auto near = probe_near(A, start, linearise)) {
+    require_regular(A, *near, problem, {});
+    const bool is_open = !problem.has_solver_method && choice.reason.empty();
+    if (is_open && asymmetry(A, *near, problem) > 0) choice = choose_method(problem, A, *near);
+    require_symmetric(A, *near, problem, choice.method);
+  }
+  linearise(start);
+  return choice;
 }
 
 std::optional<MethodChoice> choose_after(const io::Problem& problem, const op::Operator& A,

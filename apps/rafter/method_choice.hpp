@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <functional>
+#include <optional>
+#include <string>
+
 #include <rafter/io/problem.hpp>
 #include <rafter/operator/operator.hpp>
 
@@ -17,6 +21,13 @@ struct MethodChoice {
 /// is not symmetric or has a diagonal entry which is not positive, as far as a Jacobi preconditioner asks for the
 /// diagonal anyway; cg for all others.
 MethodChoice choose_method(const io::Problem& problem, const op::Operator& A, const Probe& probe);
+
+/// The same for a problem that is not linear, whose tangent at `start` A is: `linearise` moves A to another state. A
+/// start that is constant may hide that tangents are not symmetric, or make its own singular, so that a random state
+/// near it is asked, too. Leaves A at the start. Throws InputError as require_finite and require_symmetric, and as
+/// require_regular of the state near the start.
+MethodChoice choose_for_tangents(const io::Problem& problem, const op::Operator& A, const ProblemForms& forms,
+                                 const op::Vector& start, const std::function<void(const op::Vector&)>& linearise);
 
 /// What takes the place of cg, which was chosen here and has failed: direct where the operator turned out not to be
 /// positive definite and has few unknowns, else nothing.

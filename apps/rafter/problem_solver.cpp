@@ -454,48 +454,13 @@ void require_finite_start(const PreparedProblem& prepared, const op::Vector& sta
                   prepared.problem().forms.F->location.text(), prepared.residual_problem()->describe_non_finite(r)));
 }
 
-/// Moves the tangent to a random state near `start` where it is finite; nothing: there is none.
-std::optional<Probe> probe_near(const PreparedProblem& prepared, const op::Vector& start) {
-  const auto& A = prepared.operator_a();
-  const solvers::VectorOps ops(A.device());
-  double largest = 0;
-  for (const double entry : start.host_read()) largest = std::max(largest, std::abs(entry));
-  for (const double share : {1e-2, 1e-5, 1e-8}) {
-    op::Vector state = random_vector(A, 3);
-    ops.scale(share * (largest > 0 ? largest : 1), state);
-    ops.axpy(1, start, state);
-    prepared.residual_problem()->linearise(state);
-    Probe probe = make_probe(A, 1);
-    if (ops.first_non_finite(probe.image) < 0) return probe;
-  }
-  return std::nullopt;
-}
-
-/// The method of the problem, or the one that the tangent at the start asks for, or that near it: a start that is
-/// constant may hide that tangents are not symmetric. Throws InputError where no state near the start has a regular
-/// one.
-MethodChoice choose_for_tangents(const PreparedProblem& prepared, const op::Vector& start) {
-  const auto& problem = prepared.problem();
-  const auto& A = prepared.operator_a();
-  const Probe probe = make_probe(A, 1);
-  require_finite(A, probe, problem, prepared.forms());
-  auto choice = choose_method(problem, A, probe);
-  require_symmetric(A, probe, problem, choice.method);
-  if (const auto near = probe_near(prepared, start)) {
-    require_regular(A, *near, problem, {});
-    const bool is_open = !problem.has_solver_method && choice.reason.empty();
-    if (is_open && asymmetry(A, *near, problem) > 0) choice = choose_method(problem, A, *near);
-    require_symmetric(A, *near, problem, choice.method);
-  }
-  prepared.residual_problem()->linearise(start);
-  return choice;
-}
-
 Solved solve_residual(const PreparedProblem& prepared, const RunEvents& events, Phases& phases) {
   phases.start("setup");
   op::Vector u = prepared.starting_state();
   require_finite_start(prepared, u);
-  const auto choice = choose_for_tangents(prepared, u);
+  const auto choice =
+      choose_for_tangents(prepared.problem(), prepared.operator_a(), prepared.forms(), u,
+                          [&](const op::Vector& state) { prepared.residual_problem()->linearise(state); });
   prepared.postprocess().require_finite_solutions(u);
 
   phases.start("solve");

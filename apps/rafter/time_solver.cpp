@@ -77,17 +77,21 @@ private:
     const auto first = grid_->step(first_ + 1);
     prepared_.set_time(first.end);
     stepper_.bind(first, state_);
-    const Probe probe = make_probe(A, 1);
-    require_finite(A, probe, problem_, prepared_.forms());
-    require_finite_loads(first);
     if (stepper_.is_linear()) {
+      const Probe probe = make_probe(A, 1);
+      require_finite(A, probe, problem_, prepared_.forms());
+      require_finite_loads(first);
       auto null_space = make_null_space(problem_, A, prepared_.constraints());
       require_regular(A, probe, problem_, *null_space.null_space());
       stepper_.use_null_space(std::move(null_space));
+      choice_ = choose_method(problem_, A, probe);
+      require_symmetric(A, probe, problem_, choice_.method);
+      if (!solvers::find_method(choice_.method).is_direct) require_diagonal(A, problem_);
+    } else {
+      require_finite_loads(first);
+      choice_ = choose_for_tangents(problem_, A, prepared_.forms(), state_,
+                                    [&](const op::Vector& state) { stepper_.bind(first, state); });
     }
-    choice_ = choose_method(problem_, A, probe);
-    require_symmetric(A, probe, problem_, choice_.method);
-    if (stepper_.is_linear() && !solvers::find_method(choice_.method).is_direct) require_diagonal(A, problem_);
     stepper_.use_method(choice_.method);
     prepared_.postprocess().require_finite_solutions(state_);
     prepared_.tell(fmt::format("setup: {} steps of the theta scheme, theta = {}", grid_->num_steps() - first_,

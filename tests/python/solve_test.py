@@ -73,6 +73,12 @@ class NonlinearSolves(command_test.CommandTest):
         self.assertGreater(max(orders), 1.7)
         self.assertEqual({row[3] for row in rows[3:-1]}, {"1"}) # full steps
 
+    def test_a_body_that_nothing_holds_is_refused(self):
+        result = self.solve("dirichlet=[]")
+        self.assertEqual(result.returncode, command_test.WRONG_INPUT)
+        self.assertIn("forms.F does not see constants of component 0 of u", result.stderr)
+        self.assertNotIn("[[constraint]]", result.stderr) # which is for linear problems
+
     def test_compression_beyond_nothing_names_the_cell(self):
         result = self.solve("dirichlet.1.value=[0.0, 0.0, -1.2]", "mesh.box.cells=[2, 2, 2]")
         self.assertEqual(result.returncode, command_test.NOT_SOLVED)

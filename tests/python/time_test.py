@@ -53,6 +53,21 @@ mean = "u*dx"
 """
 
 
+BURGERS = """[mesh]
+box = { cells = [6, 6] }
+[fields.u]
+degree = 2
+[forms]
+F = "(dt(u)*v + 0.05*inner(grad(u), grad(v)) + 40*u*grad(u)[0]*v - 10*v)*dx"
+[[dirichlet]]
+tags = "all"
+value = 0
+[time]
+step = 0.05
+end = 0.2
+"""
+
+
 class TimeSteps(command_test.CommandTest):
     def solve(self, text, *arguments, code=DONE):
         result = self.run_rafter("solve", self.write(text), "--json", "report.json", *arguments)
@@ -91,6 +106,12 @@ class TimeSteps(command_test.CommandTest):
         """The root of w - before = step w (1 - w)."""
         p = (1 - step) / step
         return (-p + (p * p + 4 * before / step) ** 0.5) / 2
+
+    def test_the_method_suits_states_that_the_first_one_is_not_like(self):
+        """The tangent at rest is symmetric, those of all other states are not."""
+        report, _ = self.solve(BURGERS)
+        self.assertEqual(report["method"], "newton with direct")
+        self.assertIn("not symmetric", report["reason"])
 
     def test_a_last_step_may_be_shorter(self):
         report, _ = self.solve(HEAT, "--set", "time.step=0.3")
