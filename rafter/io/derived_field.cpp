@@ -8,8 +8,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
-#include <rafter/element/basis.hpp>
-#include <rafter/element/quadrature.hpp>
+#include <rafter/element/projection.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/lattice.hpp>
 
@@ -57,22 +56,6 @@ private:
   element::Quadrature rule_;
   space::ExpressionEvaluator evaluator_;
 };
-
-/// Values at quadrature points -> values of the projection at lattice points, shape (quadrature point, lattice point).
-std::vector<double> projection(element::Shape shape, int order, const element::Quadrature& rule,
-                               std::span<const LatticePoint> lattice) {
-  const auto from = element::tabulate_orthonormal(shape, order, rule.points);
-  const auto to = element::tabulate_orthonormal(
-      shape, order, mesh::lattice_positions(shape, order, lattice, mesh::Spacing::equispaced));
-  std::vector<double> matrix;
-  for (int q = 0; q < from.num_points; ++q)
-    for (int p = 0; p < to.num_points; ++p) {
-      double sum = 0;
-      for (int i = 0; i < from.num_dofs; ++i) sum += to(0, p, i) * from(0, q, i);
-      matrix.push_back(sum * rule.weights[static_cast<std::size_t>(q)]);
-    }
-  return matrix;
-}
 
 /// What the cells of one group add to the points.
 class PointSums {
@@ -123,7 +106,9 @@ std::vector<double> point_values(const DerivedField& field, std::span<const spac
   const auto& groups = fields[0].space->mesh().groups;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const CellQuadrature quadrature(field, fields, static_cast<std::int32_t>(g), order);
-    sums.add_group(quadrature, g, projection(groups[g].shape, order, quadrature.rule(), lattices[g]));
+    const auto shape = groups[g].shape;
+    const auto positions = mesh::lattice_positions(shape, order, lattices[g], mesh::Spacing::equispaced);
+    sums.add_group(quadrature, g, element::projection_matrix(shape, order, quadrature.rule(), positions));
   }
   return sums.means();
 }

@@ -7,27 +7,13 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
-#include <rafter/element/basis.hpp>
+#include <rafter/element/projection.hpp>
 #include <rafter/element/quadrature.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/space/expression_evaluator.hpp>
 
 namespace rafter::space {
 namespace {
-
-/// Values at quadrature points -> values of the projection at the nodes of the element, shape (quadrature point, node).
-std::vector<double> projection(const element::Element& element, const element::Quadrature& rule) {
-  const auto from = element::tabulate_orthonormal(element.shape(), element.degree(), rule.points);
-  const auto to = element::tabulate_orthonormal(element.shape(), element.degree(), element.nodes());
-  std::vector<double> matrix;
-  for (int q = 0; q < from.num_points; ++q)
-    for (int p = 0; p < to.num_points; ++p) {
-      double sum = 0;
-      for (int i = 0; i < from.num_dofs; ++i) sum += to(0, p, i) * from(0, q, i);
-      matrix.push_back(sum * rule.weights[static_cast<std::size_t>(q)]);
-    }
-  return matrix;
-}
 
 /// What the cells give to the nodes that they have, weighted by their volumes.
 class NodeSums {
@@ -38,7 +24,7 @@ public:
   void add_group(std::int32_t group, const ExpressionEvaluator& evaluator, const element::Quadrature& rule) {
     const auto& cells = space_.mesh().groups[static_cast<std::size_t>(group)];
     const auto element = space_.element(cells.shape);
-    const auto matrix = projection(*element, rule);
+    const auto matrix = element::projection_matrix(cells.shape, element->degree(), rule, element->nodes());
     const auto num_nodes = static_cast<std::size_t>(element->num_dofs()), num_points = rule.weights.size();
     std::vector<std::int32_t> entries(num_nodes * static_cast<std::size_t>(space_.num_components()));
     for (std::int32_t cell = 0; cell < cells.num_cells(); ++cell) {
