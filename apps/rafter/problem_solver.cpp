@@ -491,7 +491,7 @@ Solved solve_residual(const PreparedProblem& prepared, const RunEvents& events, 
 }
 
 Solved solve_prepared(const PreparedProblem& prepared, const RunEvents& events, Phases& phases) {
-  if (prepared.stepper() != nullptr) return {solve_in_time(prepared, events, phases), std::nullopt};
+  if (prepared.stepper() != nullptr) return {solve_in_time(prepared, phases), std::nullopt};
   auto solved = prepared.residual_problem() != nullptr ? solve_residual(prepared, events, phases)
                                                        : solve_linear(prepared, events, phases);
   finish(prepared, phases, solved.solution);

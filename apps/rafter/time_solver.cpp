@@ -20,9 +20,9 @@ namespace {
 
 class TimeSolver {
 public:
-  TimeSolver(const PreparedProblem& prepared, const RunEvents& events, Phases& phases)
-      : prepared_(prepared), problem_(prepared.problem()), stepper_(*prepared.stepper()), events_(events),
-        phases_(phases), state_(prepared.starting_state()) {}
+  TimeSolver(const PreparedProblem& prepared, Phases& phases)
+      : prepared_(prepared), problem_(prepared.problem()), stepper_(*prepared.stepper()), phases_(phases),
+        state_(prepared.starting_state()) {}
 
   Solution run() {
     phases_.start("setup");
@@ -213,7 +213,6 @@ private:
   const PreparedProblem& prepared_;
   const io::Problem& problem_;
   solvers::ThetaStepper& stepper_;
-  const RunEvents& events_;
   Phases& phases_;
   std::optional<solvers::TimeGrid> grid_;
   op::Vector state_;
@@ -231,8 +230,6 @@ private:
 
 } // namespace
 
-Solution solve_in_time(const PreparedProblem& prepared, const RunEvents& events, Phases& phases) {
-  return TimeSolver(prepared, events, phases).run();
-}
+Solution solve_in_time(const PreparedProblem& prepared, Phases& phases) { return TimeSolver(prepared, phases).run(); }
 
 } // namespace rafter::app
