@@ -7,7 +7,9 @@
 #include <rafter/base/text.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/io/problem.hpp>
+#include <rafter/space/discretisation.hpp>
 
+#include "rafter/problem_data.hpp"
 #include "rafter/problem_forms.hpp"
 #include "target.hpp"
 
@@ -23,13 +25,18 @@ std::vector<std::string> overrides_in(std::string_view text) {
   return found;
 }
 
-/// One cell per direction; of files, which are not read: a cube.
-const mesh::Mesh& smallest_mesh(const io::MeshSource& source) {
-  static std::map<std::pair<std::string, std::size_t>, mesh::Mesh> meshes;
+/// A space of degree 1 on a box of one cell; of files, which are not read: on a cube.
+const op::System& smallest_system(const io::MeshSource& source) {
+  static std::map<std::pair<std::string, std::size_t>, op::System> systems;
   const auto options = source.box.value_or(mesh::BoxOptions{});
   const auto dim = options.cells.size();
-  const auto [entry, is_new] = meshes.try_emplace({options.shape, dim});
-  if (is_new) entry->second = mesh::make_box({.cells = std::vector<int>(dim, 1), .shape = options.shape});
+  const auto [entry, is_new] = systems.try_emplace({options.shape, dim});
+  if (is_new) {
+    const auto mesh =
+        std::make_shared<const mesh::Mesh>(mesh::make_box({.cells = std::vector<int>(dim, 1), .shape = options.shape}));
+    const auto discretisation = std::make_shared<const space::Discretisation>(mesh, space::DiscretisationOptions{});
+    entry->second = op::make_system({space::FunctionSpace::make(discretisation, {.degree = 1})});
+  }
   return entry->second;
 }
 
@@ -47,10 +54,13 @@ app::ProblemForms::Spaces spaces_of(const io::Problem& problem, int gdim) {
 }
 
 void use(const io::Problem& problem) {
-  const auto& mesh = smallest_mesh(problem.mesh);
-  const app::ProblemForms forms(problem, mesh, spaces_of(problem, mesh.gdim));
+  const auto& system = smallest_system(problem.mesh);
+  const auto& mesh = *system.mesh;
+  app::ProblemData data(problem, system, system.discretisation->device("host", 1));
+  const app::ProblemForms forms(problem, mesh, spaces_of(problem, mesh.gdim), data);
   fuzz::refusal([&] { forms.bilinear(); });
   fuzz::refusal([&] { forms.linear(); });
+  if (problem.time) fuzz::refusal([&] { forms.theta_forms(); });
   for (const auto& functional : problem.functionals) fuzz::refusal([&] { forms.functional(functional); });
   for (const auto& field : problem.output.fields) fuzz::refusal([&] { forms.output_field(field); });
   const std::array x{0.25, 0.5, 0.75};
