@@ -30,14 +30,13 @@ const op::System& smallest_system(const io::MeshSource& source) {
   static std::map<std::pair<std::string, std::size_t>, op::System> systems;
   const auto options = source.box.value_or(mesh::BoxOptions{});
   const auto dim = options.cells.size();
-  const auto [entry, is_new] = systems.try_emplace({options.shape, dim});
-  if (is_new) {
-    const auto mesh =
-        std::make_shared<const mesh::Mesh>(mesh::make_box({.cells = std::vector<int>(dim, 1), .shape = options.shape}));
-    const auto discretisation = std::make_shared<const space::Discretisation>(mesh, space::DiscretisationOptions{});
-    entry->second = op::make_system({space::FunctionSpace::make(discretisation, {.degree = 1})});
-  }
-  return entry->second;
+  const std::pair key(options.shape, dim);
+  if (const auto found = systems.find(key); found != systems.end()) return found->second;
+  const auto mesh =
+      std::make_shared<const mesh::Mesh>(mesh::make_box({.cells = std::vector<int>(dim, 1), .shape = options.shape}));
+  const auto discretisation = std::make_shared<const space::Discretisation>(mesh, space::DiscretisationOptions{});
+  return systems.emplace(key, op::make_system({space::FunctionSpace::make(discretisation, {.degree = 1})}))
+      .first->second;
 }
 
 app::ProblemForms::Spaces spaces_of(const io::Problem& problem, int gdim) {
