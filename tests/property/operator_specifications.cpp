@@ -140,7 +140,8 @@ TEST_F(Remembered, KernelsAreNeitherPlannedNorEmittedAgain) {
   const auto specification = generate()->pieces.front().kernel.specification;
   const auto plan = schedule::parse_plan("factors=recompute vector_width=2");
   cache().remember(specification, {.plan = plan, .seconds = 17, .source = "// planted\n", .setup_source = ""});
-  const auto& info = generate()->pieces.front().kernel.info;
+  const auto again = generate();
+  const auto& info = again->pieces.front().kernel.info;
   EXPECT_EQ(info.source, "// planted\n");
   EXPECT_EQ(info.plan.vector_width, 2);
   EXPECT_EQ(info.decision.seconds, 17);
