@@ -102,7 +102,7 @@ private:
   const io::Problem& problem_;
   const mesh::Mesh& mesh_;
   Spaces spaces_;
-  std::shared_ptr<form::CoefficientData> time_; ///< of problems with [time]
+  std::shared_ptr<form::CoefficientData> time_; ///< the parameter t, which only problems with [time] use
   form::Scope point_scope_;                     ///< x, coefficients, definitions, and the time where there is one
   std::vector<std::pair<const io::Coefficient*, form::Expr>> coefficients_, point_coefficients_;
   std::vector<std::shared_ptr<form::CoefficientData>> functional_numbers_;

@@ -390,7 +390,7 @@ void measure_operators(const PreparedProblem& prepared, report::SolveReport& rep
 /// What a solve leaves besides its solution.
 struct Solved {
   Solution solution;
-  std::optional<report::OperatorReport> iteration; ///< of the linear solver, where it is known
+  std::optional<report::OperatorReport> iteration; ///< cost of an iteration of cg, where it was measured
 };
 
 Solved solve_linear(const PreparedProblem& prepared, const RunEvents& events, Phases& phases) {

@@ -70,14 +70,15 @@ public:
     if (stepper_) return &stepper_->load();
     return residual_problem_ ? &residual_problem_->residual_form() : linear_form_.get();
   }
-  /// Of a residual form, with its tangent at the starting state for operator_a(); else null.
+  /// The equations of a problem with forms.F, whose tangent at the starting state is operator_a(); null for other
+  /// problems.
   solvers::ResidualProblem* residual_problem() const { return residual_problem_.get(); }
-  /// Of a problem with [time], bound to its first step from the starting state; else null.
+  /// Makes the steps of a problem with [time], and is bound to the first one; null for other problems.
   solvers::ThetaStepper* stepper() const { return stepper_.get(); }
   /// The time of boundary values, of sources and of whatever else is evaluated from now on.
   void set_time(double time) const;
   op::Vector starting_state() const;                               ///< values of fields.NAME.initial, else 0
-  const Postprocess& postprocess() const { return *postprocess_; } ///< of problems that are solved
+  const Postprocess& postprocess() const { return *postprocess_; } ///< exists only if the problem is to be solved
 
   const ProblemData& data() const { return *data_; }
   const PlannedConstraints& constraints() const { return constraints_; } ///< of problems that are solved
@@ -103,7 +104,7 @@ private:
   std::shared_ptr<op::Operator> operator_;
   std::unique_ptr<op::LinearForm> linear_form_;
   std::unique_ptr<solvers::ResidualProblem> residual_problem_;
-  std::vector<double> start_;                   ///< of a residual form, shape (unknown)
+  std::vector<double> start_; ///< state that Newton's method or the first time step begins with, shape (unknown)
   std::optional<form::ThetaForms> theta_forms_; ///< until the stepper has them
   std::unique_ptr<solvers::ThetaStepper> stepper_;
   bool is_boundary_in_time_ = false; ///< boundary values depend on the time

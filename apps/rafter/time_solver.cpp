@@ -44,8 +44,8 @@ public:
 private:
   bool is_converged() const { return last_.status == solvers::Status::converged; }
 
-  /// The state and the time where an earlier run ended. Steps of the same length as there go on in the same count, so
-  /// that times are those of one long run.
+  /// The state and the time where an earlier run ended. Where the steps have the same length as
+  /// in that run, their count goes on, so that times are those of one long run.
   void restore() {
     const auto& time = *problem_.time;
     const auto& system = prepared_.system();
@@ -218,7 +218,7 @@ private:
   op::Vector state_;
   std::unique_ptr<io::VtkHdfSeries> series_;
   MethodChoice choice_;
-  solvers::TimeStepResult last_; ///< of the last step, or of the projection before the first
+  solvers::TimeStepResult last_; ///< how the last step went, or the projection of the first state
   std::int64_t number_ = 0;      ///< steps that are done, those of earlier runs included
   std::int64_t first_ = 0;       ///< done by earlier runs
   std::int64_t told_ = 0;        ///< tenths of the steps that events have told

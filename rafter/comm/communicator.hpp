@@ -26,7 +26,7 @@ struct Incoming {
 class Communicator {
 public:
   virtual ~Communicator() = default;
-  virtual int rank() const = 0; ///< of this process
+  virtual int rank() const = 0; ///< number of this process, from 0
   virtual int size() const = 0; ///< number of processes
 
   /// Replaces each value by its sum over all processes, added in the order of ranks: the same bits on every process and

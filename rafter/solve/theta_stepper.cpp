@@ -119,6 +119,13 @@ void ThetaStepper::set_state(const Vector& u) {
   }
 }
 
+ThetaStepper::Weights ThetaStepper::weights_of(const TimeStep& step) {
+  return {.first = (1 - step.theta) * step.length,
+          .last = step.theta * step.length,
+          .constraint = step.length,
+          .theta = step.theta};
+}
+
 void ThetaStepper::bind(const Weights& weights, double begin, double end, const Vector& u) {
   set(form::old_weight_name, weights.first);
   set(form::new_weight_name, weights.last);
@@ -130,11 +137,7 @@ void ThetaStepper::bind(const Weights& weights, double begin, double end, const 
 }
 
 void ThetaStepper::bind(const TimeStep& step, const Vector& u) {
-  bind({.first = (1 - step.theta) * step.length,
-        .last = step.theta * step.length,
-        .constraint = step.length,
-        .theta = step.theta},
-       step.begin, step.end, u);
+  bind(weights_of(step), step.begin, step.end, u);
   if (problem_) problem_->linearise(u);
 }
 
@@ -165,11 +168,7 @@ TimeStepResult ThetaStepper::project(double time, Vector& u) {
 }
 
 TimeStepResult ThetaStepper::advance(const TimeStep& step, Vector& u) {
-  bind({.first = (1 - step.theta) * step.length,
-        .last = step.theta * step.length,
-        .constraint = step.length,
-        .theta = step.theta},
-       step.begin, step.end, u);
+  bind(weights_of(step), step.begin, step.end, u);
   return solve(step.end, u);
 }
 

@@ -89,9 +89,12 @@ public:
   std::string describe_non_finite(const TimeStep& step, const Vector& u);
 
 private:
+  /// Factors of the terms of a step: of the state before, of the state after, and of the equations without a derivative
+  /// in time; and the theta of the scheme.
   struct Weights {
     double first, last, constraint, theta;
   };
+  static Weights weights_of(const TimeStep& step);
   void bind(const Weights& weights, double begin, double end, const Vector& u);
   void set(const std::string& name, double value);
   void set_state(const Vector& u);

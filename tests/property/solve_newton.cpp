@@ -34,6 +34,19 @@ struct Block {
   double stored(const Vector& state) const {
     return Functional(*energy, op::make_system({V.ptr()}), options.discretisation)(state);
   }
+  /// The equations with their tangent, by kernels of these options that are compiled here.
+  struct Equations {
+    std::shared_ptr<Operator> tangent;
+    solvers::ResidualProblem problem;
+  };
+  Equations equations(OperatorOptions with) const {
+    const auto system = op::make_system({V.ptr()});
+    with.shared_device = op::device_of(with);
+    const auto built = op::build(F, 1, system, with);
+    op::compile(std::vector{built});
+    const auto tangent = std::make_shared<Operator>(derivative(F, std::vector{u}), system, with);
+    return {tangent, solvers::ResidualProblem(built, tangent, {"u"})};
+  }
   FunctionSpace V;
   Expr u{0.0};
   Form F;
@@ -97,13 +110,7 @@ TEST(NewtonOfForms, AStartWithAnInvertedCellIsRefusedWithTheCell) {
 
 TEST(NewtonOfForms, TrialStatesLeaveTheTangentAsItIs) {
   Block block(0.0);
-  const auto system = op::make_system({block.V.ptr()});
-  auto options = block.options.discretisation;
-  options.shared_device = op::device_of(options);
-  const auto built = op::build(block.F, 1, system, options);
-  op::compile(std::vector{built});
-  const auto tangent = std::make_shared<Operator>(derivative(block.F, std::vector{block.u}), system, options);
-  solvers::ResidualProblem problem(built, tangent, {"u"});
+  auto [tangent, problem] = block.equations(block.options.discretisation);
   const solvers::VectorOps ops(tangent->device());
   Vector u = tangent->make_vector(), r = tangent->make_vector(), x = tangent->make_vector(),
          before = tangent->make_vector(), after = tangent->make_vector();
@@ -125,14 +132,9 @@ TEST(NewtonOfForms, TrialStatesLeaveTheTangentAsItIs) {
 
 TEST(NewtonOfForms, TheTangentIsTheDerivativeOfTheResidual) {
   Block block(0.0);
-  const auto system = op::make_system({block.V.ptr()});
   auto options = block.options.discretisation;
   options.dirichlet.clear();
-  options.shared_device = op::device_of(options);
-  const auto built = op::build(block.F, 1, system, options);
-  op::compile(std::vector{built});
-  const auto tangent = std::make_shared<Operator>(derivative(block.F, std::vector{block.u}), system, options);
-  solvers::ResidualProblem problem(built, tangent, {"u"});
+  auto [tangent, problem] = block.equations(options);
   const solvers::VectorOps ops(tangent->device());
   Vector u = tangent->make_vector(), du = tangent->make_vector(), forth = tangent->make_vector(),
          back = tangent->make_vector(), y = tangent->make_vector();
