@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/comm/communicator.hpp>
 
+#include <algorithm>
+#include <exception>
+#include <string>
+
 #include <rafter/base/error.hpp>
 
 namespace rafter::comm {
@@ -29,7 +33,62 @@ private:
   };
 };
 
+/// What an attempt has thrown, as other processes can be told.
+struct Failure {
+  enum Kind : std::int64_t { none, input, environment, solver, internal } kind = none;
+  std::string text;
+};
+
+Failure attempted(const std::function<void()>& attempt) {
+  try {
+    attempt();
+    return {};
+  } catch (const base::InputError& error) {
+    return {Failure::input, error.what()};
+  } catch (const base::EnvironmentError& error) {
+    return {Failure::environment, error.what()};
+  } catch (const base::SolverError& error) {
+    return {Failure::solver, error.what()};
+  } catch (const std::exception& error) {
+    return {Failure::internal, error.what()};
+  }
+}
+
+[[noreturn]] void throw_as(std::int64_t kind, const std::string& text) {
+  switch (kind) {
+  case Failure::input:
+    throw base::InputError(text);
+  case Failure::environment:
+    throw base::EnvironmentError(text);
+  case Failure::solver:
+    throw base::SolverError(text);
+  default:
+    throw base::InternalError(text);
+  }
+}
+
 } // namespace
+
+void agree(const Communicator& communicator, const std::function<void()>& attempt) {
+  if (communicator.size() == 1) return attempt();
+  const auto own = attempted(attempt);
+  const auto kinds = communicator.gather(own.kind);
+  const auto found = std::ranges::find_if(kinds, [](std::int64_t kind) { return kind != Failure::none; });
+  if (found == kinds.end()) return;
+  const int failed = static_cast<int>(found - kinds.begin());
+  const bool is_own = failed == communicator.rank();
+  const auto length = communicator.gather(static_cast<std::int64_t>(own.text.size()))[static_cast<std::size_t>(failed)];
+  std::string text = is_own ? own.text : std::string(static_cast<std::size_t>(length), ' ');
+  std::vector<Outgoing> outgoing;
+  std::vector<Incoming> incoming;
+  if (is_own) {
+    for (int rank = 0; rank < communicator.size(); ++rank)
+      if (rank != failed) outgoing.push_back({rank, std::as_bytes(std::span(text))});
+  } else
+    incoming.push_back({failed, std::as_writable_bytes(std::span(text))});
+  communicator.start(outgoing, incoming)->finish();
+  throw_as(*found, text);
+}
 
 std::shared_ptr<const Communicator> single_process() {
   static const auto process = std::make_shared<const SingleProcess>();

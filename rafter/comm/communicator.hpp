@@ -22,7 +22,9 @@ struct Incoming {
 };
 
 /// The processes of a run, numbered by ranks from 0. All functions but rank() and size() are collective: every process
-/// calls them in the same order. A process that fails ends the calls of all others with an exception.
+/// calls them in the same order, one thread at a time. A process that leaves what all do together leaves the others
+/// waiting: virtual processes (run_in_process) detect that and throw on all of them, processes of an operating system
+/// can only be ended together. What may fail on one process alone is therefore agreed upon (agree()).
 class Communicator {
 public:
   virtual ~Communicator() = default;
@@ -42,22 +44,31 @@ public:
   /// Messages between neighbours that are under way.
   class Exchange {
   public:
+    /// An exchange that is not finished is cancelled: what it would have received is dropped, and its rooms are not
+    /// written any more.
     virtual ~Exchange() = default;
     virtual void finish() = 0; ///< waits until all messages for this process are in their rooms
   };
   /// Sends and begins to receive; at most one message per process each way. What is sent may be changed afterwards, the
   /// rooms belong to the exchange until it is finished. A process that has no neighbours need not take part. Several
-  /// exchanges may be under way; those of two processes are matched in the order of their starts.
+  /// exchanges may be under way; those of two processes are matched in the order of their starts, whichever is finished
+  /// first.
   virtual std::unique_ptr<Exchange> start(std::span<const Outgoing> outgoing,
                                           std::span<const Incoming> incoming) const = 0;
 };
+
+/// Collective. Runs `attempt`, which calls no other process, and throws on all processes when it fails on one: the
+/// exception of the lowest rank that has failed, of the same kind (base::InputError, ...; InternalError for others).
+void agree(const Communicator& communicator, const std::function<void()>& attempt);
 
 /// The communicator of a process that is alone.
 std::shared_ptr<const Communicator> single_process();
 
 /// Runs `function` on so many virtual processes, each a thread of this process, and waits for all of them. They
 /// exchange messages through memory, so that what holds for ranks can be tested without a second process. When one
-/// fails, the others end at their next collective call, and the first failure is thrown here.
+/// fails, the others end at their next collective call, and the first failure is thrown here. When all that have not
+/// ended wait for something that nobody is left to bring, their calls throw InternalError, which says what each waits
+/// for.
 void run_in_process(int num_ranks, const std::function<void(const std::shared_ptr<const Communicator>&)>& function);
 
 } // namespace rafter::comm

@@ -98,6 +98,24 @@ TEST(Communicator, SeveralExchangesMayBeUnderWay) {
     });
 }
 
+TEST(Communicator, ExchangesAreMatchedInTheOrderOfTheirStartsAndNotOfTheirEnds) {
+  for (const int size : {1, 2, 4})
+    run_in_process(size, [](const Process& process) {
+      const int before = (process->rank() + process->size() - 1) % process->size();
+      Ring first(process, process->rank()), second(process, 100 + process->rank());
+      EXPECT_EQ(second.finish(), 100 + before);
+      EXPECT_EQ(first.finish(), before);
+    });
+}
+
+TEST(Communicator, AnExchangeThatIsNotFinishedLeavesNothingToTheNext) {
+  run_in_process(3, [](const Process& process) {
+    const int before = (process->rank() + 2) % 3;
+    { const Ring unfinished(process, process->rank()); }
+    EXPECT_EQ(Ring(process, 100 + process->rank()).finish(), 100 + before);
+  });
+}
+
 std::string failure_of(int size, const std::function<void(const Process&)>& function) {
   try {
     run_in_process(size, function);
@@ -130,7 +148,99 @@ TEST(Communicator, AFailureEndsAllProcesses) {
   EXPECT_EQ(num_ended, 4);
 }
 
+/// Waits for a message that nobody sends.
+void wait_for(const Process& process, int rank) {
+  double room = 0;
+  const Incoming from{rank, std::as_writable_bytes(std::span(&room, 1))};
+  process->start({}, {&from, 1})->finish();
+}
+
+TEST(Communicator, AProcessThatLeavesWhatAllDoIsNamedAndNobodyWaitsForEver) {
+  EXPECT_EQ(failure_of(3,
+                       [](const Process& process) {
+                         if (process->rank() == 0) wait_for(process, 1);
+                         if (process->rank() == 1) (void)process->gather(1);
+                       }),
+            "processes do not call the same: process 0 waits for a message of process 1, process 1 waits for all, "
+            "process 2 has ended");
+  std::atomic<int> num_told = 0; // those who wait are told in their own calls
+  EXPECT_NE(failure_of(4,
+                       [&](const Process& process) {
+                         if (process->rank() == 3) return;
+                         try {
+                           (void)process->gather(1);
+                         } catch (const base::InternalError&) {
+                           ++num_told;
+                         }
+                       })
+                .find("process 3 has ended"),
+            std::string::npos);
+  EXPECT_EQ(num_told, 3);
+}
+
+TEST(Communicator, AFailureThatIsHandledStillEndsTheCallsOfTheOthers) {
+  EXPECT_NE(failure_of(2,
+                       [](const Process& process) {
+                         if (process->rank() == 0) return wait_for(process, 1);
+                         try {
+                           throw base::InputError("handled");
+                         } catch (const base::InputError&) { // and the message is never sent
+                         }
+                       })
+                .find("process 0 waits for a message of process 1"),
+            std::string::npos);
+}
+
+TEST(Communicator, WhoHandlesExceptionsDoesNotSeeThatAnotherProcessHasFailed) {
+  std::atomic<int> num_seen = 0;
+  EXPECT_EQ(failure_of(2,
+                       [&](const Process& process) {
+                         if (process->rank() == 1) throw base::InputError("process 1 does not like this");
+                         try {
+                           (void)process->gather(1);
+                         } catch (const std::exception&) {
+                           ++num_seen;
+                         }
+                       }),
+            "process 1 does not like this");
+  EXPECT_EQ(num_seen, 0);
+}
+
+TEST(Communicator, WhatFailsOnOneProcessFailsOnAllOfThemAlike) {
+  for (const int size : {1, 4}) {
+    std::atomic<int> num_told = 0;
+    run_in_process(size, [&](const Process& process) {
+      const auto attempt = [&](int rank, const auto& error) {
+        agree(*process, [&] {
+          if (process->rank() >= rank) throw error;
+        });
+      };
+      try {
+        attempt(std::min(1, size - 1), base::SolverError("process " + std::to_string(process->rank())));
+      } catch (const base::SolverError& error) {
+        EXPECT_EQ(error.what(), size == 1 ? std::string("process 0") : std::string("process 1"));
+        ++num_told;
+      }
+      EXPECT_THROW(attempt(0, base::InputError("input")), base::InputError);
+      EXPECT_THROW(attempt(0, base::EnvironmentError("environment")), base::EnvironmentError);
+      attempt(size, base::InputError("nobody"));
+      EXPECT_EQ(process->gather(1).size(), static_cast<std::size_t>(size)) << "they go on together";
+    });
+    EXPECT_EQ(num_told, size);
+  }
+}
+
 TEST(Communicator, CallsThatDoNotMatchAreFaults) {
+  EXPECT_NE(failure_of(2,
+                       [](const Process& process) {
+                         double value = 1;
+                         if (process->rank() == 0)
+                           process->sum(std::span(&value, 1));
+                         else
+                           process->max(std::span(&value, 1));
+                       })
+                .find("processes do not call the same"),
+            std::string::npos);
   EXPECT_NE(failure_of(2,
                        [](const Process& process) {
                          std::vector<double> values(static_cast<std::size_t>(process->rank() + 1), 1.0);
