@@ -194,8 +194,8 @@ Operator::Operator(std::shared_ptr<const GeneratedForm> action, space::Constrain
                    std::shared_ptr<const GeneratedForm> diagonal)
     : built_(std::move(action)), built_diagonal_(std::move(diagonal)),
       data_(std::make_shared<FormData>(built_->form, built_->options.device)), constraints_(std::move(constraints)) {
-  if (!constraints_.entries.empty()) require_square(*built_, "Dirichlet conditions need");
   num_constrained_ = count_owned(system(), constraints_.entries);
+  if (num_constrained_ > 0) require_square(*built_, "Dirichlet conditions need");
   if (built_->is_square())
     std::ranges::set_union(constraints_.entries, system().padding(), std::back_inserter(identity_entries_));
   if (built_->matrix == nullptr) {
@@ -445,7 +445,7 @@ DiagonalBlocks Operator::diagonal_blocks(BlockKind kind) const {
 void Operator::apply_boundary_values(Vector& b, Vector& x) const {
   check_size(system(), b, "the right-hand side");
   check_size(system(), x, "the initial guess");
-  if (constraints_.entries.empty()) return;
+  if (num_constrained_ == 0) return; // on no process: what follows they do together
   const auto& boundary_values = constraints().values;
   Vector boundary = make_vector(), product = make_vector();
   const auto values = boundary.host_overwrite();

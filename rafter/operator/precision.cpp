@@ -42,11 +42,9 @@ std::vector<double> result_of(const GeneratedForm& built, const FormKernels& ker
 } // namespace
 
 double precision_error(const std::shared_ptr<const GeneratedForm>& built, const FormKernels& kernels) {
-  const bool is_double =
-      std::ranges::all_of(kernels.info(), [](const KernelInfo& info) { return single_keys(info.plan).empty(); });
-  if (is_double) return 0;
-  auto options = built->options;
-  options.plan = schedule::in_double(*options.plan); // another than the usual one was asked for
+  auto options = built->options; // the same for all processes, whichever kernels they have
+  if (!options.plan || single_keys(*options.plan).empty()) return 0;
+  options.plan = schedule::in_double(*options.plan);
   auto reference = build_form(built->form, {built->system, built->trial_system}, built->purpose, options);
   compile(std::span(&reference, 1));
   const auto result = [](const std::shared_ptr<const GeneratedForm>& form, const FormKernels& of_form) {
