@@ -10,6 +10,7 @@
 #include <rafter/io/hdf5_file.hpp>
 #include <rafter/io/output_points.hpp>
 #include <rafter/io/vtk_cells.hpp>
+#include <rafter/mesh/distribution.hpp>
 #include <rafter/mesh/lattice.hpp>
 #include <rafter/space/evaluate.hpp>
 
@@ -46,6 +47,7 @@ std::vector<int> shape_of(const space::FunctionSpace& space) {
 }
 
 int output_order(const mesh::Mesh& mesh, std::span<const OutputField> fields, int order) {
+  mesh::require_whole(mesh, "output files");
   if (order == 0) {
     for (const auto& group : mesh.groups) order = std::max(order, group.degree);
     for (const auto& field : fields) order = std::max(order, field.space->degree);

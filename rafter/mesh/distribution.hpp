@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <rafter/comm/communicator.hpp>
@@ -51,6 +52,9 @@ using CellRanks = std::vector<std::vector<int>>;
 /// share the mesh object need its topology to be built before. Throws InputError for ranks that do not fit the mesh or
 /// the communicator, and where a process has no cell.
 Mesh local_part(const Mesh& mesh, const CellRanks& ranks, std::shared_ptr<const comm::Communicator> communicator);
+
+/// Throws InputError for a part of a mesh, where `what` ("null spaces") is for whole ones alone.
+void require_whole(const Mesh& mesh, std::string_view what);
 
 /// Whether another process has a vertex of the cell, too.
 bool is_interface_cell(const Mesh& mesh, std::int32_t group, std::int32_t cell);

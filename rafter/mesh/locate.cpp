@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include <rafter/mesh/distribution.hpp>
+
 namespace rafter::mesh {
 namespace {
 
@@ -149,6 +151,7 @@ constexpr std::size_t leaf_size = 4; ///< cells that are not divided any further
 } // namespace
 
 std::optional<CellPoint> locate(const Mesh& mesh, std::span<const double> x) {
+  require_whole(mesh, "points that are looked for");
   for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
     const auto& group = mesh.groups[g];
     const auto geometry = geometry_element(group);
@@ -237,7 +240,10 @@ private:
   std::vector<Node> nodes_;
 };
 
-PointLocator::PointLocator(const Mesh& mesh) : cells_(std::make_unique<const Cells>(mesh)) {}
+PointLocator::PointLocator(const Mesh& mesh) {
+  require_whole(mesh, "points that are looked for");
+  cells_ = std::make_unique<const Cells>(mesh);
+}
 PointLocator::~PointLocator() = default;
 
 std::optional<CellPoint> PointLocator::find(std::span<const double> x) const { return cells_->find(x); }

@@ -16,7 +16,8 @@ struct CellPoint {
 };
 
 /// The first cell that holds the point x, shape (gdim), inside or on its boundary to rounding; nothing outside of the
-/// mesh. Looks at all cells, and inverts the maps of those near by with Newton's method: for few points.
+/// mesh. Looks at all cells, and inverts the maps of those near by with Newton's method: for few points. Throws
+/// InputError for a part of a mesh, as the locator below does.
 std::optional<CellPoint> locate(const Mesh& mesh, std::span<const double> x);
 
 /// Finds the cells of many points. The boxes around the cells are in a tree, so that a search looks at few of them.

@@ -10,6 +10,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/output_file.hpp>
 #include <rafter/mesh/describe.hpp>
+#include <rafter/mesh/distribution.hpp>
 #include <rafter/mesh/writers.hpp>
 
 namespace rafter::mesh {
@@ -120,6 +121,7 @@ const Format& find_format(const std::string& path, const MeshFormat& wanted) {
 void require_mesh_format(const std::string& path, const MeshFormat& format) { find_format(path, format); }
 
 void write_mesh(const Mesh& mesh, const std::string& path, const MeshFormat& format) {
+  require_whole(mesh, "mesh files");
   if (mesh.num_cells() == 0)
     throw base::InputError(fmt::format("{}: a mesh without cells cannot be written", base::output_text(path)));
   base::write_output(path, find_format(path, format).write(mesh, format.is_binary));

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/sampling.hpp>
+#include <rafter/mesh/distribution.hpp>
 #include <rafter/operator/assembled_matrix.hpp>
 #include <rafter/operator/form_data.hpp>
 #include <rafter/operator/matrix_builder.hpp>
@@ -138,6 +139,7 @@ MatrixForecast measured(const std::shared_ptr<GeneratedForm>& kernels, MatrixFor
 
 std::optional<TunedMatrix> tune_matrix(const form::LoweredForm& form, const System& system, const KernelOptions& given,
                                        const TuningOptions& tuning) {
+  mesh::require_whole(*system.mesh, "measured matrices");
   if (form.rank != 2 || !form.fields.empty() || given.num_applications <= 0) return std::nullopt;
   const auto kernels = build_form(form, system, Purpose::action, for_kernels(given, false));
   kernels->options.num_applications = given.num_applications;

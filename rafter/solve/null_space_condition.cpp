@@ -13,6 +13,7 @@
 #include <rafter/form/form.hpp>
 #include <rafter/form/language.hpp>
 #include <rafter/mesh/describe.hpp>
+#include <rafter/mesh/distribution.hpp>
 #include <rafter/mesh/locate.hpp>
 #include <rafter/operator/precision.hpp>
 #include <rafter/solve/rigid_modes.hpp>
@@ -52,6 +53,7 @@ std::shared_ptr<op::GeneratedForm> build_mass(const NullSpaceCondition& conditio
 ConstrainedOperator::ConstrainedOperator(const op::Operator& A)
     : A_(A), pieces_(mesh::connected_pieces(*A.system().mesh, op::reach_of(A.form(), A.system()).any)),
       unknowns_(op::make_unknowns(A.system(), pieces_)), is_free_(static_cast<std::size_t>(A.size()), 1) {
+  mesh::require_whole(*A.system().mesh, "null spaces");
   for (const auto entry : A.constraints().entries) is_free_[static_cast<std::size_t>(entry)] = 0;
 }
 
@@ -363,6 +365,7 @@ void ConstrainedNullSpace::constrain(Vector& x) const {
 ConstrainedNullSpace make_null_space(const op::Operator& A, std::span<const NullSpaceCondition> conditions,
                                      const op::OperatorOptions& options) {
   if (conditions.empty()) return {};
+  mesh::require_whole(*A.system().mesh, "null spaces");
   auto own = options;
   own.shared_device = A.device();
   std::vector<std::shared_ptr<op::GeneratedForm>> masses;

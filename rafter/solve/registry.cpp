@@ -94,9 +94,12 @@ ResidualNorms relative_norms(const Norms& first, const Norms& last, double share
 bool is_implemented(const Method& method) { return method.run != nullptr; }
 bool is_implemented(const PreconditionerKind& kind) { return kind.make != nullptr; }
 
-std::shared_ptr<const Preconditioner> projected(std::shared_ptr<const Preconditioner> preconditioner,
+std::shared_ptr<const Preconditioner> projected(const LinearOperator& A,
+                                                std::shared_ptr<const Preconditioner> preconditioner,
                                                 const SolverOptions& options) {
   if (options.null_space == nullptr || options.null_space->is_empty()) return preconditioner;
+  if (A.communicator()->size() > 1)
+    throw base::InputError("null spaces are for operators on whole meshes alone, this one is on a part of a larger one");
   return std::make_shared<ProjectedPreconditioner>(std::move(preconditioner), options.null_space);
 }
 
@@ -134,8 +137,8 @@ const PreconditionerKind& find_preconditioner(std::string_view name) {
 
 std::shared_ptr<const Preconditioner> make_preconditioner(const LinearOperator& A, const SolverOptions& options) {
   if (find_method(options.method).is_direct)
-    return projected(std::make_shared<Factors>(A.sparse_matrix(), options.null_space.get()), options);
-  return projected(find_preconditioner(options.preconditioner).make(A, options), options);
+    return projected(A, std::make_shared<Factors>(A.sparse_matrix(), options.null_space.get()), options);
+  return projected(A, find_preconditioner(options.preconditioner).make(A, options), options);
 }
 
 Result solve(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/describe.hpp>
+#include <rafter/mesh/distribution.hpp>
 
 namespace rafter::solvers {
 
@@ -16,6 +17,7 @@ ResidualProblem::ResidualProblem(std::shared_ptr<const op::GeneratedForm> residu
     : built_residual_(std::move(residual)), built_energy_(std::move(energy)), tangent_(std::move(tangent)),
       residual_(built_residual_), state_(std::move(state)) {
   const auto& system = tangent_->system();
+  mesh::require_whole(*system.mesh, "residuals for Newton's method");
   if (state_.size() != system.spaces.size())
     throw base::InputError(
         fmt::format("the state has {} fields, the equations have {}", state_.size(), system.spaces.size()));

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/form/time_derivative.hpp>
+#include <rafter/mesh/distribution.hpp>
 #include <rafter/solve/force_norm.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
@@ -68,6 +69,7 @@ ThetaStepper::ThetaStepper(form::ThetaForms forms, std::vector<std::string> name
                            std::shared_ptr<op::Operator> tangent, std::shared_ptr<const op::GeneratedForm> load,
                            TimeSolverOptions options)
     : forms_(std::move(forms)), names_(std::move(names)), tangent_(std::move(tangent)), options_(std::move(options)) {
+  mesh::require_whole(*tangent_->system().mesh, "steps in time");
   for (const auto& space : tangent_->system().spaces)
     parts_.emplace_back(tangent_->device(), static_cast<std::size_t>(space->num_local()));
   if (forms_.is_linear)
