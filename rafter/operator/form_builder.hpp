@@ -44,7 +44,7 @@ struct MatrixForecast {
   double seconds = 0, setup_seconds = 0; ///< of a product; of the set-up
   double kernel_seconds = 0;             ///< of a run of the kernels
   double num_applications = 0;           ///< that are expected
-  bool fits = false;                     ///< into the memory that there is
+  bool fits = false;                     ///< into the memory that there is, and into the integers of its tables
   bool is_measured = false;              ///< the seconds are of this problem on this machine; else predicted
   /// `doubt`: by how much the times of the kernels beside those of the matrix may be underrated.
   bool pays(double doubt = 1) const {

@@ -10,6 +10,7 @@
 #include <rafter/form/lowering.hpp>
 #include <rafter/mesh/limits.hpp>
 #include <rafter/operator/cell_unknowns.hpp>
+#include <rafter/operator/matrix_limits.hpp>
 #include <rafter/schedule/matrix_product.hpp>
 #include <rafter/tune/store.hpp>
 #include <rafter/tune/unweighed_plans.hpp>
@@ -91,6 +92,8 @@ double matrix_bytes(const System& system, const Coupling& coupling, double num_e
 
 std::string memory_lack(const GeneratedMatrix& built, const schedule::Plan& plan, double extra_bytes) {
   const double entries = count_entries(built.system, built.coupling);
+  const auto lack = lack_of_places(matrix_sizes(built.system, built.coupling, entries, 1));
+  if (!lack.empty()) return "an assembled matrix is set up cell by cell, and " + lack + ": ";
   const double bytes = matrix_bytes(built.system, built.coupling, entries, plan) + extra_bytes * entries;
   const double memory = mesh::available_memory_bytes();
   if (bytes <= memory) return {};
@@ -152,7 +155,9 @@ MatrixForecast forecast_matrix(const GeneratedForm& form) {
   result.entries = count_entries(form.system, coupling);
   result.bytes = matrix_bytes(form.system, coupling, result.entries, schedule::Plan());
   constexpr double usable = 0.5; // of the memory: vectors and the mesh need some
-  result.fits = result.bytes <= usable * mesh::available_memory_bytes();
+  const auto sizes = matrix_sizes(form.system, coupling, result.entries, schedule::Plan().vector_width);
+  result.fits = result.bytes <= usable * mesh::available_memory_bytes() && lack_of_places(sizes).empty() &&
+                lack_of_columns(sizes).empty();
   result.seconds = tune::predict_product({.num_rows = static_cast<double>(form.system.size()),
                                           .num_entries = result.entries,
                                           .block = coupling.block_size(),

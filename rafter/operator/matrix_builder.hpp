@@ -39,7 +39,8 @@ void remember(const GeneratedForm& form, const MatrixForecast& measured);
 
 /// Bytes of memory that the matrix takes while it is set up.
 double matrix_bytes(const System& system, const Coupling& coupling, double num_entries, const schedule::Plan& plan);
-/// What is wrong when the memory of this machine does not hold that and `extra_bytes` per entry; else "".
+/// What is wrong when the memory of this machine does not hold that and `extra_bytes` per entry, or the integers of
+/// tables do not hold its places; else "".
 std::string memory_lack(const GeneratedMatrix& built, const schedule::Plan& plan, double extra_bytes = 0);
 
 } // namespace rafter::op

@@ -2,9 +2,10 @@
 // What knows one process alone is refused on a part of a mesh, by every process in the same way.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <filesystem>
 
-#include <rafter/base/temporary.hpp>
 #include <rafter/mesh/distribution.hpp>
 #include <rafter/mesh/locate.hpp>
 #include <rafter/operator/tuning.hpp>
@@ -75,7 +76,7 @@ const std::vector<Case>& cases() {
       {"output", "output files",
        [](Part& part) { io::write_vtkhdf("never_written.vtkhdf", part.V->mesh(), {}); }},
       {"series", "output files",
-       [](Part& part) { const io::VtkHdfSeries series("never_written.vtkhdf", part.V->mesh(), {}); }},
+       [](Part& part) { const io::VtkHdfSeries series("never_written_series.vtkhdf", part.V->mesh(), {}); }},
       {"meshes", "mesh files",
        [](Part& part) { mesh::write_mesh(part.V->mesh(), "never_written.msh"); }},
       {"points", "points that are looked for",
