@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/kernel/qfunction.hpp>
+#include <rafter/mesh/distribution.hpp>
 
 namespace rafter::op {
 
@@ -154,12 +155,15 @@ void CellCoefficients::add_coefficient(const form::CoefficientComponent& compone
   for (const auto& [tag, components] : coefficient.by_tag)
     for (const auto number : mesh_.tags_of(tag, mesh_.tdim))
       values[number] = components[static_cast<std::size_t>(component.component)];
+  const auto require = [&](std::int32_t tag) {
+    if (!values.contains(tag))
+      throw base::InputError(fmt::format(
+          "coefficient '{}' has no value for cells with tag {}: give by_tag one more entry", coefficient.name, tag));
+  };
+  if (mesh_.distribution != nullptr)
+    for (const auto tag : mesh_.distribution->cell_tags) require(tag); // of cells of other processes, too
   for (const auto& group : mesh_.groups)
-    for (std::size_t cell = 0; cell < group.tags.size(); ++cell)
-      if (!values.contains(group.tags[cell]))
-        throw base::InputError(
-            fmt::format("coefficient '{}' has no value for cells with tag {}: give by_tag one more entry",
-                        coefficient.name, group.tags[cell]));
+    for (const auto tag : group.tags) require(tag);
   Table table;
   for (const auto& [tag, value] : values) {
     table.tags.push_back(tag);

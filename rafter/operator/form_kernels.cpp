@@ -274,6 +274,7 @@ private:
   /// add to ghosts of y goes to the owners.
   template <class T> void run_on_part(const Array<T>* trial, Array<T>& y, bool adds) {
     const Ghosts of_trial(built_->trial_system), of_y(system_);
+    refresh(); // before messages are under way
     Ghosts::Pending<T> pending;
     if (trial != nullptr) pending = of_trial.start_update(*trial);
     if (!device_->shares_host_memory()) of_trial.finish_update(std::exchange(pending, {}));

@@ -86,7 +86,7 @@ space::Constraints first_constraints(const System& system, std::vector<FieldCond
 }
 
 std::shared_ptr<const GeneratedForm> compiled(std::shared_ptr<GeneratedForm> built) {
-  compile(std::span(&built, 1));
+  comm::agree(*built->system.mesh->communicator(), [&] { compile(std::span(&built, 1)); });
   return built;
 }
 

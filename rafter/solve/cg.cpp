@@ -19,7 +19,7 @@ class ConjugateGradients {
 public:
   ConjugateGradients(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
                      const CgParameters& parameters)
-      : A_(A), b_(b), x_(x), ops_(A), progress_(parameters.control, A.num_unknowns()),
+      : A_(A), b_(b), x_(x), ops_(A), progress_(parameters.control, A.num_unknowns(), A.communicator()),
         energy_(parameters.control.rtol, parameters.control.stagnation_window), rounding_(A, ops_),
         r_(A.device(), b.size()), p_(A.device(), b.size()) {
     const CgVectors vectors{A_, M, ops_, x_, r_, p_};

@@ -30,11 +30,13 @@ Vector positive_inverse_diagonal(const op::LinearOperator& A) {
   Vector inverse = inverse_diagonal(A);
   const auto entries = inverse.host_read();
   const auto found = std::find_if(entries.begin(), entries.end(), [](double entry) { return entry < 0; });
-  if (found != entries.end())
-    throw base::SolverError(
-        fmt::format("preconditioner chebyshev: the diagonal entry of row {} is {:.3e}; a positive definite "
-                    "operator has positive ones (check signs in the form)",
-                    found - entries.begin(), 1 / *found));
+  comm::agree(*A.communicator(), [&] {
+    if (found != entries.end())
+      throw base::SolverError(
+          fmt::format("preconditioner chebyshev: the diagonal entry of row {} is {:.3e}; a positive definite "
+                      "operator has positive ones (check signs in the form)",
+                      found - entries.begin(), 1 / *found));
+  });
   return inverse;
 }
 

@@ -18,7 +18,7 @@ class Gmres {
 public:
   Gmres(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
         const GmresParameters& parameters)
-      : A_(A), b_(b), x_(x), M_(M), ops_(A), progress_(parameters.control, A.num_unknowns()), parameters_(parameters),
+      : A_(A), b_(b), x_(x), M_(M), ops_(A), progress_(parameters.control, A.num_unknowns(), A.communicator()), parameters_(parameters),
         r_(A.device(), b.size()), z_(A.device(), b.size()) {
     if (parameters.restart < 1)
       throw base::InputError(fmt::format("solver: restart = {} is not a positive number", parameters.restart));

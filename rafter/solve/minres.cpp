@@ -21,7 +21,7 @@ class MinimalResiduals {
 public:
   MinimalResiduals(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
                    const IterationControl& control)
-      : A_(A), b_(b), x_(x), M_(M), ops_(A), progress_(control, A.num_unknowns()), rounding_(A, ops_),
+      : A_(A), b_(b), x_(x), M_(M), ops_(A), progress_(control, A.num_unknowns(), A.communicator()), rounding_(A, ops_),
         r_(A.device(), b.size()), v_(A.device(), b.size()), v_before_(A.device(), b.size()), z_(A.device(), b.size()),
         z_next_(A.device(), b.size()), w_(A.device(), b.size()), w_before_(A.device(), b.size()) {}
 

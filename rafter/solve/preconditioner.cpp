@@ -14,16 +14,18 @@ Vector inverse_diagonal(const op::LinearOperator& A) {
   Vector result(A.device(), diagonal.size());
   const auto entries = diagonal.host_read();
   const auto inverses = result.host_write();
-  for (const auto& range : A.owned_ranges())
-    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
-      inverses[i] = 1.0 / entries[i];
-      if (!std::isfinite(inverses[i]) || !std::isfinite(entries[i]))
-        throw base::SolverError(
-            fmt::format("preconditioner: the diagonal entry of row {} is {}, which has no inverse: an "
-                        "unknown that no term of the form involves, a coefficient that is zero or not finite, or fewer "
-                        "quadrature points than the degree needs",
-                        i, entries[i]));
-    }
+  comm::agree(*A.communicator(), [&] {
+    for (const auto& range : A.owned_ranges())
+      for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
+        inverses[i] = 1.0 / entries[i];
+        if (!std::isfinite(inverses[i]) || !std::isfinite(entries[i]))
+          throw base::SolverError(
+              fmt::format("preconditioner: the diagonal entry of row {} is {}, which has no inverse: an "
+                          "unknown that no term of the form involves, a coefficient that is zero or not finite, or "
+                          "fewer quadrature points than the degree needs",
+                          i, entries[i]));
+      }
+  });
   return result;
 }
 

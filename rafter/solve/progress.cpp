@@ -67,11 +67,18 @@ int automatic_window(std::int64_t size) { return static_cast<int>(std::clamp<std
 
 } // namespace
 
-Progress::Progress(IterationControl control, std::int64_t size)
+Progress::Progress(IterationControl control, std::int64_t size, std::shared_ptr<const comm::Communicator> communicator)
     : control_(std::move(control)),
       window_(control_.stagnation_window > 0 ? control_.stagnation_window : automatic_window(size)),
-      begin_(std::chrono::steady_clock::now()) {
+      communicator_(std::move(communicator)), begin_(std::chrono::steady_clock::now()) {
   require_valid(control_);
+  has_monitor_ = is_so_anywhere(control_.monitor != nullptr);
+}
+
+bool Progress::is_so_anywhere(bool here) const {
+  double result = here ? 1 : 0;
+  communicator_->max(std::span(&result, 1));
+  return result > 0;
 }
 
 void Progress::start(double norm, double reference, double norm_2) {
@@ -96,7 +103,9 @@ void Progress::update_reference(const device::Vector& x) {
 void Progress::record(double norm) {
   norms_.push_back(norm);
   best_.push_back(norm < best_.back() ? norm : best_.back());
-  if (control_.monitor && !control_.monitor(iterations(), norm / reference_)) is_stop_asked_ = true;
+  if (!has_monitor_) return;
+  const bool is_stop_asked = control_.monitor && !control_.monitor(iterations(), norm / reference_);
+  if (is_so_anywhere(is_stop_asked)) is_stop_asked_ = true;
 }
 
 void Progress::correct(double norm) { norms_.back() = norm; }

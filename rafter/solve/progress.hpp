@@ -2,8 +2,10 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
+#include <rafter/comm/communicator.hpp>
 #include <rafter/solve/result.hpp>
 
 namespace rafter::solvers {
@@ -12,7 +14,9 @@ namespace rafter::solvers {
 /// Throws InputError when the control is out of range.
 class Progress {
 public:
-  Progress(IterationControl control, std::int64_t size);
+  /// `communicator`: of the processes that iterate together. They stop together when the monitor of one asks to.
+  Progress(IterationControl control, std::int64_t size,
+           std::shared_ptr<const comm::Communicator> communicator = comm::single_process());
 
   /// Norm of the first residual, and the norm that residuals are relative to unless the control's reference is less
   /// (usually the same). `norm_2` is the 2-norm of the first residual, where `norm` is another one.
@@ -51,6 +55,7 @@ public:
 
 private:
   void set_reference(double reference);
+  bool is_so_anywhere(bool here) const; ///< on one of the processes
   Result finish(Status status);
   IterationControl control_;
   int window_;
@@ -58,6 +63,8 @@ private:
   double inflation_ = 1;      ///< of the norm that is recorded over the 2-norm, in the first residual
   std::vector<double> norms_; ///< before the first and after each iteration
   std::vector<double> best_;  ///< lowest norm so far, shape as norms_
+  std::shared_ptr<const comm::Communicator> communicator_;
+  bool has_monitor_ = false; ///< one of the processes
   bool is_stop_asked_ = false;
   std::chrono::steady_clock::time_point begin_;
   Result result_;

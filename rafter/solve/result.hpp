@@ -27,7 +27,7 @@ enum class Failure {
 };
 std::string_view name(Failure failure); ///< "indefinite operator", ...
 
-/// Called once per iteration with the relative residual; false stops the solve.
+/// Called once per iteration with the relative residual; false stops the solve, on all processes that solve together.
 using Monitor = std::function<bool(int iteration, double relative_residual)>;
 
 /// The norm that residuals r = b - A x are judged by.

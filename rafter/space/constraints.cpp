@@ -150,12 +150,14 @@ private:
 
 Constraints make_constraints(const FunctionSpace& space, std::span<const DirichletCondition> conditions) {
   Collector collector(space);
-  for (const DirichletCondition& condition : conditions) {
-    if (!condition.value)
-      throw base::InputError(fmt::format("Dirichlet condition on field '{}': no value given", space.name));
-    require_tags(space, condition);
-    collector.add(condition);
-  }
+  comm::agree(*space.mesh().communicator(), [&] { // values may be finite on one process and not on another one
+    for (const DirichletCondition& condition : conditions) {
+      if (!condition.value)
+        throw base::InputError(fmt::format("Dirichlet condition on field '{}': no value given", space.name));
+      require_tags(space, condition);
+      collector.add(condition);
+    }
+  });
   return collector.finish();
 }
 

@@ -268,7 +268,7 @@ private:
 Numbering number_dofs(const mesh::Mesh& mesh, const mesh::CellBatches& batches, std::vector<ElementLayout> layouts,
                       int num_components) {
   const EntryParts parts(mesh, batches, layouts, num_components);
-  require_fits(mesh, batches, layouts, num_components, parts);
+  comm::agree(*mesh.communicator(), [&] { require_fits(mesh, batches, layouts, num_components, parts); });
   Numberer numberer(mesh, batches, std::move(layouts), num_components, parts);
   for (const auto& stage : batches.stages)
     for (const auto& chunk : stage)

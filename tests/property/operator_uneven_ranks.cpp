@@ -7,7 +7,8 @@
 #include <cmath>
 #include <map>
 
-#include <rafter/solve/vector_ops.hpp>
+#include <rafter/solve/chebyshev.hpp>
+#include <rafter/solve/solver.hpp>
 #include <rafter/space/random_field.hpp>
 
 #include <tests/support/interpreter_device.hpp>
@@ -83,6 +84,77 @@ TEST(UnevenRanks, JudgePrecisionTogetherWhereAProcessHasNoKernels) {
     process->max(errors);
     EXPECT_EQ(errors[0], -errors[1]) << "one verdict";
   });
+}
+
+/// The row with tag 2 on the cells of its last quarter, which the last of 3 processes has.
+mesh::Mesh tagged_row() {
+  auto row = box("interval", num_cells);
+  for (int cell = 9; cell < num_cells; ++cell) row.groups[0].tags[static_cast<std::size_t>(cell)] = 2;
+  return row;
+}
+
+/// What `use` throws is the same on all processes, although it is wrong on one alone.
+template <class Error, class Use> void expect_thrown_together(const std::string& message, const Use& use) {
+  std::atomic<int> num_thrown = 0;
+  in_a_row(tagged_row(), 3, [&](const mesh::Mesh& part, const Process& process) {
+    Problem problem(part, 2);
+    try {
+      use(problem);
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(message), std::string::npos) << error.what();
+      ++num_thrown;
+    }
+    EXPECT_EQ(process->gather(1).size(), 3U) << "they go on together";
+  });
+  EXPECT_EQ(num_thrown, 3);
+}
+
+TEST(UnevenRanks, FailTogetherWhereADiagonalHasNoInverse) {
+  expect_thrown_together<base::SolverError>("has no inverse", [](Problem& problem) {
+    const op::Operator A(problem.form("u*v*dx(2)"), interpreted());
+    const solvers::Jacobi jacobi(A);
+  });
+  expect_thrown_together<base::SolverError>("has positive ones", [](Problem& problem) {
+    problem.with("c", form::by_tag("c", {{"1", 1.0}, {"2", -1.0}}));
+    const op::Operator A(problem.form("c*u*v*dx"), interpreted());
+    const solvers::Chebyshev chebyshev(A);
+  });
+}
+
+TEST(UnevenRanks, FailTogetherWhereABoundaryValueIsNotFinite) {
+  expect_thrown_together<base::InputError>("is inf", [](Problem& problem) {
+    auto options = interpreted();
+    options.dirichlet = {
+        dirichlet(problem.space(), [](std::span<const double> x, std::size_t) { return 1 / (1 - x[0]); })};
+    const op::Operator A(problem.form(helmholtz_form()), options);
+  });
+}
+
+TEST(UnevenRanks, FailTogetherWhereACoefficientHasNoValue) {
+  expect_thrown_together<base::InputError>("has no value for cells with tag 2", [](Problem& problem) {
+    problem.with("c", form::by_tag("c", {{"1", 1.0}}));
+    const op::Operator A(problem.form("c*u*v*dx"), interpreted());
+  });
+}
+
+TEST(UnevenRanks, StopTogetherWhenTheMonitorOfOneAsksTo) {
+  for (const auto* method : {"cg", "gmres", "minres"})
+    in_a_row(3, [&](const mesh::Mesh& part, const Process& process) {
+      const Problem problem(part, 2);
+      auto options = interpreted();
+      options.dirichlet = {dirichlet(problem.space(), [](auto, std::size_t) { return 0.0; })};
+      const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"), options);
+      const op::LinearForm L(problem.form("x[0]*v*dx"), problem.system(), options);
+      Vector b = A.make_vector(), x = A.make_vector();
+      L.assemble(b);
+      A.apply_boundary_values(b, x);
+      solvers::SolverOptions solver{.method = method, .preconditioner = "none"};
+      solver.control.rtol = 1e-12;
+      if (process->rank() == 1) solver.control.monitor = [](int iteration, double) { return iteration < 3; };
+      const auto result = solvers::solve(A, b, x, solver);
+      EXPECT_EQ(result.failure, solvers::Failure::stopped) << method << ": " << result.message;
+      EXPECT_EQ(result.iterations, 3) << method;
+    });
 }
 
 } // namespace
