@@ -11,7 +11,8 @@ namespace rafter::device {
 
 /// An array that lives on host and device. Access says what it is for: read (valid data wanted), write (valid data
 /// wanted, will be changed), overwrite (everything will be replaced); copies happen only when the side asked for is
-/// stale. On a device that shares host memory both sides are the same memory.
+/// stale. On a device that shares host memory both sides are the same memory. Several threads may read at the same time
+/// where the side that they ask for is up to date, as it always is on such a device.
 template <class T> class Array {
 public:
   Array() = default;
@@ -20,6 +21,7 @@ public:
       : device_(std::move(device)), host_(std::move(values)) {
     buffer_ = device_->shares_host_memory() ? device_->wrap(host_.data(), host_.size() * sizeof(T))
                                             : device_->allocate(host_.size() * sizeof(T));
+    is_device_valid_ = is_shared();
   }
   Array(Array&&) noexcept = default;
   Array& operator=(Array&&) noexcept = default;
@@ -80,17 +82,19 @@ private:
     if (!is_device_valid_) device_->poison(buffer_->handle(), size_bytes());
   }
   void to_host() const {
-    if (!is_host_valid_) buffer_->copy_to_host(host_.data(), size_bytes());
+    if (is_host_valid_) return; // nothing is written: others may read at the same time
+    buffer_->copy_to_host(host_.data(), size_bytes());
     is_host_valid_ = true;
   }
   void to_device() const {
-    if (!is_device_valid_ && !is_shared()) buffer_->copy_from_host(host_.data(), size_bytes());
+    if (is_device_valid_) return;
+    buffer_->copy_from_host(host_.data(), size_bytes());
     is_device_valid_ = true;
   }
   std::shared_ptr<Device> device_;
   mutable base::AlignedVector<T> host_;
   std::shared_ptr<Buffer> buffer_;
-  mutable bool is_host_valid_ = true, is_device_valid_ = false;
+  mutable bool is_host_valid_ = true, is_device_valid_ = true;
 };
 
 using Vector = Array<double>;

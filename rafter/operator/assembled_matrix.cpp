@@ -8,6 +8,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/operator/cell_sum.hpp>
+#include <rafter/operator/free_list.hpp>
 #include <rafter/operator/kernel_arguments.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 
@@ -70,10 +71,11 @@ public:
     vectors.add(schedule::role::input_vector, 0, x.device_read());
     vectors.add(schedule::role::output_vector, 0,
                 adds ? y.device_write() : y.device_overwrite()); // all rows are stored
-    arguments_.bind(vectors);
+    auto arguments = free_arguments_.take([this] { return arguments_; });
+    arguments->bind(vectors);
     std::vector<device::Task> tasks;
     for (std::size_t r = 0; r + 1 < ranges_.size(); ++r)
-      if (ranges_[r] < ranges_[r + 1]) tasks.push_back(arguments_.task(*kernel_, ranges_[r], ranges_[r + 1]));
+      if (ranges_[r] < ranges_[r + 1]) tasks.push_back(arguments->task(*kernel_, ranges_[r], ranges_[r + 1]));
     device_->run(tasks)->wait();
   }
 
@@ -126,6 +128,7 @@ private:
              info_.plan.storage == schedule::Precision::double_precision ? entries_.device_read()
                                                                          : singles_.device_read());
     arguments_ = {built_->loops.arguments(), kept};
+    for (const auto* modes : {&overwrite_, &add_}) modes->device_read(); // now, and in no run
   }
 
   void count(const SlicedPattern& pattern) {
@@ -161,7 +164,8 @@ private:
   KernelInfo info_;
   std::shared_ptr<device::Device> device_;
   std::shared_ptr<const device::Kernel> kernel_;
-  KernelArguments arguments_;
+  KernelArguments arguments_; ///< those that stay
+  FreeList<KernelArguments> free_arguments_;
   Integers overwrite_, add_, starts_, rows_, columns_;
   Vector entries_;               ///< or
   device::Array<float> singles_; ///< as the plan says

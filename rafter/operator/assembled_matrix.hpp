@@ -9,7 +9,8 @@ namespace rafter::op {
 
 struct GeneratedMatrix;
 
-/// The matrix of a form on a system, without conditions. Immutable after construction.
+/// The matrix of a form on a system, without conditions. Immutable after construction: several
+/// threads may run it at the same time.
 class AssembledMatrix {
 public:
   /// Kernels are compiled, else InternalError. Computes cell matrices and sums them, in the same order for any number

@@ -190,18 +190,17 @@ void BoundKernel::run_setup(const FormData& data) {
     setup_.reset(); // it never runs again
 }
 
-void BoundKernel::bind(const device::BufferRegistry& run) {
+void BoundKernel::bind(KernelArguments& arguments, const device::BufferRegistry& run, device::Buffer* mode) {
   device::BufferRegistry own;
-  own.add(schedule::role::integral, 0, integral_.device_write());
-  arguments_.bind(run, own);
+  own.add(schedule::role::mode, 0, mode);
+  if (form_.form.rank == 0) own.add(schedule::role::integral, 0, integral_.device_write());
+  arguments.bind(run, own);
 }
 
-CellMatrices BoundKernel::cell_matrices(std::int32_t begin, std::int32_t end, Vector& values) const {
-  device::BufferRegistry records;
-  records.add(schedule::role::output_vector, 0, values.device_write());
-  KernelArguments arguments = arguments_;
-  arguments.replace(records);
-  const device::Task batches = arguments.task(*kernel_, begin, end);
+CellMatrices BoundKernel::cell_matrices(const KernelArguments& arguments, std::int32_t begin, std::int32_t end,
+                                        Vector& values) const {
+  (void)values.device_write(); // what the host has of the batches before is no longer valid
+  const device::Task batches = task(arguments, begin, end);
   device_->run(std::span(&batches, 1))->wait();
   return {.batch_begin = begin, .batch_end = end, .values = values.host_read()};
 }
@@ -211,10 +210,6 @@ std::int64_t BoundKernel::record_size() const {
 }
 std::int32_t BoundKernel::num_records() const {
   return schedule::num_matrix_records(piece_.kernel.program, piece_.cells.cells_per_batch);
-}
-
-device::Task BoundKernel::task(std::int64_t begin, std::int64_t end) const {
-  return arguments_.task(*kernel_, begin, end);
 }
 
 void BoundKernel::clear_integral() { std::ranges::fill(integral_.host_overwrite(), 0.0); }

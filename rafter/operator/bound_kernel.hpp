@@ -29,14 +29,19 @@ public:
   /// How often set-up was run.
   int num_setups() const { return num_setups_; }
 
-  /// Takes the vectors and parameters of the runs that follow.
-  void bind(const device::BufferRegistry& run);
-  /// Batches begin .. end-1 with what was bound last.
-  device::Task task(std::int64_t begin, std::int64_t end) const;
+  /// What stays of the arguments. A run binds a copy of its own.
+  const KernelArguments& arguments() const { return arguments_; }
+  /// Binds the rest of a copy: vectors and parameters of a run, and its mode.
+  void bind(KernelArguments& arguments, const device::BufferRegistry& run, device::Buffer* mode);
+  /// Batches begin .. end-1 with arguments that are bound, to which the task refers.
+  device::Task task(const KernelArguments& arguments, std::int64_t begin, std::int64_t end) const {
+    return arguments.task(*kernel_, begin, end);
+  }
 
-  /// Of kernels of Purpose::matrix: the matrices of these batches, at most num_records(), in `values`, which takes the
-  /// place of the output and holds as many numbers as all records. Several threads may call it at the same time.
-  CellMatrices cell_matrices(std::int32_t begin, std::int32_t end, Vector& values) const;
+  /// Of kernels of Purpose::matrix: the matrices of these batches, at most num_records(), in `values`, which is bound
+  /// as the output and holds as many numbers as all records.
+  CellMatrices cell_matrices(const KernelArguments& arguments, std::int32_t begin, std::int32_t end,
+                             Vector& values) const;
   std::int64_t record_size() const; ///< numbers of a record
   std::int32_t num_records() const; ///< schedule::num_matrix_records
 
@@ -81,7 +86,7 @@ private:
   std::shared_ptr<device::Device> device_;
   KernelInfo info_;
   std::shared_ptr<const device::Kernel> kernel_;
-  KernelArguments arguments_;
+  KernelArguments arguments_; ///< those that stay
   std::vector<std::shared_ptr<const space::IndexTables>> spaces_;
   Tables tables_;
   std::shared_ptr<const CellData> cell_data_;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/operator/bound_kernel.hpp>
+#include <rafter/operator/free_list.hpp>
 #include <rafter/operator/ghosts.hpp>
 #include <rafter/operator/touched_ranges.hpp>
 
@@ -17,29 +18,6 @@ namespace rafter::op {
 namespace {
 
 using device::Array;
-
-/// Vectors of one size that threads take in turn.
-class VectorPool {
-public:
-  VectorPool(std::shared_ptr<device::Device> device, std::size_t size) : device_(std::move(device)), size_(size) {}
-  Vector take() {
-    const std::lock_guard lock(mutex_);
-    if (free_.empty()) return {device_, size_};
-    Vector result = std::move(free_.back());
-    free_.pop_back();
-    return result;
-  }
-  void give(Vector vector) {
-    const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(vector));
-  }
-
-private:
-  std::shared_ptr<device::Device> device_;
-  std::size_t size_;
-  std::mutex mutex_;
-  std::vector<Vector> free_;
-};
 
 void require_one_mesh(const System& system, const std::shared_ptr<const space::FunctionSpace>& space) {
   if (space->discretisation() != system.discretisation)
@@ -131,6 +109,7 @@ public:
     }
     stages_ = chunk_stages(*built_);
     padding_ = system_.padding();
+    for (const auto* modes : {&overwrite_, &add_}) modes->device_read(); // now, and in no run
   }
 
   template <class T> void run(const Array<T>* trial, Array<T>& y, bool adds) {
@@ -139,8 +118,8 @@ public:
     const bool is_covered = cells_cover_outputs();
     if (!adds && !is_covered) std::ranges::fill(y.host_overwrite(), T(0));
     if (!adds && is_covered && !padding_.empty()) clear_padding(y.host_write());
-    bind_all(registered(trial, &y), adds || !is_covered);
-    run_stages(0, stages_.size());
+    auto bound = bind_all(trial, &y, adds || !is_covered);
+    run_stages(*bound, 0, stages_.size());
   }
 
   void run(const Vector& trial, Vector& y, const VectorWork& work) {
@@ -149,27 +128,29 @@ public:
       throw base::InternalError("fused work on vectors needs a device that shares the host's memory");
     if (!built_->is_square()) throw base::InternalError("fused work on vectors needs one system of both functions");
     const bool is_covered = cells_cover_outputs();
-    bind_all(registered(&trial, &y), !is_covered);
+    auto bound = bind_all(&trial, &y, !is_covered);
     const auto cleared = is_covered ? std::span<double>{} : y.host_write();
     if (!padding_.empty()) clear_padding(y.host_write());
     const auto& touched = touched_ranges();
     for (const auto& stage : touched.stages)
       device_->parallel_for(static_cast<std::int64_t>(stage.size()), [&](std::int64_t chunk) {
         const auto& [first, last] = stage[static_cast<std::size_t>(chunk)];
-        for (std::int32_t part = first; part <= last; ++part) run_part(touched, part, cleared, work);
+        for (std::int32_t part = first; part <= last; ++part) run_part(*bound, touched, part, cleared, work);
       });
   }
 
   const TouchedRanges& touched_ranges() {
+    const std::lock_guard lock(mutex_);
     if (touched_ranges_ == nullptr) touched_ranges_ = std::make_unique<TouchedRanges>(make_touched_ranges(*built_));
     return *touched_ranges_;
   }
 
   double integral() {
+    const std::lock_guard one_at_a_time(integral_mutex_); // kernels keep the sums of their batches
     data_->require_values();
     for (auto& kernel : kernels_) kernel->clear_integral();
-    bind_all(registered<double>(nullptr, nullptr), true);
-    run_stages(0, stages_.size());
+    auto bound = bind_all<double>(nullptr, nullptr, true);
+    run_stages(*bound, 0, stages_.size());
     double sum = 0;
     for (const auto& kernel : kernels_) sum += kernel->integral();
     if (is_distributed()) system_.mesh->communicator()->sum(std::span(&sum, 1));
@@ -181,32 +162,34 @@ public:
     data_->require_values();
     std::int64_t size = 1;
     for (const auto& kernel : kernels_) size = std::max(size, kernel->record_size() * kernel->num_records());
-    VectorPool pool(device_, static_cast<std::size_t>(size));
-    Vector any = pool.take();
-    auto run = registered<double>(nullptr, nullptr);
-    run.add(schedule::role::output_vector, 0, any.device_write()); // records of matrices come into its place
-    bind_all(run, false);
+    FreeList<Vector> records;
+    const auto without_records = registered<double>(nullptr, nullptr);
     for (const auto& stage : stages_)
       device_->parallel_for(static_cast<std::int64_t>(stage.size()), [&](std::int64_t c) {
         const auto& chunk = stage[static_cast<std::size_t>(c)];
-        const auto& kernel = *kernels_[chunk.piece];
+        auto& kernel = *kernels_[chunk.piece];
         const std::int32_t step = kernel.num_records();
-        Vector values = pool.take();
+        auto values = records.take([&] { return Vector(device_, static_cast<std::size_t>(size)); });
+        auto run = without_records;
+        run.add(schedule::role::output_vector, 0, values->device_write());
+        auto arguments = kernel.arguments();
+        kernel.bind(arguments, run, (chunk.piece < built_->num_cell_pieces ? overwrite_ : add_).device_read());
         for (std::int32_t begin = chunk.batch_begin, end = begin; begin < chunk.batch_end; begin = end) {
           end = std::min(chunk.batch_end, (begin / step + 1) * step);
-          auto matrices = kernel.cell_matrices(begin, end, values);
+          auto matrices = kernel.cell_matrices(arguments, begin, end, *values);
           matrices.piece = chunk.piece;
           visit(matrices);
         }
-        pool.give(std::move(values));
       });
   }
 
   void refresh() {
+    const std::lock_guard lock(mutex_);
     data_->require_values();
     for (auto& kernel : kernels_) kernel->refresh(*data_);
   }
   int num_setups() const {
+    const std::lock_guard lock(mutex_);
     int result = 0;
     for (const auto& kernel : kernels_) result += kernel->num_setups();
     return result;
@@ -229,6 +212,8 @@ public:
   }
 
 private:
+  using Arguments = std::vector<KernelArguments>;
+
   template <class T> void check_run(const Array<T>* trial, const Array<T>& y) const {
     if (sizeof(T) != static_cast<std::size_t>(built_->word_bytes()))
       throw base::InternalError("the vectors have another precision than those of the kernels");
@@ -243,9 +228,14 @@ private:
   base::AlignedVector<std::int32_t> mode(int adds) const { return {adds, built_->coefficients.count()}; }
 
   /// What kernels read and write in a run. Each field has a buffer of its own: its part of the vector of the system.
-  template <class T> device::BufferRegistry registered(const Array<T>* trial, Array<T>* y) const {
+  /// What is stored of data that have changed is computed first.
+  template <class T> device::BufferRegistry registered(const Array<T>* trial, Array<T>* y) {
     device::BufferRegistry run;
-    data_->add_to(run, built_->num_trials());
+    {
+      const std::lock_guard lock(mutex_);
+      for (auto& kernel : kernels_) kernel->refresh(*data_);
+      data_->add_to(run, built_->num_trials());
+    }
     if (trial != nullptr)
       add_fields(run, schedule::role::input_vector, trial->device_read(), built_->trial_system, built_->input_fields,
                  sizeof(T));
@@ -258,15 +248,19 @@ private:
     for (std::size_t i = 0; i < fields.size(); ++i)
       run.add(role, static_cast<int>(i), vector, word_bytes * static_cast<std::size_t>(system.offset(fields[i])));
   }
-  /// Facets come after the cells and add.
-  void bind_all(const device::BufferRegistry& run, bool cells_add) {
-    auto first = run, adding = run;
-    first.add(schedule::role::mode, 0, (cells_add ? add_ : overwrite_).device_read());
-    adding.add(schedule::role::mode, 0, add_.device_read());
-    for (std::size_t k = 0; k < kernels_.size(); ++k) {
-      kernels_[k]->refresh(*data_);
-      kernels_[k]->bind(k < built_->num_cell_pieces ? first : adding);
-    }
+  /// The arguments of all kernels, shape (piece), which belong to one run while it lasts. Facets come after the cells
+  /// and add.
+  template <class T> FreeList<Arguments>::Loan bind_all(const Array<T>* trial, Array<T>* y, bool cells_add) {
+    const auto run = registered(trial, y);
+    auto bound = free_arguments_.take([&] {
+      Arguments all;
+      for (const auto& kernel : kernels_) all.push_back(kernel->arguments());
+      return all;
+    });
+    for (std::size_t k = 0; k < kernels_.size(); ++k)
+      kernels_[k]->bind((*bound)[k], run,
+                        (k < built_->num_cell_pieces && !cells_add ? overwrite_ : add_).device_read());
+    return bound;
   }
   /// Kernels of one block alone are timed by this process, whether others have such a block or not.
   bool is_distributed() const { return system_.mesh->distribution != nullptr && built_->only_block < 0; }
@@ -283,24 +277,25 @@ private:
     if (!adds && !is_covered) std::ranges::fill(values, T(0));
     if (!adds) clear_padding(values);
     of_y.clear(values, !adds);
-    bind_all(registered(trial, &y), adds || !is_covered);
+    auto bound = bind_all(trial, &y, adds || !is_covered);
     const std::size_t num_interior = built_->num_cell_pieces > 0 ? system_.batches->num_interior_stages : 0;
-    run_stages(0, num_interior);
+    run_stages(*bound, 0, num_interior);
     of_trial.finish_update(std::move(pending));
-    run_stages(num_interior, stages_.size());
+    run_stages(*bound, num_interior, stages_.size());
     of_y.add_to_owners(y);
   }
-  void run_stages(std::size_t begin, std::size_t end) const {
+  void run_stages(const Arguments& arguments, std::size_t begin, std::size_t end) const {
     std::vector<device::Task> tasks;
     for (const auto& stage : std::span(stages_).subspan(begin, end - begin)) {
       tasks.clear();
-      for (const auto& chunk : stage) tasks.push_back(kernels_[chunk.piece]->task(chunk.batch_begin, chunk.batch_end));
+      for (const auto& [piece, first, last] : stage)
+        tasks.push_back(kernels_[piece]->task(arguments[piece], first, last));
       device_->run(tasks)->wait();
     }
   }
   /// Runs a part with the work fused into it. `cleared` is the output vector where kernels do not store all of it.
-  void run_part(const TouchedRanges& touched, std::int32_t number, std::span<double> cleared,
-                const VectorWork& work) const {
+  void run_part(const Arguments& arguments, const TouchedRanges& touched, std::int32_t number,
+                std::span<double> cleared, const VectorWork& work) const {
     const auto index = static_cast<std::size_t>(number);
     const ChunkPart& part = touched.parts[index];
     const auto before = touched.before[index], after = touched.after[index];
@@ -308,7 +303,7 @@ private:
     if (!cleared.empty())
       for (const auto& range : before) std::fill(cleared.begin() + range.begin, cleared.begin() + range.end, 0.0);
     if (part.batch_begin < part.batch_end) {
-      const device::Task batches = kernels_[part.piece]->task(part.batch_begin, part.batch_end);
+      const device::Task batches = kernels_[part.piece]->task(arguments[part.piece], part.batch_begin, part.batch_end);
       device_->run(std::span(&batches, 1))->wait();
     }
     if (work.after && !after.empty()) work.after(number, after);
@@ -335,6 +330,9 @@ private:
   std::vector<std::vector<BlockChunk>> stages_;
   std::vector<std::int32_t> padding_;                   ///< of the output vector
   std::unique_ptr<const TouchedRanges> touched_ranges_; ///< made on first use
+  FreeList<Arguments> free_arguments_;
+  mutable std::mutex mutex_; ///< of what kernels have stored, and of what is made on first use
+  std::mutex integral_mutex_;
 };
 
 FormKernels::FormKernels(std::shared_ptr<const GeneratedForm> built, std::shared_ptr<FormData> data)

@@ -108,8 +108,8 @@ struct GeneratedForm;
 class FormData;
 struct TouchedRanges;
 
-/// Kernels of all integrals of a form, bound to the data of a mesh. Immutable after construction but for its work
-/// arrays.
+/// Kernels of all integrals of a form, bound to the data of a mesh. Several threads may run them at the same time on
+/// vectors of their own, on a part of a mesh one thread of each process.
 class FormKernels {
 public:
   /// Of a form whose kernels are compiled, else InternalError. `data`: the values of data fields and parameters, which

@@ -27,11 +27,6 @@ void KernelArguments::bind(const device::BufferRegistry& run, const device::Buff
   }
 }
 
-void KernelArguments::replace(const device::BufferRegistry& run) {
-  for (const auto& argument : *open_)
-    if (const auto* binding = run.find(argument.role, argument.index)) set(argument, *binding);
-}
-
 void KernelArguments::set(const Open& argument, const device::Binding& binding) {
   if (binding.buffer == nullptr)
     throw base::InternalError(fmt::format("nothing is bound to the kernel argument {}, whose role is {} {}",

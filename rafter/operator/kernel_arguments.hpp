@@ -10,7 +10,7 @@
 namespace rafter::op {
 
 /// The arguments of a kernel, bound by their roles: those that stay are looked up once, the others, vectors above all,
-/// before each run.
+/// before each run. Runs at the same time have copies of their own.
 class KernelArguments {
 public:
   KernelArguments() = default;
@@ -21,9 +21,6 @@ public:
   /// Binds the arguments that do not stay, those that either registry holds. Throws InternalError for one that neither
   /// does.
   void bind(const device::BufferRegistry& run, const device::BufferRegistry& own = {});
-
-  /// Binds other buffers to those arguments that do not stay and that the registry holds; the rest keeps its own.
-  void replace(const device::BufferRegistry& run);
 
   /// Batches begin .. end-1 with what was bound last. The task refers to this object.
   device::Task task(const device::Kernel& kernel, std::int64_t begin, std::int64_t end) const {

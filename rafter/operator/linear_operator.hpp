@@ -50,8 +50,11 @@ public:
   /// Unknowns of a square operator, those of all processes together.
   virtual std::int64_t num_unknowns() const { return size(); }
   virtual std::shared_ptr<device::Device> device() const = 0;
-  virtual void apply(const Vector& x, Vector& y) const = 0; ///< y = A x
-  virtual void diagonal(Vector& d) const = 0;               ///< d_i = A_ii of a square operator
+  /// y = A x. Operators of forms may be applied by several threads at the same time, each to vectors that nobody else
+  /// writes; nobody sets their data meanwhile. On a part of a mesh that is one thread of each process, and the ghosts
+  /// of x are written, which are no part of its value.
+  virtual void apply(const Vector& x, Vector& y) const = 0;
+  virtual void diagonal(Vector& d) const = 0; ///< d_i = A_ii of a square operator
   /// The matrix of apply(). Throws InputError for an operator that has none to give, as this one does.
   virtual SparseMatrix sparse_matrix() const;
 

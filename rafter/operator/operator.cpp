@@ -96,13 +96,16 @@ std::string single_keys(const KernelOptions& options) {
 
 class Timer {
 public:
-  explicit Timer(double& total) : total_(total), start_(std::chrono::steady_clock::now()) {}
-  ~Timer() { total_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  explicit Timer(std::atomic<double>& total) : total_(total), start_(std::chrono::steady_clock::now()) {}
+  ~Timer() {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
+    total_.fetch_add(taken.count(), std::memory_order_relaxed);
+  }
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
 private:
-  double& total_;
+  std::atomic<double>& total_;
   std::chrono::steady_clock::time_point start_;
 };
 
@@ -206,6 +209,7 @@ Operator::Operator(std::shared_ptr<const GeneratedForm> action, space::Constrain
 }
 
 const AssembledMatrix& Operator::current_matrix() const {
+  const std::lock_guard lock(work_->mutex);
   if (matrix_ != nullptr && matrix_version_ == data_->version()) return *matrix_;
   data_->require_values();
   matrix_.reset(); // before the memory of the next one is taken
@@ -228,6 +232,7 @@ void Operator::set(const std::string& name, const std::vector<double>& values) {
 }
 
 const space::Constraints& Operator::constraints() const {
+  const std::lock_guard lock(work_->mutex);
   if (!are_boundary_values_stale_) return constraints_;
   for (const auto& condition : conditions_)
     if (condition.expression != nullptr && !condition.expression->missing().empty())
@@ -246,6 +251,7 @@ bool Operator::has_boundary_parameter(const std::string& name) const {
 }
 
 void Operator::refresh() const {
+  const std::lock_guard lock(work_->mutex);
   if (kernels_ == nullptr)
     (void)current_matrix();
   else
@@ -272,43 +278,45 @@ machine::Counts Operator::counts() const {
 }
 
 template <class T>
-const device::Array<T>& Operator::projected(const device::Array<T>& x, device::Array<T>& copy) const {
+std::optional<typename Operator::VectorList<T>::Loan> Operator::projected(const device::Array<T>& x,
+                                                                          VectorList<T>& vectors) const {
   check_size(trial_system(), x, "the input vector");
   const auto values = x.host_read();
   const bool is_free = std::all_of(identity_entries_.begin(), identity_entries_.end(),
                                    [&](std::int32_t entry) { return values[static_cast<std::size_t>(entry)] == 0; });
-  if (is_free) return x;
-  if (copy.size() != x.size()) copy = device::Array<T>(device(), x.size());
-  const auto to = copy.host_overwrite();
+  if (is_free) return std::nullopt;
+  auto copy = vectors.take([&] { return device::Array<T>(device(), x.size()); });
+  const auto to = copy->host_overwrite();
   std::copy(values.begin(), values.end(), to.begin());
   for (const auto entry : identity_entries_) to[static_cast<std::size_t>(entry)] = 0;
   return copy;
 }
 
 template <class T>
-void Operator::apply_projected(const device::Array<T>& x, device::Array<T>& y, device::Array<T>& copy) const {
-  const Timer timer(usage_.seconds);
-  ++usage_.applications;
+void Operator::apply_projected(const device::Array<T>& x, device::Array<T>& y, VectorList<T>& vectors) const {
+  const Timer timer(work_->seconds);
+  work_->num_applications.fetch_add(1, std::memory_order_relaxed);
   if (identity_entries_.empty()) {
     run(x, y, false);
     return;
   }
   if (&x == &y) throw base::InputError("input and output are the same vector");
-  run(projected(x, copy), y, false);
+  auto copy = projected(x, vectors);
+  run(copy ? **copy : x, y, false);
   const auto from = x.host_read();
   const auto to = y.host_write();
   for (const auto entry : identity_entries_)
     to[static_cast<std::size_t>(entry)] = from[static_cast<std::size_t>(entry)];
 }
 
-void Operator::apply(const Vector& x, Vector& y) const { apply_projected(x, y, work_); }
+void Operator::apply(const Vector& x, Vector& y) const { apply_projected(x, y, work_->vectors); }
 
 void Operator::apply(const SingleVector& x, SingleVector& y) const {
   if (!is_single())
     throw base::InputError(
         "the operator is for vectors of doubles: a plan with compute=float accumulate=float makes one "
         "for vectors of floats");
-  apply_projected(x, y, single_work_);
+  apply_projected(x, y, work_->singles);
 }
 
 void Operator::run(const Vector& x, Vector& y, bool adds) const {
@@ -316,14 +324,12 @@ void Operator::run(const Vector& x, Vector& y, bool adds) const {
   if (!is_single()) return kernels_->run(&x, y, adds);
   check_size(trial_system(), x, "the input vector");
   check_size(system(), y, "the output vector");
-  if (single_x_.size() != x.size()) {
-    single_x_ = SingleVector(device(), x.size());
-    single_y_ = SingleVector(device(), y.size());
-  }
+  auto single_x = work_->singles.take([&] { return SingleVector(device(), x.size()); });
+  auto single_y = work_->single_outputs.take([&] { return SingleVector(device(), y.size()); });
   const auto from = x.host_read();
-  std::copy(from.begin(), from.end(), single_x_.host_overwrite().begin());
-  kernels_->run(single_x_, single_y_, false);
-  const auto result = single_y_.host_read();
+  std::copy(from.begin(), from.end(), single_x->host_overwrite().begin());
+  kernels_->run(*single_x, *single_y, false);
+  const auto result = std::as_const(*single_y).host_read();
   const auto to = adds ? y.host_write() : y.host_overwrite();
   for (std::size_t i = 0; i < to.size(); ++i) to[i] = (adds ? to[i] : 0.0) + static_cast<double>(result[i]);
 }
@@ -334,6 +340,7 @@ std::int64_t Operator::num_parts() const {
 }
 
 const Operator::FusedConstraints& Operator::fused_constraints() const {
+  const std::lock_guard lock(work_->mutex);
   if (fused_constraints_ == nullptr) {
     const auto& parts = kernels_->touched_ranges();
     fused_constraints_ = std::make_unique<const FusedConstraints>(FusedConstraints{
@@ -370,8 +377,8 @@ void Operator::apply_with(Vector& x, Vector& y, const VectorWork& work) const {
 }
 
 void Operator::apply_add(const Vector& x, Vector& y) const {
-  const Timer timer(usage_.seconds);
-  ++usage_.applications;
+  const Timer timer(work_->seconds);
+  work_->num_applications.fetch_add(1, std::memory_order_relaxed);
   check_size(trial_system(), x, "the input vector");
   check_size(system(), y, "the output vector");
   if (&x == &y) throw base::InputError("input and output are the same vector");
@@ -379,7 +386,8 @@ void Operator::apply_add(const Vector& x, Vector& y) const {
   for (const auto entry : identity_entries_)
     constrained.push_back(y.host_read()[static_cast<std::size_t>(entry)] +
                           x.host_read()[static_cast<std::size_t>(entry)]);
-  run(projected(x, work_), y, true);
+  auto copy = projected(x, work_->vectors);
+  run(copy ? **copy : x, y, true);
   const auto to = y.host_write();
   for (std::size_t i = 0; i < constrained.size(); ++i)
     to[static_cast<std::size_t>(identity_entries_[i])] = constrained[i];
@@ -392,18 +400,19 @@ void Operator::diagonal(Vector& d) const {
   if (kernels_ == nullptr)
     current_matrix().diagonal(d);
   else
-    diagonal_by_kernels(d);
+    diagonal_kernels().run(nullptr, d, false);
   const auto values = d.host_write();
   for (const auto entry : identity_entries_) values[static_cast<std::size_t>(entry)] = 1;
 }
 
-void Operator::diagonal_by_kernels(Vector& d) const {
+const FormKernels& Operator::diagonal_kernels() const {
+  const std::lock_guard lock(work_->mutex);
   if (diagonal_kernels_ == nullptr) {
     if (built_diagonal_ == nullptr)
       built_diagonal_ = compiled(build_form(form(), system(), Purpose::diagonal, built_->options));
     diagonal_kernels_ = std::make_unique<FormKernels>(built_diagonal_, data_);
   }
-  diagonal_kernels_->run(nullptr, d, false);
+  return *diagonal_kernels_;
 }
 
 void Operator::set_boundary_values(std::vector<double> values) {
@@ -429,6 +438,7 @@ const SparseAssembly& Operator::sparse_assembly() const {
   require_square(*built_, "a sparse matrix needs");
   if (system().mesh->distribution != nullptr)
     throw base::InputError("an operator on a part of a mesh has no sparse matrix: use an iterative method");
+  const std::lock_guard lock(work_->mutex);
   if (sparse_assembly_ == nullptr)
     sparse_assembly_ = std::make_unique<const SparseAssembly>(*built_, constraints_, data_);
   return *sparse_assembly_;

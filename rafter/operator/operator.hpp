@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@
 #include <rafter/operator/assembled_matrix.hpp>
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/form_data.hpp>
+#include <rafter/operator/free_list.hpp>
 #include <rafter/operator/linear_operator.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
 #include <rafter/operator/touched_ranges.hpp>
@@ -162,7 +165,7 @@ public:
     std::int64_t applications = 0;
     double seconds = 0;
   };
-  Usage usage() const { return usage_; }
+  Usage usage() const { return {work_->num_applications, work_->seconds}; }
   /// Relative difference from the same kernels in double precision (op::precision_error), found at construction; at
   /// most max_precision_error, else construction throws InputError.
   double precision_error() const { return precision_error_; }
@@ -173,13 +176,15 @@ private:
     Grouped<std::int32_t> before, after;
   };
   const FusedConstraints& fused_constraints() const;
-  /// x itself when its entries of the identity are 0, else a copy of it, `copy`, where they are.
-  template <class T> const device::Array<T>& projected(const device::Array<T>& x, device::Array<T>& copy) const;
-  template <class T> void apply_projected(const device::Array<T>& x, device::Array<T>& y, device::Array<T>& copy) const;
+  template <class T> using VectorList = FreeList<device::Array<T>>;
+  /// A copy of x whose entries of the identity are 0; nothing where they are 0 in x.
+  template <class T>
+  std::optional<typename VectorList<T>::Loan> projected(const device::Array<T>& x, VectorList<T>& vectors) const;
+  template <class T> void apply_projected(const device::Array<T>& x, device::Array<T>& y, VectorList<T>& vectors) const;
   /// y = A x or y += A x, conditions ignored.
   void run(const Vector& x, Vector& y, bool adds) const;
   void run(const SingleVector& x, SingleVector& y, bool adds) const { kernels_->run(x, y, adds); }
-  void diagonal_by_kernels(Vector& d) const;
+  const FormKernels& diagonal_kernels() const;
   const SparseAssembly& sparse_assembly() const;
   /// Whether work on vectors may be fused into the kernels.
   bool has_fused_work() const {
@@ -202,12 +207,18 @@ private:
   std::vector<FieldCondition> conditions_; ///< what boundary values are computed from; none: they were given
   mutable bool are_boundary_values_stale_ = false;
   mutable double precision_error_ = 0;
-  mutable std::unique_ptr<FormKernels> diagonal_kernels_;         ///< made on first use
-  mutable std::unique_ptr<const SparseAssembly> sparse_assembly_; ///< made on first use
-  mutable Vector work_;
-  mutable SingleVector single_work_, single_x_, single_y_;
+  mutable std::unique_ptr<FormKernels> diagonal_kernels_;             ///< made on first use
+  mutable std::unique_ptr<const SparseAssembly> sparse_assembly_;     ///< made on first use
   mutable std::unique_ptr<const FusedConstraints> fused_constraints_; ///< made on first use
-  mutable Usage usage_;
+  /// What applications need while they last.
+  struct Work {
+    VectorList<double> vectors;                ///< as x
+    VectorList<float> singles, single_outputs; ///< as x and as y
+    std::atomic<std::int64_t> num_applications = 0;
+    std::atomic<double> seconds = 0;
+    std::recursive_mutex mutex; ///< of what is made on first use
+  };
+  std::unique_ptr<Work> work_ = std::make_unique<Work>();
 };
 
 /// A linear form: assembles its vector.

@@ -27,12 +27,22 @@ IndexTables::IndexTables(const BlockDofs& dofs, const std::shared_ptr<device::De
       permutations(to_array(device, dofs.layout.permutations)), interior_starts(to_array(device, dofs.interior_starts)),
       first_touch(device, shared_first_touch(dofs)), patch_starts(to_array(device, dofs.patch_starts)),
       patch_numbers(to_array(device, dofs.patch_numbers)), patch_patterns(to_array(device, dofs.patch_patterns)),
-      pattern_numbers(to_array(device, dofs.pattern_numbers)), patterns(to_array(device, dofs.patterns)) {}
+      pattern_numbers(to_array(device, dofs.pattern_numbers)), patterns(to_array(device, dofs.patterns)) {
+  bring_to_device();
+}
 
 IndexTables::IndexTables(const ListDofs& dofs, const std::shared_ptr<device::Device>& device)
     : run_starts(to_array(device, dofs.run_starts)), run_permutations(to_array(device, dofs.run_permutations)),
       permutations(to_array(device, dofs.layout.permutations)), interior_starts(to_array(device, dofs.interior_starts)),
-      interior_strides(to_array(device, dofs.interior_strides)) {}
+      interior_strides(to_array(device, dofs.interior_strides)) {
+  bring_to_device();
+}
+
+void IndexTables::bring_to_device() const {
+  for (const auto* table : {&run_starts, &run_permutations, &permutations, &interior_starts, &interior_strides,
+                            &first_touch, &patch_starts, &patch_numbers, &patch_patterns, &pattern_numbers, &patterns})
+    (void)table->device_read();
+}
 
 void IndexTables::add_to(device::BufferRegistry& registry, int index) const {
   const auto add = [&](const char* role, const Integers& table) { registry.add(role, index, table.device_read()); };

@@ -43,6 +43,10 @@ struct IndexTables {
   /// Entries that a batch is the first to touch, without its interior run: those are added to later. Shape (batch, 2).
   Integers first_touch;
   Integers patch_starts, patch_numbers, patch_patterns, pattern_numbers, patterns;
+
+private:
+  /// Before others share the tables, whose threads then only read.
+  void bring_to_device() const;
 };
 
 /// The tables of the blocks of one space and of lists of its cells. Those that someone holds are not made a second

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <rafter/base/error.hpp>
 #include <rafter/device/array.hpp>
+#include <thread>
+#include <vector>
 
 namespace {
 
@@ -50,6 +52,21 @@ TEST_P(Arrays, HostValuesReachKernelsAndComeBack) {
   run("increment", {x.device_write()}, 3);
   EXPECT_EQ(x.host_read()[0], 5);
   EXPECT_EQ(x.host_read()[1], 11);
+}
+
+TEST_P(Arrays, ThreadsReadTheSameArrayAtTheSameTime) { // the thread sanitizer looks whether they only read
+  const Vector x(device_, base::AlignedVector<double>{1, 2, 3});
+  auto* const buffer = x.device_read();
+  double sums[2] = {0, 0};
+  {
+    std::vector<std::jthread> threads;
+    for (double& sum : sums)
+      threads.emplace_back([&x, &sum, buffer] {
+        for (int repeat = 0; repeat < 100; ++repeat) sum += x.host_read()[2] + (x.device_read() == buffer ? 1 : 0);
+      });
+  }
+  EXPECT_EQ(sums[0], 400);
+  EXPECT_EQ(sums[1], 400);
 }
 
 TEST_P(Arrays, OverwriteNeedsNoOldValues) {

@@ -64,8 +64,9 @@ TEST_F(KernelArgumentsTest, AnyRoleMayBeRegisteredAndRead) {
   EXPECT_EQ(run(), (std::vector<double>{12, 10, 11}));
   BufferRegistry other;
   other.add(schedule::role::input_vector, 0, z_.device_read());
+  other.add(schedule::role::output_vector, 0, y_.device_write());
   auto copy = arguments;
-  arguments.replace(other);
+  arguments.bind(other);
   EXPECT_EQ(run(), (std::vector<double>{22, 20, 21}));
   arguments = copy;
   EXPECT_EQ(run(), (std::vector<double>{12, 10, 11})) << "a copy has its own buffers";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <mutex>
 #include <rafter/device/device.hpp>
 #include <rafter/device/host/program_cache.hpp>
 #include <random>
@@ -26,6 +27,7 @@ public:
 
 private:
   ProgramCache cache_;
+  std::mutex mutex_;
   std::mt19937_64 generator_{20240229};
 };
 
