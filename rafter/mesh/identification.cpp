@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -91,8 +93,16 @@ void number_identified_vertices(Mesh& mesh) {
     const auto from = vertices_of(facet.from);
     for (std::size_t i = 0; i < from.size(); ++i) sets.unite(from[i], facet.to[i]);
   }
-  mesh.global_vertices.clear();
-  for (std::int32_t v = 0; v < mesh.num_vertices; ++v) mesh.global_vertices.push_back(sets.find(v));
+  std::vector<std::int64_t> lowest(static_cast<std::size_t>(mesh.num_vertices),
+                                   std::numeric_limits<std::int64_t>::max());
+  for (std::int32_t v = 0; v < mesh.num_vertices; ++v) {
+    auto& number = lowest[static_cast<std::size_t>(sets.find(v))];
+    number = std::min(number, mesh.global_vertex(v));
+  }
+  std::vector<std::int64_t> numbers;
+  for (std::int32_t v = 0; v < mesh.num_vertices; ++v)
+    numbers.push_back(lowest[static_cast<std::size_t>(sets.find(v))]);
+  mesh.global_vertices = std::move(numbers);
 }
 
 } // namespace rafter::mesh

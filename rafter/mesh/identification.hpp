@@ -31,8 +31,7 @@ std::int32_t find_periodic_facet(const Mesh& mesh, const EntityNumbers& facets, 
 /// vertices.
 std::vector<std::int32_t> entity_representatives(const Mesh& mesh, int dim, const EntityNumbers& known);
 
-/// Gives the mesh global vertex numbers: the lowest number among all vertices that periodic facets identify; other
-/// vertices keep theirs.
+/// Gives vertices that periodic facets identify one global number, the lowest of theirs; other vertices keep theirs.
 void number_identified_vertices(Mesh& mesh);
 
 } // namespace rafter::mesh
