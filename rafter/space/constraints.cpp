@@ -91,22 +91,26 @@ private:
     std::int32_t entry;
     double value;
     int condition;
+    std::int64_t cell; ///< global_cell() of the facet
   };
 
-  /// What all processes have found: owners take the last condition on an entry, of several processes that of the lowest
-  /// rank behind their own, and tell the result.
+  /// What all processes have found: owners take the last condition on an entry, at the point where the lowest cell of
+  /// the whole mesh has it, and tell the result.
   std::vector<Found> agreed(std::span<const Found> own, const comm::GhostExchange& exchange) const {
     std::vector<Found> by_entry(static_cast<std::size_t>(space_.num_local()));
     for (const Found& found : own) by_entry[static_cast<std::size_t>(found.entry)] = found;
     const std::span<Found> all(by_entry);
     exchange.finish_reverse(
-        exchange.start_reverse(std::span<const Found>(by_entry)), all,
-        [](const Found& mine, const Found& theirs) { return theirs.condition > mine.condition ? theirs : mine; });
+        exchange.start_reverse(std::span<const Found>(by_entry)), all, [](const Found& mine, const Found& theirs) {
+          const bool is_later = theirs.condition > mine.condition;
+          return is_later || (theirs.condition == mine.condition && theirs.cell < mine.cell) ? theirs : mine;
+        });
     exchange.finish_forward(exchange.start_forward(all));
     std::vector<Found> result;
     for (std::size_t entry = 0; entry < by_entry.size(); ++entry)
       if (by_entry[entry].condition > 0)
-        result.push_back({static_cast<std::int32_t>(entry), by_entry[entry].value, by_entry[entry].condition});
+        result.push_back(
+            {static_cast<std::int32_t>(entry), by_entry[entry].value, by_entry[entry].condition, by_entry[entry].cell});
     return result;
   }
 
@@ -127,8 +131,8 @@ private:
       last = condition_;
       evaluate(condition, std::span(points_).subspan(i * dim, dim));
       for (const int c : components)
-        found_.push_back(
-            {entries_[static_cast<std::size_t>(c) * num_dofs + dof], values_[static_cast<std::size_t>(c)], condition_});
+        found_.push_back({entries_[static_cast<std::size_t>(c) * num_dofs + dof], values_[static_cast<std::size_t>(c)],
+                          condition_, global_cell(space_.mesh(), facet.group, facet.cell)});
     }
   }
 

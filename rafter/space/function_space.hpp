@@ -186,8 +186,9 @@ private:
 using SpatialFunction = std::function<void(std::span<const double> x, std::span<double> values)>;
 
 /// Nodal interpolation into a local vector of num_local entries. Each node is evaluated once, one of identified nodes
-/// where the first of their cells (groups and cells in order) has it: functions that are not periodic become so. Throws
-/// InputError where the function is not finite (with the point) and when the vector has another size.
+/// where the first of their cells (groups and cells in order) has it: functions that are not periodic become so. On a
+/// part of a mesh the call is collective, and ghosts are as their owners. Throws InputError where the function is not
+/// finite (with the point) and when the vector has another size.
 void interpolate(const FunctionSpace& space, const SpatialFunction& function, std::span<double> vector);
 
 /// Dirichlet condition on the exterior facets with these tags (empty: whole boundary).

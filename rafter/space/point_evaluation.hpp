@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -11,5 +12,9 @@ namespace rafter::space {
 /// finite.
 void evaluate_checked(const SpatialFunction& function, std::span<const double> x, std::span<double> values,
                       std::string_view what);
+
+/// Number of a cell among all of the whole mesh, in the order of groups and their cells. Functions that are not
+/// periodic have the values of the lowest cell at the images of a node.
+std::int64_t global_cell(const mesh::Mesh& mesh, std::int32_t group, std::int32_t cell);
 
 } // namespace rafter::space

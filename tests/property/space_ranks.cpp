@@ -190,9 +190,26 @@ TEST_P(SpacesOfRanks, RandomFieldsAndConditionsAreThoseOfTheWholeMesh) {
       }
       ASSERT_EQ(found.contains(entry), expected.contains(of_whole_mesh));
       if (!found.contains(entry)) return;
-      if (is_open) {
-        EXPECT_EQ(found.at(entry), expected.at(of_whole_mesh));
-      }
+      EXPECT_EQ(found.at(entry), expected.at(of_whole_mesh));
+    });
+  });
+}
+
+TEST_P(SpacesOfRanks, InterpolateAsTheWholeMeshDoesAlsoWhereXJumps) {
+  on_all([](const Process&, const space::FunctionSpace& part, const space::FunctionSpace& whole) {
+    const auto interpolated = [](const space::FunctionSpace& space) {
+      std::vector<double> values(static_cast<std::size_t>(space.num_local()));
+      space::interpolate(
+          space,
+          [](std::span<const double> x, std::span<double> at) {
+            for (std::size_t c = 0; c < at.size(); ++c) at[c] = x.front() + 10 * x.back() + static_cast<double>(c);
+          },
+          values);
+      return values;
+    };
+    const auto all = interpolated(whole), own = interpolated(part);
+    for_dofs(part, whole, [&](std::int32_t entry, std::int32_t of_whole) {
+      EXPECT_EQ(own[static_cast<std::size_t>(entry)], all[static_cast<std::size_t>(of_whole)]);
     });
   });
 }
