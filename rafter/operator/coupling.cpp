@@ -193,7 +193,7 @@ private:
   void add_products(std::size_t number, std::vector<Products>& result) const {
     const auto& piece = built_.pieces[number];
     const auto function =
-        kernel::pull_back(piece.parts, piece.cells.shape, piece.cells.map, piece.cells.local_facet >= 0);
+        kernel::pull_back(integral_parts(built_.form, piece), piece.cells.shape, piece.cells.map, piece.cells.local_facet >= 0);
     for (const auto& output : function.outputs) {
       const auto row = component(built_.output_fields[static_cast<std::size_t>(output.field)], output.component);
       for (const auto id : function.graph.reachable(std::span(&output.node, 1))) {

@@ -168,7 +168,8 @@ private:
         cells.local_facet >= 0 ? element::facet_shape(cells.shape, cells.local_facet) : cells.shape;
     auto rule = choose_rule(integration_shape, parts, cells.map, geometry_degree(cells), built_.options.quadrature);
     specification.rule = std::move(rule.rule);
-    piece.parts = parts;
+    for (const auto& part : parts)
+      piece.integrals.push_back({static_cast<std::size_t>(part.integral - form_.integrals.data()), part.indicator});
     piece.rule = specification.rule;
     piece.kernel = build_kernel(specification, built_.options);
     built_.is_too_large = built_.is_too_large || piece.kernel.is_too_large;
@@ -306,6 +307,12 @@ std::shared_ptr<GeneratedForm> build_block(const form::LoweredForm& form, const 
   built->only_block = block;
   const FormGenerator builder(*built);
   return built;
+}
+
+std::vector<kernel::IntegralPart> integral_parts(const form::LoweredForm& form, const GeneratedBlock& piece) {
+  std::vector<kernel::IntegralPart> result;
+  for (const auto& [number, indicator] : piece.integrals) result.push_back({&form.integrals[number], indicator});
+  return result;
 }
 
 StoredNumbers stored_numbers(const GeneratedBlock& piece) {

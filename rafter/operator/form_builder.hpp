@@ -11,18 +11,27 @@
 /// forms at once.
 namespace rafter::op {
 
+/// An integral of a form on a piece of its mesh, by its number: copies of a form have integrals of their own.
+struct PieceIntegral {
+  std::size_t number = 0; ///< in LoweredForm::integrals
+  int indicator = -1;     ///< as kernel::IntegralPart
+};
+
 /// The kernel of one block of cells or facets.
 struct GeneratedBlock {
   BatchedCells cells;
   DataRows rows;
-  int block = -1;                          ///< of the system's batches; -1: facets
-  std::vector<kernel::IntegralPart> parts; ///< of the form's integrals
+  int block = -1; ///< of the system's batches; -1: facets
+  std::vector<PieceIntegral> integrals;
   element::Quadrature rule;
   GeneratedKernel kernel;
   std::vector<const space::FunctionSpace*> spaces;                ///< whose index tables the kernel takes, in its order
   std::vector<std::shared_ptr<const space::ListDofs>> facet_dofs; ///< facets: shape (space of `spaces`)
   std::shared_ptr<const device::Program> program, setup_program;  ///< null before compile()
 };
+
+/// The integrals of a piece as kernels take them, which refer to those of the form.
+std::vector<kernel::IntegralPart> integral_parts(const form::LoweredForm& form, const GeneratedBlock& piece);
 
 /// Numbers that the set-up of a piece computes and keeps.
 struct StoredNumbers {

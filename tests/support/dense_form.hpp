@@ -89,7 +89,7 @@ private:
     for (int q = 0; q < piece.rule.num_points(); ++q) {
       const auto geometry = geometry_at(cell, map, q, -1);
       const double factor = piece.rule.weights[static_cast<std::size_t>(q)] * geometry.scale;
-      for (const auto& part : piece.parts)
+      for (const auto& part : op::integral_parts(form, piece))
         if (form.rank < 2)
           add_point(*part.integral, {geometry, q, factor}, tests, known, {}, 0);
         else

@@ -8,6 +8,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/device/host/host_device.hpp>
 #include <rafter/form/lowering.hpp>
+#include <rafter/operator/coupling.hpp>
 
 #include "../support/cell_reference.hpp"
 #include "../support/device_folders.hpp"
@@ -182,6 +183,22 @@ TEST(CompiledTogether, FormsShareOneCompilationAndEqualKernels) {
   together.diagonal(y);
   EXPECT_TRUE(std::ranges::equal(y.host_read(), expected.host_read()));
   EXPECT_EQ(folder.count(".so"), programs.size()); // nothing new was compiled
+}
+
+TEST(GeneratedForms, CopiesHaveIntegralsOfTheirOwn) {
+  const auto stated =
+      make_problem(test::box("quadrilateral"), 2, 0, "(inner(grad(u), grad(v)) + kappa*u*v)*dx + u*v*ds(1)");
+  const auto options = test::planned({.shared_device = std::make_shared<test::InterpreterDevice>()});
+  auto original = op::build(stated.form, 2, stated.problem.system(), options);
+  const double expected = op::count_entries(original->system, op::Coupling(*original, original->system));
+  const op::GeneratedForm copy = *original;
+  original.reset();
+  for (const auto& piece : copy.pieces)
+    for (const auto& part : op::integral_parts(copy.form, piece)) {
+      EXPECT_GE(part.integral, copy.form.integrals.data());
+      EXPECT_LT(part.integral, copy.form.integrals.data() + copy.form.integrals.size());
+    }
+  EXPECT_EQ(op::count_entries(copy.system, op::Coupling(copy, copy.system)), expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(every_shape, OperatorOnShape, ::testing::ValuesIn(test::box_shapes()),
