@@ -256,12 +256,16 @@ Coupling::Coupling(const GeneratedForm& built, const System& system) {
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const auto size = static_cast<std::size_t>(size_);
     share(products[b], size, static_cast<std::size_t>(block_size_));
-    std::map<std::tuple<int, int, Products>, int> found; // by dofs of both
+    std::vector<const element::Element*> elements; // shape (component)
+    for (const auto& space : system.spaces)
+      elements.insert(elements.end(), static_cast<std::size_t>(space->num_components()),
+                      space->block(static_cast<int>(b)).layout.element.get());
+    std::map<std::tuple<const element::Element*, const element::Element*, Products>, int> found; // by both elements
     for (std::size_t row = 0; row < size; ++row)
       for (std::size_t column = 0; column < size; ++column) {
         const auto& of_components = products[b][row * size + column];
         if (of_components.empty()) continue;
-        const std::tuple key(num_dofs_[b][row], num_dofs_[b][column], of_components);
+        const std::tuple key(elements[row], elements[column], of_components);
         const auto [place, is_new] = found.try_emplace(key, static_cast<int>(pairs_.size()));
         if (is_new) pairs_.push_back(finder.pairs(row, column, of_components, blocks[b].shape));
         numbers_[b][row * size + column] = place->second;
