@@ -29,6 +29,14 @@ TEST(FunctionSpace, OneProcessOwnsAllDofs) {
   EXPECT_EQ(space->index_map().num_ghosts(), 0);
 }
 
+TEST(Discretisation, TheDeviceOfAllCoresIsTheSameForThoseWhoCountThem) {
+  const auto space = test::make_space(test::box("quadrilateral"), 1);
+  const auto& discretisation = *space->discretisation();
+  const auto device = discretisation.device("host", 0);
+  EXPECT_EQ(discretisation.device("host", device->num_threads()), device);
+  EXPECT_NE(discretisation.device("host", device->num_threads() + 1), device);
+}
+
 TEST(FunctionSpace, PositionsInvertTheBatches) {
   const auto space = test::make_space(test::box("mixed"), 1, 0, 4);
   const auto& batches = space->batches();
