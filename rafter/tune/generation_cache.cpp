@@ -42,7 +42,7 @@ std::optional<Generation> from_bytes(const std::string& bytes) {
                     .setup_source = json.at("setup_source").get<std::string>()};
 }
 
-/// Folders of generators that were not used for long.
+/// Removes the folders of generators that no process has used for long: one that finds kernels sets the folder's time.
 void remove_stale(const fs::path& parent, const fs::path& own) {
   std::error_code error;
   const auto limit = fs::file_time_type::clock::now() - std::chrono::weeks(4);
@@ -70,6 +70,7 @@ std::optional<Generation> GenerationCache::find(const std::string& specification
     const auto file = file_of(specification);
     std::error_code error;
     if (!fs::exists(file, error)) return std::nullopt;
+    std::call_once(is_used_, [&] { fs::last_write_time(folder_, fs::file_time_type::clock::now(), error); });
     return from_bytes(device::read_bytes(file));
   } catch (const base::EnvironmentError&) {
     return std::nullopt;

@@ -28,7 +28,8 @@ struct Generation {
 /// never an exception.
 class GenerationCache {
 public:
-  /// In the cache folder of this user (device::CacheDirectory). Folders of other generators go after some weeks.
+  /// In the cache folder of this user (device::CacheDirectory). Folders of other generators that no process
+  /// has used for some weeks go.
   GenerationCache();
   explicit GenerationCache(std::filesystem::path folder, std::string_view id = generator_id());
 
@@ -41,6 +42,7 @@ private:
   std::filesystem::path file_of(const std::string& specification) const;
   std::filesystem::path parent_, folder_;
   std::once_flag is_made_;
+  mutable std::once_flag is_used_; ///< the folder's time says when kernels were last found in it
 };
 
 } // namespace rafter::tune

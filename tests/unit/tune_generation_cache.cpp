@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -57,6 +58,19 @@ TEST_F(Generations, ThatAreDamagedAreNoneAndAreWrittenAnew) {
   EXPECT_EQ(cache.find("a"), some_);
   std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(40) << '#';
   EXPECT_FALSE(cache.find("a"));
+}
+
+TEST_F(Generations, StayWhileTheyAreUsedAndGoSomeWeeksAfter) {
+  const auto old = fs::file_time_type::clock::now() - std::chrono::weeks(5);
+  for (const auto* id : {"unused", "used"}) {
+    GenerationCache cache(parent_, id);
+    cache.remember("a", some_);
+    fs::last_write_time(cache.folder(), old);
+  }
+  EXPECT_TRUE(GenerationCache(parent_, "used").find("a"));
+  GenerationCache(parent_, "new").remember("a", some_);
+  EXPECT_TRUE(GenerationCache(parent_, "used").find("a"));
+  EXPECT_FALSE(GenerationCache(parent_, "unused").find("a"));
 }
 
 TEST_F(Generations, WithoutAFolderAreForgotten) {
