@@ -83,6 +83,7 @@ public:
     id_.par = 1;
     id_.comm_fortran = fortran_comm_world;
     run(initialise);
+    require_success();
     for (const int stream : {1, 2, 3}) icntl(stream) = -1; // it prints nothing
     icntl(4) = 0;
     icntl(24) = 1; // zero pivots are found and counted
@@ -103,10 +104,10 @@ public:
     constexpr int analyse = 1, compute = 2, attempts = 6;
     run(analyse);
     require_success();
-    require_memory(1e6 * infog(17));
+    const double estimate = 1e6 * infog(17) / (100 + icntl(14)); // bytes, of which icntl(14) per cent are for more
     for (int attempt = 0; attempt < attempts; ++attempt) {
+      require_memory(estimate * (100 + icntl(14)));
       run(compute);
-      constexpr int integer_room = -8, real_room = -9;
       if (infog(1) != integer_room && infog(1) != real_room) break;
       icntl(14) *= 2; // per cent beyond the estimate, for pivots that were delayed
     }
@@ -133,6 +134,7 @@ public:
   }
 
 private:
+  static constexpr int integer_room = -8, real_room = -9; ///< infog(1): more than was estimated is needed
   MUMPS_INT& icntl(int number) { return id_.icntl[number - 1]; }
   MUMPS_INT infog(int number) const { return id_.infog[number - 1]; }
 
@@ -157,11 +159,11 @@ private:
   }
 
   void require_success() const {
-    constexpr int structurally_singular = -6, singular = -10, no_memory = -13;
+    constexpr int structurally_singular = -6, singular = -10, no_memory = -13, more_than_allowed = -19;
     const int code = infog(1);
     if (code >= 0) return;
     if (code == structurally_singular || code == singular) refuse_singular(std::max(1, int{id_.n} - infog(2)));
-    if (code == no_memory)
+    if (code == no_memory || code == more_than_allowed || code == integer_room || code == real_room)
       throw base::EnvironmentError("not enough memory for the factors of a direct solve: use an iterative method "
                                    "(solver.method = \"gmres\", \"minres\" or \"cg\"), which needs no factors");
     throw base::SolverError(fmt::format("MUMPS fails with INFOG(1) = {}, INFOG(2) = {}", code, infog(2)));
