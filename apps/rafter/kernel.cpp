@@ -92,7 +92,7 @@ void write_matrix(const std::string& name, const PreparedProblem& prepared) {
     first += count;
   }
   const auto& A = prepared.operator_a();
-  const auto matrix = A.sparse_matrix().restricted(A.owned_ranges());
+  const auto matrix = A.matrix_of_unknowns();
   io::write_matrix_market(name, matrix, comments);
   fmt::print("\nwritten: {} ({} rows, {} entries)\n", base::output_text(name), matrix.num_rows(), matrix.num_entries());
 }

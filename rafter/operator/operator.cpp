@@ -448,8 +448,15 @@ SparseMatrix Operator::sparse_matrix() const { return sparse_assembly().matrix()
 
 void Operator::update(SparseMatrix& matrix) const { sparse_assembly().update(matrix); }
 
-DiagonalBlocks Operator::diagonal_blocks(BlockKind kind) const {
-  return sparse_assembly().diagonal_blocks(sparse_matrix(), kind);
+DiagonalBlocks Operator::diagonal_blocks(BlockKind kind) const { return diagonal_blocks(sparse_matrix(), kind); }
+
+DiagonalBlocks Operator::diagonal_blocks(const SparseMatrix& matrix, BlockKind kind) const {
+  if (matrix.num_rows() != rows() || matrix.num_columns != columns())
+    throw base::InputError(
+        fmt::format("blocks of a matrix of {} rows and {} columns are asked for; that of the operator "
+                    "has {}",
+                    matrix.num_rows(), matrix.num_columns, rows()));
+  return sparse_assembly().diagonal_blocks(matrix, kind);
 }
 
 void Operator::apply_boundary_values(Vector& b, Vector& x) const {

@@ -120,14 +120,19 @@ public:
   /// The matrix of apply(): rows and columns of constrained unknowns are those of the identity, and values those of the
   /// data fields and parameters as they are now. Entries are the pairs of unknowns that share a cell where the form
   /// couples them. Throws EnvironmentError when the memory of this machine does not hold it. The first call compiles
-  /// kernels of cell matrices.
+  /// kernels of cell matrices. It has rows of padding, too, which are those of the identity, and its columns are entries
+  /// of vectors: matrix_of_unknowns() is without.
   SparseMatrix sparse_matrix() const override;
+  /// The rows and columns of unknowns alone, numbered in the order of owned_ranges(): num_unknowns() of both.
+  SparseMatrix matrix_of_unknowns() const { return sparse_matrix().restricted(owned_ranges()); }
   /// Computes the values of a matrix of sparse_matrix() anew in place, for other values of data fields and parameters.
   /// Throws InputError for a matrix of another size.
   void update(SparseMatrix& matrix) const;
   /// Blocks of the matrix on its diagonal, as the kind says; constrained unknowns have the rows and columns of the
   /// identity there, too.
   DiagonalBlocks diagonal_blocks(BlockKind kind) const;
+  /// The same of a matrix of sparse_matrix(), which is not computed again.
+  DiagonalBlocks diagonal_blocks(const SparseMatrix& matrix, BlockKind kind) const;
 
   /// New values of the constrained unknowns, as constraints().values: kernels stay as they are. Throws InputError for
   /// another number of values.

@@ -63,6 +63,7 @@ void expect_matrix_of(const op::Operator& A, double bound) {
 void expect_blocks_of(const op::Operator& A, op::BlockKind kind) {
   const auto matrix = A.sparse_matrix();
   const auto blocks = A.diagonal_blocks(kind);
+  EXPECT_EQ(A.diagonal_blocks(matrix, kind).values, blocks.values) << "of a matrix that is there";
   std::set<std::int32_t> seen;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const auto begin = static_cast<std::size_t>(blocks.offsets[b]);
@@ -166,6 +167,13 @@ TEST(SparseMatrix, MayBeRestrictedToUnknowns) {
   EXPECT_EQ(part.row_offsets, (std::vector<std::int64_t>{0, 2, 4}));
   EXPECT_EQ(part.columns, (std::vector<std::int32_t>{0, 1, 0, 1}));
   EXPECT_EQ(part.values, (std::vector<double>{1, 2, 3, 5}));
+}
+
+TEST(SparseMatrix, OfAnotherOperatorHasNoBlocksHere) {
+  const Problem problem(box("triangle"), 1), larger(box("triangle", 5), 1);
+  const auto options = planned({.shared_device = std::make_shared<InterpreterDevice>()});
+  const op::Operator A(problem.form("u*v*dx"), options), B(larger.form("u*v*dx"), options);
+  EXPECT_THROW((void)A.diagonal_blocks(B.sparse_matrix(), op::BlockKind::node), base::InputError);
 }
 
 TEST(SparseMatrix, MultipliesVectorsOfItsSizeAlone) {

@@ -47,7 +47,10 @@ TEST_P(SystemVectorOf, OperatorsAreTheIdentityOnPadding) {
   A.diagonal(d);
   const auto matrix = A.sparse_matrix();
   EXPECT_EQ(matrix.num_rows(), A.size());
-  EXPECT_EQ(matrix.restricted(A.owned_ranges()).num_rows(), A.num_unknowns());
+  const auto of_unknowns = A.matrix_of_unknowns();
+  EXPECT_EQ(of_unknowns.num_rows(), A.num_unknowns());
+  EXPECT_EQ(of_unknowns.num_columns, A.num_unknowns());
+  EXPECT_EQ(of_unknowns.values, matrix.restricted(A.owned_ranges()).values);
   const auto padding = problem.system().padding();
   for (const auto entry : padding) {
     const auto i = static_cast<std::size_t>(entry);
