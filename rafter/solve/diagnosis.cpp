@@ -11,6 +11,16 @@
 
 namespace rafter::solvers {
 
+namespace {
+
+/// "first at entry 7", or where this process has none of them.
+std::string first_of(const VectorOps& ops, const Vector& x) {
+  const auto first = ops.first_non_finite(x);
+  return first < 0 ? "on another process" : fmt::format("first at entry {}", first);
+}
+
+} // namespace
+
 std::optional<Result> prepare(const op::LinearOperator& A, const Vector& b, Vector& x, const VectorOps& ops,
                               Progress& progress, Vector& r, double& norm) {
   if (b.size() != static_cast<std::size_t>(A.size()) || x.size() != b.size())
@@ -20,7 +30,7 @@ std::optional<Result> prepare(const op::LinearOperator& A, const Vector& b, Vect
   if (!std::isfinite(b_norm))
     return progress.failed(
         Failure::non_finite,
-        fmt::format("the right-hand side is not finite or too large (first at entry {})", ops.first_non_finite(b)));
+        fmt::format("the right-hand side is not finite or too large ({})", first_of(ops, b)));
   if (b_norm == 0) {
     ops.fill(0, x);
     progress.start(0, 0);
@@ -32,9 +42,9 @@ std::optional<Result> prepare(const op::LinearOperator& A, const Vector& b, Vect
   if (!std::isfinite(norm))
     return progress.failed(
         Failure::non_finite,
-        fmt::format("the operator applied to the initial guess gives NaN or Inf (first at entry {}); check "
-                    "coefficients for divisions by zero, roots and logarithms",
-                    ops.first_non_finite(r)));
+        fmt::format("the operator applied to the initial guess gives NaN or Inf ({}); check coefficients for divisions "
+                    "by zero, roots and logarithms",
+                    first_of(ops, r)));
   const bool is_solved = norm <= 16 * std::numeric_limits<double>::epsilon() * b_norm;
   progress.start(norm, is_solved ? b_norm : norm);
   if (is_solved || norm <= progress.target()) return progress.converged();

@@ -157,5 +157,18 @@ TEST(UnevenRanks, StopTogetherWhenTheMonitorOfOneAsksTo) {
     });
 }
 
+TEST(UnevenRanks, SayOnWhichProcessARightHandSideIsNotFinite) {
+  in_a_row(3, [&](const mesh::Mesh& part, const Process& process) {
+    const Problem problem(part, 2);
+    const op::Operator A(problem.form("u*v*dx"), interpreted());
+    Vector b = A.make_vector(), x = A.make_vector();
+    std::ranges::fill(b.host_overwrite(), process->rank() == 1 ? NAN : 1.0);
+    const auto result = solvers::solve(A, b, x, {.preconditioner = "none"});
+    EXPECT_EQ(result.failure, solvers::Failure::non_finite);
+    const auto expected = process->rank() == 1 ? "first at entry 0" : "on another process";
+    EXPECT_NE(result.message.find(expected), std::string::npos) << result.message;
+  });
+}
+
 } // namespace
 } // namespace rafter::test
