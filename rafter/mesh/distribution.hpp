@@ -27,9 +27,10 @@ struct Distribution {
   std::array<std::map<std::int64_t, std::vector<int>>, 3> sharing;
   /// Facets between a cell of this process and one of another: no boundary. Sorted.
   std::vector<FacetRef> interface_facets;
-  std::set<std::int32_t> cell_tags, facet_tags; ///< in use in the whole mesh, 0 included
-  std::set<std::int32_t> boundary_tags;         ///< of the facets of the whole boundary, 0 included
-  std::set<std::int32_t> periodic_tags;         ///< of all facets that are identified
+  std::set<std::int32_t> cell_tags;     ///< in use in the whole mesh, 0 (untagged) included
+  std::set<std::int32_t> facet_tags;    ///< of the tagged facets of the whole mesh
+  std::set<std::int32_t> boundary_tags; ///< of the facets of the whole boundary, 0 included
+  std::set<std::int32_t> periodic_tags; ///< of all facets that are identified
 
   int rank() const { return communicator->rank(); }
   /// Processes that share a vertex, edge or face of a cell; none where this process alone has it.

@@ -28,9 +28,8 @@ std::optional<Result> prepare(const op::LinearOperator& A, const Vector& b, Vect
         "solve: operator of {} rows, right-hand side of {} and solution of {} entries", A.size(), b.size(), x.size()));
   const double b_norm = ops.norm(b);
   if (!std::isfinite(b_norm))
-    return progress.failed(
-        Failure::non_finite,
-        fmt::format("the right-hand side is not finite or too large ({})", first_of(ops, b)));
+    return progress.failed(Failure::non_finite,
+                           fmt::format("the right-hand side is not finite or too large ({})", first_of(ops, b)));
   if (b_norm == 0) {
     ops.fill(0, x);
     progress.start(0, 0);

@@ -29,7 +29,7 @@ public:
     if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, norm)) return std::move(*end);
     if (parameters_.control.norm != Norm::residual)
       throw base::InputError("solver: gmres judges the 2-norm of the residual (side = \"right\") or of the "
-                             "preconditioned residual (side = \"left\"); norm = \"preconditioned\" is for cg");
+                             "preconditioned residual (side = \"left\"); norm = \"preconditioned\" is for cg and minres");
     if (parameters_.control.iteration_limit() == 0) return progress_.not_converged();
     if (parameters_.side == Side::left) {
       const double norm_2 = norm;

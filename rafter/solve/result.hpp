@@ -20,7 +20,7 @@ enum class Failure {
   diverged,                  ///< the residual grew beyond divergence_factor times its first value
   stagnated,                 ///< no progress over a long window of iterations, or at the limit of the precision
   indefinite_operator,       ///< cg: p.Ap < 0
-  indefinite_preconditioner, ///< cg: r.z <= 0 with r != 0
+  indefinite_preconditioner, ///< cg and minres: r.z <= 0 with r != 0
   singular_operator,         ///< a direction in the null space of the operator was met
   breakdown,                 ///< gmres: the Krylov space cannot grow and holds no solution
   stopped                    ///< the monitor asked to stop
@@ -51,7 +51,7 @@ struct IterationControl {
   /// shows no progress ends sooner.
   std::optional<int> max_iterations;
   Monitor monitor;
-  Norm norm = Norm::residual; ///< cg; gmres takes Norm::residual
+  Norm norm = Norm::residual; ///< cg and minres; gmres takes Norm::residual
   /// What residuals are relative to, if it is less than the first residual, which holds lifted boundary values (see
   /// force_norm()); empty: the first residual. Other norms than the 2-norm are scaled by the same factor.
   ReferenceNorm reference;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators of virtual processes some of which have nothing of what the others have: no constrained unknowns, no facets of an
-// integral, no cells with a tag.
+// Operators of virtual processes some of which have nothing of what the others have: no constrained unknowns, no facets
+// of an integral, no cells with a tag.
 #include <gtest/gtest.h>
 
 #include <atomic>
