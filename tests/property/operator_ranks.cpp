@@ -198,6 +198,14 @@ TEST(RanksOfOneToEight, ComputeTheSameOnShuffledMixedMeshes) {
                 num_ranks % 2 == 0 ? Parts::clusters : Parts::shuffled, interpreted, num_ranks % 4 == 1);
 }
 
+TEST(RanksOnADeviceWithMemoryOfItsOwn, ComputeTheSame) {
+  const auto checked = [] {
+    return planned({.shared_device = device::make_device("checked"), .plan = "vector_width=2"});
+  };
+  expect_same(with_two_materials(rank_box("triangle")), 2, 3, Parts::clusters, checked);
+  expect_same(with_two_materials(periodic_rank_box("quadrilateral")), 1, 2, Parts::shuffled, checked, false);
+}
+
 /// The action of one scalar form, compiled, on threads within the processes, which are threads themselves.
 TEST(ThreadsOfRanks, ComputeTheSameOnShuffledMixedMeshes) {
   const auto mesh = rank_box("mixed");

@@ -162,5 +162,54 @@ TEST_F(Remembered, SpecificationsDifferInAllThatTheyAskFor) {
   expect_new("", "u*v*ds(2)");
 }
 
+/// What a kernel is generated for, beside its form.
+struct Circumstances {
+  std::string shape = "quadrilateral";
+  int degree = 2, components = 0, geometry_degree = 1;
+  bool is_broken = false;
+  mesh::BatchOptions batches = {};
+  int threads = 1, machine = 512;
+  op::QuadratureOptions quadrature = {};
+  op::Purpose purpose = op::Purpose::action;
+};
+
+std::string specification_of(const Circumstances& given) {
+  const auto mesh =
+      given.geometry_degree == 1 ? box(given.shape, 4) : curved_box(given.shape, given.geometry_degree, 4);
+  const Problem problem(
+      mesh, {{.degree = given.degree, .components = given.components, .name = "u", .is_broken = given.is_broken}},
+      given.batches);
+  op::OperatorOptions options{.shared_device = device::make_device("host", given.threads),
+                              .quadrature = given.quadrature,
+                              .planner = std::make_shared<const tune::Planner>(
+                                  tune::PlannerOptions{.machine = tune::typical_machine(given.machine)})};
+  const auto form = problem.form("(1 + x[0])*inner(u, v)*dx");
+  return op::build(form, 2, op::systems_of(form), options, given.purpose)->pieces.front().kernel.specification;
+}
+
+TEST(SpecificationsOfKernels, DifferInEverythingThatTheirTextsFollowFrom) {
+  const std::map<std::string, Circumstances> all{
+      {"as they are", {}},
+      {"shape", {.shape = "triangle"}},
+      {"degree", {.degree = 3}},
+      {"components", {.components = 2}},
+      {"geometry", {.geometry_degree = 2}},
+      {"geometry of higher degree", {.geometry_degree = 3}},
+      {"broken", {.is_broken = true}},
+      {"larger batches", {.batches = {.cells_per_batch = 16}}},
+      {"patches", {.batches = {.cells_per_batch = 32, .patch_width = 2}}},
+      {"threads", {.threads = 2}},
+      {"machine", {.machine = 256}},
+      {"rule", {.quadrature = {.kind = element::QuadratureKind::gll}}},
+      {"points", {.quadrature = {.points = 5}}},
+      {"diagonal", {.purpose = op::Purpose::diagonal}},
+      {"matrix", {.purpose = op::Purpose::matrix}}};
+  std::map<std::string, std::string> seen;
+  for (const auto& [name, circumstances] : all) {
+    const auto [place, is_new] = seen.emplace(specification_of(circumstances), name);
+    EXPECT_TRUE(is_new) << name << " has the specification of " << place->second;
+  }
+}
+
 } // namespace
 } // namespace rafter::test

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cmath>
 #include <map>
+#include <type_traits>
+#include <utility>
 
 #include <rafter/solve/chebyshev.hpp>
 #include <rafter/solve/solver.hpp>
@@ -37,8 +39,8 @@ template <class Function> void in_a_row(int num_ranks, const Function& function)
 }
 
 /// Values of owned entries by the place of their nodes.
-std::map<double, double> by_place(const Problem& problem, const Vector& vector) {
-  const auto& space = *problem.space();
+std::map<double, double> by_place(const Problem& problem, const Vector& vector, std::size_t field = 0) {
+  const auto& space = *problem.space(field);
   std::vector<double> places(static_cast<std::size_t>(space.num_local()));
   space::interpolate(
       space, [](std::span<const double> x, std::span<double> value) { value[0] = x[0]; }, places);
@@ -155,6 +157,54 @@ TEST(UnevenRanks, StopTogetherWhenTheMonitorOfOneAsksTo) {
       EXPECT_EQ(result.failure, solvers::Failure::stopped) << method << ": " << result.message;
       EXPECT_EQ(result.iterations, 3) << method;
     });
+}
+
+/// A x of the free operator by the place of the unknowns, from vectors whose ghosts are not numbers.
+template <class Vectors>
+std::map<double, double> free_action(const Problem& problem, const op::OperatorOptions& given) {
+  auto options = given;
+  options.dirichlet = {dirichlet(problem.space(), [](auto, std::size_t) { return 1.0; }, {1})};
+  const op::Operator A(problem.form("(x[0]*u*v + 0.1*inner(grad(u), grad(v)))*dx + u*v*ds(1)"), options);
+  Vector x = A.make_vector(), y = A.make_vector();
+  space::fill_random(*problem.space(), 5, x.host_overwrite());
+  for (auto i = static_cast<std::size_t>(problem.space()->index_map().num_owned()); i < x.size(); ++i)
+    x.host_write()[i] = NAN;
+  if constexpr (std::is_same_v<Vectors, float>) {
+    auto single_x = A.make_single_vector(), single_y = A.make_single_vector();
+    std::ranges::copy(x.host_read(), single_x.host_overwrite().begin());
+    A.apply(single_x, single_y);
+    std::ranges::copy(std::as_const(single_y).host_read(), y.host_overwrite().begin());
+  } else
+    A.apply_free(x, y);
+  return by_place(problem, y);
+}
+
+TEST(UnevenRanks, ApplyFreeOperatorsAndThoseOnFloats) {
+  const std::string floats = "compute=float accumulate=float vector_width=4";
+  const Problem row(box("interval", num_cells), 2);
+  const auto whole = free_action<double>(row, interpreted());
+  const auto whole_of_floats = free_action<float>(row, interpreted(floats));
+  in_a_row(3, [&](const mesh::Mesh& part, const Process&) {
+    const Problem problem(part, 2);
+    expect_part_of(free_action<double>(problem, interpreted()), whole);
+    for (const auto& [place, value] : free_action<float>(problem, interpreted(floats)))
+      EXPECT_NEAR(value, whole_of_floats.at(place), 1e-6);
+  });
+}
+
+TEST(UnevenRanks, ApplyRectangularOperators) {
+  const auto action = [](mesh::Mesh mesh) {
+    const Problem problem(std::move(mesh), {{.degree = 2, .name = "p"}, {.degree = 1, .name = "q"}});
+    const auto p = form::arguments(problem.space(0)).first, v = form::arguments(problem.space(1)).second;
+    const op::Systems systems(op::make_system({problem.space(1)}), op::make_system({problem.space(0)}));
+    const op::Operator A(p * v * form::dx + p * v * form::ds(2), systems, interpreted());
+    Vector x = A.make_column_vector(), y = A.make_row_vector();
+    space::fill_random(*problem.space(0), 5, x.host_overwrite());
+    A.apply(x, y);
+    return by_place(problem, y, 1);
+  };
+  const auto whole = action(box("interval", num_cells));
+  in_a_row(3, [&](const mesh::Mesh& part, const Process&) { expect_part_of(action(part), whole); });
 }
 
 TEST(UnevenRanks, SayOnWhichProcessARightHandSideIsNotFinite) {
