@@ -18,7 +18,7 @@ namespace {
 
 using device::Array;
 
-/// Vectors of one size that threads take in turn.
+/// Keeps vectors of one size that threads take and give back, so that they are not allocated again for every chunk.
 class VectorPool {
 public:
   VectorPool(std::shared_ptr<device::Device> device, std::size_t size) : device_(std::move(device)), size_(size) {}
@@ -184,7 +184,8 @@ public:
     VectorPool pool(device_, static_cast<std::size_t>(size));
     Vector any = pool.take();
     auto run = registered<double>(nullptr, nullptr);
-    run.add(schedule::role::output_vector, 0, any.device_write()); // records of matrices come into its place
+    // The matrices of each chunk come into a vector of its own in place of this one.
+    run.add(schedule::role::output_vector, 0, any.device_write());
     bind_all(run, false);
     for (const auto& stage : stages_)
       device_->parallel_for(static_cast<std::int64_t>(stage.size()), [&](std::int64_t c) {
@@ -242,7 +243,8 @@ private:
   }
   base::AlignedVector<std::int32_t> mode(int adds) const { return {adds, built_->coefficients.count()}; }
 
-  /// What kernels read and write in a run. Each field has a buffer of its own: its part of the vector of the system.
+  /// Registers what kernels read and write in a run. Each field has a buffer of its own: its part of the vector of the
+  /// system.
   template <class T> device::BufferRegistry registered(const Array<T>* trial, Array<T>* y) const {
     device::BufferRegistry run;
     data_->add_to(run, built_->num_trials());
@@ -258,7 +260,7 @@ private:
     for (std::size_t i = 0; i < fields.size(); ++i)
       run.add(role, static_cast<int>(i), vector, word_bytes * static_cast<std::size_t>(system.offset(fields[i])));
   }
-  /// Facets come after the cells and add.
+  /// Binds the arguments of all kernels. Kernels of facets run after those of cells and always add to the output.
   void bind_all(const device::BufferRegistry& run, bool cells_add) {
     auto first = run, adding = run;
     first.add(schedule::role::mode, 0, (cells_add ? add_ : overwrite_).device_read());
@@ -268,10 +270,11 @@ private:
       kernels_[k]->bind(k < built_->num_cell_pieces ? first : adding);
     }
   }
-  /// Kernels of one block alone are timed by this process, whether others have such a block or not.
+  /// Says whether a run takes part in exchanges with other processes. Kernels of one block alone are timed by this
+  /// process, whether others have such a block or not.
   bool is_distributed() const { return system_.mesh->distribution != nullptr && built_->only_block < 0; }
-  /// With other processes: cells inside of the part run while the ghosts of x are under way, then the others; what they
-  /// add to ghosts of y goes to the owners.
+  /// Runs the kernels on a part of a mesh. Cells inside of the part run while the ghosts of x are under way, then the
+  /// others; what these add to ghosts of y goes to the owners.
   template <class T> void run_on_part(const Array<T>* trial, Array<T>& y, bool adds) {
     const Ghosts of_trial(built_->trial_system), of_y(system_);
     Ghosts::Pending<T> pending;
@@ -297,7 +300,8 @@ private:
       device_->run(tasks)->wait();
     }
   }
-  /// Runs a part with the work fused into it. `cleared` is the output vector where kernels do not store all of it.
+  /// Runs a part with the work fused into it. `cleared` is the output vector where kernels add to entries that they do
+  /// not clear; else empty.
   void run_part(const TouchedRanges& touched, std::int32_t number, std::span<double> cleared,
                 const VectorWork& work) const {
     const auto index = static_cast<std::size_t>(number);
@@ -312,7 +316,8 @@ private:
     }
     if (work.after && !after.empty()) work.after(number, after);
   }
-  /// True when the cell kernels store every entry of the output vector.
+  /// Says whether the cell kernels store every entry of the output vector, so that nothing needs to be cleared before
+  /// them.
   bool cells_cover_outputs() const {
     if (built_->num_cell_pieces == 0) return false;
     for (std::size_t p = 0; p < built_->num_cell_pieces; ++p) {
@@ -329,10 +334,10 @@ private:
   const System& system_;
   std::shared_ptr<device::Device> device_;
   device::Array<std::int32_t> overwrite_, add_;
-  std::vector<std::unique_ptr<BoundKernel>> kernels_; ///< as built_->pieces
+  std::vector<std::unique_ptr<BoundKernel>> kernels_; ///< shape (piece), in the order of built_->pieces
   std::vector<KernelInfo> info_;
   std::vector<std::vector<BlockChunk>> stages_;
-  std::vector<std::int32_t> padding_;                   ///< of the output vector
+  std::vector<std::int32_t> padding_; ///< entries of the output vector that are no unknowns, which runs set to 0
   std::unique_ptr<const TouchedRanges> touched_ranges_; ///< made on first use
 };
 
