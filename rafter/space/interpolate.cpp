@@ -32,7 +32,7 @@ void interpolate(const FunctionSpace& space, const SpatialFunction& function, st
   std::vector<double> values(static_cast<std::size_t>(space.num_components())), points;
   std::vector<std::uint8_t> is_done(vector.size());
   std::vector<std::int32_t> entries;
-  std::vector<int> dofs; // of a cell, that no cell before it has
+  std::vector<int> dofs; // dofs of a cell that no earlier cell has
   for (std::int32_t g = 0; g < static_cast<std::int32_t>(space.mesh().groups.size()); ++g) {
     const auto& group = space.mesh().groups[static_cast<std::size_t>(g)];
     const auto num_dofs = static_cast<std::size_t>(space.element(group.shape)->num_dofs());
