@@ -83,7 +83,7 @@ Norms measured(const LinearOperator& A, const Vector& b, const Vector& x, const 
   return {ops.norm(r), std::sqrt(std::abs(ops.dot(r, z)))};
 }
 
-/// `share`: of the first residual, that residuals are relative to.
+/// Divides by the norms that residuals are relative to, which are `share` of those of the first residual.
 ResidualNorms relative_norms(const Norms& first, const Norms& last, double share) {
   const auto relative = [](double norm, double reference) { return norm > 0 ? norm / reference : 0; };
   return {.residual = relative(last.residual, share * first.residual),
@@ -157,7 +157,7 @@ Result solve(const LinearOperator& A, const Vector& b, Vector& x, const Precondi
 
 Result solve(const LinearOperator& A, const Vector& b, Vector& x, const SolverOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
-  find_method(options.method); // before the set-up of the preconditioner
+  find_method(options.method); // unknown names are refused before the set-up of the preconditioner
   const auto preconditioner = make_preconditioner(A, options);
   const double set_up = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   Result result;
