@@ -22,10 +22,10 @@ struct MethodChoice {
 /// diagonal counts only if the preconditioner needs it. It is cg in all other cases.
 MethodChoice choose_method(const io::Problem& problem, const op::Operator& A, const Probe& probe);
 
-/// The same for a problem that is not linear, whose tangent at `start` A is: `linearise` moves A to another state. A
-/// start that is constant may hide that tangents are not symmetric, or make its own singular, so that a random state
-/// near it is asked, too. Leaves A at the start. Throws InputError as require_finite and require_symmetric, and as
-/// require_regular of the state near the start.
+/// Does the same for a nonlinear problem, whose tangent at `start` is A; `linearise` moves A to another state. The
+/// tangent at a constant state may be symmetric or singular though others are not, so that the one at a random state
+/// near it is examined, too. A is at `start` again in the end. Throws InputError as require_finite() and
+/// require_symmetric() do, and as require_regular() does for the tangent near `start`.
 MethodChoice choose_for_tangents(const io::Problem& problem, const op::Operator& A, const ProblemForms& forms,
                                  const op::Vector& start, const std::function<void(const op::Vector&)>& linearise);
 

@@ -56,15 +56,15 @@ private:
   std::vector<io::DerivedField> output_fields_;
   struct Functional {
     form::FunctionalText text;
-    std::vector<Kernels> kernels; ///< in the order of the problem
+    std::vector<Kernels> kernels; ///< kernels of its integrals
   };
   double value_of(std::size_t functional, const op::Vector& solution) const;
-  std::vector<Functional> functionals_; ///< as in the problem
-  /// Their values, which those that use them read; shape (functional).
+  std::vector<Functional> functionals_; ///< in the order of the problem
+  /// The values of the functionals, shape (functional), are here for those that use them.
   std::vector<std::shared_ptr<form::CoefficientData>> numbers_;
 };
 
-/// Which errors exceed what the problem allows, as sentences.
+/// Returns sentences about the errors that exceed what the problem allows.
 std::vector<std::string> failed_checks(const io::Check& check,
                                        const std::vector<std::pair<std::string, report::FieldErrors>>& errors);
 

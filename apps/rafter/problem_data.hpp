@@ -14,7 +14,7 @@
 /// Known fields of a problem are coefficients that are functions of a space.
 namespace rafter::app {
 
-/// Reads point data of an earlier result into the nodes of a space; `key`: where messages say that it comes from.
+/// Reads point data of an earlier result into the nodes of a space. `key` is what messages name as their origin.
 void read_result(const io::ResultSource& source, const std::string& key, const space::FunctionSpace& space,
                  std::span<double> values);
 
