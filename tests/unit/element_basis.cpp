@@ -31,7 +31,8 @@ TEST_P(BasisTest, IsOrthonormal) {
 }
 
 TEST_P(BasisTest, GradientsAreTheSlopesOfTheValues) {
-  // Richardson-extrapolated central differences: error h^4, rounding eps / h times the size of the functions.
+  // Central differences with Richardson extrapolation have an error of order h^4 and rounding errors of eps / h times
+  // the size of the functions.
   const int dim = dimension(GetParam()), degree = 5;
   const auto points = make_quadrature_with_points(GetParam(), 2).points;
   const auto basis = tabulate_orthonormal(GetParam(), degree, points);
