@@ -12,7 +12,7 @@
 namespace rafter::bench {
 namespace {
 
-/// The suites bp and bk differ in this.
+/// Only these data distinguish the suites bp and bk.
 struct Kind {
   const char *suite, *title;
   bool is_broken;

@@ -21,8 +21,8 @@ struct Step {
   std::string name, paper;
   bool is_general; ///< the law is a tensor of 81 numbers instead of the isotropic one, whose stress is six values
   std::string plan;
-  std::string stress_plan =
-      ""; ///< plan of the loop that writes the stress to a vector; if empty, there is one loop only
+  /// This plan is that of the loop that writes the stress to a vector; if it is empty, there is one loop only.
+  std::string stress_plan = "";
 };
 constexpr const char* factorised = "contraction=per-derivative mapping=plain factors=recompute even_odd=0";
 /// Rows of three sums are the fastest of their kind, and as fast as the library from which the paper starts.

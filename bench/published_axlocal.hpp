@@ -29,11 +29,11 @@ inline constexpr PublishedEquation published_poisson{15, 6, 0}, published_helmho
 /// Geometric factors of a cell take operations and words, from which they and the coefficients are read. The numbers
 /// are per cell, per coordinate of a point, per pair of coordinates, and per point.
 struct PublishedFactors {
-  double flops_per_axis = 0, flops_per_line = 0, flops_per_point = 0,
-         flops_per_contraction = 0; ///< the last one is multiplied by N^4
+  /// The last one is multiplied by N^4.
+  double flops_per_axis = 0, flops_per_line = 0, flops_per_point = 0, flops_per_contraction = 0;
   double cell_words = 0, point_words = 0;
-  bool has_matrix =
-      false; ///< whether bytes include the matrix of derivatives, which section 5.3 leaves out for other kernels
+  /// If set, bytes include the matrix of derivatives, which section 5.3 leaves out for other kernels.
+  bool has_matrix = false;
   double flops(double N) const {
     return flops_per_axis * N + flops_per_line * N * N + flops_per_point * N * N * N +
            flops_per_contraction * N * N * N * N;

@@ -29,8 +29,8 @@ enum class Coefficients {
 /// Geometric factors come from a source.
 struct FactorSource {
   const char *name, *geometry;
-  const char *poisson,
-      *helmholtz; ///< storage of factors for the equations; nullptr if the equation has no such variant
+  /// The storage of factors for each equation is nullptr if the equation has no such variant.
+  const char *poisson, *helmholtz;
   PublishedFactors (*published)(const PublishedEquation& equation); ///< returns counts of the paper
   /// Coefficients that are expressions are part of the stored factors; otherwise factors are those of the Poisson
   /// equation.

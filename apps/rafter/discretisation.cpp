@@ -105,10 +105,8 @@ void require_fits(const io::Problem& problem, const mesh::Mesh& sample, double f
   for (const auto& field : problem.fields)
     unknowns += field.num_components() * std::pow(field.degree, sample.tdim) * cubes;
   bytes += sizeof(double) * num_vectors(problem) * unknowns;
-  bytes = std::max(
-      bytes,
-      mesh::estimate_mesh_bytes(
-          cubes, planned)); // the mesh is refined before any vector exists, which may need more memory than the solve
+  // The mesh is refined before any vector exists, which may need more memory than the solve.
+  bytes = std::max(bytes, mesh::estimate_mesh_bytes(cubes, planned));
   if (bytes > mesh::available_memory_bytes()) refuse_size(problem, unknowns, cells, bytes);
 }
 

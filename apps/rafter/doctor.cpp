@@ -23,7 +23,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// A program that Rafter uses, or will use.
+/// Rafter uses this program, or will use it.
 struct Tool {
   std::string_view name, purpose, how_to_get;
 };

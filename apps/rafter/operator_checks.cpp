@@ -104,8 +104,8 @@ double asymmetry(const op::Operator& A, const Probe& probe, const io::Problem& p
     throw base::InputError(fmt::format("{}: {}: the operator's values are so small that their squares vanish in "
                                        "floating-point numbers: multiply all forms by the same large number",
                                        problem.forms.main().location.text(), problem.forms.main_key()));
-  const double accepted = A.precision_error() > 0 ? op::max_precision_error
-                                                  : 1e-10; // bounds for operators in single and in double precision
+  // Operators in single and in double precision have different bounds.
+  const double accepted = A.precision_error() > 0 ? op::max_precision_error : 1e-10;
   return difference <= accepted * size ? 0 : difference / size;
 }
 

@@ -190,8 +190,7 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
     is_boundary_in_time_ = is_boundary_in_time_ || has_time_values(problem, i, *forms_);
   phases.stop();
 
-  machine_ = machine::load_or_probe(); // probing takes seconds the first time, so that the most frequent errors are
-                                       // found before
+  machine_ = machine::load_or_probe(); // slow the first time, so that checks come first
   options_.planner = make_planner(machine_, options);
 
   phases.start("kernels");

@@ -24,8 +24,8 @@ namespace rafter::app {
 struct RunOptions {
   std::string device = "host"; ///< name as for --device
   int threads = 0;             ///< 0 takes all cores
-  std::string
-      plan; ///< plan of the cell kernels; if empty, the planner chooses; with "predicted" it ignores measurements
+  /// The plan of the cell kernels: if it is empty, the planner chooses; with "predicted", it ignores measurements.
+  std::string plan;
   bool weighs_all_plans = false; ///< whether the planner predicts the time of every candidate
   bool solves = true;            ///< if false, the kernels that only a solve needs are left out
 };
@@ -36,7 +36,7 @@ struct RunEvents {
   solvers::Monitor iteration;                    ///< returns false to stop the solve
 };
 
-/// The wall-clock seconds of each phase of a run.
+/// This keeps the wall-clock seconds of each phase of a run.
 class Phases {
 public:
   /// Ends the phase that runs and starts another.
@@ -72,10 +72,10 @@ public:
     if (stepper_) return &stepper_->load();
     return residual_problem_ ? &residual_problem_->residual_form() : linear_form_.get();
   }
-  /// The equations of a problem with forms.F, whose tangent at the starting state is operator_a(); null for other
-  /// problems.
+  /// Returns the equations of a problem with forms.F, whose tangent at the starting state is operator_a(), or null for
+  /// other problems.
   solvers::ResidualProblem* residual_problem() const { return residual_problem_.get(); }
-  /// Makes the steps of a problem with [time], and is bound to the first one; null for other problems.
+  /// Returns what makes the steps of a problem with [time], bound to the first one, or null for other problems.
   solvers::ThetaStepper* stepper() const { return stepper_.get(); }
   /// Sets the time of boundary values, of sources and of whatever else is evaluated from now on.
   void set_time(double time) const;
@@ -114,7 +114,7 @@ private:
   PlannedConstraints constraints_;
 };
 
-/// Of solved fields, number f begins at entry system.offset(f) of the values.
+/// The values of field f of the solution begin at entry system.offset(f).
 struct Solution {
   op::System system;
   op::Vector values;

@@ -57,7 +57,7 @@ private:
   space::ExpressionEvaluator evaluator_;
 };
 
-/// Sums over all cells: at every point, of the projected values times the volume of the cell, and of these volumes.
+/// At every point, this sums over cells the projected values times the volume of the cell, and these volumes.
 class PointSums {
 public:
   PointSums(const OutputPoints& points, std::size_t num_components)

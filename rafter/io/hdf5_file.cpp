@@ -16,8 +16,8 @@ class Hdf5Writer::State {
 public:
   explicit State(const std::string& path) : path_(base::output_text(path)), output_(path) {
     const Handle properties = checked(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
-    require(H5Pset_obj_track_times(properties.get(), false) >=
-            0); // the root group would otherwise hold the time of its creation
+    // The root group would otherwise hold the time of its creation.
+    require(H5Pset_obj_track_times(properties.get(), false) >= 0);
     file_ = checked(H5Fcreate(output_.working_path().c_str(), H5F_ACC_TRUNC, properties.get(), H5P_DEFAULT), H5Fclose);
   }
 

@@ -52,8 +52,8 @@ private:
     return true;
   }
   std::vector<std::int32_t> first_; ///< first point of each place, shape (place); -1: none
-  std::vector<std::int32_t> next_,
-      tags_;                        ///< next point at the same place (-1: none) and tag of each point, shape (point)
+  /// Every point has a next one at the same place (-1: none) and a tag, shape (point).
+  std::vector<std::int32_t> next_, tags_;
   std::vector<double> coordinates_; ///< shape (point, 3)
   std::size_t gdim_;
 };

@@ -12,8 +12,8 @@
 namespace rafter::io {
 namespace {
 
-constexpr std::uintmax_t max_file_bytes =
-    4 << 20; ///< problem files are written by people: larger files are something else
+/// Problem files are written by people, so that larger files are something else.
+constexpr std::uintmax_t max_file_bytes = 4 << 20;
 
 std::string read_text(const std::string& path) {
   std::error_code error;

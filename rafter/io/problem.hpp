@@ -17,7 +17,7 @@
 /// `Expression::at`.
 namespace rafter::io {
 
-/// An expression of the form language, or a number, whose text reads back as the same number.
+/// An expression is a text of the form language, or a number, whose text reads back as the same number.
 struct Expression {
   std::string text;
   std::optional<double> number; ///< value if the file gives a number
@@ -27,7 +27,7 @@ struct Expression {
   Location at(std::size_t offset) const;
 };
 
-/// A scalar, vector or matrix of expressions.
+/// A tensor expression is a scalar, vector or matrix of expressions.
 struct TensorExpression {
   std::vector<int> shape;             ///< {} for a scalar, {n} for a vector, {n, m} for a matrix
   std::vector<Expression> components; ///< row-major
@@ -92,8 +92,8 @@ struct Field {
 
 /// This coefficient is a function of a Lagrange space on the mesh.
 struct DataField {
-  std::optional<ResultSource>
-      source;                    ///< file that it is read from; without one it is the projection of Coefficient::value
+  /// The coefficient is read from here if given; otherwise it is the projection of Coefficient::value.
+  std::optional<ResultSource> source;
   std::optional<int> components; ///< given only with `source`; without it, the file decides
   std::optional<int> degree;     ///< without it, the order of the file, or else the highest degree of the fields
 };
@@ -148,12 +148,12 @@ struct Constraint {
   Location location;           ///< place of the key that selects the kind
 };
 
-/// The time interval and the steps of a theta scheme.
+/// A problem in time has an interval and steps of a theta scheme.
 struct Time {
   double start = 0, end = 0, step = 0;
   double theta = 1; ///< 1 is the implicit Euler method, 0.5 that of Crank and Nicolson
-  std::string
-      restart; ///< output of an earlier run that this one continues, in place of `start`; empty if there is none
+  /// If not empty, this run continues the one that has written this output, in place of `start`.
+  std::string restart;
   Location location;
   Location end_location, restart_location;
 };
@@ -164,8 +164,8 @@ struct Functional {
 };
 
 struct Check {
-  std::vector<std::pair<std::size_t, std::vector<Expression>>>
-      exact;                                        ///< pairs of field index and values as in Dirichlet::values
+  /// Each pair has the index of a field and values as in Dirichlet::values.
+  std::vector<std::pair<std::size_t, std::vector<Expression>>> exact;
   std::optional<double> max_l2_error, max_h1_error; ///< relative; they hold for every field with an exact solution
 };
 

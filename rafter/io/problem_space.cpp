@@ -234,8 +234,8 @@ void read_fields(const TableReader& table, const std::string& directory, Problem
     refuse(table.value().location, "fields", "no field; accepted is one or more tables [fields.NAME]");
   for (const auto& field : problem.fields) {
     require_name(field.name, field.location, "fields." + field.name, problem);
-    if (field.name == "max_l2_error" ||
-        field.name == "max_h1_error") // [check] has these keys beside the names of fields
+    // [check] has these keys beside the names of fields.
+    if (field.name == "max_l2_error" || field.name == "max_h1_error")
       refuse(field.location, "fields." + field.name, "is the name of a key of [check]; choose another name");
   }
 }

@@ -33,8 +33,8 @@ struct Value {
   Location location;        ///< place of the value; for a string, of the first character inside the quotes
 
   const Value* find(std::string_view key) const; ///< value of a key of a table; null if it is absent
-  std::string
-  description() const; ///< for messages: `the string "gmres"`, `the integer 5`, `a list of 3 values`, `a table`
+  /// Returns a text for messages: `the string "gmres"`, `the integer 5`, `a list of 3 values`, `a table`.
+  std::string description() const;
 };
 
 /// Parses TOML 1.0. Throws InputError "source:line:column: ...".

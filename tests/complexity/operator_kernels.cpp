@@ -106,9 +106,8 @@ TEST(Operations, DenseContractionsNeedDofsTimesPoints) {
         const auto info = kernel_of(form, shape, degree, "contraction=dense");
         const double components = form.is_vector ? 3 : 1;
         const double dofs = element::make_element(element::Family::lagrange, element_shape, degree)->num_dofs();
-        const double contractions =
-            4 * form.num_slots * components * dofs *
-            info.num_points; // B and B^T each take one multiplication and one addition per entry
+        // B and B^T each take one multiplication and one addition per entry.
+        const double contractions = 4 * form.num_slots * components * dofs * info.num_points;
         flops.push_back(effective_flops(info));
         EXPECT_LE(flops.back(), contractions + 60 * components * info.num_points) << form.name << " " << degree;
         const double sectors = shape == "tetrahedron" ? 4 : 1; // two reflections split the tables of the tetrahedron

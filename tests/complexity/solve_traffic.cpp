@@ -109,8 +109,8 @@ class Traffic : public ::testing::TestWithParam<int> {};
 
 TEST_P(Traffic, OfAFusedIterationIsThatOfEveryVectorOnce) {
   const int degree = GetParam();
-  const int n =
-      degree <= 2 ? 32 : 2 * (30 / degree / 2 + 2); // at low degrees, chunks have their full length from this size on
+  // At low degrees, chunks have their full length from this size on.
+  const int n = degree <= 2 ? 32 : 2 * (30 / degree / 2 + 2);
   const Problem problem(curved_box("hexahedron", 1, n), degree);
   const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"),
                        planned({.shared_device = std::make_shared<InterpreterDevice>(),

@@ -113,8 +113,8 @@ TEST(FormErrors, SyntaxErrorsNameTheColumn) {
           {"(1 + 2", {"column 1", "the '(' of line 1, column 1 is not closed: a ')' is missing"}},
           {"1 + 2)", {"column 6", "unexpected ')': no bracket is open"}},
           {"(x[0] + 1*r*dx",
-           {"column 1", "the '(' of line 1, column",
-            "is not closed"}}, // this matters more than that a number and a form cannot be added
+           // This matters more than that a number and a form cannot be added.
+           {"column 1", "the '(' of line 1, column", "is not closed"}},
           {"inner(grad(r), grad(r)*2", {"column 6", "the '(' of line 1, column", "is not closed"}},
           {"(1 + (2*r)\n  + sin(r)", {"line 1, column 1", "the '(' of line 1, column", "is not closed"}},
           {"[1, [2, 3]", {"column 1", "the '[' of line 1, column 1 is not closed: a ']' is missing"}},
@@ -295,8 +295,8 @@ TEST(FormErrors, HostileTextsEndInErrorsNotInCrashes) {
   Scope doubling = test::make_scope(3);
   doubling.define("a0", "r");
   for (int i = 1; i < 60; ++i) doubling.define(fmt::format("a{}", i), fmt::format("a{0}*a{0}", i - 1));
-  EXPECT_EQ(lower(parse_form("a59*q*dx", doubling)).integrals[0].degree,
-            1000); // the degree is bounded and does not overflow
+  // The degree is bounded and does not overflow.
+  EXPECT_EQ(lower(parse_form("a59*q*dx", doubling)).integrals[0].degree, 1000);
 }
 
 TEST(FormErrors, VOfSeveralFieldsNamesTheirTestFunctions) {

@@ -239,8 +239,8 @@ TEST(SolveFailures, JacobiNamesTheRowWithoutInverse) {
 TEST(SolveFailures, ChebyshevRefusesIndefiniteOperators) {
   const auto negative = diagonal_matrix({1, -2, 3});
   EXPECT_TRUE(contains(message_of<base::SolverError>([&] { solvers::Chebyshev chebyshev(negative); }), "row 1"));
-  const DenseMatrix indefinite(
-      3, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : 2.0; }); // the eigenvalues are 5 and -1
+  // The eigenvalues are 5 and -1.
+  const DenseMatrix indefinite(3, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : 2.0; });
   EXPECT_TRUE(contains(message_of<base::SolverError>([&] { solvers::Chebyshev chebyshev(indefinite); }), "definite"));
 }
 

@@ -241,8 +241,8 @@ TEST(ElementOrientation, NeighboursAgreeOnTheNodesOfASharedEntity) {
       std::ranges::shuffle(global, generator);
       const auto element = make_element(Family::lagrange, entity, degree);
       std::vector<double> canonical;
-      for (int view = 0; view < num_orientations(entity);
-           ++view) { // these are all orders in which a cell may list the vertices
+      // These are all orders in which a cell may list the vertices.
+      for (int view = 0; view < num_orientations(entity); ++view) {
         const auto listed = vertex_permutation(entity, view);
         std::vector<std::array<double, 3>> seen_corners(n);
         std::vector<std::int64_t> seen_global(n);

@@ -38,8 +38,8 @@ struct Case {
   mesh::Mesh mesh;
   int degree = 1, components = 0;
   std::string form, plan;
-  std::string meaning =
-      "mapping=plain contraction=dense factors=recompute"; ///< plan that is interpreted for comparison
+  /// This plan is interpreted for comparison.
+  std::string meaning = "mapping=plain contraction=dense factors=recompute";
   double rounding = 1e-13;
   int cells_per_batch = 8; ///< number of cells in a batch
 };
@@ -79,8 +79,8 @@ protected:
       const auto contractions = contractions_of(kind);
       for (std::size_t c = 0; c < contractions.size(); ++c) {
         const std::size_t turn = result.size();
-        const bool has_facets = kind == 1 && c == 0,
-                   is_modal = contractions[c] == "modal"; // coefficients must be constant for modal programs
+        // Coefficients must be constant for modal programs.
+        const bool has_facets = kind == 1 && c == 0, is_modal = contractions[c] == "modal";
         const std::string factor = is_modal ? "2" : "(1 + x[0])", terms = has_facets ? "kappa*u*v*dx + u*v*ds(1)"
                                                                           : is_modal ? "kappa*u*v*dx"
                                                                                      : "exp(x[0])*kappa*u*v*dx";

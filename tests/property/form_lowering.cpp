@@ -17,7 +17,7 @@ namespace {
 using Vector = std::array<double, 3>;
 using Matrix = std::array<Vector, 3>;
 
-/// The values of fields and arguments at one point.
+/// Fields and arguments have these values at one point.
 struct PointValues {
   Vector u, v, w, x, n, b;
   Matrix grad_u, grad_v, grad_w, k;

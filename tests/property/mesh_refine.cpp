@@ -153,8 +153,8 @@ TEST_P(EveryRefinement, map_of_a_child_is_the_map_of_its_parent) {
     for (const auto& group : fine.groups) {
       const auto points = element::make_quadrature_with_points(group.shape, 3).points;
       const auto table = mesh::geometry_element(group)->tabulate(points);
-      if (group.shape == element::Shape::tetrahedron)
-        continue; // the order of the children depends on the diagonal; their volumes are tested instead
+      // The order of the children depends on the diagonal; their volumes are tested instead.
+      if (group.shape == element::Shape::tetrahedron) continue;
       const auto& children = mesh::subdivision(group.shape).children;
       const auto num_children = static_cast<std::int32_t>(std::count_if(
           children.begin(), children.end(), [&](const mesh::Child& child) { return child.shape == group.shape; }));

@@ -139,8 +139,8 @@ INSTANTIATE_TEST_SUITE_P(every_shape, FusedVectors, ::testing::ValuesIn(box_shap
                          [](const auto& shape) { return shape.param; });
 
 TEST(TouchedRanges, LongChunksAreCutIntoSeveral) {
-  Problem problem(curved_box("hexahedron", 1, 6), {{.degree = 4}},
-                  {.batches_per_chunk = 14}); // all cells have one kind of map
+  // All cells have one kind of map.
+  Problem problem(curved_box("hexahedron", 1, 6), {{.degree = 4}}, {.batches_per_chunk = 14});
   problem.with("kappa", 0.7);
   const op::Operator A(problem.form(helmholtz_form()), planned({.threads = 2}));
   const auto& parts = A.kernels().touched_ranges();

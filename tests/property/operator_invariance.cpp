@@ -99,7 +99,7 @@ TEST_P(Invariance, BatchesRunInGroupsOfLanesGiveTheSameResults) {
     const auto expected = results(factors);
     for (const char* width : {" vector_width=4", " vector_width=2"})
       EXPECT_LE(distance(results(factors + std::string(width)), expected),
-                1e-14 * 16 * largest(expected)) // sums' order
+                1e-14 * 16 * largest(expected)) // sums have another order
           << factors << width;
   }
 }

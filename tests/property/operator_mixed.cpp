@@ -172,9 +172,8 @@ TEST_P(KnownFields, FunctionalsOfPolynomialsAreTheirIntegrals) {
   const auto value = [&](const std::string& text) {
     return op::Functional(problem.functional(text), problem.system(), options)(fields);
   };
-  const double face = problem.dim() == 1   ? 1
-                      : problem.dim() == 2 ? 0.75
-                                           : 0.75 * 1.25; // measure of a side across x, along which the length is 1
+  // A side across x has this measure, and the length along x is 1.
+  const double face = problem.dim() == 1 ? 1 : problem.dim() == 2 ? 0.75 : 0.75 * 1.25;
   EXPECT_NEAR(value("a*dx"), face / 3, 1e-13);
   EXPECT_NEAR(value("b*dx"), face * 1.5, 1e-13);
   EXPECT_NEAR(value("a*b*dx"), face * (1. / 3 + 1. / 4), 1e-13);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators on parts of a mesh: virtual processes together compute what one process computes on the whole mesh.
+// Operators act on parts of a mesh: virtual processes together compute what one process computes on the whole mesh.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -86,7 +86,7 @@ private:
   Problem problem_;
 };
 
-/// The results of the operators of a case.
+/// The operators of a case have these results.
 struct Results {
   std::vector<double> action, twice, diagonal, load;
   double number = 0;
@@ -142,9 +142,8 @@ double difference(const Case& part, const std::vector<double>& own, const Case& 
           if (from[i] >= own_space.index_map().num_owned()) continue;
           const double found = own[static_cast<std::size_t>(here.offset(f) + from[i])],
                        expected = all[static_cast<std::size_t>(there.offset(f) + to[i])];
-          result = std::fabs(found - expected) <= result
-                       ? result
-                       : std::fabs(found - expected); // the comparison is false for NaN, which must not be lost
+          // The comparison is false for NaN, which must not be lost.
+          result = std::fabs(found - expected) <= result ? result : std::fabs(found - expected);
         }
       }
   }

@@ -76,8 +76,8 @@ TEST_P(SeparableKernels, InterpretedProgramsGiveWhatTheSimplestProgramMeans) {
 }
 
 TEST_P(SeparableKernels, HighDegrees) {
-  for (const int degree :
-       dim() == 2 ? std::vector{7, 8, 9} : std::vector{7}) // the time of the interpreter grows fast with the degree
+  // The time of the interpreter grows fast with the degree.
+  for (const int degree : dim() == 2 ? std::vector{7, 8, 9} : std::vector{7})
     check(box(GetParam(), 1), {degree, 0, degree + 2, helmholtz_form(), ""}, {.threads = 1});
   check(sheared(box(GetParam())), {dim() == 2 ? 6 : 5, 0, 7, convection, ""}, {.threads = 1});
 }

@@ -133,8 +133,8 @@ TEST(Chebyshev, EstimateBracketsTheSpectrumFromInside) {
 }
 
 TEST(Chebyshev, EstimateIsExactAfterAsManyStepsAsUnknowns) {
-  const DenseMatrix A(
-      3, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : 0.25; }); // the eigenvalues are 0.75 and 1.5
+  // The eigenvalues are 0.75 and 1.5.
+  const DenseMatrix A(3, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : 0.25; });
   const auto estimate = solvers::estimate_eigenvalues(A, solvers::inverse_diagonal(A), 10);
   EXPECT_NEAR(estimate.smallest, 0.75, 1e-12);
   EXPECT_NEAR(estimate.largest, 1.5, 1e-12);

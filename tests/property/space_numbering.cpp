@@ -207,9 +207,8 @@ TEST_P(Numbering, PatchesGiveTheCellsEntries) {
   });
   const bool has_patches = GetParam() == "quadrilateral" || GetParam() == "hexahedron";
   EXPECT_EQ(num_gathered > num_alone / 4, has_patches);
-  EXPECT_EQ(
-      num_alone > 0,
-      has_patches); // cells are rotated relative to each other, or cells without a patch number a part of the unknowns
+  // Cells are rotated relative to each other, or cells without a patch number a part of the unknowns.
+  EXPECT_EQ(num_alone > 0, has_patches);
 }
 
 TEST_P(Numbering, PaddedLanesRepeatTheLastActiveLane) {

@@ -64,8 +64,8 @@ TEST_P(PeriodicSpace, InterpolationTakesTheValueAtOneOfTheImages) {
 
 TEST_P(PeriodicSpace, RandomFieldsDependOnGlobalVerticesAlone) {
   const auto original = box(GetParam(), 3);
-  auto renumbered =
-      scrambled(original, 11); // the coordinates of its vertices tell which vertices of the original they are
+  // The coordinates of its vertices tell which vertices of the original they are.
+  auto renumbered = scrambled(original, 11);
   std::map<Place, std::int64_t> vertex_at;
   const auto for_vertices = [&](const mesh::Mesh& mesh, const auto& visit) {
     for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
@@ -92,20 +92,20 @@ TEST_P(PeriodicSpace, RandomFieldsDependOnGlobalVerticesAlone) {
       const auto space = make_space(mesh, degree, 2);
       std::vector<double> values(static_cast<std::size_t>(space->num_local()));
       space::fill_random(*space, 17, values);
-      for_each_cell(*space, [&](auto g, auto, std::span<const std::int32_t> entries,
-                                const std::vector<double>& points) {
-        const auto element = space->element(mesh.groups[static_cast<std::size_t>(g)].shape);
-        const auto inner = element->entity_dofs(dim(), 0); // interior nodes are numbered by each cell in its own order
-        const auto width = static_cast<std::size_t>(dim());
-        for (std::size_t i = 0; i * width < points.size(); ++i) {
-          const double value = values[static_cast<std::size_t>(entries[i])];
-          EXPECT_LE(std::abs(value), 1);
-          different.insert(value);
-          if (std::ranges::find(inner, static_cast<int>(i)) != inner.end()) continue;
-          const auto place = place_modulo_periods(std::span(points).subspan(i * width, width), {});
-          EXPECT_EQ(value_at.emplace(place, value).first->second, value);
-        }
-      });
+      for_each_cell(*space,
+                    [&](auto g, auto, std::span<const std::int32_t> entries, const std::vector<double>& points) {
+                      const auto element = space->element(mesh.groups[static_cast<std::size_t>(g)].shape);
+                      const auto inner = element->entity_dofs(dim(), 0); // each cell numbers these in its order
+                      const auto width = static_cast<std::size_t>(dim());
+                      for (std::size_t i = 0; i * width < points.size(); ++i) {
+                        const double value = values[static_cast<std::size_t>(entries[i])];
+                        EXPECT_LE(std::abs(value), 1);
+                        different.insert(value);
+                        if (std::ranges::find(inner, static_cast<int>(i)) != inner.end()) continue;
+                        const auto place = place_modulo_periods(std::span(points).subspan(i * width, width), {});
+                        EXPECT_EQ(value_at.emplace(place, value).first->second, value);
+                      }
+                    });
       EXPECT_EQ(2 * different.size(), static_cast<std::size_t>(space->num_dofs())) << "all values differ";
     }
   }

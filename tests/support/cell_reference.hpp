@@ -57,7 +57,7 @@ inline TestCell random_cell(element::Shape shape, mesh::MapKind map, int geometr
   return cell;
 }
 
-/// The geometry at a reference point.
+/// At a reference point, the geometry has these values.
 struct PointGeometry {
   std::array<double, 3> x{}, normal{};
   std::array<std::array<double, 3>, 3> inverse{}; ///< K[b][a] = dX_b / dx_a
@@ -111,7 +111,7 @@ inline PointGeometry geometry_at(const TestCell& cell, const element::Table& tab
   return result;
 }
 
-/// Data of one evaluation; field 0 is the trial function or a coefficient field.
+/// One evaluation has these data; field 0 is the trial function or a coefficient field.
 struct CellValues {
   std::vector<double> parameters, cell_coefficients;
   std::vector<double> u; ///< shape (component, dof)

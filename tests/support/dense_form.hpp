@@ -12,7 +12,7 @@
 /// form states it. Only integrals over cells are supported.
 namespace rafter::test {
 
-/// The values that a form reads, by name: local vectors of its data fields, and components of its parameters.
+/// A form reads these values, by name: local vectors of its data fields, and components of its parameters.
 struct DenseData {
   std::map<std::string, std::vector<double>> fields, parameters;
 };
@@ -37,7 +37,7 @@ public:
 
 private:
   using Space = std::shared_ptr<const form::FieldSpace>;
-  /// The unknowns of one space on a cell.
+  /// A space has these unknowns on a cell.
   struct OnCell {
     std::vector<std::int32_t> entries; ///< entries of the local vector of the space, shape (component, dof)
     element::Table table;
@@ -105,7 +105,7 @@ private:
     int q;
     double factor;
   };
-  /// One trial function, number k of its space on the cell.
+  /// A trial function is number k of its space on the cell.
   struct Trial {
     const OnCell* space = nullptr;
     int field = 0, k = 0;

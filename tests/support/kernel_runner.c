@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // This program runs kernels of shared libraries on buffers in a file, for tests/support/target_device.hpp. It is
 // compiled for the processor under test.
-//
-// kernel_runner ARENA TASKS
-//
+//   kernel_runner ARENA TASKS
 // ARENA holds all buffers. Every line of TASKS is one task: library, entry point, first and last batch (not included),
-// number of buffers, and per buffer its position in the file. The exit code is 1, with a message, when anything is
-// missing.
+// number of buffers, and per buffer its position in the file. If anything is missing, the exit code is 1.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,13 +13,15 @@
 
 typedef void (*entry_point)(void* const* arguments, long begin, long end);
 
-static void require(int condition, const char* what, const char* detail) {
+static void require(int condition, const char* what, const char* detail)
+{
   if (condition) return;
   fprintf(stderr, "kernel_runner: %s: %s\n", what, detail);
   exit(1);
 }
 
-static char* map_file(const char* path) {
+static char* map_file(const char* path)
+{
   struct stat status;
   const int file = open(path, O_RDWR);
   require(file >= 0 && fstat(file, &status) == 0, "cannot open", path);
@@ -31,7 +30,8 @@ static char* map_file(const char* path) {
   return memory;
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv)
+{
   enum { most_arguments = 256 };
   static char library[4096], name[4096];
   require(argc == 3, "usage", "kernel_runner ARENA TASKS");

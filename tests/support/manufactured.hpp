@@ -28,8 +28,7 @@ struct Manufactured {
   std::string exact;           ///< exact solution, a function of x
   std::string bilinear;        ///< form in u, v
   std::string load_of_w;       ///< strong operator applied to w; the linear form is inner(load_of_w(exact), v)*dx
-  std::string boundary_of_w{}; ///< if given, natural conditions on the whole boundary replace Dirichlet conditions, and
-                               ///< inner(this, v)*ds is added
+  std::string boundary_of_w{}; ///< if given, the whole boundary has natural conditions, and L gets inner(this, v)*ds
 };
 
 /// The function is smooth and has no symmetries; it varies little, so that coarse meshes are in the asymptotic range.
@@ -63,7 +62,7 @@ struct Errors {
   double l2 = 0, h1 = 0; ///< relative errors; h1 is that of the seminorm
 };
 
-/// A manufactured problem on one mesh with one degree.
+/// A manufactured problem is on one mesh and has one degree.
 class ManufacturedProblem {
 public:
   ManufacturedProblem(const Manufactured& problem, const mesh::Mesh& mesh, int degree)

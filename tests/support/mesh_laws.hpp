@@ -67,7 +67,7 @@ inline Mapped mapped(const mesh::Mesh& mesh, const mesh::CellGroup& group, std::
   return m;
 }
 
-/// The volume of each cell of a group, shape (cell), and the smallest det J at the quadrature points.
+/// Each cell of a group has a volume, shape (cell); the smallest det J is that at the quadrature points of all.
 struct Volumes {
   std::vector<double> cells;
   double smallest_det_j = 1e300;

@@ -106,7 +106,7 @@ inline void check_elasticity_laws(mesh::Mesh mesh, int degree, op::OperatorOptio
 
 // --- patch tests -----------------------------------------------------------------------------------------------------
 
-/// A power s^p of s = c0 + sum_d c_d x_d.
+/// The polynomial is a power s^p of s = c0 + sum_d c_d x_d.
 struct Power {
   int degree = 1;
   int dim = 3;

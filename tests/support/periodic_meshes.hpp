@@ -75,8 +75,8 @@ inline Place place_modulo_periods(std::span<const double> x, std::span<const int
   for (const double coordinate : x) place.push_back(std::llround(per_unit * (coordinate + 1)));
   for (const int axis : axes) {
     const auto d = static_cast<std::size_t>(axis);
-    place[d] = (place[d] + 1) %
-               std::llround(per_unit * size[d]); // the shift by 1 makes points on the seam round to the same side
+    // The shift by 1 makes points on the seam round to the same side.
+    place[d] = (place[d] + 1) % std::llround(per_unit * size[d]);
   }
   return place;
 }

@@ -33,8 +33,8 @@ inline mesh::CellRanks cell_ranks(const mesh::Mesh& mesh, int num_ranks, Parts p
   }
   std::mt19937 random(seed);
   if (parts == Parts::shuffled) std::ranges::shuffle(cells, random);
-  std::vector<int> numbers(
-      static_cast<std::size_t>(num_ranks)); // shuffled, since neighbours are not always the next rank
+  // The ranks are shuffled, since neighbours are not always the next rank.
+  std::vector<int> numbers(static_cast<std::size_t>(num_ranks));
   std::iota(numbers.begin(), numbers.end(), 0);
   std::ranges::shuffle(numbers, random);
   for (std::size_t i = 0; i < cells.size(); ++i)

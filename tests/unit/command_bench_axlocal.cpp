@@ -11,8 +11,8 @@ TEST(PublishedAxlocal, TableTwo) {
   struct Row {
     PublishedEquation equation;
     int components;
-    double flops4, flops8,
-        words; // operations for 4 and 8 points per direction; words per point without the matrix of derivatives
+    // Operations are for 4 and 8 points per direction; words are per point, without the matrix of derivatives.
+    double flops4, flops8, words;
   };
   for (const auto& row :
        {Row{published_poisson, 1, 4032, 56832, 8}, Row{published_helmholtz, 1, 4352, 59392, 11},

@@ -17,8 +17,8 @@ TEST_P(Pools, EveryIndexIsVisitedOnce) {
   ThreadPool pool(GetParam());
   EXPECT_EQ(pool.num_threads(), GetParam());
   for (const std::int64_t count : {0, 1, 2, 3, 17, 1000}) {
-    std::vector<int> visits(
-        static_cast<std::size_t>(count)); // the integers are not atomic, so that a second visit would be a race
+    // The integers are not atomic, so that a second visit would be a race.
+    std::vector<int> visits(static_cast<std::size_t>(count));
     pool.run(count, [&visits](std::int64_t i) { ++visits[static_cast<std::size_t>(i)]; });
     for (const int visit : visits) EXPECT_EQ(visit, 1);
   }
@@ -113,8 +113,8 @@ TEST(ThreadPoolWork, OfADevicesLoopsIsDoneOnce) {
   for (const char* name : {"host", "checked"}) {
     const auto device = rafter::device::make_device(name, 3);
     for (const std::int64_t count : {0, 1, 100}) {
-      std::vector<int> visits(
-          static_cast<std::size_t>(count)); // every index has an integer of its own, so that there is no race
+      // Every index has an integer of its own, so that there is no race.
+      std::vector<int> visits(static_cast<std::size_t>(count));
       device->parallel_for(count, [&visits](std::int64_t i) { ++visits[static_cast<std::size_t>(i)]; });
       for (const int visit : visits) EXPECT_EQ(visit, 1) << name;
     }

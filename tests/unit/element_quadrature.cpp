@@ -180,8 +180,8 @@ TEST(Quadrature, SymmetricRulesAreInvariantUnderVertexPermutations) {
       };
       for (int q = 0; q < rule.num_points(); ++q) { // exchanges vertices 0 and 1, then shifts all vertices by one
         const auto x = std::vector(rule.points.begin() + q * dim, rule.points.begin() + (q + 1) * dim);
-        const double first =
-            1 - std::accumulate(x.begin(), x.end(), 1. * dim); // barycentric coordinate 0, scaled to the reference cell
+        // This is barycentric coordinate 0, scaled to the reference cell.
+        const double first = 1 - std::accumulate(x.begin(), x.end(), 1. * dim);
         auto swapped = x;
         swapped[0] = first;
         auto shifted = x;

@@ -221,8 +221,8 @@ LoopProgram runs(int vector_width, int width, Type vector = Type::real, Type wor
   LoopBuffer u{.name = "u", .type = vector, .role = role::input_vector};
   LoopBuffer s{.name = "s", .type = Type::integer, .role = space::role::run_starts};
   LoopBuffer places{.name = "places", .space = Space::constant, .type = Type::integer, .size = 2 * width};
-  for (int i = 0; i < 2 * width; ++i)
-    places.values.push_back((5 * i + 3) % (2 * width)); // 5 divides no width, so that places are a permutation
+  // 5 divides no width, so that places are a permutation.
+  for (int i = 0; i < 2 * width; ++i) places.values.push_back((5 * i + 3) % (2 * width));
   LoopBuffer w{
       .name = "w", .space = Space::work, .type = work, .size = 2 * width * groups * vector_width, .is_lane = true};
   program.buffers = {x, u, s, places, w};

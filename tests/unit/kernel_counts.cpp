@@ -48,9 +48,8 @@ TEST(Flops, CollocatedHelmholtzAddsTheMassTerm) {
 
 TEST(Flops, CollocatedLaplaceInTwoDimensions) {
   for (int degree = 1; degree <= 8; ++degree) {
-    const double N =
-        degree +
-        1; // two contractions forward and two backward, one of which adds; 2 x 2 symmetric factors cost 6; weights
+    // There are two contractions forward and two backward, one of which adds, symmetric factors (6), and weights.
+    const double N = degree + 1;
     const auto program = stored(test::laplace(), Shape::quadrilateral, degree, degree + 1, Contraction::collocated, 0,
                                 QuadratureKind::gll);
     EXPECT_EQ(count_flops(program), 8 * power(N, 3) - 3 * power(N, 2) + 7 * power(N, 2)) << degree;

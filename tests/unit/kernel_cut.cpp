@@ -224,8 +224,8 @@ TEST(Cost, CountsOfTheMergedLaplaceAreThoseOfThePaper) {
   EXPECT_EQ(affine.cost.cell_words, 6);
   const auto trilinear = test::choice_of(test::qfunction(test::laplace(), Shape::hexahedron, MapKind::multilinear),
                                          FactorStorage::recompute);
-  EXPECT_EQ(trilinear.cost.cell_words,
-            21); // the constant modes are not needed, which leaves 21 of the 24 vertex coordinates
+  // The constant modes are not needed, which leaves 21 of the 24 vertex coordinates.
+  EXPECT_EQ(trilinear.cost.cell_words, 21);
 }
 
 /// Returns how a map of degree 2 is evaluated with `points` Gauss points per direction.
@@ -250,8 +250,8 @@ TEST(Cost, CurvedMapsCostTheirContractionsWhereTheyAreRecomputed) {
     const auto map = quadratic_map(Shape::hexahedron, q);
     const double n = 3, lines = n * n + n * q + q * q; // contractions along x, y, z for every component of x
     const double values = 3 * lines * q * (2 * n - 1);
-    const double derivatives =
-        9 * q * q * q * (2 * q - 1); // collocated derivatives of three components along three axes
+    // There are collocated derivatives of three components along three axes.
+    const double derivatives = 9 * q * q * q * (2 * q - 1);
     const auto recomputed = choice_on(map, laplace, FactorStorage::recompute);
     EXPECT_EQ(recomputed.cost.geometry_flops, values + derivatives) << q;
     EXPECT_EQ(recomputed.cost.cell_words, 27 * 3);

@@ -46,8 +46,8 @@ TEST(Hoisting, KeepsValuesAndSavesOperations) {
             const auto result = hoisted(function, loops);
             EXPECT_LE(count_flops(result, loops), count_flops(function, loops));
             const auto expected = values(function, 7), found = values(result, 7);
-            for (std::size_t i = 0; i < expected.size();
-                 ++i) // sums of some hundred terms near 1 are divided by a determinant
+            // Sums of some hundred terms near 1 are divided by a determinant.
+            for (std::size_t i = 0; i < expected.size(); ++i)
               EXPECT_NEAR(found[i], expected[i], 1e-9 * (1 + std::fabs(expected[i])));
           }
 }

@@ -36,8 +36,8 @@ TEST(ReadGmsh, ConversionReproducesPolynomials) {
   for (const auto shape : element::all_cell_shapes)
     for (int degree = 1; degree <= 4; ++degree)
       for (const auto spacing : {mesh::Spacing::equispaced, mesh::Spacing::gauss_lobatto}) {
-        if (shape == element::Shape::pyramid && spacing == mesh::Spacing::gauss_lobatto)
-          continue; // MFEM has no such pyramids
+        // MFEM has no such pyramids.
+        if (shape == element::Shape::pyramid && spacing == mesh::Spacing::gauss_lobatto) continue;
         const auto lattice = [&](element::Shape own) {
           return mesh::lattice_positions(own, degree, mesh::gmsh_lattice(own, degree), spacing);
         };

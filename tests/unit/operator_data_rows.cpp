@@ -83,8 +83,8 @@ TEST(DataRows, FormsThatReadThePositionShareNothing) {
 TEST(DataRows, AMovedVertexPartsItsCellsAlone) {
   Case c(box(8));
   c.mesh.points[3 * (4 + 9 * (4 + 9 * 4)) + 1] += 1e-9;
-  c.batches = mesh::make_cell_batches(
-      c.mesh); // the moved cells are no longer affine, so that the other cells are the first block
+  // The moved cells are no longer affine, so that the other cells are the first block.
+  c.batches = mesh::make_cell_batches(c.mesh);
   ASSERT_EQ(c.batches.blocks.size(), 2U);
   EXPECT_EQ(c.rows().count(), 1);
   const auto moved = op::batched(c.batches.blocks[1], c.batches.cells_per_batch);

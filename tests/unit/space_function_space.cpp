@@ -43,8 +43,8 @@ TEST(FunctionSpace, PositionsInvertTheBatches) {
 }
 
 TEST(FunctionSpace, InteriorsOfABatchInterleaveItsActiveLanes) {
-  const auto space =
-      test::make_space(test::box("hexahedron"), 3, 2); // the 12 cells are batches of 8 and 4 active lanes
+  // The 12 cells are batches of 8 and 4 active lanes.
+  const auto space = test::make_space(test::box("hexahedron"), 3, 2);
   const auto& dofs = space->block(0);
   const auto& layout = dofs.layout;
   std::vector<std::int32_t> entries(64 * 2);

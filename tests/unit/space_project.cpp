@@ -77,8 +77,8 @@ TEST(ProjectValues, AreMeansWhereCellsDiffer) {
   space::project(*to, lowered(form::grad(form::field(from, "w"))(0)), fields, found);
   std::ranges::sort(found);
   EXPECT_NEAR(found[0], -1 / 0.75, 1e-13); // value of the longer cell alone
-  EXPECT_NEAR(found[1], 0.25 * 4 - 0.75 * (1 / 0.75),
-              1e-13); // mean of both values, weighted by the lengths of the cells
+  // This is the mean of both values, weighted by the lengths of the cells.
+  EXPECT_NEAR(found[1], 0.25 * 4 - 0.75 * (1 / 0.75), 1e-13);
   EXPECT_NEAR(found[2], 4, 1e-13);
 }
 

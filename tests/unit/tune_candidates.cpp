@@ -107,8 +107,8 @@ TEST(Candidates, EvenOddThresholdsDifferInWhatTheyDo) {
   };
   EXPECT_EQ(thresholds(5, 5), (std::set<std::string>{"4", "0"}));
   EXPECT_EQ(thresholds(3, 4), (std::set<std::string>{"4", "2", "0"}));
-  EXPECT_EQ(thresholds(2, 3),
-            (std::set<std::string>{"4", "2"})); // no matrix has 4 columns, so that 4 does what 0 would
+  // No matrix has 4 columns, so that 4 does what 0 would.
+  EXPECT_EQ(thresholds(2, 3), (std::set<std::string>{"4", "2"}));
 }
 
 TEST(Candidates, StreamOnlyWhatIsExclusiveAndLeavesTheCaches) {

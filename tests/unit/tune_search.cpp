@@ -28,8 +28,8 @@ public:
   Measure measure() {
     return [this](std::span<const schedule::Plan> plans, int rounds) {
       std::vector<double> result;
-      const double drift =
-          std::exp(10 * noise_(random_)); // between calls, the speed of a machine changes more than within
+      // Between calls, the speed of a machine changes more than within.
+      const double drift = std::exp(10 * noise_(random_));
       for (const auto& plan : plans) {
         const auto text = schedule::to_string(plan);
         timed.insert(text);
