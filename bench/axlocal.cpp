@@ -77,7 +77,7 @@ Layout layout() {
       .figure = "gdofs_per_second"};
 }
 
-/// An operator of the equation with factors from a source.
+/// An operator of the equation has factors from a source.
 struct Variant {
   FactorSource source;
   op::Operator A;
@@ -85,7 +85,7 @@ struct Variant {
 
 int num_components(const Case& equation) { return std::max(equation.components, 1); }
 
-/// The paper's counts per cell of a kernel with such factors.
+/// Returns the paper's counts per cell for a kernel with such factors.
 Json published_counts(const Case& equation, const PublishedFactors& factors, double N) {
   const double flops = published_of(equation).algorithm_flops(num_components(equation), N) + factors.flops(N);
   const double bytes = factors.bytes(num_components(equation), N);
@@ -96,7 +96,8 @@ Json published_counts(const Case& equation, const PublishedFactors& factors, dou
           {"paper_intensity", flops / bytes}};
 }
 
-/// What Rafter counts per cell beside the paper's: all operations, words read besides vectors, and all bytes.
+/// Returns Rafter's counts per cell for comparison with the paper's: all operations, words read besides vectors, and
+/// all bytes.
 Json counted(const Case& equation, const Variant& variant, const space::FunctionSpace& space) {
   const auto counts = variant.A.counts();
   const auto cells = static_cast<double>(space.mesh().num_cells());
@@ -110,8 +111,8 @@ Json counted(const Case& equation, const Variant& variant, const space::Function
   return row;
 }
 
-/// Rates of the algorithm's operations, which are the same for all kernels of an equation, and of those of the factors
-/// with them.
+/// Adds two rates: of the algorithm's operations, which are the same for all kernels of an equation, and of these with
+/// the operations that make the factors.
 void add_rates(Json& row, double algorithm_flops, double cells) {
   const double seconds = row["seconds"].get<double>(), bound = row["bound_seconds"].get<double>();
   const double total_flops = cells * row["paper_flops"].get<double>();
@@ -123,7 +124,7 @@ void add_rates(Json& row, double algorithm_flops, double cells) {
   row["speed"] = 1 / row["relative_seconds"].get<double>();
 }
 
-/// What the kernels of others would reach on this machine, by their counts alone.
+/// Adds the rates that the kernels of others would reach on this machine, from their counts alone.
 void add_approaches(Report& report, const Case& equation, const space::FunctionSpace& space, int threads) {
   const double N = space.degree + 1;
   const auto& machine = report.machine();
@@ -192,7 +193,8 @@ void measure_variants(Report& report, const Choices& choices, const Case& equati
   add_approaches(report, equation, *space, choices.common.threads);
 }
 
-/// Operations per byte of the kernels that read all factors, and the machine's: below it they are bound by the memory.
+/// Plots the operations per byte of the kernels that read all factors, and those of the machine, below which the memory
+/// is the bound.
 report::Plot intensities(const machine::Machine& machine, int threads) {
   constexpr int least = 2, most = 20;
   report::Plot plot{"figure 5: operations per byte of the published kernels that read all factors",
@@ -230,7 +232,7 @@ int run_axlocal(std::span<const std::string> arguments) {
   parse("axlocal", arguments, options_of(choices));
   require_variants("axlocal", choices.equations, choices.kernels, choices.coefficients_kind());
   const std::string fewest_data = "factors=recompute " + choices.plan;
-  (void)schedule::parse_plan(fewest_data); // refused before anything is measured
+  (void)schedule::parse_plan(fewest_data); // a wrong plan is refused before anything is measured
   Report report(layout(), choices.common, arguments);
   const auto device = device::make_device("host", choices.common.threads);
   for (const auto& name : choices.equations)

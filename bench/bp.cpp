@@ -12,7 +12,7 @@
 namespace rafter::bench {
 namespace {
 
-/// What makes a suite of these two.
+/// Only these data distinguish the suites bp and bk.
 struct Kind {
   const char *suite, *title;
   bool is_broken;
@@ -55,7 +55,7 @@ Choices defaults(const Kind& kind) {
   return choices;
 }
 
-/// Figures of the peers are those of one core.
+/// Figures of other libraries are those of one core.
 void add_peer(Json& row, const machine::Machine& machine, int threads) {
   const auto rate = peer_rate(row.at("geometry").get<std::string>(), row.at("case").get<std::string>(),
                               row.at("degree").get<int>(), machine);
@@ -81,7 +81,7 @@ Layout layout_of(const Kind& kind) {
   return layout;
 }
 
-/// Rates over degrees, or over sizes where there are several.
+/// Plots rates over degrees, or over sizes if there are several.
 std::vector<report::Plot> plots_of(const Report& report, const Choices& choices, const std::string& title) {
   const bool is_over_size = choices.common.million_dofs.size() > 1;
   const report::PlotAxis x{is_over_size ? "unknowns" : "degree", is_over_size, !is_over_size};

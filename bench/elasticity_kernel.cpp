@@ -16,15 +16,16 @@
 namespace rafter::bench {
 namespace {
 
-/// One row of the ablation: what it is, what the paper calls it, and the plan that does it.
+/// A row of the ablation has a name, a name in the paper, and the plan that does it.
 struct Step {
   std::string name, paper;
-  bool is_general; ///< the law as a tensor of 81 numbers instead of the isotropic one, whose stress is six values
+  bool is_general; ///< the law is a tensor of 81 numbers instead of the isotropic one, whose stress is six values
   std::string plan;
-  std::string stress_plan = ""; ///< of the loop that writes the stress to a vector; "": one loop
+  /// This plan is that of the loop that writes the stress to a vector; if it is empty, there is one loop only.
+  std::string stress_plan = "";
 };
 constexpr const char* factorised = "contraction=per-derivative mapping=plain factors=recompute even_odd=0";
-/// Three sums at a time: the fastest of the kind, and as fast as the library that the paper starts from.
+/// Rows of three sums are the fastest of their kind, and as fast as the library from which the paper starts.
 constexpr const char* dense = "contraction=dense mapping=plain factors=recompute rows=3 unroll=0";
 const std::vector<Step>& steps() {
   static const std::vector<Step> table{
@@ -36,7 +37,7 @@ const std::vector<Step>& steps() {
       {"layers", "(slice-wise)", false, "contraction=collocated mapping=simd_cells factors=recompute even_odd=0"},
       {"even-odd", "-", false, "contraction=collocated mapping=simd_cells factors=recompute even_odd=2"},
       {"planned", "-", false, ""},
-      // not steps of the paper: the first two in one loop, and the best that dense tables give
+      // The paper does not have these steps: the first two in one loop, and the best that dense tables allow.
       {"dense", "-", true, dense},
       {"sum-factorised", "-", true, factorised},
       {"dense-lanes", "-", false, "contraction=dense mapping=simd_cells factors=recompute"}};
@@ -70,7 +71,7 @@ Choices defaults() {
   choices.steps = step_names();
   for (const char* name : beside_the_ladder) std::erase(choices.steps, name);
   choices.common.degrees = {1, 2, 4, 8};
-  choices.common.million_dofs = {1}; // twice the last cache would take the dense kernel hours at degree 8
+  choices.common.million_dofs = {1}; // with twice the last cache, the dense kernel would take hours at degree 8
   return choices;
 }
 std::vector<Option> options_of(Choices& choices) {
@@ -107,7 +108,7 @@ Layout layout() {
   return layout;
 }
 
-/// The work arrays of the row's kernels, and those of the paper's.
+/// Adds the work arrays of the row's kernels and those of the paper's.
 void add_work_arrays(Json& row, std::span<const op::KernelInfo> kernels, int degree) {
   row["work_arrays"] = Json::array();
   for (std::size_t k = 0; k < kernels.size(); ++k)
@@ -126,7 +127,7 @@ void add_work_arrays(Json& row, std::span<const op::KernelInfo> kernels, int deg
         {{"name", array.name}, {"bytes", array.bytes(degree)}, {"lives_in", array.lifetime}});
 }
 
-/// The paper's counts are those of affine cells.
+/// The paper's counts hold for affine cells.
 void add_published(Json& row, const std::string& geometry, int degree) {
   if (geometry != "cartesian") return;
   row["paper_flops_per_dof"] = published_elasticity_flops_per_dof(degree);
@@ -167,7 +168,7 @@ void measure_steps(Report& report, const Choices& choices, const SpaceChoice& ch
   const auto space = make_space(case_of(chosen.front()), choice);
   const auto shared_bytes = shared.resident_bytes();
   std::vector<Measured> operators;
-  std::vector<std::optional<std::int64_t>> memory; // of mesh and space, the operator and its vectors
+  std::vector<std::optional<std::int64_t>> memory; // bytes of mesh and space, the operator and its vectors
   for (const auto& step : chosen) {
     const base::MemoryGrowth own;
     operators.push_back(make_step(step, space, device));

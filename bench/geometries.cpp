@@ -12,8 +12,8 @@ namespace {
 
 using element::Shape;
 
-/// A wave of a twentieth of the box along each axis, whose phase depends on the other coordinates alone: cells bend and
-/// none turns over.
+/// The waves have a height of a twentieth of the box along each axis and phases that depend on the other coordinates
+/// alone, so that cells are bent but none is inverted.
 void move_along_waves(double amplitude, std::span<double> x) {
   const std::vector<double> old(x.begin(), x.end());
   const std::size_t dim = x.size();

@@ -16,19 +16,19 @@
 namespace rafter::bench {
 namespace {
 
-/// What is solved: cells, the known solution, and how.
+/// A set-up fixes the cells, the known solution, and the solver.
 struct Setup {
   const char* name;
-  bool is_box; ///< the cells are cubes but for 1e-8 of their size; kernels take them for those that they are for
+  bool is_box; ///< cells are cubes up to 1e-8 of their size, but kernels treat them as cells of the given geometry
   Coefficients coefficients;
   const char* preconditioner;
-  int iterations;                                ///< at most
-  double (*solution)(std::span<const double> x); ///< made zero on the boundary
+  int iterations;                                ///< largest number of iterations
+  double (*solution)(std::span<const double> x); ///< its values on the boundary are replaced by zero
 };
 constexpr std::array setups{
     Setup{"deformed", false, Coefficients::expressions, "none", 50,
           [](std::span<const double> x) { return std::sin(3 * x[0] + x[1]) * std::cos(5 * x[2]); }},
-    // as nekBench: the lowest mode of the Laplacian on a box, and Jacobi
+    // These are the problem of nekBench, the lowest mode of the Laplacian on a box, and its Jacobi preconditioner.
     Setup{"nekbone", true, Coefficients::ones, "jacobi", 1000, [](std::span<const double> x) {
             constexpr double pi = std::numbers::pi;
             return std::sin(pi * x[0]) * std::sin(pi * x[1]) * std::sin(pi * x[2]);
@@ -46,7 +46,7 @@ struct Choices {
   std::vector<std::string> equations = names_of(spectral_equations()), kernels = factor_source_names();
   std::vector<std::string> setups{"deformed"};
   std::string preconditioner = by_setup;
-  int iterations = 0; ///< 0: by set-up
+  int iterations = 0; ///< 0 takes the number of the set-up
 };
 Choices defaults() {
   Choices choices;
@@ -103,7 +103,7 @@ Layout layout() {
       .figure = "mdofs_per_second"};
 }
 
-/// A x = b with known x, which vanishes on the boundary.
+/// A problem A x = b has a known x, which vanishes on the boundary.
 class Problem {
 public:
   Problem(const FactorSource& source, op::Operator A, const space::FunctionSpace& space, const Setup& setup,
@@ -124,7 +124,7 @@ public:
     for (const auto entry : A_.constraints().entries) exact_.host_write()[static_cast<std::size_t>(entry)] = 0;
     A_.apply(exact_, b_);
   }
-  Problem(const Problem&) = delete; // the preconditioner keeps the address of the operator
+  Problem(const Problem&) = delete; // not copied, since the preconditioner keeps the address of the operator
   Problem& operator=(const Problem&) = delete;
   const FactorSource& source() const { return source_; }
   const op::Operator& A() const { return A_; }
@@ -137,7 +137,7 @@ public:
   }
   void apply() { A_.apply(b_, x_); }
 
-  /// Largest error of the last solution, relative to the largest value.
+  /// Returns the largest error of the last solution, relative to the largest value.
   double error() const {
     const auto found = x_.host_read(), exact = exact_.host_read();
     double difference = 0, scale = 0;
@@ -156,8 +156,8 @@ private:
   int iterations_;
 };
 
-/// Bytes per unknown that a fused iteration of one component on trilinear cells should not exceed: 11 words of vectors,
-/// an index of 4 bytes for each of the (p+1)^3 entries of a cell, 24 coordinates per cell.
+/// A fused iteration of one component on trilinear cells should move at most this number of bytes per unknown: 11 words
+/// of vectors, an index of 4 bytes for each of the (p+1)^3 entries of a cell, and 24 coordinates per cell.
 double target_bytes(int degree) {
   const double p3 = std::pow(degree, 3);
   return 88 + (4 * std::pow(degree + 1, 3) + 192) / p3;
@@ -195,8 +195,8 @@ Json row_of(Problem& problem, bool is_fused, const std::vector<double>& samples,
           {"plan", schedule::to_string(problem.A().info().front().plan)}};
 }
 
-/// The paper's counts of an iteration: every cell has N^3 unknowns per component, and the vectors take 15 operations
-/// per point and component (section 3.4 of the paper, and the ratio of the columns of its table 5).
+/// Adds the paper's counts of an iteration: every cell has N^3 unknowns per component, and the vectors take 15
+/// operations per point and component (section 3.4 of the paper, and the ratio of the columns of its table 5).
 void add_published(Json& row, const Case& equation, int degree, double cells) {
   const int components = std::max(equation.components, 1);
   const double N1 = degree + 1, seconds = row["seconds"].get<double>();
@@ -222,7 +222,7 @@ std::deque<Problem> make_problems(Report& report, const Choices& choices, const 
   return problems;
 }
 
-/// Solves with all kernels side by side.
+/// Times the solves with all kernels side by side.
 void measure(Report& report, const Choices& choices, const Setup& setup, const Case& equation,
              const SpaceChoice& choice, const std::shared_ptr<device::Device>& device) {
   auto problems = make_problems(report, choices, setup, equation, choice, device);
@@ -255,7 +255,8 @@ void measure(Report& report, const Choices& choices, const Setup& setup, const C
   }
 }
 
-/// The largest of those that fill the last cache twice with the data of one kernel: all kernels solve the same problem.
+/// All kernels solve the same problem, so that its size is the largest with which one of them fills the last cache
+/// twice.
 double largest_size(const Report& report, const Choices& choices, const Case& equation, SpaceChoice choice,
                     const std::shared_ptr<device::Device>& device) {
   double size = 0;

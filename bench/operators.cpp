@@ -16,7 +16,8 @@ namespace {
 
 constexpr const char* laplace = "inner(grad(u), grad(v))*dx";
 
-/// The law of elasticity as one row per component of the stress, one column per component of the strain, row by row.
+/// Returns the law of elasticity with one row per component of the stress and one column per component of the strain,
+/// row by row.
 form::Expr isotropic_tensor(double lmbda, double mu) {
   std::vector<double> values(81, 0.0);
   for (std::size_t i = 0; i < 3; ++i)
@@ -28,8 +29,8 @@ form::Expr isotropic_tensor(double lmbda, double mu) {
   return form::constant("C", {9, 9}, std::move(values));
 }
 
-/// Unknowns that a cell of a large mesh without its boundary has: as many as its reference cell fills of the reference
-/// square or cube.
+/// Returns the unknowns per cell of a large mesh without its boundary: p^dim times the part of the reference square or
+/// cube that the reference cell fills.
 double scalar_dofs_per_cell(element::Shape shape, int degree) {
   return std::pow(degree, element::dimension(shape)) *
          std::ldexp(element::reference_volume(shape), -element::dimension(shape));
@@ -38,12 +39,12 @@ double dofs_per_cell(const space::FunctionSpace& space) {
   return scalar_dofs_per_cell(space.mesh().groups.front().shape, space.degree) * space.num_components();
 }
 
-/// Of the space: none of a scalar, else as many as there are dimensions.
+/// Returns the components of the space: none of a scalar, else as many as there are dimensions.
 int components_of(const Case& problem, const Geometry& geometry) {
   return std::min(problem.components, geometry.dim());
 }
 
-/// Plans of the kernels, each once.
+/// Returns the plans of the kernels, each once.
 std::string plans_of(std::span<const op::KernelInfo> kernels) {
   std::vector<std::string> plans;
   for (const auto& kernel : kernels)
@@ -89,7 +90,7 @@ std::vector<Measured> all_measured(std::span<const op::Operator* const> operator
   return result;
 }
 
-/// Rows of operators that the calls apply.
+/// Times the calls, which apply the operators, and returns a row for each.
 std::vector<Json> sampled(const std::vector<std::function<void()>>& calls, std::span<const Measured> operators,
                           const space::FunctionSpace& space, const machine::Machine& machine,
                           const Settings& settings) {
@@ -142,11 +143,11 @@ std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, cons
   const double dofs_per_cube =
       std::max(components, 1) * geometry.cells_per_cube() * scalar_dofs_per_cell(geometry.shape, choice.degree);
   const double cubes = std::pow(choice.million_dofs * 1e6 / dofs_per_cube, 1.0 / geometry.dim());
-  const int step = choice.degree == 1 ? 4 : 2; // cells along an axis of patches, or of a batch
+  const int step = choice.degree == 1 ? 4 : 2; // number of cells along an axis of a patch or a batch
   const int n = std::max(2, step * static_cast<int>(std::round(cubes / step)));
   auto mesh = std::make_shared<const mesh::Mesh>(make_cube(n, geometry, choice.degree));
   auto options = space::batch_options(*mesh, {.degree = choice.degree, .cells_per_batch = choice.cells_per_batch});
-  if (choice.is_broken && options.patch_width > 1) { // nothing is shared
+  if (choice.is_broken && options.patch_width > 1) { // cell vectors share no unknowns
     options.patch_width = 1;
     options.cells_per_batch = choice.cells_per_batch;
   }
@@ -159,7 +160,7 @@ double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Mac
                      const std::shared_ptr<device::Device>& device, const std::string& plan) {
   const double last_cache =
       machine.levels.size() < 2 ? 0 : static_cast<double>(machine.levels[machine.levels.size() - 2].bytes);
-  // a small mesh tells the bytes of a cell; one of low degree has patches as large ones have
+  // The bytes per cell are those of a small mesh. At low degrees it is large enough for the patches of large meshes.
   const auto& geometry = find_geometry(choice.geometry);
   const double scalar_dofs = std::pow(32, geometry.dim());
   choice.million_dofs = choice.degree > 2 ? 0 : 1e-6 * std::max(components_of(problem, geometry), 1) * scalar_dofs;

@@ -24,14 +24,14 @@ template <> int parsed<int>(const std::string& text) { return static_cast<int>(b
 template <> double parsed<double>(const std::string& text) { return base::parse_double(text); }
 
 template <class T> T parsed_within(const std::string& text, T least, T most) {
-  const double number = base::parse_double(text); // an integer that is too large for its type is out of range
+  const double number = base::parse_double(text); // an integer that is too large for its type is out of range, too
   if (!(number >= static_cast<double>(least) && number <= static_cast<double>(most)))
     throw base::InputError(
         fmt::format("{} is out of range ({:g} to {:g})", text, static_cast<double>(least), static_cast<double>(most)));
   return parsed<T>(text);
 }
 
-/// "3" or "1..8", both ends included.
+/// Reads "3" or "1..8", which includes both ends.
 std::vector<int> range_within(const std::string& text, int least, int most) {
   const auto dots = text.find("..");
   const int first = parsed_within(text.substr(0, dots), least, most);

@@ -6,7 +6,7 @@
 namespace rafter::bench {
 namespace {
 
-/// The file stands in bench/data and is compiled in.
+/// This is the file in bench/data, which is compiled in.
 constexpr const char* peer_text =
 #include "cpu_peers.inc"
     ;

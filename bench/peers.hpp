@@ -7,8 +7,9 @@
 
 namespace rafter::bench {
 
-/// Rate of other libraries on one core of this machine, million unknowns per second: that of a table of
-/// bench/data/cpu_peers.json (a geometry: the best of them), scaled by the peaks. Nothing where none is known.
+/// Returns the rate of other libraries on one core of this machine in million unknowns per second: the entry of a table
+/// of bench/data/cpu_peers.json (named by a geometry, it has the best of them), scaled by the peaks. It is empty where
+/// no rate is known.
 std::optional<double> peer_rate(const std::string& table, const std::string& row, int degree,
                                 const machine::Machine& machine);
 

@@ -2,36 +2,38 @@
 #pragma once
 #include <array>
 
-/// Operations and words per cell of Cao, Sun, Zhang, Li, "Towards a higher roofline for matrix-vector multiplication in
-/// matrix-free HOSFEM", tables 2 and 3. N: points per direction, which are the nodes.
+/// These are the operations and words per cell of Cao, Sun, Zhang, Li, "Towards a higher roofline for matrix-vector
+/// multiplication in matrix-free HOSFEM", tables 2 and 3. N is the number of points per direction, which are the nodes.
 namespace rafter::bench {
 
 struct PublishedEquation {
-  int flops_per_point; ///< besides contractions, per component
-  int factors;         ///< geometric factors
-  int coefficients;    ///< numbers per point that the kernel reads besides them
-  /// Without those that geometric factors take.
+  int flops_per_point; ///< operations per component besides contractions
+  int factors;         ///< number of geometric factors
+  int coefficients;    ///< numbers per point that the kernel reads besides the factors
+  /// Operations that compute geometric factors are not counted here.
   double algorithm_flops(int components, double N) const {
     return components * (12 * N * N * N * N + flops_per_point * N * N * N);
   }
-  /// Bytes of the kernel that reads all factors (table 2): input and output, factors and coefficients, the matrix of
-  /// derivatives.
+  /// Returns the bytes of the kernel that reads all factors (table 2): input and output, factors and coefficients, and
+  /// the matrix of derivatives.
   double full_access_bytes(int components, double N) const {
     return 8 * ((2 * components + factors + coefficients) * N * N * N + N * N);
   }
-  /// Operations per byte of that kernel (figure 5).
+  /// Returns the operations per byte of that kernel (figure 5).
   double intensity(int components, double N) const {
     return algorithm_flops(components, N) / full_access_bytes(components, N);
   }
 };
 inline constexpr PublishedEquation published_poisson{15, 6, 0}, published_helmholtz{20, 7, 2};
 
-/// Operations that make the geometric factors of a cell, and words that they and the coefficients are read from: so
-/// many per cell, per coordinate of a point, per pair of coordinates, per point.
+/// Geometric factors of a cell take operations and words, from which they and the coefficients are read. The numbers
+/// are per cell, per coordinate of a point, per pair of coordinates, and per point.
 struct PublishedFactors {
-  double flops_per_axis = 0, flops_per_line = 0, flops_per_point = 0, flops_per_contraction = 0; ///< the last: N^4
+  /// The last one is multiplied by N^4.
+  double flops_per_axis = 0, flops_per_line = 0, flops_per_point = 0, flops_per_contraction = 0;
   double cell_words = 0, point_words = 0;
-  bool has_matrix = false; ///< the matrix of derivatives counts among the bytes: section 5.3 leaves it out elsewhere
+  /// If set, bytes include the matrix of derivatives, which section 5.3 leaves out for other kernels.
+  bool has_matrix = false;
   double flops(double N) const {
     return flops_per_axis * N + flops_per_line * N * N + flops_per_point * N * N * N +
            flops_per_contraction * N * N * N * N;
@@ -56,7 +58,8 @@ constexpr PublishedFactors published_trilinear(const PublishedEquation& equation
           .cell_words = 24,
           .point_words = static_cast<double>(equation.coefficients)};
 }
-/// Section 4.2: scalar factors merged into the coefficients; without coefficients one number stored per point.
+/// In section 4.2, scalar factors are merged into the coefficients; without coefficients one number is stored per
+/// point.
 constexpr PublishedFactors published_partial(const PublishedEquation& equation) {
   auto factors = published_trilinear(equation);
   factors.flops_per_point = 60;
@@ -64,7 +67,7 @@ constexpr PublishedFactors published_partial(const PublishedEquation& equation) 
   return factors;
 }
 
-/// Trilinear cells by the approaches of others (table 3, last columns); coefficients are read besides.
+/// Others have these approaches for trilinear cells (table 3, last columns), and read coefficients besides.
 struct PublishedApproach {
   const char *name, *source;
   PublishedFactors geometry;

@@ -3,24 +3,25 @@
 #include <array>
 #include <map>
 
-/// Operations, bytes and work arrays per cell of Chang et al., "Shifting the sweet spot", arXiv:2601.08374: elasticity
-/// on affine hexahedra of degree p with D = p + 1 nodes and Q = p + 2 points along each axis.
+/// These are the operations, bytes and work arrays per cell of Chang et al., "Shifting the sweet spot",
+/// arXiv:2601.08374, for elasticity on affine hexahedra of degree p with D = p + 1 nodes and Q = p + 2 points along
+/// each axis.
 namespace rafter::bench {
 
-/// Of its kernel PAop (table 5): contractions of three components along x, y, z forward (2, 3, 3 outputs) and z, y, x
-/// backward; at a point 45 operations for the gradient, 23 for the weighted stress, 45 for its transformation; at a
-/// node the sum of three channels and its addition.
+/// The paper's kernel PAop (table 5) contracts three components along x, y, z forward (2, 3, 3 outputs) and z, y, x
+/// backward. It takes 45 operations at a point for the gradient, 23 for the weighted stress and 45 for its
+/// transformation, and at a node the sum of three channels and its addition.
 constexpr double published_elasticity_flops(int degree) {
   const double D = degree + 1, Q = degree + 2;
   return 30 * D * D * D * Q + 36 * D * D * Q * Q + 36 * D * Q * Q * Q + 113 * Q * Q * Q + 12 * D * D * D;
 }
-/// Compulsory bytes behind its theoretical intensity: the argument read, the result read and written, two Lame
-/// parameters at each point, the inverse Jacobian of the cell.
+/// Returns the compulsory bytes of its theoretical intensity: the argument is read, the result is read and written, and
+/// there are two Lame parameters at each point and the inverse Jacobian of the cell.
 constexpr double published_elasticity_bytes(int degree) {
   const double D = degree + 1, Q = degree + 2;
   return 8 * (9 * D * D * D + 2 * Q * Q * Q + 9);
 }
-/// Per unknown of a large mesh: p^3 nodes with three components belong to a cell.
+/// Returns operations per unknown of a large mesh, where p^3 nodes with three components belong to a cell.
 constexpr double published_elasticity_flops_per_dof(int degree) {
   return published_elasticity_flops(degree) / (3.0 * degree * degree * degree);
 }
@@ -28,10 +29,10 @@ constexpr double published_elasticity_intensity(int degree) {
   return published_elasticity_flops(degree) / published_elasticity_bytes(degree);
 }
 
-/// Operations of MFEM's partial assembly over those of PAop, by degree, as table 5 prints them.
+/// This is the ratio of the operations of MFEM's partial assembly to those of PAop, by degree, as table 5 prints it.
 inline const std::map<int, int> published_elasticity_ratios{{1, 2}, {2, 2}, {4, 5}, {8, 14}};
 
-/// A work array of PAop: doubles of a cell, `factor` D^nodes Q^points (table 1).
+/// A work array of PAop holds `factor` D^nodes Q^points doubles of a cell (table 1).
 struct PublishedWorkArray {
   const char* name;
   int factor, nodes, points;

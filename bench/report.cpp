@@ -23,7 +23,7 @@ std::string formatted(const Column& column, const Json& row) {
   return fmt::format(fmt::runtime(column.format), column.scale * value.get<double>());
 }
 
-/// The letter of a row's plan, behind all other columns.
+/// The letter of a row's plan comes after all other columns.
 const Column plan_column{
     "plan", {"plan", "letter in the list of plans; several: of kernels one after the other"}, "{:<4}"};
 
@@ -40,7 +40,7 @@ std::vector<report::Column> headings(std::span<const Column> columns) {
   return result;
 }
 
-/// Rows are printed before the next ones are known: columns are as wide as the format makes them, and as their header.
+/// Rows are printed before the next ones are known, so that columns are as wide as the format and the header make them.
 std::vector<std::size_t> widths_of(std::span<const Column> columns) {
   std::vector<std::size_t> result;
   for (const auto& column : columns) {
@@ -51,7 +51,7 @@ std::vector<std::size_t> widths_of(std::span<const Column> columns) {
   return result;
 }
 
-/// Cells of a row without the blanks that its format puts before them; "-" for what is missing.
+/// Returns the texts of a row without the blanks that the format puts before them, and "-" for what is missing.
 std::vector<std::string> cells_of(std::span<const Column> columns, const Json& row) {
   std::vector<std::string> result;
   for (const auto& column : columns)
@@ -68,7 +68,7 @@ std::string identity_text(const Layout& layout, const Json& row) {
   return base::join(parts, " ");
 }
 
-/// A report that --json wrote for this suite. Throws InputError.
+/// Reads a report that --json wrote for this suite. Throws InputError for other files.
 Json read_earlier(const Layout& layout, const std::string& path) {
   std::ifstream file(path);
   if (!file || !std::filesystem::is_regular_file(path))
@@ -92,10 +92,10 @@ Json read_earlier(const Layout& layout, const std::string& path) {
 
 machine::Machine machine_of(const Settings& settings) {
   if (settings.machine == "fresh") return machine::probe({.cores = settings.threads});
-  return machine::load_or_probe(); // of all cores; rates between one and all follow from it
+  return machine::load_or_probe(); // the record has rates of one core and of all, from which those between follow
 }
 
-/// One thread is bound to the core that it runs on; several are left to the system.
+/// A single thread is bound to the core that it runs on; several are left to the system.
 void pin(int threads) {
   if (threads != 1) return;
   cpu_set_t set;
@@ -135,13 +135,13 @@ Report::Report(Layout layout, const Settings& settings, std::span<const std::str
 void Report::add(Json row) {
   Json shown = row;
   if (row.contains("plan")) {
-    std::vector<std::string> letters; // of kernels that run one after the other
+    std::vector<std::string> letters; // one letter per kernel; kernels run one after the other
     for (const auto& plan : base::split(row.at("plan").get<std::string>(), ';'))
       letters.push_back(plans_.label(schedule::parse_plan(plan)));
     shown["plan"] = base::join(letters, " ");
   }
   auto columns = std::span<const Column>(layout_.columns);
-  if (row.contains("missing")) // the reason stands where figures would begin
+  if (row.contains("missing")) // the reason is printed where figures would begin
     columns = columns.first(static_cast<std::size_t>(
         std::ranges::find_if(columns, [&](const Column& column) { return !row.contains(column.key); }) -
         columns.begin()));
@@ -166,7 +166,7 @@ void Report::print_table(const Table& table) const {
   for (const auto& row : rows_)
     if (has_figures(row)) rows.push_back(cells_of(columns, row));
   fmt::print("\n{}\n{}{}", table.title, report::format_rows(headings(columns), rows),
-             report::format_legend(headings(table.columns))); // the others are explained above
+             report::format_legend(headings(table.columns))); // the other columns are explained above
 }
 
 bool Report::print_comparison() const {

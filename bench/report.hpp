@@ -11,26 +11,26 @@
 #include <rafter/report/plan_list.hpp>
 #include <rafter/report/plot.hpp>
 
-/// What suites do with their rows: a table that grows while they are measured, JSON, plots, comparison with an earlier
-/// run.
+/// Suites put their rows into a table that grows while they are measured, into JSON and plots, and compare them with an
+/// earlier run.
 namespace rafter::bench {
 
 using Json = nlohmann::ordered_json;
 
-/// Header and meaning of a column, for people.
+/// A heading has the header and the meaning of a column, for people.
 struct Heading {
   std::string header, meaning;
 };
 
-/// A column of a table: the value of a key of the rows.
+/// A column of a table shows the value of a key of the rows.
 struct Column {
   std::string key;
   Heading heading;
-  std::string format; ///< of the value, as "{:8.1f}" or "{:<11}", whose width is that of the column; texts and numbers
-  double scale = 1;   ///< numbers are multiplied
+  std::string format; ///< format of the value, as "{:8.1f}" or "{:<11}", whose width is that of the column
+  double scale = 1;   ///< factor for numbers
 };
 
-/// A table below the one that grows: its columns stand behind those of the identity.
+/// A further table is printed below the one that grows, with its columns after those of the identity.
 struct Table {
   std::string title;
   std::vector<Column> columns;
@@ -38,24 +38,24 @@ struct Table {
 
 struct Layout {
   std::string suite, title;
-  std::vector<Column> columns;       ///< of the table that grows, which should fit a terminal
-  std::vector<Table> tables{};       ///< printed at the end: what does not fit there
-  std::vector<std::string> identity; ///< keys that tell rows apart
-  std::string figure;                ///< key of the main figure, larger is better; "spread": (worst - best) / median
+  std::vector<Column> columns;       ///< columns of the table that grows, which should fit a terminal
+  std::vector<Table> tables{};       ///< tables printed at the end, for what does not fit there
+  std::vector<std::string> identity; ///< keys that distinguish rows
+  std::string figure; ///< key of the main figure, of which larger is better; "spread" is (worst - best) / median
 };
 
 /// Reads the file to compare with, takes the machine's ceilings, binds a single thread to its core and prints the
-/// heading. Throws InputError for a file that is no such report.
+/// heading. Throws InputError for a file that is no report of this suite.
 class Report {
 public:
   Report(Layout layout, const Settings& settings, std::span<const std::string> arguments);
 
   const machine::Machine& machine() const { return machine_; }
   const std::vector<Json>& rows() const { return rows_; }
-  /// Prints it. A row without figures says why under "missing"; nothing is compared with it.
+  /// Prints a row. A row without figures says why under "missing", and is not compared.
   void add(Json row);
-  /// Prints the legend, further tables, the plans and the comparison, writes the files. Exit code: 1 when a row is
-  /// slower than before by more than the spreads of both, else 0.
+  /// Prints the legend, further tables, the plans and the comparison, and writes the files. The exit code is 1 when a
+  /// row is slower than before by more than the spreads of both, else 0.
   int finish(std::span<const report::Plot> plots) const;
 
 private:
@@ -70,7 +70,7 @@ private:
   report::PlanList plans_;
 };
 
-/// A series per value of the keys `by` (their values joined): points (row[x], row[y]).
+/// Returns a series of points (row[x], row[y]) for each value of the keys `by`, whose values are joined.
 std::vector<report::PlotSeries> series(const std::vector<Json>& rows, const std::vector<std::string>& by,
                                        const std::string& x, const std::string& y);
 

@@ -78,7 +78,7 @@ void require_variants(const std::string& suite, std::span<const std::string> equ
 
 namespace {
 
-/// The Helmholtz operator whose coefficients, those of spectral_equations(), are nodal values.
+/// Returns the Helmholtz operator whose coefficients, those of spectral_equations(), are nodal values.
 op::Operator make_array_operator(const std::shared_ptr<const space::FunctionSpace>& space,
                                  const std::shared_ptr<device::Device>& device, const std::string& plan) {
   const auto coefficient = [&](const char* name) {

@@ -12,7 +12,8 @@ namespace {
 
 using Space = std::shared_ptr<const space::FunctionSpace>;
 
-/// Cell vectors of values at the points: the nodes of degree p+1 are p+2 Gauss-Lobatto points along each axis.
+/// Returns the space of cell vectors of values at the points: the nodes of degree p+1 are p+2 Gauss-Lobatto points
+/// along each axis.
 Space values_at_points(const Space& displacements, int components) {
   return space::FunctionSpace::make(
       displacements->discretisation(),
@@ -31,14 +32,14 @@ FormTexts nine_values() {
   return {9, fmt::format("s*inner(dot(C, {}), q)*dx", components_of("sym(grad(u))")),
           fmt::format("inner(q, {})*dx", components_of("grad(u)"))};
 }
-/// In the order of Voigt: 00, 11, 22, 01, 02, 12.
+/// The values are in the order of Voigt: 00, 11, 22, 01, 02, 12.
 FormTexts six_values() {
   return {
       6, "s*inner([S[0, 0], S[1, 1], S[2, 2], S[0, 1], S[0, 2], S[1, 2]], q)*dx",
       fmt::format("inner([q[0], q[3], q[4], q[3], q[1], q[5], q[4], q[5], q[2]], {})*dx", components_of("grad(u)"))};
 }
 
-/// The kernels of a form, with the points of the displacements of this degree.
+/// Returns the kernels of a form with the points for displacements of this degree.
 std::unique_ptr<const op::FormKernels> make_kernels(const std::string& text, int rank, const op::Systems& systems,
                                                     int degree, const std::shared_ptr<device::Device>& device,
                                                     const std::string& plan, form::Scope& scope) {

@@ -6,11 +6,11 @@
 
 namespace rafter::bench {
 
-/// A suite of benchmarks: one line of the table in suites.cpp, and a file of its own.
+/// A suite of benchmarks is one line of the table in suites.cpp, and has a file of its own.
 struct Suite {
   std::string_view name, description;
-  std::string (*options)();                           ///< for help texts, one line each
-  int (*run)(std::span<const std::string> arguments); ///< exit code. Throws InputError for wrong options
+  std::string (*options)();                           ///< returns one line per option for help texts
+  int (*run)(std::span<const std::string> arguments); ///< returns the exit code; throws InputError for wrong options
 };
 std::span<const Suite> suites();
 

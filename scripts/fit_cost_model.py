@@ -16,17 +16,17 @@ import sys
 import numpy
 import scipy.optimize
 
-# Start: throughput of current x86 processors, in vector instructions at peak (half a cycle).
+# The fit starts from throughputs of current x86 processors, in vector instructions at peak (half a cycle).
 START = {"arithmetic": 1.0, "divisions": 32.0, "functions": 40.0, "loads": 1.0, "stores": 2.0, "broadcasts": 0.5, "gathers": 10.0, "scatters": 2.0,
          "index_loads": 0.5, "iterations": 2.0, "spilling": 1.0}
 START_OVERLAP = 0.3
-CROWDING = 2.0  # of a cache, as in the model: data fill it alone up to half
+CROWDING = 2.0  # data stay in a cache of at least twice their size, as in the model
 COMMON_ERROR = 0.1  # weight of the error that all plans of a kernel share
-PRIOR = 0.02  # of one logarithm of distance from the start, per sweep entry
+PRIOR = 0.02  # weight of a unit of distance (in logarithms) from the start, per sweep entry
 
 
 def resident_levels(levels, size):
-    """As machine::resident for one core: levels up to the nearest that holds the problem."""
+    """Returns what machine::resident does for one core: the levels up to the nearest that holds the problem."""
     for i, level in enumerate(levels[:-1]):
         if CROWDING * size <= level["bytes"]:
             return levels[:i + 1]
@@ -34,7 +34,7 @@ def resident_levels(levels, size):
 
 
 def memory_rate(level, written_share):
-    """As machine::bound."""
+    """Returns the bytes per second that machine::bound assumes for this share of writes."""
     read, triad, copy = level["read"]["one_core"], level["triad"]["one_core"], level["copy"]["one_core"]
     copy = max(copy, level["streaming_copy"]["one_core"])
     triad = max(triad, min(read, copy))
@@ -48,7 +48,7 @@ def memory_rate(level, written_share):
 
 
 class Sweep:
-    """One kernel: measured seconds, and what the model needs for each plan."""
+    """Holds the measured seconds of a kernel, and what the model needs for each plan."""
 
     def __init__(self, name, record, kernel):
         self.name = name
@@ -65,9 +65,9 @@ class Sweep:
         spilling = numpy.maximum(0, 1 - nearest / numpy.maximum(column["work_bytes"], 1)) * (column["loads"] + column["stores"])
         self.counts = numpy.stack([spilling if feature == "spilling" else column[feature] for feature in START], axis=1)
         total = batches * (column["data_bytes"] + column["vector_bytes"])
-        written = 0.5 * batches * column["vector_bytes"]  # bilinear forms without coefficient fields: one vector in, one out
+        written = 0.5 * batches * column["vector_bytes"]  # bilinear forms without coefficient fields read one vector and write one
         self.memory = numpy.array([t / memory_rate(resident_levels(machine["levels"], t)[-1], w / t) for t, w in zip(total, written)])
-        operations = column.get("operations", 0)  # older sweeps have none
+        operations = column.get("operations", 0)  # older sweeps do not have these
         self.flops = numpy.maximum(column["flops"], 2 * operations) / (2 * width) * self.instruction
 
     def predicted(self, weights, overlap):
@@ -90,7 +90,7 @@ def main():
         parts = [PRIOR * numpy.sqrt(sum(len(s.seconds) for s in sweeps)) * (parameters - start)]
         for sweep in sweeps:
             errors = numpy.log(sweep.predicted(weights, overlap) / sweep.seconds)
-            # plans near the fastest matter most
+            # Plans near the fastest matter most.
             importance = sweep.seconds.min() / sweep.seconds
             mean = (importance * errors).sum() / importance.sum()
             parts += [(errors - mean) * importance, [COMMON_ERROR * numpy.sqrt(len(errors)) * mean]]

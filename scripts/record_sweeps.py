@@ -14,13 +14,13 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FORMS = {  # form, components
+FORMS = {  # values are pairs of form and components
     "mass": ("u*v*dx", 0),
     "laplace": ("inner(grad(u), grad(v))*dx + eps*u*v*ds", 0),
     "helmholtz": ("((1 + x[0]**2)*inner(grad(u), grad(v)) + (2 + x[1])*u*v)*dx", 0),
     "elasticity": ("inner(lmbda*div(u)*Identity(len(x)) + 2*mu*sym(grad(u)), sym(grad(v)))*dx", 3),
 }
-# name: form, degree, mesh (shape and cells per direction of a box, "deformed" and cells, or a file and refinements)
+# An entry is name: form, degree, mesh (shape and cells per direction of a box, "deformed" and cells, or a file and refinements).
 CASES = {
     "mass-hex-2": ("mass", 2, ("hexahedron", 12)),
     "laplace-hex-1": ("laplace", 1, ("hexahedron", 20)),
@@ -56,7 +56,7 @@ CASES = {
 
 
 def write_deformed(path, n):
-    """A cube of n^3 hexahedra with straight edges, none of them a parallelepiped; MFEM mesh v1.0."""
+    """Returns a cube of n^3 hexahedra with straight edges, none of them a parallelepiped; MFEM mesh v1.0."""
     def vertex(i, j, k):
         return i + (n + 1) * (j + (n + 1) * k)
 

@@ -24,7 +24,7 @@ int run_bench(const BenchOptions& options) {
     for (const auto& suite : bench::suites()) fmt::print("{:<20}{}\n", suite.name, suite.description);
     return exit_done;
   }
-  end_at_first_signal(); // suites take minutes and leave nothing to finish
+  end_at_first_signal(); // suites take minutes and have nothing to finish when they stop
   const auto names = suite_names();
   for (const auto& suite : bench::suites())
     if (suite.name == options.suite) return suite.run(options.arguments);

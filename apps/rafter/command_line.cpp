@@ -37,7 +37,7 @@ void add_plan_option(CLI::App& command, ProblemOptions& options) {
       ->type_name("TEXT");
 }
 
-/// The parser and what it fills.
+/// This has the parser with the options that it sets.
 class CommandLine {
 public:
   CommandLine() {
@@ -57,10 +57,10 @@ public:
 
   int run(std::vector<std::string> arguments) {
     require_known_command(arguments);
-    std::reverse(arguments.begin(), arguments.end()); // as CLI11 takes them
+    std::reverse(arguments.begin(), arguments.end()); // CLI11 expects them in reverse order
     try {
       app_.parse(std::move(arguments));
-    } catch (const CLI::Success& question) { // help and version
+    } catch (const CLI::Success& question) { // CLI11 ends help and version by an exception
       app_.exit(question);
       return exit_done;
     } catch (const CLI::ParseError& error) {
@@ -122,7 +122,7 @@ private:
       return text;
     });
     command->add_option("suite", bench_.suite, "name of the suite; none: list them");
-    command->prefix_command(); // the rest belongs to the suite
+    command->prefix_command(); // the options that follow are those of the suite
     command->callback([this, command] {
       bench_.arguments = command->remaining();
       code_ = run_bench(bench_);
@@ -154,7 +154,7 @@ private:
     throw base::InputError(fmt::format("unknown command '{}'{}; {}", first, base::suggestion(first, names), accepted));
   }
 
-  /// CLI11's message, with the nearest option for one that is unknown and where to read more.
+  /// Returns CLI11's message, with the nearest known option for an unknown one, and where to read more.
   std::string explained(const CLI::ParseError& error) const {
     std::string text = error.what();
     std::string name = "rafter";

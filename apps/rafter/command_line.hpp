@@ -6,7 +6,7 @@
 namespace rafter::app {
 
 /// Reads the arguments (without the program's name), runs the subcommand that they name and returns its exit code. Help
-/// and version go to standard output. Throws InputError for arguments that no command has.
+/// and version are printed on standard output. Throws InputError for arguments that no subcommand accepts.
 int run_command_line(const std::vector<std::string>& arguments);
 
 } // namespace rafter::app

@@ -6,44 +6,44 @@
 
 #include <rafter/mesh/mesh.hpp>
 
-/// The subcommands, one file each. Every function prints its result on standard output and returns an exit code;
+/// Each subcommand has a file of its own. Every function prints its result on standard output and returns an exit code;
 /// failures are exceptions, which main.cpp turns into messages and exit codes.
 namespace rafter::app {
 
-/// What all commands on problem files take.
+/// All subcommands for problem files take these options.
 struct ProblemOptions {
   std::string file;
-  std::vector<std::string> overrides; ///< --set a.b=value, in order
+  std::vector<std::string> overrides; ///< values of --set, as a.b=value, in the order given
   std::string device = "host";
-  int threads = 0;  ///< 0: all cores
-  std::string plan; ///< "": the planner chooses
+  int threads = 0;  ///< 0 takes all cores
+  std::string plan; ///< if empty, the planner chooses
 };
 
 struct SolveOptions {
   ProblemOptions problem;
-  std::string json; ///< path of the report; "": none
+  std::string json; ///< path of the report; no report if empty
 };
 int run_solve(const SolveOptions& options);
 
 struct KernelOptions {
   ProblemOptions problem;
   bool has_source = false, has_tensor_program = false, has_loop_program = false;
-  std::string matrix; ///< path of the operator's matrix as Matrix Market; "": none
+  std::string matrix; ///< path for the operator's matrix in the format Matrix Market; not written if empty
 };
 int run_kernel(const KernelOptions& options);
 
 struct MeshOptions {
   std::string file;
   int refine = 0;
-  std::string output;      ///< path to write the mesh to; "": none
-  mesh::MeshFormat format; ///< of that file
+  std::string output;      ///< path to write the mesh to; not written if empty
+  mesh::MeshFormat format; ///< format of the file `output`
   bool is_json = false;
 };
 int run_mesh(const MeshOptions& options);
 
 struct MachineOptions {
   bool is_json = false;
-  bool is_fresh = false; ///< probes again
+  bool is_fresh = false; ///< whether the machine is measured again
 };
 int run_machine(const MachineOptions& options);
 
@@ -57,9 +57,9 @@ int run_bench(const BenchOptions& options);
 
 struct TuneOptions {
   ProblemOptions problem;
-  bool is_fresh = false;      ///< times what is remembered, too
-  bool is_exhaustive = false; ///< times every candidate
-  std::string record;         ///< path of the sweep as JSON; "": none
+  bool is_fresh = false;      ///< whether plans that were timed before are timed again
+  bool is_exhaustive = false; ///< whether every candidate is timed
+  std::string record;         ///< path for all timings as JSON; not written if empty
 };
 int run_tune(const TuneOptions& options);
 

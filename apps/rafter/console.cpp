@@ -14,7 +14,7 @@ namespace {
 constexpr int bar_width = 30;
 constexpr std::chrono::milliseconds terminal_period{100}, line_period{5000};
 
-/// How far the residual has come on its way to rtol, 0 to 1, on a logarithmic scale.
+/// Returns how far the residual has come on its way to rtol, from 0 to 1 on a logarithmic scale.
 double fraction(double residual, double rtol) {
   if (!(residual > 0) || !(rtol > 0) || rtol >= 1) return residual > 0 ? 0 : 1;
   return std::clamp(std::log(residual) / std::log(rtol), 0.0, 1.0);
@@ -56,7 +56,7 @@ void Console::event(const std::string& text) {
 
 void Console::iteration(int number, double relative_residual, double rtol) {
   const auto now = Clock::now();
-  if (number <= 1) last_shown_ = now; // short solves need no lines in between
+  if (number <= 1) last_shown_ = now; // a solve shorter than the period prints no lines
   if (now - last_shown_ < (is_terminal_ ? terminal_period : line_period)) return;
   last_shown_ = now;
   const auto text = fmt::format("iteration {}, relative residual {:.2e}", number, relative_residual);

@@ -5,12 +5,12 @@
 
 namespace rafter::app {
 
-/// Prints on standard error. Where that cannot be written (closed, full, a pipe that nobody reads) the text is lost and
-/// the run goes on: its results are worth more than what is said about them.
+/// Prints on standard error. Where that cannot be written (closed, full, a pipe that nobody reads), the text is lost
+/// and the run goes on, since its results are worth more than messages about them.
 void print_error(const std::string& text);
 
-/// What a run says while it works, on standard error: on a terminal one line that is rewritten (a bar while a solver
-/// iterates), otherwise one line per event.
+/// This prints progress on standard error. A terminal shows one line that is rewritten, with a bar while a solver
+/// iterates; any other output gets one line per event.
 class Console {
 public:
   Console();
@@ -19,9 +19,9 @@ public:
   Console& operator=(const Console&) = delete;
 
   void event(const std::string& text);
-  /// Iteration of a solver that goes for the relative residual `rtol`.
+  /// Shows an iteration of a solver that shall reach the relative residual `rtol`.
   void iteration(int number, double relative_residual, double rtol);
-  /// Removes the line of a terminal.
+  /// Removes the line of progress from a terminal.
   void clear();
 
 private:

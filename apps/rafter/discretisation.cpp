@@ -14,7 +14,7 @@
 namespace rafter::app {
 namespace {
 
-/// Faces of one shape: inner ones have two cells, outer ones one.
+/// Counts the faces of one shape: an inner face has two cells, so that each of its sides counts one half.
 double count_faces(const mesh::Mesh& mesh, element::Shape face_shape) {
   double sides = 0;
   const auto count_side = [&](element::Shape cell, int facet, double times) {
@@ -32,7 +32,7 @@ double interior_dofs(const io::Field& field, element::Shape shape) {
   return static_cast<double>(element->entity_dofs(element::dimension(shape), 0).size());
 }
 
-/// Scalar unknowns of one component.
+/// Counts the nodes of a field, which are its unknowns per component.
 double count_nodes(const io::Field& field, const mesh::Mesh& mesh) {
   const auto& topology = mesh.topology();
   double count = topology.num_representatives(0);
@@ -44,8 +44,8 @@ double count_nodes(const io::Field& field, const mesh::Mesh& mesh) {
   return count;
 }
 
-/// Vectors of the length of the system that a solve keeps: solution, right-hand side, diagonal, boundary values and
-/// what the method needs.
+/// Returns the number of vectors of the system's length that a solve keeps: solution, right-hand side, diagonal,
+/// boundary values and what the method needs.
 double num_vectors(const io::Problem& problem) {
   const auto& options = problem.solver;
   constexpr double conjugate_gradients = 4;
@@ -64,7 +64,7 @@ double num_vectors(const io::Problem& problem) {
                                            1e-9 * mesh::available_memory_bytes(), advice));
 }
 
-/// Index tables of `num_cells` cells of one shape.
+/// Returns the bytes of the index tables of `num_cells` cells of one shape.
 double table_bytes(const io::Problem& problem, element::Shape shape, double num_cells) {
   constexpr double bytes_per_run = 8;
   const int dim = element::dimension(shape);
@@ -73,7 +73,8 @@ double table_bytes(const io::Problem& problem, element::Shape shape, double num_
   return num_cells * runs * bytes_per_run * static_cast<double>(problem.fields.size());
 }
 
-/// Part of a cube that a shape takes in its lattice: a cell of degree p brings about p^dim times this many nodes.
+/// Returns the volume of a shape relative to a cube. A mesh has about p^dim times this number of nodes per cell of
+/// degree p.
 double part_of_cube(element::Shape shape) {
   switch (shape) {
   case element::Shape::triangle:
@@ -89,7 +90,7 @@ double part_of_cube(element::Shape shape) {
 }
 
 /// Refuses a problem before its mesh is made, from a sample of its cells: the mesh will have `factor` times as many of
-/// each kind. Boundaries do not count, so that large meshes are estimated from below by little.
+/// each kind. Nodes on the boundary are not counted separately, so that large meshes are underestimated by a little.
 void require_fits(const io::Problem& problem, const mesh::Mesh& sample, double factor) {
   double cells = 0, cubes = 0, bytes = 0;
   std::vector<mesh::PlannedCells> planned;
@@ -104,16 +105,17 @@ void require_fits(const io::Problem& problem, const mesh::Mesh& sample, double f
   for (const auto& field : problem.fields)
     unknowns += field.num_components() * std::pow(field.degree, sample.tdim) * cubes;
   bytes += sizeof(double) * num_vectors(problem) * unknowns;
-  bytes = std::max(bytes, mesh::estimate_mesh_bytes(cubes, planned)); // while there are no vectors yet
+  // The mesh is refined before any vector exists, which may need more memory than the solve.
+  bytes = std::max(bytes, mesh::estimate_mesh_bytes(cubes, planned));
   if (bytes > mesh::available_memory_bytes()) refuse_size(problem, unknowns, cells, bytes);
 }
 
-/// How many times more cells a mesh has after its refinement.
+/// Returns the factor by which refinement multiplies the number of cells.
 double refinement_factor(const io::Problem& problem, int dim) { return std::ldexp(1.0, dim * problem.mesh.refine); }
 
-/// The corner of the box stands for all of it.
+/// The estimate for a box is made from a small box at its corner.
 void require_box_fits(const io::Problem& problem) {
-  constexpr int sample_cells = 4; // per direction; a mixed box has as many layers
+  constexpr int sample_cells = 4; // per direction; a mixed box needs as many along x, one for each shape
   auto sample = *problem.mesh.box;
   double factor = refinement_factor(problem, static_cast<int>(sample.cells.size()));
   for (int& n : sample.cells) {
@@ -123,7 +125,7 @@ void require_box_fits(const io::Problem& problem) {
   require_fits(problem, mesh::make_box(sample), factor);
 }
 
-/// The mesh with what [[periodic]] identifies.
+/// Returns the mesh after the facets that [[periodic]] names have been identified.
 mesh::Mesh with_periodic_facets(const io::Problem& problem, mesh::Mesh mesh) {
   if (problem.periodic.empty()) return mesh;
   std::vector<mesh::PeriodicPair> pairs;
@@ -152,7 +154,7 @@ std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem) {
   if (source.box) require_box_fits(problem);
   auto result = source.box ? mesh::make_box(*source.box) : mesh::read_mesh(source.file);
   if (source.refine > 0) {
-    require_valid(result); // in terms of the cells of the file
+    require_valid(result); // messages name cells of the file, not refined ones
     if (!source.box) require_fits(problem, result, refinement_factor(problem, result.tdim));
     result = result.refined(source.refine);
   }

@@ -23,7 +23,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// A program that Rafter uses, or will use.
+/// Rafter uses this program, or will use it.
 struct Tool {
   std::string_view name, purpose, how_to_get;
 };
@@ -43,7 +43,7 @@ constexpr std::array optional_tools{
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// The first number with a point in it that the program says about its version, "12.2.0"; "" when there is none.
+/// Returns the first number with a point, "12.2.0", that the program prints for --version, or "" if there is none.
 std::string version_of(const std::string& path) try {
   const auto result = device::run_process({path, "--version"});
   static const std::regex number("[0-9]+([.][0-9]+)+");
@@ -72,7 +72,7 @@ Row device_row(const std::string& name, const std::string& purpose, bool& works)
   return {name, "missing", purpose, first_line(error.what())};
 }
 
-/// The library of direct solves, which every build has.
+/// MUMPS, the library for direct solves, is part of every build.
 Row factors_row() {
   return {"MUMPS", "works", "direct solves (solver.method = \"direct\")",
           "version " + solvers::factors_version() + ", sequential, licence CeCILL-C"};

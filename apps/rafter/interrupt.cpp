@@ -20,7 +20,7 @@ namespace {
 
 std::atomic<bool> is_stop_asked = false, ends_at_first = false;
 
-/// No destructor runs, since other threads go on until the end.
+/// No destructor runs, since other threads still use the objects.
 [[noreturn]] void end_at_once() {
   using namespace std::chrono_literals;
   device::stop_processes();
@@ -36,7 +36,8 @@ void watch(const sigset_t& signals) {
     if (sigwait(&signals, &signal) != 0) continue;
     if (is_stop_asked.exchange(true) || ends_at_first) end_at_once();
     device::stop_processes();
-    // Two signals in quick succession may arrive as one, and not all work has good places to stop.
+    // Two signals in quick succession may arrive as one, and some work never looks for a signal, so that the process
+    // ends after one second even without a second signal.
     constexpr timespec patience{.tv_sec = 1, .tv_nsec = 0};
     sigtimedwait(&signals, nullptr, &patience);
     end_at_once();

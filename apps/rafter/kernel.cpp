@@ -27,7 +27,7 @@ void print_kernel(const op::KernelInfo& info, const KernelOptions& options, repo
   fmt::print("  cells: {} in {} batches\n", info.num_cells, info.num_batches);
   fmt::print("{}", report::wrapped("  quadrature: ", info.quadrature));
   fmt::print("{}", plan_line(info, plans));
-  if (info.counts.flops > 0) // kernels of cell matrices are not bound to data any more
+  if (info.counts.flops > 0) // kernels of cell matrices have no counts, since their data are gone by now
     fmt::print("  operations per cell: {:.4g} executed, {:.4g} by the algorithm as written\n",
                info.counts.flops / static_cast<double>(info.num_cells),
                info.counts.effective_flops / static_cast<double>(info.num_cells));
@@ -35,7 +35,7 @@ void print_kernel(const op::KernelInfo& info, const KernelOptions& options, repo
   print_texts(info, options);
 }
 
-/// The matrix, then the kernels that its cell matrices come from.
+/// Prints the plan of an assembled matrix, then the kernels that compute its cell matrices.
 void print_matrix(const op::AssembledMatrix& matrix, const op::GeneratedMatrix& built, const KernelOptions& options,
                   report::PlanList& plans) {
   const auto& info = matrix.info();
@@ -52,7 +52,7 @@ void print_matrix(const op::AssembledMatrix& matrix, const op::GeneratedMatrix& 
   for (const auto& piece : built.cells->pieces) print_kernel(piece.kernel.info, options, plans);
 }
 
-/// What the kernels of one form cost together.
+/// Prints what the kernels of one form cost together.
 void print_costs(const machine::Counts& counts, const report::OperatorReport& report, std::int64_t dofs) {
   const auto unknowns = static_cast<double>(dofs);
   fmt::print("{}\n", report.name);
@@ -80,7 +80,7 @@ void print_operator(const op::Operator& A, const report::OperatorReport& report,
     for (const auto& info : A.info()) print_kernel(info, options, plans);
 }
 
-/// With the rows of each field, from 1.
+/// Comments in the file tell which rows, counted from 1, belong to which field.
 void write_matrix(const std::string& name, const PreparedProblem& prepared) {
   const auto& system = prepared.system();
   std::vector<std::string> comments{"made by rafter " RAFTER_VERSION " from " + prepared.problem().source};
@@ -101,7 +101,7 @@ void write_matrix(const std::string& name, const PreparedProblem& prepared) {
 
 int run_kernel(const KernelOptions& options) {
   auto problem = io::read_problem(options.problem.file, options.problem.overrides);
-  problem.output.file.clear(); // nothing is solved
+  problem.output.file.clear(); // the subcommand solves nothing, so that there is no output
   base::claim_outputs(
       std::vector<base::NamedFile>{{"--matrix", options.matrix}},
       std::vector<base::NamedFile>{{"the problem file", options.problem.file}, {"the mesh", problem.mesh.file}});

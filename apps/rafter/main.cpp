@@ -27,7 +27,7 @@ namespace {
 
 using namespace rafter;
 
-/// A line on standard error; on a terminal in place of the line that shows progress.
+/// Prints a line on standard error. On a terminal it replaces the line that shows progress.
 void tell(std::string_view kind, const char* text) {
   app::print_error(fmt::format("{}{}: {}\n", ::isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "", kind, text));
 }
@@ -39,7 +39,8 @@ int fail(int code, const char* text) {
 
 std::string output_failure(const std::string& reason) { return "standard output cannot be written: " + reason; }
 
-/// Standard output fails as fmt reports it; for threads the system runs out of the memory of their stacks.
+/// Returns what failed: writing to standard output, as fmt reports it, or starting a thread, for whose stack the memory
+/// does not suffice.
 std::string system_failure(const std::system_error& error) {
   if (std::ferror(stdout) != 0) return output_failure(error.code().message());
   if (error.code() != std::errc::resource_unavailable_try_again) return error.what();
@@ -48,7 +49,8 @@ std::string system_failure(const std::system_error& error) {
                      1e-9 * mesh::available_memory_bytes());
 }
 
-/// The sizes are those after what did not fit was given back.
+/// The sizes are measured after the failed allocation has been undone, so that they are lower than they were at the
+/// failure.
 std::string memory_failure() {
   const auto used = base::process_memory();
   return fmt::format(
@@ -59,7 +61,7 @@ std::string memory_failure() {
       1e-9 * mesh::available_memory_bytes());
 }
 
-/// The one place where failures become exit codes.
+/// All failures become exit codes here.
 int exit_code_of(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
@@ -73,7 +75,7 @@ int exit_code_of(const std::exception_ptr& failure) {
     return fail(app::exit_environment, system_failure(error).c_str());
   } catch (const std::bad_alloc&) {
     return fail(app::exit_environment, memory_failure().c_str());
-  } catch (const std::length_error&) { // a list longer than any memory
+  } catch (const std::length_error&) { // a list would be longer than any memory
     return fail(app::exit_environment, memory_failure().c_str());
   } catch (const std::exception& error) {
     fail(app::exit_fault, error.what());
@@ -81,10 +83,11 @@ int exit_code_of(const std::exception_ptr& failure) {
   }
 }
 
-/// A failure after a signal is mostly its consequence, as that of a compiler that was ended, and not the news.
+/// A failure after a signal is usually a consequence of it (the signal ends a compiler, for example), so that only the
+/// signal is reported.
 int run(const std::vector<std::string>& arguments) {
   try {
-    app::watch_signals(); // before other threads start
+    app::watch_signals(); // must come before other threads start
     return app::run_command_line(arguments);
   } catch (const std::exception&) {
     if (app::is_interrupted()) return fail(app::exit_not_solved, app::Interrupted().what());
@@ -92,8 +95,8 @@ int run(const std::vector<std::string>& arguments) {
   }
 }
 
-/// Files that the program opens must not take the numbers of standard streams that were closed: what is printed would
-/// go into them.
+/// Files that the program opens must not get the numbers of standard streams that were closed, or everything printed
+/// would go into them.
 void open_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(descriptor, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDONLY));

@@ -11,12 +11,12 @@
 namespace rafter::app {
 namespace {
 
-constexpr double timing_seconds = 0.15; ///< of a timing loop
+constexpr double timing_seconds = 0.15; ///< duration of a timing loop
 constexpr std::int64_t enough_applications = 10;
 
 double bytes_of(const machine::Counts& counts) { return counts.global_bytes_read + counts.global_bytes_written; }
 
-/// Completes a report that has its name, plan and seconds; `kept_bytes` may stay in a cache from run to run.
+/// Completes a report that has its name, plan and seconds. `kept_bytes` may stay in a cache from one run to the next.
 report::OperatorReport report_counts(report::OperatorReport report, const machine::Counts& counts, double kept_bytes,
                                      std::int64_t dofs, const machine::Machine& machine, int cores) {
   warn_if_busy(machine);

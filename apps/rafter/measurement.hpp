@@ -10,27 +10,28 @@
 #include <rafter/report/report.hpp>
 #include <rafter/solve/solver.hpp>
 
-/// How fast operators run, against the roofline of the machine.
+/// The speed of operators is reported against the roofline of the machine.
 namespace rafter::app {
 
-/// Median of the seconds of one call: calls until `seconds` have passed, three at least.
+/// Returns the median of the seconds that one call takes. Calls are repeated until `seconds` have passed, but 3 to 1000
+/// times.
 double median_seconds(const std::function<void()>& call, double seconds);
 
-/// Report of an operator, against the roofline of the machine: from its use in the solve, or timed now where that was
-/// too short to tell.
+/// Reports an operator against the roofline of the machine, with its mean time in the solve, or timed now if it was
+/// applied too rarely there.
 report::OperatorReport report_operator(const op::Operator& A, const machine::Machine& machine);
 
-/// Report of a linear form, timed now.
+/// Reports a linear form, which is timed now.
 report::OperatorReport report_linear_form(const op::LinearForm& L, const op::System& system,
                                           const machine::Machine& machine);
 
-/// Report of an iteration of conjugate gradients with a preconditioner that is diagonal; none for other solves and
-/// those of few iterations.
+/// Reports an iteration of conjugate gradients with a diagonal preconditioner. The result is empty for other methods
+/// and preconditioners, and for solves of few iterations.
 std::optional<report::OperatorReport> report_iteration(const op::Operator& A, const solvers::Preconditioner& M,
                                                        const solvers::SolverOptions& options,
                                                        const solvers::Result& result, const machine::Machine& machine);
 
-/// Warns where figures are shown that rest on ceilings of a busy machine; once in a run. The reports above do.
+/// Warns, once in a run, if the ceilings of the machine were measured while it was busy. The functions above call it.
 void warn_if_busy(const machine::Machine& machine);
 
 report::MachineReport report_machine(const machine::Machine& machine, int threads);

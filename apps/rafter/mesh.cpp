@@ -22,7 +22,7 @@ struct TagCount {
   std::int64_t count = 0;
   std::vector<std::string> names;
 };
-using TagCounts = std::map<std::int32_t, TagCount>; ///< by tag; 0: untagged
+using TagCounts = std::map<std::int32_t, TagCount>; ///< key: tag, or 0 for untagged entities
 
 TagCounts count_tags(const mesh::Mesh& mesh, int dim) {
   TagCounts result;
@@ -37,11 +37,11 @@ TagCounts count_tags(const mesh::Mesh& mesh, int dim) {
   return result;
 }
 
-/// Everything that the command tells, found out once.
+/// What the command prints is computed once, for text and JSON.
 struct Summary {
   const mesh::Mesh& mesh;
   mesh::ValidityReport validity;
-  std::vector<double> lower, upper; ///< of the geometry nodes, shape (gdim)
+  std::vector<double> lower, upper; ///< bounding box of the geometry nodes, shape (gdim)
   TagCounts cell_tags, facet_tags;
 
   explicit Summary(const mesh::Mesh& of)

@@ -25,7 +25,7 @@ bool has_positive_diagonal(const op::Operator& A) {
   return std::ranges::all_of(diagonal.host_read(), [](double entry) { return entry > 0; });
 }
 
-/// Moves the tangent to a random state near `start` where it is finite; nothing: there is none.
+/// Moves the tangent to a random state near `start` where it is finite. Returns nothing if no such state is found.
 std::optional<Probe> probe_near(const op::Operator& A, const op::Vector& start,
                                 const std::function<void(const op::Vector&)>& linearise) {
   const solvers::VectorOps ops(A.device());

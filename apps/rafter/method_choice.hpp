@@ -9,32 +9,32 @@
 
 #include "operator_checks.hpp"
 
-/// Chooses the method for a problem that names none.
+/// A problem that names no method gets one that can solve it.
 namespace rafter::app {
 
-/// A method and, where the problem does not ask for it, why it was taken.
+/// A method has a reason if it is not the one that the problem asks for or the default.
 struct MethodChoice {
   std::string method, reason;
 };
 
-/// The method of the problem where it has one. Else direct for an operator of few unknowns (max_direct_unknowns) that
-/// is not symmetric or has a diagonal entry which is not positive, as far as a Jacobi preconditioner asks for the
-/// diagonal anyway; cg for all others.
+/// Returns the method of the problem if it names one. Otherwise the choice is direct for an operator with at most
+/// max_direct_unknowns unknowns which is not symmetric, or which has a diagonal entry that is not positive; the
+/// diagonal counts only if the preconditioner needs it. It is cg in all other cases.
 MethodChoice choose_method(const io::Problem& problem, const op::Operator& A, const Probe& probe);
 
-/// The same for a problem that is not linear, whose tangent at `start` A is: `linearise` moves A to another state. A
-/// start that is constant may hide that tangents are not symmetric, or make its own singular, so that a random state
-/// near it is asked, too. Leaves A at the start. Throws InputError as require_finite and require_symmetric, and as
-/// require_regular of the state near the start.
+/// Does the same for a nonlinear problem, whose tangent at `start` is A; `linearise` moves A to another state. The
+/// tangent at a constant state may be symmetric or singular though others are not, so that the one at a random state
+/// near it is examined, too. A is at `start` again in the end. Throws InputError as require_finite() and
+/// require_symmetric() do, and as require_regular() does for the tangent near `start`.
 MethodChoice choose_for_tangents(const io::Problem& problem, const op::Operator& A, const ProblemForms& forms,
                                  const op::Vector& start, const std::function<void(const op::Vector&)>& linearise);
 
-/// What takes the place of cg, which was chosen here and has failed: direct where the operator turned out not to be
+/// Returns the method to try after cg, which was chosen here, has failed: direct if the operator turned out not to be
 /// positive definite and has few unknowns, else nothing.
 std::optional<MethodChoice> choose_after(const io::Problem& problem, const op::Operator& A,
                                          const solvers::Result& result);
 
-/// Factors of so many unknowns take seconds, in three dimensions, too.
+/// The factors of a matrix with so many unknowns take seconds at most, even in three dimensions.
 inline constexpr std::int64_t max_direct_unknowns = 20'000;
 
 } // namespace rafter::app

@@ -63,7 +63,8 @@ int num_null_space_vectors(const io::Problem& problem) {
   int result = 0;
   for (const auto& constraint : problem.constraints) {
     const int n = problem.fields[constraint.field].num_components();
-    result += 3 * (constraint.kind == Kind::rigid_modes ? n * (n + 1) / 2 : n); // modes, their loads, the basis
+    // These are the modes, their load vectors, and the orthonormal basis.
+    result += 3 * (constraint.kind == Kind::rigid_modes ? n * (n + 1) / 2 : n);
   }
   return result;
 }

@@ -17,7 +17,7 @@
 namespace rafter::app {
 namespace {
 
-/// Points of a cell where a quadrature rule would evaluate a coefficient, shape (point, gdim).
+/// Returns points of a cell where a quadrature rule would evaluate a coefficient, shape (point, gdim).
 std::vector<double> sample_points(const mesh::Mesh& mesh, const mesh::CellGroup& group, const element::Table& geometry,
                                   std::int32_t cell) {
   const auto dim = static_cast<std::size_t>(mesh.gdim);
@@ -33,7 +33,7 @@ std::vector<double> sample_points(const mesh::Mesh& mesh, const mesh::CellGroup&
   return points;
 }
 
-/// First point of the mesh at which an expression is not finite, as a sentence.
+/// Returns a sentence about the first point of the mesh at which an expression is not finite, or "" if there is none.
 std::string non_finite_point(const form::Expr& value, const mesh::Mesh& mesh, int num_points) {
   const form::PointEvaluator evaluator(value);
   std::vector<double> values(static_cast<std::size_t>(evaluator.num_components()));
@@ -97,14 +97,15 @@ double asymmetry(const op::Operator& A, const Probe& probe, const io::Problem& p
   const Probe other = make_probe(A, 2);
   const auto &u = probe.vector, &Au = probe.image, &v = other.vector, &Av = other.image;
   const double difference = std::abs(ops.dot(Au, v) - ops.dot(u, Av));
-  // Rounding errors are random: they grow with the square root of the number of entries, as the products themselves.
+  // Rounding errors are random, so that they grow with the square root of the number of entries, as the norms do.
   const double size =
       (ops.norm(Au) * ops.norm(v) + ops.norm(u) * ops.norm(Av)) / std::sqrt(static_cast<double>(A.num_unknowns()));
   if (!(size > std::numeric_limits<double>::min()))
     throw base::InputError(fmt::format("{}: {}: the operator's values are so small that their squares vanish in "
                                        "floating-point numbers: multiply all forms by the same large number",
                                        problem.forms.main().location.text(), problem.forms.main_key()));
-  const double accepted = A.precision_error() > 0 ? op::max_precision_error : 1e-10; // of floats and of doubles
+  // Operators in single and in double precision have different bounds.
+  const double accepted = A.precision_error() > 0 ? op::max_precision_error : 1e-10;
   return difference <= accepted * size ? 0 : difference / size;
 }
 

@@ -7,16 +7,16 @@
 
 namespace rafter::app {
 
-/// What an assembled matrix would cost, or cost, beside the kernels, and whether it is taken; one line.
+/// Returns one line with the costs of an assembled matrix beside those of the kernels, and whether it is taken.
 std::string forecast_text(const op::MatrixForecast& forecast);
 
-/// The plan of a kernel: its letter in the list, its short name, where it comes from; one line.
+/// Returns one line with the plan of a kernel: its letter in the list, its short name, and where it comes from.
 std::string plan_line(const op::KernelInfo& info, report::PlanList& plans);
 
-/// The plans that were weighed for a kernel, one line each by short name: predicted and measured time, roofline bound,
-/// counts. All that were timed, and the most promising of the rest.
+/// Returns the plans that were weighed for a kernel, one line each by short name: predicted and measured time, roofline
+/// bound and counts. Those that were timed are all there, of the others the most promising ones.
 std::string plan_table(const op::KernelInfo& info);
-/// What its columns are; one legend serves all tables of a command.
+/// Returns the legend of the columns, which serves all tables of a command.
 std::string plan_table_legend();
 
 } // namespace rafter::app

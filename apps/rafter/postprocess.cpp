@@ -15,14 +15,14 @@
 namespace rafter::app {
 namespace {
 
-/// The exact solution of a field, of the field's shape.
+/// Returns the exact solution of a field, which has the field's shape.
 form::Expr exact_solution(const io::Field& field, const std::vector<io::Expression>& texts, const ProblemForms& forms) {
   auto components =
       forms.point_components(texts, static_cast<std::size_t>(field.num_components()), "check." + field.name);
   return field.components == 0 ? components.at(0) : form::as_vector(std::move(components));
 }
 
-constexpr std::size_t max_text_length = 80; ///< of forms in messages
+constexpr std::size_t max_text_length = 80; ///< forms in messages are cut to this length
 
 double constant_value(const form::Expr& e) {
   double value = 0;
@@ -31,7 +31,7 @@ double constant_value(const form::Expr& e) {
   return value;
 }
 
-/// "division by zero: 1*dx(3) is 0" where the arithmetic of a functional has one, else "".
+/// Returns a text such as "division by zero: 1*dx(3) is 0" if the arithmetic of a functional divides by zero, else "".
 std::string zero_divisor(const form::FunctionalText& text) {
   const auto name_of = [&](const form::Expr& divisor) {
     for (const auto& [integral, number] : text.integrals)
@@ -58,7 +58,7 @@ Postprocess::Postprocess(const io::Problem& problem, const ProblemForms& forms, 
                          const op::System& system, const op::OperatorOptions& options)
     : problem_(problem), data_(data), numbers_(forms.functional_numbers()) {
   auto own_options = options;
-  own_options.plan.clear(); // it belongs to the operator
+  own_options.plan.clear(); // a plan of the user is meant for the operator
   for (const auto& functional : problem.functionals) {
     auto& made = functionals_.emplace_back(Functional{forms.functional(functional), {}});
     for (const auto& integral : made.text.integrals)
@@ -71,7 +71,7 @@ Postprocess::Postprocess(const io::Problem& problem, const ProblemForms& forms, 
          .expression = forms.output_field(field),
          .is_per_cell = field.is_per_cell,
          .origin = fmt::format("{}: output.fields.{}", field.expression.location.text(), field.name)});
-  own_options.quadrature = {}; // finer than what the problem was solved with
+  own_options.quadrature = {}; // errors need a finer rule than the one of the solve
   const int gdim = system.mesh->gdim;
   for (const auto& check : problem.check.exact) {
     const auto index = check.first;
@@ -135,7 +135,7 @@ double Postprocess::value_of(std::size_t index, const op::Vector& solution) cons
     throw base::InputError(
         fmt::format("{}: functionals.{}: {}", functional.form.location.text(), functional.name, message));
   };
-  // Kernels read the numbers of what was evaluated before when they are bound to their data.
+  // Kernels read values of earlier functionals when they are bound to their data, so that one follows the other here.
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const double value = evaluate(kernels[i], solution);
     if (!std::isfinite(value))
@@ -165,7 +165,7 @@ std::vector<std::string> failed_checks(const io::Check& check,
                                        const std::vector<std::pair<std::string, report::FieldErrors>>& errors) {
   std::vector<std::string> failures;
   const auto compare = [&](const std::string& field, const char* what, double error, std::optional<double> accepted) {
-    if (accepted && !(error <= *accepted)) // NaN fails
+    if (accepted && !(error <= *accepted)) // the condition is also false for NaN, which must fail
       failures.push_back(
           fmt::format("relative {} error of {} is {:.3e}, accepted is {:.3e}", what, field, error, *accepted));
   };

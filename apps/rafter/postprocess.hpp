@@ -12,43 +12,43 @@
 
 #include "problem_forms.hpp"
 
-/// What is computed from solved fields.
+/// Functionals, errors and fields of the output are computed from solved fields.
 namespace rafter::app {
 
-/// Functionals and errors of a problem: their kernels are built with those of the operator and compiled together with
-/// them, their data exist only while they are evaluated.
+/// Kernels of functionals and errors are built with those of the operator and compiled together with them. Their data
+/// exist only while they are evaluated.
 class Postprocess {
 public:
-  /// Throws InputError for functionals and fields of the output that are none. Problem and data must outlive the
-  /// object.
+  /// Throws InputError for functionals and fields of the output whose texts are wrong. Problem and data must outlive
+  /// the object.
   Postprocess(const io::Problem& problem, const ProblemForms& forms, const ProblemData& data, const op::System& system,
               const op::OperatorOptions& options);
 
-  /// What must be compiled before the calls below.
+  /// Returns the kernels that must be compiled before the calls below.
   std::vector<std::shared_ptr<op::GeneratedForm>> kernels() const;
 
-  /// Before the solve, whose result they are compared with: throws InputError where an exact solution or its gradient
-  /// is not finite. `any`: a vector of the system; its values do not matter.
+  /// Throws InputError where an exact solution or its gradient is not finite, which is known before the solve. `any` is
+  /// a vector of the system, whose values do not matter.
   void require_finite_solutions(const op::Vector& any) const;
 
-  /// Relative L2 and H1-seminorm errors of every field with an exact solution, by quadrature of a degree well above
-  /// that of the fields. Absolute where the exact solution (or its gradient) is zero.
+  /// Returns relative errors in the L2 norm and the H1 seminorm of every field with an exact solution, by quadrature of
+  /// a degree well above that of the fields. Where the exact solution (or its gradient) is zero, the error is absolute.
   std::vector<std::pair<std::string, report::FieldErrors>> errors(const op::Vector& solution) const;
 
-  /// Fields of the output beside those of the problem.
+  /// Returns the fields of the output beside those of the problem.
   const std::vector<io::DerivedField>& output_fields() const { return output_fields_; }
 
-  /// Values of the functionals in the order of the file. Throws InputError where one is not finite.
+  /// Returns the values of the functionals in the order of the file. Throws InputError where one is not finite.
   std::vector<std::pair<std::string, double>> functionals(const op::Vector& solution) const;
 
 private:
   using Kernels = std::shared_ptr<op::GeneratedForm>;
   struct FieldNorms {
     std::string field;
-    io::Location place;                             ///< of the exact solution
-    Kernels l2_error, l2_exact, h1_error, h1_exact; ///< squares of the norms
+    io::Location place;                             ///< place of the exact solution in the file
+    Kernels l2_error, l2_exact, h1_error, h1_exact; ///< kernels of the squares of the norms
   };
-  /// The value of a functional of the solution and the known fields.
+  /// Evaluates a functional of the solution and the known fields.
   double evaluate(const Kernels& kernels, const op::Vector& solution) const;
   const io::Problem& problem_;
   const ProblemData& data_;
@@ -56,15 +56,15 @@ private:
   std::vector<io::DerivedField> output_fields_;
   struct Functional {
     form::FunctionalText text;
-    std::vector<Kernels> kernels; ///< of its integrals
+    std::vector<Kernels> kernels; ///< kernels of its integrals
   };
   double value_of(std::size_t functional, const op::Vector& solution) const;
-  std::vector<Functional> functionals_; ///< as in the problem
-  /// Their values, which those that use them read; shape (functional).
+  std::vector<Functional> functionals_; ///< in the order of the problem
+  /// The values of the functionals, shape (functional), are here for those that use them.
   std::vector<std::shared_ptr<form::CoefficientData>> numbers_;
 };
 
-/// Which errors exceed what the problem allows, as sentences.
+/// Returns sentences about the errors that exceed what the problem allows.
 std::vector<std::string> failed_checks(const io::Check& check,
                                        const std::vector<std::pair<std::string, report::FieldErrors>>& errors);
 

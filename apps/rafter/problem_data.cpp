@@ -12,7 +12,7 @@
 namespace rafter::app {
 namespace {
 
-/// Runs an operation; its InputErrors get the place and the key.
+/// Runs an operation, and adds the place and the key to its InputErrors.
 template <class Operation>
 auto located(const io::Location& location, const std::string& key, const Operation& operation) {
   try {
@@ -22,7 +22,7 @@ auto located(const io::Location& location, const std::string& key, const Operati
   }
 }
 
-/// Components of a field of a file: vectors of the plane have three there.
+/// Returns the components of a field of a file, where vectors of the plane are padded to three.
 int default_components(const io::VtkHdfReader& file, const std::string& name) {
   const int count = file.num_components(name);
   return count == 3 && file.dimension() == 2 ? 2 : count;
@@ -65,7 +65,8 @@ ProblemData::Field& ProblemData::make(const std::string& name, int components, i
   return fields_.emplace_back(Field{std::move(space), op::Vector(device_, size)});
 }
 
-/// Expressions of x have their values at the nodes; what holds fields or jumps from tag to tag is projected.
+/// Expressions of x are evaluated at the nodes. Expressions that hold fields or jump between tags have no single value
+/// there, and are projected.
 void ProblemData::fill(Field& field, const form::Expr& value) const {
   auto lowered = std::make_shared<const form::LoweredExpression>(form::lower(value));
   const auto is_time = [](const auto& parameter) { return parameter.coefficient->name == form::time_name; };

@@ -11,34 +11,35 @@
 #include <rafter/operator/operator.hpp>
 #include <rafter/space/expression_evaluator.hpp>
 
-/// Known fields of a problem.
+/// Known fields of a problem are coefficients that are functions of a space.
 namespace rafter::app {
 
-/// Reads point data of an earlier result into the nodes of a space; `key`: where messages say that it comes from.
+/// Reads point data of an earlier result into the nodes of a space. `key` is what messages name as their origin.
 void read_result(const io::ResultSource& source, const std::string& key, const space::FunctionSpace& space,
                  std::span<double> values);
 
-/// The coefficients of a problem that are functions of Lagrange spaces on its mesh, with their values.
+/// These are the coefficients of a problem that are functions of Lagrange spaces on its mesh, with their values.
 class ProblemData {
 public:
-  /// On the discretisation of the system; degrees that the problem does not give are those of its fields.
+  /// Spaces are made on the discretisation of the system. Their degree is the highest of the problem's fields where
+  /// neither the problem nor a file gives one.
   ProblemData(const io::Problem& problem, const op::System& system, std::shared_ptr<device::Device> device)
       : is_in_time_(problem.time.has_value()), default_degree_(problem.max_degree()),
         discretisation_(system.discretisation), device_(std::move(device)) {}
 
-  /// Finds the values of a coefficient with Coefficient::data, and makes it a field that forms may hold. `value`: its
-  /// expression, where it is not read from a file; it may hold the fields that were added before. Throws InputError
+  /// Finds the values of a coefficient with Coefficient::data, and makes it a field that forms may use. If it is not
+  /// read from a file, `value` is its expression, which may use the fields that were added before. Throws InputError
   /// that names the coefficient.
   form::Expr add(const io::Coefficient& coefficient, const form::Expr* value);
 
-  /// Binds the values of all these fields that a form holds.
+  /// Binds the values of all those fields that a form uses.
   template <class Target> void bind(Target& target, const form::LoweredForm& form) const {
     for (const auto& field : fields_)
       if (std::ranges::find(form.field_names, field.space->name) != form.field_names.end())
         target.set(field.space->name, field.values);
   }
 
-  /// All of them, for evaluation at points.
+  /// Returns all these fields for evaluation at points.
   std::vector<space::FieldValues> values() const;
 
 private:
@@ -49,7 +50,7 @@ private:
   Field& make(const std::string& name, int components, int degree);
   void fill(Field& field, const form::Expr& value) const;
 
-  bool is_in_time_; ///< the problem has [time]
+  bool is_in_time_; ///< whether the problem has [time]
   int default_degree_;
   std::shared_ptr<const space::Discretisation> discretisation_;
   std::shared_ptr<device::Device> device_;

@@ -28,7 +28,7 @@ std::string signature(const io::Definition& definition) {
                                 : definition.name;
 }
 
-/// The expression as a tensor of the shape with these components, row-major.
+/// Returns an expression of the given shape with these components, row-major.
 form::Expr as_tensor(const std::vector<int>& shape, std::vector<form::Expr> components) {
   if (shape.empty()) return components.at(0);
   if (shape.size() == 1) return form::as_vector(std::move(components));
@@ -40,10 +40,10 @@ form::Expr as_tensor(const std::vector<int>& shape, std::vector<form::Expr> comp
   return form::as_matrix(rows);
 }
 
-/// Numbers, not an expression and not a function of a space.
+/// Returns whether a coefficient consists of numbers, and not of an expression or a function of a space.
 bool is_constant(const io::Coefficient& data) { return data.is_by_tag || (!data.data && data.value.is_constant()); }
 
-/// The expression holds no field, so that points have values of it.
+/// Returns whether the expression holds no field, so that it can be evaluated at any point.
 bool is_function_of_x(const form::Expr& e) {
   std::set<const form::ExprNode*> is_seen;
   std::vector<form::Expr> left{e};
@@ -61,7 +61,7 @@ bool is_function_of_x(const form::Expr& e) {
   throw base::InputError(fmt::format("{}: {}: {}", location.text(), key, message));
 }
 
-/// The cell tags of a mesh, ascending.
+/// Returns the cell tags of a mesh, ascending.
 std::vector<std::int32_t> cell_tags(const mesh::Mesh& mesh) {
   std::vector<std::int32_t> tags;
   for (const auto& group : mesh.groups) tags.insert(tags.end(), group.tags.begin(), group.tags.end());
@@ -70,7 +70,7 @@ std::vector<std::int32_t> cell_tags(const mesh::Mesh& mesh) {
   return tags;
 }
 
-/// Every unknown has a term and an equation.
+/// Throws InputError unless every field has a term and an equation.
 void require_all_fields(const io::Problem& problem, const ProblemForms::Spaces& spaces,
                         const form::LoweredForm& lowered) {
   const auto& text = problem.forms.main();
@@ -109,7 +109,7 @@ ProblemForms::ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, S
   for (const auto& functional : problem.functionals) {
     auto& number = functional_numbers_.emplace_back(std::make_shared<form::CoefficientData>());
     number->name = functional.name;
-    number->values = {1.0}; // until it is evaluated
+    number->values = {1.0}; // a value is needed until the functional is evaluated
   }
 }
 
@@ -118,7 +118,8 @@ void ProblemForms::add_coefficients(ProblemData& known) {
     point_scope_.add(data.name, value);
     coefficients_.emplace_back(&data, std::move(value));
   };
-  // Expressions may use numbers wherever they are in the file, and expressions and known fields before them.
+  // Expressions may use all numbers, wherever these are in the file, but only those expressions and known fields that
+  // come before them.
   for (const auto& data : problem_.coefficients)
     if (is_constant(data)) {
       if (data.is_by_tag) require_tags_of(data);
@@ -182,7 +183,7 @@ std::string ProblemForms::located_message(const io::Expression& text, const std:
                                           std::string message) const {
   io::Location place = text.location;
   if (const auto position = take_position(message)) place = text.at(offset_of(text.text, *position));
-  // A definition's text has positions of its own.
+  // Positions in the text of a definition are relative to that text, not to the one that uses it.
   for (std::size_t from = 0;;) {
     constexpr std::string_view phrase = "in the definition of '";
     const auto start = message.find(phrase, from);
@@ -359,7 +360,7 @@ form::FunctionalText ProblemForms::functional(const io::Functional& functional) 
   form::Scope scope(mesh_.gdim);
   for (const auto& space : spaces_) scope.add_field(space);
   auto everything = with_everything(std::move(scope));
-  // A field, a coefficient or a definition of the same name is what the name means.
+  // If a field, a coefficient or a definition has the name of a functional, the name stands for that.
   for (const auto& number : numbers)
     if (everything.find(number->name) == nullptr && everything.find_definition(number->name) == nullptr &&
         !form::is_language_name(number->name))
@@ -388,7 +389,7 @@ form::FunctionalText ProblemForms::functional(const io::Functional& functional) 
 std::shared_ptr<const form::LoweredExpression> ProblemForms::output_field(const io::OutputExpression& field) const {
   form::Scope scope(mesh_.gdim);
   for (const auto& space : spaces_) scope.add_field(space);
-  scope.add_test_functions(spaces_); // for a message that says more than that the name is unknown
+  scope.add_test_functions(spaces_); // a message can then say more than that the name is unknown
   const auto everything = with_everything(std::move(scope));
   return located(field.expression, "output.fields." + field.name, [&] {
     const auto expression = form::parse_expression(field.expression.text, everything);

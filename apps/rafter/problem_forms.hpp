@@ -19,36 +19,37 @@
 
 #include "problem_data.hpp"
 
-/// From the texts of a problem file to forms and expressions. Errors name the place in the file.
+/// The texts of a problem file become forms and expressions. Errors name the place in the file.
 namespace rafter::app {
 
 class ProblemForms {
 public:
   using Spaces = std::vector<std::shared_ptr<const form::FieldSpace>>;
 
-  /// `spaces` as Problem::fields. Coefficients that are functions of a space are added to `data`. Throws InputError for
-  /// coefficients that are wrong or name tags that the mesh lacks. Problem and mesh must outlive the object.
+  /// `spaces` are in the order of Problem::fields. Coefficients that are functions of a space are added to `data`.
+  /// Throws InputError for coefficients that are wrong or name tags that the mesh lacks. Problem and mesh must outlive
+  /// the object.
   ProblemForms(const io::Problem& problem, const mesh::Mesh& mesh, Spaces spaces, ProblemData& data);
 
-  /// forms.a, or the derivative of forms.F by the fields. Throws InputError unless every term is bilinear (linear in
-  /// the test functions) and every field has a test and a trial function.
+  /// Returns forms.a, or the derivative of forms.F by the fields. Throws InputError unless every term is bilinear
+  /// (linear in the test functions) and every field has a test and a trial function.
   form::Form bilinear() const;
-  /// forms.L; nothing when it is absent or zero. Of a problem with forms.F that form.
+  /// Returns forms.L, or nothing when it is absent or zero. For a problem with forms.F it returns that form.
   std::optional<form::Form> linear() const;
-  /// The forms of a step in time, of forms.F or of forms.a less forms.L. Throws InputError as make_theta_forms() and
-  /// where forms.a is not linear in the fields.
+  /// Returns the forms of a time step, for forms.F or for forms.a less forms.L. Throws InputError as make_theta_forms()
+  /// does, and if forms.a is not linear in the fields.
   form::ThetaForms theta_forms() const;
-  /// The time in expressions from now on: of those that are bound to data or made into functions of x afterwards.
+  /// Sets the time for expressions. It counts for those that are bound to data or made into functions of x afterwards.
   void set_time(double time) { time_->values = {time}; }
-  /// A functional of the fields; it may use those before it in the file, by name.
+  /// Returns a functional of the fields, which may use by name those before it in the file.
   form::FunctionalText functional(const io::Functional& functional) const;
-  /// What stands for the values of the functionals where others use them, in the order of the file.
+  /// Returns, in the order of the file, the numbers that stand for the values of functionals in those that use them.
   const std::vector<std::shared_ptr<form::CoefficientData>>& functional_numbers() const { return functional_numbers_; }
-  /// A field of the output, a function of the fields. Throws InputError unless it is a scalar, a vector or a matrix up
-  /// to 3 x 3 that has a value at every point of a cell.
+  /// Returns a field of the output, a function of the fields. Throws InputError unless it is a scalar, a vector or a
+  /// matrix up to 3 x 3 that has a value at every point of a cell.
   std::shared_ptr<const form::LoweredExpression> output_field(const io::OutputExpression& field) const;
 
-  /// Runs an operation on a text; its InputErrors get the place in the file.
+  /// Runs an operation on a text, and adds the place in the file to its InputErrors.
   template <class Operation>
   auto located(const io::Expression& text, const std::string& key, const Operation& operation) const {
     try {
@@ -58,21 +59,21 @@ public:
     }
   }
 
-  /// Expression of x and constants, scalar.
+  /// Returns a scalar expression of x and constants.
   form::Expr point_expression(const io::Expression& text, const std::string& key) const;
-  /// `count` scalars, one text each or all from one text that is a vector.
+  /// Returns `count` scalar expressions, from one text each or from one text that is a vector.
   std::vector<form::Expr> point_components(std::span<const io::Expression> texts, std::size_t count,
                                            const std::string& key) const;
-  /// The known function of a field in functionals.
+  /// Returns what a field is in functionals: a known function.
   form::Expr field(std::size_t index) const;
-  /// Whether values depend on the time.
+  /// Returns whether the values depend on the time.
   bool depends_on_time(std::span<const io::Expression> texts, std::size_t count, const std::string& key) const;
-  /// Function of x that fills `components` (empty: all) of num_components values and sets the others to 0. Throws
-  /// InputError where a value is not finite.
+  /// Returns a function of x that sets those of num_components values that `components` lists (all if it is empty), and
+  /// the others to 0. It throws InputError where a value is not finite.
   space::SpatialFunction qfunction(std::span<const io::Expression> texts, std::span<const int> components,
                                    int num_components, const std::string& key) const;
 
-  /// The coefficients that are expressions in x, without known fields, with their names.
+  /// Returns, with their coefficients, the expressions in x that hold no known field.
   const std::vector<std::pair<const io::Coefficient*, form::Expr>>& point_coefficients() const {
     return point_coefficients_;
   }
@@ -81,17 +82,17 @@ private:
   void add_coefficients(ProblemData& known);
   form::Expr coefficient(const io::Coefficient& coefficient) const;
   form::Expr tensor(const io::TensorExpression& value, const std::string& key) const;
-  /// The same, but one text may be a vector.
+  /// Does the same, but one text may be a vector.
   form::Expr field_value(const io::TensorExpression& value, const std::string& key) const;
   void require_tags_of(const io::Coefficient& coefficient) const;
   void require_tags_of(const form::Form& form, const io::Expression& text, const std::string& key) const;
-  /// forms.F: a linear form with the fields as data.
+  /// Returns forms.F, a linear form with the fields as data.
   form::Form residual() const;
   void require_all_fields(const form::Form& form) const;
   void require_no_time_derivative(bool is_found, const io::Expression& text, const std::string& key) const;
-  /// The fields and their test functions.
+  /// Returns a scope with the fields and their test functions.
   form::Scope residual_scope() const;
-  /// forms.F, or forms.a less forms.L with the fields as data.
+  /// Returns forms.F, or forms.a less forms.L with the fields as data.
   form::Form residual_in_time() const;
   std::vector<form::Expr> fields() const;
   form::Scope with_everything(form::Scope scope) const;

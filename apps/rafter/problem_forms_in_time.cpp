@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What problems with [time] ask of their forms.
+// This file has the parts of ProblemForms for problems with [time].
 #include <algorithm>
 
 #include <fmt/format.h>

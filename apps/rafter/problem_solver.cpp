@@ -36,7 +36,7 @@ op::QuadratureOptions quadrature_options(const io::Problem& problem) {
   return result;
 }
 
-/// The word in place of a plan that makes the planner ignore what was measured.
+/// With this word in place of a plan, the planner ignores measurements.
 constexpr const char* predicted_plan = "predicted";
 
 std::shared_ptr<const tune::Planner> make_planner(const machine::Machine& machine, const RunOptions& options) {
@@ -46,8 +46,8 @@ std::shared_ptr<const tune::Planner> make_planner(const machine::Machine& machin
   return std::make_shared<const tune::Planner>(std::move(result));
 }
 
-/// Applications of the operator that a solve is expected to take, for what its set-up may cost: Krylov methods resolve
-/// second-order operators in some multiple of the number of unknowns along an edge.
+/// Returns the number of times that a solve is expected to apply the operator, which tells how much set-up pays. For
+/// second-order operators, Krylov methods need a multiple of the number of unknowns along an edge of the domain.
 double expected_applications(const io::Problem& problem, const op::System& system) {
   double points = 0;
   for (const auto& space : system.spaces)
@@ -57,21 +57,21 @@ double expected_applications(const io::Problem& problem, const op::System& syste
                           per_point_of_an_edge * std::pow(points, 1.0 / system.mesh->tdim));
 }
 
-/// The right-hand side and initial guess of the constrained system.
+/// The right-hand side and initial guess are those of the system with its constraints.
 struct RightHandSide {
   op::Vector b, x;
-  solvers::ReferenceNorm reference; ///< as IterationControl
-  std::string warning;              ///< what was changed in b so that it has a solution; empty: nothing
+  solvers::ReferenceNorm reference; ///< as in IterationControl
+  std::string warning;              ///< tells what was removed from b so that a solution exists; empty if nothing was
 };
 
-/// Values of the linear form are finite, and so are their squares, which do not vanish either.
+/// Throws InputError unless the values of the linear form are finite and have squares that neither overflow nor vanish.
 void require_representable(const PreparedProblem& prepared, const op::Vector& b) {
   const auto& problem = prepared.problem();
   const double norm = solvers::VectorOps(b.device()).norm(b);
   double largest = 0;
   for (const double value : b.host_read())
     largest = std::max(largest, std::isfinite(value) ? std::abs(value) : INFINITY);
-  constexpr double least = 1e-150; // whose squares are still numbers of full precision
+  constexpr double least = 1e-150; // the square of a smaller number loses precision
   if (largest == 0 || (std::isfinite(norm) && norm > least)) return;
   if (std::isfinite(largest))
     throw base::InputError(
@@ -121,7 +121,7 @@ solvers::Result run_solver(const PreparedProblem& prepared, solvers::SolverOptio
   return solvers::solve(prepared.operator_a(), right.b, right.x, preconditioner, options);
 }
 
-/// Functionals and checks of a solve that converged, and the output file.
+/// Evaluates functionals and checks of a solve that converged, and writes the output file.
 void finish(const PreparedProblem& prepared, Phases& phases, Solution& solution) {
   const auto& problem = prepared.problem();
   check_solution(prepared, phases, solution);
@@ -190,7 +190,7 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
     is_boundary_in_time_ = is_boundary_in_time_ || has_time_values(problem, i, *forms_);
   phases.stop();
 
-  machine_ = machine::load_or_probe(); // takes seconds the first time: after what is refused most often
+  machine_ = machine::load_or_probe(); // slow the first time, so that checks come first
   options_.planner = make_planner(machine_, options);
 
   phases.start("kernels");
@@ -199,7 +199,7 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
                    linear_form() != nullptr ? linear_form()->kernels().info().size() : 0));
 }
 
-/// All kernels of the problem are built, then compiled at the same time, then bound to their data.
+/// All kernels of the problem are first generated, then compiled at the same time, then bound to their data.
 void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const std::optional<form::LoweredForm>& linear,
                                      bool solves) {
   auto constraints = op::make_constraints(system_, options_.dirichlet);
@@ -211,12 +211,12 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
   const auto own_options = op::kernel_options(options_, options_.shared_device);
   const auto action = keep(op::build_form(bilinear, system_, op::Purpose::action, own_options));
   std::shared_ptr<op::GeneratedForm> diagonal, load;
-  if (solves && action->matrix == nullptr && // which has its own
+  if (solves && action->matrix == nullptr && // an assembled matrix has its diagonal
       !solvers::find_method(problem_.solver.method).is_direct &&
       solvers::find_preconditioner(problem_.solver.preconditioner).needs_diagonal)
     diagonal = keep(op::build_form(bilinear, system_, op::Purpose::diagonal, own_options));
   auto load_options = options_;
-  load_options.plan.clear(); // it is meant for the operator
+  load_options.plan.clear(); // a plan of the user is meant for the operator
   if (linear)
     load = keep(op::build_form(*linear, system_, op::Purpose::action,
                                op::kernel_options(load_options, options_.shared_device)));
@@ -246,7 +246,7 @@ void PreparedProblem::make_residual_problem(const std::shared_ptr<const op::Gene
   std::vector<std::string> names;
   for (const auto& field : problem_.fields) names.push_back(field.name);
   residual_problem_ = std::make_unique<solvers::ResidualProblem>(residual, operator_, std::move(names));
-  data_->bind(residual_problem_->residual_form(), residual->form); // the tangent has them already
+  data_->bind(residual_problem_->residual_form(), residual->form); // the tangent already has them
   start_ = find_start();
   const auto start = starting_state();
   op::Vector r = operator_->make_vector();
@@ -262,7 +262,7 @@ void PreparedProblem::make_stepper(form::ThetaForms forms, const std::shared_ptr
   options.solver.control.monitor = options.newton.monitor = [](int, double) { return !is_interrupted(); };
   stepper_ =
       std::make_unique<solvers::ThetaStepper>(std::move(forms), std::move(names), operator_, load, std::move(options));
-  data_->bind(stepper_->load(), load->form); // the tangent has them already
+  data_->bind(stepper_->load(), load->form); // the tangent already has them
   start_ = find_start();
   stepper_->set_boundary_values = [this](double t) { set_time(t); };
   const solvers::TimeStep first{
@@ -322,12 +322,13 @@ std::vector<op::FieldCondition> PreparedProblem::make_conditions() const {
 
 namespace {
 
-/// The method with its preconditioner and the right-hand side of a problem whose operator has passed all checks.
+/// When the operator of a problem has passed all checks, a solve needs the method with its preconditioner and the
+/// right-hand side.
 struct Setup {
   RightHandSide right;
   solvers::ConstrainedNullSpace null_space;
   MethodChoice choice;
-  solvers::SolverOptions options; ///< of this method
+  solvers::SolverOptions options; ///< options for the method chosen
   std::shared_ptr<const solvers::Preconditioner> preconditioner;
 
   void take(const op::Operator& A, MethodChoice taken) {
@@ -356,7 +357,7 @@ Setup set_up(const PreparedProblem& prepared) {
   return setup;
 }
 
-/// Solves with the method that was chosen, and with another one where that has turned out not to serve.
+/// Solves with the method that was chosen, and with another one if the first turns out not to be suitable.
 solvers::Result solve_system(const PreparedProblem& prepared, Setup& setup, const RunEvents& events) {
   const auto& A = prepared.operator_a();
   op::Vector start = A.make_vector();
@@ -387,7 +388,7 @@ void measure_operators(const PreparedProblem& prepared, report::SolveReport& rep
     report.operators.push_back(report_linear_form(*prepared.linear_form(), prepared.system(), prepared.machine()));
 }
 
-/// What a solve leaves besides its solution.
+/// A solve returns its solution, and the report of an iteration that cannot be made later.
 struct Solved {
   Solution solution;
   std::optional<report::OperatorReport> iteration; ///< cost of an iteration of cg, where it was measured
@@ -429,7 +430,7 @@ Solved solve_linear(const PreparedProblem& prepared, const RunEvents& events, Ph
   return {std::move(solution), std::move(iteration)};
 }
 
-/// Newton's method with the linear solver of the problem, or the one that the tangent at the start asks for.
+/// Runs Newton's method with the linear solver of the problem, or the one that the tangent at the start requires.
 solvers::NewtonResult run_newton(const PreparedProblem& prepared, const std::string& method, op::Vector& u,
                                  const RunEvents& events) {
   const auto& problem = prepared.problem();
@@ -443,7 +444,7 @@ solvers::NewtonResult run_newton(const PreparedProblem& prepared, const std::str
   return solvers::newton(*prepared.residual_problem(), u, options);
 }
 
-/// The residual has a value at the starting state.
+/// Throws InputError unless the residual has finite values at the starting state.
 void require_finite_start(const PreparedProblem& prepared, const op::Vector& start) {
   op::Vector r = prepared.operator_a().make_vector();
   prepared.residual_problem()->residual(start, r);

@@ -17,25 +17,26 @@
 #include "null_space.hpp"
 #include "postprocess.hpp"
 
-/// From a problem file's content to solved fields and a report.
+/// The content of a problem file becomes solved fields and a report.
 namespace rafter::app {
 
-/// Where and how a problem runs.
+/// These options say where and how a problem runs.
 struct RunOptions {
-  std::string device = "host"; ///< as --device
-  int threads = 0;             ///< 0: all cores
-  std::string plan; ///< of the cell kernels; "": the planner chooses; "predicted": it ignores what was measured
-  bool weighs_all_plans = false; ///< the planner predicts every candidate
-  bool solves = true;            ///< false: the kernels that only a solve needs are left out
+  std::string device = "host"; ///< name as for --device
+  int threads = 0;             ///< 0 takes all cores
+  /// The plan of the cell kernels: if it is empty, the planner chooses; with "predicted", it ignores measurements.
+  std::string plan;
+  bool weighs_all_plans = false; ///< whether the planner predicts the time of every candidate
+  bool solves = true;            ///< if false, the kernels that only a solve needs are left out
 };
 
-/// What a run tells while it works; empty functions are not called.
+/// A run tells its progress by these functions; empty ones are not called.
 struct RunEvents {
-  std::function<void(const std::string&)> event; ///< something is done, one line
-  solvers::Monitor iteration;                    ///< false stops the solve
+  std::function<void(const std::string&)> event; ///< gets a line of text when something is done
+  solvers::Monitor iteration;                    ///< returns false to stop the solve
 };
 
-/// Wall-clock seconds per phase.
+/// This keeps the wall-clock seconds of each phase of a run.
 class Phases {
 public:
   /// Ends the phase that runs and starts another.
@@ -50,7 +51,7 @@ private:
   bool is_running_ = false;
 };
 
-/// A problem with its operators, ready to be solved. Not movable: parts refer to each other.
+/// A problem with its operators is ready to be solved. It cannot be moved, since its parts refer to each other.
 class PreparedProblem {
 public:
   /// Throws InputError for everything that is wrong with the problem and can be known before it is solved, and
@@ -65,29 +66,30 @@ public:
   const op::OperatorOptions& options() const { return options_; }
   const machine::Machine& machine() const { return machine_; }
   const op::Operator& operator_a() const { return *operator_; }
-  /// The right-hand side, null: it is zero; or the residual form.
+  /// Returns the residual form of a nonlinear problem or of a problem in time, else the right-hand side, or null if
+  /// that is zero.
   const op::LinearForm* linear_form() const {
     if (stepper_) return &stepper_->load();
     return residual_problem_ ? &residual_problem_->residual_form() : linear_form_.get();
   }
-  /// The equations of a problem with forms.F, whose tangent at the starting state is operator_a(); null for other
-  /// problems.
+  /// Returns the equations of a problem with forms.F, whose tangent at the starting state is operator_a(), or null for
+  /// other problems.
   solvers::ResidualProblem* residual_problem() const { return residual_problem_.get(); }
-  /// Makes the steps of a problem with [time], and is bound to the first one; null for other problems.
+  /// Returns what makes the steps of a problem with [time], bound to the first one, or null for other problems.
   solvers::ThetaStepper* stepper() const { return stepper_.get(); }
-  /// The time of boundary values, of sources and of whatever else is evaluated from now on.
+  /// Sets the time of boundary values, of sources and of whatever else is evaluated from now on.
   void set_time(double time) const;
-  op::Vector starting_state() const;                               ///< values of fields.NAME.initial, else 0
+  op::Vector starting_state() const;                               ///< takes the values of fields.NAME.initial, or 0
   const Postprocess& postprocess() const { return *postprocess_; } ///< exists only if the problem is to be solved
 
   const ProblemData& data() const { return *data_; }
-  const PlannedConstraints& constraints() const { return constraints_; } ///< of problems that are solved
+  const PlannedConstraints& constraints() const { return constraints_; } ///< exist only if the problem is to be solved
 
-  /// Tells an event; throws Interrupted when the user asked to stop.
+  /// Tells an event. Throws Interrupted when the user has asked to stop.
   void tell(const std::string& text) const;
 
 private:
-  /// The conditions, with the values that they have at the time that is set.
+  /// Returns the Dirichlet conditions with their values at the current time.
   std::vector<op::FieldCondition> make_conditions() const;
   std::vector<double> find_start() const;
   void make_residual_problem(const std::shared_ptr<const op::GeneratedForm>& residual);
@@ -105,25 +107,25 @@ private:
   std::unique_ptr<op::LinearForm> linear_form_;
   std::unique_ptr<solvers::ResidualProblem> residual_problem_;
   std::vector<double> start_; ///< state that Newton's method or the first time step begins with, shape (unknown)
-  std::optional<form::ThetaForms> theta_forms_; ///< until the stepper has them
+  std::optional<form::ThetaForms> theta_forms_; ///< the stepper takes them over when it is made
   std::unique_ptr<solvers::ThetaStepper> stepper_;
-  bool is_boundary_in_time_ = false; ///< boundary values depend on the time
+  bool is_boundary_in_time_ = false; ///< whether boundary values depend on the time
   std::unique_ptr<Postprocess> postprocess_;
   PlannedConstraints constraints_;
 };
 
-/// Solved fields: field f of the system at entries system.offset(f) and following.
+/// The values of field f of the solution begin at entry system.offset(f).
 struct Solution {
   op::System system;
   op::Vector values;
   report::SolveReport report;
   bool is_converged = false;
-  bool is_written = false; ///< the output file of the problem
+  bool is_written = false; ///< whether the output file of the problem is written
 };
 
-/// Solves a problem, evaluates functionals and checks, writes the output file (when converged, or the last iterate
-/// where the problem asks for that), and measures the operators. Throws as PreparedProblem; a solve that fails is
-/// reported in the report.
+/// Solves a problem, evaluates functionals and checks, writes the output file (when converged, or the last iterate if
+/// the problem asks for that), and measures the operators. Throws as PreparedProblem does; the report tells of a solve
+/// that failed.
 Solution solve_problem(const io::Problem& problem, const RunOptions& options, const RunEvents& events = {});
 
 } // namespace rafter::app

@@ -23,12 +23,13 @@ using op::Vector;
 using solvers::Mode;
 using solvers::PerPiece;
 
-/// What the checks share: the operator's free entries, their places, the piece of each.
+/// All checks look at the free entries of the operator, at their places, and at the piece of the mesh that each belongs
+/// to.
 class Subject {
 public:
   const op::Operator& A;
   const io::Problem& problem;
-  const solvers::NullSpace& null_space; ///< that [[constraint]] fixes
+  const solvers::NullSpace& null_space; ///< null space that [[constraint]] fixes
   op::Reach reach;
   mesh::Pieces pieces;
   std::vector<std::uint8_t> is_free; ///< shape (entry)
@@ -40,7 +41,7 @@ public:
   }
 
   const mesh::Mesh& mesh() const { return *A.system().mesh; }
-  /// Of all cells: made on first use, most problems are found regular without.
+  /// The table of all unknowns is made on first use, since most problems are found regular without it.
   const Unknowns& unknowns() const {
     if (!unknowns_) unknowns_ = op::make_unknowns(A.system(), pieces);
     return *unknowns_;
@@ -50,7 +51,7 @@ private:
   mutable std::optional<Unknowns> unknowns_;
 };
 
-/// "field 'u', component 1, at (0.5, 0, 1)".
+/// Returns a text like "field 'u', component 1, at (0.5, 0, 1)".
 std::string describe(const Subject& subject, std::size_t entry) {
   const auto& unknowns = subject.unknowns();
   const auto& field = subject.problem.fields[unknowns.field_of(entry)];
@@ -71,7 +72,8 @@ std::string tags_text(const mesh::Mesh& mesh, const std::set<std::int32_t>& tags
 
 // --- rows
 
-/// Cells whose interiors no cell integral tests with a field, by their tags; "" when there are none.
+/// Returns a text about the cells that no cell integral with a test function of the field covers, with their tags, or
+/// "" if there are none.
 std::string describe_left_out(const mesh::Mesh& mesh, const mesh::CellMask& covered) {
   std::set<std::int32_t> tags;
   std::int64_t count = 0;
@@ -86,9 +88,9 @@ std::string describe_left_out(const mesh::Mesh& mesh, const mesh::CellMask& cove
                      tags_text(mesh, tags));
 }
 
-/// Largest entries that count as rounding. Where cell integrals reach, what is empty is exactly zero, whatever the
-/// coefficients of the neighbours. Elsewhere functions that vanish on a facet are integrated over it: rounding beside
-/// the cell's other entries.
+/// Entries of at most this size, relative to the largest one of their cells, count as rounding. Where cell integrals
+/// reach, an empty row is exactly zero, whatever the coefficients of neighbours are. Elsewhere functions that vanish on
+/// a facet are integrated over it, which leaves rounding errors.
 constexpr double row_noise = 1e-12;
 std::vector<double> noise_of(const Subject& subject, std::span<const double> image) {
   std::vector<double> noise(image.size(), 0.0);
@@ -113,7 +115,7 @@ std::vector<double> noise_of(const Subject& subject, std::span<const double> ima
   return noise;
 }
 
-/// True when no free entry is so small beside the largest that it might count as rounding.
+/// Returns whether no free entry is so small beside the largest that it might be rounding.
 bool is_plainly_full(const Subject& subject, std::span<const double> image) {
   double smallest = std::numeric_limits<double>::infinity(), largest = 0;
   for (std::size_t i = 0; i < image.size(); ++i) {
@@ -124,7 +126,7 @@ bool is_plainly_full(const Subject& subject, std::span<const double> image) {
   return smallest > row_noise * largest;
 }
 
-/// Rows that map a random vector to zero.
+/// Throws InputError if rows of the operator map a random vector to zero.
 void require_rows(const Subject& subject, const Probe& probe) {
   const auto values = probe.image.host_read();
   if (is_plainly_full(subject, values)) return;
@@ -156,7 +158,7 @@ std::vector<Mode> modes_of(const op::System& system) {
   return modes;
 }
 
-/// The mode on all pieces at once, fixed entries included.
+/// Returns the mode on all pieces at once, including fixed entries.
 Vector mode_vector(const Subject& subject, const Mode& mode) {
   Vector result = subject.A.make_vector();
   const auto entries = result.host_overwrite();
@@ -165,7 +167,7 @@ Vector mode_vector(const Subject& subject, const Mode& mode) {
   return result;
 }
 
-/// Entries sorted by piece; those of piece p are begins[p] .. begins[p + 1] - 1 of `order`.
+/// Entries are sorted by piece; those of piece p are order[begins[p]] to order[begins[p + 1] - 1].
 struct EntriesByPiece {
   std::vector<std::size_t> begins, order;
 };
@@ -183,13 +185,13 @@ EntriesByPiece sort_by_piece(const Subject& subject) {
   return result;
 }
 
-/// What a mode becomes, in the order of the pieces: A v on free entries in units of the operator's magnitude, v on the
-/// fixed ones, for |v| = 1 on each piece. A combination of modes is free and in the null space where the same
-/// combination of images is zero. What [[constraint]] fixes is added, its projection of v: A + N N^T is regular where
-/// it is all.
+/// For a mode v with |v| = 1 on each piece, the image is A v on free entries, in units of the operator's magnitude, and
+/// v on fixed ones, in the order of the pieces. A combination of modes is free and in the null space if the same
+/// combination of images is zero. The projection of v onto the space that [[constraint]] fixes is added, since A + N
+/// N^T is regular if that is the whole null space.
 struct Image {
   std::vector<double> values;
-  std::vector<std::uint8_t> exists; ///< shape (piece): the mode is not zero there
+  std::vector<std::uint8_t> exists; ///< whether the mode is not zero on a piece, shape (piece)
 };
 Image image_of(const Subject& subject, const Mode& mode, const PerPiece& magnitude, const EntriesByPiece& entries) {
   const Vector v = mode_vector(subject, mode);
@@ -215,8 +217,8 @@ double dot(std::span<const double> x, std::span<const double> y) {
   return sum;
 }
 
-/// Positions of the vectors that depend linearly on the others to rounding, by Gram-Schmidt with pivoting; the vectors
-/// are overwritten.
+/// Returns the positions of vectors that depend linearly on the others up to rounding, by Gram-Schmidt with pivoting,
+/// which overwrites the vectors.
 std::vector<std::size_t> dependent(std::vector<std::span<double>> vectors, double tolerance) {
   std::vector<std::size_t> left(vectors.size());
   for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;
@@ -236,7 +238,7 @@ std::vector<std::size_t> dependent(std::vector<std::span<double>> vectors, doubl
   return {};
 }
 
-/// " on the piece of 8 cells with tag 2 between (2, 0) and (3, 1)"; "" for the only piece.
+/// Returns a text like " on the piece of 8 cells with tag 2 between (2, 0) and (3, 1)", or "" for the only piece.
 std::string describe_piece(const Subject& subject, std::int32_t piece) {
   if (subject.pieces.count == 1) return {};
   const auto& mesh = subject.mesh();
@@ -262,11 +264,11 @@ std::string describe_piece(const Subject& subject, std::int32_t piece) {
                      mesh.num_cells());
 }
 
-/// True when on every piece the modes are linearly independent on the fixed entries alone: then none of their
-/// combinations is free there, whatever the operator does to it. Conditions hold on the boundary: only the cells behind
-/// every `stride`-th facet there are looked at.
+/// Returns whether on every piece the modes are linearly independent on the fixed entries alone: then the conditions
+/// exclude each of their combinations, whatever the operator is. Conditions hold on the boundary, so that only the
+/// cells at every `stride`-th boundary facet are examined.
 bool conditions_hold_all(const Subject& subject, const std::vector<Mode>& modes, std::size_t stride) {
-  constexpr double least_part = 1e-6; // of a mode that the others leave: far from doubt
+  constexpr double least_part = 1e-6; // norm of what the other modes leave of a mode, far above rounding
   const auto count = subject.pieces.count;
   const auto unknowns = op::fixed_on_boundary(subject.A.system(), subject.pieces, subject.is_free, stride);
   std::vector<std::vector<std::size_t>> fixed(static_cast<std::size_t>(count));
@@ -288,7 +290,7 @@ bool conditions_hold_all(const Subject& subject, const std::vector<Mode>& modes,
   return true;
 }
 
-/// Which key fixes these modes: "mean = 0.0", or "rigid_modes = true" where rotations are among them.
+/// Returns the key that fixes these modes: "mean = 0.0", or "rigid_modes = true" if rotations are among them.
 std::string constraint_advice(const Subject& subject, const std::vector<Mode>& modes) {
   const bool rotates = std::ranges::any_of(modes, [](const Mode& mode) { return mode.other >= 0; });
   const auto& field = subject.problem.fields[modes.front().field];
@@ -300,7 +302,7 @@ std::string constraint_advice(const Subject& subject, const std::vector<Mode>& m
 
 void require_no_null_vectors(const Subject& subject) {
   const auto modes = modes_of(subject.A.system());
-  constexpr std::size_t enough_facets = 1024; // for most bodies; where they do not tell, all are asked
+  constexpr std::size_t enough_facets = 1024; // these tell for most bodies; for others, all facets are examined
   const auto stride = subject.mesh().topology().exterior_facets.size() / enough_facets;
   if (stride > 1 && conditions_hold_all(subject, modes, stride)) return;
   if (conditions_hold_all(subject, modes, 1)) return;
@@ -312,7 +314,7 @@ void require_no_null_vectors(const Subject& subject) {
   for (const auto& mode : modes) images.push_back(image_of(subject, mode, magnitude[mode.field], entries));
 
   std::int32_t first = -1, count = 0;
-  std::vector<std::string> names; // on the first singular piece
+  std::vector<std::string> names; // modes on the first singular piece
   std::vector<Mode> unfixed;
   for (std::int32_t p = 0; p < subject.pieces.count; ++p) {
     const auto piece = static_cast<std::size_t>(p);
@@ -336,7 +338,7 @@ void require_no_null_vectors(const Subject& subject) {
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const auto more = count == 1 ? "" : fmt::format(" (and on {} more pieces)", count - 1);
   const auto form = subject.problem.forms.main_key();
-  const auto constraint = subject.problem.forms.F ? "" // constraints are for linear problems
+  const auto constraint = subject.problem.forms.F ? "" // constraints exist for linear problems only
                                                   : fmt::format(" fix the null space with [[constraint]] ({}),",
                                                                 constraint_advice(subject, unfixed));
   throw base::InputError(fmt::format("{}: the problem is singular: {} does not see {}, and no condition fixes {}{}{}; "

@@ -4,18 +4,19 @@
 
 #include "problem_solver.hpp"
 
-/// What solves of all kinds do with their solution.
+/// Solves of all kinds share how they make, write and check their solution.
 namespace rafter::app {
 
-/// A solution with the part of its report that is known before it is judged. `status` of the solver.
+/// Returns a solution with the part of its report that is known before it is checked; `status` is that of the solver.
 Solution make_solution(const PreparedProblem& prepared, op::Vector values, solvers::Status status);
 
-/// Fields of the problem in a vector of its system, for output. The vector must outlive them.
+/// Returns the fields of the problem in a vector of its system, for output. The vector must outlive them.
 std::vector<io::OutputField> output_fields(const PreparedProblem& prepared, const op::Vector& values);
-/// Fields of the output beside those; none where the values are not finite, as a solve that failed may leave them.
+/// Returns the other fields of the output. There are none where values are not finite, as a failed solve may leave
+/// them.
 std::vector<io::DerivedField> derived_fields(const PreparedProblem& prepared, const op::Vector& values);
 
-/// Functionals and errors of a solve that converged.
+/// Evaluates functionals and errors of a solve that converged.
 void check_solution(const PreparedProblem& prepared, Phases& phases, Solution& solution);
 
 } // namespace rafter::app

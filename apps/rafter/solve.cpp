@@ -15,7 +15,7 @@
 namespace rafter::app {
 namespace {
 
-/// Every process of an MPI run would solve the whole problem and write the same files.
+/// Without this check, every process of an MPI run would solve the whole problem and write the same files.
 void require_one_process() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
     const char* size = std::getenv(name);
@@ -50,7 +50,8 @@ int run_solve(const SolveOptions& options) {
       .device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan};
   const auto solution = solve_problem(problem, run, events);
   console.clear();
-  // The file comes first, since whoever reads the text may leave early; the text comes in any case.
+  // The file is written first, since whoever reads the text may close the pipe early. The text is printed even if the
+  // file cannot be written.
   std::exception_ptr failure;
   if (!options.json.empty()) try {
       base::write_output(options.json, report::to_json(solution.report));

@@ -6,7 +6,7 @@
 namespace rafter::app {
 namespace {
 
-/// Removes a prefix of `text` if it is there.
+/// Removes a prefix of `text` and returns whether it was there.
 bool skip(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());

@@ -44,8 +44,8 @@ public:
 private:
   bool is_converged() const { return last_.status == solvers::Status::converged; }
 
-  /// The state and the time where an earlier run ended. Where the steps have the same length as
-  /// in that run, their count goes on, so that times are those of one long run.
+  /// Continues an earlier run from its last state and time. If the steps have the same length as there, their count
+  /// goes on, so that times are those of one long run.
   void restore() {
     const auto& time = *problem_.time;
     const auto& system = prepared_.system();
@@ -71,7 +71,7 @@ private:
     number_ = goes_on ? saved.number : 0;
   }
 
-  /// Checks of the operator of the first step, and the method that it asks for.
+  /// Checks the operator of the first step, and chooses a method that can solve it.
   void set_up() {
     const auto& A = prepared_.operator_a();
     const auto first = grid_->step(first_ + 1);
@@ -113,7 +113,7 @@ private:
                                            problem_.forms.main().location.text(), problem_.forms.main_key(), found));
   }
 
-  /// Makes the state at the first time consistent, unless an earlier run has left it, and begins the output.
+  /// Makes the state at the first time consistent, unless it comes from an earlier run, and begins the output.
   void begin() {
     const double time = grid_->time(number_);
     if (problem_.time->restart.empty()) {
@@ -159,7 +159,7 @@ private:
     tell_progress();
   }
 
-  /// Ten lines at most.
+  /// A run prints ten lines at most.
   void tell_progress() {
     const auto tenth = 10 * (number_ - first_) / (grid_->num_steps() - first_);
     if (tenth == told_) return;
@@ -192,13 +192,13 @@ private:
     solution.is_written = !problem_.output.file.empty() && (solution.is_converged || problem_.output.on_failure);
     if (series_ == nullptr) solution.is_written = false;
     if (!solution.is_written) return solution;
-    // A state that a failed step leaves belongs to no time; the series ends with those before.
+    // The state after a failed step belongs to no time, so that the series ends with the last one before it.
     if (solution.is_converged) save(solution.values);
     series_->commit();
     return solution;
   }
 
-  /// The last state, to go on from.
+  /// Saves the last state, from which another run may go on.
   void save(const op::Vector& values) {
     const bool is_whole = grid_->ends_with_whole_step();
     const double time = grid_->time(number_);
@@ -218,10 +218,10 @@ private:
   op::Vector state_;
   std::unique_ptr<io::VtkHdfSeries> series_;
   MethodChoice choice_;
-  solvers::TimeStepResult last_; ///< how the last step went, or the projection of the first state
-  std::int64_t number_ = 0;      ///< steps that are done, those of earlier runs included
-  std::int64_t first_ = 0;       ///< done by earlier runs
-  std::int64_t told_ = 0;        ///< tenths of the steps that events have told
+  solvers::TimeStepResult last_; ///< result of the last step, or of the projection of the first state
+  std::int64_t number_ = 0;      ///< number of steps done, including those of earlier runs
+  std::int64_t first_ = 0;       ///< number of steps done by earlier runs
+  std::int64_t told_ = 0;        ///< tenths of the run that have been announced
   int iterations_ = 0;
   double removed_ = 0;
   std::string warning_;

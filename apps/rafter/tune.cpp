@@ -52,10 +52,11 @@ Json feature_names_json() {
   return result;
 }
 
-/// Four digits tell all that a timing knows.
+/// Timings are not reproducible beyond four digits.
 double rounded(double seconds) { return base::parse_double(fmt::format("{:.4g}", seconds)); }
 
-/// `cells_per_batch`: cells of a batch. A sweep as scripts/fit_cost_model.py and the tests of the search read it.
+/// Returns a sweep in the format that scripts/fit_cost_model.py and the tests of the search read. A batch has
+/// `cells_per_batch` cells.
 Json kernel_json(const op::TunedKernel& tuned, int cells_per_batch) {
   const auto& info = tuned.info;
   Json candidates = Json::array();
@@ -95,7 +96,7 @@ int run_tune(const TuneOptions& options) {
   base::claim_outputs(
       std::vector<base::NamedFile>{{"--record", options.record}},
       std::vector<base::NamedFile>{{"the problem file", options.problem.file}, {"the mesh", problem.mesh.file}});
-  problem.output.file.clear(); // nothing is solved
+  problem.output.file.clear(); // the subcommand solves nothing, so that there is no output
   Phases phases;
   const PreparedProblem prepared(
       problem,

@@ -15,7 +15,7 @@
 namespace rafter::io {
 namespace {
 
-/// An expression at the quadrature points of the cells of one group.
+/// This evaluates an expression at the quadrature points of the cells of one group.
 class CellQuadrature {
 public:
   CellQuadrature(const DerivedField& field, std::span<const space::FieldValues> fields, std::int32_t group, int order)
@@ -27,7 +27,7 @@ public:
   std::size_t num_components() const { return static_cast<std::size_t>(evaluator_.num_components()); }
   const element::Quadrature& rule() const { return rule_; }
 
-  /// Shape (component, point).
+  /// The values have shape (component, point).
   std::vector<double> values(std::int32_t cell) const {
     auto result = evaluator_.values(cell);
     for (std::size_t i = 0; i < result.size(); ++i)
@@ -35,7 +35,7 @@ public:
     return result;
   }
 
-  /// Weights times |det J|, shape (point).
+  /// The weights of the rule are multiplied by |det J|; they have shape (point).
   std::vector<double> weights(std::int32_t cell) const {
     auto result = evaluator_.measures(cell);
     for (std::size_t q = 0; q < result.size(); ++q) result[q] *= rule_.weights[q];
@@ -57,7 +57,7 @@ private:
   space::ExpressionEvaluator evaluator_;
 };
 
-/// What the cells of one group add to the points.
+/// At every point, this sums over cells the projected values times the volume of the cell, and these volumes.
 class PointSums {
 public:
   PointSums(const OutputPoints& points, std::size_t num_components)

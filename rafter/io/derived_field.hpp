@@ -9,25 +9,25 @@
 #include <rafter/io/output_points.hpp>
 #include <rafter/space/expression_evaluator.hpp>
 
-/// Fields of an output file that are computed from solved ones.
+/// A derived field of an output file is computed from the fields that were solved for.
 namespace rafter::io {
 
 struct DerivedField {
   std::string name;
   std::shared_ptr<const form::LoweredExpression> expression; ///< scalar, vector, or matrix up to 3 x 3
-  bool is_per_cell = false;                                  ///< means of the cells; else values at the points
-  std::string origin = {};                                   ///< where messages say that it comes from
+  bool is_per_cell = false; ///< true: the values are means over the cells; false: they are values at the points
+  std::string origin = {};  ///< what messages name as the source of the expression
 };
 
-/// Values at the points of the file, shape (point, component). In every cell the expression is projected onto the
-/// polynomials of the order of the file (least squares in the reference cell); where cells share a point, what they
-/// have there is averaged, weighted by their volumes. What cells of different points have is never mixed. Throws
-/// InputError that names the point where a value is not finite.
+/// Returns the values at the points of the file, shape (point, component). In every cell the expression is projected
+/// onto the polynomials of the order of the file (least squares in the reference cell). Where cells share a point, the
+/// value there is the mean of theirs, weighted by the volumes of the cells; points that cells do not share are
+/// independent of each other. Throws InputError that names the point where a value is not finite.
 std::vector<double> point_values(const DerivedField& field, std::span<const space::FieldValues> fields,
                                  const OutputPoints& points, std::span<const std::vector<LatticePoint>> lattices,
                                  int order);
 
-/// Means over the cells of a group, shape (cell, component). Throws as point_values.
+/// Returns the means over the cells of a group, shape (cell, component). Throws as point_values() does.
 std::vector<double> cell_means(const DerivedField& field, std::span<const space::FieldValues> fields,
                                std::int32_t group, int order);
 

@@ -16,7 +16,8 @@ class Hdf5Writer::State {
 public:
   explicit State(const std::string& path) : path_(base::output_text(path)), output_(path) {
     const Handle properties = checked(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
-    require(H5Pset_obj_track_times(properties.get(), false) >= 0); // of the root group
+    // The root group would otherwise hold the time of its creation.
+    require(H5Pset_obj_track_times(properties.get(), false) >= 0);
     file_ = checked(H5Fcreate(output_.working_path().c_str(), H5F_ACC_TRUNC, properties.get(), H5P_DEFAULT), H5Fclose);
   }
 
@@ -59,7 +60,7 @@ public:
 
 private:
   QuietErrors quiet_;
-  std::string path_; ///< as messages name it
+  std::string path_; ///< name of the file in messages
   base::OutputFile output_;
   Handle file_;
   std::map<std::string, Dataset> datasets_;
@@ -69,7 +70,7 @@ Hdf5Writer::Hdf5Writer(const std::string& path) : state_(std::make_unique<State>
 Hdf5Writer::~Hdf5Writer() = default;
 
 void Hdf5Writer::make_group(const std::string& name) {
-  // Groups remember the order of their members, which readers show.
+  // Readers such as ParaView list arrays in the order of creation, which HDF5 forgets unless it is asked to track it.
   const Handle properties = state_->checked(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
   state_->require(H5Pset_obj_track_times(properties.get(), false) >= 0);
   state_->require(H5Pset_link_creation_order(properties.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED) >= 0);
@@ -109,9 +110,9 @@ void Hdf5Writer::write(const std::string& dataset, std::span<const double> value
 
 namespace {
 
-/// Values per chunk: half a megabyte of doubles, of which HDF5's cache holds two.
+/// A chunk of doubles takes half a megabyte, so that the cache of HDF5 (1 MiB per dataset) holds two.
 constexpr hsize_t chunk_values = 65536;
-/// Above 1, doubles take several times as long and shrink by a few more percent only.
+/// Above level 1, compressing doubles takes several times as long and makes them smaller by only a few percent.
 constexpr unsigned deflate_level = 1;
 
 } // namespace
@@ -129,7 +130,7 @@ template <class T>
 void Hdf5Writer::make(const std::string& dataset, std::int64_t rows, std::int64_t columns, bool grows) {
   const std::array<hsize_t, 2> extent{static_cast<hsize_t>(rows), static_cast<hsize_t>(columns)};
   const int rank = columns == 0 ? 1 : 2;
-  // Without times in it, equal data make equal files.
+  // Objects do not record their times, so that equal data make equal files.
   const Handle properties = state_->checked(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   state_->require(H5Pset_obj_track_times(properties.get(), false) >= 0);
   if (rows > 0) {

@@ -8,8 +8,8 @@
 
 namespace rafter::io {
 
-/// An HDF5 file being written that takes its place in `commit` (base::OutputFile); without that, nothing remains. Every
-/// failure is an EnvironmentError that names the path.
+/// This writes an HDF5 file, which takes its place in `commit` (base::OutputFile); without that call, nothing remains.
+/// Every failure is an EnvironmentError that names the path.
 class Hdf5Writer {
 public:
   explicit Hdf5Writer(const std::string& path);
@@ -19,21 +19,22 @@ public:
 
   void make_group(const std::string& name);
   void write_attribute(const std::string& group, const std::string& name,
-                       const std::string& text); ///< fixed-length ASCII
+                       const std::string& text); ///< is stored as ASCII of fixed length
   void write_attribute(const std::string& group, const std::string& name, std::span<const std::int64_t> values);
 
   void write(const std::string& dataset, std::span<const std::int64_t> values);
   void write(const std::string& dataset, std::span<const double> values);
 
-  /// A dataset of `rows` rows that is written piece by piece and compressed; columns 0: one dimension. Its chunks
-  /// depend on the number of rows and columns alone.
+  /// Makes a dataset of `rows` rows that is written piece by piece and compressed; with 0 columns it has one dimension.
+  /// Its chunks depend on the numbers of rows and columns alone.
   template <class T> void make_dataset(const std::string& dataset, std::int64_t rows, std::int64_t columns);
-  /// A dataset without rows, which grows by those that are appended; `rows` of them are expected at a time.
+  /// Makes a dataset without rows, which grows by those that are appended; each call is expected to append `rows` of
+  /// them.
   template <class T> void make_growing_dataset(const std::string& dataset, std::int64_t rows, std::int64_t columns);
-  /// The next rows of a dataset made before, shape (row, column).
+  /// Appends rows, shape (row, column), to a dataset that was made before.
   template <class T> void append(const std::string& dataset, std::span<const T> values);
 
-  /// Closes the file and puts it in its place.
+  /// Closes the file and moves it to its place.
   void commit();
 
 private:

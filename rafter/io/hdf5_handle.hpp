@@ -7,10 +7,10 @@
 
 #include <hdf5.h>
 
-/// What reading and writing HDF5 files have in common.
+/// Reading and writing HDF5 files have these helpers in common.
 namespace rafter::io {
 
-/// An HDF5 identifier and the function that closes it.
+/// A handle holds an HDF5 identifier, and closes it with the function that fits its kind.
 class Handle {
 public:
   Handle() = default;
@@ -34,11 +34,11 @@ private:
 };
 
 /// A file whose last writes failed (full disk) cannot be closed, and the clean-up that HDF5 runs at exit then follows a
-/// null pointer. This library closes its files itself, so that clean-up is not needed. Works before the first call of
-/// HDF5 only.
+/// null pointer. This library closes its files itself, so that it can do without that clean-up. The call has an effect
+/// only before the first other call of HDF5.
 inline void leave_out_exit_handler() { [[maybe_unused]] static const herr_t done = H5dont_atexit(); }
 
-/// HDF5 prints its error stack by default; the caller's setting comes back at the end.
+/// HDF5 prints its error stack by default. This turns that off, and restores the setting of the caller at the end.
 class QuietErrors {
 public:
   QuietErrors() {
@@ -55,14 +55,14 @@ private:
   void* data_ = nullptr;
 };
 
-/// HDF5's type of numbers of type T in memory.
+/// Returns HDF5's type for numbers of type T in memory.
 template <class T> hid_t memory_type();
 template <> inline hid_t memory_type<double>() { return H5T_NATIVE_DOUBLE; }
 template <> inline hid_t memory_type<std::int64_t>() { return H5T_NATIVE_INT64; }
 template <> inline hid_t memory_type<std::int32_t>() { return H5T_NATIVE_INT32; }
 template <> inline hid_t memory_type<std::uint8_t>() { return H5T_NATIVE_UINT8; }
 
-/// The innermost description on HDF5's error stack: where the system's own message is.
+/// Returns the innermost description on HDF5's error stack, which holds the message of the operating system.
 inline std::string hdf5_reason() {
   std::string text;
   H5Ewalk2(
@@ -72,7 +72,7 @@ inline std::string hdf5_reason() {
         return 0;
       },
       &text);
-  // What the system said stands in HDF5's own sentence, among times, addresses and descriptors.
+  // HDF5 wraps that message in a sentence with times, addresses and descriptors, which help no user.
   constexpr std::string_view mark = "error message = '";
   if (const auto start = text.find(mark); start != std::string::npos)
     return text.substr(start + mark.size(), text.find('\'', start + mark.size()) - start - mark.size());

@@ -93,7 +93,8 @@ std::string Hdf5Reader::text_attribute(const std::string& group, const std::stri
       state_->checked(H5Aopen_by_name(state_->file(), group.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   const Handle type = state_->checked(H5Aget_type(attribute.get()), H5Tclose);
   const Handle space = state_->checked(H5Aget_space(attribute.get()), H5Sclose);
-  const bool is_one = H5Sget_simple_extent_npoints(space.get()) == 1; // lists have no room in the text
+  // A list of strings would overflow the text, which has room for one.
+  const bool is_one = H5Sget_simple_extent_npoints(space.get()) == 1;
   if (!is_one || H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0) return "";
   std::string text(H5Tget_size(type.get()), ' ');
   state_->require(H5Aread(attribute.get(), type.get(), text.data()) >= 0);

@@ -7,7 +7,7 @@
 
 namespace rafter::io {
 
-/// An HDF5 file that is read. Every failure is an InputError that names the path.
+/// This reads an HDF5 file. Every failure is an InputError that names the path.
 class Hdf5Reader {
 public:
   /// Throws InputError for files that are not there, cannot be read or are not HDF5.
@@ -16,15 +16,15 @@ public:
   Hdf5Reader(const Hdf5Reader&) = delete;
   Hdf5Reader& operator=(const Hdf5Reader&) = delete;
 
-  /// A group or dataset "a/b" is there.
+  /// Returns whether there is a group or dataset of this name ("a/b" is b in group a).
   bool has(const std::string& name) const;
-  /// Names in a group, in the order in which they were made where the file has kept it.
+  /// Returns the names in a group, in the order of creation if the file has recorded it.
   std::vector<std::string> members(const std::string& group) const;
-  /// Extents of a dataset.
+  /// Returns the extents of a dataset.
   std::vector<std::int64_t> shape(const std::string& dataset) const;
-  /// A dataset of numbers, row-major, converted to T.
+  /// Returns a dataset of numbers, row-major, converted to T.
   template <class T> std::vector<T> read(const std::string& dataset) const;
-  /// Text of an attribute of a group; "" where it has none.
+  /// Returns the text of an attribute of a group, or "" if it has none of this name.
   std::string text_attribute(const std::string& group, const std::string& name) const;
 
 private:

@@ -12,7 +12,7 @@
 namespace rafter::io {
 namespace {
 
-/// Text that goes to a file piece by piece.
+/// This collects text in memory and writes it to the file in large pieces.
 class TextFile {
 public:
   explicit TextFile(const std::string& name) : output_(name), file_(std::fopen(output_.working_path().c_str(), "w")) {

@@ -16,15 +16,16 @@
 namespace rafter::io {
 namespace {
 
-/// How far two cells may see a shared point apart, relative to the size of the cell.
+/// The coordinates that two cells give to a shared point may differ by so much, relative to the size of the cell.
 constexpr double tolerance = 1e-8;
 
-/// Points by the place in the mesh that they stand at: nearly always one per place, else a list of them.
+/// A place is a lattice point of a vertex, edge, face or interior of the mesh. It has one point nearly always, and a
+/// linked list of them where cells differ in tags or coordinates.
 class PointTable {
 public:
   PointTable(std::size_t num_places, std::size_t gdim) : first_(num_places, -1), gdim_(gdim) {}
 
-  /// The point of a cell with this tag at a place with these coordinates; a new one where there is none.
+  /// Returns the point that a cell with this tag has at a place with these coordinates, and adds it if there is none.
   std::int32_t find_or_add(std::int32_t place, std::int32_t tag, std::span<const double> x, double distance) {
     std::int32_t* link = &first_[static_cast<std::size_t>(place)];
     while (*link >= 0) {
@@ -35,7 +36,7 @@ public:
     if (tags_.size() == std::numeric_limits<std::int32_t>::max())
       throw base::InputError("the output would have more points than 32 bits number: refine less");
     const auto point = static_cast<std::int32_t>(tags_.size());
-    *link = point; // before the lists grow, which moves the links
+    *link = point; // the link is into a list that grows below and may move then
     tags_.push_back(tag);
     next_.push_back(-1);
     for (std::size_t axis = 0; axis < 3; ++axis) coordinates_.push_back(axis < gdim_ ? x[axis] : 0.0);
@@ -50,13 +51,14 @@ private:
       if (!(std::abs(coordinates_[3 * point + axis] - x[axis]) <= distance)) return false;
     return true;
   }
-  std::vector<std::int32_t> first_;       ///< shape (place); -1: none
-  std::vector<std::int32_t> next_, tags_; ///< shape (point); the next point at the same place
-  std::vector<double> coordinates_;       ///< shape (point, 3)
+  std::vector<std::int32_t> first_; ///< first point of each place, shape (place); -1: none
+  /// Every point has a next one at the same place (-1: none) and a tag, shape (point).
+  std::vector<std::int32_t> next_, tags_;
+  std::vector<double> coordinates_; ///< shape (point, 3)
   std::size_t gdim_;
 };
 
-/// Largest extent of a cell's geometry nodes along an axis.
+/// Returns the largest extent of a cell's geometry nodes along an axis.
 double extent(const mesh::CellGeometry& cell) {
   double result = 0;
   const auto dim = static_cast<std::size_t>(cell.gdim);
@@ -72,7 +74,8 @@ double extent(const mesh::CellGeometry& cell) {
   return result;
 }
 
-/// The mesh with the nodes of the order in place of its geometry, as numbers alone, and how many there are.
+/// Returns the mesh with nodes of the order of the output as its geometry, which are numbered but have no coordinates,
+/// and how many there are.
 std::pair<mesh::Mesh, std::size_t> number_places(const mesh::Mesh& mesh, int order) {
   mesh::Mesh result = mesh;
   result.points = {};
@@ -94,7 +97,7 @@ OutputPoints make_output_points(const mesh::Mesh& mesh, std::span<const std::vec
     auto& numbers = result.cells.emplace_back();
     if (group.tags.empty()) continue;
     const auto dofs = mesh::matching_dofs(*mesh::geometry_element(places.groups[g]), lattices[g]);
-    // On the entities of a cell the order of the points is of no importance.
+    // Points are placed entity by entity, and their order on an entity of lower dimension does not matter for that.
     const mesh::PointPlacement placement(group.shape, group.degree, [&](element::Shape shape) {
       const auto lattice = shape == group.shape ? lattices[g] : mesh::gmsh_lattice(shape, order);
       return mesh::lattice_positions(shape, order, lattice, mesh::Spacing::equispaced);

@@ -12,7 +12,8 @@
 namespace rafter::io {
 namespace {
 
-constexpr std::uintmax_t max_file_bytes = 4 << 20; ///< a problem file is written by people
+/// Problem files are written by people, so that larger files are something else.
+constexpr std::uintmax_t max_file_bytes = 4 << 20;
 
 std::string read_text(const std::string& path) {
   std::error_code error;
@@ -34,7 +35,7 @@ const std::vector<std::string> section_names{
     "title",     "mesh",       "periodic", "numerics", "fields", "coefficients", "definitions", "forms",
     "dirichlet", "constraint", "solver",   "newton",   "time",   "functionals",  "check",       "output"};
 
-/// A section that may be absent.
+/// Reads a section if the file has it.
 template <class Read> void read_optional(const TableReader& root, const char* name, Read read) {
   if (const Value* section = root.find(name)) read(TableReader(*section, name));
 }

@@ -12,100 +12,104 @@
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/solve/newton.hpp>
 
-/// The problem file (TOML) as plain data, completely validated except for the expressions, which stay text with their
-/// place in the file: the form parser reads them later and reports its errors with `Expression::at`.
+/// This is the problem file (TOML) as plain data. It is completely validated except for the expressions, which stay
+/// text with their place in the file: the form parser reads them later, and its errors are located with
+/// `Expression::at`.
 namespace rafter::io {
 
-/// An expression of the form language, or a number (whose text reads back as the same number).
+/// An expression is a text of the form language, or a number, whose text reads back as the same number.
 struct Expression {
   std::string text;
-  std::optional<double> number; ///< given as a number
-  Location location;            ///< of the first character of the text
-  /// Place of a character of the text (bytes from 0); exact as long as the file writes it without escapes.
+  std::optional<double> number; ///< value if the file gives a number
+  Location location;            ///< place of the first character of the text
+  /// Returns the place of a character of the text (in bytes from 0). It is exact if the file writes the text without
+  /// escapes.
   Location at(std::size_t offset) const;
 };
 
-/// A scalar, vector or matrix of expressions.
+/// A tensor expression is a scalar, vector or matrix of expressions.
 struct TensorExpression {
-  std::vector<int> shape;             ///< {} scalar, {n} vector, {n, m} matrix
+  std::vector<int> shape;             ///< {} for a scalar, {n} for a vector, {n, m} for a matrix
   std::vector<Expression> components; ///< row-major
   Location location;
-  bool is_constant() const;           ///< only numbers
-  std::vector<double> values() const; ///< of a constant, shape (component)
+  bool is_constant() const;           ///< whether all components are numbers
+  std::vector<double> values() const; ///< components of a constant, shape (component)
 };
 
 struct MeshSource {
-  std::string file; ///< path to open; empty: `box`
+  std::string file; ///< path to open; if empty, the mesh is `box`
   std::optional<mesh::BoxOptions> box;
   int refine = 0; ///< uniform refinements, 0 to 10
   Location location;
 };
 
-/// Tags as the file gives them: numbers as text, or names of physical groups.
+/// Tags of cells or facets are kept as the file gives them: numbers as text, or names of physical groups.
 struct TagList {
   std::vector<std::string> tags;
-  std::vector<Location> places; ///< of the tags
+  std::vector<Location> places; ///< places of the tags in the file
 };
 
-/// Two parts of the boundary that are identified.
+/// These two parts of the boundary are identified.
 struct Periodic {
   TagList from, to;
   double tolerance = mesh::PeriodicPair::default_tolerance; ///< relative to the size of the mesh
   Location location;
 };
 
-/// Points per direction: a number, or the degree of the fields plus something.
+/// The number of quadrature points per direction is given directly, or relative to the degree of the fields.
 struct PointsRule {
   bool is_relative = false;
-  int number = 0; ///< of points, or what is added to the highest degree of the fields
+  int number = 0; ///< number of points, or what is added to the highest degree of the fields
   int points(int degree) const { return is_relative ? degree + number : number; }
 };
 
 struct Numerics {
   element::QuadratureKind quadrature = element::QuadratureKind::gauss;
-  std::optional<PointsRule> points; ///< with `degree` absent
-  std::optional<int> degree;        ///< that the rule integrates exactly; neither: from the form
-  std::optional<int> max_degree;    ///< cap of degrees that are taken from the form
+  std::optional<PointsRule> points; ///< at most one of `points` and `degree` is given
+  std::optional<int> degree;     ///< degree that the rule integrates exactly; without it and `points`, the form decides
+  std::optional<int> max_degree; ///< upper bound for degrees that are derived from the form
 };
 
-/// An array of point data in a VTK-HDF file that an earlier solve has written.
+/// This names an array of point data in a VTK-HDF file that an earlier solve has written.
 struct ResultSource {
   std::string file;  ///< path to open
   std::string field; ///< name of the array
-  Location location; ///< of the table that names both
+  Location location; ///< place of the table that has both keys
 };
 
 struct Field {
   std::string name;
-  int components = 0; ///< 0: scalar
+  int components = 0; ///< 0 for a scalar
   int degree = 1;
   element::Family family = element::Family::lagrange;
-  /// Value at the first time, or that Newton's method starts from, as Dirichlet::values; empty: zero.
+  /// The value at the first time, or the one that Newton's method starts from, has the layout of Dirichlet::values; if
+  /// empty, it is zero.
   std::vector<Expression> initial;
-  std::optional<ResultSource> initial_source; ///< where that value is read from; then `initial` is empty
+  std::optional<ResultSource> initial_source; ///< file that the starting value is read from; `initial` is empty then
   Location location;
   int num_components() const { return components == 0 ? 1 : components; }
 };
 
-/// A coefficient that is a function of a Lagrange space on the mesh.
+/// This coefficient is a function of a Lagrange space on the mesh.
 struct DataField {
-  std::optional<ResultSource> source; ///< where it is read from; absent: it is the projection of Coefficient::value
-  std::optional<int> components;      ///< with `source`; absent: as the file has
-  std::optional<int> degree;          ///< absent: the order of the file, or the highest degree of the fields
+  /// The coefficient is read from here if given; otherwise it is the projection of Coefficient::value.
+  std::optional<ResultSource> source;
+  std::optional<int> components; ///< given only with `source`; without it, the file decides
+  std::optional<int> degree;     ///< without it, the order of the file, or else the highest degree of the fields
 };
 
 struct Coefficient {
   std::string name;
-  TensorExpression value; ///< constant numbers or expressions; unused with by_tag and DataField::source
+  TensorExpression value; ///< numbers or expressions; unused with `by_tag` and with DataField::source
   std::optional<DataField> data;
   bool is_by_tag = false;
-  /// Cell tag (number as text, or name of a physical group) -> numbers; all of one shape (that of `value`, which is
-  /// empty of components).
+  /// The pairs map a cell tag (a number as text, or the name of a physical group) to numbers. All have the shape of
+  /// `value`, which has no components of its own then.
   std::vector<std::pair<std::string, TensorExpression>> by_tag;
   Location location;
 };
 
-/// name = expression, or name(parameters) = expression.
+/// A definition is written as name = expression, or as name(parameters) = expression.
 struct Definition {
   std::string name;
   bool is_function = false;
@@ -114,41 +118,42 @@ struct Definition {
   Location location;
 };
 
-/// A bilinear form a with a linear form L, or a residual form F.
+/// A problem has a bilinear form a with a linear form L, or a residual form F.
 struct Forms {
   Expression a;
-  std::optional<Expression> L; ///< absent: zero
-  std::optional<Expression> F; ///< then a is empty
-  /// The form that holds the unknowns, and its key.
+  std::optional<Expression> L; ///< without it, L is zero
+  std::optional<Expression> F; ///< if given, a is empty
+  /// These return the form that holds the unknowns, and its key in the file.
   const Expression& main() const { return F ? *F : a; }
   std::string main_key() const { return F ? "forms.F" : "forms.a"; }
 };
 
 struct Dirichlet {
   std::size_t field = 0;          ///< index in Problem::fields
-  bool is_all = false;            ///< the whole boundary
-  TagList tags;                   ///< where it is not all
-  std::vector<int> components;    ///< constrained ones, ascending as given; empty: all
-  std::vector<Expression> values; ///< one per constrained component, or one vector
+  bool is_all = false;            ///< whether the condition holds on the whole boundary
+  TagList tags;                   ///< parts of the boundary, unless `is_all`
+  std::vector<int> components;    ///< constrained components, in the order of the file; all if empty
+  std::vector<Expression> values; ///< one expression per constrained component, or one vector
   Location location;
 };
 
-/// What fixes the part of a field that forms.a leaves open: one of the three.
+/// A constraint fixes the part of a field that forms.a leaves open, in one of three ways.
 struct Constraint {
   enum class Kind { mean, point, rigid_modes };
   std::size_t field = 0; ///< index in Problem::fields
   Kind kind = Kind::mean;
-  std::vector<int> components; ///< that are fixed, of vector fields; empty: all
-  std::vector<double> values;  ///< one per fixed component: means, or values at the point; none for rigid modes
-  std::vector<double> point;   ///< coordinates
-  Location location;           ///< of the key that says which
+  std::vector<int> components; ///< fixed components of a vector field; all if empty
+  std::vector<double> values;  ///< means, or values at the point, one per fixed component; empty for rigid modes
+  std::vector<double> point;   ///< coordinates of the point
+  Location location;           ///< place of the key that selects the kind
 };
 
-/// Steps of a theta scheme.
+/// A problem in time has an interval and steps of a theta scheme.
 struct Time {
   double start = 0, end = 0, step = 0;
-  double theta = 1;    ///< 1: implicit Euler method; 0.5: Crank and Nicolson's
-  std::string restart; ///< output to go on from, in place of `start`; empty: none
+  double theta = 1; ///< 1 is the implicit Euler method, 0.5 that of Crank and Nicolson
+  /// If not empty, this run continues the one that has written this output, in place of `start`.
+  std::string restart;
   Location location;
   Location end_location, restart_location;
 };
@@ -159,57 +164,59 @@ struct Functional {
 };
 
 struct Check {
-  std::vector<std::pair<std::size_t, std::vector<Expression>>> exact; ///< field index; as Dirichlet::values
-  std::optional<double> max_l2_error, max_h1_error; ///< relative; of every field with an exact solution
+  /// Each pair has the index of a field and values as in Dirichlet::values.
+  std::vector<std::pair<std::size_t, std::vector<Expression>>> exact;
+  std::optional<double> max_l2_error, max_h1_error; ///< relative; they hold for every field with an exact solution
 };
 
-/// A field of the output that is computed from the solution.
+/// A field of the output that is computed from the solution is written as an expression.
 struct OutputExpression {
   std::string name;
   Expression expression;
-  bool is_per_cell = false; ///< means of the cells; else values at the points
+  bool is_per_cell = false; ///< true: means over the cells; false: values at the points
   Location location;
 };
 
 struct Output {
-  std::string file; ///< empty: no output
+  std::string file; ///< if empty, nothing is written
   Location location;
-  bool on_failure = false;              ///< a solve that did not converge writes its last iterate
-  int every = 1;                        ///< time steps from one state that is written to the next
-  std::vector<OutputExpression> fields; ///< beside those of the problem, in the order of the file
+  bool on_failure = false;              ///< whether a solve that did not converge writes its last iterate
+  int every = 1;                        ///< number of time steps from one state that is written to the next
+  std::vector<OutputExpression> fields; ///< fields beside those of the problem, in the order of the problem file
 };
 
 struct Problem {
-  std::string source; ///< the problem file, for messages
+  std::string source; ///< name of the problem file in messages
   std::string title;
   MeshSource mesh;
   std::vector<Periodic> periodic;
   Numerics numerics;
-  std::vector<Field> fields; ///< in the order of the file
+  std::vector<Field> fields; ///< in the order of the problem file
   std::vector<Coefficient> coefficients;
-  std::vector<Definition> definitions; ///< in the order of the file
+  std::vector<Definition> definitions; ///< in the order of the problem file
   Forms forms;
   std::vector<Dirichlet> dirichlet;
   std::vector<Constraint> constraints;
-  solvers::SolverOptions solver; ///< rtol defaults to 1e-8
+  solvers::SolverOptions solver; ///< rtol is 1e-8 unless the file gives it
   bool has_solver_method =
-      false; ///< solver.method is given; else a small problem that cg cannot take is solved directly
-  solvers::NewtonOptions newton; ///< of a residual form; its `solver` is not used
-  std::optional<Time> time;      ///< absent: a stationary problem
+      false; ///< whether solver.method is given; if not, a small problem that cg cannot take is solved directly
+  solvers::NewtonOptions newton; ///< options for a residual form; the member `solver` is not used
+  std::optional<Time> time;      ///< without it, the problem is stationary
   std::vector<Functional> functionals;
   Check check;
   Output output;
 
   int max_degree() const; ///< highest degree of the fields
-  /// Name of the test function of a field: "v" of the only one, else "v_" and the field's name.
+  /// Returns the name of a field's test function: "v" if there is one field only, else "v_" and the field's name.
   std::string test_name(std::size_t field) const;
 };
 
-/// Reads and validates a problem file; `overrides` as for --set, in order. Paths of meshes are relative to the file's
-/// folder. Throws InputError "file:line:column: key solver.rtol: found ..., accepted is ...".
+/// Reads and validates a problem file. `overrides` are assignments as --set takes them, applied in order. Paths of
+/// meshes are relative to the folder of the file. Throws InputError "file:line:column: key solver.rtol: found ...,
+/// accepted is ...".
 Problem read_problem(const std::string& path, std::span<const std::string> overrides = {});
 
-/// The same from text; `directory` is where paths start from ("" = current).
+/// Does the same for a text. Relative paths start from `directory`, where "" is the current folder.
 Problem parse_problem(std::string_view text, const std::string& source, const std::string& directory = "",
                       std::span<const std::string> overrides = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Section constraint.
+// This file reads the section constraint.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 const std::vector<std::string> kinds{"mean", "point", "rigid_modes"};
 
-/// A number where one component is fixed, or a list with one per fixed component.
+/// Reads a number if one component is fixed, or a list with one number per fixed component.
 std::vector<double> read_component_values(const Value& value, const std::string& path, const Field& field,
                                           std::size_t count) {
   if (field.components == 0 || (count == 1 && value.kind != Value::Kind::array)) return {read_number(value, path)};
@@ -32,7 +32,7 @@ std::vector<double> read_point(const Value& value, const std::string& path) {
   return result;
 }
 
-/// The one key that says what is fixed.
+/// Finds the one key that says what is fixed, and returns its value.
 const Value& read_kind(const TableReader& table, const std::string& path, Constraint& constraint) {
   const Value* found = nullptr;
   for (std::size_t k = 0; k < kinds.size(); ++k) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sections coefficients, definitions, forms and functionals.
+// This file reads the sections coefficients, definitions, forms and functionals.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -44,7 +44,7 @@ void read_by_tag(const Value& value, const std::string& path, Coefficient& coeff
   coefficient.value.location = value.location;
 }
 
-/// { file, field, ... } or { value, ... }.
+/// Reads { file, field, ... } or { value, ... }.
 void read_data(const TableReader& table, const std::string& directory, Coefficient& coefficient) {
   auto& data = coefficient.data.emplace();
   data.degree = table.integer("degree", 1, element::max_lagrange_degree);
@@ -81,7 +81,7 @@ Coefficient read_coefficient(const std::string& name, const Value& value, const 
   return coefficient;
 }
 
-/// name or name(a, b).
+/// Reads the left side of a definition: name or name(a, b).
 Definition read_signature(const std::string& text, const Location& location) {
   const std::string path = "definitions.\"" + text + "\"";
   constexpr auto accepted = "accepted is name = \"expression\" or \"name(a, b)\" = \"expression\"";
@@ -160,7 +160,7 @@ void read_definitions(const TableReader& table, Problem& problem) {
 
 namespace {
 
-/// Beside forms.F this name is the share of the loads in a load step.
+/// Forms.F may use this name for the factor by which loads are scaled in load steps, so that nothing else may have it.
 void refuse_load_factor(const Problem& problem) {
   const auto require_other_name = [](const auto& entries, const std::string& section) {
     for (const auto& entry : entries)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sections dirichlet, solver, newton and check.
+// This file reads the sections dirichlet, solver, newton and check.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ void read_tags(const TableReader& table, Dirichlet& condition) {
   if (!condition.is_all) condition.tags = read_tag_list(value, path, ", or \"all\"");
 }
 
-/// Runs a look-up that throws InputError and puts the place before its message.
+/// Calls a function that throws InputError for unknown names, and puts the place in the file before its message.
 template <class Lookup> void require_known(const Value& value, std::string_view path, Lookup lookup) {
   try {
     lookup(read_string(value, path));
@@ -55,7 +55,7 @@ solvers::Side read_side(const TableReader& table) {
   return text == "left" ? solvers::Side::left : solvers::Side::right;
 }
 
-/// Methods and preconditioners that read a key of [solver], and whether the chosen ones are among them.
+/// These methods and preconditioners use a key of [solver]; is_chosen tells whether the chosen ones are among them.
 struct Readers {
   std::vector<std::string> names;
   bool is_chosen = false;
@@ -78,8 +78,8 @@ Readers readers_of(std::string_view key, const solvers::SolverOptions& options) 
   return readers;
 }
 
-/// Keys that the chosen method and preconditioner do not read are told and not refused, so that a file can be tried
-/// with several methods.
+/// The user is warned of keys that the chosen method and preconditioner do not use. They are not refused, so that a
+/// file can be tried with several methods.
 void warn_of_unread_keys(const TableReader& table, const solvers::SolverOptions& options) {
   for (const auto& key : table.value().keys) {
     const auto readers = readers_of(key.name, options);
@@ -92,7 +92,7 @@ void warn_of_unread_keys(const TableReader& table, const solvers::SolverOptions&
   }
 }
 
-/// Only methods that need it for their own work know the preconditioned norm at every iteration.
+/// Only methods that need the preconditioned norm for their own work know it at every iteration.
 solvers::Norm read_norm(const TableReader& table, const std::string& method) {
   const Value* value = table.find("norm");
   if (!value) return solvers::Norm::residual;

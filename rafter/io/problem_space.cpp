@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sections mesh, periodic, numerics, fields and output.
+// This file reads the sections mesh, periodic, numerics, fields and output.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -22,7 +22,8 @@ constexpr int max_components = 9;
 
 namespace fs = std::filesystem;
 
-/// The text of a path, which starts from the folder of the problem file; `accepted`: what it names.
+/// Returns the text of a path, which is relative to the folder of the problem file. `accepted` says what the path
+/// names.
 std::string read_path(const Value& value, const std::string& key, const std::string& accepted) {
   const std::string text = read_string(value, key);
   if (text.empty() || text.find('\0') != std::string::npos)
@@ -30,7 +31,7 @@ std::string read_path(const Value& value, const std::string& key, const std::str
   return text;
 }
 
-/// The path to open. Throws InputError where there is no such file.
+/// Returns the path to open. Throws InputError if there is no such file.
 std::string find_file(const Value& value, const std::string& key, const std::string& text,
                       const std::string& directory) {
   const fs::path path = fs::path(text).is_absolute() ? fs::path(text) : fs::path(directory) / text;
@@ -104,7 +105,7 @@ mesh::BoxOptions read_box(const Value& value) {
   return options;
 }
 
-/// Refuses boxes that no memory holds before anything is allocated.
+/// Boxes that are too large for any memory are refused before anything is allocated.
 void require_representable(const MeshSource& mesh) {
   double cells = std::pow(2.0, mesh.refine * static_cast<double>(mesh.box->cells.size()));
   for (const int count : mesh.box->cells) cells *= count;
@@ -233,7 +234,8 @@ void read_fields(const TableReader& table, const std::string& directory, Problem
     refuse(table.value().location, "fields", "no field; accepted is one or more tables [fields.NAME]");
   for (const auto& field : problem.fields) {
     require_name(field.name, field.location, "fields." + field.name, problem);
-    if (field.name == "max_l2_error" || field.name == "max_h1_error") // keys beside the fields in [check]
+    // [check] has these keys beside the names of fields.
+    if (field.name == "max_l2_error" || field.name == "max_h1_error")
       refuse(field.location, "fields." + field.name, "is the name of a key of [check]; choose another name");
   }
 }
@@ -291,7 +293,7 @@ void read_output(const TableReader& table, Problem& problem) {
   if (text.find('\0') != std::string::npos || (path.extension() != ".vtkhdf" && base::is_regular_output(text)))
     refuse_value(file, "output.file",
                  "a path with extension .vtkhdf, relative to the current folder, or \"-\" for standard output");
-  // A problem file may come from elsewhere: it must not climb out of the folder in which the user runs it.
+  // A problem file may come from somebody else, so that its output must stay in the folder in which the user runs it.
   const bool is_from_file = file.location.line > 0;
   if (is_from_file && (path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end()))
     refuse_value(file, "output.file",

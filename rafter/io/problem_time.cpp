@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Section time.
+// This file reads the section time.
 #include <limits>
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// With [time] this name is the time.
+/// In problems with [time] this name stands for the time, so that nothing else may have it.
 void refuse_time_name(const Problem& problem) {
   const auto require_other_name = [](const auto& entries, const std::string& section) {
     for (const auto& entry : entries)
@@ -26,7 +26,7 @@ void refuse_time_name(const Problem& problem) {
   require_other_name(problem.definitions, "definitions.");
 }
 
-/// A positive number, which messages call a length of time.
+/// Reads a positive number; messages call it the length of a time step.
 double read_step(const TableReader& table) {
   const Value& value = table.require("step", "the length of a time step, a number above 0");
   const double step = read_number(value, "time.step", "the length of a time step, a number above 0");

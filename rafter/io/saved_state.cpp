@@ -21,7 +21,8 @@ template <class T> void append_bytes(const std::vector<T>& values, std::string& 
   if (!values.empty()) bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
 
-/// Equal for equal meshes, whatever file they come from: points, cells and what is identified.
+/// Points, cells and identified vertices enter the hash, so that equal meshes have equal ones, whatever file they come
+/// from.
 std::string mesh_hash(const mesh::Mesh& mesh) {
   std::string bytes = fmt::format("{} {} ", mesh.gdim, mesh.num_vertices);
   append_bytes(mesh.points, bytes);
@@ -34,7 +35,7 @@ std::string mesh_hash(const mesh::Mesh& mesh) {
   return base::content_hash(bytes);
 }
 
-/// Entries of the local vector of a space in the order of files.
+/// Returns the entries of the local vector of a space in the order of saved states.
 std::vector<std::int32_t> file_order(const space::FunctionSpace& space) {
   std::vector<std::int32_t> order, entries;
   std::vector<char> is_listed(static_cast<std::size_t>(space.num_local()), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The only file that includes toml++, which takes seconds to compile.
+// Only this file includes toml++, which takes seconds to compile.
 #include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
@@ -12,7 +12,7 @@
 namespace rafter::io {
 namespace {
 
-/// Text lines for finding where the contents of quotes begin.
+/// The lines of the text are needed to find where the contents of quoted strings begin.
 class Document {
 public:
   Document(std::string_view text, std::string source) : lines_(base::split(text, '\n')), source_(std::move(source)) {}
@@ -21,13 +21,13 @@ public:
     return {source_, static_cast<int>(region.begin.line), static_cast<int>(region.begin.column)};
   }
 
-  /// First character inside the quotes of a string.
+  /// Returns the place of the first character inside the quotes of a string.
   Location inside_quotes(const toml::source_region& region) const {
     Location location = locate(region);
     const std::string_view rest = from(location);
     if (!rest.starts_with("\"\"\"") && !rest.starts_with("'''")) {
       location.column += 1;
-    } else if (rest.size() == 3 || rest.substr(3) == "\r") { // TOML drops a newline right after the quotes
+    } else if (rest.size() == 3 || rest.substr(3) == "\r") { // TOML drops a line break right after the opening quotes
       location.line += 1;
       location.column = 1;
     } else {
@@ -37,7 +37,7 @@ public:
   }
 
 private:
-  /// The rest of a line; columns count characters, not bytes.
+  /// Returns the rest of a line; columns count characters, not bytes.
   std::string_view from(const Location& location) const {
     if (location.line < 1 || static_cast<std::size_t>(location.line) > lines_.size()) return {};
     const std::string_view line = lines_[static_cast<std::size_t>(location.line) - 1];
@@ -58,7 +58,8 @@ Value convert_table(const toml::table& table, const Document& document) {
   Value result;
   std::vector<std::pair<const toml::key*, const toml::node*>> entries;
   for (const auto& [key, node] : table) entries.emplace_back(&key, &node);
-  // toml++ keeps keys sorted by name; the order of the text is what later parts of a file may rely on.
+  // toml++ keeps keys sorted by name. The order of the text is restored, since later parts of a file may use earlier
+  // ones.
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
     const auto place = [](const toml::key& key) {
       return std::pair(key.source().begin.line, key.source().begin.column);

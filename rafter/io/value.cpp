@@ -45,13 +45,13 @@ namespace {
   throw base::InputError(fmt::format("--set {}: {}", assignment, why));
 }
 
-/// Lists, tables and quoted strings begin so: what begins so and is not TOML is a slip, all else is text without
-/// quotes.
+/// Lists, tables and quoted strings begin with these characters. Text that begins so and is not valid TOML is an error
+/// of the user; any other text is a string without quotes.
 bool begins_as_toml(std::string_view text) { return std::string_view("[{\"'").find(text[0]) != std::string_view::npos; }
 
 struct Assignment {
-  Value change;  ///< tables with one key each, then the value
-  int depth = 0; ///< number of those tables
+  Value change;  ///< tables with one key each, the innermost of which holds the value
+  int depth = 0; ///< number of these tables
 };
 
 int depth_of(const Value& value) {
@@ -80,7 +80,7 @@ Assignment parse_assignment(std::string_view assignment) {
   }
 }
 
-/// Values from the command line have no line.
+/// Values from the command line have no place in a file.
 void forget_lines(Value& value) {
   value.location.line = value.location.column = 0;
   for (auto& key : value.keys) key.location.line = key.location.column = 0;
@@ -95,7 +95,7 @@ Value& item_of(Value& list, const std::string& index, std::string_view assignmen
   return list.items[static_cast<std::size_t>(base::parse_integer(index))];
 }
 
-/// Puts the value that `depth` tables of one key each lead to in its place in `target`.
+/// Moves the value inside `depth` nested tables of one key each to its place in `target`.
 void merge(Value& target, Value&& change, int depth, std::string_view assignment) {
   const bool is_container = target.kind == Value::Kind::table || target.kind == Value::Kind::array;
   if (depth == 0 || !is_container) {

@@ -6,10 +6,11 @@
 #include <utility>
 #include <vector>
 
-/// Configuration text as a plain tree in which every value remembers where it was written.
+/// Configuration text is a plain tree in which every value remembers where it was written.
 namespace rafter::io {
 
-/// A place in a text: line and column count from 1 (columns in characters); line 0: not from a file ("--set a.b=1").
+/// A place in a text has a line and a column, which count from 1 (columns in characters). Line 0 marks text that is
+/// from no file ("--set a.b=1").
 struct Location {
   std::string source;
   int line = 0, column = 0;
@@ -23,24 +24,25 @@ struct Value {
     Location location;
   };
   Kind kind = Kind::table;
-  std::string text;         ///< string
-  std::int64_t integer = 0; ///< integer
-  double real = 0;          ///< integer and real
-  bool boolean = false;     ///< boolean
-  std::vector<Key> keys;    ///< table, in the order of the text; shape as items
-  std::vector<Value> items; ///< array, table
-  Location location;        ///< of the value; of the first character inside the quotes of a string
+  std::string text;         ///< for strings
+  std::int64_t integer = 0; ///< for integers
+  double real = 0;          ///< for integers and reals
+  bool boolean = false;     ///< for booleans
+  std::vector<Key> keys;    ///< for tables, in the order of the text; as many as items
+  std::vector<Value> items; ///< for arrays and tables
+  Location location;        ///< place of the value; for a string, of the first character inside the quotes
 
-  const Value* find(std::string_view key) const; ///< of a table; null when absent
-  std::string description() const; ///< `the string "gmres"`, `the integer 5`, `a list of 3 values`, `a table`
+  const Value* find(std::string_view key) const; ///< value of a key of a table; null if it is absent
+  /// Returns a text for messages: `the string "gmres"`, `the integer 5`, `a list of 3 values`, `a table`.
+  std::string description() const;
 };
 
 /// Parses TOML 1.0. Throws InputError "source:line:column: ...".
 Value parse_toml(std::string_view text, const std::string& source);
 
-/// Sets one value as `--set` gives it: "solver.rtol=1e-8". Numbers select items of lists ("dirichlet.0.value=1"). The
-/// right side is a TOML value; text that is none and does not begin as a list, a table or a quoted string does is taken
-/// as a string ("forms.L=x[0]*v*dx"). Throws InputError.
+/// Sets one value from a text as `--set` gives it: "solver.rtol=1e-8". Numbers in the path select items of lists
+/// ("dirichlet.0.value=1"). The right side is a TOML value. Other text is taken as a string ("forms.L=x[0]*v*dx")
+/// unless it begins as a list, a table or a quoted string does. Throws InputError.
 void apply_override(Value& table, std::string_view assignment);
 
 } // namespace rafter::io

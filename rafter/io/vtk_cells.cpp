@@ -12,7 +12,7 @@ namespace {
 using element::Shape;
 using Lattice = std::vector<LatticePoint>;
 
-/// Points strictly between two corners.
+/// Appends the points strictly between two corners.
 void append_edge(const LatticePoint& from, const LatticePoint& to, int order, Lattice& points) {
   for (int s = 1; s < order; ++s) {
     LatticePoint point;
@@ -21,7 +21,7 @@ void append_edge(const LatticePoint& from, const LatticePoint& to, int order, La
   }
 }
 
-/// Points inside the parallelogram spanned by two edges, the first running fastest.
+/// Appends the points inside the parallelogram that two edges span; the first direction runs fastest.
 void append_parallelogram(const LatticePoint& origin, const LatticePoint& first, const LatticePoint& second, int order,
                           Lattice& points) {
   for (int t = 1; t < order; ++t)
@@ -71,7 +71,7 @@ Lattice shifted(Lattice points, const LatticePoint& shift) {
   return points;
 }
 
-/// Nested triangles, the interior being one of order p - 3.
+/// VTK orders the points of a triangle shell by shell; the interior is a triangle of order p - 3.
 Lattice triangle(int p) {
   if (p < 0) return {};
   if (p == 0) return {{0, 0, 0}};
@@ -83,7 +83,7 @@ Lattice triangle(int p) {
   return points;
 }
 
-/// Nested tetrahedra, the interior being one of order p - 4.
+/// VTK orders the points of a tetrahedron shell by shell; the interior is a tetrahedron of order p - 4.
 Lattice tetrahedron(int p) {
   if (p < 0) return {};
   if (p == 0) return {{0, 0, 0}};
@@ -153,7 +153,7 @@ std::uint8_t vtk_type(Shape shape, bool is_linear) {
   throw base::InternalError("no VTK Lagrange cell for this shape");
 }
 
-/// A pyramid of order p: layers of upright and inverted pyramids with tetrahedra between them.
+/// A pyramid of order p is divided into layers of upright and inverted pyramids with tetrahedra between them.
 class PyramidSplit {
 public:
   explicit PyramidSplit(int p) {
@@ -170,7 +170,7 @@ public:
   VtkCells cells() { return std::move(cells_); }
 
 private:
-  /// Cells that belong to the square at (i, j) of layer k, which has `width` squares per direction.
+  /// Appends the cells that belong to the square at (i, j) of layer k, which has `width` squares per direction.
   void append_around(const LatticePoint& at, int width) {
     const auto [i, j, k] = at;
     append(vtk_pyramid, {{i, j, k}, {i + 1, j, k}, {i + 1, j + 1, k}, {i, j + 1, k}, {i, j, k + 1}});
@@ -223,7 +223,7 @@ VtkCells make_vtk_cells(Shape shape, int order) {
   result.types = {vtk_type(shape, order == 1)};
   result.connectivity.emplace_back(result.points.size());
   std::iota(result.connectivity[0].begin(), result.connectivity[0].end(), 0);
-  // VTK's linear wedge is left-handed where its Lagrange wedge is right-handed.
+  // VTK orders the points of its linear wedge with the opposite handedness to those of its Lagrange wedge.
   if (shape == Shape::prism && order == 1) result.connectivity[0] = {0, 2, 1, 3, 5, 4};
   return result;
 }

@@ -18,10 +18,10 @@ namespace rafter::io {
 namespace {
 
 const std::string point_data = "PointData/", cell_data = "CellData/";
-constexpr std::int32_t slice_length = 2048; ///< cells whose data is in memory at a time
+constexpr std::int32_t slice_length = 2048; ///< data of so many cells are in memory at a time
 
-/// Components in the file: VTK takes three for vectors of the plane, nine for matrices. Throws InputError for what it
-/// has no arrays for.
+/// Returns the number of components in the file: VTK expects three for vectors of the plane and nine for matrices.
+/// Throws InputError for shapes that VTK has no arrays for.
 std::size_t file_components(std::span<const int> shape, const std::string& name) {
   if (shape.empty()) return 1;
   if (shape.size() == 1) return shape[0] == 2 ? 3 : static_cast<std::size_t>(shape[0]);
@@ -30,7 +30,7 @@ std::size_t file_components(std::span<const int> shape, const std::string& name)
                                      name, form::shape_text({shape.begin(), shape.end()})));
 }
 
-/// Appends one value of a shape to those of the file, padded with zeros.
+/// Appends one value of a shape to those of the file, and pads it with zeros.
 void append_padded(std::span<const int> shape, std::span<const double> value, std::vector<double>& values) {
   const auto columns = shape.empty() ? value.size() : static_cast<std::size_t>(shape.back());
   const std::size_t padded = shape.size() == 2 || columns == 2 ? 3 : columns;
@@ -84,7 +84,7 @@ public:
     points_ = make_output_points(mesh, lattices_, order, separates_tags);
     make_datasets();
     append("Points", points_.coordinates);
-    // VTK takes offsets and connectivity of one type.
+    // VTK requires offsets and connectivity to have the same type.
     if (num_connectivity() <= std::numeric_limits<std::int32_t>::max())
       write_topology<std::int32_t>();
     else
@@ -99,7 +99,7 @@ public:
     for (const auto& field : derived_) write_derived(field);
   }
 
-  /// What tells readers where the data of each time are.
+  /// Writes where readers find the data of each time.
   void write_steps(const std::vector<double>& times) {
     const auto n = times.size();
     const auto write = [&](const std::string& name, std::int64_t value, std::int64_t increment) {
@@ -167,7 +167,7 @@ private:
       file_.make_dataset<double>("VTKHDF/" + name, rows, columns);
   }
 
-  /// Runs write(group, first cell, end) for the cells of the mesh in the order of the file, some at a time.
+  /// Calls write(group, first cell, end) for slices of the cells of the mesh in the order of the file.
   template <class Write> void for_slices(Write write) const {
     for (std::size_t group = 0; group < mesh_.groups.size(); ++group) {
       const std::int32_t num_cells = mesh_.groups[group].num_cells();
@@ -203,13 +203,14 @@ private:
     });
   }
 
-  /// Points of the lattice of a cell.
+  /// Returns the points of the lattice of a cell.
   std::span<const std::int32_t> points_of(std::size_t group, std::int32_t cell) const {
     const auto n = lattices_[group].size();
     return std::span(points_.cells[group]).subspan(static_cast<std::size_t>(cell) * n, n);
   }
 
-  /// Points take their values from the first cell that lists them, which is also the order of their numbers.
+  /// The value at a point is that of the first cell that lists it; since points are numbered in this order, they are
+  /// written one after the other.
   void write_field(const OutputField& field) {
     const auto shape = shape_of(*field.space);
     const auto components = static_cast<std::size_t>(field.space->num_components());
@@ -243,7 +244,7 @@ private:
                     cell_means(field, values_, static_cast<std::int32_t>(group), order_), cells_[group].types.size());
   }
 
-  /// Each value so many times: for every cell of the file that one of the mesh becomes.
+  /// Appends each value `times` times, once for every cell of the file that a cell of the mesh becomes.
   void append_values(const std::string& name, std::span<const int> shape, std::span<const double> values,
                      std::size_t times) {
     const auto components = static_cast<std::size_t>(form::num_components({shape.begin(), shape.end()}));
@@ -262,14 +263,14 @@ private:
 
   Hdf5Writer file_;
   const mesh::Mesh& mesh_;
-  std::vector<OutputField> fields_; ///< whose values are not used
+  std::vector<OutputField> fields_; ///< their values are not used
   std::vector<DerivedField> derived_;
-  std::vector<space::FieldValues> known_; ///< beside fields_
+  std::vector<space::FieldValues> known_; ///< functions that derived fields may use beside fields_
   int order_;
   bool is_series_;
   std::vector<VtkCells> cells_;                     ///< shape (group)
   std::vector<std::vector<LatticePoint>> lattices_; ///< shape (group)
-  std::vector<space::FieldValues> values_;          ///< that derived fields may hold
+  std::vector<space::FieldValues> values_;          ///< all functions that derived fields may use
   OutputPoints points_;
 };
 

@@ -13,48 +13,50 @@ namespace rafter::io {
 
 class Hdf5Writer;
 
-/// A field to write: a function of a space on the mesh.
+/// A field to write is a function of a space on the mesh.
 struct OutputField {
   std::string name;
   std::shared_ptr<const space::FunctionSpace> space;
-  std::span<const double> values; ///< local vector, num_local entries
+  std::span<const double> values; ///< L-vector of the space, num_local entries
 };
 
 struct VtkHdfOptions {
-  /// Order of the cells; 0: the highest degree of fields and geometry. At most 10, VTK's limit.
+  /// The order of the cells, at most 10, VTK's limit; 0 takes the highest degree of fields and geometry.
   int order = 0;
-  /// Functions of spaces on the mesh that derived fields may hold beside `fields`.
+  /// Functions of spaces on the mesh that the expressions of derived fields may use beside `fields`.
   std::vector<space::FieldValues> known = {};
 };
 
 /// Writes a VTK-HDF file (UnstructuredGrid, version 1.0), which ParaView 5.10 and VTK 9.1 and later open. Every cell is
-/// a Lagrange cell (order 1: a linear cell; pyramids: linear pyramids and tetrahedra, as VTK has no usable Lagrange
-/// pyramid) with points at equispaced positions that neighbours share. Fields are point data (two components padded to
-/// three), the tags of the cells are the cell data "tag". Derived fields, functions of `fields`, are point data, too,
-/// or cell data with the means of the cells; matrices are padded to 3 x 3, nine components row by row. Beside derived
-/// point data, cells of different tags have points of their own, so that what jumps between them stays as it is.
+/// a Lagrange cell, whose equispaced points neighbours share; cells of order 1 are linear ones, and pyramids are split
+/// into linear pyramids and tetrahedra, as VTK has no usable Lagrange pyramid. Fields are point data (two components
+/// are padded to three), the tags of the cells are the cell data "tag". Derived fields, functions of `fields`, are
+/// point data, too, or cell data with the means over the cells; matrices are padded to 3 x 3 and stored as nine
+/// components row by row. If there are derived point data, cells of different tags do not share points, so that values
+/// that jump between tags are not averaged.
 ///
-/// Equal data make equal files, byte by byte. The file appears under its name when complete. Throws EnvironmentError
-/// that names the path when that fails, InputError that names the field where a derived value is not finite.
+/// Equal data make equal files, byte by byte. The file appears under its name when it is complete. Throws
+/// EnvironmentError that names the path when writing fails, and InputError that names the field where a derived value
+/// is not finite.
 void write_vtkhdf(const std::string& path, const mesh::Mesh& mesh, std::span<const OutputField> fields,
                   std::span<const DerivedField> derived = {}, const VtkHdfOptions& options = {});
 
-/// The same with the fields at several times: a file of version 2.0 with the group Steps, which ParaView 5.12 and VTK
+/// This writes the fields at several times to one file of version 2.0 with the group Steps, which ParaView 5.12 and VTK
 /// 9.3 and later show as a series (VTKHDF file format, temporal data). Points and cells are written once.
 class VtkHdfSeries {
 public:
-  /// `fields`: what states consist of; their values do not matter yet.
+  /// `fields` tells what states consist of; their values do not matter yet.
   VtkHdfSeries(const std::string& path, const mesh::Mesh& mesh, std::span<const OutputField> fields,
                std::span<const DerivedField> derived = {}, const VtkHdfOptions& options = {});
   ~VtkHdfSeries();
   VtkHdfSeries(const VtkHdfSeries&) = delete;
   VtkHdfSeries& operator=(const VtkHdfSeries&) = delete;
 
-  /// Writes the fields at a time; `fields` as in the constructor, with their values.
+  /// Writes the fields at a time. `fields` are those of the constructor, with their values at that time.
   void append(double time, std::span<const OutputField> fields);
-  /// What else the file is to hold, outside the group of VTK.
+  /// Gives access to the file for data outside the group of VTK.
   Hdf5Writer& file();
-  /// Completes the file and puts it in its place; without that nothing remains of it.
+  /// Completes the file and moves it to its place; without this call nothing remains of it.
   void commit();
 
 private:

@@ -25,16 +25,17 @@ namespace {
 
 using element::Shape;
 
-/// Cells of the file that have one shape and order, and whose geometry has one degree.
+/// These cells of the file have the same shape and order, and their geometry has the same degree.
 struct FileCells {
   Shape shape;
   int order = 1;
-  bool is_straight = false;         ///< the geometry is that of the vertices
-  std::vector<LatticePoint> points; ///< of a cell, in the order of the file
-  std::vector<std::int64_t> starts; ///< shape (cell): of its points in the connectivity
+  bool is_straight = false;         ///< whether the geometry is given by the vertices
+  std::vector<LatticePoint> points; ///< lattice points of a cell, in the order of the file
+  std::vector<std::int64_t> starts; ///< where the points of each cell start in the connectivity, shape (cell)
 };
 
-/// Shape of a cell type of VTK that write_vtkhdf() writes, and whether the cell is linear.
+/// Returns the shape that belongs to a cell type of VTK, and whether the cell is linear, for the types that
+/// write_vtkhdf() writes.
 std::optional<std::pair<Shape, bool>> shape_of_type(int type) {
   static const std::map<int, std::pair<Shape, bool>> shapes{
       {3, {Shape::interval, true}},        {5, {Shape::triangle, true}},      {9, {Shape::quadrilateral, true}},
@@ -46,7 +47,7 @@ std::optional<std::pair<Shape, bool>> shape_of_type(int type) {
   return found == shapes.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// Points of a cell in the order of the file.
+/// Returns the lattice points of a cell in the order of the file.
 std::vector<LatticePoint> file_points(Shape shape, int order) {
   if (shape == Shape::pyramid) return {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0, 0, 1}};
   const auto cells = make_vtk_cells(shape, order);
@@ -55,14 +56,15 @@ std::vector<LatticePoint> file_points(Shape shape, int order) {
   return points;
 }
 
-/// The order of a cell of a shape with so many points; nothing for a number that none has.
+/// Returns the order of a cell of a shape with so many points, or nothing if no order has this number.
 std::optional<int> order_of(Shape shape, bool is_linear, std::size_t num_points) {
   for (int order = 1; order <= (is_linear ? 1 : max_vtk_order); ++order)
     if (file_points(shape, order).size() == num_points) return order;
   return std::nullopt;
 }
 
-/// Values at points of the lattice -> coefficients of the Lagrange element, shape (dof, lattice point).
+/// Returns the matrix that maps values at lattice points to coefficients of the Lagrange element, shape (dof, lattice
+/// point).
 std::vector<double> coefficients_from_values(const FileCells& cells) {
   const auto element = element::make_element(element::Family::lagrange, cells.shape, cells.order);
   const auto table =
@@ -75,7 +77,7 @@ std::vector<double> coefficients_from_values(const FileCells& cells) {
 
 } // namespace
 
-/// The cells of a file, and where they are.
+/// This holds the cells of a file, and finds the cell at a point.
 class VtkHdfReader::File {
 public:
   explicit File(const std::string& path) : path_(path), reader_(path) {
@@ -109,7 +111,7 @@ public:
     return shape.size() == 1 ? 1 : static_cast<int>(shape[1]);
   }
 
-  /// Coefficients of the first components, shape (group)(cell, dof, component).
+  /// Returns the coefficients of the first `count` components, shape (group)(cell, dof, component).
   std::vector<std::vector<double>> coefficients(const std::string& name, int count) const {
     const auto values = read_values(name, count);
     const auto components = static_cast<std::size_t>(count);
@@ -147,10 +149,10 @@ public:
   }
 
 private:
-  /// The file holds states at several times, of which the last one counts.
+  /// Returns whether the file holds states at several times, of which the last one is read.
   bool has_steps() const { return reader_.has("VTKHDF/Steps"); }
 
-  /// Row where point data begin: those of the last time.
+  /// Returns the row where the point data of the last time begin.
   std::int64_t first_row(const std::string& name) const {
     if (!has_steps()) return 0;
     const auto offsets = "VTKHDF/Steps/PointDataOffsets/" + name;
@@ -217,11 +219,11 @@ private:
     found->starts.push_back(start);
   }
 
-  /// What tells a straight cell: its points as linear functions of its corners.
+  /// The points of a straight cell are multilinear functions of its corners, which is how such cells are recognised.
   struct StraightCells {
     std::vector<LatticePoint> points;
-    std::vector<std::size_t> corners; ///< position of each vertex among the points
-    element::Table functions;         ///< of the corners at the points
+    std::vector<std::size_t> corners; ///< index of each vertex among the points
+    element::Table functions;         ///< vertex functions, tabulated at the points
   };
   const StraightCells& straight_cells(Shape shape, int order) {
     const auto found = straight_.find({shape, order});
@@ -261,7 +263,7 @@ private:
     if (num_points() > std::numeric_limits<std::int32_t>::max()) refuse("has more than 2147483647 points");
     raw.coordinates = points_;
     raw.num_vertices = static_cast<std::int32_t>(num_points());
-    raw.is_continuous = false; // cells of one point are not always those of one tag
+    raw.is_continuous = false; // neighbours whose tags differ do not share points
     for (const auto& cells : cells_) {
       const int degree = cells.is_straight ? 1 : cells.order;
       auto& group = raw.cells.emplace_back(mesh::RawCells{.shape = cells.shape, .degree = degree});
@@ -278,7 +280,7 @@ private:
     mesh_ = mesh::assemble(std::move(raw));
   }
 
-  /// The first components of all points, shape (point, component).
+  /// Returns the first `count` components at all points, shape (point, component).
   std::vector<double> read_values(const std::string& name, int count) const {
     const auto columns = static_cast<std::size_t>(num_components(name)), kept = static_cast<std::size_t>(count);
     const auto all = reader_.read<double>("VTKHDF/PointData/" + name);
@@ -303,8 +305,8 @@ private:
   std::vector<std::int64_t> connectivity_; ///< points of one cell after the other
   std::vector<FileCells> cells_;
   std::map<std::pair<Shape, int>, StraightCells> straight_;
-  mesh::Mesh mesh_;                                               ///< its groups are those of cells_
-  std::vector<std::shared_ptr<const element::Element>> elements_; ///< of the values, shape (group)
+  mesh::Mesh mesh_;                                               ///< has the same groups as cells_
+  std::vector<std::shared_ptr<const element::Element>> elements_; ///< elements of the values, shape (group)
   std::unique_ptr<const mesh::PointLocator> locator_;
 };
 

@@ -250,8 +250,8 @@ Mesh local_part(const Mesh& mesh, const CellRanks& ranks, std::shared_ptr<const 
 
 void require_whole(const Mesh& mesh, std::string_view what) {
   if (mesh.distribution != nullptr)
-    throw base::InputError(fmt::format("{}the mesh is a part of a larger one, and {} are for whole meshes alone",
-                                       prefix(mesh), what));
+    throw base::InputError(
+        fmt::format("{}the mesh is a part of a larger one, and {} are for whole meshes alone", prefix(mesh), what));
 }
 
 bool is_interface_cell(const Mesh& mesh, std::int32_t group, std::int32_t cell) {

@@ -17,7 +17,8 @@ namespace {
 
 using Entries = base::AlignedVector<double>;
 
-/// 0 where no cell has the unknown or its test function does not meet its trial function.
+/// The diagonal, shape (unknown). An entry is 0 where no cell has the unknown or where its test function does not meet
+/// its trial function.
 std::vector<double> diagonal_of(const SlicedPattern& pattern, const CellUnknowns& unknowns, const Entries& entries) {
   std::vector<double> result(static_cast<std::size_t>(pattern.num_rows) * static_cast<std::size_t>(pattern.block), 0.0);
   for (const auto& block : unknowns.blocks)
@@ -34,7 +35,7 @@ std::vector<double> diagonal_of(const SlicedPattern& pattern, const CellUnknowns
   return result;
 }
 
-/// Rounds; the relative Frobenius norm of what is lost.
+/// Rounds the entries to floats. The result is the relative Frobenius norm of what is lost.
 double round_entries(const Entries& entries, base::AlignedVector<float>& rounded) {
   double difference = 0, size = 0;
   rounded.reserve(entries.size());
@@ -70,7 +71,7 @@ public:
     vectors.add(schedule::role::mode, 0, (adds ? add_ : overwrite_).device_read());
     vectors.add(schedule::role::input_vector, 0, x.device_read());
     vectors.add(schedule::role::output_vector, 0,
-                adds ? y.device_write() : y.device_overwrite()); // all rows are stored
+                adds ? y.device_write() : y.device_overwrite()); // the product stores all rows
     auto arguments = free_arguments_.take([this] { return arguments_; });
     arguments->bind(vectors);
     std::vector<device::Task> tasks;
@@ -144,11 +145,13 @@ private:
                     .local_bytes_read = stored * (entry_bytes * block_entries + 4 + 8.0 * pattern.block) +
                                         4.0 * static_cast<double>(pattern.rows.size() + 2 * pattern.starts.size()),
                     .local_bytes_written = 8.0 * static_cast<double>(built_->system.size())};
-    info_.counts.least_local_bytes_read = info_.counts.local_bytes_read; // every access is to a place of its own
+    // No two accesses go to the same place, so that no cache saves any.
+    info_.counts.least_local_bytes_read = info_.counts.local_bytes_read;
     info_.counts.least_local_bytes_written = info_.counts.local_bytes_written;
   }
 
-  /// Slices for each thread, of about as many columns in all.
+  /// Slices for each thread, shape (thread + 1). Every thread gets about as many columns of slices, because the time of
+  /// a product follows their number.
   std::vector<std::int64_t> balanced_ranges(const SlicedPattern& pattern) const {
     std::vector<std::int64_t> result;
     for (const auto columns : thread_ranges(pattern.starts.back(), *device_))
@@ -167,10 +170,10 @@ private:
   KernelArguments arguments_; ///< those that stay
   FreeList<KernelArguments> free_arguments_;
   Integers overwrite_, add_, starts_, rows_, columns_;
-  Vector entries_;               ///< or
-  device::Array<float> singles_; ///< as the plan says
+  Vector entries_;               ///< entries where the plan stores doubles, else empty
+  device::Array<float> singles_; ///< entries where the plan stores floats, else empty
   std::vector<double> diagonal_;
-  std::vector<std::int64_t> ranges_; ///< of slices, of the threads
+  std::vector<std::int64_t> ranges_; ///< first slice of each thread, shape (thread + 1)
   double storage_error_ = 0, setup_seconds_ = 0;
 };
 

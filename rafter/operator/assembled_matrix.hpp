@@ -4,35 +4,36 @@
 
 #include <rafter/operator/form_kernels.hpp>
 
-/// A bilinear form as one matrix: the plan mapping=assembled.
+/// Holds a bilinear form as one matrix, which plans with mapping=assembled ask for.
 namespace rafter::op {
 
 struct GeneratedMatrix;
 
-/// The matrix of a form on a system, without conditions. Immutable after construction: several
-/// threads may run it at the same time.
+/// The matrix of a form on a system, before Dirichlet conditions are applied. It does not change after construction,
+/// and several threads may run it at the same time.
 class AssembledMatrix {
 public:
-  /// Kernels are compiled, else InternalError. Computes cell matrices and sums them, in the same order for any number
-  /// of threads. Throws InputError when the memory of this machine does not hold the matrix and what its set-up takes.
-  /// `data`: the values of the form's data fields and parameters; null: those that parameters have in the form.
+  /// Computes cell matrices and sums them, in the same order for any number of threads. `data` holds the values of the
+  /// form's data fields and parameters; null stands for the values that parameters have in the form. Throws
+  /// InternalError when the kernels are not compiled, and InputError when the memory of this machine does not hold the
+  /// matrix and what its set-up takes.
   explicit AssembledMatrix(std::shared_ptr<const GeneratedMatrix> built, std::shared_ptr<FormData> data = nullptr);
   ~AssembledMatrix();
   AssembledMatrix(AssembledMatrix&&) noexcept;
   AssembledMatrix& operator=(AssembledMatrix&&) noexcept;
 
-  /// y = A x, or y += A x when `adds`. Throws InputError for vectors of another size and when x is y.
+  /// Computes y = A x, or y += A x when `adds` is true. Throws InputError for vectors of another size and when x is y.
   void run(const Vector& x, Vector& y, bool adds) const;
   void diagonal(Vector& d) const; ///< d_i = A_ii
 
-  /// The kernel of the product; its cells are rows of blocks, its batches slices.
+  /// Describes the kernel of the product. Its cells are rows of blocks, and its batches are slices of the matrix.
   const KernelInfo& info() const;
-  /// Of a product: operations and bytes of what is stored, vectors once.
+  /// Operations and bytes of one product, in which vectors move once.
   machine::Counts counts() const;
-  /// Of the entries as they are stored (Plan::storage) from those in double precision: Frobenius norm of the difference
-  /// over that of the matrix.
+  /// What rounding to the precision of the stored entries (Plan::storage) loses: the Frobenius norm of the difference
+  /// from the entries in double precision, over the norm of the matrix.
   double storage_error() const;
-  /// That the construction took.
+  /// The time that the construction took.
   double setup_seconds() const;
 
 private:

@@ -16,7 +16,8 @@ using device::Array;
 using Integers = space::IndexTables::Integers;
 using Reals = Array<double>;
 
-/// Numbers behind the last point: kernels with points in lanes read whole vectors.
+/// Kernels with points in lanes read whole vectors, so that arrays over points need this many numbers more behind the
+/// last point.
 constexpr std::size_t vector_room = 16;
 
 template <class T, class Source>
@@ -93,7 +94,8 @@ BoundKernel::Tables BoundKernel::tables(const kernel::TensorProgram& program, co
   return result;
 }
 
-/// What a run clears: entries that a batch is the first to touch, of which the program's count knows one per batch.
+/// Bytes of the entries that a run clears because a batch is the first to touch them. The count of the loop program
+/// takes such a range as one entry, so that only the others are counted here.
 double BoundKernel::uncounted_clearing_bytes() const {
   if (piece_.block < 0 || form_.purpose == Purpose::matrix) return 0;
   double entries = 0;
@@ -108,11 +110,13 @@ double BoundKernel::uncounted_clearing_bytes() const {
 
 BoundKernel::Runs BoundKernel::runs() const {
   const double cells = static_cast<double>(info_.num_cells), batches = static_cast<double>(info_.num_batches);
-  if (piece_.kernel.loops.vector_width == 1) return {.complete = cells}; // such programs loop over the cells
+  // Such programs loop over cells, not over batches.
+  if (piece_.kernel.loops.vector_width == 1) return {.complete = cells};
   return {.complete = batches, .idle = batches - cells / piece_.cells.cells_per_batch};
 }
 
-/// Executed and effective operations, bytes of the nearest cache, and compulsory bytes besides the vectors.
+/// Counts executed and effective operations, the bytes of the nearest cache, and the compulsory bytes besides those of
+/// vectors.
 void BoundKernel::count() {
   const auto& built = piece_.kernel;
   auto& counts = info_.counts;
@@ -138,7 +142,7 @@ machine::Counts BoundKernel::least_local_traffic() const {
 }
 
 std::uint64_t BoundKernel::newest_input(const FormData& data) const {
-  std::uint64_t newest = 1; // of the mesh
+  std::uint64_t newest = 1; // version of the mesh, which never changes
   for (const int i : piece_.kernel.setup_fields)
     newest = std::max(newest, data.field_version(static_cast<std::size_t>(i)));
   for (const int i : piece_.kernel.setup_parameters)
@@ -173,7 +177,7 @@ std::unique_ptr<BoundKernel::Setup> BoundKernel::make_setup() const {
   return result;
 }
 
-/// Computes what the cut stores: row after row.
+/// Computes the data that the cut stores, one row of cell data after the other.
 void BoundKernel::run_setup(const FormData& data) {
   if (setup_ == nullptr) setup_ = make_setup();
   device::BufferRegistry run;
@@ -181,13 +185,13 @@ void BoundKernel::run_setup(const FormData& data) {
   run.add(schedule::role::stored_point, 0, stored_point_.device_write());
   run.add(schedule::role::stored_cell, 0, stored_cell_.device_write());
   setup_->arguments.bind(run);
-  std::vector<device::Task> tasks; // one range per thread: rows are disjoint
+  std::vector<device::Task> tasks; // threads may take any ranges of rows, because rows are disjoint
   const std::int64_t parts = std::max(1, device_->num_threads()), count = piece_.rows.count();
   for (std::int64_t p = 0; p < parts; ++p)
     tasks.push_back(setup_->arguments.task(*setup_->kernel, count * p / parts, count * (p + 1) / parts));
   device_->run(tasks)->wait();
   if (piece_.kernel.setup_fields.empty() && piece_.kernel.setup_parameters.empty())
-    setup_.reset(); // it never runs again
+    setup_.reset(); // the data of the mesh never change, so that set-up need not run again
 }
 
 void BoundKernel::bind(KernelArguments& arguments, const device::BufferRegistry& run, device::Buffer* mode) {

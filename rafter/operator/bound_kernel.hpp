@@ -10,54 +10,56 @@
 #include <rafter/operator/kernel_arguments.hpp>
 #include <rafter/space/index_tables.hpp>
 
-/// A compiled kernel with the data that it reads.
+/// Binds a compiled kernel to the data that it reads.
 namespace rafter::op {
 
 /// A kernel of a form with its data on one block of cells or facets: index tables of the spaces, numbers per cell,
 /// tables of the element, and what its set-up has computed and stored.
 class BoundKernel {
 public:
-  /// Both outlive the kernel, which is compiled.
+  /// Both arguments must outlive this object, and the kernel must be compiled.
   BoundKernel(const GeneratedForm& form, const GeneratedBlock& piece);
 
   const KernelInfo& info() const { return info_; }
-  /// Bytes of the nearest cache that no use of registers avoids. Tracing the accesses of a large kernel takes longer
-  /// than the rest of its set-up, and only reports ask for them: they are counted then.
+  /// Counts the bytes of the nearest cache that no use of registers avoids. They are counted here and not with the
+  /// other counts, because tracing the accesses of a large kernel takes longer than the rest of its set-up, and only
+  /// reports ask for them.
   machine::Counts least_local_traffic() const;
-  /// Computes what is stored of data fields or parameters that have changed since it was computed.
+  /// Computes again what is stored of data fields or parameters if they have changed since it was computed.
   void refresh(const FormData& data);
-  /// How often set-up was run.
+  /// Counts the runs of the set-up kernel so far.
   int num_setups() const { return num_setups_; }
 
-  /// What stays of the arguments. A run binds a copy of its own.
+  /// Returns the arguments that stay. A run binds a copy of its own.
   const KernelArguments& arguments() const { return arguments_; }
-  /// Binds the rest of a copy: vectors and parameters of a run, and its mode.
+  /// Binds the vectors and parameters of a run and its mode in a copy of the arguments.
   void bind(KernelArguments& arguments, const device::BufferRegistry& run, device::Buffer* mode);
-  /// Batches begin .. end-1 with arguments that are bound, to which the task refers.
+  /// Returns a task that runs batches begin .. end - 1 on bound arguments, to which it refers.
   device::Task task(const KernelArguments& arguments, std::int64_t begin, std::int64_t end) const {
     return arguments.task(*kernel_, begin, end);
   }
 
-  /// Of kernels of Purpose::matrix: the matrices of these batches, at most num_records(), in `values`, which is bound
-  /// as the output and holds as many numbers as all records.
+  /// Computes the matrices of batches begin .. end - 1, of which there may be at most num_records(). Only kernels of
+  /// Purpose::matrix do so. `values` is bound as the output vector and holds record_size() * num_records() numbers.
   CellMatrices cell_matrices(const KernelArguments& arguments, std::int32_t begin, std::int32_t end,
                              Vector& values) const;
-  std::int64_t record_size() const; ///< numbers of a record
-  std::int32_t num_records() const; ///< schedule::num_matrix_records
+  std::int64_t record_size() const; ///< numbers in the matrices of one batch
+  /// Number of batches whose matrices an output holds at a time, see schedule::num_matrix_records.
+  std::int32_t num_records() const;
 
   void clear_integral();
-  double integral() const; ///< of a functional: what the runs since then have summed
+  double integral() const; ///< value of a functional, summed over the runs since clear_integral()
 
 private:
-  /// Tables of the element and the rule, as the kernel of a program takes them.
+  /// The tables of elements and quadrature rules, packed as the kernel of a program reads them.
   struct Tables {
-    std::vector<std::shared_ptr<const Numbers>> matrices; ///< packed, of the tensor program
-    std::shared_ptr<const Numbers> points, weights;       ///< of the rule
-    std::vector<space::IndexTables::Integers> values;     ///< of the loop program, by index
+    std::vector<std::shared_ptr<const Numbers>> matrices; ///< tables of the tensor program, in packed form
+    std::shared_ptr<const Numbers> points, weights;       ///< points and weights of the quadrature rule
+    std::vector<space::IndexTables::Integers> values;     ///< integer tables of the loop program, by their index
     void add_to(device::BufferRegistry& registry) const;
   };
 
-  /// The kernel that computes what is stored.
+  /// The kernel that computes the data that a cut stores.
   struct Setup {
     std::shared_ptr<const device::Kernel> kernel;
     Tables tables;
@@ -67,7 +69,8 @@ private:
 
   Tables tables(const kernel::TensorProgram& program, const schedule::LoopProgram& loops,
                 schedule::Precision compute) const;
-  /// How often the loop program runs, and what a run would move for lanes without a cell, which write nothing.
+  /// Counts the runs of the loop program, and those of them (in fractions) that lanes without a cell make up: such
+  /// lanes write nothing.
   struct Runs {
     double complete = 0, idle = 0;
   };
@@ -78,7 +81,7 @@ private:
   std::uint64_t newest_input(const FormData& data) const;
   std::unique_ptr<Setup> make_setup() const;
   void run_setup(const FormData& data);
-  /// Registers what the kernel and that of its set-up both read.
+  /// Registers the data that both the kernel and the kernel of its set-up read.
   void add_data(device::BufferRegistry& registry) const;
 
   const GeneratedForm& form_;
@@ -93,8 +96,9 @@ private:
   device::Array<double> cell_coefficients_, integral_;
   Numbers stored_point_, stored_cell_;
   space::IndexTables::Integers data_rows_;
-  std::unique_ptr<Setup> setup_;     ///< null: it has not run, or what it stores never changes
-  std::uint64_t stored_version_ = 0; ///< of the data that set-up has seen; 0: it has not run
+  /// Null before its first run, and after the only run where what it stores never changes.
+  std::unique_ptr<Setup> setup_;
+  std::uint64_t stored_version_ = 0; ///< version of the data that set-up has seen; 0: it has not run
   int num_setups_ = 0;
 };
 

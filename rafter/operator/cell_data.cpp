@@ -17,7 +17,8 @@ template <class T> std::string hash_of(std::span<const T> values) {
   return base::content_hash({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
 }
 
-/// Values keep their device, so that its address is nobody else's while they are known.
+/// The address names the device, because shared values keep their device alive: no other device has this address while
+/// they are known.
 std::string name_of(const std::shared_ptr<device::Device>& device) {
   return fmt::format("{}", static_cast<const void*>(device.get()));
 }

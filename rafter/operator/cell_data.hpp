@@ -8,26 +8,30 @@
 #include <rafter/operator/domain.hpp>
 #include <rafter/schedule/plan.hpp>
 
-/// Data that kernels of several forms read, in the memory of a device: each is there once while somebody holds it.
+/// Holds the data that kernels of several forms read, in the memory of a device. Equal data are there once while
+/// somebody holds them.
 namespace rafter::op {
 
-/// What kernels on a list of cells read of the mesh.
+/// The data of the mesh that kernels on a list of cells read.
 struct CellData {
-  device::Array<std::int32_t> num_active; ///< cells of each batch, shape (batch)
-  device::Array<double> map_coefficients; ///< as op::map_coefficients; none: the maps are isoparametric
-  device::Array<double> nodes;            ///< as op::geometry_nodes, of isoparametric maps
-  device::Array<double> reference_normal; ///< of facets, shape (axis)
+  device::Array<std::int32_t> num_active; ///< number of active cells of each batch, shape (batch)
+  /// Shape (batch, mode, axis, lane), see op::map_coefficients; empty for isoparametric maps.
+  device::Array<double> map_coefficients;
+  /// Shape (batch, node, axis, lane), see op::geometry_nodes; empty for other maps than isoparametric ones.
+  device::Array<double> nodes;
+  device::Array<double> reference_normal; ///< unit normal in the reference cell, shape (axis); empty for cells
   void add_to(device::BufferRegistry& registry) const;
 };
-/// `rows`: the cells in the place of `cells` whose maps and nodes are read (DataRows::representatives).
+/// Returns the data of these cells, shared with whoever holds the same ones. `rows` are the cells whose maps and nodes
+/// are read in the place of `cells`, because batches of equal cells share their data (DataRows::representatives).
 std::shared_ptr<const CellData> cell_data(const space::Discretisation& discretisation, const BatchedCells& cells,
                                           const BatchedCells& rows, const std::shared_ptr<device::Device>& device);
 
-/// Numbers as a kernel takes them, in the precision of its plan.
+/// Numbers in the precision that the plan of a kernel asks for.
 class Numbers {
 public:
   Numbers() = default;
-  /// Zeros.
+  /// The numbers are 0.
   Numbers(const std::shared_ptr<device::Device>& device, std::size_t size, schedule::Precision precision);
   Numbers(const std::shared_ptr<device::Device>& device, std::span<const double> values, schedule::Precision precision);
   device::Buffer* device_read() const { return is_double_ ? reals_.device_read() : singles_.device_read(); }
@@ -35,10 +39,11 @@ public:
 
 private:
   bool is_double_ = true;
-  device::Array<double> reals_; ///< or
+  device::Array<double> reals_; ///< used where the precision is double
   device::Array<float> singles_;
 };
-/// Numbers that do not change: tables of elements and rules.
+/// Returns numbers that never change, such as tables of elements and quadrature rules, shared with whoever holds the
+/// same ones.
 std::shared_ptr<const Numbers> shared_numbers(const space::Discretisation& discretisation,
                                               const std::shared_ptr<device::Device>& device,
                                               std::span<const double> values, schedule::Precision precision);

@@ -9,7 +9,7 @@
 namespace rafter::op {
 namespace {
 
-/// First local unknown of each field of the system in the cells of a range, shape (field).
+/// Number of the first local unknown of each field of the system in the cells of a block, shape (field + 1).
 std::vector<int> first_locals(const System& system, std::size_t range) {
   std::vector<int> result{0};
   for (const auto& space : system.spaces)
@@ -81,7 +81,7 @@ CellSum::Target CellSum::target_of(std::size_t number) const {
   return result;
 }
 
-/// Place of the first unknown of the cell.
+/// Returns the place of the first unknown of the cell.
 std::int64_t CellSum::cell_of(const Target& target, std::size_t piece, std::int32_t batch, int lane) const {
   const std::int64_t number = std::int64_t{batch} * target.cells_per_batch + lane;
   if (built_.cells->pieces[piece].block < 0) return target.cells[static_cast<std::size_t>(number)];
@@ -103,7 +103,8 @@ void CellSum::add(const CellMatrices& matrices, std::span<double> entries) const
   }
 }
 
-/// `values`: from the first entry of the cell on, which are as far apart as a batch has cells.
+/// Adds the matrix of one cell. `values` begins with its first entry; the entries of the other cells of the batch stand
+/// between those of this one.
 void CellSum::add_matrix(const Target& target, std::int64_t first, std::span<const double> values,
                          std::span<double> entries) const {
   const auto& range = unknowns_.blocks[target.range];
@@ -128,7 +129,8 @@ void CellSum::add_matrix(const Target& target, std::int64_t first, std::span<con
 
 // --- unit vectors ---------------------------------------------------------------------------------------------------
 
-/// The action on the unit vector of one local unknown in all cells at once gives a column of every cell matrix.
+/// Applies the form to the unit vector of one local unknown in all cells at once, which gives one column of every cell
+/// matrix.
 base::AlignedVector<double> CellSum::by_unit_vectors() const {
   const auto block = static_cast<std::size_t>(pattern_.block);
   base::AlignedVector<double> entries(static_cast<std::size_t>(pattern_.num_stored()) * block * block, 0.0);
@@ -143,7 +145,8 @@ base::AlignedVector<double> CellSum::by_unit_vectors() const {
   return entries;
 }
 
-/// Gives the local unknown of every cell a value; false: no test function meets it.
+/// Sets the local unknown of every cell to a value. Returns false where no integrand holds its trial function, so that
+/// its column is empty.
 bool CellSum::set(int local, double value, Vector& unit) const {
   bool is_used = false;
   const auto to = unit.host_write();
@@ -158,8 +161,8 @@ bool CellSum::set(int local, double value, Vector& unit) const {
   return is_used;
 }
 
-/// Adds the column of this local unknown of every cell matrix. Chunks of a stage share no unknown: an entry gets its
-/// terms stage by stage, in the same order for any number of threads.
+/// Adds one column of every cell matrix, that of this local unknown. Chunks of one stage share no unknown, so that an
+/// entry gets its terms stage by stage, in the same order for any number of threads.
 void CellSum::add_column(int local, std::span<const double> column, std::span<double> to) const {
   const auto& batches = *built_.system.batches;
   const auto add_cell = [&](const CellUnknowns::CellRange& range, std::int64_t cell) {

@@ -2,31 +2,36 @@
 #pragma once
 #include <rafter/operator/sliced_pattern.hpp>
 
-/// Cell matrices of a bilinear form, summed into the entries of a sparse matrix.
+/// Sums cell matrices of a bilinear form into the entries of a sparse matrix.
 namespace rafter::op {
 
 struct GeneratedMatrix;
 
-/// Sums cell matrices into the entries of a pattern. What it is made of must outlive it.
+/// Sums cell matrices into the entries of a pattern. The arguments of the constructor must outlive it, but for `data`.
 class CellSum {
 public:
-  /// Kernels are compiled, else InternalError. `data`: values of data fields and parameters; null: there are none.
+  /// `data` holds the values of data fields and parameters; null stands for the values that parameters have in the
+  /// form. Throws InternalError when the kernels are not compiled.
   CellSum(const GeneratedMatrix& built, const CellUnknowns& unknowns, const SlicedPattern& pattern,
           std::shared_ptr<FormData> data = nullptr);
 
-  /// Entries of the matrix, in the places that the pattern gives them. Every entry gets its terms in the same order for
-  /// any number of threads.
+  /// Returns the entries of the matrix, in the places that the pattern gives them. Every entry gets its terms in the
+  /// same order for any number of threads.
   base::AlignedVector<double> run() const;
 
 private:
-  /// Where the matrices of the cells of a kernel go.
+  /// Says where the entries of the cell matrices of one kernel go.
   struct Target {
-    std::vector<std::int32_t> places; ///< of a pair among the entries of a matrix, shape (row, column); -1: none
-    std::vector<std::int32_t> cells;  ///< of a facet kernel: place of the first unknown, shape (batch, lane)
-    std::size_t num_entries = 0;      ///< of a matrix, as the kernel writes it
-    std::int32_t num_records = 1;     ///< schedule::num_matrix_records
+    /// Place of each pair of unknowns among the entries that the kernel writes for a cell, shape (row, column); -1: it
+    /// writes none.
+    std::vector<std::int32_t> places;
+    /// Facet kernels: place of the cell's first unknown in CellUnknowns, shape (batch, lane); else empty.
+    std::vector<std::int32_t> cells;
+    std::size_t num_entries = 0; ///< number of entries that the kernel writes for a cell
+    /// Number of batches whose matrices an output holds at a time, see schedule::num_matrix_records.
+    std::int32_t num_records = 1;
     int cells_per_batch = 8;
-    std::size_t range = 0; ///< CellUnknowns::blocks
+    std::size_t range = 0; ///< position in CellUnknowns::blocks of the block that the cells are in
   };
   Target target_of(std::size_t piece) const;
   std::int64_t cell_of(const Target& target, std::size_t piece, std::int32_t batch, int lane) const;
@@ -42,8 +47,9 @@ private:
   const CellUnknowns& unknowns_;
   const SlicedPattern& pattern_;
   FormKernels kernels_;
-  std::vector<Target> targets_;              ///< of kernels of cell matrices
-  std::vector<std::int32_t> broken_entries_; ///< unit vectors: entries of cell vectors, shape (place)
+  std::vector<Target> targets_; ///< shape (kernel); empty where cell matrices are found column by column
+  /// Entries of cell vectors, for products with unit vectors, shape (place); else empty.
+  std::vector<std::int32_t> broken_entries_;
 };
 
 } // namespace rafter::op

@@ -15,12 +15,12 @@
 namespace rafter::op {
 namespace {
 
-/// Entities of a mesh by shape, cells apart.
+/// A number for each shape of entity, that of cells excluded.
 using Entities = std::array<double, element::all_cell_shapes.size() + 1>;
 
 double& of(Entities& entities, element::Shape shape) { return entities[static_cast<std::size_t>(shape)]; }
 
-/// Vertices on exterior facets; of those that are identified one.
+/// Counts the vertices on exterior facets; vertices that periodic facets identify count once.
 double count_boundary_vertices(const mesh::Mesh& mesh) {
   const auto& topology = mesh.topology();
   std::vector<bool> is_seen(static_cast<std::size_t>(mesh.num_vertices));
@@ -39,9 +39,9 @@ double count_boundary_vertices(const mesh::Mesh& mesh) {
   return count;
 }
 
-/// With the sign by which pairs of unknowns in their closure count beside those of cells: a pair that k cells share is
-/// in the closure of k cells, of k or k - 1 interior faces between them, and so on; the alternating sum is 1 for every
-/// pair.
+/// Numbers of entities by shape, with the sign by which pairs of unknowns in their closure count beside those of cells.
+/// A pair that k cells share is in the closure of k cells, of k or k - 1 interior faces between them, and so on; the
+/// alternating sum is 1 for every pair.
 Entities signed_entities(const mesh::Mesh& mesh) {
   using element::Shape;
   const auto& topology = mesh.topology();
@@ -49,7 +49,7 @@ Entities signed_entities(const mesh::Mesh& mesh) {
   for (const auto& group : mesh.groups)
     for (int facet = 0; facet < element::num_facets(group.shape); ++facet)
       of(result, element::facet_shape(group.shape, facet)) -= group.num_cells() / 2.0;
-  double boundary_sides = 0; // edges of boundary faces, each counted by both of them
+  double boundary_sides = 0; // edges of boundary faces, each counted by both of its faces
   for (const auto& exterior : topology.exterior_facets) {
     const auto shape =
         element::facet_shape(mesh.groups[static_cast<std::size_t>(exterior.group)].shape, exterior.facet);
@@ -57,7 +57,7 @@ Entities signed_entities(const mesh::Mesh& mesh) {
     if (mesh.tdim == 3) boundary_sides += element::num_facets(shape);
   }
   const double inner_vertices = topology.num_representatives(0) - count_boundary_vertices(mesh);
-  if (mesh.tdim == 3) { // two boundary faces meet in an edge
+  if (mesh.tdim == 3) { // an edge of the boundary is in two boundary faces
     of(result, Shape::interval) += topology.num_representatives(1) - boundary_sides / 2;
     of(result, Shape::point) -= inner_vertices;
   } else if (mesh.tdim == 2)
@@ -65,7 +65,8 @@ Entities signed_entities(const mesh::Mesh& mesh) {
   return result;
 }
 
-/// Coupled pairs of unknowns among the local dofs of a cell of a block that `dofs_of` gives of an element.
+/// Counts the coupled pairs of unknowns of a cell of a block, among those local dofs that `dofs_of` returns for an
+/// element.
 template <class DofsOf>
 double count_pairs(const System& system, const Coupling& coupling, std::size_t block, const DofsOf& dofs_of) {
   std::vector<std::vector<int>> dofs; // shape (component)
@@ -81,7 +82,7 @@ double count_pairs(const System& system, const Coupling& coupling, std::size_t b
   return result;
 }
 
-/// In the closure of an entity of each shape: the mean of those of all cells.
+/// Mean number of coupled pairs in the closure of an entity of each shape, over all cells.
 Entities mean_pairs(const System& system, const Coupling& coupling) {
   Entities sums{}, numbers{};
   const auto& blocks = system.batches->blocks;
@@ -98,7 +99,8 @@ Entities mean_pairs(const System& system, const Coupling& coupling) {
   return sums;
 }
 
-/// The points where a basis function, or its derivative in a direction, is not zero, in words of 64 bits.
+/// Stores for every basis function, or its derivative in one direction, the points where it is not 0, as bits of 64-bit
+/// words.
 class Supports {
 public:
   Supports(const element::Table& table, std::span<const double> frame, int slot)
@@ -112,11 +114,11 @@ public:
       for (int dof = 0; dof < table.num_dofs; ++dof) largest = std::max(largest, value(point, dof));
     for (int point = 0; point < table.num_points; ++point)
       for (int dof = 0; dof < table.num_dofs; ++dof)
-        if (value(point, dof) > 1e-13 * largest) // of the rounding of a table's entries
+        if (value(point, dof) > 1e-13 * largest) // smaller values come from rounding in the tables
           words_[static_cast<std::size_t>(dof) * num_words_ + static_cast<std::size_t>(point) / 64] |= std::uint64_t{1}
                                                                                                        << (point % 64);
   }
-  /// Whether two functions have a point in common.
+  /// Says whether both functions differ from 0 at one point.
   static bool meet(const Supports& a, int dof_a, const Supports& b, int dof_b) {
     for (std::size_t w = 0; w < a.num_words_; ++w)
       if ((a.words_[static_cast<std::size_t>(dof_a) * a.num_words_ + w] &
@@ -130,7 +132,8 @@ private:
   std::vector<std::uint64_t> words_;
 };
 
-/// Where an integrand multiplies functions: the values (-1) or derivatives of both, in the kernel of a piece.
+/// A product of a test and a trial function in an integrand of the kernel of a piece: -1 stands for the value of the
+/// function, other numbers for its derivative in that direction.
 struct Product {
   std::size_t piece = 0;
   int test = -1, trial = -1;
@@ -138,7 +141,7 @@ struct Product {
 };
 using Products = std::set<Product>;
 
-/// Finds the pairs of basis functions that products couple.
+/// Finds the pairs of basis functions that products in integrands couple.
 class PairFinder {
 public:
   PairFinder(const GeneratedForm& built, const System& system) : built_(built), system_(system) {
@@ -146,7 +149,8 @@ public:
       fields_.insert(fields_.end(), static_cast<std::size_t>(system.spaces[f]->num_components()), f);
   }
 
-  /// Of the cells of a block, shape (row, column).
+  /// Returns the products in the kernels of a block of cells, shape (row, column), where rows and columns are
+  /// components.
   std::vector<Products> products(std::size_t block) const {
     std::vector<Products> result(fields_.size() * fields_.size());
     for (std::size_t p = 0; p < built_.pieces.size(); ++p) {
@@ -173,7 +177,8 @@ public:
   }
 
 private:
-  /// Of pieces whose tables take too long to make: high degrees, for which a matrix never pays, are taken as dense.
+  /// Says whether the tables of a piece take too long to make. All pairs are then taken as coupled: such degrees are so
+  /// high that a matrix never pays.
   bool is_large(std::size_t piece, const element::Element& element) const {
     constexpr double most_values = 1 << 22;
     return 4.0 * element.num_dofs() * built_.pieces[piece].rule.num_points() > most_values;
@@ -192,8 +197,8 @@ private:
 
   void add_products(std::size_t number, std::vector<Products>& result) const {
     const auto& piece = built_.pieces[number];
-    const auto function =
-        kernel::pull_back(integral_parts(built_.form, piece), piece.cells.shape, piece.cells.map, piece.cells.local_facet >= 0);
+    const auto function = kernel::pull_back(integral_parts(built_.form, piece), piece.cells.shape, piece.cells.map,
+                                            piece.cells.local_facet >= 0);
     for (const auto& output : function.outputs) {
       const auto row = component(built_.output_fields[static_cast<std::size_t>(output.field)], output.component);
       for (const auto id : function.graph.reachable(std::span(&output.node, 1))) {
@@ -219,11 +224,12 @@ private:
 
   const GeneratedForm& built_;
   const System& system_;
-  std::vector<std::size_t> fields_; ///< shape (component)
+  std::vector<std::size_t> fields_; ///< field of each component of the system, shape (component)
   std::map<std::tuple<std::size_t, const element::Element*, int>, Supports> supports_;
 };
 
-/// Components of blocks of unknowns share what couples.
+/// Gives all components of a block of unknowns the products of any of them, because the entries of a block are stored
+/// together.
 void share(std::vector<Products>& products, std::size_t num_components, std::size_t block_size) {
   for (std::size_t row = 0; row < num_components; ++row)
     for (std::size_t column = 0; column < num_components; ++column) {
@@ -260,7 +266,8 @@ Coupling::Coupling(const GeneratedForm& built, const System& system) {
     for (const auto& space : system.spaces)
       elements.insert(elements.end(), static_cast<std::size_t>(space->num_components()),
                       space->block(static_cast<int>(b)).layout.element.get());
-    std::map<std::tuple<const element::Element*, const element::Element*, Products>, int> found; // by both elements
+    // Key: elements of both components, and the products that couple them.
+    std::map<std::tuple<const element::Element*, const element::Element*, Products>, int> found;
     for (std::size_t row = 0; row < size; ++row)
       for (std::size_t column = 0; column < size; ++column) {
         const auto& of_components = products[b][row * size + column];
@@ -308,7 +315,9 @@ int Coupling::find_block_size(const System& system) const {
   for (const auto& space : system.spaces) {
     result = std::gcd(result, space->num_components());
     for (std::size_t b = 0; b < space->batches().blocks.size();
-         ++b) // interiors: components are the lanes' length apart
+         // Components of cell interiors are not neighbours: (dof, component, lane) has the lanes of a batch between
+         // them.
+         ++b)
       if (!space->block(static_cast<int>(b)).layout.interior_dofs.empty() && space->num_components() > 1) return 1;
   }
   for (int row = 0; row < size_; ++row)

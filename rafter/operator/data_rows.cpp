@@ -11,10 +11,11 @@ namespace rafter::op {
 
 namespace {
 
-/// The shape of the cells of a batch: nodes relative to the first, shape (lane, node, axis), and what they may be off.
+/// The geometry of the cells of a batch: nodes relative to the first node of each cell, shape (lane, node, axis), and
+/// the numbers per cell.
 struct Outline {
   std::vector<double> offsets;
-  std::vector<double> bounds; ///< shape (lane)
+  std::vector<double> bounds; ///< tolerance of the offsets, shape (lane)
   std::vector<double> coefficients;
 };
 
@@ -30,7 +31,7 @@ public:
     DataRows result;
     result.cells_per_batch = cells_.cells_per_batch;
     for (std::int32_t batch = 0; batch < cells_.num_batches; ++batch) {
-      if (batch == trial_batches && 2 * rows_.size() > trial_batches) return {}; // nothing repeats
+      if (batch == trial_batches && 2 * rows_.size() > trial_batches) return {}; // rows hardly repeat
       if (rows_.size() * cells_per_batch_ > most_cells) return {};
       measure(batch);
       result.of_batch.push_back(row(batch));
@@ -48,10 +49,13 @@ private:
     Outline outline;
   };
   static constexpr std::size_t trial_batches = 1024;
-  static constexpr std::size_t most_cells = 32768; ///< of rows that caches hold; more would cost as much as they save
-  static constexpr double tolerance = 1e-12;       ///< as mesh::BatchOptions::affine_tolerance
+  /// Largest number of cells in rows that pays: more do not fit into caches and cost as much as they save.
+  static constexpr std::size_t most_cells = 32768;
+  /// Relative to the size of a cell, as in mesh::BatchOptions::affine_tolerance.
+  static constexpr double tolerance = 1e-12;
 
-  /// Nodes that determine the map of a cell, the first at vertex 0: the vertices along the axes determine affine maps.
+  /// Returns the local nodes that determine the map of a cell, the first one at vertex 0. Affine maps are determined by
+  /// the vertices along the axes.
   std::vector<std::size_t> telling_nodes() const {
     std::vector<std::size_t> nodes(num_nodes_);
     std::iota(nodes.begin(), nodes.end(), std::size_t{0});
@@ -109,15 +113,15 @@ private:
       const double bound = std::min(outline_.bounds[lane], other.bounds[lane]);
       const double* own = outline_.offsets.data() + lane * per_lane;
       const double* others = other.offsets.data() + lane * per_lane;
-      std::size_t num_near = 0; // counted without leaving the loop early, which lets it run on vectors
+      std::size_t num_near = 0; // the loop counts instead of ending early, so that the compiler can vectorise it
       for (std::size_t i = 0; i < per_lane; ++i) num_near += std::abs(own[i] - others[i]) <= bound ? 1 : 0;
       if (num_near != per_lane) return false;
     }
     return true;
   }
 
-  /// Equal for most equal outlines: where rounding parts two, they get a row each. The quantum is far above rounding,
-  /// and no ratio of usual lengths lies half way between two multiples.
+  /// Key that is equal for most equal outlines; where rounding makes it differ, the batches get a row each. The quantum
+  /// is far above rounding, and no ratio of usual lengths lies half way between two multiples.
   std::size_t key() const {
     constexpr double quanta_per_size = 731058.5786;
     std::size_t result = 0;
@@ -135,14 +139,14 @@ private:
   const mesh::CellGroup& group_;
   const BatchedCells& cells_;
   std::size_t num_nodes_;
-  std::vector<std::size_t> nodes_; ///< local, that are compared
+  std::vector<std::size_t> nodes_; ///< local numbers of the nodes that are compared
   std::size_t dim_, cells_per_batch_;
   base::AlignedVector<double> coefficients_; ///< shape (batch, coefficient, lane)
   std::size_t num_coefficients_;
-  Outline outline_; ///< of the batch that was measured last
+  Outline outline_; ///< outline of the batch that was measured last
   std::vector<Row> rows_;
   std::unordered_multimap<std::size_t, std::size_t> rows_of_key_;
-  std::size_t last_ = 0; ///< row that was found last
+  std::size_t last_ = 0; ///< row that was found last, which most often fits the next batch, too
 };
 
 } // namespace

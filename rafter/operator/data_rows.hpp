@@ -2,27 +2,28 @@
 #pragma once
 #include <rafter/operator/domain.hpp>
 
-/// Structured parts of a mesh repeat a few cells many times: batches of equal cells read the same row of the data per
-/// cell (maps, nodes, coefficients, stored factors), which then stays in the nearest cache.
+/// Finds batches of equal cells. Structured parts of a mesh repeat a few cells many times: such batches read the same
+/// row of the data per cell (maps, nodes, coefficients, stored factors), which then stays in the nearest cache.
 namespace rafter::op {
 
+/// The rows of data per cell, and the row that each batch reads.
 struct DataRows {
   base::AlignedVector<std::int32_t> of_batch; ///< row of a batch, shape (batch)
-  std::vector<std::int32_t> cells;            ///< that a row is made of, shape (row, lane)
+  std::vector<std::int32_t> cells;            ///< cells that a row is made of, shape (row, lane)
   int cells_per_batch = 8;
   std::int32_t count() const { return static_cast<std::int32_t>(cells.size()) / cells_per_batch; }
-  /// `cells` in the place of the batches of `all`. Valid while this lives.
+  /// Returns `all` with the cells of the rows in the place of its batches. The result refers to this object.
   BatchedCells representatives(const BatchedCells& all) const;
 };
 
-/// Two batches share a row when, lane by lane, the nodes of their cells relative to the first differ by less than 1e-12
-/// of the cell's size plus what rounding of coordinates explains, and the coefficients are the same. Of affine maps,
-/// the nodes are the vertices along the axes, which kernels take them from.
-/// `reads_position`: numbers depend on where a cell is, so that no two are equal.
+/// Finds the batches that share a row: those whose cells, lane by lane, have nodes that differ, relative to the first
+/// node, by less than 1e-12 of the cell's size plus the rounding of coordinates, and whose coefficients are the same.
+/// In cells with affine maps only the vertices along the axes are compared, because kernels take the map from them.
+/// `reads_position` says that numbers depend on where a cell is, so that every batch gets its own row.
 DataRows make_data_rows(const mesh::Mesh& mesh, const BatchedCells& cells, const CellCoefficients& coefficients,
                         bool reads_position);
 
-/// A row for every batch.
+/// Gives every batch a row of its own.
 DataRows one_row_each(const BatchedCells& cells);
 
 } // namespace rafter::op

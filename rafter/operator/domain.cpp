@@ -15,7 +15,8 @@ namespace rafter::op {
 
 namespace {
 
-/// Local vertex at given corner bits of the unit steps from vertex 0 (-1 when the shape has none).
+/// Returns the local vertex at the unit steps from vertex 0 that the bits of `mask` say; -1 when the shape has none
+/// there.
 int vertex_at(element::Shape shape, int mask) {
   const int dim = element::dimension(shape);
   const auto vertices = element::reference_vertices(shape);
@@ -28,7 +29,7 @@ int vertex_at(element::Shape shape, int mask) {
   return -1;
 }
 
-/// x(X) = sum over modes; the rows of the result turn vertex values into mode coefficients, shape (mode, vertex).
+/// Matrix that turns coordinates of vertices into coefficients of the modes of x(X), shape (mode, vertex).
 std::vector<double> vertices_to_modes(element::Shape shape, mesh::MapKind map) {
   const int dim = element::dimension(shape);
   const int num_vertices = element::num_vertices(shape);
@@ -37,7 +38,7 @@ std::vector<double> vertices_to_modes(element::Shape shape, mesh::MapKind map) {
   const auto entry = [&](std::size_t mode, int vertex) -> double& {
     return matrix[mode * static_cast<std::size_t>(num_vertices) + static_cast<std::size_t>(vertex)];
   };
-  if (map == mesh::MapKind::multilinear) { // 2^-d sum_v prod_{a in mode} X_a(v) x_v
+  if (map == mesh::MapKind::multilinear) { // c(m) = 2^-d sum_v prod_{a in m} X_a(v) x_v
     const auto vertices = element::reference_vertices(shape);
     for (std::size_t m = 0; m < modes.size(); ++m)
       for (int v = 0; v < num_vertices; ++v) {
@@ -49,7 +50,7 @@ std::vector<double> vertices_to_modes(element::Shape shape, mesh::MapKind map) {
     return matrix;
   }
   const int origin = vertex_at(shape, 0);
-  entry(0, origin) = 1; // x_0 = c_0 - sum_b c_b, c_b = (x_b - x_0) / 2
+  entry(0, origin) = 1; // from x_0 = c_0 - sum_b c_b with c_b = (x_b - x_0) / 2
   for (std::size_t m = 1; m < modes.size(); ++m) {
     const int vertex = vertex_at(shape, modes[m]);
     entry(m, vertex) += 0.5;

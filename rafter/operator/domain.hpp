@@ -8,45 +8,47 @@
 #include <rafter/mesh/cell_batches.hpp>
 #include <rafter/space/function_space.hpp>
 
-/// What kernels read besides vectors, laid out per batch and lane.
+/// Lays out the data besides vectors that kernels read, per batch and lane.
 namespace rafter::op {
 
-/// Cells (or facets) in batches, whatever they are: what cell blocks and facet blocks have in common.
+/// Cells or facets in batches: what blocks of cells and blocks of facets have in common.
 struct BatchedCells {
   std::int32_t group = 0;
   element::Shape shape = element::Shape::hexahedron;
   mesh::MapKind map = mesh::MapKind::affine;
-  int local_facet = -1; ///< -1: cells
+  int local_facet = -1; ///< local number of the facet in its cell; -1: these are cells
   std::int32_t num_items = 0, num_batches = 0;
-  std::span<const std::int32_t> cells; ///< shape (batch, lane)
+  std::span<const std::int32_t> cells; ///< numbers in the group, shape (batch, lane)
   int cells_per_batch = 8;
 };
 BatchedCells batched(const mesh::CellBlock& block, int cells_per_batch);
 BatchedCells batched(const mesh::FacetBlock& block, int cells_per_batch);
 
-/// Number of active lanes of each batch.
+/// Number of active lanes of each batch, shape (batch).
 base::AlignedVector<std::int32_t> active_counts(const BatchedCells& cells);
 
-/// Coefficients of maps that are not isoparametric, shape (batch, mode, axis, lane); modes as kernel::map_modes.
+/// Coefficients of the maps of cells, shape (batch, mode, axis, lane), with modes as kernel::map_modes lists them. Maps
+/// must not be isoparametric.
 base::AlignedVector<double> map_coefficients(const mesh::Mesh& mesh, const BatchedCells& cells);
 
-/// Geometry nodes, shape (batch, node, axis, lane).
+/// Coordinates of the geometry nodes of cells, shape (batch, node, axis, lane).
 base::AlignedVector<double> geometry_nodes(const mesh::Mesh& mesh, const BatchedCells& cells);
 
-/// Numbers per cell of a form: its coefficients by tag, then one indicator (1 or 0) per restricted cell measure.
+/// The numbers per cell of a form: its coefficients by tag, then one indicator (1 or 0) for each cell measure that is
+/// restricted to tags.
 class CellCoefficients {
 public:
   /// Throws InputError for tags that the mesh lacks and for cells whose tag a coefficient leaves out.
   CellCoefficients(const mesh::Mesh& mesh, const form::LoweredForm& form);
   int count() const { return static_cast<int>(tables_.size()); }
-  /// Indicator number of integral i, -1 when it covers all cells.
+  /// Number of the coefficient that is the indicator of integral i; -1 when the integral covers all cells.
   int indicator(std::size_t integral) const { return indicators_[integral]; }
-  /// Shape (batch, coefficient, lane).
+  /// The numbers of these cells, shape (batch, coefficient, lane).
   base::AlignedVector<double> values(const BatchedCells& cells) const;
 
 private:
   struct Table {
-    std::vector<std::int32_t> tags; ///< ascending
+    std::vector<std::int32_t> tags; ///< in ascending order
     std::vector<double> values;
     double otherwise = 0;
     double operator()(std::int32_t tag) const;
@@ -58,10 +60,11 @@ private:
   std::vector<int> indicators_;
 };
 
-/// Values of constant coefficients, shape (parameter).
+/// Values of constants and parameters of a form, shape (parameter); those of parameters without a value are NaN.
 base::AlignedVector<double> parameter_values(const form::LoweredForm& form);
 
-/// Tags that a measure names, as numbers of the mesh (empty: everywhere).
+/// Tags that a measure names, as numbers of the mesh in ascending order; empty: the measure covers everything. Throws
+/// InputError for tags that the mesh lacks, and for tags of facets that periodic boundaries identify.
 std::vector<std::int32_t> measure_tags(const mesh::Mesh& mesh, const form::Measure& measure);
 
 } // namespace rafter::op

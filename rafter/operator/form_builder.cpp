@@ -14,7 +14,7 @@
 namespace rafter::op {
 namespace {
 
-/// Whether integrands depend on where a cell is, not on its shape alone.
+/// Says whether integrands depend on where a cell is, and not on its shape alone.
 bool reads_position(const std::vector<kernel::IntegralPart>& parts) {
   return std::ranges::any_of(parts, [](const kernel::IntegralPart& part) {
     const auto& graph = *part.integral->graph;
@@ -27,7 +27,7 @@ bool reads_position(const std::vector<kernel::IntegralPart>& parts) {
   });
 }
 
-/// Fills a GeneratedForm piece by piece.
+/// Plans the kernels of a form and fills a GeneratedForm with them, piece by piece.
 class FormGenerator {
 public:
   explicit FormGenerator(GeneratedForm& built) : built_(built), form_(built.form), system_(built.system) {
@@ -38,7 +38,7 @@ public:
 
 private:
   using Space = std::shared_ptr<const form::FieldSpace>;
-  /// The space of a field with its mesh, which is that of the system.
+  /// Returns the space of a field as one on a mesh, which must be that of the system.
   std::shared_ptr<const space::FunctionSpace> on_mesh(const Space& space) const {
     auto result = std::dynamic_pointer_cast<const space::FunctionSpace>(space);
     if (result == nullptr)
@@ -77,7 +77,7 @@ private:
     if (built_.purpose == Purpose::matrix) take_pairs_of_fields();
   }
 
-  /// Outputs are pairs of a test and a trial field, numbered as kernel::number_of_pair does.
+  /// Makes the outputs pairs of a test and a trial field, numbered as by kernel::number_of_pair.
   void take_pairs_of_fields() {
     const auto tests = std::exchange(built_.outputs, {});
     for (const auto& test : tests)
@@ -89,7 +89,8 @@ private:
       }
   }
 
-  /// Test and trial functions are numbered as they appear in the form: the diagonal pairs those of one space.
+  /// Trial function on the same space as each test function, -1: none; shape (test function). The diagonal needs it,
+  /// because both are numbered as they appear in the form.
   std::vector<int> trial_of_output() const {
     std::vector<int> result;
     for (const auto& test : form_.test_spaces) {
@@ -99,7 +100,7 @@ private:
     return result;
   }
 
-  /// Number of a space among those whose tables the piece takes; new ones are added with their layout.
+  /// Number of a space among those whose index tables the piece takes; a new one is added with its layout.
   int table_number(const space::FunctionSpace& space, KernelSpecification& specification, GeneratedBlock& piece,
                    const mesh::FacetBlock* facets) const {
     const auto found = std::find(piece.spaces.begin(), piece.spaces.end(), &space);
@@ -139,7 +140,7 @@ private:
       auto& pair = specification.outputs[i];
       pair.element = built_.output_spaces[i / num_trials]->element(specification.shape);
       pair.trial_element = on_mesh(form_.trial_spaces[i % num_trials])->element(specification.shape);
-      specification.output_spaces.push_back(-1); // they are not scattered
+      specification.output_spaces.push_back(-1); // cell matrices are not scattered
     }
   }
 
@@ -149,7 +150,7 @@ private:
                : 1;
   }
 
-  /// The kernel of these integrals on the cells of the piece; `facets`: their block, null for cells.
+  /// Adds the kernel of these integrals on the cells of the piece. `facets` is their block, or null for cells.
   void add_piece(GeneratedBlock piece, const std::vector<kernel::IntegralPart>& parts, const std::string& name,
                  const mesh::FacetBlock* facets) {
     const auto& cells = piece.cells;
@@ -173,7 +174,8 @@ private:
     piece.rule = specification.rule;
     piece.kernel = build_kernel(specification, built_.options);
     built_.is_too_large = built_.is_too_large || piece.kernel.is_too_large;
-    if (!piece.kernel.setup_fields.empty()) piece.rows = one_row_each(cells); // equal cells have other values of fields
+    // Cells of equal shape have different values of fields.
+    if (!piece.kernel.setup_fields.empty()) piece.rows = one_row_each(cells);
     auto& info = piece.kernel.info;
     info.name = name;
     info.block = piece.block;
@@ -183,7 +185,7 @@ private:
     built_.pieces.push_back(std::move(piece));
   }
 
-  /// Every unknown counts for the cells in equal parts.
+  /// Sets the sizes that the planner takes. The bytes of vectors are divided evenly among the cells.
   void set_sizes(KernelSpecification& specification, const GeneratedBlock& piece) const {
     const auto& cells = piece.cells;
     specification.num_coefficients = built_.coefficients.count();
@@ -247,7 +249,7 @@ double GeneratedForm::output_bytes() const {
 
 namespace {
 
-/// Without kernels yet.
+/// Makes the description of a form that has no kernels yet.
 std::shared_ptr<GeneratedForm> begin_form(const form::LoweredForm& form, const Systems& systems, Purpose purpose,
                                           const KernelOptions& options) {
   auto built = std::make_shared<GeneratedForm>(GeneratedForm{.form = form,
@@ -349,7 +351,7 @@ std::vector<std::vector<BlockChunk>> chunk_stages(const GeneratedForm& form) {
 
 namespace {
 
-/// What is compiled for forms, and where the programs go.
+/// Collects the sources that are to be compiled for forms, and the places where their programs go.
 class CompileList {
 public:
   void add(GeneratedForm& form) {

@@ -21,7 +21,7 @@ std::int64_t num_values(const form::FieldSpace& space) {
   return function_space->num_local();
 }
 
-/// The message for a name that is none of the `known` ones.
+/// Message for a name that is none of the `known` ones.
 std::string unknown_name(const std::string& name, const char* what, std::vector<std::string> known) {
   std::ranges::sort(known);
   known.erase(std::unique(known.begin(), known.end()), known.end());

@@ -16,20 +16,20 @@ namespace rafter::op {
 
 struct System;
 
-/// What a form reads besides its trial functions: the values of its data fields, each in a vector of its own, and those
-/// of its constants and parameters. They are bound by name and may change at any time; kernels read them at every
+/// Holds what a form reads besides its trial functions: the values of its data fields, each in a vector of its own, and
+/// those of its constants and parameters. They are bound by name and may change at any time; kernels read them at every
 /// application and compute again what they have stored of them.
 class FormData {
 public:
-  /// Constants begin with the values that they have in the form, parameters and data fields without any.
+  /// Constants begin with the values that they have in the form; parameters and data fields begin without values.
   FormData(const form::LoweredForm& form, std::shared_ptr<device::Device> device);
 
-  /// Copies the values of a data field: the local vector of its space. On a part of a mesh all processes do so at the
-  /// same time, and ghosts get the values of their owners. Throws InputError for a name that no data field
-  /// of the form has or that several have, and for vectors of another size.
+  /// Copies the values of a data field, which are a vector of its space. On a part of a mesh all processes do so
+  /// together, and ghosts get the values of their owners. Throws InputError for a name that no data field of the form
+  /// has or that several have, and for vectors of another size.
   void set(const std::string& name, const Vector& values);
-  /// The components of a constant or parameter, row-major. Throws InputError for a name that none of the form has,
-  /// another number of components, and values that are not finite.
+  /// Sets the components of a constant or parameter, row-major. Throws InputError for a name that none of the form has,
+  /// for another number of components, and for values that are not finite.
   void set(const std::string& name, std::span<const double> values);
   void set(const std::string& name, double value) { set(name, std::span(&value, 1)); }
   /// Copies the values of all data fields whose spaces are among those of the system from a vector of it. Throws
@@ -38,24 +38,26 @@ public:
   /// Gives every data field and parameter without values numbers between 0.5 and 1, the same in every run: kernels are
   /// timed and compared on them.
   void set_missing();
-  bool has_parameter(const std::string& name) const; ///< or a constant
+  bool has_parameter(const std::string& name) const; ///< says whether the form has a parameter or constant of this name
 
   std::size_t num_fields() const { return fields_.size(); }
-  /// Whether all data fields and parameters have values.
+  /// Says whether all data fields and parameters have values.
   bool has_values() const { return missing_fields().empty() && missing_parameters().empty(); }
-  /// Throws InputError, which names those without values, where there are any.
+  /// Throws InputError that names the data fields or parameters without values, if there are any.
   void require_values() const;
-  /// Values of data field i.
+  /// Values of data field i. Throws InputError where it has none.
   const Vector& field(std::size_t i) const;
-  const Vector& parameters() const { return parameters_; } ///< shape (parameter of the form)
+  /// Values of constants and parameters, shape (parameter of the form); NaN: none is given.
+  const Vector& parameters() const { return parameters_; }
 
-  /// Registers constants and parameters, and the data fields that have values as inputs from number `first` on.
+  /// Registers constants and parameters, and as inputs from number `first` on the data fields that have values.
   void add_to(device::BufferRegistry& registry, std::size_t first) const;
 
-  /// Versions count the changes of all values, from 1 on: that of the last change of data field i, of parameter i.
+  /// Version of the last change of data field i, of parameter i. Versions count the changes of all values from 1 on; 0:
+  /// the field has no values yet.
   std::uint64_t field_version(std::size_t i) const { return fields_[i].version; }
   std::uint64_t parameter_version(std::size_t i) const { return parameter_versions_[i]; }
-  std::uint64_t version() const { return version_; } ///< of the last change
+  std::uint64_t version() const { return version_; } ///< version of the last change of any value
 
 private:
   struct Field {
@@ -63,7 +65,7 @@ private:
     std::shared_ptr<const form::FieldSpace> space;
     std::int64_t size = 0;
     std::optional<Vector> values;
-    std::uint64_t version = 0; ///< 0: no values yet
+    std::uint64_t version = 0; ///< 0: it has no values yet
   };
   void copy(Field& field, std::span<const double> values);
   static void update_ghosts(Field& field);
@@ -71,7 +73,7 @@ private:
   std::vector<std::string> missing_parameters() const;
   std::shared_ptr<device::Device> device_;
   std::vector<Field> fields_;
-  std::vector<form::CoefficientComponent> components_; ///< of the parameters
+  std::vector<form::CoefficientComponent> components_; ///< coefficient and component of each parameter
   Vector parameters_;
   std::vector<std::uint64_t> parameter_versions_;
   std::uint64_t version_ = 1;

@@ -227,8 +227,8 @@ private:
   }
   base::AlignedVector<std::int32_t> mode(int adds) const { return {adds, built_->coefficients.count()}; }
 
-  /// What kernels read and write in a run. Each field has a buffer of its own: its part of the vector of the system.
-  /// What is stored of data that have changed is computed first.
+  /// Registers what kernels read and write in a run. Each field has a buffer of its own: its part of the vector of the
+  /// system. What is stored of data that have changed is computed first.
   template <class T> device::BufferRegistry registered(const Array<T>* trial, Array<T>* y) {
     device::BufferRegistry run;
     {
@@ -248,8 +248,8 @@ private:
     for (std::size_t i = 0; i < fields.size(); ++i)
       run.add(role, static_cast<int>(i), vector, word_bytes * static_cast<std::size_t>(system.offset(fields[i])));
   }
-  /// The arguments of all kernels, shape (piece), which belong to one run while it lasts. Facets come after the cells
-  /// and add.
+  /// Binds the arguments of all kernels, shape (piece), which belong to one run while it lasts. Kernels of facets run
+  /// after those of cells and always add to the output.
   template <class T> FreeList<Arguments>::Loan bind_all(const Array<T>* trial, Array<T>* y, bool cells_add) {
     const auto run = registered(trial, y);
     auto bound = free_arguments_.take([&] {
@@ -262,10 +262,11 @@ private:
                         (k < built_->num_cell_pieces && !cells_add ? overwrite_ : add_).device_read());
     return bound;
   }
-  /// Kernels of one block alone are timed by this process, whether others have such a block or not.
+  /// Says whether a run takes part in exchanges with other processes. Kernels of one block alone are timed by this
+  /// process, whether others have such a block or not.
   bool is_distributed() const { return system_.mesh->distribution != nullptr && built_->only_block < 0; }
-  /// With other processes: cells inside of the part run while the ghosts of x are under way, then the others; what they
-  /// add to ghosts of y goes to the owners.
+  /// Runs the kernels on a part of a mesh. Cells inside of the part run while the ghosts of x are under way, then the
+  /// others; what these add to ghosts of y goes to the owners.
   template <class T> void run_on_part(const Array<T>* trial, Array<T>& y, bool adds) {
     const Ghosts of_trial(built_->trial_system), of_y(system_);
     refresh(); // before messages are under way
@@ -293,7 +294,8 @@ private:
       device_->run(tasks)->wait();
     }
   }
-  /// Runs a part with the work fused into it. `cleared` is the output vector where kernels do not store all of it.
+  /// Runs a part with the work fused into it. `cleared` is the output vector where kernels add to entries that they do
+  /// not clear; else empty.
   void run_part(const Arguments& arguments, const TouchedRanges& touched, std::int32_t number,
                 std::span<double> cleared, const VectorWork& work) const {
     const auto index = static_cast<std::size_t>(number);
@@ -308,7 +310,8 @@ private:
     }
     if (work.after && !after.empty()) work.after(number, after);
   }
-  /// True when the cell kernels store every entry of the output vector.
+  /// Says whether the cell kernels store every entry of the output vector, so that nothing needs to be cleared before
+  /// them.
   bool cells_cover_outputs() const {
     if (built_->num_cell_pieces == 0) return false;
     for (std::size_t p = 0; p < built_->num_cell_pieces; ++p) {
@@ -325,10 +328,10 @@ private:
   const System& system_;
   std::shared_ptr<device::Device> device_;
   device::Array<std::int32_t> overwrite_, add_;
-  std::vector<std::unique_ptr<BoundKernel>> kernels_; ///< as built_->pieces
+  std::vector<std::unique_ptr<BoundKernel>> kernels_; ///< shape (piece), in the order of built_->pieces
   std::vector<KernelInfo> info_;
   std::vector<std::vector<BlockChunk>> stages_;
-  std::vector<std::int32_t> padding_;                   ///< of the output vector
+  std::vector<std::int32_t> padding_; ///< entries of the output vector that are no unknowns, which runs set to 0
   std::unique_ptr<const TouchedRanges> touched_ranges_; ///< made on first use
   FreeList<Arguments> free_arguments_;
   mutable std::mutex mutex_; ///< of what kernels have stored, and of what is made on first use

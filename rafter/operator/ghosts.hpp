@@ -8,9 +8,10 @@
 
 #include <rafter/operator/form_kernels.hpp>
 
-/// Ghosts in the vectors of systems on a part of a mesh.
+/// Exchanges the values of ghosts in the vectors of systems on a part of a mesh.
 namespace rafter::op {
 
+/// The ghosts of all fields of a system. The system must outlive this object.
 class Ghosts {
 public:
   explicit Ghosts(const System& system) {
@@ -18,12 +19,12 @@ public:
       if (system.spaces[f]->exchange() != nullptr)
         fields_.push_back({system.spaces[f].get(), static_cast<std::size_t>(system.offset(f))});
   }
-  bool is_empty() const { return fields_.empty(); } ///< the mesh is whole
+  bool is_empty() const { return fields_.empty(); } ///< says that the mesh is whole, so that there are no ghosts
 
-  /// Values that are under way, by field.
+  /// Values that are under way to other processes, by field.
   template <class T> using Pending = std::vector<comm::GhostExchange::Pending<T>>;
-  /// Begins to bring the values of owned entries to their ghosts. These are no part of a vector's value: they are
-  /// written in vectors that are inputs, too.
+  /// Begins to bring the values of owned entries to their ghosts. Ghosts are no part of a vector's value, which is why
+  /// they are written in vectors that are inputs, too.
   template <class T> Pending<T> start_update(const device::Array<T>& x) const {
     Pending<T> pending;
     for (const auto& field : fields_) pending.push_back(field.exchange().start_forward(field.part(x.host_scratch())));
@@ -33,14 +34,15 @@ public:
     for (std::size_t f = 0; f < pending.size(); ++f) fields_[f].exchange().finish_forward(std::move(pending[f]));
   }
 
-  /// Sets ghosts to 0, and with `owned` the owned entries that other processes have as ghosts: kernels add to both.
+  /// Sets ghosts to 0, because kernels add to them, and with `owned` also the owned entries that other processes have
+  /// as ghosts.
   template <class T> void clear(std::span<T> y, bool owned) const {
     for (const auto& field : fields_) {
       const auto begin = owned ? field.space->interface_begin() : field.space->index_map().num_owned();
       std::ranges::fill(field.part(y).subspan(static_cast<std::size_t>(begin)), T(0));
     }
   }
-  /// Adds what ghosts hold to the entries of their owners.
+  /// Adds the values of ghosts to the entries of their owners.
   template <class T> void add_to_owners(device::Array<T>& y) const {
     Pending<T> pending;
     for (const auto& field : fields_) pending.push_back(field.exchange().start_reverse(field.part(y.host_read())));

@@ -9,20 +9,20 @@
 
 namespace rafter::op {
 
-/// The arguments of a kernel, bound by their roles: those that stay are looked up once, the others, vectors above all,
-/// before each run. Runs at the same time have copies of their own.
+/// The arguments of a kernel, bound by their roles. Those that stay are looked up once; the others, vectors above all,
+/// are looked up before each run. Runs at the same time have copies of their own.
 class KernelArguments {
 public:
   KernelArguments() = default;
-  /// `kept`: what stays. Arguments that it does not hold are bound by `bind`. Throws InternalError for an argument
-  /// whose registered buffer was never made.
+  /// `kept` holds the arguments that stay; the others are bound by bind(). Throws InternalError for an argument whose
+  /// registered buffer was never made.
   KernelArguments(const std::vector<schedule::LoopBuffer>& arguments, const device::BufferRegistry& kept);
 
-  /// Binds the arguments that do not stay, those that either registry holds. Throws InternalError for one that neither
-  /// does.
+  /// Binds the arguments that do not stay, each from the first registry that holds it. Throws InternalError for one
+  /// that neither holds.
   void bind(const device::BufferRegistry& run, const device::BufferRegistry& own = {});
 
-  /// Batches begin .. end-1 with what was bound last. The task refers to this object.
+  /// Returns a task that runs batches begin .. end - 1 on what was bound last. The task refers to this object.
   device::Task task(const device::Kernel& kernel, std::int64_t begin, std::int64_t end) const {
     return {&kernel, buffers_, begin, end, offsets_};
   }
@@ -35,7 +35,7 @@ private:
     int index = 0;
   };
   void set(const Open& argument, const device::Binding& binding);
-  std::shared_ptr<const std::vector<Open>> open_; ///< the same for all copies
+  std::shared_ptr<const std::vector<Open>> open_; ///< shared by all copies
   std::vector<device::Buffer*> buffers_;
   std::vector<std::size_t> offsets_;
 };

@@ -23,18 +23,19 @@ namespace rafter::op {
 
 namespace {
 
-/// Points per direction that integrate a degree exactly.
+/// Number of points per direction that integrate a degree exactly.
 int points_for(int degree, element::QuadratureKind kind) {
   return kind == element::QuadratureKind::gauss ? degree / 2 + 1 : std::max(2, (degree + 4) / 2);
 }
 
 element::Quadrature rule_with_points(element::Shape shape, int points, element::QuadratureKind kind) {
   if (element::is_tensor(shape)) return element::make_quadrature_with_points(shape, points, kind);
-  // elsewhere: the smallest rule that is as exact as `points` points per direction are on an interval
+  // Simplices and other shapes get the smallest rule that is as exact as `points` points per direction are on an
+  // interval.
   return element::make_quadrature(shape, kind == element::QuadratureKind::gauss ? 2 * points - 1 : 2 * points - 3);
 }
 
-/// First indices of the atoms of a kind that a function reads, ascending.
+/// First indices of the atoms of a kind that a function reads, in ascending order.
 std::vector<int> indices_of(const kernel::QFunction& function, kernel::AtomKind kind) {
   std::set<int> result;
   for (const auto id : function.graph.reachable(function.roots())) {
@@ -44,9 +45,10 @@ std::vector<int> indices_of(const kernel::QFunction& function, kernel::AtomKind 
   return {result.begin(), result.end()};
 }
 
-/// What the map of the cells adds to the degree of an integrand. Linear forms and functionals: the degree of det J (per
-/// direction on tensor cells), so that polynomial loads on straight cells are integrated exactly. Bilinear forms: what
-/// curved edges add; the degrees p+1 points leave over serve multilinear cells, as is usual.
+/// Degree that the map of the cells adds to that of an integrand. Linear forms and functionals add the degree of det J
+/// (per direction on tensor cells), so that polynomial loads on straight cells are integrated exactly. Bilinear forms
+/// add only what curved edges bring: the degrees that p + 1 points integrate beyond those of the form serve multilinear
+/// cells, as is usual.
 int map_degree(element::Shape shape, std::span<const kernel::IntegralPart> parts, mesh::MapKind map,
                int geometry_degree) {
   if (mesh::is_constant(map)) return 0;
@@ -72,7 +74,8 @@ RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPar
     const int of_map = map_degree(shape, parts, map, geometry_degree);
     for (const auto& part : parts) {
       const auto choice = form::choose_quadrature_degree(*part.integral, options.max_degree);
-      const int extra = part.integral->measure.degree >= 0 ? 0 : of_map; // the author's degree is taken as it is
+      // A degree that the author of the form gives is taken as it is.
+      const int extra = part.integral->measure.degree >= 0 ? 0 : of_map;
       if (choice.degree + extra < degree) continue;
       degree = choice.degree + extra;
       why = choice.explanation;
@@ -88,7 +91,7 @@ RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPar
 
 namespace {
 
-/// A kernel as its plans are lowered; how its QFunction may be cut is not known yet.
+/// Describes a kernel as its plans are lowered, without the cuts of its QFunction, which are found later.
 tune::CellKernel cell_kernel(const KernelSpecification& specification) {
   tune::CellKernel result;
   auto& program = result.program;
@@ -120,7 +123,7 @@ kernel::QFunction integrand(const KernelSpecification& specification) {
   return function;
 }
 
-/// Describes a kernel to the planner, and makes the text of the plan that is taken.
+/// Describes a kernel to the planner and makes the text of the plan that is taken.
 class KernelGenerator {
 public:
   KernelGenerator(const KernelSpecification& specification, const KernelOptions& options)
@@ -165,12 +168,12 @@ public:
   }
 
 private:
-  static constexpr std::size_t most_factor_storages = 6; ///< that are planned with
+  static constexpr std::size_t most_factor_storages = 6; ///< number of factor storages that the planner weighs at most
 
   const tune::CellKernel& kernel() const { return lowering_.kernel(); }
   bool is_facet() const { return kernel().is_facet(); }
   bool is_matrix() const { return specification_.purpose == Purpose::matrix; }
-  /// Tables that no cache holds, and results that fill it.
+  /// Says whether the tables are so large that no cache holds them, or the results so large that they fill it.
   bool is_too_large(const kernel::CellMatrixSize& size) const {
     constexpr double most_table_entries = 1 << 23, most_results = 1 << 22;
     return size.table_entries > most_table_entries ||
@@ -178,13 +181,14 @@ private:
   }
   const tune::Planner& planner() const { return *options_.planner; }
 
-  /// With the cuts of its QFunction.
+  /// Adds the ways to cut the QFunction.
   tune::CellKernel with_choices(tune::CellKernel result) {
     const auto function = integrand(specification_);
     function_text_ = kernel::to_string(function);
     const auto& machine = planner().options().machine;
     const int threads = options_.device->num_threads();
-    // with one contraction whatever is asked for: the text of a plan names its cut under every other choice
+    // The contraction is the same whatever the plan asks for, because the text of a plan names its cut under every
+    // other choice.
     kernel::CurvedMap curved{result.program};
     curved.input.options.contraction = contraction(schedule::Plan().contraction, result.is_facet());
     result.choices = kernel::factor_storages(function, specification_.rule.num_points(),
@@ -194,7 +198,7 @@ private:
     return result;
   }
 
-  /// The kernel that computes what `main` reads as stored, if it does.
+  /// Adds the kernel that computes what `main` reads as stored, if it reads any such data.
   void add_setup(const tune::LoweredKernel& main, GeneratedKernel& result) const {
     const auto& plan = result.info.plan;
     const auto& setup = kernel().choice_of(plan).functions.setup;
@@ -208,7 +212,7 @@ private:
     result.setup_loops = std::move(lowered.loops);
   }
 
-  /// A plan as this kernel can follow it.
+  /// Changes a plan into one that this kernel can follow.
   schedule::Plan fitted(schedule::Plan plan) const {
     plan.factors = kernel().choice_of(plan).factors;
     plan.vector_width = std::min(plan.vector_width, specification_.cells_per_batch);
@@ -216,11 +220,13 @@ private:
     plan.subbatches = kernel::has_dense_products(plan.contraction)
                           ? std::min(plan.subbatches, specification_.cells_per_batch / plan.vector_width)
                           : 1;
-    if (specification_.outputs.empty()) return schedule::in_double(plan); // functionals: sums that cancel
+    // Sums of functionals cancel, so that they are computed in double.
+    if (specification_.outputs.empty()) return schedule::in_double(plan);
     if (!is_action()) plan = computing_in_double(plan);
     return plan;
   }
-  /// Of a bilinear form: its errors are those of smoothers, and solvers correct them; those of right-hand sides stay.
+  /// Says whether the kernel is the action of a bilinear form. Only such kernels may compute in floats: solvers correct
+  /// their errors, while those of right-hand sides stay.
   bool is_action() const { return specification_.num_trials > 0; }
   schedule::Plan computing_in_double(schedule::Plan plan) const {
     if (plan.compute == schedule::Precision::double_precision) return plan;
@@ -229,9 +235,9 @@ private:
         plan.vector_width, tune::usual_width(specification_.cells_per_batch, planner().register_width(), plan.compute));
     return plan;
   }
-  /// Of the kernel that computes what is stored, from doubles.
+  /// Plan of the kernel that computes the stored data, always in double.
   schedule::Plan setup_plan(const schedule::Plan& plan) const { return computing_in_double(plan); }
-  /// What the shape admits, nearest to what is asked for.
+  /// Returns the contraction that the shape admits and that is nearest to what is asked for.
   kernel::Contraction contraction(kernel::Contraction asked, bool has_facets) const {
     using kernel::Contraction;
     if (has_facets) return Contraction::dense;
@@ -243,8 +249,8 @@ private:
     return asked != Contraction::dense && has_modes_ ? Contraction::modal : Contraction::dense;
   }
 
-  /// The plan that needs no planner: what was asked for, what was measured, or the usual one of kernels that have no
-  /// alternatives. Else its origin is `predicted`, and its plan says nothing.
+  /// Returns the plan that needs no planner: what was asked for, what was measured, or the usual one of kernels that
+  /// have no alternatives. Else the origin of the decision is `predicted`, and its plan says nothing.
   tune::Decision decided_plan() const {
     tune::Decision decision;
     if (is_facet() || is_matrix())
@@ -256,7 +262,8 @@ private:
       decision = planner().known(problem());
     return decision;
   }
-  /// `decided`: as decided_plan. The planner that weighs all plans lists those of cells in any case.
+  /// Asks the planner where `decided`, the result of decided_plan(), leaves the plan open. A planner that weighs all
+  /// plans is asked for kernels of cells in any case, because it lists them.
   tune::Decision decide(const tune::Decision& decided) {
     const bool is_weighed = !is_facet() && !is_matrix() && planner().options().weighs_all;
     if (!is_weighed && decided.origin != tune::Origin::predicted) return decided;
@@ -316,7 +323,7 @@ private:
            seen.levels.size() == planner().options().machine.levels.size();
   }
 
-  /// The name of the kernel in the store of what was measured: all that the text of a kernel of cells depends on
+  /// Name of the kernel in the store of measured plans. It holds all that the text of a kernel of cells depends on
   /// besides the plan and the width of patches.
   std::string text() const {
     std::string result = function_text_;
@@ -348,7 +355,7 @@ private:
   }
 
   /// The specification as text: generators of one build give equal texts for equal specifications. Where the planner is
-  /// asked, all that it decides from belongs to it.
+  /// asked, the text holds all that it decides from.
   std::string specification_text(const tune::Decision& decided) const {
     const auto& machine = planner().options().machine;
     std::string result =
@@ -362,7 +369,7 @@ private:
     for (const auto* layout : specification_.spaces)
       result += fmt::format("patches {} of {}\n", kernel().patches_per_batch(*layout),
                             layout->patch == nullptr ? 0 : layout->patch->corners.size());
-    // the machine and its threads decide which cuts there are, and so what a plan means by them
+    // The machine and its threads decide which cuts there are, and so what a plan means by them.
     result += fmt::format("threads {}\n{}\n", options_.device->num_threads(), machine::to_json(machine));
     if (decided.origin != tune::Origin::predicted) return result + "plan " + schedule::to_string(decided.plan) + "\n";
     const auto planned = problem();
@@ -375,9 +382,9 @@ private:
   const KernelSpecification& specification_;
   const KernelOptions& options_;
   std::string function_text_;
-  bool is_too_large_ = false; ///< the kernel of cell matrices
-  bool has_modes_ = false;    ///< modal contraction applies
-  bool is_separable_ = false; ///< separable contraction applies
+  bool is_too_large_ = false; ///< the kernel computes cell matrices that are too large to be worth it
+  bool has_modes_ = false;    ///< says whether the modal contraction applies
+  bool is_separable_ = false; ///< says whether the separable contraction applies
   tune::KernelLowering lowering_;
 };
 

@@ -9,9 +9,10 @@
 namespace rafter::op {
 namespace {
 
-constexpr std::int32_t part_length = 4096; ///< entries; the operands of a part stay in cache
+/// Number of entries of a part: few enough that the operands of fused work stay in cache.
+constexpr std::int32_t part_length = 4096;
 
-/// The owned entries in ranges of at most part_length.
+/// Cuts the owned entries into ranges of at most part_length.
 std::vector<EntryRange> make_parts(const LinearOperator& A) {
   std::vector<EntryRange> parts;
   for (const auto& owned : A.owned_ranges())
@@ -38,7 +39,7 @@ SparseMatrix LinearOperator::sparse_matrix() const {
 std::int64_t LinearOperator::num_parts() const { return static_cast<std::int64_t>(make_parts(*this).size()); }
 
 void LinearOperator::apply_with(Vector& x, Vector& y, const VectorWork& work) const {
-  const auto to_host = [&] { // and out of date elsewhere, for the work may change them
+  const auto to_host = [&] { // copies on the device become out of date, because the work may change the vectors
     x.host_write();
     y.host_write();
   };

@@ -9,23 +9,24 @@
 #include <rafter/comm/communicator.hpp>
 #include <rafter/device/array.hpp>
 
-/// Namespace of module operator/ (`operator` is a keyword of C++).
+/// Applies forms as linear operators. The namespace of module operator/ has another name because `operator` is a
+/// keyword of C++.
 namespace rafter::op {
 
 using device::SingleVector;
 using device::Vector;
 
-/// Entries begin .. end - 1 of vectors.
+/// The entries begin .. end - 1 of a vector.
 struct EntryRange {
   std::int32_t begin = 0, end = 0;
 };
 
 /// Work on vectors that is fused into an application y = A x, while their entries are in cache (operation_before_loop
 /// and operation_after_loop of deal.II). It is called part by part: both functions of a part one after the other on one
-/// thread, those of different parts on any thread in any order.
-/// Every owned entry is in exactly one range of `before` and, in the same part or another, in exactly one range of
-/// `after`. Parts and ranges depend on the operator alone, never on the number of threads: sums by part, added in a
-/// fixed order, are the same bits always. Either function may be empty.
+/// thread, those of different parts on any thread in any order. Every owned entry is in exactly one range of `before`
+/// and, in the same part or another, in exactly one range of `after`. Parts and ranges depend on the operator alone,
+/// never on the number of threads: sums by part, added in a fixed order, are the same bits always. Either function may
+/// be empty.
 struct VectorWork {
   using Function = std::function<void(std::int64_t part, std::span<const EntryRange> ranges)>;
   Function before; ///< A has neither read x nor written y there: both may be read and changed
@@ -34,35 +35,36 @@ struct VectorWork {
 
 struct SparseMatrix;
 
-/// A linear operator on local vectors: what solvers see.
+/// A linear operator on local vectors, as solvers see it.
 class LinearOperator {
 public:
   virtual ~LinearOperator() = default;
-  virtual std::int64_t rows() const { return size(); }    ///< entries of y in y = A x
-  virtual std::int64_t columns() const { return size(); } ///< entries of x
-  /// Rows and columns of a square operator, which solvers and preconditioners need. Throws InputError for others.
+  virtual std::int64_t rows() const { return size(); }    ///< number of entries of y in y = A x
+  virtual std::int64_t columns() const { return size(); } ///< number of entries of x in y = A x
+  /// Number of rows and of columns of a square operator, which solvers and preconditioners need. Throws InputError for
+  /// other operators.
   virtual std::int64_t size() const = 0;
   /// The processes that apply the operator together, each on vectors of its own.
   virtual std::shared_ptr<const comm::Communicator> communicator() const { return comm::single_process(); }
-  /// The entries of vectors of a square operator that are unknowns of this process, ascending: all but padding and
-  /// ghosts, which have no part in sums and need not be up to date.
+  /// The entries of vectors of a square operator that are unknowns of this process, ascending. Padding and ghosts are
+  /// none: they have no part in sums and need not be up to date.
   virtual std::vector<EntryRange> owned_ranges() const { return {{0, static_cast<std::int32_t>(size())}}; }
-  /// Unknowns of a square operator, those of all processes together.
+  /// Number of unknowns of a square operator, those of all processes together.
   virtual std::int64_t num_unknowns() const { return size(); }
   virtual std::shared_ptr<device::Device> device() const = 0;
-  /// y = A x. Operators of forms may be applied by several threads at the same time, each to vectors that nobody else
-  /// writes; nobody sets their data meanwhile. On a part of a mesh that is one thread of each process, and the ghosts
-  /// of x are written, which are no part of its value.
+  /// Computes y = A x. Operators of forms may be applied by several threads at the same time, each to vectors that
+  /// nobody else writes; nobody sets their data meanwhile. On a part of a mesh one thread of each process applies, and
+  /// the ghosts of x are written, which are no part of its value.
   virtual void apply(const Vector& x, Vector& y) const = 0;
-  virtual void diagonal(Vector& d) const = 0; ///< d_i = A_ii of a square operator
+  virtual void diagonal(Vector& d) const = 0; ///< computes d_i = A_ii of a square operator
   /// The matrix of apply(). Throws InputError for an operator that has none to give, as this one does.
   virtual SparseMatrix sparse_matrix() const;
 
-  /// y = A x with fused work on vectors. The work uses the host's memory of the vectors; spans taken before the call
-  /// stay valid. The default implementation calls `before` on all owned entries, then apply(), then `after`, in blocks
-  /// of fixed length.
+  /// Computes y = A x with fused work on vectors. The work uses the host's memory of the vectors; spans taken before
+  /// the call stay valid. The default implementation calls `before` on all owned entries, then apply(), then `after`,
+  /// in blocks of fixed length.
   virtual void apply_with(Vector& x, Vector& y, const VectorWork& work) const;
-  /// Parts of apply_with(), from 0.
+  /// Number of parts of apply_with(), which are numbered from 0.
   virtual std::int64_t num_parts() const;
 };
 

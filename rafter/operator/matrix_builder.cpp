@@ -18,8 +18,8 @@
 namespace rafter::op {
 namespace {
 
-/// Set-up on one thread takes this for every entry of a cell matrix, beside the evaluation of coefficients: about the
-/// most that was seen, see docs/decisions/0031.
+/// Predicted time of set-up on one thread for every entry of a cell matrix, beside the evaluation of coefficients. It
+/// is about the most that was seen, see docs/decisions/0031.
 constexpr double seconds_per_cell_entry = 40e-9;
 
 KernelOptions cell_options(KernelOptions options) {
@@ -46,7 +46,8 @@ std::shared_ptr<GeneratedForm> build_cell_action(const form::LoweredForm& form, 
   std::vector<form::SpacePair> twins;
   for (std::size_t f = 0; f < system.spaces.size(); ++f) twins.emplace_back(system.spaces[f], broken.spaces[f]);
   const auto lowered = form::arguments_on(form, twins);
-  if (lowered.fields != form.fields || lowered.field_names != form.field_names) // which are bound by their numbers
+  // Data fields are bound by their numbers.
+  if (lowered.fields != form.fields || lowered.field_names != form.field_names)
     throw base::InternalError("a form on other spaces has its data fields in another order");
   return build_form(lowered, broken, Purpose::action, cell_options(options));
 }
@@ -74,7 +75,7 @@ std::shared_ptr<GeneratedMatrix> build_matrix(const form::LoweredForm& form, con
 }
 
 double matrix_bytes(const System& system, const Coupling& coupling, double num_entries, const schedule::Plan& plan) {
-  constexpr double filled_up = 1.1; // rows, to the length of their slice
+  constexpr double filled_up = 1.1; // rows are filled up to the length of their slice
   const double block = coupling.block_size();
   double cell_unknowns = 0, cell_pairs = 0;
   for (std::size_t b = 0; b < system.batches->blocks.size(); ++b) {
@@ -82,11 +83,13 @@ double matrix_bytes(const System& system, const Coupling& coupling, double num_e
     cell_unknowns += num_cells * per_cell;
     cell_pairs += num_cells * per_cell * per_cell;
   }
-  const double entry = plan.storage == schedule::Precision::double_precision ? 8 : 12; // floats beside the doubles
-  const double column_numbers = 8 / (block * block);                                   // twice while they are found
-  constexpr double per_cell_unknown = 16 + 4 + 4 + 8 + 8; // two vectors, entries of both spaces, incidence, tables
+  // Floats are stored beside the doubles that they are rounded from.
+  const double entry = plan.storage == schedule::Precision::double_precision ? 8 : 12;
+  const double column_numbers = 8 / (block * block); // column numbers exist twice while they are found
+  // Bytes of two vectors, the entries in both spaces, the incidence and tables.
+  constexpr double per_cell_unknown = 16 + 4 + 4 + 8 + 8;
   return filled_up * num_entries * (entry + column_numbers) + per_cell_unknown * cell_unknowns +
-         2 * cell_pairs + // slots
+         2 * cell_pairs + // the slots of pairs have 16 bits
          32 * static_cast<double>(system.size());
 }
 
@@ -104,10 +107,10 @@ std::string memory_lack(const GeneratedMatrix& built, const schedule::Plan& plan
 
 namespace {
 
-/// What is timed, as the store's text of a plan.
+/// Names of the times in the planner's store, where those of kernels have the text of a plan.
 constexpr const char *timed_product = "product", *timed_kernels = "kernels", *timed_setup = "set-up";
 
-/// Of the matrix in the store: by its kernels and the sizes of the problem; "" where nothing is remembered.
+/// Key of the matrix in the store, made of its kernels and the sizes of the problem; "" where nothing is remembered.
 std::string store_key(const GeneratedForm& form) {
   std::string text = fmt::format("assembled matrix of {} unknowns\n", form.system.size());
   for (const auto& piece : form.pieces) {
@@ -154,7 +157,8 @@ MatrixForecast forecast_matrix(const GeneratedForm& form) {
   result.num_applications = form.options.num_applications;
   result.entries = count_entries(form.system, coupling);
   result.bytes = matrix_bytes(form.system, coupling, result.entries, schedule::Plan());
-  constexpr double usable = 0.5; // of the memory: vectors and the mesh need some
+  // Part of the memory that the matrix may take, because vectors and the mesh need some, too.
+  constexpr double usable = 0.5;
   const auto sizes = matrix_sizes(form.system, coupling, result.entries, schedule::Plan().vector_width);
   result.fits = result.bytes <= usable * mesh::available_memory_bytes() && lack_of_places(sizes).empty() &&
                 lack_of_columns(sizes).empty();

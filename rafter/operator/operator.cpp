@@ -31,7 +31,7 @@ form::LoweredForm lower_of_rank(const form::Form& form, int rank, const char* wh
   return lowered;
 }
 
-/// The system of these spaces, each once.
+/// Makes a system of these spaces, in which each appears once.
 System system_on(const std::vector<std::shared_ptr<const form::FieldSpace>>& all) {
   std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
   for (const auto& space : all) {
@@ -42,7 +42,7 @@ System system_on(const std::vector<std::shared_ptr<const form::FieldSpace>>& all
   return make_system(std::move(spaces));
 }
 
-/// Entries, ascending, that are owned by a process, of all processes together.
+/// Counts those of the entries, which ascend, that are owned by a process, over all processes.
 std::int64_t count_owned(const System& system, std::span<const std::int32_t> entries) {
   double count = 0;
   for (const auto& owned : system.owned_ranges())
@@ -52,7 +52,7 @@ std::int64_t count_owned(const System& system, std::span<const std::int32_t> ent
   return static_cast<std::int64_t>(count);
 }
 
-/// What solvers and constraints need.
+/// Throws InputError for a rectangular operator, on which solvers and constraints cannot work.
 void require_square(const GeneratedForm& built, const char* what) {
   if (built.is_square()) return;
   const auto names = [](const System& system) {
@@ -73,7 +73,7 @@ void take_expression(FieldCondition& condition, form::PointEvaluator expression)
   condition.expression = std::move(own);
 }
 
-/// The constrained entries, before parameters of conditions have values.
+/// Finds the constrained entries. Their values are 0 while parameters of conditions have no values.
 space::Constraints first_constraints(const System& system, std::vector<FieldCondition> conditions) {
   if (conditions.empty()) return {};
   for (auto& condition : conditions) {
@@ -212,7 +212,7 @@ const AssembledMatrix& Operator::current_matrix() const {
   const std::lock_guard lock(work_->mutex);
   if (matrix_ != nullptr && matrix_version_ == data_->version()) return *matrix_;
   data_->require_values();
-  matrix_.reset(); // before the memory of the next one is taken
+  matrix_.reset(); // frees its memory before the next one takes some
   matrix_ = std::make_unique<const AssembledMatrix>(built_->matrix, data_);
   matrix_version_ = data_->version();
   precision_error_ = require_precision(matrix_->storage_error(), single_keys(built_->options));
@@ -228,7 +228,8 @@ void Operator::set(const std::string& name, const std::vector<double>& values) {
     take_expression(condition, std::move(expression));
     is_of_boundary = are_boundary_values_stale_ = true;
   }
-  if (!is_of_boundary || data_->has_parameter(name)) data_->set(name, values); // which knows the names that there are
+  // The form knows which names there are, and throws for others.
+  if (!is_of_boundary || data_->has_parameter(name)) data_->set(name, values);
 }
 
 const space::Constraints& Operator::constraints() const {
@@ -356,7 +357,8 @@ void Operator::apply_with(Vector& x, Vector& y, const VectorWork& work) const {
   check_size(system(), y, "the output vector");
   const auto& touched = fused_constraints();
   const auto from = x.host_write(), to = y.host_write();
-  std::vector<double> kept(identity_entries_.size()); // of x, which is 0 there while kernels read it
+  // Values of x at constrained entries, which are 0 while kernels read x.
+  std::vector<double> kept(identity_entries_.size());
   kernels_->run(x, y,
                 {.before =
                      [&](std::int64_t part, std::span<const EntryRange> ranges) {
@@ -382,7 +384,7 @@ void Operator::apply_add(const Vector& x, Vector& y) const {
   check_size(trial_system(), x, "the input vector");
   check_size(system(), y, "the output vector");
   if (&x == &y) throw base::InputError("input and output are the same vector");
-  std::vector<double> constrained; // what the kernels add there does not count
+  std::vector<double> constrained; // values that y gets at constrained entries, whatever kernels add there
   for (const auto entry : identity_entries_)
     constrained.push_back(y.host_read()[static_cast<std::size_t>(entry)] +
                           x.host_read()[static_cast<std::size_t>(entry)]);

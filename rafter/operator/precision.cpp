@@ -42,14 +42,14 @@ std::vector<double> result_of(const GeneratedForm& built, const FormKernels& ker
 } // namespace
 
 double precision_error(const std::shared_ptr<const GeneratedForm>& built, const FormKernels& kernels) {
-  auto options = built->options; // the same for all processes, whichever kernels they have
+  auto options = built->options; // they are the same for all processes, whichever kernels these have
   if (!options.plan || single_keys(*options.plan).empty()) return 0;
   options.plan = schedule::in_double(*options.plan);
   auto reference = build_form(built->form, {built->system, built->trial_system}, built->purpose, options);
   compile(std::span(&reference, 1));
   const auto result = [](const std::shared_ptr<const GeneratedForm>& form, const FormKernels& of_form) {
     if (of_form.data().has_values()) return result_of(*form, of_form);
-    const FormKernels own(form); // whose data have any values
+    const FormKernels own(form); // data fields and parameters without values get random ones
     own.data().set_missing();
     return result_of(*form, own);
   };
@@ -60,12 +60,12 @@ double precision_error(const std::shared_ptr<const GeneratedForm>& built, const 
     difference += (y[i] - z[i]) * (y[i] - z[i]);
     size += z[i] * z[i];
   }
-  built->system.mesh->communicator()->sum(sums); // all processes come to the same verdict
+  built->system.mesh->communicator()->sum(sums); // with sums over all processes, all of them come to the same result
   return difference == 0 ? 0 : std::sqrt(difference / size);
 }
 
 double require_precision(double error, const std::string& single_keys) {
-  if (error <= max_precision_error) return error; // not: NaN
+  if (error <= max_precision_error) return error; // written so that NaN is not accepted
   auto keys = base::split(single_keys, ' ');
   for (auto& key : keys) key = key.substr(0, key.find('=')) + "=double";
   const std::string found = std::isfinite(error)

@@ -10,7 +10,7 @@
 namespace rafter::op {
 namespace {
 
-/// Rows that are sorted together: few enough that the vector stays in the nearest cache.
+/// Number of rows that are sorted together: few enough that their part of the vector stays in the nearest cache.
 constexpr std::int32_t window = 512;
 
 /// Finds the block columns of rows, one after the other, and where the unknowns of cells stand among them.
@@ -23,7 +23,7 @@ public:
     for (std::size_t b = 0; b < unknowns.blocks.size(); ++b) local_columns_.push_back(coupling.local_columns(b));
   }
 
-  /// Appends the columns, ascending; their number.
+  /// Appends the columns of a row in ascending order and returns their number.
   std::int32_t append(std::int32_t row, std::vector<std::int32_t>& columns) {
     find_cells(row);
     const std::size_t length = block_ == 1 ? find<true>(row) : find<false>(row);
@@ -42,11 +42,11 @@ public:
   }
 
 private:
-  /// A cell of an unknown of the row.
+  /// A cell that has an unknown of the row.
   struct Cell {
-    std::span<const std::int32_t> columns; ///< local unknowns that the row's couples with
-    const std::int32_t* entries;           ///< shape (local unknown)
-    std::uint16_t* slots;                  ///< of the pairs of the row's unknown, shape (local unknown)
+    std::span<const std::int32_t> columns; ///< local unknowns that couple with the unknown of the row
+    const std::int32_t* entries;           ///< entries of the cell's unknowns, shape (local unknown)
+    std::uint16_t* slots;                  ///< slots of the pairs of the row's unknown, shape (local unknown)
   };
 
   void find_cells(std::int32_t row) {
@@ -66,8 +66,8 @@ private:
     numbers_.resize(num_pairs);
   }
 
-  /// Numbers the columns of a row as they appear; how many there are. Without branches: which pairs are new nobody can
-  /// predict.
+  /// Numbers the columns of a row as they appear and returns how many there are. It has no branches, because no
+  /// processor can predict which pairs are new.
   template <bool has_single_entries> std::size_t find(std::int32_t row) {
     const auto marked_row = static_cast<std::uint64_t>(row);
     std::uint64_t count = 0;
@@ -85,7 +85,8 @@ private:
     return count;
   }
 
-  /// Places of columns when they ascend. Few of them are counted, which takes no branches, either.
+  /// Finds the position of each column in ascending order. Where there are few, smaller ones are counted, which takes
+  /// no branches, either.
   void rank(std::span<const std::int32_t> found) {
     constexpr std::size_t few = 96;
     ranks_.assign(found.size(), 0);
@@ -110,13 +111,13 @@ private:
   std::int32_t block_;
   std::span<std::uint16_t> slots_;
   std::vector<std::vector<std::vector<std::int32_t>>> local_columns_; ///< shape (block, local unknown, column)
-  /// The row where a column was met last, and below it, in number_bits, its number among the columns of that row as
-  /// they appeared; shape (column).
+  /// The row where a column was met last, and in its lower number_bits bits the number of the column among those of
+  /// that row as they appeared; shape (column).
   std::vector<std::uint64_t> marks_;
-  std::vector<Cell> cells_;            ///< of the row
+  std::vector<Cell> cells_;            ///< cells of the row
   std::vector<std::int32_t> found_;    ///< columns of the row, as they appeared
-  std::vector<std::uint32_t> numbers_; ///< of the column of each pair, in the order in which they are visited
-  std::vector<std::uint16_t> ranks_;   ///< of columns in ascending order, shape (number)
+  std::vector<std::uint32_t> numbers_; ///< number of the column of each pair, in the order in which pairs are visited
+  std::vector<std::uint16_t> ranks_;   ///< position of each column in ascending order, shape (number)
   std::vector<std::int32_t> order_;    ///< work array
 };
 
@@ -162,7 +163,7 @@ void SlicedPattern::place_rows() {
     const auto slice = rows.begin() + static_cast<std::ptrdiff_t>(first);
     const auto end =
         rows.begin() + std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(first + rows_per_slice), num_rows);
-    start += lengths[static_cast<std::size_t>(*slice)]; // of the longest, which is the first
+    start += lengths[static_cast<std::size_t>(*slice)]; // the first row is the longest one
     starts.push_back(start);
     std::sort(slice, end);
     std::fill(end, slice + height, *slice);
@@ -185,7 +186,7 @@ void SlicedPattern::fill_columns(const std::vector<Columns>& found, const std::v
       const auto slice = static_cast<std::size_t>(places[row] / height),
                  lane = static_cast<std::size_t>(places[row] % height);
       const auto length = static_cast<std::size_t>(lengths[row]);
-      // filled up with what the row reads anyhow: no value of another row becomes part of it
+      // Padding repeats what the row reads anyhow, so that no value of another row becomes part of its sum.
       for (auto place = static_cast<std::size_t>(starts[slice]), k = std::size_t{0};
            place < static_cast<std::size_t>(starts[slice + 1]); ++place, ++k)
         columns[place * rows_per_slice + lane] =

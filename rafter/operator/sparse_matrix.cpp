@@ -22,7 +22,7 @@ std::shared_ptr<const GeneratedMatrix> compiled_cells(const GeneratedForm& form)
   return built;
 }
 
-/// The unknowns of a cell, shape (local unknown), from its first place.
+/// The unknowns of a cell, shape (local unknown).
 std::span<const std::int32_t> cell_unknowns(const CellUnknowns& unknowns, const CellUnknowns::CellRange& block,
                                             std::int64_t cell) {
   return std::span(unknowns.entries)
@@ -86,7 +86,7 @@ public:
   Implementation(const GeneratedForm& form, const space::Constraints& constraints, std::shared_ptr<FormData> data)
       : built_(compiled_cells(form)), unknowns_(built_->system),
         is_constrained_(static_cast<std::size_t>(built_->system.size()), 0) {
-    constexpr double extra_bytes = 8 + 4 + 8; // values and columns once more, sources
+    constexpr double extra_bytes = 8 + 4 + 8; // bytes per entry: values and columns once more, and sources
     if (const auto lack = memory_lack(*built_, built_->info.plan, extra_bytes); !lack.empty())
       throw base::EnvironmentError(lack + "use an iterative method, which needs no matrix");
     pattern_ =
@@ -133,7 +133,7 @@ public:
   }
 
 private:
-  /// Columns and where their values stand among the entries of the free operator.
+  /// Finds the columns, and where their values stand among the entries of the operator without conditions.
   void find_pattern() {
     empty_.num_columns = built_->system.size();
     empty_.row_offsets.push_back(0);
@@ -161,7 +161,7 @@ private:
     to.value_offsets.push_back(static_cast<std::int64_t>(to.values.size()));
   }
 
-  /// Blocks of the nodes of a cell that no cell before had.
+  /// Adds the blocks of those nodes of a cell that no earlier cell has.
   void add_nodes(const SparseMatrix& matrix, std::size_t block, std::span<const std::int32_t> of_cell,
                  std::vector<std::uint8_t>& is_done, DiagonalBlocks& to) const {
     std::size_t first = 0;
@@ -180,11 +180,12 @@ private:
 
   std::shared_ptr<const GeneratedMatrix> built_;
   CellUnknowns unknowns_;
-  std::unique_ptr<const SlicedPattern> pattern_; ///< of the free operator
+  std::unique_ptr<const SlicedPattern> pattern_; ///< pattern of the operator without conditions
   std::unique_ptr<const CellSum> sum_;
-  std::vector<std::uint8_t> is_constrained_; ///< or padding: the row is that of the identity; shape (row)
-  SparseMatrix empty_;                       ///< without values
-  std::vector<std::int64_t> sources_;        ///< entry of the free operator, or of_identity; shape (entry)
+  /// 1 where the row is that of the identity, at constrained unknowns and padding; shape (row).
+  std::vector<std::uint8_t> is_constrained_;
+  SparseMatrix empty_;                ///< the matrix without values
+  std::vector<std::int64_t> sources_; ///< entry of the operator without conditions, or of_identity; shape (entry)
 };
 
 SparseAssembly::SparseAssembly(const GeneratedForm& form, const space::Constraints& constraints,

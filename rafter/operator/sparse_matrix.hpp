@@ -8,14 +8,14 @@
 #include <rafter/operator/linear_operator.hpp>
 #include <rafter/space/function_space.hpp>
 
-/// Matrices of bilinear forms in compressed rows, for direct solvers, preconditioners and other programs.
+/// Assembles matrices of bilinear forms in compressed rows, for direct solvers, preconditioners and other programs.
 namespace rafter::op {
 
 struct GeneratedForm;
 class FormData;
 
-/// A sparse matrix in compressed rows (CSR). That of an operator has a row and a column for every entry of its vectors,
-/// those of the identity for padding. The entries of row i are row_offsets[i] .. row_offsets[i + 1] - 1.
+/// A sparse matrix in compressed rows (CSR). The matrix of an operator has a row and a column for every entry of its
+/// vectors; those of padding are of the identity. The entries of row i are row_offsets[i] .. row_offsets[i + 1] - 1.
 struct SparseMatrix {
   std::int64_t num_columns = 0;
   std::vector<std::int64_t> row_offsets; ///< shape (row + 1)
@@ -24,19 +24,19 @@ struct SparseMatrix {
 
   std::int64_t num_rows() const { return static_cast<std::int64_t>(row_offsets.size()) - 1; }
   std::int64_t num_entries() const { return static_cast<std::int64_t>(columns.size()); }
-  /// Entry (row, column); 0 where the pattern has none. Both must be in range.
+  /// Returns entry (row, column), 0 where the pattern has none. Both must be in range.
   double operator()(std::int64_t row, std::int64_t column) const;
-  /// y = A x; shapes (column) and (row). Throws InputError for other sizes.
+  /// Computes y = A x, with x of shape (column) and y of shape (row). Throws InputError for other sizes.
   void multiply(std::span<const double> x, std::span<double> y) const;
-  /// The rows and columns in these ranges, ascending, numbered anew in their order: with Operator::owned_ranges() those
-  /// of unknowns alone, without the padding of vectors.
+  /// Returns the rows and columns in these ranges, which ascend, numbered anew in their order. With
+  /// Operator::owned_ranges() these are unknowns alone, without the padding of vectors.
   SparseMatrix restricted(std::span<const EntryRange> ranges) const;
-  /// Largest |a_ij - a_ji| over the largest |a_ij|; infinite where the matrix is not square.
+  /// Returns the largest |a_ij - a_ji| over the largest |a_ij|; infinite where the matrix is not square.
   double asymmetry() const;
 };
 
-/// Dense blocks on the diagonal of a matrix. The unknowns of block b are unknowns[offsets[b]] and following, n_b of
-/// them; its values, shape (row, column), begin at values[value_offsets[b]].
+/// Dense blocks on the diagonal of a matrix. The n_b unknowns of block b begin at unknowns[offsets[b]], and its values,
+/// shape (row, column), begin at values[value_offsets[b]].
 struct DiagonalBlocks {
   std::vector<std::int64_t> offsets, value_offsets; ///< shape (block + 1)
   std::vector<std::int32_t> unknowns;               ///< entries of the vectors of the operator
@@ -44,26 +44,26 @@ struct DiagonalBlocks {
   std::size_t size() const { return offsets.size() - 1; }
 };
 
-/// Which unknowns a block couples.
+/// Says which unknowns form a block.
 enum class BlockKind : std::uint8_t {
   node, ///< the components of a field at one of its nodes: every unknown is in one block
   cell  ///< all unknowns of a cell, of all fields: blocks of neighbours overlap (additive Schwarz, Vanka)
 };
 
-/// The way from a form to the values of its matrix, whose pattern is found once.
+/// Computes the values of the matrix of a form again and again, with a pattern that is found once.
 class SparseAssembly {
 public:
-  /// Of the form of a built operator, whose kernels of cell matrices are compiled if need be. Rows and columns of
-  /// constrained unknowns are those of the identity, and the pattern holds nothing else of them. Throws
-  /// EnvironmentError when the memory of this machine does not hold the matrix. `data`: values of the form's data
-  /// fields and parameters.
+  /// Takes the form of a planned operator and compiles its kernels of cell matrices if need be. Rows and columns of
+  /// constrained unknowns are those of the identity, and the pattern holds nothing else of them. `data` holds the
+  /// values of the form's data fields and parameters. Throws EnvironmentError when the memory of this machine does not
+  /// hold the matrix.
   SparseAssembly(const GeneratedForm& form, const space::Constraints& constraints, std::shared_ptr<FormData> data);
   ~SparseAssembly();
 
-  SparseMatrix matrix() const; ///< for the values that data fields and parameters have now
-  /// Values computed anew in the same pattern. Throws InputError for a matrix of another size.
+  SparseMatrix matrix() const; ///< matrix for the values that data fields and parameters have now
+  /// Computes the values anew in the same pattern. Throws InputError for a matrix of another size.
   void update(SparseMatrix& matrix) const;
-  /// Blocks of a matrix of this assembly, node by node or cell by cell in the order of the batches.
+  /// Returns blocks of a matrix of this assembly, node by node or cell by cell in the order of the batches.
   DiagonalBlocks diagonal_blocks(const SparseMatrix& matrix, BlockKind kind) const;
 
 private:

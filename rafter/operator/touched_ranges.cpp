@@ -4,9 +4,9 @@
 namespace rafter::op {
 namespace {
 
-/// Unknowns of the cells of a part, shared ones counted by every cell.
+/// Number of unknowns of the cells of a part, where shared ones count for every cell.
 constexpr std::int64_t entries_per_part = 8192;
-/// Doubles of a cache line; vectors begin on one.
+/// Number of doubles in a cache line. Vectors begin at one.
 constexpr std::int64_t line_length = 8;
 
 using Ranges = std::vector<std::pair<std::int32_t, EntryRange>>;
@@ -33,14 +33,14 @@ void add_parts(const GeneratedForm& form, TouchedRanges& result) {
   }
 }
 
-/// The first and the last part that touches each entry.
+/// Finds the first and the last part that touches each entry.
 class Touches {
 public:
   explicit Touches(const GeneratedForm& form) : form_(form) {
     first.assign(static_cast<std::size_t>(form.system.size()), -1);
     last = first;
   }
-  std::vector<std::int32_t> first, last; ///< -1: none
+  std::vector<std::int32_t> first, last; ///< shape (entry); -1: no part touches it
 
   void touch(const ChunkPart& part, std::int32_t number) {
     const GeneratedBlock& piece = form_.pieces[part.piece];
@@ -64,7 +64,7 @@ private:
       last[e] = number;
     }
   }
-  /// Runs of shared entities, `starts` of shape (run, lane).
+  /// Touches the runs of shared entities, whose `starts` have shape (run, lane).
   void touch_runs(const space::ElementLayout& layout, const std::int32_t* starts, int cells_per_batch,
                   std::size_t field, std::int32_t number) {
     const std::int64_t components = form_.system.spaces[field]->num_components(), offset = form_.system.offset(field);
@@ -98,7 +98,7 @@ private:
   const GeneratedForm& form_;
 };
 
-/// Appends a range, as part of the last one where it continues that.
+/// Appends a range, or lengthens the last one where it continues that.
 void append(Ranges& ranges, std::int32_t part, EntryRange range) {
   if (!ranges.empty() && ranges.back().first == part && ranges.back().second.end == range.begin)
     ranges.back().second.end = range.end;
@@ -106,10 +106,10 @@ void append(Ranges& ranges, std::int32_t part, EntryRange range) {
     ranges.emplace_back(part, range);
 }
 
-/// Entries that no kernel touches belong to parts of their own, in a last stage.
+/// Adds parts of their own, in a last stage, for entries that no kernel touches.
 void add_untouched(TouchedRanges& result, Touches& touches) {
   std::vector<std::pair<std::int32_t, std::int32_t>> chunks;
-  std::int64_t room = 0; // in the newest part
+  std::int64_t room = 0; // number of entries that the newest part can still take
   for (std::size_t e = 0; e < touches.first.size(); ++e) {
     if (touches.first[e] >= 0) continue;
     if (room-- == 0) {
@@ -123,7 +123,7 @@ void add_untouched(TouchedRanges& result, Touches& touches) {
   if (!chunks.empty()) result.stages.push_back(std::move(chunks));
 }
 
-/// Ranges of entries by the part that finishes them.
+/// Finds the ranges of entries that each part is the last to touch.
 class LastRanges {
 public:
   LastRanges(const TouchedRanges& parts, std::span<const std::int32_t> last)
@@ -146,8 +146,9 @@ private:
     std::size_t stage = 0, chunk = 0;
   };
 
-  /// Parts are numbered in the order in which they run, but for chunks of one stage: where the last to touch a range
-  /// are two of those, none of them knows that the other is done.
+  /// Gives a range to the part that runs last of those that touch it. Parts are numbered in the order in which they
+  /// run, but for chunks of one stage: where the last to touch a range are two of those, neither knows that the other
+  /// is done, and the range is divided.
   void finish(EntryRange range) {
     const auto entries =
         last_.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.end - range.begin));

@@ -9,15 +9,15 @@
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/linear_operator.hpp>
 
-/// Where work on vectors is fused into a run of a form's kernels: which entries each part of the loop over cells is the
-/// first and the last to touch.
+/// Finds where work on vectors can be fused into a run of a form's kernels: the entries that each part of the loop over
+/// cells is the first and the last to touch.
 namespace rafter::op {
 
 /// Items in groups, each group in the order given.
 template <class T> class Grouped {
 public:
   Grouped() = default;
-  /// From pairs of group and item.
+  /// Takes pairs of group and item.
   Grouped(std::size_t num_groups, std::span<const std::pair<std::int32_t, T>> items)
       : starts_(num_groups + 1, 0), items_(items.size()) {
     for (const auto& [group, item] : items) ++starts_[static_cast<std::size_t>(group) + 1];
@@ -42,17 +42,18 @@ struct ChunkPart {
   std::int32_t batch_begin = 0, batch_end = 0;
 };
 
+/// The parts of the loop over cells, with the entries that each is the first and the last to touch.
 struct TouchedRanges {
   std::vector<ChunkPart> parts; ///< in the order of stages, chunks and batches
   /// First and last part of each chunk, shape (stage, chunk). Stages run one after the other, chunks of a stage at the
-  /// same time, parts of a chunk in order.
+  /// same time, and parts of a chunk in order.
   std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>> stages;
-  /// By part: the entries that it is the first to touch, and those that nothing touches after it. The latter go by
+  /// For each part the entries that it is the first to touch, and those that nothing touches after it. The latter go by
   /// cache lines: a line is done when all of its entries are, which costs no traffic and leaves longer ranges; where
-  /// chunks that run at the same time are the last to touch entries of one line, it is divided.
+  /// chunks that run at the same time are the last to touch entries of one line, the line is divided.
   Grouped<EntryRange> before, after;
 
-  /// Indices into `entries`, ascending, by the part that has them in its ranges.
+  /// Groups positions in `entries`, which ascend, by the part that has these entries in its ranges.
   Grouped<std::int32_t> by_part(const Grouped<EntryRange>& ranges, std::span<const std::int32_t> entries) const;
 };
 

@@ -20,14 +20,14 @@ namespace rafter::op {
 
 namespace {
 
-/// Values of all sizes, the same in every run.
+/// Fills a vector with random values between 0.5 and 1, the same in every run.
 void fill(Vector& vector) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> uniform(0.5, 1);
   for (double& value : vector.host_overwrite()) value = uniform(random);
 }
 
-/// Kernels of one block under several plans, on the same vectors.
+/// Times kernels of one block under several plans, on the same vectors.
 class Contest {
 public:
   Contest(const form::LoweredForm& form, const System& system, const KernelOptions& options, int block,
@@ -35,14 +35,14 @@ public:
       : form_(form), system_(system), options_(options), block_(block), sample_seconds_(sample_seconds),
         x_(options.device, static_cast<std::size_t>(system.size())),
         y_(options.device, static_cast<std::size_t>(system.size())) {
-    // the contest needs no weighing: its plans are given
+    // The plans are given, so that nothing needs to be weighed or looked up.
     options_.planner = std::make_shared<const tune::Planner>(
         tune::PlannerOptions{.machine = options.planner->options().machine, .store = nullptr});
     fill(x_);
     for (double& value : y_.host_overwrite()) value = 0; // pages are touched before the clock runs
   }
 
-  /// Seconds of one run; infinite for a plan whose kernel does not compile.
+  /// Returns the seconds of one run, shape (plan); infinite for a plan whose kernel does not compile.
   std::vector<double> measure(std::span<const schedule::Plan> plans, int rounds) {
     const auto all = compiled(plans);
     std::vector<std::function<void()>> runs;
@@ -55,13 +55,14 @@ public:
 private:
   using Kernels = std::shared_ptr<const FormKernels>;
 
-  /// Null for a plan whose kernel does not compile. Kernels of the plans that were compiled last stay.
+  /// Returns the kernels of the plans; null for a plan whose kernel does not compile. Kernels of the plans that were
+  /// compiled last are kept.
   std::vector<Kernels> compiled(std::span<const schedule::Plan> plans) {
     std::vector<Kernels> result(plans.size());
     for (std::size_t i = 0; i < plans.size(); ++i)
       for (const auto& [plan, kernels] : kept_)
         if (plan == plans[i]) result[i] = kernels;
-    kept_.clear(); // before more memory is taken
+    kept_.clear(); // frees memory before more is taken
     std::vector<std::shared_ptr<GeneratedForm>> built(plans.size());
     for (std::size_t i = 0; i < plans.size(); ++i)
       if (result[i] == nullptr) {
@@ -83,7 +84,7 @@ private:
       compile(forms);
       return;
     } catch (const base::EnvironmentError&) {
-      // one by one it shows which; the others are in the cache
+      // Compiling one by one shows which kernels fail; the others are in the cache.
     }
     for (const auto& form : forms) try {
         compile({&form, 1});
@@ -102,7 +103,7 @@ private:
   std::vector<std::pair<schedule::Plan, Kernels>> kept_;
 };
 
-/// For kernels, whatever an operator takes.
+/// Options for kernels, also where an operator would take an assembled matrix.
 KernelOptions for_kernels(KernelOptions options, bool weighs_all) {
   auto planner = (options.planner == nullptr ? tune::planner_of_this_machine() : options.planner)->options();
   planner.weighs_all = weighs_all;
@@ -111,7 +112,7 @@ KernelOptions for_kernels(KernelOptions options, bool weighs_all) {
   return options;
 }
 
-/// Products with a matrix and runs of the kernels that it stands for, side by side.
+/// Times products with a matrix and runs of the kernels that it stands for, side by side.
 MatrixForecast measured(const std::shared_ptr<GeneratedForm>& kernels, MatrixForecast forecast,
                         const TuningOptions& tuning) {
   auto with_matrix = std::make_shared<GeneratedForm>(*kernels);
@@ -162,7 +163,7 @@ std::vector<TunedKernel> tune_kernels(const form::LoweredForm& form, const Syste
   if (form.rank != 2) throw base::InputError("plans are tuned for bilinear forms: only their kernels run often");
   std::vector<TunedKernel> result;
   const auto built = build_form(form, system, Purpose::action, for_kernels(given, true));
-  const KernelOptions& options = built->options; // with a device
+  const KernelOptions& options = built->options; // these have a device
   if (built->num_cell_pieces == 0)
     throw base::InputError(
         "plans are tuned for kernels of cells: the form has no integral over cells (dx), and kernels "

@@ -8,39 +8,42 @@
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/tune/search.hpp>
 
-/// Plans of a form's cell kernels, and whether it is applied as a matrix, found by timing.
+/// Finds plans of a form's cell kernels, and whether it is applied as a matrix, by timing.
 namespace rafter::op {
 
+/// Options for the search for plans.
 struct TuningOptions {
   tune::SearchOptions search;
   bool is_fresh = false;        ///< times kernels whose plans are remembered, too
-  double sample_seconds = 0.02; ///< of one sample, at least
-  std::function<void(const std::string&)>
-      event; ///< is called with one line that says what is being done; may be empty, may throw
+  double sample_seconds = 0.02; ///< shortest time of one sample
+  /// Is called with one line that says what is being done; it may be empty, and may throw.
+  std::function<void(const std::string&)> event;
 };
 
 /// One cell kernel after its tuning.
 struct TunedKernel {
-  KernelInfo info;           ///< with the plan that was chosen; candidates with measured times first
-  std::size_t num_timed = 0; ///< plans that were timed now; 0: all was remembered
+  KernelInfo info;           ///< has the plan that was chosen; candidates with measured times come first
+  std::size_t num_timed = 0; ///< number of plans that were timed now; 0: all was remembered
 };
 
-/// Times plans of the cell kernels of a bilinear form (else, and without cell integrals, InputError) on the data of
-/// this mesh, with values from a fixed random sequence, and remembers them in the planner's store. All candidates are
-/// weighed, whatever the options of the planner say. Nothing is remembered when `event` throws.
+/// Times plans of the cell kernels of a bilinear form on the data of this mesh, with values from a fixed random
+/// sequence, and remembers them in the planner's store. All candidates are weighed, whatever the options of the planner
+/// say. Nothing is remembered when `event` throws. Throws InputError for forms that are not bilinear or have no cell
+/// integrals.
 std::vector<TunedKernel> tune_kernels(const form::LoweredForm& form, const System& system, const KernelOptions& options,
                                       const TuningOptions& tuning);
 
-/// The assembled matrix beside the kernels of its form.
+/// The costs of an assembled matrix and of the kernels of its form.
 struct TunedMatrix {
   MatrixForecast forecast;
-  bool was_timed = false; ///< now; else its times were remembered, or it was predicted to be far from paying
+  /// Says that the times are new; else they were remembered, or the matrix was predicted to be far from paying.
+  bool was_timed = false;
 };
 
 /// Times products with the assembled matrix of a bilinear form, and its set-up once, beside runs of the form's kernels
 /// by the plans that the planner chooses, and remembers the times in its store: operators on the same problem then
-/// decide by them. Not done where the times that are predicted leave no hope. Nothing for forms with known fields,
-/// whose matrix changes with these, and where `options` expect no applications.
+/// decide by them. Nothing is timed where the predicted times leave no hope. Returns nothing for forms with data
+/// fields, whose matrix changes with these, and where `options` expect no applications.
 std::optional<TunedMatrix> tune_matrix(const form::LoweredForm& form, const System& system,
                                        const KernelOptions& options, const TuningOptions& tuning);
 

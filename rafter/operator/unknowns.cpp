@@ -76,7 +76,7 @@ Unknowns fixed_on_boundary(const System& system, const mesh::Pieces& pieces, std
   const auto& facets = system.mesh->topology().exterior_facets;
   for (std::size_t i = 0; i < facets.size(); i += stride)
     cells[static_cast<std::size_t>(facets[i].group)][static_cast<std::size_t>(facets[i].cell)] = 1;
-  std::vector<int> fixed; // local numbers
+  std::vector<int> fixed; // local numbers of the constrained entries
   for (std::size_t f = 0; f < system.spaces.size(); ++f) {
     const auto& space = *system.spaces[f];
     for_cells(system, f, cells, [&](std::size_t g, std::size_t cell, std::span<const std::int32_t> entries) {

@@ -9,35 +9,39 @@
 #include <rafter/mesh/pieces.hpp>
 #include <rafter/operator/form_kernels.hpp>
 
-/// What each entry of a system's vectors stands for, and where.
+/// Says what each entry of a system's vectors stands for, and where it is.
 namespace rafter::op {
 
+/// The unknowns of a system, by entry of its vectors. Padding has piece -1.
 struct Unknowns {
   int gdim = 3;
-  std::vector<std::int8_t> component;      ///< of the entry's field, shape (entry)
-  std::vector<std::int32_t> piece;         ///< of the mesh, shape (entry); -1: in no cell that the pieces hold
+  std::vector<std::int8_t> component; ///< component within the entry's field, shape (entry)
+  /// Piece of the mesh, shape (entry); -1: the entry is in no cell that the pieces hold.
+  std::vector<std::int32_t> piece;
   std::vector<double> points;              ///< where its node is (one of its images), shape (entry, gdim)
   std::vector<std::int32_t> field_offsets; ///< first entry of each field, and the number of all; shape (field + 1)
-  std::vector<std::vector<std::array<double, 3>>> translations{}; ///< periods of each piece, as mesh::Pieces
+  /// Translations by which periodic facets identify vertices of each piece, see mesh::Pieces.
+  std::vector<std::vector<std::array<double, 3>>> translations{};
 
   std::size_t size() const { return component.size(); }
   std::size_t field_of(std::size_t entry) const;
   std::span<const double> point(std::size_t entry) const;
 };
 Unknowns make_unknowns(const System& system, const mesh::Pieces& pieces);
-/// Of constrained entries alone, `is_free` = 0, as the cells behind every `stride`-th facet of the boundary see them:
-/// field by field, numbered anew, an entry once for each of its cells.
+/// Lists the constrained entries alone, which have `is_free` = 0, as the cells behind every `stride`-th facet of the
+/// boundary see them: field by field, numbered anew, an entry once for each of its cells.
 Unknowns fixed_on_boundary(const System& system, const mesh::Pieces& pieces, std::span<const std::uint8_t> is_free,
                            std::size_t stride);
 
-/// Cells that integrals of a form reach with the test functions of each field of a system.
+/// The cells that integrals of a form reach with the test functions of the fields of a system.
 struct Reach {
-  std::vector<mesh::CellMask> by_cells; ///< of cell integrals, shape (field)
-  mesh::CellMask any;                   ///< of any field, cells behind facet integrals included
+  std::vector<mesh::CellMask> by_cells; ///< cells that cell integrals reach, shape (field)
+  mesh::CellMask any;                   ///< cells that integrals reach with any field, those behind facets included
 };
 Reach reach_of(const form::LoweredForm& form, const System& system);
 
-/// Calls visit(group, cell, entries) for every cell of the mask; entries: of the field in the system's vectors.
+/// Calls visit(group, cell, entries) for every cell of the mask; `entries` are those of the field in the system's
+/// vectors.
 template <class Visit>
 void for_cells(const System& system, std::size_t field, const mesh::CellMask& cells, const Visit& visit) {
   const auto& space = *system.spaces[field];

@@ -35,7 +35,7 @@ public:
     if (progress_.control().iteration_limit() == 0) return progress_.not_converged();
     std::optional<Result> end;
     while (!end) end = iterate();
-    steps_->settle(); // whatever ended it, x is the last iterate
+    steps_->settle(); // whatever ended the iteration, x is the last iterate
     return std::move(*end);
   }
 
@@ -54,21 +54,22 @@ private:
     return confirm();
   }
 
-  /// Norm of the recursive residual at which b - A x is looked at: the target, or where that is beyond the precision
-  /// what b - A x can reach at best.
+  /// Norm of the recursive residual at which b - A x is computed: the target, or the least norm of b - A x that the
+  /// precision allows where that is larger.
   double threshold() const { return std::max(progress_.target(), least_attainable()); }
-  /// Rounding errors cancel in part: what is attained is a tenth to a hundredth of their bound. 0: not known.
+  /// The least residual that can be attained; 0: it is not known. Rounding errors cancel in part, so that it is a tenth
+  /// to a hundredth of their bound.
   double least_attainable() const { return is_preconditioned_norm() ? 0 : rounding_.least() / 64; }
   bool is_preconditioned_norm() const { return progress_.control().norm == Norm::preconditioned; }
 
-  /// x and r along p = z + beta p, to where the energy is least.
+  /// Moves x along p = z + beta p to where the energy is least, and r with it.
   std::optional<Result> step() {
     const double beta = previous_rz_ == 0 ? 0 : rz_ / previous_rz_;
     const double pq = steps_->new_direction(beta);
     if (!std::isfinite(pq)) return progress_.failed(Failure::non_finite, "the operator gives NaN or Inf");
     if (pq <= 0) return not_positive(pq);
     const double alpha = rz_ / pq;
-    // Where the other norm is judged, the 2-norm is not looked at.
+    // Where the preconditioned norm is judged, the 2-norm plays no part and need not be exact.
     const double exact_below = is_preconditioned_norm() ? 0 : threshold() * threshold();
     norm_ = std::sqrt(steps_->advance(alpha, exact_below));
     energy_.record(alpha, beta, rz_);
@@ -77,7 +78,7 @@ private:
     return std::nullopt;
   }
 
-  /// r.z of the present residual, with z = M^-1 r.
+  /// Finds r.z of the present residual, with z = M^-1 r.
   std::optional<Result> find_product() {
     if (is_product_known_) return std::nullopt;
     rz_ = steps_->preconditioned_product();
@@ -104,7 +105,7 @@ private:
                     pq));
   }
 
-  /// The recursive residual has reached its threshold: b - A x tells whether the solve is done.
+  /// Computes b - A x after the recursive residual has reached its threshold, which tells whether the solve is done.
   std::optional<Result> confirm() {
     const double reached = threshold();
     double r_norm = 0;
@@ -125,14 +126,15 @@ private:
     return check();
   }
 
-  /// After b - A x has not followed the recursive residual: a new start makes the corrections that are still to be
-  /// added small, and with them their rounding errors. What that does not help is beyond the operator's precision.
+  /// Starts anew because b - A x has not followed the recursive residual: this makes the corrections that are still to
+  /// be added small, and with them their rounding errors. If that does not help, the tolerance is beyond the operator's
+  /// precision.
   void restart() {
     last_restart_ = norm_;
     previous_rz_ = 0;
   }
 
-  /// Puts b - A x, of 2-norm r_norm, in the place of the recursive residual, and takes the reference of this x.
+  /// Replaces the recursive residual by b - A x, of 2-norm r_norm, and the reference norm by that of this x.
   std::optional<Result> look_back(double& r_norm) {
     steps_->settle();
     A_.apply(x_, r_);
@@ -148,7 +150,7 @@ private:
     return std::nullopt;
   }
 
-  /// Failures that the norms, or their absence of progress, show.
+  /// Finds failures that the norms, or their lack of progress, show.
   std::optional<Result> check() {
     const bool is_stagnant = energy_.is_stagnant() && progress_.may_give_up();
     const bool is_restarted = std::isfinite(last_restart_);
@@ -193,8 +195,8 @@ private:
   std::unique_ptr<CgSteps> steps_;
   double rz_ = 0, previous_rz_ = 0; ///< r.z of the present residual and of the one before the last step
   bool is_product_known_ = false;   ///< rz_ is that of the present residual
-  double norm_ = 0;                 ///< of the residual, the one that is judged
-  double last_restart_ = std::numeric_limits<double>::infinity(); ///< norm_ there
+  double norm_ = 0;                 ///< norm of the residual that is judged
+  double last_restart_ = std::numeric_limits<double>::infinity(); ///< norm_ at the last restart
 };
 
 } // namespace
@@ -219,11 +221,11 @@ machine::Counts cg_iteration_counts(const machine::Counts& product, std::int64_t
   const auto diagonal = M.diagonal();
   const double scaling = diagonal && !diagonal->empty() ? 1 : 0;
   machine::Counts counts = product;
-  counts.global_bytes_read += (vectors.read - 8) * unknowns; // of p and q, which the product counts
+  counts.global_bytes_read += (vectors.read - 8) * unknowns; // the product counts p and q already
   counts.global_bytes_written += (vectors.written - 8) * unknowns;
-  counts.effective_flops += (12 + scaling) * unknowns; // three products, three updates
+  counts.effective_flops += (12 + scaling) * unknowns; // three products and three updates of vectors
   counts.flops += (12 + scaling) * unknowns;
-  if (is_fused && diagonal) counts.flops += (6 + scaling) * unknowns; // products that predict, M^-1 q
+  if (is_fused && diagonal) counts.flops += (6 + scaling) * unknowns; // products that predict r.r and r.z, and M^-1 q
   return counts;
 }
 

@@ -6,16 +6,17 @@
 
 namespace rafter::solvers {
 
+/// Parameters of cg().
 struct CgParameters {
   IterationControl control;
-  bool is_fused =
-      true; ///< updates and products are fused into the application of A; false: one operation after the other
+  /// Updates and products are fused into the application of A; false: one operation is done after the other.
+  bool is_fused = true;
 };
 
-/// Preconditioned conjugate gradients (Hestenes and Stiefel 1952, doi:10.6028/jres.049.044) for a symmetric positive
-/// definite operator and preconditioner. `x` holds the initial guess and receives the solution; b = 0 gives x = 0 at
-/// once. Convergence is confirmed with the residual b - A x itself, not the recursive one. Numerical failures are
-/// reported in the result, not thrown.
+/// Solves A x = b by preconditioned conjugate gradients (Hestenes and Stiefel 1952, doi:10.6028/jres.049.044), for a
+/// symmetric positive definite operator and preconditioner. `x` holds the initial guess and receives the solution; b =
+/// 0 gives x = 0 at once. Convergence is confirmed with the residual b - A x itself, not the recursive one. Numerical
+/// failures are reported in the result, not thrown.
 Result cg(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
           const CgParameters& parameters = {});
 
@@ -25,9 +26,9 @@ struct VectorBytes {
   double sum() const { return read + written; }
 };
 
-/// Of cg, when each operation reads and writes each of its vectors once: the vectors of the product with A among them,
-/// those of M where it is diagonal (with the entries d). Writing counts once, whether or not the processor reads the
-/// vector before. In words of 8 bytes (read; written):
+/// Counts the vectors of cg, when each operation reads and writes each of its vectors once: those of the product with A
+/// are among them, and those of M where it is diagonal (with the entries d). Writing counts once, whether or not the
+/// processor reads the vector before. In words of 8 bytes (read; written):
 ///
 /// | version | q = A p | p.q | x, r, r.r | z = M^-1 r | r.z | p | words |
 /// |---|---|---|---|---|---|---|---|
@@ -36,11 +37,11 @@ struct VectorBytes {
 /// | fused, other M | x p z; x p q, with x, p and p.q | | q r; r | M's own | r z | | 11 + M's |
 VectorBytes cg_vector_bytes(const Preconditioner& M, bool is_fused);
 
-/// Vectors that an iteration works on besides p and q = A p: x, r, and the entries of a diagonal M or z.
+/// Number of vectors that an iteration works on besides p and q = A p: x, r, and the entries of a diagonal M or z.
 inline constexpr int cg_kept_vectors = 3;
 
-/// What an iteration costs, `product` being what a product with A does, its two vectors included. What M does is left
-/// out unless it is diagonal.
+/// Counts the cost of an iteration. `product` is what a product with A costs, its two vectors included; `size` is the
+/// number of unknowns. M is left out unless it is diagonal.
 machine::Counts cg_iteration_counts(const machine::Counts& product, std::int64_t size, const Preconditioner& M,
                                     bool is_fused);
 

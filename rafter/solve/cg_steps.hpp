@@ -4,11 +4,11 @@
 
 #include <rafter/solve/preconditioner.hpp>
 
-/// How the vectors of conjugate gradients are updated: plainly, one operation after the other, or fused, in one pass
-/// over the cells per iteration. The iterates are the same up to rounding.
+/// Updates the vectors of conjugate gradients: plainly, one operation after the other, or fused, in one pass over the
+/// cells per iteration. The iterates are the same up to rounding.
 namespace rafter::solvers {
 
-/// What an iteration works on: A x = b with residual r and search direction p.
+/// The data of an iteration: A x = b with residual r and search direction p.
 struct CgVectors {
   const op::LinearOperator& A;
   const Preconditioner& M;
@@ -16,36 +16,36 @@ struct CgVectors {
   Vector &x, &r, &p;
 };
 
-/// The parts of an iteration, to be called in this order. x and r may lag behind until settle().
+/// The parts of an iteration, which are to be called in this order. x and r may lag behind until settle().
 class CgSteps {
 public:
   explicit CgSteps(const CgVectors& vectors) : v_(vectors) {}
   virtual ~CgSteps() = default;
 
-  /// r.z of the present residual, z = M^-1 r.
+  /// Returns r.z of the present residual, z = M^-1 r.
   virtual double preconditioned_product() = 0;
-  /// p = z + beta p; returns p.Ap. x and r do not lag then.
+  /// Sets p = z + beta p and returns p.Ap. x and r do not lag then.
   virtual double new_direction(double beta) = 0;
-  /// x += alpha p, r -= alpha A p; returns r.r. A value not above `exact_below` is that of the vector r, of which x and
-  /// r do not lag; other values may be predicted from products of the old r.
+  /// Makes the step x += alpha p, r -= alpha A p and returns r.r of the new r. A value of at most `exact_below` is
+  /// computed from r itself, and x and r do not lag then; larger values may be predicted from products of the old r.
   virtual double advance(double alpha, double exact_below) = 0;
   /// Brings x and r up to date.
   virtual void settle() {}
-  /// Has to be called when r was changed from outside.
+  /// Must be called when r was changed from outside.
   virtual void residual_replaced() {}
 
 protected:
   CgVectors v_;
 };
 
-/// One operation after the other: the reference.
+/// Makes steps of one operation after the other, as reference.
 std::unique_ptr<CgSteps> make_plain_steps(const CgVectors& vectors);
 
-/// The updates and products are fused into the application of A (Kronbichler, Sashko and Munch 2023,
+/// Makes steps whose updates and products are fused into the application of A (Kronbichler, Sashko and Munch 2023,
 /// doi:10.1177/10943420221107880). Where M is diagonal, an iteration is one pass over the cells, in which A p and all
 /// products of the old residual are found, and r.r and r.z of the new one follow from those; they are computed from the
 /// vectors whenever cancellation would cost digits (predict and recompute: Chen and Carson 2020,
-/// doi:10.1137/19M1276856). Other preconditioners see the finished residual: then the updates of x and p and the
+/// doi:10.1137/19M1276856). Other preconditioners need the finished residual: then the updates of x and p and the
 /// product p.Ap are fused.
 std::unique_ptr<CgSteps> make_fused_steps(const CgVectors& vectors);
 

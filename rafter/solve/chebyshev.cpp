@@ -40,13 +40,13 @@ Vector positive_inverse_diagonal(const op::LinearOperator& A) {
   return inverse;
 }
 
-/// Vectors and scalars of the CG iteration behind the estimate.
+/// Runs the iteration of conjugate gradients whose coefficients make the tridiagonal Lanczos matrix of the estimate.
 struct Lanczos {
   const op::LinearOperator& A;
   const Vector& inverse_diagonal;
   VectorOps ops;
   Vector r, z, p, q;
-  std::vector<double> diagonal, off_diagonal; ///< of the tridiagonal matrix
+  std::vector<double> diagonal, off_diagonal; ///< entries of the tridiagonal matrix
 
   Lanczos(const op::LinearOperator& operator_, const Vector& inverse)
       : A(operator_), inverse_diagonal(inverse), ops(operator_), r(operator_.device(), inverse.size()),
@@ -77,7 +77,8 @@ struct Lanczos {
     }
   }
 
-  /// A direction without energy ends the estimate where the random vector had a part in the null space.
+  /// Decides about a direction without energy. It merely ends the estimate where the random vector had a part in the
+  /// null space; else the operator is not positive definite, and SolverError is thrown.
   void fail_unless_exhausted(double pq, double rz, double first) const {
     const double largest = diagonal.empty() ? 0 : *std::max_element(diagonal.begin(), diagonal.end());
     if (std::isfinite(pq) && !diagonal.empty() && pq >= -1e-10 * largest * std::max(rz, 1e-12 * first)) return;
@@ -94,7 +95,7 @@ EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vecto
                                         const NullSpace& null_space) {
   Lanczos lanczos(A, inverse_diagonal);
   lanczos.run(iterations, null_space);
-  if (lanczos.diagonal.empty()) return {1, 1}; // no unknowns
+  if (lanczos.diagonal.empty()) return {1, 1}; // there are no unknowns
   const auto last = static_cast<int>(lanczos.diagonal.size()) - 1;
   return {tridiagonal_eigenvalue(lanczos.diagonal, lanczos.off_diagonal, 0),
           tridiagonal_eigenvalue(lanczos.diagonal, lanczos.off_diagonal, last)};
@@ -122,8 +123,8 @@ double Chebyshev::reduction() const {
   return 1 / std::cosh(degree_ * std::acosh(sigma));
 }
 
-/// Three-term recurrence of Saad, Iterative methods, 2nd ed., algorithm 12.1, with D^-1 A in place of A:
-/// direction = a direction + b D^-1 residual.
+/// Three-term recurrence (Saad, Iterative methods, 2nd ed., algorithm 12.1) with D^-1 A in place of A: direction = a
+/// direction + b D^-1 residual.
 class Chebyshev::Recurrence {
 public:
   Recurrence(double lower, double upper)

@@ -5,50 +5,52 @@
 
 namespace rafter::solvers {
 
+/// Parameters of Chebyshev.
 struct ChebyshevParameters {
-  int degree = 4;               ///< of the error polynomial, 1 to 50: one application costs degree - 1 products with A
-  double upper = 0;             ///< bound of the eigenvalues of D^-1 A; 0: estimated
-  double lower = 0;             ///< end of the interval that is damped; 0: upper / eigenvalue_ratio
+  int degree = 4;   ///< degree of the error polynomial, 1 to 50: one application costs degree - 1 products with A
+  double upper = 0; ///< bound of the eigenvalues of D^-1 A; 0: it is estimated
+  double lower = 0; ///< lower end of the interval whose components are damped; 0: upper / eigenvalue_ratio
   double eigenvalue_ratio = 30; ///< upper / lower where lower is not given
-  double safety_factor = 1.1;   ///< estimate -> bound: Ritz values approach the largest eigenvalue from below
-  int estimate_iterations = 20; ///< of CG for the estimate
+  double safety_factor = 1.1;   ///< ratio of bound to estimate: Ritz values approach the largest eigenvalue from below
+  int estimate_iterations = 20; ///< steps of CG for the estimate
   bool is_fused = true;         ///< updates are fused into the products with A; false: one operation after the other
-  std::shared_ptr<const NullSpace> null_space; ///< of A, which the estimate leaves out; null: A is regular
+  std::shared_ptr<const NullSpace> null_space; ///< null space of A, which the estimate leaves out; null: A is regular
 };
 
-/// Extreme Ritz values of D^-1 A (D the diagonal).
+/// The extreme Ritz values of D^-1 A, with D the diagonal of A.
 struct EigenvalueEstimate {
   double smallest = 0, largest = 0;
 };
 
-/// From the Lanczos coefficients of `iterations` steps of Jacobi-preconditioned CG on a reproducible random right-hand
-/// side (Saad, Iterative methods, 2nd ed., section 6.7.3) without a part in the null space: of singular operators the
-/// smallest eigenvalue that is not zero is approached. Throws SolverError when the operator is found to be indefinite
-/// or not finite.
+/// Estimates eigenvalues from the Lanczos coefficients of `iterations` steps of Jacobi-preconditioned CG (Saad,
+/// Iterative methods, 2nd ed., section 6.7.3). The right-hand side is a reproducible random vector without a part in
+/// the null space, so that for singular operators the smallest eigenvalue that is not zero is approached. Throws
+/// SolverError when the operator is found to be indefinite or not finite.
 EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vector& inverse_diagonal, int iterations,
                                         const NullSpace& null_space = {});
 
-/// Chebyshev semi-iteration with Jacobi scaling, as preconditioner (zero initial guess; symmetric positive definite as
-/// long as the eigenvalues of D^-1 A lie in (0, lower + upper)) and as smoother. The components of the error with
-/// eigenvalue in [lower, upper] shrink by at least 1 / T_degree((upper + lower) / (upper - lower)).
+/// Chebyshev semi-iteration with Jacobi scaling. As a preconditioner it begins with zero, and it is symmetric positive
+/// definite as long as the eigenvalues of D^-1 A lie in (0, lower + upper); it is a smoother, too. The components of
+/// the error with eigenvalue in [lower, upper] shrink by at least 1 / T_degree((upper + lower) / (upper - lower)).
 class Chebyshev final : public Preconditioner {
 public:
   /// Throws InputError for parameters out of range, SolverError for diagonal entries that are not positive and finite.
   Chebyshev(const op::LinearOperator& A, const ChebyshevParameters& parameters = {});
 
   void apply(const Vector& r, Vector& z) const override;
-  /// Improves x as an approximate solution of A x = b: `degree` products with A.
+  /// Improves x as an approximate solution of A x = b, with `degree` products with A.
   void smooth(const Vector& b, Vector& x) const;
 
   double lower() const { return lower_; }
   double upper() const { return upper_; }
-  /// Bound of the reduction of error components with eigenvalue in [lower, upper].
+  /// Bound of the factor by which components of the error with eigenvalue in [lower, upper] shrink.
   double reduction() const;
 
 private:
   class Recurrence;
-  void iterate(Vector& x) const; ///< residual_ is that of x
-  /// The remaining steps with their updates fused into the products with A; `start` is done before the first of them.
+  void iterate(Vector& x) const; ///< residual_ must be that of x
+  /// Makes the remaining steps with their updates fused into the products with A; `start` is done before the first of
+  /// them.
   void fused_steps(Recurrence& recurrence, ChebyshevOperands& operands, const op::VectorWork::Function& start) const;
   ChebyshevOperands operands(const Vector& right, Vector& x) const;
   const op::LinearOperator& A_;

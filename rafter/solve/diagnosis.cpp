@@ -52,8 +52,8 @@ std::optional<Result> prepare(const op::LinearOperator& A, const Vector& b, Vect
 
 namespace {
 
-/// Lower bound of |A|_2, of its size, by the power method from A r. Unlike a random vector that one is zero wherever A
-/// is the identity in place of equations that conditions have replaced.
+/// Returns a lower bound of |A|_2, which is of about its size, by the power method from r. The residual r is zero
+/// wherever A is the identity in place of equations that conditions have replaced; a random vector would not be.
 double estimate_norm(const op::LinearOperator& A, const VectorOps& ops, const Vector& r) {
   constexpr int num_steps = 8;
   Vector v(A.device(), r.size()), image(A.device(), r.size());

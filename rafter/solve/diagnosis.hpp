@@ -8,7 +8,7 @@
 #include <rafter/solve/progress.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
-/// What the Krylov methods check alike.
+/// Checks what all Krylov methods check, and explains why a solve failed.
 namespace rafter::solvers {
 
 inline constexpr std::string_view singular_advice =
@@ -17,36 +17,38 @@ inline constexpr std::string_view singular_advice =
     "Dirichlet condition or a term without derivatives, or say what fixes the "
     "null space ([[constraint]])";
 
-/// r = b - A x and its 2-norm. A result when there is nothing to iterate: b not finite, b = 0 (x = 0), A x not finite,
-/// or x a solution already (to rounding or atol). Otherwise `progress` is started with this norm.
+/// Computes r = b - A x and its 2-norm. Returns a result when there is nothing to iterate: b is not finite, b = 0 (then
+/// x = 0), A x is not finite, or x is a solution already, to rounding or to atol. Otherwise `progress` is started with
+/// this norm. Throws InternalError for vectors of another size.
 std::optional<Result> prepare(const op::LinearOperator& A, const Vector& b, Vector& x, const VectorOps& ops,
                               Progress& progress, Vector& r, double& norm);
 
-/// Whether residuals are as small as rounding errors leave them: |b - A x| <= 16 eps |A| |x| in 2-norms, a backward
-/// error of a few roundings (Higham, Accuracy and stability of numerical algorithms, 2nd ed., section 7.1). The answer
-/// is no where such errors swamp b, as they do when a singular operator lets x grow without bound.
+/// Says whether residuals are as small as rounding errors leave them: |b - A x| <= 16 eps |A| |x| in 2-norms, a
+/// backward error of a few roundings (Higham, Accuracy and stability of numerical algorithms, 2nd ed., section 7.1).
+/// The answer is no where such errors swamp b, as they do when a singular operator lets x grow without bound.
 class RoundingLevel {
 public:
   RoundingLevel(const op::LinearOperator& A, const VectorOps& ops) : A_(A), ops_(ops) {}
-  /// `r` = b - A x, of 2-norm r_norm. The first call estimates |A| by some steps of the power method.
+  /// `r` is b - A x, or a preconditioned residual, which serves as well; r_norm is the 2-norm of b - A x. The first
+  /// call estimates |A| by some steps of the power method from r.
   bool holds(const Vector& r, double r_norm, const Vector& x, const Vector& b);
   /// eps |A| |x| of the last call, below which no residual b - A x can be expected; 0 before it.
   double least() const { return least_; }
-  /// For Result::warning, of a residual where holds() is true.
+  /// Text for Result::warning, for a residual where holds() is true.
   static std::string warning(double relative_residual, double rtol);
 
 private:
   const op::LinearOperator& A_;
   const VectorOps& ops_;
-  double operator_norm_ = 0; ///< 0: not known yet
+  double operator_norm_ = 0; ///< 0: it is not known yet
   double least_ = 0;
 };
 
-/// True if |A v| is negligible against |v| and the size of A (as a random vector shows it): v is in the null space, or
-/// so nearly that no solver can tell.
+/// Returns true if |A v| is negligible against |v| and the size of A (as a random vector shows it): v is in the null
+/// space, or so nearly that no solver can tell.
 bool is_null_vector(const op::LinearOperator& A, const VectorOps& ops, const Vector& v);
 
-/// Advice to append when a solve failed: non-empty if v, a residual or search direction, is a null vector of A.
+/// Advice to append when a solve failed. It is not empty if v, a residual or search direction, is a null vector of A.
 std::string null_space_hint(const op::LinearOperator& A, const VectorOps& ops, const Vector& v);
 
 } // namespace rafter::solvers

@@ -37,7 +37,7 @@ bool EnergyProgress::is_stagnant() {
   if (num_steps_ < (window_ > 0 ? window_ : next_look_)) return false;
   length_ = window_length();
   if (num_steps_ < length_) {
-    next_look_ = length_; // estimates of the condition number grow with the Krylov space: no look before is of use
+    next_look_ = length_; // estimates of the condition number grow with the Krylov space, so that none before is of use
     return false;
   }
   const bool result = previous_gain_ >= 0 && gain_ > 0.5 * previous_gain_;

@@ -14,14 +14,14 @@
 namespace rafter::solvers {
 namespace {
 
-/// The library keeps its instances in a table of the process.
+/// Guards the library, which keeps its instances in a table of the process.
 std::mutex& library_mutex() {
   static std::mutex mutex;
   return mutex;
 }
 
-/// One unknown for each null vector, so that no combination of the vectors vanishes on all of them: by elimination with
-/// the largest entry as pivot.
+/// Finds one unknown for each null vector, so that no combination of the vectors vanishes on all of them, by
+/// elimination with the largest entry as pivot.
 std::vector<std::int32_t> unknowns_to_hold(const NullSpace& space) {
   std::vector<std::vector<double>> left;
   for (const auto& vector : space.basis()) left.emplace_back(vector.host_read().begin(), vector.host_read().end());
@@ -40,8 +40,8 @@ std::vector<std::int32_t> unknowns_to_hold(const NullSpace& space) {
   return result;
 }
 
-/// Entries as (row, column, value), from 1; those of the lower triangle alone where the matrix is symmetric. Rows and
-/// columns of held unknowns are those of the identity.
+/// The entries of a matrix as (row, column, value), counted from 1; of a symmetric matrix those of the lower triangle
+/// alone. Rows and columns of held unknowns are those of the identity.
 struct Triplets {
   Triplets(const op::SparseMatrix& matrix, bool is_symmetric, std::span<const std::int32_t> held) {
     const auto is_held = [&](std::int64_t i) { return std::ranges::find(held, i) != held.end(); };
@@ -74,7 +74,7 @@ double FactorInfo::fill() const {
   return of_matrix > 0 ? static_cast<double>(num_entries) / of_matrix : 0;
 }
 
-/// An instance of the library; its parameters have the numbers of its manual, from 1.
+/// An instance of the library. Its parameters have the numbers of its manual, which begin at 1.
 class Factors::Mumps {
 public:
   Mumps(std::int64_t size, bool is_symmetric, Triplets triplets) : triplets_(std::move(triplets)) {
@@ -84,7 +84,7 @@ public:
     id_.comm_fortran = fortran_comm_world;
     run(initialise);
     require_success();
-    for (const int stream : {1, 2, 3}) icntl(stream) = -1; // it prints nothing
+    for (const int stream : {1, 2, 3}) icntl(stream) = -1; // the library prints nothing
     icntl(4) = 0;
     icntl(24) = 1; // zero pivots are found and counted
     id_.n = static_cast<MUMPS_INT>(size);
@@ -109,7 +109,7 @@ public:
       require_memory(estimate * (100 + icntl(14)));
       run(compute);
       if (infog(1) != integer_room && infog(1) != real_room) break;
-      icntl(14) *= 2; // per cent beyond the estimate, for pivots that were delayed
+      icntl(14) *= 2; // per cent of memory beyond the estimate, for pivots that were delayed
     }
     require_success();
     if (infog(28) > 0) refuse_singular(infog(28));
@@ -128,7 +128,8 @@ public:
     const std::int64_t entries = infog(29);
     return {.is_symmetric = is_symmetric,
             .matrix_entries = matrix.num_entries(),
-            .num_entries = entries >= 0 ? entries : -entries * 1'000'000, // as the library writes large numbers
+            // The library writes large numbers as negative millions.
+            .num_entries = entries >= 0 ? entries : -entries * 1'000'000,
             .bytes = std::max(std::int64_t{infog(22)} * 1'000'000, 12 * std::int64_t{entries}),
             .num_negative_pivots = is_symmetric ? infog(12) : 0};
   }

@@ -8,9 +8,9 @@
 
 #include <rafter/device/host/cpu.hpp>
 
-// A loop is a struct with a function `step` on one pack of entries: `lanes` doubles of a register, or one double where
-// a range ends. Steps are written once and compiled for every instruction set: all of a loop is inlined into a function
-// that names the set.
+// A loop is a struct with a function `step` on one pack of entries: `lanes` doubles of a register, or one double at the
+// end of a range. Steps are written once and compiled for every instruction set, because all of a loop is inlined into
+// a function that names the set.
 
 namespace rafter::solvers {
 namespace {
@@ -48,7 +48,7 @@ template <std::size_t lanes, std::size_t num_sums> struct Sums {
 template <class Loop, std::size_t lanes, class Operands>
 [[gnu::always_inline]] inline void run_loop(const Operands& given, Ranges ranges, double* sums) {
   using Pack = typename PackOf<lanes>::Type;
-  const Operands v = given; // in registers: nothing that is stored aliases it
+  const Operands v = given; // a copy in registers, which nothing that is stored can alias
   Sums<lanes, Loop::num_sums> partial;
   for (const auto& range : ranges) {
     std::int32_t i = range.begin;
@@ -76,7 +76,7 @@ struct Avx2 {
 };
 #endif
 
-/// To M^-1 times the pack. (Packs are never returned: a register that the baseline lacks is no part of its ABI.)
+/// Multiplies a pack by M^-1. (Packs are never returned: a register that the baseline lacks is no part of its ABI.)
 template <bool is_scaled, class Pack>
 [[gnu::always_inline]] inline void precondition(const CgOperands& v, std::int32_t i, Pack& pack) {
   if constexpr (is_scaled) {

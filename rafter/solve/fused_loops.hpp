@@ -5,50 +5,50 @@
 
 #include <rafter/operator/linear_operator.hpp>
 
-/// The loops over vectors that are fused into the application of an operator, each in one pass.
+/// Compiles the loops over vectors that are fused into the application of an operator, each in one pass.
 namespace rafter::solvers {
 
 using Ranges = std::span<const op::EntryRange>;
 
-/// Conjugate gradients, z = M^-1 r with M diagonal. Here and below pointers are to the first entries of distinct
-/// vectors.
+/// Operands of conjugate gradients where M is diagonal and z = M^-1 r. Here and below, pointers are to the first
+/// entries of distinct vectors.
 struct CgOperands {
   double alpha = 0, beta = 0;
-  const double* inverse_diagonal = nullptr; ///< of M; null: the identity
+  const double* inverse_diagonal = nullptr; ///< entries of M^-1; null: M is the identity
   double *x = nullptr, *r = nullptr, *p = nullptr;
   const double* q = nullptr; ///< A p
 };
 
-/// Conjugate gradients with any other preconditioner.
+/// Operands of conjugate gradients with any other preconditioner, with q = A p and z = M^-1 r.
 struct DeferredOperands {
   double alpha = 0, beta = 0;
   double *x = nullptr, *r = nullptr, *p = nullptr;
   const double *q = nullptr, *z = nullptr;
 };
 
-/// Chebyshev iteration, scaled by a diagonal matrix D.
+/// Operands of the Chebyshev iteration, scaled by a diagonal matrix D.
 struct ChebyshevOperands {
   double a = 0, b = 0;
   const double *inverse_diagonal = nullptr, *image = nullptr, *right = nullptr;
   double *residual = nullptr, *direction = nullptr, *x = nullptr;
 };
 
-/// The loops compiled for an instruction set. Sums are added to `sums`.
+/// The loops compiled for one instruction set. Each loop adds its sums to `sums`.
 struct FusedLoops {
-  std::string_view instruction_set; ///< "baseline", "avx2"
+  std::string_view instruction_set; ///< "baseline" or "avx2"
 
-  /// x += alpha p, r -= alpha q; sums: r.r, r.z of the new r.
+  /// x += alpha p, r -= alpha q. The sums are r.r and r.z of the new r.
   void (*advance)(const CgOperands& v, Ranges ranges, double* sums);
-  /// The same, then p = z + beta p.
+  /// Does what advance does, then p = z + beta p.
   void (*advance_and_redirect)(const CgOperands& v, Ranges ranges, double* sums);
-  /// sums: p.q, r.q, q.q, r.M^-1 q, q.M^-1 q.
+  /// The sums are p.q, r.q, q.q, r.M^-1 q and q.M^-1 q.
   void (*products)(const CgOperands& v, Ranges ranges, double* sums);
 
-  /// x += alpha p, p = z + beta p.
+  /// x += alpha p, then p = z + beta p.
   void (*redirect)(const DeferredOperands& v, Ranges ranges);
-  /// sums: p.q.
+  /// The sum is p.q.
   void (*energy)(const DeferredOperands& v, Ranges ranges, double* sums);
-  /// r -= alpha q; sums: r.r.
+  /// r -= alpha q. The sum is r.r of the new r.
   void (*residual)(const DeferredOperands& v, Ranges ranges, double* sums);
 
   /// residual = right, direction = b D^-1 residual, x = direction.
@@ -59,8 +59,8 @@ struct FusedLoops {
   void (*chebyshev_step)(const ChebyshevOperands& v, Ranges ranges);
 };
 
-/// Those that this processor runs, the fastest last. Wider registers than those of AVX2 gain nothing where memory is
-/// the limit.
+/// The loops that this processor runs, the fastest last. Registers wider than those of AVX2 gain nothing where memory
+/// is the limit.
 std::span<const FusedLoops> all_fused_loops();
 inline const FusedLoops& fused_loops() { return all_fused_loops().back(); }
 

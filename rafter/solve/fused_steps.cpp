@@ -13,13 +13,13 @@ op::EntryRange entry_range(std::size_t begin, std::size_t end) {
   return {static_cast<std::int32_t>(begin), static_cast<std::int32_t>(end)};
 }
 
-/// Sums by part of the work that is fused into an operator.
+/// Holds the sums of each part of the work that is fused into an operator.
 class PartSums {
 public:
   explicit PartSums(const op::LinearOperator& A)
       : communicator_(A.communicator()), sums_(static_cast<std::size_t>(A.num_parts()) * row_length, 0.0) {}
   double* row(std::int64_t part) { return sums_.data() + static_cast<std::size_t>(part) * row_length; }
-  /// Sums over all parts of all processes since the last total.
+  /// Returns the sums over all parts of all processes since the last total.
   std::array<double, 8> total() {
     std::array<double, 8> result{};
     std::ranges::copy(pairwise_sum(sums_, row_length), result.begin());
@@ -34,7 +34,8 @@ private:
   std::vector<double> sums_;
 };
 
-/// M is diagonal: x and r lag by a step of length lag_ along p until p is turned, in one pass with that.
+/// Makes steps where M is diagonal. x and r lag by a step of length lag_ along p until the new p is computed, in the
+/// same pass.
 class OnePassSteps final : public CgSteps {
 public:
   OnePassSteps(const CgVectors& vectors, std::span<const double> inverse_diagonal)
@@ -63,7 +64,8 @@ public:
   double advance(double alpha, double exact_below) override {
     lag_ = alpha;
     const double rr = rr_ + alpha * (alpha * qq_ - 2 * rq_), rz = rz_ + alpha * (alpha * q_Mq_ - 2 * r_Mq_);
-    const bool is_dependable = rr > least_part * rr_ && rz > least_part * rz_ && rr > exact_below; // not so: NaN
+    // Written so that NaN is not dependable.
+    const bool is_dependable = rr > least_part * rr_ && rz > least_part * rz_ && rr > exact_below;
     if (!is_dependable) {
       recompute();
     } else {
@@ -80,7 +82,7 @@ public:
   void residual_replaced() override { is_known_ = false; }
 
 private:
-  /// Of the old value, that is left of a predicted product: below, cancellation costs more than two digits.
+  /// Least ratio of a predicted product to its old value: below it, cancellation costs more than two digits.
   static constexpr double least_part = 0.01;
 
   CgOperands operands(double beta) {
@@ -114,11 +116,11 @@ private:
   double lag_ = 0;
   bool is_known_ = false;      ///< rr_ and rz_ are those of the present residual, up to rounding
   double rr_ = 0, rz_ = 0;     ///< r.r and r.z
-  double rq_ = 0, qq_ = 0;     ///< with q = A p
-  double r_Mq_ = 0, q_Mq_ = 0; ///< with M^-1 q
+  double rq_ = 0, qq_ = 0;     ///< r.q and q.q with q = A p
+  double r_Mq_ = 0, q_Mq_ = 0; ///< r.M^-1 q and q.M^-1 q
 };
 
-/// M needs the whole residual: x alone lags.
+/// Makes steps where M needs the whole residual, so that x alone lags.
 class DeferredSteps final : public CgSteps {
 public:
   explicit DeferredSteps(const CgVectors& vectors)

@@ -18,8 +18,8 @@ class Gmres {
 public:
   Gmres(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
         const GmresParameters& parameters)
-      : A_(A), b_(b), x_(x), M_(M), ops_(A), progress_(parameters.control, A.num_unknowns(), A.communicator()), parameters_(parameters),
-        r_(A.device(), b.size()), z_(A.device(), b.size()) {
+      : A_(A), b_(b), x_(x), M_(M), ops_(A), progress_(parameters.control, A.num_unknowns(), A.communicator()),
+        parameters_(parameters), r_(A.device(), b.size()), z_(A.device(), b.size()) {
     if (parameters.restart < 1)
       throw base::InputError(fmt::format("solver: restart = {} is not a positive number", parameters.restart));
   }
@@ -28,8 +28,9 @@ public:
     double norm = 0;
     if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, norm)) return std::move(*end);
     if (parameters_.control.norm != Norm::residual)
-      throw base::InputError("solver: gmres judges the 2-norm of the residual (side = \"right\") or of the "
-                             "preconditioned residual (side = \"left\"); norm = \"preconditioned\" is for cg and minres");
+      throw base::InputError(
+          "solver: gmres judges the 2-norm of the residual (side = \"right\") or of the "
+          "preconditioned residual (side = \"left\"); norm = \"preconditioned\" is for cg and minres");
     if (parameters_.control.iteration_limit() == 0) return progress_.not_converged();
     if (parameters_.side == Side::left) {
       const double norm_2 = norm;
@@ -43,7 +44,7 @@ public:
   }
 
 private:
-  /// One restart cycle from the residual r_ of norm `norm`, both replaced by those of the new x.
+  /// Runs one restart cycle from the residual r_ of norm `norm`, and replaces both by those of the new x.
   std::optional<Result> cycle(double& norm) {
     Hessenberg hessenberg(norm);
     start_basis(norm);
@@ -72,7 +73,7 @@ private:
 
   bool is_ending() const { return progress_.is_ending() || progress_.is_plateau(); }
 
-  /// The end of a solve within a cycle: b - A x instead of the residual that the cycle updates.
+  /// Ends a solve within a cycle, with b - A x in place of the residual that the cycle updates.
   std::optional<Result> conclude() {
     double r_norm = 0;
     const double norm = residual_norm(r_norm);
@@ -87,8 +88,8 @@ private:
     return end ? std::move(end) : progress_.check_plateau();
   }
 
-  /// `norm` is that of the residual which is judged, `r_norm` the 2-norm of b - A x. `is_reached`: the residual that
-  /// the cycle updates has reached the target.
+  /// Decides whether a solve ends with a cycle. `norm` is that of the residual that is judged, `r_norm` the 2-norm of b
+  /// - A x. `is_reached` says that the residual that the cycle updates has reached the target.
   std::optional<Result> end_of_cycle(double before, double norm, double r_norm, bool is_invariant, bool is_reached) {
     if (norm <= progress_.target()) return progress_.converged();
     auto end = check();
@@ -118,7 +119,8 @@ private:
     ops_.scale(1 / norm, basis_[0]);
   }
 
-  /// w = preconditioned operator on the last basis vector, orthogonalised against the basis. False when not finite.
+  /// Applies the preconditioned operator to the last basis vector and makes the result orthogonal to the basis. Returns
+  /// false when it is not finite.
   bool expand(Hessenberg& hessenberg, bool& is_invariant) {
     const auto k = static_cast<std::size_t>(hessenberg.size()) + 1;
     if (basis_.size() == k) basis_.emplace_back(A_.device(), b_.size());
@@ -165,7 +167,7 @@ private:
     }
   }
 
-  /// Of the residual that is judged, which is put into r_, and of b - A x.
+  /// Returns the norm of the residual that is judged, which is put into r_; `r_norm` becomes that of b - A x.
   double residual_norm(double& r_norm) {
     A_.apply(x_, r_);
     ops_.subtract_from(b_, r_);
@@ -173,7 +175,7 @@ private:
     return parameters_.side == Side::left ? precondition_residual() : r_norm;
   }
 
-  /// (The preconditioned residual serves as well to begin the estimate of the operator's norm.)
+  /// The preconditioned residual serves as well to begin the estimate of the operator's norm.
   bool is_rounding_level(double r_norm) { return rounding_.holds(r_, r_norm, x_, b_); }
 
   double precondition_residual() {
@@ -191,7 +193,7 @@ private:
   RoundingLevel rounding_{A_, ops_};
   GmresParameters parameters_;
   Vector r_, z_;
-  std::vector<Vector> basis_; ///< grows as needed: memory follows the iterations made
+  std::vector<Vector> basis_; ///< grows as needed, so that memory follows the iterations made
 };
 
 } // namespace

@@ -5,20 +5,21 @@
 
 namespace rafter::solvers {
 
-/// right: A M^-1 (M x) = b, residuals are those of the system itself; left: M^-1 A x = M^-1 b, residuals are
-/// preconditioned ones.
+/// Says where the preconditioner is applied. Right: A M^-1 (M x) = b, whose residuals are those of the system itself;
+/// left: M^-1 A x = M^-1 b, whose residuals are preconditioned ones.
 enum class Side { right, left };
 
+/// Parameters of gmres().
 struct GmresParameters {
   IterationControl control;
-  int restart = 50; ///< vectors kept; memory is (restart + 4) vectors
+  int restart = 50; ///< iterations between restarts; besides x and b the method keeps up to (restart + 3) vectors
   Side side = Side::right;
 };
 
-/// Restarted GMRES (Saad and Schultz 1986, doi:10.1137/0907058) with twice-iterated classical Gram-Schmidt, for any
-/// regular operator. `x` holds the initial guess and receives the solution; b = 0 gives x = 0 at once. Convergence is
-/// confirmed with the residual recomputed from x. Numerical failures are reported in the result, not thrown; InputError
-/// for restart < 1.
+/// Solves A x = b by restarted GMRES (Saad and Schultz 1986, doi:10.1137/0907058) with twice-iterated classical
+/// Gram-Schmidt, for any regular operator. `x` holds the initial guess and receives the solution; b = 0 gives x = 0 at
+/// once. Convergence is confirmed with the residual recomputed from x. Numerical failures are reported in the result,
+/// not thrown. Throws InputError for restart < 1 and for control.norm other than Norm::residual.
 Result gmres(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
              const GmresParameters& parameters = {});
 

@@ -5,17 +5,17 @@
 
 namespace rafter::solvers {
 
-/// The least-squares problem min |beta e_1 - H y| of GMRES, kept triangular by Givens rotations as columns arrive.
+/// The least-squares problem min |beta e_1 - H y| of GMRES, which Givens rotations keep triangular as columns arrive.
 class Hessenberg {
 public:
   explicit Hessenberg(double beta) : rhs_{beta} {}
 
   int size() const { return static_cast<int>(columns_.size()); }
-  /// Column k (counted from 0) of H: k + 2 entries.
+  /// Appends column k of H (counted from 0), which has k + 2 entries.
   void append(std::span<const double> column);
   /// Norm of the residual with the columns so far.
   double residual() const;
-  /// y, shape (column). Columns from the first that is dependent on others are left out (y = 0).
+  /// Returns y, shape (column). Columns from the first that depends on others are left out (y = 0 there).
   std::vector<double> solve() const;
 
 private:

@@ -23,7 +23,7 @@ public:
     return accepts_slope(state) || state.residual <= parameters_.residual_share * start_.residual;
   }
 
-  /// The length to try after s, which was not accepted.
+  /// Returns the length to try after s, which was not accepted.
   double next(double s, const TrialState& state) {
     if (!state.is_finite) return lower_ + 0.5 * (s - lower_);
     if (start_.slope >= 0) return 0.5 * s;
@@ -47,8 +47,8 @@ private:
     return upper_ == 0 && state.slope < 0;
   }
 
-  /// A zero of the slope lies between lower_, where it is negative, and upper_. An end that stays for the second time
-  /// counts half.
+  /// Returns a length between lower_, where the slope is negative, and upper_, where it is positive: a zero of the
+  /// slope lies between them. The slope of an end that stays for the second time counts half (Illinois method).
   double next_in_bracket(double s, const TrialState& state) {
     if (state.slope < 0) {
       lower_ = s;

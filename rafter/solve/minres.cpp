@@ -14,9 +14,9 @@
 namespace rafter::solvers {
 namespace {
 
-/// Lanczos vectors v (of residuals) and z = M^-1 v, directions w, and the residual r. Vector operations of an iteration
-/// are three passes besides the products with A and M: z.Az, the next v with z.v where M is diagonal, and w, x and r
-/// with r.r.
+/// The iteration of minres, with Lanczos vectors v (of residuals) and z = M^-1 v, directions w, and the residual r.
+/// Vector operations of an iteration are three passes besides the products with A and M: z.Az, the next v with z.v
+/// where M is diagonal, and w, x and r with r.r.
 class MinimalResiduals {
 public:
   MinimalResiduals(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
@@ -37,7 +37,7 @@ public:
 private:
   bool is_preconditioned_norm() const { return progress_.control().norm == Norm::preconditioned; }
 
-  /// The Krylov space of the residual in r_.
+  /// Starts the Krylov space of the residual in r_.
   std::optional<Result> start() {
     ops_.copy(r_, v_);
     for (auto* vector : {&v_before_, &w_, &w_before_}) ops_.fill(0, *vector);
@@ -62,7 +62,7 @@ private:
 
   std::optional<Result> iterate() {
     ops_.scale(1 / gamma_, z_);
-    A_.apply(z_, z_next_); // A z, until M^-1 v takes its place
+    A_.apply(z_, z_next_); // holds A z until M^-1 v takes its place
     const double delta = ops_.dot(z_next_, z_);
     if (!std::isfinite(delta)) return progress_.failed(Failure::non_finite, "the operator gives NaN or Inf");
     double product = next_lanczos_vector(delta);
@@ -80,8 +80,8 @@ private:
     return std::nullopt;
   }
 
-  /// v_next = A z - (delta / gamma) v - (gamma / gamma_before) v_before in the place of v_before, z_next = M^-1 v_next;
-  /// returns their product.
+  /// Computes v_next = A z - (delta / gamma) v - (gamma / gamma_before) v_before in the place of v_before, and z_next =
+  /// M^-1 v_next; returns their product.
   double next_lanczos_vector(double delta) {
     const auto Az = z_next_.host_write(), next = v_before_.host_write();
     const auto v = v_.host_read();
@@ -114,8 +114,9 @@ private:
     s_before_ = std::exchange(s_, a_[1] == 0 ? 0 : gamma_next / a_[1]);
   }
 
-  /// |A r| of the residual r before this step (Choi, Paige and Saunders, SIAM J. Sci. Comput. 33 (2011) 1810-1836,
-  /// doi:10.1137/100787921, section 3) is rounding beside |A| |r|: the system has no solution.
+  /// Says whether |A r| of the residual r before this step (Choi, Paige and Saunders, SIAM J. Sci. Comput. 33 (2011)
+  /// 1810-1836, doi:10.1137/100787921, section 3) is rounding beside |A| |r|, which means that the system has no
+  /// solution.
   bool is_null_residual(double delta, double gamma_next) const {
     constexpr double rounding = 1e-12;
     return std::hypot(c_ * delta - c_before_ * s_ * gamma_, c_ * gamma_next) <= rounding * size_;
@@ -137,7 +138,7 @@ private:
     return check();
   }
 
-  /// w = (z - a3 w_before - a2 w) / a1, x += step w, r = s^2 r + c eta / gamma_next v; returns r.r.
+  /// Computes w = (z - a3 w_before - a2 w) / a1, x += step w and r = s^2 r + c eta / gamma_next v; returns r.r.
   double update(double step, double eta, double gamma_next) {
     const auto z = z_.host_read(), v = v_.host_read(), w = w_.host_read();
     const auto next = w_before_.host_write(), x = x_.host_write(), r = r_.host_write();
@@ -155,7 +156,7 @@ private:
     return square;
   }
 
-  /// The recursive residual has reached its threshold: b - A x tells whether the solve is done.
+  /// Computes b - A x after the recursive residual has reached its threshold, which tells whether the solve is done.
   std::optional<Result> confirm() {
     double r_norm = 0;
     if (auto end = look_back(r_norm)) return end;
@@ -173,10 +174,10 @@ private:
     last_restart_ = norm_;
     if (auto end = check()) return end;
     is_restarted_ = true;
-    return start(); // a new Krylov space, from the true residual
+    return start(); // a new Krylov space begins with the true residual
   }
 
-  /// Puts b - A x, of 2-norm r_norm, in the place of the recursive residual, and takes the reference of this x.
+  /// Replaces the recursive residual by b - A x, of 2-norm r_norm, and the reference norm by that of this x.
   std::optional<Result> look_back(double& r_norm) {
     A_.apply(x_, r_);
     ops_.subtract_from(b_, r_);
@@ -213,14 +214,14 @@ private:
   Progress progress_;
   RoundingLevel rounding_;
   Vector r_, v_, v_before_, z_, z_next_, w_, w_before_;
-  double norm_ = 0;                                               ///< of the residual, the one that is judged
-  double gamma_ = 1, gamma_before_ = 1;                           ///< (v.z)^1/2 of the Lanczos vectors
-  double c_ = 1, c_before_ = 1, s_ = 0, s_before_ = 0;            ///< of the last two rotations
+  double norm_ = 0;                                               ///< norm of the residual that is judged
+  double gamma_ = 1, gamma_before_ = 1;                           ///< (v.z)^1/2 of the last two Lanczos vectors
+  double c_ = 1, c_before_ = 1, s_ = 0, s_before_ = 0;            ///< cosines and sines of the last two rotations
   double eta_ = 0;                                                ///< (r, M^-1 r)^1/2 with a sign
-  std::array<double, 4> a_{};                                     ///< the new column of R, from 1
+  std::array<double, 4> a_{};                                     ///< the new column of R; entry 0 is not used
   double size_ = 0;                                               ///< largest entry of the Lanczos matrix so far
-  bool is_restarted_ = false;                                     ///< in this iteration
-  double last_restart_ = std::numeric_limits<double>::infinity(); ///< norm_ there
+  bool is_restarted_ = false;                                     ///< a new Krylov space was started in this iteration
+  double last_restart_ = std::numeric_limits<double>::infinity(); ///< norm_ at the last restart
 };
 
 } // namespace

@@ -16,30 +16,31 @@ namespace {
 constexpr int max_load_halvings = 6;
 constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();
 
-/// The values of R at a state, reactions apart.
+/// The values of R at a state, without the reactions.
 struct Residual {
   Vector values;        ///< 0 at constrained entries
-  double norm = 0;      ///< of the values
+  double norm = 0;      ///< 2-norm of the values
   double reactions = 0; ///< norm of R at constrained entries
   bool is_finite = false;
 };
 
+/// Says how a load step ended.
 struct End {
   Status status;
   Failure failure = Failure::none;
   std::string message{}, warning{};
 };
 
-/// Values that the constrained entries of a state are to have in a load step.
+/// The values that the constrained entries of a state are to have in a load step.
 class BoundaryValues {
 public:
-  /// `u`: the state that the first load step starts from.
+  /// `u` is the state that the first load step starts from.
   BoundaryValues(const space::Constraints& constraints, const Vector& u) : constraints_(constraints) {
     for (const auto entry : constraints.entries) first_.push_back(u.host_read()[index(entry)]);
     values_ = first_;
   }
 
-  /// The values become those of this share of the way from the first ones to the constraints' own.
+  /// Sets the values to this share of the way from the first ones to those of the constraints.
   void set_factor(double factor) {
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const double last = constraints_.values[i];
@@ -47,7 +48,7 @@ public:
     }
   }
 
-  /// Puts the values into u that it has but for rounding, which is no increment.
+  /// Puts those values into u that it has up to rounding, so that rounding makes no increment.
   void settle(Vector& u) const {
     const auto state = u.host_write();
     double scale = 0;
@@ -59,7 +60,7 @@ public:
     }
   }
 
-  /// step = what u lacks of the values, 0 at free entries. Returns whether it lacks any.
+  /// Sets step to the difference of the values from those of u, and to 0 at free entries. Returns whether there is any.
   bool find_increment(const Vector& u, Vector& step) const {
     const auto state = u.host_read();
     const auto increment = step.host_overwrite();
@@ -78,14 +79,14 @@ public:
     for (std::size_t i = 0; i < values_.size(); ++i) state[index(constraints_.entries[i])] = values_[i];
   }
 
-  /// The constrained entries of `to` become those of `from`.
+  /// Copies the constrained entries of `from` to `to`.
   void copy_entries(const Vector& from, Vector& to) const {
     const auto source = from.host_read();
     const auto target = to.host_write();
     for (const auto entry : constraints_.entries) target[index(entry)] = source[index(entry)];
   }
 
-  /// Norm of the constrained entries.
+  /// 2-norm of the constrained entries.
   double norm(const Vector& v) const {
     double sum = 0;
     for (const auto entry : constraints_.entries) sum += v.host_read()[index(entry)] * v.host_read()[index(entry)];
@@ -103,9 +104,9 @@ private:
   std::vector<double> first_, values_; ///< shape (constrained entry)
 };
 
-/// How a direction was found. `failure` is none where it serves.
+/// Says how a direction was found. If it can be used, `failure` is none.
 struct Direction {
-  int iterations = 0; ///< of the linear solver
+  int iterations = 0; ///< iterations of the linear solver
   bool has_negative_curvature = false;
   Failure failure = Failure::none;
   std::string message{};
@@ -118,8 +119,8 @@ public:
       : problem_(problem), options_(options), ops_(problem.device()),
         work_(problem.device(), static_cast<std::size_t>(problem.size())) {}
 
-  /// R'(u) step = right, from `step` on. With `has_lift` constrained entries of both are increments of boundary values,
-  /// which no direction of descent replaces.
+  /// Solves R'(u) step = right, from `step` on. With `has_lift`, constrained entries of both are increments of boundary
+  /// values, which no direction of descent replaces.
   Direction find(const Vector& right, Vector& step, double tolerance, const ReferenceNorm& reference, bool has_lift) {
     auto options = options_;
     options.control.rtol = tolerance;
@@ -154,14 +155,15 @@ public:
   }
 
 private:
-  /// An inexact direction serves as long as it reduces the residual of the linear system.
+  /// An inexact direction is useful as long as it reduces the residual of the linear system.
   static bool is_useful(const Result& solved) {
     return solved.failure != Failure::non_finite && solved.failure != Failure::stopped && solved.iterations > 0 &&
            std::isfinite(solved.relative_residual) && solved.relative_residual < 0.9;
   }
 
-  /// The step where cg meets negative curvature at once: the residual, preconditioned where there is a preconditioner,
-  /// as long as a quadratic function of this curvature, be it upwards, has it to its stationary point.
+  /// Takes the residual as the step where cg meets negative curvature at once, preconditioned where there is a
+  /// preconditioner. Its length leads to the stationary point of a quadratic function with this slope and with the
+  /// absolute value of this curvature.
   void take_steepest_descent(const Vector& right, const Preconditioner* preconditioner, Vector& step) {
     if (preconditioner != nullptr)
       preconditioner->apply(right, step);
@@ -229,7 +231,7 @@ private:
           fmt::format("newton: the state has {} entries, the problem {}", u_.size(), problem_.size()));
   }
 
-  /// From the state of the load factor before to the one of this factor.
+  /// Leads from the state of the previous load factor to the one of this factor.
   End load_step(double factor) {
     factor_ = factor;
     problem_.set_load_factor(factor);
@@ -266,7 +268,7 @@ private:
   double relative(double norm) const { return norm > 0 && reference() > 0 ? norm / reference() : norm; }
   double target() const { return std::max(options_.rtol * reference(), options_.atol); }
 
-  /// R at a state. What is not finite is left in trial_residual_ as it is, for messages.
+  /// Evaluates R at a state. Values that are not finite stay in trial_residual_, for messages.
   void evaluate(const Vector& u, Residual& to) {
     problem_.residual(u, trial_residual_.values);
     to.is_finite = ops_.first_non_finite(trial_residual_.values) < 0;
@@ -304,8 +306,9 @@ private:
     return result;
   }
 
-  /// Residuals before a step that moves the boundary say nothing about the size of its linear system: the term is that
-  /// of a first step, and the history of terms begins anew behind it.
+  /// Returns the tolerance of the linear system. Residuals before a step that moves the boundary say nothing about the
+  /// size of its linear system, so that it gets the term of a first step, and the history of terms begins anew after
+  /// it.
   double next_forcing_term() {
     if (!has_lift_) return forcing_.next(residual_.norm, target());
     const auto parameters = forcing_parameters();
@@ -313,7 +316,7 @@ private:
     return std::clamp(parameters.first, parameters.smallest, parameters.largest);
   }
 
-  /// The state becomes trial_, along the direction of Newton's method.
+  /// Sets trial_ to a state along the direction of Newton's method.
   std::optional<End> descend(NewtonStep& step) {
     ops_.copy(residual_.values, right_);
     ops_.scale(-1, right_);
@@ -327,9 +330,9 @@ private:
     return (options_.line_search ? search(step, slope) : halve(step)) ? std::nullopt : std::optional(no_length(step));
   }
 
-  /// The state becomes trial_, a step that brings the increments of boundary values together with the loads. Where it
-  /// leaves more residual than its linear system has forces, it brings the increments alone, which the tangent extends
-  /// into the interior: the loads are then for steps with a line search.
+  /// Sets trial_ to the state after a step that brings the increments of boundary values together with the loads. Where
+  /// this leaves a residual larger than the forces of its linear system, the step brings the increments alone, which
+  /// the tangent extends into the interior: the loads are then left to steps with a line search.
   std::optional<End> move_boundary(NewtonStep& step) {
     ops_.copy(step_, increment_);
     if (auto end = find_lifted_direction(step, true)) return end;
@@ -354,7 +357,8 @@ private:
     if (has_loads) ops_.axpy(1, residual_.values, right_);
     ops_.scale(-1, right_);
     boundary_.copy_entries(step_, right_);
-    const double loads = has_loads ? residual_.norm : 0; // residuals are relative to loads and reactions: force_norm()
+    // Residuals are relative to loads and reactions, see force_norm().
+    const double loads = has_loads ? residual_.norm : 0;
     if (auto end = find_direction(step, [this, loads](const Vector& du) {
           problem_.apply_tangent_free(du, trial_);
           return std::hypot(loads, boundary_.norm(trial_));
@@ -363,7 +367,8 @@ private:
     return std::isfinite(ops_.norm(step_)) ? std::nullopt : std::optional(not_finite());
   }
 
-  /// A tangent that is not finite says so wherever a cell holds it.
+  /// Explains a step that is not finite. The tangent is applied to ones, because then it is not finite wherever a cell
+  /// holds such a coefficient.
   End not_finite() {
     ops_.fill(1, step_);
     problem_.apply_tangent_free(step_, right_);
@@ -397,7 +402,8 @@ private:
     return found.failure == Failure::stopped ? stopped() : failed(found.failure, found.message);
   }
 
-  /// trial_ = u + s du with its residual; the whole step ends at the boundary values themselves.
+  /// Sets trial_ = u + s du and evaluates its residual. The whole step ends at the boundary values themselves, without
+  /// rounding.
   void try_length(double s) {
     ops_.copy(u_, trial_);
     ops_.axpy(s, step_, trial_);
@@ -405,7 +411,7 @@ private:
     evaluate(trial_, trial_residual_);
   }
 
-  /// The longest of the steps 1, 1/2, 1/4, ... to a finite state.
+  /// Finds the longest of the steps 1, 1/2, 1/4, ... to a finite state.
   bool halve(NewtonStep& step) {
     step.length = 1;
     for (int i = 0; i <= options_.max_halvings; ++i, step.length *= 0.5) {
@@ -445,7 +451,7 @@ private:
                               result_.relative_residual, non_finite_trials()));
   }
 
-  /// Where steps of the load step were shortened because the residual had no value, as the end of a message.
+  /// Says where steps of the load step were shortened because the residual had no value, as the end of a message.
   std::string non_finite_trials() const {
     if (non_finite_trial_.empty()) return {};
     return fmt::format("; steps were shortened at states where the residual is not finite, the last of them with {}",
@@ -457,14 +463,15 @@ private:
   const NewtonOptions& options_;
   VectorOps ops_;
   DirectionFinder directions_;
-  BoundaryValues boundary_; ///< of the load step
+  BoundaryValues boundary_; ///< those of the load step
   bool has_lift_ = false;
-  double factor_ = 0, first_norm_ = 0; ///< largest norm of the residual at the start of a load step
-  Residual residual_, trial_residual_; ///< of u and of the trial state
+  double factor_ = 0, first_norm_ = 0; ///< load factor; largest norm of the residual at the start of a load step
+  Residual residual_, trial_residual_; ///< residuals of u and of the trial state
   Vector step_, trial_, right_;
-  Vector increment_; ///< of boundary values, 0 at free entries
+  Vector increment_; ///< increments of boundary values, 0 at free entries
   ForcingTerms forcing_;
-  std::string non_finite_trial_; ///< where the residual of the last such state was not finite; empty: there was none
+  /// Says where the residual of the last state without finite residual is not finite; empty: there was none.
+  std::string non_finite_trial_;
   NewtonResult result_;
 };
 

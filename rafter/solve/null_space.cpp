@@ -10,10 +10,11 @@ namespace rafter::solvers {
 
 NullSpace::NullSpace(std::shared_ptr<device::Device> device, std::vector<Vector> vectors) {
   const VectorOps ops(std::move(device));
-  constexpr double least_part = 1e-10; // of a vector that the others leave
+  constexpr double least_part = 1e-10; // least part of a vector that must be left when those before it are taken away
   for (auto& vector : vectors) {
     const double size = ops.norm(vector);
-    for (int pass = 0; pass < 2; ++pass) project(vector); // the second makes it orthogonal to machine precision
+    // The second pass makes the vector orthogonal to machine precision.
+    for (int pass = 0; pass < 2; ++pass) project(vector);
     const double left = ops.norm(vector);
     if (!(left > least_part * size))
       throw base::InputError(

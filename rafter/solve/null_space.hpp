@@ -9,24 +9,25 @@ namespace rafter::solvers {
 /// The null space of a singular operator, or a part of it, as an orthonormal basis N.
 class NullSpace {
 public:
-  NullSpace() = default; ///< of a regular operator: no vectors
-  /// The span of these vectors. Throws InputError for one that depends linearly on those before it.
+  NullSpace() = default; ///< the null space of a regular operator, without vectors
+  /// Takes the span of these vectors. Throws InputError for one that depends linearly on those before it.
   NullSpace(std::shared_ptr<device::Device> device, std::vector<Vector> vectors);
 
   std::span<const Vector> basis() const { return basis_; }
   bool is_empty() const { return basis_.empty(); }
 
-  void project(Vector& x) const;              ///< x = (I - N N^T) x
-  Vector part(const Vector& x) const;         ///< N N^T x
-  double norm_of_part(const Vector& x) const; ///< |N^T x|
+  void project(Vector& x) const;              ///< computes x = (I - N N^T) x
+  Vector part(const Vector& x) const;         ///< returns N N^T x
+  double norm_of_part(const Vector& x) const; ///< returns |N^T x|
 
 private:
-  std::vector<double> coefficients(const Vector& x) const; ///< N^T x
+  std::vector<double> coefficients(const Vector& x) const; ///< returns N^T x
   std::vector<Vector> basis_;
 };
 
-/// z = (I - N N^T) M^-1 r. Of residuals in the range of a symmetric operator with null space N nothing is lost: that
-/// range is the complement of N, and within it this is the symmetric preconditioner (I - N N^T) M^-1 (I - N N^T).
+/// Computes z = (I - N N^T) M^-1 r. For residuals in the range of a symmetric operator with null space N nothing is
+/// lost: that range is the complement of N, and within it this is the symmetric preconditioner (I - N N^T) M^-1 (I - N
+/// N^T).
 class ProjectedPreconditioner final : public Preconditioner {
 public:
   ProjectedPreconditioner(std::shared_ptr<const Preconditioner> preconditioner, std::shared_ptr<const NullSpace> space)
@@ -35,9 +36,9 @@ public:
     preconditioner_->apply(r, z);
     space_->project(z);
   }
-  /// That of M: conjugate gradients in one pass over the cells do without the projection. Their products (r.z = r.M^-1
-  /// r, p.Ap, r.r) and residuals are the same with and without, because r is in the range and A does not see N; only x
-  /// moves by vectors of N, bounded since p stays M-orthogonal to N.
+  /// Returns the diagonal of M^-1: conjugate gradients in one pass over the cells do without the projection. Their
+  /// products (r.z = r.M^-1 r, p.Ap, r.r) and residuals are the same with and without it, because r is in the range and
+  /// A maps N to zero; only x moves by vectors of N, and this stays bounded since p stays M-orthogonal to N.
   std::optional<std::span<const double>> diagonal() const override { return preconditioner_->diagonal(); }
   const FactorInfo* factors() const override { return preconditioner_->factors(); }
 

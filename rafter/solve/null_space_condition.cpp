@@ -23,12 +23,12 @@ namespace {
 
 using Kind = NullSpaceCondition::Kind;
 
-constexpr std::size_t max_modes = 64; ///< each is three vectors, and every iteration takes two products with it
+constexpr std::size_t max_modes = 64; ///< each mode is three vectors, and every iteration takes two products with it
 
 /// Largest |A v| / (|A| |v|) of null vectors for the precision of the operator's kernels.
 double noise_of(const op::Operator& A) { return A.precision_error() > 0 ? op::max_precision_error : null_space_noise; }
 
-/// "the box from (0, 0) to (1, 1)".
+/// Describes the mesh's extent, as in "the box from (0, 0) to (1, 1)".
 std::string describe_extent(const mesh::Mesh& mesh) {
   const auto dim = static_cast<std::size_t>(mesh.gdim);
   std::vector<double> low(mesh.points.begin(), mesh.points.begin() + mesh.gdim), high = low;
@@ -126,7 +126,7 @@ private:
                     on_.pieces_.count > 1 && condition_.kind != Kind::point ? " on every piece" : ""));
   }
 
-  /// Constants of every component: on the pieces where no condition holds them, or on that of the point.
+  /// Adds constants of every component, on the pieces where no condition holds them or on the piece of the point.
   void add_constants() {
     const auto constants = constant_modes(on_.A_.system(), field_);
     const auto at = condition_.kind == Kind::point ? std::optional(point_weights()) : std::nullopt;
@@ -146,12 +146,12 @@ private:
     }
   }
 
-  /// Integral of the square of the mode: of ones it is the volume.
+  /// Returns the integral of the square of the mode, which for a mode of ones is the volume.
   double square_integral(const Vector& vector) const { return VectorOps(vector.device()).dot(load_of(vector), vector); }
 
   struct PointWeights {
     std::int32_t piece = -1;
-    std::vector<std::vector<NullModes::Weight>> weights; ///< shape (component)
+    std::vector<std::vector<NullModes::Weight>> weights; ///< shape (component, dof of the cell)
   };
   PointWeights point_weights() const {
     const auto& mesh = space_.mesh();
@@ -178,7 +178,7 @@ private:
     return result;
   }
 
-  /// Translations and rotations, in the combinations that conditions leave free on each piece.
+  /// Adds translations and rotations, in the combinations that conditions leave free on each piece.
   void add_rigid_modes() {
     auto all = constant_modes(on_.A_.system(), field_);
     for (auto& mode : rotation_modes(on_.A_.system(), field_)) all.push_back(std::move(mode));
@@ -190,7 +190,7 @@ private:
     result_.targets.assign(result_.vectors.size(), 0.0);
   }
 
-  /// M v in the system's vector.
+  /// Returns M v in a vector of the system, where M is the mass matrix.
   Vector load_of(const Vector& vector) const {
     const auto offset = static_cast<std::ptrdiff_t>(on_.A_.system().offset(field_));
     Vector part = mass_.make_vector(), image = mass_.make_vector(), result = on_.A_.make_vector();
@@ -202,8 +202,9 @@ private:
     return result;
   }
 
-  /// Of each kind of mode (constants of a component, a rotation) those that the operator maps to zero stay, on the
-  /// pieces where it does; throws where there is none. Rounding on constrained entries is set to zero.
+  /// Keeps of each kind of mode (constants of a component, a rotation) those that the operator maps to zero, on the
+  /// pieces where it does; throws InputError where there is none. Constrained entries, which hold rounding errors, are
+  /// set to zero.
   void require_null() {
     const auto magnitude = magnitudes(on_.A_, on_.unknowns_, on_.pieces_.count, field_, on_.is_free_);
     std::vector<double> parts; // |A v| / (|A| |v|)
@@ -246,8 +247,8 @@ private:
   std::vector<int> components_;
   op::Operator mass_;
   NullModes result_;
-  std::vector<std::size_t> kinds_;   ///< of the modes: vectors of one kind differ in their pieces
-  std::vector<std::int32_t> pieces_; ///< of the modes
+  std::vector<std::size_t> kinds_;   ///< kind of each mode: vectors of one kind differ in their pieces
+  std::vector<std::int32_t> pieces_; ///< piece of each mode
 };
 
 NullModes ConstrainedOperator::modes(const NullSpaceCondition& condition,
@@ -273,7 +274,7 @@ void append(NullModes& all, NullModes modes) {
   std::ranges::move(modes.targets, std::back_inserter(all.targets));
 }
 
-/// <n, A x> of a random x: zero for all x where A^T n = 0.
+/// Throws InputError unless A^T n = 0 for all null vectors n: then <n, A x> is zero for a random x.
 void require_same_left_null_space(const op::Operator& A, const NullSpace& space) {
   Vector x = A.make_vector(), image = A.make_vector();
   const VectorOps ops(A.device());
@@ -281,14 +282,14 @@ void require_same_left_null_space(const op::Operator& A, const NullSpace& space)
   for (const auto entry : A.constraints().entries) x.host_write()[static_cast<std::size_t>(entry)] = 0;
   A.apply(x, image);
   for (const auto& vector : space.basis()) {
-    double rows = 0, count = 0; // of A x where the vector is
+    double rows = 0, count = 0; // sum of squares, and number, of the rows of A x where the vector is not 0
     const auto values = image.host_read(), n = vector.host_read();
     for (std::size_t i = 0; i < n.size(); ++i)
       if (n[i] != 0) {
         rows += values[i] * values[i];
         count += 1;
       }
-    // Rounding of the entries of A x is random: its sum is that of one entry.
+    // Rounding of the entries of A x is random: the error of their sum is of the size of one entry.
     const double part = std::abs(ops.dot(vector, image)) / std::sqrt(rows / count);
     if (!(part <= 10 * noise_of(A)) && rows > 0)
       throw base::InputError(fmt::format(
@@ -331,7 +332,7 @@ double ConstrainedNullSpace::balance(Vector& b, Vector* load) const {
   ops.copy(b, removed);
   std::vector<double> values;
   for (const auto entry : fixed_) values.push_back(b.host_read()[static_cast<std::size_t>(entry)]);
-  for (int pass = 0; pass < 2; ++pass) { // the second takes what rounding left
+  for (int pass = 0; pass < 2; ++pass) { // the second pass takes what rounding left
     std::vector<double> products;
     for (const auto& vector : modes_.vectors) products.push_back(ops.dot(vector, b));
     const auto factors = element::multiplied(inverse_loads_, products, count);
@@ -344,7 +345,7 @@ double ConstrainedNullSpace::balance(Vector& b, Vector* load) const {
   }
   ops.axpy(-1, b, removed);
   const double part = ops.norm(removed);
-  // What is left of a load that was all of the shape of the modes is rounding, and no right-hand side.
+  // If the load had the shape of the modes alone, what is left of it is rounding, and no right-hand side.
   if (ops.norm(b) <= 100 * std::numeric_limits<double>::epsilon() * before) ops.fill(0, b);
   return part / before;
 }
@@ -353,7 +354,7 @@ void ConstrainedNullSpace::constrain(Vector& x) const {
   const auto count = static_cast<int>(modes_.vectors.size());
   if (count == 0) return;
   const VectorOps ops(x.device());
-  for (int pass = 0; pass < 2; ++pass) { // the second takes what rounding left
+  for (int pass = 0; pass < 2; ++pass) { // the second pass takes what rounding left
     std::vector<double> missing;
     for (std::size_t i = 0; i < modes_.vectors.size(); ++i)
       missing.push_back(modes_.targets[i] - functional(modes_, i, x));

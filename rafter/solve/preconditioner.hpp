@@ -10,22 +10,22 @@ namespace rafter::solvers {
 
 struct FactorInfo;
 
-/// An approximate inverse. One application at a time: implementations keep work vectors.
+/// An approximate inverse. It may be applied by one thread at a time, because implementations keep work vectors.
 class Preconditioner {
 public:
   virtual ~Preconditioner() = default;
-  virtual void apply(const Vector& r, Vector& z) const = 0; ///< z = M^-1 r; r and z distinct
-  /// Where M^-1 is diagonal its entries, or no entry for the identity.
+  virtual void apply(const Vector& r, Vector& z) const = 0; ///< computes z = M^-1 r; r and z must be distinct
+  /// The entries of M^-1 where it is diagonal, or no entry for the identity; nothing where it is not diagonal.
   virtual std::optional<std::span<const double>> diagonal() const { return std::nullopt; }
-  /// What the factors of the matrix are, where M^-1 is A^-1 up to rounding; else null.
+  /// Describes the factors of the matrix, where M^-1 is A^-1 up to rounding; else null.
   virtual const FactorInfo* factors() const { return nullptr; }
 };
 
-/// z = r.
+/// Sets z = r.
 class Identity final : public Preconditioner {
 public:
-  explicit Identity(std::shared_ptr<device::Device> device) : ops_(std::move(device)) {} ///< of whole vectors
-  explicit Identity(const op::LinearOperator& A) : ops_(A) {}                            ///< of its owned entries
+  explicit Identity(std::shared_ptr<device::Device> device) : ops_(std::move(device)) {} ///< copies whole vectors
+  explicit Identity(const op::LinearOperator& A) : ops_(A) {} ///< copies the owned entries of A's vectors
   void apply(const Vector& r, Vector& z) const override { ops_.copy(r, z); }
   std::optional<std::span<const double>> diagonal() const override { return std::span<const double>{}; }
 
@@ -33,14 +33,14 @@ private:
   VectorOps ops_;
 };
 
-/// 1 / A_ii of the owned entries, 0 elsewhere. Throws SolverError naming the first row whose entry is zero or not
-/// finite.
+/// Returns 1 / A_ii for the owned entries and 0 elsewhere. Throws SolverError that names the first row whose entry is
+/// zero or not finite.
 Vector inverse_diagonal(const op::LinearOperator& A);
 
-/// z_i = r_i / A_ii.
+/// Computes z_i = r_i / A_ii.
 class Jacobi final : public Preconditioner {
 public:
-  /// Throws as inverse_diagonal.
+  /// Throws the SolverError of inverse_diagonal().
   explicit Jacobi(const op::LinearOperator& A) : ops_(A), inverse_diagonal_(inverse_diagonal(A)) {}
   void apply(const Vector& r, Vector& z) const override { ops_.multiply(inverse_diagonal_, r, z); }
   std::optional<std::span<const double>> diagonal() const override { return inverse_diagonal_.host_read(); }

@@ -62,7 +62,8 @@ void require_valid(const IterationControl& control) {
     throw base::InputError(fmt::format("solver: stagnation_window = {} is negative", control.stagnation_window));
 }
 
-/// In exact arithmetic a Krylov method ends within `size` iterations, so a plateau of twice that is rounding.
+/// Number of iterations that a plateau must have. In exact arithmetic a Krylov method ends within `size` iterations, so
+/// a plateau of twice that comes from rounding.
 int automatic_window(std::int64_t size) { return static_cast<int>(std::clamp<std::int64_t>(2 * size, 100, 1000)); }
 
 } // namespace

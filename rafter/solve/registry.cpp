@@ -83,7 +83,7 @@ Norms measured(const LinearOperator& A, const Vector& b, const Vector& x, const 
   return {ops.norm(r), std::sqrt(std::abs(ops.dot(r, z)))};
 }
 
-/// `share`: of the first residual, that residuals are relative to.
+/// Divides by the norms that residuals are relative to, which are `share` of those of the first residual.
 ResidualNorms relative_norms(const Norms& first, const Norms& last, double share) {
   const auto relative = [](double norm, double reference) { return norm > 0 ? norm / reference : 0; };
   return {.residual = relative(last.residual, share * first.residual),
@@ -94,12 +94,12 @@ ResidualNorms relative_norms(const Norms& first, const Norms& last, double share
 bool is_implemented(const Method& method) { return method.run != nullptr; }
 bool is_implemented(const PreconditionerKind& kind) { return kind.make != nullptr; }
 
-std::shared_ptr<const Preconditioner> projected(const LinearOperator& A,
-                                                std::shared_ptr<const Preconditioner> preconditioner,
-                                                const SolverOptions& options) {
+std::shared_ptr<const Preconditioner>
+projected(const LinearOperator& A, std::shared_ptr<const Preconditioner> preconditioner, const SolverOptions& options) {
   if (options.null_space == nullptr || options.null_space->is_empty()) return preconditioner;
   if (A.communicator()->size() > 1)
-    throw base::InputError("null spaces are for operators on whole meshes alone, this one is on a part of a larger one");
+    throw base::InputError(
+        "null spaces are for operators on whole meshes alone, this one is on a part of a larger one");
   return std::make_shared<ProjectedPreconditioner>(std::move(preconditioner), options.null_space);
 }
 
@@ -160,7 +160,7 @@ Result solve(const LinearOperator& A, const Vector& b, Vector& x, const Precondi
 
 Result solve(const LinearOperator& A, const Vector& b, Vector& x, const SolverOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
-  find_method(options.method); // before the set-up of the preconditioner
+  find_method(options.method); // unknown names are refused before the set-up of the preconditioner
   const auto preconditioner = make_preconditioner(A, options);
   const double set_up = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   Result result;

@@ -11,13 +11,14 @@ namespace rafter::solvers {
 /// Name of the constant that a form may hold for the share of its loads: load steps give it values up to 1.
 inline constexpr const char* load_factor_name = "load_factor";
 
-/// A residual form F(u; v) = 0 as equations for Newton's method: R_i(u) = F(u; phi_i), and the tangent is the
+/// Makes a residual form F(u; v) = 0 the equations of Newton's method: R_i(u) = F(u; phi_i), and the tangent is the
 /// derivative of F by u. Both have the unknown u as a data field.
 class ResidualProblem final : public NonlinearProblem {
 public:
-  /// `residual`: compiled kernels of F; `tangent`: on the system of F with its conditions; `state`: names of the data
-  /// fields that are the unknowns, in the order of the system; `energy`: compiled kernels of a functional whose
-  /// derivative is F, null: not known. Other data fields get their values by set().
+  /// `residual` holds compiled kernels of F. `tangent` is on the system of F, with its conditions. `state` has the
+  /// names of the data fields that are the unknowns, in the order of the system. `energy` holds compiled kernels of a
+  /// functional whose derivative is F; null: none is known. Other data fields get their values by set(). Throws
+  /// InputError where the forms are on other systems than the tangent or the number of names is another one.
   ResidualProblem(std::shared_ptr<const op::GeneratedForm> residual, std::shared_ptr<op::Operator> tangent,
                   std::vector<std::string> state, std::shared_ptr<const op::GeneratedForm> energy = nullptr);
 
@@ -31,8 +32,9 @@ public:
   void linearise(const Vector& u) override;
   const op::LinearOperator& tangent() const override { return *tangent_; }
   void apply_tangent_free(const Vector& du, Vector& y) const override { tangent_->apply_free(du, y); }
-  /// "no finite value of 'u' in hexahedron 7 at (0.5, 0.5, 1)": the first cell none of whose entries is finite; where
-  /// there is none, as for terms on facets, the cell that has the most entries which are not.
+  /// Describes the first cell none of whose entries is finite, as in "no finite value of 'u' in hexahedron 7 at (0.5,
+  /// 0.5, 1)". Where there is none, as for terms on facets, it is the cell that has the most entries which are not
+  /// finite.
   std::string describe_non_finite(const Vector& r) const override;
 
   /// Binds the values of a data field other than the unknowns in all forms that hold it. Throws InputError where none
@@ -51,7 +53,7 @@ private:
   op::LinearForm residual_;
   std::optional<op::Functional> energy_;
   std::vector<std::string> state_;
-  std::vector<Vector> parts_; ///< of the state, shape (field of the system)
+  std::vector<Vector> parts_; ///< vectors of the fields of a state, shape (field of the system)
 };
 
 } // namespace rafter::solvers

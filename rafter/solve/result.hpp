@@ -10,56 +10,60 @@
 
 namespace rafter::solvers {
 
+/// Says how a solve ended.
 enum class Status { converged, not_converged, failed };
-std::string_view name(Status status); ///< "converged", "not converged", "failed"
+std::string_view name(Status status); ///< "converged", "not converged" or "failed"
 
-/// Why a solve stopped before its tolerance or its iterations were reached.
+/// Says why a solve stopped before its tolerance or its iterations were reached.
 enum class Failure {
   none,
   non_finite,                ///< NaN or Inf in the right-hand side, the operator or the preconditioner
   diverged,                  ///< the residual grew beyond divergence_factor times its first value
   stagnated,                 ///< no progress over a long window of iterations, or at the limit of the precision
-  indefinite_operator,       ///< cg: p.Ap < 0
-  indefinite_preconditioner, ///< cg and minres: r.z <= 0 with r != 0
+  indefinite_operator,       ///< cg: p.Ap <= 0 for a direction p that is not in the null space
+  indefinite_preconditioner, ///< cg and minres: r.z < 0, or r.z = 0 with r != 0
   singular_operator,         ///< a direction in the null space of the operator was met
   breakdown,                 ///< gmres: the Krylov space cannot grow and holds no solution
   stopped                    ///< the monitor asked to stop
 };
-std::string_view name(Failure failure); ///< "indefinite operator", ...
+std::string_view name(Failure failure); ///< for example "indefinite operator"
 
-/// Called once per iteration with the relative residual; false stops the solve, on all processes that solve together.
+/// Is called once per iteration with the relative residual; false stops the solve, on all processes that solve
+/// together.
 using Monitor = std::function<bool(int iteration, double relative_residual)>;
 
-/// The norm that residuals r = b - A x are judged by.
+/// The norm by which residuals r = b - A x are judged.
 enum class Norm {
   residual,      ///< |r|_2
   preconditioned ///< (M^-1 r, r)^1/2 with the preconditioner M^-1, which is close to the energy norm of the error
 };
-std::string_view name(Norm norm); ///< as in the problem file: "residual", "preconditioned"
+std::string_view name(Norm norm); ///< "residual" or "preconditioned", as in the problem file
 
-/// 2-norm that residuals are relative to, where the iterate x is.
+/// A 2-norm that residuals are relative to, at the iterate x.
 using ReferenceNorm = std::function<double(const device::Vector& x)>;
 
-/// Iterations that a solve may take where nobody says how many.
+/// Number of iterations that a solve may take where IterationControl::max_iterations is not given.
 inline constexpr int default_max_iterations = 5000;
 
-/// When an iteration ends; the same for all Krylov methods.
+/// Says when an iteration ends; it is the same for all Krylov methods.
 struct IterationControl {
-  double rtol = 1e-6; ///< of the residual's norm, relative to that of the reference
+  double rtol = 1e-6; ///< tolerance of the residual's norm, relative to the reference norm
   double atol = 0;    ///< norm of the residual that is small enough
-  /// When it is given, only a proven breakdown ends a solve before. Otherwise default_max_iterations, and a solve that
-  /// shows no progress ends sooner.
+  /// Largest number of iterations. When it is given, only a proven breakdown ends a solve before. Otherwise it is
+  /// default_max_iterations, and a solve that shows no progress ends sooner.
   std::optional<int> max_iterations;
   Monitor monitor;
-  Norm norm = Norm::residual; ///< cg and minres; gmres takes Norm::residual
-  /// What residuals are relative to, if it is less than the first residual, which holds lifted boundary values (see
-  /// force_norm()); empty: the first residual. Other norms than the 2-norm are scaled by the same factor.
+  Norm norm = Norm::residual; ///< for cg and minres; gmres takes Norm::residual alone
+  /// The norm that residuals are relative to, if it is less than that of the first residual, which holds lifted
+  /// boundary values (see force_norm()); empty: they are relative to the first residual. Other norms than the 2-norm
+  /// are scaled by the same factor.
   ReferenceNorm reference;
-  /// Growth of the residual over its first value that counts as divergence. That of cg is bounded by the square root of
-  /// the condition number, which doubles hold up to the inverse of their precision: this is the root of that.
+  /// Growth of the residual over its first value that counts as divergence. The growth in cg is bounded by the square
+  /// root of the condition number. Doubles hold condition numbers up to the inverse of their precision, and this is the
+  /// root of that.
   double divergence_factor = 6.7e7;
-  /// Iterations without progress that count as stagnation, also where max_iterations is given. 0: chosen from what the
-  /// iteration shows.
+  /// Number of iterations without progress that count as stagnation, also where max_iterations is given. 0: it is
+  /// chosen from what the iteration shows.
   int stagnation_window = 0;
 
   int iteration_limit() const { return max_iterations.value_or(default_max_iterations); }
@@ -69,21 +73,23 @@ struct IterationControl {
 struct ResidualNorms {
   double residual = 0;          ///< |r|_2
   double preconditioned = 0;    ///< |(M^-1 r, r)|^1/2
-  double of_first_residual = 0; ///< |r|_2 relative to the first residual, with the boundary values lifted into it
+  double of_first_residual = 0; ///< |r|_2 relative to the first residual, which has the boundary values lifted into it
 };
 
+/// Result of a solve.
 struct Result {
   Status status = Status::not_converged;
   Failure failure = Failure::none;
   std::string message; ///< why it did not converge, one sentence for people
   std::string warning; ///< what to know of a solve that converged; empty: nothing
   int iterations = 0;
-  double relative_residual = 0; ///< of the solution returned, recomputed from b - A x where the solve converged
+  /// Residual of the solution that is returned, recomputed from b - A x where the solve converged.
+  double relative_residual = 0;
   /// Relative residual before the first and after each iteration. It begins with a number above 1 where the first
   /// residual holds lifted boundary values (IterationControl::reference).
   std::vector<double> history;
   double seconds = 0;
-  std::optional<ResidualNorms> norms; ///< where solve() has looked at them
+  std::optional<ResidualNorms> norms; ///< present where solve() has computed them
 };
 
 } // namespace rafter::solvers

@@ -70,7 +70,7 @@ double dot(std::span<const double> x, std::span<const double> y) {
   return sum;
 }
 
-/// y -= a x
+/// Computes y -= a x.
 void subtract(double a, std::span<const double> x, std::span<double> y) {
   for (std::size_t i = 0; i < x.size(); ++i) y[i] -= a * x[i];
 }
@@ -109,11 +109,11 @@ std::vector<double> FreeModes::constrained_values(std::size_t mode, std::size_t 
 }
 
 std::vector<FreeModes::Combination> FreeModes::on(std::int32_t piece) const {
-  constexpr double rounding = 1e-10; // of a mode; one held entry of a million makes a thousandth
+  constexpr double rounding = 1e-10; // relative to a mode; one held entry in a million makes a thousandth of it
   struct Row {
     Combination combination;
-    std::vector<double> constrained; ///< as constrained_values, of the mode of norm 1 on the piece
-    double norm = 0;                 ///< of the mode
+    std::vector<double> constrained; ///< see constrained_values(), for the mode scaled to norm 1 on the piece
+    double norm = 0;                 ///< norm of the mode on the piece
   };
   const auto p = static_cast<std::size_t>(piece);
   std::vector<Row> rows;

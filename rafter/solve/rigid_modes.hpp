@@ -7,7 +7,7 @@
 #include <rafter/operator/linear_operator.hpp>
 #include <rafter/operator/unknowns.hpp>
 
-/// Constants and infinitesimal rotations: the functions that differential operators map to zero.
+/// Finds constants and infinitesimal rotations, which are the functions that differential operators map to zero.
 namespace rafter::solvers {
 
 using op::Unknowns;
@@ -17,27 +17,29 @@ struct Mode {
   std::string name;
   std::size_t field = 0;
   int component = 0;
-  int other = -1; ///< rotation from this component; -1: constants
+  int other = -1; ///< second component of the plane of a rotation; -1: the mode is a constant
 };
-/// One per component: "constants of p", "constants of component 0 of u".
+/// Returns one mode per component, as "constants of p" or "constants of component 0 of u".
 std::vector<Mode> constant_modes(const op::System& system, std::size_t field);
-/// One per pair of axes for fields with one component per axis, else none: "rotations of u".
+/// Returns one mode per pair of axes, "rotations of u", for fields with one component per axis; else none.
 std::vector<Mode> rotation_modes(const op::System& system, std::size_t field);
 
-/// Numbers of one kind per piece of the mesh.
+/// A number for each piece of the mesh.
 using PerPiece = std::vector<double>;
 
-/// Means of the coordinates of a field's nodes, shape (piece, axis), for rotations; nothing for constants.
+/// Means of the coordinates of a field's nodes, shape (piece, axis), as centres of rotations; empty for constants.
 std::vector<double> centres_for(const Unknowns& unknowns, std::int32_t num_pieces, const Mode& mode);
 
-/// The mode at an entry, rotations about the centre of its piece; 0 outside the pieces and in other fields.
+/// The mode at an entry, where rotations are about the centre of its piece; 0 outside of the pieces and in other
+/// fields.
 double mode_value(const Unknowns& unknowns, const Mode& mode, std::span<const double> centres, std::size_t entry);
 
-/// What the mode at x + t has more than at x in a component: 0 of constants; a rotation is periodic where it is 0.
+/// Difference of the mode at x + t from the mode at x in a component. It is 0 for constants; rotations are periodic
+/// where it is 0.
 double mode_jump(const Mode& mode, const std::array<double, 3>& translation, int component);
 
-/// Modes of one field on the pieces of a mesh, in the combinations that are zero at constrained entries and periodic
-/// where the mesh is.
+/// Finds the combinations of the modes of one field that are zero at constrained entries and periodic where the mesh
+/// is, on each piece of a mesh.
 class FreeModes {
 public:
   /// The unknowns must outlive the object. Constrained entries of other fields do not matter.
@@ -46,37 +48,39 @@ public:
 
   /// A linear combination of the modes, named after one of them, which it holds with coefficient 1.
   struct Combination {
-    std::size_t mode = 0; ///< after which it is named
+    std::size_t mode = 0; ///< number of the mode that it is named after
     std::string name;
     std::vector<double> coefficients; ///< shape (mode)
   };
-  /// A basis of the combinations on a piece that vanish at its constrained entries and do not jump by its periods (to
-  /// 1e-10 of their size), by Gaussian elimination with pivoting: as many as modes where there is neither.
+  /// Returns a basis of the combinations on a piece that vanish at its constrained entries and are periodic by its
+  /// translations (to 1e-10 of their size), by Gaussian elimination with pivoting. There are as many as modes where
+  /// there is neither.
   std::vector<Combination> on(std::int32_t piece) const;
-  /// The combination on the piece into a system's vector; the other entries stay as they are.
+  /// Writes the combination on the piece into a vector of the system; the other entries stay as they are.
   void evaluate(const Combination& combination, std::int32_t piece, std::span<double> vector) const;
 
 private:
   std::vector<double> values(std::size_t mode, std::span<const std::int32_t> entries) const;
-  /// Values at the constrained entries of a piece, then jumps by its periods.
+  /// Values at the constrained entries of a piece, then jumps by its translations.
   std::vector<double> constrained_values(std::size_t mode, std::size_t piece) const;
   const Unknowns& unknowns_;
   std::vector<Mode> modes_;
-  std::vector<std::vector<double>> centres_;                     ///< shape (mode)
-  std::vector<std::vector<std::int32_t>> entries_, constrained_; ///< of the field, shape (piece)
+  std::vector<std::vector<double>> centres_; ///< shape (mode), each of shape (piece, axis)
+  /// Entries of the field, and its constrained ones, shape (piece, entry).
+  std::vector<std::vector<std::int32_t>> entries_, constrained_;
 };
 
-/// 2-norms of the entries on each piece: all, or those with is_free != 0 (empty: all).
+/// 2-norms of the entries on each piece, of those with is_free != 0 alone unless it is empty.
 PerPiece piece_norms(const Unknowns& unknowns, std::int32_t num_pieces, std::span<const double> values,
                      std::span<const std::uint8_t> is_free = {});
 
-/// How much an operator on the system enlarges random vectors of one field that are zero where is_free = 0, per piece:
-/// what images of modes are compared with.
+/// Factor by which an operator on the system enlarges random vectors of one field that are zero where is_free = 0, for
+/// each piece. Images of modes are compared with it.
 PerPiece magnitudes(const op::LinearOperator& A, const Unknowns& unknowns, std::int32_t num_pieces, std::size_t field,
                     std::span<const std::uint8_t> is_free);
 
-/// Largest |A v| / (|A| |v|) of a vector in the null space of an operator, |A| from random vectors: rounding of images
-/// that cancel makes about 1e-15.
+/// Largest |A v| / (|A| |v|) of a vector in the null space of an operator, with |A| from random vectors. Rounding of
+/// images that cancel makes about 1e-15.
 inline constexpr double null_space_noise = 2e-13;
 
 } // namespace rafter::solvers

@@ -24,7 +24,7 @@ bool has_field(const form::LoweredForm& form, const std::string& name) {
   return std::ranges::find(form.field_names, name) != form.field_names.end();
 }
 
-/// The 2-norm of the loads on free unknowns and the reactions of a state on fixed ones.
+/// Returns the 2-norm of the loads on free unknowns and the reactions of a state on fixed ones.
 double scale_of(const op::Operator& A, const Vector& load, const Vector& x) {
   if (const auto reference = force_norm(A, load)) return reference(x);
   double sum = 0;
@@ -49,7 +49,7 @@ TimeGrid::TimeGrid(double start, double end, double step, double theta)
   constexpr double most_steps = 1e9;
   const double steps = (end - start) / step;
   if (steps > most_steps) throw base::InputError(fmt::format("time steps: {:.1e} steps are too many", steps));
-  // A rest that is rounding makes no step of its own.
+  // A rest that comes from rounding makes no step of its own.
   num_steps_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(steps * (1 - 1e-12) - 1e-9)));
 }
 
@@ -181,7 +181,7 @@ TimeStepResult ThetaStepper::solve(double time, Vector& u) {
 
 const Preconditioner& ThetaStepper::preconditioner() {
   if (preconditioner_ == nullptr || preconditioned_ != parameters_) {
-    preconditioner_.reset(); // before the memory of the next one is taken
+    preconditioner_.reset(); // frees its memory before the next one takes some
     preconditioner_ = make_preconditioner(*tangent_, options_.solver);
     preconditioned_ = parameters_;
   }

@@ -13,11 +13,11 @@
 #include <rafter/solve/residual_problem.hpp>
 #include <rafter/solve/solver.hpp>
 
-/// Steps in time.
+/// Makes steps in time.
 namespace rafter::solvers {
 
-/// A step from `begin` to `end`. Its length is given, too: equal steps have equal lengths, which differences of times
-/// have up to rounding only, and an operator with equal parameters keeps its preconditioner.
+/// A step from `begin` to `end`. Its length is given, too: equal steps have equal lengths, while differences of times
+/// are equal up to rounding only, and an operator with equal parameters keeps its preconditioner.
 struct TimeStep {
   double begin = 0, end = 0, length = 0;
   double theta = 1; ///< 1: implicit Euler method; 1/2: Crank and Nicolson's (trapezoidal rule)
@@ -26,12 +26,12 @@ struct TimeStep {
 /// The times of a run with steps of one length, the last of which may be shorter.
 class TimeGrid {
 public:
-  /// Throws InputError unless step > 0 and end > start.
+  /// Throws InputError unless step > 0, end > start, theta is in [0, 1] and there are at most 1e9 steps.
   TimeGrid(double start, double end, double step, double theta);
   std::int64_t num_steps() const { return num_steps_; }
-  double time(std::int64_t number) const;   ///< after so many steps
-  TimeStep step(std::int64_t number) const; ///< the one that leads to time(number)
-  /// Whether the last step is as long as the others, so that a longer run has it, too.
+  double time(std::int64_t number) const;   ///< time after so many steps
+  TimeStep step(std::int64_t number) const; ///< the step that leads to time(number)
+  /// Says whether the last step is as long as the others, so that a longer run has it, too.
   bool ends_with_whole_step() const;
 
 private:
@@ -39,42 +39,45 @@ private:
   std::int64_t num_steps_ = 0;
 };
 
-/// How a step went.
+/// Says how a step went.
 struct TimeStepResult {
   Status status = Status::not_converged;
   Failure failure = Failure::none;
-  std::string message, warning; ///< as Result
-  int iterations = 0;           ///< of the linear solver
+  std::string message, warning; ///< see Result
+  int iterations = 0;           ///< iterations of the linear solver
   int newton_steps = 0;         ///< 0: the problem is linear
-  /// Of a linear problem 2-norm, relative to the loads of the step and its reactions; else as NewtonResult.
+  /// Residual after the step. For a linear problem it is the 2-norm relative to the loads of the step and its
+  /// reactions; else see NewtonResult.
   double relative_residual = 0;
-  /// Part of the loads in the null space, which was taken away (ConstrainedNullSpace::balance).
+  /// Part of the loads in the null space that was removed, see ConstrainedNullSpace::balance.
   double removed = 0;
 };
 
+/// Solvers for the steps in time.
 struct TimeSolverOptions {
-  SolverOptions solver; ///< of linear systems; rtol is relative to the loads of a step (with its reactions)
-  NewtonOptions newton; ///< of problems that are not linear; its `solver` is not used
+  SolverOptions solver; ///< solver of linear systems; rtol is relative to the loads of a step (with its reactions)
+  NewtonOptions newton; ///< for problems that are not linear; its `solver` is not used
 };
 
-/// Steps of a theta scheme with the kernels of its forms. There is one operator; lengths of steps, theta and times are
-/// parameters of it, and only those change from step to step.
+/// Makes steps of a theta scheme with the kernels of its forms. There is one operator; lengths of steps, theta and
+/// times are parameters of it, and only those change from step to step.
 class ThetaStepper {
 public:
-  /// `tangent`: of forms.tangent with the conditions of the problem; `load`: compiled kernels of forms.load; `names` of
-  /// the unknowns, in the order of the system.
+  /// `tangent` is the operator of forms.tangent with the conditions of the problem, `load` holds compiled kernels of
+  /// forms.load, and `names` are those of the unknowns, in the order of the system.
   ThetaStepper(form::ThetaForms forms, std::vector<std::string> names, std::shared_ptr<op::Operator> tangent,
                std::shared_ptr<const op::GeneratedForm> load, TimeSolverOptions options);
 
-  /// Called before each solve with the time of its boundary values, which it may give to the operator; values that are
-  /// expressions of a parameter t follow without it.
+  /// Is called before each solve with the time of its boundary values, which it may give to the operator. Values that
+  /// are expressions of a parameter t follow without it.
   std::function<void(double time)> set_boundary_values;
   void use_null_space(ConstrainedNullSpace null_space);
   void use_method(const std::string& method);
 
   bool is_linear() const { return forms_.is_linear; }
   const op::Operator& tangent() const { return *tangent_; }
-  /// Of forms.load, for values of data fields that are none of the unknowns. (Those of the tangent are set there.)
+  /// The linear form of forms.load, which takes values of data fields that are none of the unknowns. (Those of the
+  /// tangent are set there.)
   op::LinearForm& load() { return problem_ ? problem_->residual_form() : *load_; }
 
   /// Binds the parameters of a step, and the state at its begin where the operator depends on it.
@@ -83,9 +86,10 @@ public:
   /// derivative in time, while its differential fields change as little as possible in the norm of the terms with
   /// derivatives. Algebraic fields are solved for; multipliers stay as they are.
   TimeStepResult project(double time, Vector& u);
-  /// One step; `u` holds the state before and after it, and is where the solver starts from. Throws as newton().
+  /// Makes one step; `u` holds the state before and after it, and is where the solver starts from. Throws the errors of
+  /// newton().
   TimeStepResult advance(const TimeStep& step, Vector& u);
-  /// The first cell where the residual of a state is not finite, in words; "": it is finite.
+  /// Describes the first cell where the residual of a state is not finite; "": it is finite.
   std::string describe_non_finite(const TimeStep& step, const Vector& u);
 
 private:
@@ -107,13 +111,13 @@ private:
   std::vector<std::string> names_;
   std::shared_ptr<op::Operator> tangent_;
   TimeSolverOptions options_;
-  std::unique_ptr<op::LinearForm> load_;     ///< of a linear problem
-  std::unique_ptr<ResidualProblem> problem_; ///< of others
+  std::unique_ptr<op::LinearForm> load_;     ///< for linear problems
+  std::unique_ptr<ResidualProblem> problem_; ///< for other problems
   ConstrainedNullSpace null_space_;
-  std::map<std::string, double> parameters_; ///< of the tangent, as they are now
+  std::map<std::string, double> parameters_; ///< present values of the tangent's parameters
   std::shared_ptr<const Preconditioner> preconditioner_;
   std::map<std::string, double> preconditioned_; ///< parameters that the preconditioner was made for
-  std::vector<Vector> parts_;                    ///< of a state, shape (field)
+  std::vector<Vector> parts_;                    ///< vectors of the fields of a state, shape (field)
 };
 
 } // namespace rafter::solvers

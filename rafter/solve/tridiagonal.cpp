@@ -7,7 +7,7 @@
 namespace rafter::solvers {
 namespace {
 
-/// Number of eigenvalues below `value` (Sturm sequence).
+/// Returns the number of eigenvalues below `value` (Sturm sequence).
 int count_below(std::span<const double> diagonal, std::span<const double> off_diagonal, double value) {
   int count = 0;
   double pivot = 1;

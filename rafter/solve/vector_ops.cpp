@@ -12,8 +12,9 @@
 namespace rafter::solvers {
 namespace {
 
-constexpr std::int64_t block_length = 4096;        ///< entries; 32 KiB, so that the operands of a block stay in cache
-constexpr std::size_t min_threaded_length = 65536; ///< below, waking threads costs more than the loop
+/// Number of entries; 32 KiB, so that the operands of a block stay in cache.
+constexpr std::int64_t block_length = 4096;
+constexpr std::size_t min_threaded_length = 65536; ///< for shorter vectors, waking threads costs more than the loop
 
 void require_size(const Vector& x, std::size_t size) {
   if (x.size() != size)
@@ -21,7 +22,8 @@ void require_size(const Vector& x, std::size_t size) {
                               std::to_string(x.size()) + " entries");
 }
 
-/// Sum of x_i y_i in eight interleaved partial sums: vectorises without reordering at the compiler's will.
+/// Returns the sum of x_i y_i, in eight interleaved partial sums: these vectorise, and their order is not left to the
+/// compiler.
 double block_dot(const double* x, const double* y, std::size_t n) {
   std::array<double, 8> sums{};
   std::size_t i = 0;
@@ -31,7 +33,7 @@ double block_dot(const double* x, const double* y, std::size_t n) {
   return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
 }
 
-/// splitmix64 (Steele, Lea, Flood 2014, doi:10.1145/2660193.2660195) of an index, as a number in [-1, 1].
+/// Returns splitmix64 (Steele, Lea, Flood 2014, doi:10.1145/2660193.2660195) of an index, as a number in [-1, 1).
 double random_number(std::uint64_t index) {
   std::uint64_t bits = (index + 1) * 0x9e3779b97f4a7c15ULL;
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -39,7 +41,7 @@ double random_number(std::uint64_t index) {
   return static_cast<double>((bits ^ (bits >> 31)) >> 11) * 0x1p-52 - 1.0;
 }
 
-/// The blocks of a vector, without a list of them.
+/// The blocks of a vector, which are found without a list of them.
 class Blocks {
 public:
   explicit Blocks(std::span<const op::EntryRange> ranges) : ranges_(ranges) {
@@ -49,7 +51,7 @@ public:
     }
   }
   std::int64_t count() const { return count_; }
-  /// First and last entry but one of a block.
+  /// Returns the entries begin .. end - 1 of a block as (begin, end).
   std::pair<std::size_t, std::size_t> operator[](std::int64_t block) const {
     const auto r = static_cast<std::size_t>(std::ranges::upper_bound(firsts_, block) - firsts_.begin()) - 1;
     const std::int64_t begin = ranges_[r].begin + (block - firsts_[r]) * block_length;
@@ -59,7 +61,7 @@ public:
 
 private:
   std::span<const op::EntryRange> ranges_;
-  std::vector<std::int64_t> firsts_; ///< block of each range
+  std::vector<std::int64_t> firsts_; ///< number of the first block of each range
   std::int64_t count_ = 0;
 };
 
@@ -111,7 +113,7 @@ void VectorOps::fill(double value, Vector& x) const {
 
 void VectorOps::fill_random(std::uint32_t stream, Vector& x) const {
   const auto out = x.host_overwrite();
-  const std::uint64_t first = static_cast<std::uint64_t>(stream) << 40; // vectors are shorter
+  const std::uint64_t first = static_cast<std::uint64_t>(stream) << 40; // vectors are shorter than 2^40 entries
   for_blocks(out.size(), 0, [&](std::size_t begin, std::size_t end, std::span<double>) {
     for (std::size_t i = begin; i < end; ++i) out[i] = random_number(first + i);
   });

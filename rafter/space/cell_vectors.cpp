@@ -20,7 +20,7 @@ void require_size(const FunctionSpace& space, std::size_t size) {
         fmt::format("space '{}' has {} entries, the vector {}", space.name, space.num_local(), size));
 }
 
-/// visit(entry of the space, entry of the broken space) for every dof of every cell.
+/// Calls visit(entry of the space, entry of the broken space) for every dof of every cell.
 template <class Visit> void for_each_entry(const FunctionSpace& space, const FunctionSpace& broken, Visit visit) {
   const auto& batches = space.batches();
   std::vector<std::int32_t> shared, own;

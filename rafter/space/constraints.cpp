@@ -21,7 +21,7 @@ void require_tags(const FunctionSpace& space, const DirichletCondition& conditio
                                        topology.periodic_tags.empty() ? "" : ", all its outer facets are periodic"));
   space.mesh().require_boundary(condition.tags);
   auto present = topology.boundary_tags;
-  present.erase(0); // untagged
+  present.erase(0); // tag 0 stands for facets without a tag
   for (const std::int32_t tag : condition.tags)
     if (!present.contains(tag))
       throw base::InputError(
@@ -31,7 +31,7 @@ void require_tags(const FunctionSpace& space, const DirichletCondition& conditio
                       present.empty() ? "none" : fmt::format("{}", fmt::join(present, ", "))));
 }
 
-/// The components that the condition constrains, checked.
+/// Returns the components that the condition constrains, which must exist.
 std::vector<int> components_of(const FunctionSpace& space, const DirichletCondition& condition) {
   std::vector<int> components = condition.components;
   if (components.empty()) {
@@ -72,7 +72,7 @@ public:
   }
 
   Constraints finish() {
-    // Stable: of equal entries the last added comes last, and wins.
+    // The sort is stable, so that of equal entries the last added comes last, and wins.
     std::ranges::stable_sort(found_, {}, &Found::entry);
     std::vector<Found> last;
     for (std::size_t i = 0; i < found_.size(); ++i)
@@ -94,8 +94,8 @@ private:
     std::int64_t cell; ///< global_cell() of the facet
   };
 
-  /// What all processes have found: owners take the last condition on an entry, at the point where the lowest cell of
-  /// the whole mesh has it, and tell the result.
+  /// Makes all processes agree on what they have found: owners take the last condition on an entry, at the point where
+  /// the lowest cell of the whole mesh has it; then they send the result to the ghosts.
   std::vector<Found> agreed(std::span<const Found> own, const comm::GhostExchange& exchange) const {
     std::vector<Found> by_entry(static_cast<std::size_t>(space_.num_local()));
     for (const Found& found : own) by_entry[static_cast<std::size_t>(found.entry)] = found;
@@ -141,11 +141,12 @@ private:
   }
 
   const FunctionSpace& space_;
-  std::string what_;                                    ///< for messages
-  std::vector<std::vector<std::vector<int>>> closures_; ///< shape (group, local facet): local dofs
+  std::string what_;                                    ///< names the condition in messages
+  std::vector<std::vector<std::vector<int>>> closures_; ///< local dofs, shape (group, local facet, dof)
   std::vector<double> values_, points_;
   std::vector<std::int32_t> entries_;
-  std::vector<int> last_condition_; ///< by entry of component 0: condition that saw the node last, 0 = none
+  /// The condition that saw a node last, from 1, 0: none; shape (entry), used for those of component 0.
+  std::vector<int> last_condition_;
   int condition_ = 0;
   std::vector<Found> found_;
 };

@@ -8,8 +8,9 @@
 namespace rafter::space {
 namespace {
 
-/// Cells of degree 1 and 2 share most of their unknowns one by one. Patches of degree 4 as a whole share few, and their
-/// unknowns fit the nearest cache. Batches become larger by the cells of a patch: fewer than 64 of them are no chunks
+/// Number of cells along each axis of a patch; 1: there are no patches. Neighbours of degree 1 and 2 share most of
+/// their unknowns, which patches gather once. A patch counts as one cell of degree 4: it shares few unknowns, and they
+/// fit the nearest cache. Batches become larger by the cells of a patch, and fewer than 64 batches leave too few chunks
 /// for several threads.
 int patch_width(const mesh::Mesh& mesh, int degree, int cells_per_batch) {
   constexpr int degree_of_patch = 4, fewest_batches = 64;

@@ -32,7 +32,7 @@ EntryParts::EntryParts(const mesh::Mesh& mesh, const mesh::CellBatches& batches,
   find_parts();
 }
 
-/// Runs that are shared, and the number of entries that are not.
+/// Finds the runs that several processes have, and the number of entries that this process alone has.
 void EntryParts::find_runs(const mesh::Mesh& mesh, const mesh::CellBatches& batches,
                            std::span<const ElementLayout> layouts, int num_components) {
   const auto& topology = mesh.topology();
@@ -100,7 +100,7 @@ comm::IndexMap EntryParts::index_map(const EntityStarts& starts, std::int64_t nu
     return std::int64_t{starts[static_cast<std::size_t>(run.dim)][static_cast<std::size_t>(run.entity)]};
   };
 
-  // Owners tell the number of each run and its first global entry.
+  // Owners send the number of each run and its first global entry.
   std::vector<std::vector<std::int64_t>> sent(counts.size()), received(counts.size());
   for (const auto& run : shared_) {
     const int owner = run.ranks.front();

@@ -15,7 +15,8 @@ namespace {
 
 using Matrix = std::array<std::array<double, 3>, 3>;
 
-/// Inverse of the leading dim x dim part by the adjugate; the rest of `a` must be that of the identity.
+/// Returns the inverse of the leading dim x dim part, by the adjugate; the rest of `a` must be that of the identity.
+/// Throws InputError where the determinant is 0.
 Matrix inverse(const Matrix& a, const mesh::CellGroup& group, std::int32_t cell) {
   Matrix adjugate;
   for (std::size_t i = 0; i < 3; ++i)
@@ -32,8 +33,8 @@ Matrix inverse(const Matrix& a, const mesh::CellGroup& group, std::int32_t cell)
   return adjugate;
 }
 
-/// At every point, sum over k of table(derivative, point, k) * coefficients[row * num_dofs + k]; shape (point).
-/// `functions`: the table with points last, along which the sums run side by side.
+/// Computes at every point the sum over k of table(derivative, point, k) * coefficients[row * num_dofs + k]; shape
+/// (point). `functions` is the table with points last, along which the sums are vectorised.
 std::vector<double> contract(const element::Table& table, const std::vector<double>& functions, int derivative,
                              const std::vector<double>& coefficients, int row) {
   const auto num_points = static_cast<std::size_t>(table.num_points),
@@ -46,13 +47,13 @@ std::vector<double> contract(const element::Table& table, const std::vector<doub
   return sums;
 }
 
-/// Puts numbers of all points into column `column` of rows of `width`.
+/// Puts numbers of all points into column `column` of rows of length `width`.
 void spread(const std::vector<double>& numbers, int column, int width, std::vector<double>& rows) {
   for (std::size_t q = 0; q < numbers.size(); ++q)
     rows[q * static_cast<std::size_t>(width) + static_cast<std::size_t>(column)] = numbers[q];
 }
 
-/// The entries of a table, shape (derivative, dof, point).
+/// Returns the entries of a table in the order (derivative, dof, point).
 std::vector<double> points_last(const element::Table& table) {
   std::vector<double> result;
   result.reserve(table.values.size());

@@ -7,19 +7,19 @@
 
 #include <rafter/space/function_space.hpp>
 
-/// Point values of finite element functions, cell by cell: for output, checks and tests, not for kernels.
+/// Evaluates finite element functions at points, cell by cell. It is for output, checks and tests, not for kernels.
 namespace rafter::space {
 
 /// Evaluates fields of a space at the same reference points of any cell of one group.
 class FieldEvaluator {
 public:
-  /// points: shape (point, tdim), in the reference cell of the group.
+  /// `points` are in the reference cell of the group, shape (point, tdim).
   FieldEvaluator(std::shared_ptr<const FunctionSpace> space, std::int32_t group, std::span<const double> points);
 
   int num_points() const { return field_.num_points; }
   /// Physical points, shape (point, gdim).
   std::vector<double> points(std::int32_t cell) const;
-  /// Values, shape (point, component).
+  /// Values, shape (point, component). Throws InputError unless `vector` has num_local() entries, as gradients() does.
   std::vector<double> values(std::span<const double> vector, std::int32_t cell) const;
   /// Physical gradients, shape (point, component, gdim). Throws InputError where det J = 0.
   std::vector<double> gradients(std::span<const double> vector, std::int32_t cell) const;
@@ -32,11 +32,11 @@ private:
   std::shared_ptr<const FunctionSpace> space_;
   std::int32_t group_;
   element::Table field_, geometry_;
-  std::vector<double> field_functions_, geometry_functions_; ///< their entries, shape (derivative, dof, point)
+  std::vector<double> field_functions_, geometry_functions_; ///< entries of both tables, shape (derivative, dof, point)
 };
 
-/// Values of the function with these coefficients (num_local entries) at reference points of a cell, shape (point,
-/// component). Tabulates on every call: for many cells keep a FieldEvaluator.
+/// Returns the values of the function with these coefficients (num_local entries) at reference points of a cell, shape
+/// (point, component). It tabulates on every call: for many cells keep a FieldEvaluator.
 std::vector<double> tabulate_field(const FunctionSpace& space, std::span<const double> vector, std::int32_t group,
                                    std::int32_t cell, std::span<const double> points);
 

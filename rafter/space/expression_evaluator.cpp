@@ -22,7 +22,7 @@ const FieldValues& find_field(std::span<const FieldValues> fields, const form::F
   return *found;
 }
 
-/// Numbers by tag of one component of a coefficient.
+/// Values of one component of a coefficient, with the numbers of their tags, which ascend.
 std::vector<std::pair<std::int32_t, double>> numbers_by_tag(const form::CoefficientComponent& component,
                                                             const mesh::Mesh& mesh) {
   std::vector<std::pair<std::int32_t, double>> result;
@@ -33,7 +33,7 @@ std::vector<std::pair<std::int32_t, double>> numbers_by_tag(const form::Coeffici
   return result;
 }
 
-/// An operation at all points; the loops of the commonest ones run side by side.
+/// Applies an operation at all points. The commonest operations have loops of their own, which compilers vectorise.
 void apply_all(ScalarOp op, std::array<const double*, 3> x, std::span<double> result) {
   const auto run = [result, a = x[0], b = x[1], c = x[2]](auto operation) {
     for (std::size_t q = 0; q < result.size(); ++q) result[q] = operation(a[q], b[q], c[q]);
@@ -122,7 +122,7 @@ std::vector<double> ExpressionEvaluator::values(std::int32_t cell) const {
   }
   std::vector<double> nodes(static_cast<std::size_t>(expression_->graph->size()) * n);
   const auto at = [&](form::NodeId id) { return std::span(nodes).subspan(static_cast<std::size_t>(id) * n, n); };
-  const std::vector<double> zeros(n); // in place of operands that an operation does not have
+  const std::vector<double> zeros(n); // stand in place of operands that an operation does not have
   for (const auto id : expression_->order) {
     const auto& node = (*expression_->graph)[id];
     const auto result = at(id);

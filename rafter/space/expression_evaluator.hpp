@@ -12,15 +12,15 @@ namespace rafter::space {
 /// A function of a space on the mesh.
 struct FieldValues {
   std::shared_ptr<const FunctionSpace> space;
-  std::span<const double> values; ///< local vector, num_local entries
+  std::span<const double> values; ///< local vector of num_local entries
 };
 
-/// Values of an expression of fields, coefficients and x at the same reference points of any cell of one group: for
-/// output, not for kernels.
+/// Evaluates an expression of fields, coefficients and x at the same reference points of any cell of one group. It is
+/// for output, not for kernels.
 class ExpressionEvaluator {
 public:
-  /// points: shape (point, tdim), in the reference cell of the group; `fields`: at least one, among them all that the
-  /// expression holds. Throws InputError for coefficients by tag that name tags which the mesh lacks.
+  /// `points` are in the reference cell of the group, shape (point, tdim); `fields` holds at least one function, and
+  /// all that the expression has. Throws InputError for coefficients by tag that name tags which the mesh lacks.
   ExpressionEvaluator(std::shared_ptr<const form::LoweredExpression> expression, std::span<const FieldValues> fields,
                       std::int32_t group, std::span<const double> points);
 
@@ -39,9 +39,9 @@ private:
     std::span<const double> vector;
     bool has_values = false, has_gradients = false;
   };
-  /// Atoms of one cell: fields at all points, numbers of its tag.
+  /// What the atoms of an expression are made of in one cell: fields at all points, points, and the cell's tag.
   struct Cell {
-    std::vector<std::vector<double>> values, gradients; ///< by field, as FieldEvaluator
+    std::vector<std::vector<double>> values, gradients; ///< shape (field), each as FieldEvaluator returns it
     std::vector<double> points;
     std::int32_t tag = 0;
   };
@@ -52,16 +52,17 @@ private:
   FieldEvaluator geometry_;
   const mesh::Mesh& mesh_;
   std::int32_t group_;
-  std::vector<Field> fields_;                                        ///< as LoweredExpression::fields
-  std::vector<std::vector<std::pair<std::int32_t, double>>> by_tag_; ///< ascending; as cell_coefficients
+  std::vector<Field> fields_; ///< in the order of LoweredExpression::fields
+  /// Tags, which ascend, with values; in the order of LoweredExpression::cell_coefficients.
+  std::vector<std::vector<std::pair<std::int32_t, double>>> by_tag_;
   bool has_points_ = false;
 };
 
-/// Coefficients of an expression in a space, into a local vector of num_local entries. In every cell the expression is
-/// projected onto the polynomials of the element (least squares in the reference cell); a node that several cells have
-/// gets the mean of what they have there, weighted by their volumes. Exact for continuous functions of the space.
-/// `fields` as for ExpressionEvaluator. Throws InputError that names the point where a value is not finite, and for
-/// expressions and vectors of another size.
+/// Computes the coefficients of an expression in a space, into a local vector of num_local entries. In every cell the
+/// expression is projected onto the polynomials of the element (least squares in the reference cell); a node that
+/// several cells have gets the mean of their values there, weighted by their volumes. This is exact for continuous
+/// functions of the space. `fields` is as for ExpressionEvaluator. Throws InputError that names the point where a value
+/// is not finite, and for expressions and vectors of another size.
 void project(const FunctionSpace& space, const std::shared_ptr<const form::LoweredExpression>& expression,
              std::span<const FieldValues> fields, std::span<double> vector);
 

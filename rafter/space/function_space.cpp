@@ -16,7 +16,7 @@ namespace {
 
 using Positions = std::vector<std::vector<FunctionSpace::Position>>;
 
-/// Inverse of the batches' cell lists; every cell must occur exactly once.
+/// Inverts the cell lists of the batches, in which every cell must occur exactly once.
 Positions make_positions(const mesh::Mesh& mesh, const mesh::CellBatches& batches) {
   Positions positions(mesh.groups.size());
   for (std::size_t g = 0; g < positions.size(); ++g)
@@ -122,7 +122,7 @@ ListDofs FunctionSpace::make_list_dofs(std::int32_t group, std::span<const std::
   if (cells.empty()) return list;
   if (cells.size() % static_cast<std::size_t>(cells_per_batch) != 0)
     throw base::InternalError(fmt::format("{} cells are no batches of {}", cells.size(), cells_per_batch));
-  // Blocks of one group have one layout.
+  // Blocks of one group have the same layout, so that any of its cells serves to find it.
   list.layout = blocks_[static_cast<std::size_t>(position(group, cells.front()).block)].layout;
   const std::size_t num_runs = list.layout.run_dims.size(), num_slots = cells.size();
   const auto width = static_cast<std::size_t>(cells_per_batch),

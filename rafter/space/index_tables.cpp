@@ -12,7 +12,8 @@ IndexTables::Integers to_array(const std::shared_ptr<device::Device>& device, co
   return {device, base::AlignedVector<std::int32_t>(source.begin(), source.end())};
 }
 
-/// What is added to later: the range that a batch touches first without the interior run, which is stored.
+/// The range of entries that a batch touches first and adds to later, shape (batch, 2). The interior run is left out,
+/// because kernels store it.
 base::AlignedVector<std::int32_t> shared_first_touch(const BlockDofs& dofs) {
   base::AlignedVector<std::int32_t> result(dofs.first_touch.begin(), dofs.first_touch.end());
   if (!dofs.layout.interior_dofs.empty())
@@ -66,7 +67,8 @@ std::shared_ptr<const IndexTables> IndexTableCache::get(const void* dofs, const 
   std::erase_if(entries_, [](const Entry& entry) { return entry.tables.expired(); });
   for (const auto& entry : entries_)
     if (entry.dofs == dofs && entry.device == device)
-      if (auto tables = entry.tables.lock()) return tables; // which keep their device alive
+      // Tables keep their device alive, so that its address is that of no other device.
+      if (auto tables = entry.tables.lock()) return tables;
   std::shared_ptr<const IndexTables> tables = make();
   entries_.push_back({dofs, device, tables});
   return tables;

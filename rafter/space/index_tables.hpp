@@ -10,10 +10,10 @@
 #include <rafter/device/buffer_registry.hpp>
 #include <rafter/space/function_space.hpp>
 
-/// Index tables of function spaces in the memory of devices.
+/// Holds index tables of function spaces in the memory of devices.
 namespace rafter::space {
 
-/// Roles of index tables (device::BufferRegistry); numbers are those of spaces.
+/// Roles of index tables in a device::BufferRegistry; their numbers are those of spaces.
 namespace role {
 inline constexpr const char* run_starts = "run_starts";
 inline constexpr const char* run_permutations = "run_permutations";
@@ -28,9 +28,9 @@ inline constexpr const char* pattern_numbers = "pattern_numbers";
 inline constexpr const char* patterns = "patterns";
 } // namespace role
 
-/// Where the degrees of freedom of one space stand on one list of cells, as kernels take it. Entries count from the
-/// first one of the space, wherever that stands in a vector: tables hold no offsets, and all forms share them. Tables
-/// of a list of cells have no entries from `first_touch` on, those of a block no `interior_strides`. Shapes as in
+/// Says which entries the dofs of one space have on one list of cells, as kernels take them. Entries count from the
+/// first one of the space, wherever that is in a vector: tables hold no offsets, and all forms share them. Tables of a
+/// list of cells are empty from `first_touch` on, and those of a block have no `interior_strides`. Shapes are as in
 /// BlockDofs and ListDofs.
 struct IndexTables {
   using Integers = device::Array<std::int32_t>;
@@ -40,7 +40,7 @@ struct IndexTables {
   void add_to(device::BufferRegistry& registry, int index) const;
 
   Integers run_starts, run_permutations, permutations, interior_starts, interior_strides;
-  /// Entries that a batch is the first to touch, without its interior run: those are added to later. Shape (batch, 2).
+  /// Entries that a batch is the first to touch, without its interior run: kernels add to them later. Shape (batch, 2).
   Integers first_touch;
   Integers patch_starts, patch_numbers, patch_patterns, pattern_numbers, patterns;
 
@@ -49,21 +49,21 @@ private:
   void bring_to_device() const;
 };
 
-/// The tables of the blocks of one space and of lists of its cells. Those that someone holds are not made a second
-/// time.
+/// Keeps the tables of the blocks of one space and of lists of its cells while someone holds them, so that they are not
+/// made a second time.
 class IndexTableCache {
 public:
-  /// `dofs` lives as long as the cache.
+  /// Returns the tables of a block. `dofs` must live as long as the cache.
   std::shared_ptr<const IndexTables> get(const BlockDofs& dofs, const std::shared_ptr<device::Device>& device);
-  /// The tables keep the list alive.
+  /// Returns the tables of a list of cells, which keep the list alive.
   std::shared_ptr<const IndexTables> get(const std::shared_ptr<const ListDofs>& list,
                                          const std::shared_ptr<device::Device>& device);
-  /// The dofs of a list of cells, from `make` where nobody holds those of an equal list.
+  /// Returns the dofs of a list of cells, from `make` where nobody holds those of an equal list.
   std::shared_ptr<const ListDofs> list(std::int32_t group, std::span<const std::int32_t> cells, int cells_per_batch,
                                        const std::function<ListDofs()>& make);
 
 private:
-  /// Tables on a device, known by the dofs that they are made of.
+  /// Tables on a device, known by the address of the dofs that they are made of.
   struct Entry {
     const void* dofs;
     const device::Device* device;

@@ -19,7 +19,7 @@ std::int32_t offset_of(const std::vector<int>& permutation, std::vector<std::int
   return place->second;
 }
 
-/// The arrangements of the last run, whose dofs begin at `first` among those of all runs.
+/// Adds the arrangements of the last run, whose dofs begin at `first` among those of all runs.
 void add_arrangements(ElementLayout& layout, std::size_t first) {
   const auto& codes = layout.permutation_offsets.back();
   auto& offsets = layout.arrangement_offsets.emplace_back();

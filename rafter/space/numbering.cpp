@@ -25,7 +25,8 @@ std::int64_t dofs_of(const ElementLayout& layout, element::Shape kind) {
   return 0;
 }
 
-/// Dofs on shared entities of one shape: each interior facet is seen by two cells, each exterior one by one.
+/// Returns the number of dofs on a face of this shape, and adds twice the number of such faces of the group to
+/// `twice_faces`: cells see each interior face twice, and exterior ones are added once more.
 std::int64_t num_face_dofs(const mesh::Mesh& mesh, const mesh::Topology& topology, std::int32_t group,
                            const ElementLayout& layout, element::Shape kind, std::int64_t& twice_faces) {
   const auto& cells = mesh.groups[static_cast<std::size_t>(group)];
@@ -36,7 +37,7 @@ std::int64_t num_face_dofs(const mesh::Mesh& mesh, const mesh::Topology& topolog
   return dofs_of(layout, kind);
 }
 
-/// Scalar dofs of the whole mesh, from counts alone.
+/// Counts the scalar dofs of the whole mesh, from numbers of entities alone.
 std::int64_t count_dofs(const mesh::Mesh& mesh, const mesh::CellBatches& batches,
                         const std::vector<ElementLayout>& layouts) {
   const mesh::Topology& topology = mesh.topology();
@@ -63,8 +64,8 @@ std::int64_t count_dofs(const mesh::Mesh& mesh, const mesh::CellBatches& batches
   return count;
 }
 
-/// Bytes of the cells' index tables, beside which those of patches are small, and of one vector, known before anything
-/// is allocated.
+/// Bytes of the cells' index tables and of one vector, known before anything is allocated. The tables of patches are
+/// small beside them.
 double needed_bytes(const mesh::CellBatches& batches, const std::vector<ElementLayout>& layouts, std::int64_t count) {
   double bytes = 8.0 * static_cast<double>(count);
   for (std::size_t b = 0; b < layouts.size(); ++b)
@@ -90,19 +91,19 @@ void require_fits(const mesh::Mesh& mesh, const mesh::CellBatches& batches, cons
                                        mesh.source, count, needed * 1e-9, memory * 1e-9));
 }
 
-/// Where the entity numbers, orientation codes and starts of one run of a block come from.
+/// Says where the entity numbers, orientation codes and starts of one run of a block are.
 struct RunSource {
-  const std::int32_t* entities;        ///< of the run's local entity in cell 0
-  const std::int32_t* representatives; ///< of entities; null: each is its own
-  const std::uint8_t* codes;           ///< likewise; null: always code 0
-  const std::int32_t* parts;           ///< of the vector, by representatives; null: always part 0
-  std::size_t stride;                  ///< from cell to cell
+  const std::int32_t* entities;        ///< number of the run's local entity, from cell 0 on
+  const std::int32_t* representatives; ///< representatives by entity; null: each entity is its own
+  const std::uint8_t* codes;           ///< orientation codes, in the way of `entities`; null: all are 0
+  const std::int32_t* parts;           ///< parts of the vector by representative; null: all are 0
+  std::size_t stride;                  ///< distance from cell to cell in `entities` and `codes`
   std::vector<std::int32_t>* starts;
   std::int32_t num_entries;
-  const std::int32_t* offsets;      ///< of permutations, by code
-  const std::int32_t* arrangements; ///< likewise, of arrangements
+  const std::int32_t* offsets;      ///< offsets of permutations, by orientation code
+  const std::int32_t* arrangements; ///< offsets of arrangements, by orientation code
 
-  /// What stands for the run of the cell for which `entity` is an index of `entities`.
+  /// Number of the representative that has the run of a cell; `entity` is an index of `entities`.
   std::size_t representative(std::size_t entity) const {
     const std::int32_t number = entities[entity];
     return static_cast<std::size_t>(representatives == nullptr ? number : representatives[number]);
@@ -136,7 +137,7 @@ RunSource make_source(const mesh::Mesh& mesh, std::int32_t group, const ElementL
           .arrangements = layout.arrangement_offsets[run].data()};
 }
 
-/// Numbers one batch after the other; holds the next free entry of each part.
+/// Numbers one batch after the other, and knows the next free entry of each part.
 class Numberer {
 public:
   Numberer(const mesh::Mesh& mesh, const mesh::CellBatches& batches, std::vector<ElementLayout> layouts,
@@ -166,7 +167,7 @@ public:
         dofs.interior_starts[i] >= 0)
       throw base::InternalError(fmt::format("batch {} of block {} does not exist or is visited twice", batch, block));
     const int active = batches_.num_active(block, batch);
-    std::int32_t& next = nexts_.front(); // of what no other process has: interiors, among others
+    std::int32_t& next = nexts_.front(); // next entry of part 0, which no other process has: interiors belong to it
     dofs.first_touch[2 * i] = next;
     if (patches_[b] != nullptr && batches_.blocks[b].are_patches[i] != 0)
       dofs.patch_numbers[i] = patches_[b]->number(i, next);
@@ -216,7 +217,7 @@ private:
     blocks_[b].first_touch.resize(2 * num_batches);
   }
 
-  /// True if the permutations of each run are the same.
+  /// Returns true if the permutations of each run are the same in all lanes.
   bool number_runs(std::size_t b, std::size_t batch, int active) {
     const auto cells_per_batch = static_cast<std::size_t>(batches_.cells_per_batch);
     const std::int32_t* cells = batches_.blocks[b].cells.data() + batch * cells_per_batch;
@@ -242,7 +243,7 @@ private:
     }
     return is_uniform;
   }
-  /// Of a batch whose lanes are like its first.
+  /// Returns the number of the pattern of a batch whose lanes are all like its first one.
   std::int32_t pattern_number(std::size_t b, std::size_t batch) {
     const auto cell =
         static_cast<std::size_t>(batches_.blocks[b].cells[batch * static_cast<std::size_t>(batches_.cells_per_batch)]);
@@ -255,12 +256,12 @@ private:
   const mesh::CellBatches& batches_;
   int num_components_;
   const EntryParts& parts_;
-  std::vector<std::int32_t> nexts_; ///< shape (part)
+  std::vector<std::int32_t> nexts_; ///< next free entry, shape (part)
   EntityStarts starts_;
   std::vector<BlockDofs> blocks_;
   std::vector<std::vector<RunSource>> sources_;          ///< shape (block, run)
-  std::vector<Patterns> patterns_;                       ///< by block
-  std::vector<std::unique_ptr<PatchNumbering>> patches_; ///< by block; null: none
+  std::vector<Patterns> patterns_;                       ///< shape (block)
+  std::vector<std::unique_ptr<PatchNumbering>> patches_; ///< shape (block); null: the block has no patches
 };
 
 } // namespace

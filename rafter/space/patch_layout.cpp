@@ -8,27 +8,27 @@ namespace rafter::space {
 
 namespace {
 
-/// Nodes of a patch along the axes.
+/// The nodes of a patch, numbered along the axes, first axis fastest.
 class Lattice {
 public:
   Lattice(int dim, int degree, int cells) : dim_(dim), degree_(degree), cells_(cells), width_(cells * degree + 1) {}
 
   int num_nodes() const { return power(width_); }
   int num_children() const { return power(cells_); }
-  /// Place of the first node of a child.
+  /// Number of the first node of a child.
   int corner(int child) const {
     int result = 0;
     for (int a = 0, step = 1; a < dim_; ++a, step *= width_, child /= cells_) result += child % cells_ * degree_ * step;
     return result;
   }
-  /// Of a local dof, behind the first.
+  /// Number of the node of a child's local dof, counted from the child's first node.
   int place(int dof) const {
     int result = 0;
     for (int a = 0, step = 1; a < dim_; ++a, step *= width_, dof /= degree_ + 1) result += dof % (degree_ + 1) * step;
     return result;
   }
-  /// The entity of the patch on which a node stands: its dimension, and for each axis the lower end, between, the
-  /// upper.
+  /// The entity of the patch on which a node lies: its dimension, and a number that has for each axis a digit in base 3
+  /// (0: lower end, 1: between, 2: upper end).
   std::pair<int, int> entity(int node) const {
     int dim = 0, number = 0;
     for (int a = 0; a < dim_; ++a, node /= width_) {
@@ -46,7 +46,7 @@ private:
     for (int a = 0; a < dim_; ++a) result *= base;
     return result;
   }
-  int dim_, degree_, cells_, width_; ///< the last two along an axis
+  int dim_, degree_, cells_, width_; ///< cells and nodes along an axis
 };
 
 } // namespace
@@ -71,7 +71,9 @@ std::unique_ptr<PatchLayout> make_patch_layout(const ElementLayout& layout, int 
       std::vector<int> nodes;
       for (int k = 0; k < layout.run_lengths[static_cast<std::size_t>(run)]; ++k)
         nodes.push_back(result->corners[static_cast<std::size_t>(child)] + *place++);
-      pieces.try_emplace(nodes.front(), Nodes{{child, run}, nodes}); // children see a shared one alike
+      // Children that share a piece list its nodes in the same order, so that it does not matter which of them is
+      // taken.
+      pieces.try_emplace(nodes.front(), Nodes{{child, run}, nodes});
     }
   }
   std::map<std::pair<int, int>, std::vector<const Nodes*>> runs; // by entity of the patch

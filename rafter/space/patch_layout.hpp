@@ -6,8 +6,8 @@
 
 namespace rafter::space {
 
-/// Gather pattern of a patch of cells with this layout, `width` along each axis; null where cells share nothing or form
-/// no patches.
+/// Makes the gather pattern of a patch of cells with this layout, `width` along each axis; null where cells share
+/// nothing or form no patches.
 std::unique_ptr<PatchLayout> make_patch_layout(const ElementLayout& layout, int width);
 
 } // namespace rafter::space

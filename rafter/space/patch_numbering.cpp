@@ -17,7 +17,7 @@ PatchNumbering::PatchNumbering(std::unique_ptr<PatchLayout> layout, const mesh::
 std::int32_t PatchNumbering::number(std::size_t batch, std::int32_t& next) {
   const auto cells = std::span(block_.cells).subspan(batch * cells_per_batch_, cells_per_batch_);
   std::vector<std::int32_t> pattern;
-  std::size_t first_piece = 0, first_dof = 0; // of the run
+  std::size_t first_piece = 0, first_dof = 0; // first piece and first dof of the run
   bool is_uniform = true;
   for (std::size_t run = 0; run < layout_->run_lengths.size(); ++run) {
     const auto num_pieces = static_cast<std::size_t>(layout_->num_pieces[run]);
@@ -35,7 +35,8 @@ std::int32_t PatchNumbering::number(std::size_t batch, std::int32_t& next) {
   return is_uniform ? patterns_.number(std::move(pattern)) : 0;
 }
 
-/// Fills entries_; the least of them.
+/// Writes the entries of the dofs of a run into entries_, where pieces that no batch has touched get new ones, and
+/// returns the least of them.
 std::int32_t PatchNumbering::start_of_run(std::span<const PatchLayout::PatchRun> pieces,
                                           std::span<const std::int32_t> cells, std::size_t patch, std::int32_t& next) {
   entries_.clear();
@@ -47,7 +48,7 @@ std::int32_t PatchNumbering::start_of_run(std::span<const PatchLayout::PatchRun>
   return *std::ranges::min_element(entries_);
 }
 
-/// Offset of the arrangement of entries_ from `start` on; -1: they are not consecutive.
+/// Returns the offset of the arrangement in which entries_ follow `start`; -1: they are not consecutive.
 std::int32_t PatchNumbering::arrangement(std::size_t first, std::int32_t start) {
   const std::size_t length = entries_.size();
   bool is_straight = true;

@@ -10,24 +10,25 @@
 
 namespace rafter::space {
 
-/// Numbers the shared dofs of batches of patches: those that a patch is the first to touch get consecutive entries run
-/// by run, in the order of its lattice. Patches that touch them later see them in that order, or turned.
+/// Numbers the shared dofs of batches of patches. Those that a patch is the first to touch get consecutive entries run
+/// by run, in the order of its lattice. Patches that touch them later may see them in another orientation.
 class PatchNumbering {
 public:
   /// A run of a cell.
   struct Run {
-    std::int32_t& start;             ///< its first entry; below 0: not numbered yet
+    std::int32_t& start;             ///< first entry; below 0: it is not numbered yet
     const std::int32_t* permutation; ///< canonical position of the k-th dof
-    int length;                      ///< dofs
+    int length;                      ///< number of dofs
   };
   using RunOf = std::function<Run(int run, std::int32_t cell)>;
 
   PatchNumbering(std::unique_ptr<PatchLayout> layout, const mesh::CellBlock& block, int cells_per_batch,
                  int num_components, RunOf run_of);
-  /// Numbers what is not numbered, from `next` on. The number of the batch's pattern; 0 where cells outside of patches
-  /// numbered a part of a run before, or the patches of the batch see their runs turned in different ways.
+  /// Numbers the dofs of a batch that are not numbered, from `next` on. Returns the number of the batch's pattern; 0
+  /// where cells outside of patches numbered a part of a run before, or the patches of the batch see their runs in
+  /// different orientations.
   std::int32_t number(std::size_t batch, std::int32_t& next);
-  /// Layout, starts and patterns.
+  /// Moves the layout, the starts and the patterns into `dofs`.
   void finish(BlockDofs& dofs) &&;
 
 private:
@@ -37,13 +38,14 @@ private:
 
   std::unique_ptr<PatchLayout> layout_;
   const mesh::CellBlock& block_;
-  std::size_t cells_per_batch_, num_patches_; ///< of a batch
+  std::size_t cells_per_batch_, num_patches_; ///< number of cells and of patches in a batch
   int num_components_;
   RunOf run_of_;
-  base::AlignedVector<std::int32_t> starts_; ///< as BlockDofs::patch_starts
-  std::map<std::pair<std::size_t, std::vector<std::int32_t>>, std::int32_t> arrangements_; ///< turned ones, by place
+  base::AlignedVector<std::int32_t> starts_; ///< see BlockDofs::patch_starts
+  /// Offsets of arrangements in other orientations, by first dof of the run and nodes.
+  std::map<std::pair<std::size_t, std::vector<std::int32_t>>, std::int32_t> arrangements_;
   Patterns patterns_;
-  std::vector<std::int32_t> entries_; ///< of the dofs of the run that is looked at
+  std::vector<std::int32_t> entries_; ///< entries of the dofs of the run that is being numbered
 };
 
 } // namespace rafter::space

@@ -7,10 +7,10 @@
 
 namespace rafter::space {
 
-/// The different arrangements in which batches see their runs, each once.
+/// Numbers the different arrangements in which batches see their runs, each once.
 class Patterns {
 public:
-  /// Number of a pattern, from 1; 0 where there would be more than `most` different ones.
+  /// Returns the number of a pattern, from 1; 0 where there would be more than `most` different ones.
   std::int32_t number(std::vector<std::int32_t> pattern) {
     if (const auto found = numbers_.find(pattern); found != numbers_.end()) return found->second;
     if (numbers_.size() == most) return 0;
@@ -19,7 +19,7 @@ public:
     numbers_.emplace(std::move(pattern), result);
     return result;
   }
-  /// One after the other, in the order of their numbers.
+  /// Returns the patterns one after the other, in the order of their numbers.
   std::vector<std::int32_t> take() && { return std::move(all_); }
 
 private:

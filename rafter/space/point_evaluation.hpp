@@ -8,8 +8,7 @@
 
 namespace rafter::space {
 
-/// Calls a QFunction; throws InputError that names `what`, the component and the point where a value is not
-/// finite.
+/// Calls a function of x. Throws InputError that names `what`, the component and the point where a value is not finite.
 void evaluate_checked(const SpatialFunction& function, std::span<const double> x, std::span<double> values,
                       std::string_view what);
 

@@ -15,7 +15,7 @@
 namespace rafter::space {
 namespace {
 
-/// What the cells give to the nodes that they have, weighted by their volumes.
+/// Sums the values that cells have at their nodes, weighted by the volumes of the cells.
 class NodeSums {
 public:
   explicit NodeSums(const FunctionSpace& space)

@@ -12,7 +12,8 @@
 namespace rafter::space {
 namespace {
 
-/// One step of SplitMix64 (Steele, Lea and Flood, doi:10.1145/2660193.2660195): all bits depend on all bits.
+/// Makes one step of SplitMix64 (Steele, Lea and Flood, doi:10.1145/2660193.2660195), so that all bits depend on all
+/// bits.
 std::uint64_t mixed(std::uint64_t state) {
   state += 0x9e3779b97f4a7c15ULL;
   state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -20,7 +21,7 @@ std::uint64_t mixed(std::uint64_t state) {
   return state ^ (state >> 31);
 }
 
-/// In [-1, 1).
+/// Maps bits to an evenly distributed number in [-1, 1).
 double to_number(std::uint64_t bits) { return std::ldexp(static_cast<double>(bits >> 11), -52) - 1; }
 
 /// Fills the dofs of one cell after the other.
@@ -51,7 +52,7 @@ public:
   }
 
 private:
-  /// From the seed, the dimension of the entity and its global vertices in ascending order.
+  /// Makes a key from the seed, the dimension of the entity and its global vertices in ascending order.
   std::uint64_t key_of(const mesh::CellGroup& cells, std::int32_t cell, int dim, int entity) {
     const auto first = static_cast<std::size_t>(cell) * static_cast<std::size_t>(element::num_vertices(cells.shape));
     vertices_.clear();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tangents of hyperelastic materials, found by differentiation, cost what their factors cost when they are written by
-// hand: operations per point before and after factors are rewritten, and divisions.
+// Tangents of hyperelastic materials that are found by differentiation cost as much as those whose factors are written
+// by hand. Operations per point and divisions are counted before and after factors are rewritten.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,11 +22,12 @@ QFunction qfunction(const std::string& text, mesh::MapKind map) {
   return pull_back({&part, 1}, element::Shape::hexahedron, map, false);
 }
 
-/// Per point, as the form is pulled back.
+/// Returns the operations per point of the form after its pull-back.
 double flops(const QFunction& function) {
   return count_flops(function, point_loops(function, num_points)) / num_points;
 }
-/// The fewest that a recipe takes which stores nothing: with coefficients of the trial function gathered, if that pays.
+/// Returns the fewest operations per point of a cut that stores nothing. Such cuts may merge the coefficients of the
+/// trial function, if that pays.
 double rewritten_flops(const QFunction& function) {
   double fewest = std::numeric_limits<double>::infinity();
   for (const auto& choice : factor_storages(function, num_points, {}))
@@ -41,10 +42,11 @@ std::ptrdiff_t num_divisions(const QFunction& function) {
 
 struct Tangent {
   const char *name, *derived, *by_hand;
-  double most; ///< of the operations by hand
+  double most; ///< accepted number of operations, relative to that by hand
 };
-/// By hand: the derivative of the first Piola-Kirchhoff stress in direction dw, with the inverse of F. The energy is
-/// differentiated through the cofactors of F, which takes a few operations more in one place than it saves in another.
+/// By hand, the tangent is the derivative of the first Piola-Kirchhoff stress in direction dw, written with the inverse
+/// of F. The energy is differentiated through the cofactors of F, which takes a few operations more in one place than
+/// it saves in another.
 constexpr Tangent tangents[] = {
     {"neo-hookean", "derivative(derivative(neo_hookean_energy, w, v), w, dw)",
      "inner(mu*grad(dw) + (mu - lmbda*ln(det(F)))*inv(F).T*grad(dw).T*inv(F).T + lmbda*tr(inv(F)*grad(dw))*inv(F).T, "

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Complexity of generated kernels: operations and bytes grow with the degree as theory says, text hardly grows.
+// Operations and bytes of generated kernels grow with the degree as theory says, while the length of their text hardly
+// grows.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +17,7 @@ constexpr int max_degree = 8;
 
 struct FormCase {
   std::string name, text;
-  int num_slots = 1; ///< values and derivatives per component
+  int num_slots = 1; ///< number of values and derivatives per component
   bool is_vector = false;
 };
 const std::vector<FormCase>& cases() {
@@ -27,7 +28,7 @@ const std::vector<FormCase>& cases() {
   return list;
 }
 
-/// The only kernel of a form on one cell of a shape, with the rule of p+1 (or more) points per direction.
+/// Returns the only kernel of a form on one cell of a shape, with the rule of p+1 (or more) points per direction.
 op::KernelInfo kernel_of(const FormCase& form, const std::string& shape, int degree, const std::string& plan = "",
                          int geometry_degree = 1, int extra_points = 1) {
   mesh::Mesh mesh = geometry_degree == 1 ? box(shape, 1) : curved_box(shape, geometry_degree);
@@ -40,7 +41,7 @@ op::KernelInfo kernel_of(const FormCase& form, const std::string& shape, int deg
   return A.kernels().info().front();
 }
 
-/// Slope of log(values) over log(p + 1) by least squares, over degrees first .. max_degree.
+/// Returns the slope of log(values) over log(p + 1) by least squares, over degrees first .. max_degree.
 double slope(const std::vector<double>& values, int first) {
   double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -63,10 +64,11 @@ double effective_flops(const op::KernelInfo& info) {
   return info.counts.effective_flops / static_cast<double>(info.num_cells);
 }
 double executed_flops(const op::KernelInfo& info) {
-  return schedule::count(schedule::read(info.loop_program)).flops / 8; // lanes of a batch
+  return schedule::count(schedule::read(info.loop_program)).flops / 8; // a batch has 8 lanes
 }
 
-/// A line of N = p + 1 numbers to N costs N (2N - 1): slope 4 and, because of the -1, up to 0.1 more at these degrees.
+/// To map a line of N = p + 1 numbers to N others costs N (2N - 1). The slope is 4 and, because of the -1, up to 0.1
+/// more at these degrees.
 constexpr double slack = 0.1;
 
 TEST(Operations, SumFactorisedHexahedraNeedOrderPPerDof) {
@@ -77,7 +79,7 @@ TEST(Operations, SumFactorisedHexahedraNeedOrderPPerDof) {
       const double executed = slope_of(form, "hexahedron", plan, executed_flops);
       EXPECT_LE(effective, 4 + slack) << form.name << " " << plan;
       EXPECT_LE(executed, 4 + slack) << form.name << " " << plan;
-      EXPECT_GE(effective, 3.0) << form.name << " " << plan; // every dof takes part
+      EXPECT_GE(effective, 3.0) << form.name << " " << plan; // every dof takes part in the contractions
       RecordProperty(form.name + "_" + contraction, std::to_string(effective));
     }
     for (const char* plan : {"factors=recompute", "factors=store"}) {
@@ -104,10 +106,11 @@ TEST(Operations, DenseContractionsNeedDofsTimesPoints) {
         const auto info = kernel_of(form, shape, degree, "contraction=dense");
         const double components = form.is_vector ? 3 : 1;
         const double dofs = element::make_element(element::Family::lagrange, element_shape, degree)->num_dofs();
-        const double contractions = 4 * form.num_slots * components * dofs * info.num_points; // there and back
+        // B and B^T each take one multiplication and one addition per entry.
+        const double contractions = 4 * form.num_slots * components * dofs * info.num_points;
         flops.push_back(effective_flops(info));
         EXPECT_LE(flops.back(), contractions + 60 * components * info.num_points) << form.name << " " << degree;
-        const double sectors = shape == "tetrahedron" ? 4 : 1; // two reflections split its tables
+        const double sectors = shape == "tetrahedron" ? 4 : 1; // two reflections split the tables of the tetrahedron
         EXPECT_GE(flops.back(), 0.9 * contractions / sectors) << form.name << " " << degree;
       }
       if (shape == "hexahedron") {
@@ -117,11 +120,11 @@ TEST(Operations, DenseContractionsNeedDofsTimesPoints) {
 }
 
 TEST(Operations, ExecutedOnesAreAtMostTheCountedOnes) {
-  // even-odd halves contractions; nothing else may add work
+  // Even-odd matrices halve the contractions, and nothing else may add work.
   for (const auto& form : cases())
     for (const int degree : {1, 2, 4, 8}) {
       const auto info = kernel_of(form, "hexahedron", degree);
-      // scatter's additions to shared dofs are not in the algorithm's count
+      // The algorithm's count does not have the additions of the scatter to shared dofs.
       const double dofs = std::pow(degree + 1, 3) * (form.is_vector ? 3 : 1);
       EXPECT_LE(executed_flops(info), effective_flops(info) + dofs) << form.name << " degree " << degree;
       const auto halves = kernel_of(form, "hexahedron", degree, "even_odd=4");
@@ -132,7 +135,7 @@ TEST(Operations, ExecutedOnesAreAtMostTheCountedOnes) {
 }
 
 TEST(Operations, ElasticityWithTwoMorePointsThanDegreesTakesAboutThreeHundredPerUnknown) {
-  // unknowns of a large mesh: 3 p^3 per cell; both material numbers vary
+  // A large mesh has 3 p^3 unknowns per cell; both material parameters vary.
   const FormCase form{"elasticity", "inner(kappa*div(u)*Identity(3) + 2*kappa*sym(grad(u)), sym(grad(v)))*dx", 3, true};
   for (const auto& [degree, most] : {std::pair{4, 366.0}, std::pair{6, 314.0}, std::pair{8, 306.0}})
     for (const auto& [plan, geometry_degree] : {std::pair{"factors=recompute", 1}, std::pair{"factors=store", 2}}) {
@@ -153,7 +156,7 @@ TEST(Operations, EvenOddSavesAQuarterAtHighDegree) {
 
 TEST(Operations, ThePlainMappingCountsTheSameWork) {
   for (const auto& form : cases()) {
-    const std::string plan = " contraction=per-derivative even_odd=0"; // nothing that is done once for eight cells
+    const std::string plan = " contraction=per-derivative even_odd=0"; // nothing is then done once for eight cells
     const auto plain = kernel_of(form, "hexahedron", 3, "mapping=plain" + plan);
     EXPECT_EQ(plain.plan.mapping, "plain");
     EXPECT_GT(plain.counts.flops, 0);
@@ -168,9 +171,10 @@ TEST(Traffic, BytesPerCellAreThoseOfVectorsAndStoredFactors) {
   for (int degree = 1; degree <= max_degree; ++degree) {
     const auto affine = schedule::count(schedule::read(kernel_of(cases()[1], "hexahedron", degree).loop_program));
     const double dofs = std::pow(degree + 1, 3), interior = std::pow(degree - 1, 3);
-    // each dof once, eight lanes; the loop that clears what the batch touches first counts once, one number
+    // Each dof of eight lanes is written once. The loop that clears what the batch touches first counts as one number.
     EXPECT_EQ(affine.global.written_bytes, 64 * dofs + 8) << degree;
-    // reads: the input once; what shared dofs are added to; factors: six numbers or fewer per cell, or the map
+    // Reads are the input once, the entries of shared dofs to which the result is added, and the factors: six numbers
+    // per cell at most, or the map.
     const double vectors = 64 * (dofs + dofs - interior);
     EXPECT_GE(affine.global.read_bytes, vectors) << degree;
     EXPECT_LE(affine.global.read_bytes, vectors + 64 * 12) << degree;
@@ -206,7 +210,7 @@ TEST(Text, StaysUnderFiftyKilobytesAtEveryDegree) {
 TEST(Text, HardlyGrowsWithTheDegree) {
   for (const auto& form : cases())
     for (const char* shape : {"hexahedron", "tetrahedron"}) {
-      // tables of tetrahedra stand in the text below degree 4
+      // The text holds the tables of tetrahedra below degree 4 only.
       const int first = std::string(shape) == "tetrahedron" ? 4 : 2;
       const auto low = kernel_of(form, shape, first), high = kernel_of(form, shape, max_degree);
       EXPECT_LT(high.source.size(), 4 * low.source.size()) << form.name << " " << shape;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an iteration of conjugate gradients moves between a cache and the memory, found with a simulated cache from the
-// order in which fused work and kernels touch vectors.
+// An iteration of conjugate gradients moves as many bytes between cache and memory as theory says. A simulated cache
+// counts them, from the order in which fused work and kernels touch vectors.
 #include <gtest/gtest.h>
 
 #include <list>
@@ -14,8 +14,8 @@
 namespace rafter::test {
 namespace {
 
-/// Fully associative, least recently used lines leave first; counts the bytes of lines that come and of changed lines
-/// that go.
+/// The cache is fully associative and evicts the least recently used line. It counts the bytes of lines that are loaded
+/// and of changed lines that are written back.
 class Cache {
 public:
   explicit Cache(std::size_t bytes) : capacity_(bytes / line_bytes) {}
@@ -50,13 +50,13 @@ private:
     lines_.pop_back();
   }
   std::size_t capacity_, traffic_bytes_ = 0;
-  std::list<Line> lines_; ///< the most recently used first
+  std::list<Line> lines_; ///< the most recently used line is first
   std::unordered_map<std::int64_t, std::list<Line>::iterator> places_;
 };
 
 enum Array : int { x, r, p, q, operator_data };
 
-/// One iteration without preconditioner, in the order in which one thread does it.
+/// This is one iteration without preconditioner, in the order in which one thread does it.
 class Iteration {
 public:
   Iteration(const op::Operator& A, Cache& cache) : A_(A), cache_(cache) {
@@ -104,12 +104,13 @@ private:
   double data_per_batch_ = 0, data_at_ = 0;
 };
 
-/// Trilinear cells with recomputed factors; the four vectors are several times as large as the cache.
+/// Cells are trilinear, and factors are recomputed; the four vectors are several times as large as the cache.
 class Traffic : public ::testing::TestWithParam<int> {};
 
 TEST_P(Traffic, OfAFusedIterationIsThatOfEveryVectorOnce) {
   const int degree = GetParam();
-  const int n = degree <= 2 ? 32 : 2 * (30 / degree / 2 + 2); // at low degree chunks are of full length from there on
+  // At low degrees, chunks have their full length from this size on.
+  const int n = degree <= 2 ? 32 : 2 * (30 / degree / 2 + 2);
   const Problem problem(curved_box("hexahedron", 1, n), degree);
   const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"),
                        planned({.shared_device = std::make_shared<InterpreterDevice>(),
@@ -125,7 +126,7 @@ TEST_P(Traffic, OfAFusedIterationIsThatOfEveryVectorOnce) {
   const double data = A.kernels().counts().global_bytes_read / dofs - 8;
   const solvers::Identity identity(A.device());
   const double counted = solvers::cg_vector_bytes(identity, true).sum() + data;
-  EXPECT_GE(found, 0.99 * counted); // lines of the last entries are shared
+  EXPECT_GE(found, 0.99 * counted); // the lines of the last entries are shared
   const double p3 = std::pow(degree, 3);
   const double target = 88 + (4 * std::pow(degree + 1, 3) + 192) / p3;
   EXPECT_LE(found, target);

@@ -6,7 +6,7 @@
 namespace rafter {
 namespace {
 
-/// Index data that does not depend on the number of cells.
+/// Returns the bytes of index data that do not depend on the number of cells.
 std::size_t table_bytes(const space::FunctionSpace& space) {
   std::size_t bytes = 0;
   for (std::size_t b = 0; b < space.batches().blocks.size(); ++b)
@@ -14,8 +14,8 @@ std::size_t table_bytes(const space::FunctionSpace& space) {
   return bytes;
 }
 
-/// Entity starts instead of indices per dof: from degree 4 on (every entity has dofs) all degrees need the same bytes
-/// per cell, so the bytes per dof fall like p^-d; components cost nothing at all.
+/// Cells store where the runs of their entities start, not an index per dof. From degree 4 on, where every entity has
+/// dofs, all degrees need the same bytes per cell, so that the bytes per dof fall like p^-d. Components cost nothing.
 TEST(IndexData, BytesPerCellDoNotGrowWithTheDegree) {
   for (const auto& shape : test::box_shapes()) {
     const auto mesh = test::box(shape, shape == "mixed" ? 2 : 4);
@@ -34,7 +34,7 @@ TEST(IndexData, BytesPerCellDoNotGrowWithTheDegree) {
   }
 }
 
-/// The table of permutations belongs to the element, not to the mesh.
+/// The table of permutations belongs to the element and not to the mesh.
 TEST(IndexData, PermutationTablesDoNotGrowWithTheMesh) {
   EXPECT_EQ(table_bytes(*test::make_space(test::box("prism", 1), 4)),
             table_bytes(*test::make_space(test::scrambled(test::box("prism", 3), 1), 4)));

@@ -7,7 +7,8 @@
 
 using namespace rafter;
 
-// -div(grad(u)) = 2 between two walls with u = 0: u = x (1 - x), which the space holds, so that L(u) = 1/3.
+// The problem is -div(grad(u)) = 2 between two walls with u = 0. Its solution u = x (1 - x) is in the space, so that
+// L(u) = 1/3.
 int main() {
   const FunctionSpace V(make_box({.cells = {2, 2, 2}, .shape = "tetrahedron"}), {.degree = 2});
   const auto [u, v] = arguments(V);
@@ -18,7 +19,8 @@ int main() {
   const auto x = result.solution.host_read(), f = b.host_read();
   std::printf("L(u) = %.9f\n", std::inner_product(x.begin(), x.end(), f.begin(), 0.0));
 
-  // Without walls a constant source has no solution: it is removed, and the mean alone is left.
+  // Without walls a constant source has no solution. It is removed, and the solution is the constant that the mean
+  // gives.
   const Operator N(inner(grad(u), grad(v)) * dx);
   const auto ones = assemble(1.0 * v * dx, N);
   const auto constant = solve(N, ones, {.null_space = {V.mean({0.25})}});

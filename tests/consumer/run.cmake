@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# cmake -DBUILD_DIR=... -DCONFIG=... [-DCXX=... -DGENERATOR=...] -P run.cmake: installs the build into a prefix inside the
-# build tree, configures, builds and runs this folder's project against it, and compares what it prints.
+# This script installs the build into a prefix inside the build tree, configures, builds and runs the project of this
+# folder against it, and compares what it prints. Usage:
+#
+# cmake -DBUILD_DIR=... -DCONFIG=... [-DCXX=... -DGENERATOR=...] -P run.cmake
 set(work ${BUILD_DIR}/consumer)
 file(REMOVE_RECURSE ${work})
 

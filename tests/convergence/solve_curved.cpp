@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Orders on curved cells, and on refined meshes that other programs wrote.
+// Errors converge with the optimal orders on curved cells, and on refined meshes that other programs wrote.
 #include "../support/orders.hpp"
 
 namespace {
@@ -36,7 +36,7 @@ TEST(CurvedElasticityOrder, is_optimal_on_refined_curved_boxes) {
   }
 }
 
-/// Read once, refined `refine` times for the coarser mesh and once more for the finer one.
+/// The mesh is read once, refined `refine` times for the coarser mesh and once more for the finer one.
 struct MeshCase {
   std::string file;
   int degree = 1, refine = 0;
@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(files, SampleMeshOrder,
                                            MeshCase{"tinyzoo-3d.mesh", 3, 1}, MeshCase{"nested_cubes.msh", 1, 1}),
                          name_of_mesh_case);
 
-/// Robin conditions on the whole curved boundary: facet integrals with normals, in both forms.
+/// Robin conditions on the whole curved boundary need facet integrals with normals in both forms.
 TEST(RobinOrder, is_optimal_on_curved_boundaries) {
   test::Manufactured robin = test::poisson(3);
   robin.bilinear += " + 2*u*v*ds";

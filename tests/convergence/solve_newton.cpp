@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Manufactured solutions of non-linear laws: orders of convergence and quadratic tails of Newton's method.
+// Manufactured solutions of nonlinear laws converge with optimal orders in the mesh size, and Newton's method converges
+// quadratically.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +12,8 @@ namespace {
 
 using namespace rafter;
 
-/// A law P(w) of a field w, whose equations are -div(P(u)) + s(u) = load, and the function that shall solve them.
+/// A law P(w) of a field w has the equations -div(P(u)) + s(u) = load; it comes with the function that shall solve
+/// them.
 struct Law {
   std::string name;
   bool is_vector = false;
@@ -37,7 +39,7 @@ Law neo_hookean(int dim) {
 }
 
 struct Solved {
-  double error = 0; ///< relative, in L2
+  double error = 0; ///< relative error in L2
   solvers::NewtonResult info;
 };
 
@@ -60,7 +62,7 @@ Solved solve_law(const Law& law, const std::string& shape, int cells, int degree
   NonlinearOptions options;
   options.newton.rtol = 1e-11;
   options.newton.solver.control.rtol = 1e-13;
-  options.newton.solver.method = law.is_vector ? "cg" : "direct"; // (1 + u^2) has no symmetric tangent
+  options.newton.solver.method = law.is_vector ? "cg" : "direct"; // the tangent of the law (1 + u^2) is not symmetric
   options.discretisation = test::planned({.threads = 1});
   options.discretisation.dirichlet = {
       {V.ptr(), {.is_all = true, .value = [&](std::span<const double> x, std::span<double> at) { values(x, at); }}}};
@@ -90,7 +92,7 @@ TEST_P(NonlinearOrder, IsOptimalAndTailsAreQuadratic) {
     std::string tail;
     for (const auto& step : newton.steps) tail += fmt::format(" {:.1e}", step.residual);
     RecordProperty("residuals", tail);
-    // Before rounding has its say the residual of a step is that of the one before, squared, but for a factor.
+    // Until rounding dominates, the residual of a step is the square of the one before, up to a factor.
     const auto& steps = newton.steps;
     double best = 0;
     for (std::size_t k = 3; k < steps.size(); ++k)
@@ -99,7 +101,7 @@ TEST_P(NonlinearOrder, IsOptimalAndTailsAreQuadratic) {
                                   std::log(steps[k - 1].residual / steps[k - 2].residual));
     EXPECT_GT(best, 1.6) << tail;
   }
-  // The number of steps belongs to the law and to the starting state, not to the mesh.
+  // The number of steps depends on the law and on the starting state, but not on the mesh.
   EXPECT_LE(fine.info.iterations, coarse.info.iterations + 3);
   EXPECT_GT(std::log2(coarse.error / fine.error), degree + 1 - 0.3) << coarse.error << " -> " << fine.error;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Errors of manufactured solutions fall as h^(p+1) in L2 and h^p in the H1 seminorm, on every shape, with straight
-// edges.
+// Errors of manufactured solutions fall as h^(p+1) in L2 and h^p in the H1 seminorm on every shape with straight edges.
 #include <random>
 
 #include "../support/orders.hpp"
@@ -26,7 +25,8 @@ TEST_P(ElasticityOrder, is_optimal_on_boxes_moved_by_a_smooth_map) {
 
 INSTANTIATE_TEST_SUITE_P(shapes, ElasticityOrder, ::testing::ValuesIn(test::order_cases(1, 2)), test::name_of);
 
-/// A box whose inner vertices are moved at random: its cells do not become parallelepipeds as they become small.
+/// Returns a box whose inner vertices are moved at random, so that its cells do not become parallelepipeds as they
+/// become small.
 mesh::Mesh jittered_box(const std::string& shape, int n) {
   const int dim = test::box_dimension(shape);
   auto mesh = mesh::make_box({.cells = std::vector<int>(static_cast<std::size_t>(dim), n), .shape = shape});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Errors of periodic solutions on identified meshes fall as h^(p+1) in L2 and h^p in the H1 seminorm, on every shape.
+// Errors of periodic solutions on meshes with identified sides fall as h^(p+1) in L2 and h^p in the H1 seminorm on
+// every shape.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +18,7 @@ namespace {
 using namespace rafter;
 using test::OrderCase;
 
-/// A product of waves with the periods of the box.
+/// Returns a product of waves with the periods of the box.
 std::string exact_of(int dim) {
   const auto size = test::box_size(dim);
   std::string exact = "1";
@@ -27,7 +28,7 @@ std::string exact_of(int dim) {
   return exact;
 }
 
-/// -div grad u + u = f on a torus, or between the two sides across x of a mixed box, where the flux is given.
+/// Solves -div grad u + u = f on a torus, or on a mixed box between the two sides across x, where the flux is given.
 test::Errors errors_on(const mesh::Mesh& mesh, int degree) {
   test::Problem problem(mesh, degree);
   const std::string exact = exact_of(mesh.gdim);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Orders of the theta scheme in the length of its steps, in space-time exact solutions.
+// Errors of the theta scheme fall with its order in the length of a step, for solutions that space and quadrature
+// resolve.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,13 +13,13 @@ namespace {
 
 using namespace rafter;
 
-/// A problem as texts, fields u, ... with exact solutions of x and t.
+/// A problem is given by texts: fields u, ... with exact solutions of x and t.
 struct Problem {
   struct Field {
     std::string name;
     int components = 0, degree = 1;
     std::string exact;
-    std::vector<std::int32_t> boundary{}; ///< tags where it has the exact values
+    std::vector<std::int32_t> boundary{}; ///< tags of the boundary where it takes the exact values
   };
   BoxOptions box;
   std::vector<Field> fields;
@@ -28,9 +29,9 @@ struct Problem {
 };
 
 struct Run {
-  std::vector<double> errors;   ///< L2 at the last time, relative, shape (field)
-  std::vector<double> values;   ///< of the functional at all times
-  double interpolant_value = 0; ///< of the interpolant of the exact solution at the first time
+  std::vector<double> errors;   ///< relative L2 errors at the last time, shape (field)
+  std::vector<double> values;   ///< values of the functional at all times
+  double interpolant_value = 0; ///< value for the interpolant of the exact solution at the first time
   std::vector<solvers::TimeStepResult> steps;
 };
 
@@ -103,7 +104,7 @@ Run run(const Problem& problem, double end, int num_steps, double theta, const s
   return result;
 }
 
-/// Steps of half the length make the errors of the first `count` fields smaller by two to the power of the order.
+/// Checks that steps of half the length divide the errors of the first `count` fields by two to the power of the order.
 void expect_order(const Problem& problem, double end, int num_steps, double theta, double order, std::size_t count) {
   const auto coarse = run(problem, end, num_steps, theta), fine = run(problem, end, 2 * num_steps, theta);
   for (std::size_t f = 0; f < count; ++f) {
@@ -115,7 +116,7 @@ void expect_order(const Problem& problem, double end, int num_steps, double thet
   }
 }
 
-/// Conductivity, source and boundary values depend on time.
+/// The conductivity, the source and the boundary values depend on time.
 Problem heat() {
   return {.box = {.cells = {3, 3}, .shape = "quadrilateral"},
           .fields = {{"u", 0, 6, "exact", {1, 2, 3, 4}}},
@@ -138,12 +139,12 @@ TEST(ThetaScheme, DensitiesThatChangeInTimeAndStateKeepTheOrder) {
   expect_order(problem, 1, 16, 0.5, 2, 1);
   problem.F = "(dt(u + t**2*x[0]*0 + 0.1*u**3)*v + k*inner(grad(u), grad(v)) - "
               "((1 + 0.3*exact**2)*rate - div(k*grad(exact)))*v)*dx";
-  EXPECT_THROW(run(problem, 1, 2, 1), InputError); // dt() of the time itself
+  EXPECT_THROW(run(problem, 1, 2, 1), InputError); // dt() of the time itself is not accepted
   problem.F = "(dt(u + 0.1*u**3)*v + k*inner(grad(u), grad(v)) - ((1 + 0.3*exact**2)*rate - div(k*grad(exact)))*v)*dx";
   expect_order(problem, 1, 16, 0.5, 2, 1);
 }
 
-/// A standing wave as a system of first order; its energy is kept.
+/// A standing wave is a system of first order in time that conserves its energy.
 Problem wave() {
   return {.box = {.cells = {4, 4}, .shape = "triangle"},
           .fields = {{"u", 0, 6, "sin(pi*x[0])*sin(pi*x[1])*cos(sqrt(2)*pi*t)", {1, 2, 3, 4}},
@@ -161,8 +162,8 @@ TEST(ThetaScheme, CrankNicolsonKeepsTheEnergyOfWaves) {
   EXPECT_LT(damped.values.back(), 0.5 * damped.values.front());
 }
 
-/// Taylor and Green's decaying vortices, exact solutions of the Navier-Stokes equations, with the traction given on one
-/// side; Taylor and Hood's elements.
+/// The decaying vortices of Taylor and Green are exact solutions of the Navier-Stokes equations. The traction is given
+/// on one side, and the elements are those of Taylor and Hood.
 Problem vortices() {
   return {.box = {.cells = {4, 4}, .shape = "quadrilateral"},
           .fields = {{"u", 2, 5, "velocity", {1, 3, 4}}, {"p", 0, 4, "pressure", {}}},
@@ -181,7 +182,7 @@ TEST(ThetaScheme, NavierStokesHasOrdersOneAndTwo) {
 }
 
 TEST(ThetaScheme, FirstStatesFulfilTheEquationsWithoutTime) {
-  // The interpolant of a velocity without divergence has some; the state that the steps begin with has none.
+  // The interpolant of a divergence-free velocity is not divergence-free, but the state with which the steps begin is.
   auto problem = vortices();
   problem.box.cells = {2, 2};
   problem.fields[0].degree = 2;
@@ -204,10 +205,11 @@ TEST(ThetaScheme, AlgebraicFieldsFollowAtOnce) {
                   .definitions = {},
                   .F = "((dt(u) + p)*v_u + (p - 2*u)*v_p)*dx"};
   expect_order(problem, 1, 16, 1, 1, 2);
-  // p is taken at the end of each step, so that the scheme is the implicit Euler method for it, whatever theta is.
+  // The pressure is taken at the end of each step, so that the scheme is the implicit Euler method for it, whatever
+  // theta is.
   const auto implicit = run(problem, 1, 16, 1), mixed = run(problem, 1, 16, 0.5, "p*dx");
   EXPECT_NEAR(implicit.errors[0], mixed.errors[0], 1e-10);
-  EXPECT_NEAR(mixed.values.front(), 3, 1e-12); // the first value follows from u, too
+  EXPECT_NEAR(mixed.values.front(), 3, 1e-12); // the first pressure follows from the velocity
 }
 
 } // namespace

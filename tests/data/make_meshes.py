@@ -18,7 +18,7 @@ def shear(x):
 
 
 def box(shape):
-    """Straight mesh of one shape (with neighbours where Gmsh needs them); returns the dimension of its cells."""
+    """Makes a straight mesh of one shape (with neighbours where Gmsh needs them) and returns the dimension of its cells."""
     gmsh.clear()
     occ, mesh = gmsh.model.occ, gmsh.model.mesh
     if shape in ("triangle", "quadrilateral"):
@@ -41,7 +41,7 @@ def box(shape):
         dim = 3
     else:
         boxes = [occ.addBox(0, 0, 0, 1, 1, 1)]
-        if shape == "pyramid":  # between a hexahedron and tetrahedra
+        if shape == "pyramid":  # the pyramid is between a hexahedron and tetrahedra
             boxes.append(occ.addBox(1, 0, 0, 1, 1, 1))
             occ.fragment([(3, boxes[0])], [(3, boxes[1])])
         occ.synchronize()
@@ -68,7 +68,7 @@ def write_gmsh():
     for i, shape in enumerate(shapes):
         for order in (3, 4):
             if shape == "prism" and order == 4:
-                continue  # Gmsh does not make them
+                continue  # Gmsh does not make these
             dim = box(shape)
             gmsh.model.mesh.setOrder(order)
             tags, coordinates, _ = gmsh.model.mesh.getNodes()

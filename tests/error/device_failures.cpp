@@ -73,7 +73,7 @@ TEST(Compiling, FailureShowsCommandOutputAndKeptSource) {
   EXPECT_EQ(device::read_bytes(kept), source);
   EXPECT_EQ(folder.count(".so"), 0U);
   EXPECT_NE(message<base::EnvironmentError>([&] { cache.program(source); }),
-            "nothing thrown"); // not remembered as done
+            "nothing thrown"); // the failure must not be remembered as a success
 }
 
 TEST(Compiling, FailureShowsACommandThatAShellUnderstands) {
@@ -117,7 +117,7 @@ TEST(Compiling, BrokenCompilersAreReported) {
   };
   expect_mentions(failure(script("without-version", "echo broken; exit 1\n")), {"does not work", "broken"});
   expect_mentions(failure(script("killed", "[ \"$1\" = --version ] || kill -11 $$\n")), {"signal 11"});
-  const std::string silent = script("silent", "exit 0\n"); // says success, writes nothing
+  const std::string silent = script("silent", "exit 0\n"); // the compiler claims success but writes nothing
   expect_mentions(failure(silent), {"made no library", "command: " + silent, "source kept: "});
 }
 
@@ -205,8 +205,8 @@ TEST(CacheFolder, VanishedOneDegradesWithOneWarning) {
   expect_mentions(warnings.texts[0], {path.string(), "this run only"});
 }
 
-/// Root may write everywhere. Without capabilities it is an owner as others are, who may enter the folders that only
-/// root may enter, where a checkout of root's lies.
+/// Root may write everywhere. Without capabilities, it may write as any owner may, but can still enter folders that
+/// only root may enter, such as one with a checkout.
 bool give_up_capabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   const std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};
@@ -227,7 +227,7 @@ TEST(CacheFolder, ReadOnlyOneDegradesWithOneWarning) {
     try {
       ProgramCache cache{CacheDirectory(path)};
       is_right = is_right && cache.program(good_source)->kernel("f") != nullptr;
-      fs::remove_all(cache.directory()); // _exit below leaves the removal out
+      fs::remove_all(cache.directory()); // _exit below skips the removal by a destructor
     } catch (const std::exception&) {
       is_right = false;
     }

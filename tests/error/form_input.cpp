@@ -11,7 +11,7 @@
 #include <rafter/form/printer.hpp>
 #include <tests/property/form_corpus.hpp>
 
-/// Every wrong text is answered with where, what was found and what would be right.
+/// The message about a wrong text says where it is wrong, what was found, and what would be right.
 namespace rafter::form {
 namespace {
 
@@ -26,7 +26,7 @@ template <class Operation> std::string message_of(const Operation& operation) {
 
 struct Case {
   std::string text;
-  std::vector<std::string> parts; ///< of the message
+  std::vector<std::string> parts; ///< parts that the message must have
 };
 
 void expect_messages(const std::vector<Case>& cases, const Scope& scope, bool is_form) {
@@ -113,7 +113,8 @@ TEST(FormErrors, SyntaxErrorsNameTheColumn) {
           {"(1 + 2", {"column 1", "the '(' of line 1, column 1 is not closed: a ')' is missing"}},
           {"1 + 2)", {"column 6", "unexpected ')': no bracket is open"}},
           {"(x[0] + 1*r*dx",
-           {"column 1", "the '(' of line 1, column", "is not closed"}}, // not that a number and a form cannot be added
+           // This matters more than that a number and a form cannot be added.
+           {"column 1", "the '(' of line 1, column", "is not closed"}},
           {"inner(grad(r), grad(r)*2", {"column 6", "the '(' of line 1, column", "is not closed"}},
           {"(1 + (2*r)\n  + sin(r)", {"line 1, column 1", "the '(' of line 1, column", "is not closed"}},
           {"[1, [2, 3]", {"column 1", "the '[' of line 1, column 1 is not closed: a ']' is missing"}},
@@ -294,7 +295,8 @@ TEST(FormErrors, HostileTextsEndInErrorsNotInCrashes) {
   Scope doubling = test::make_scope(3);
   doubling.define("a0", "r");
   for (int i = 1; i < 60; ++i) doubling.define(fmt::format("a{}", i), fmt::format("a{0}*a{0}", i - 1));
-  EXPECT_EQ(lower(parse_form("a59*q*dx", doubling)).integrals[0].degree, 1000); // a bound, not an overflow
+  // The degree is bounded and does not overflow.
+  EXPECT_EQ(lower(parse_form("a59*q*dx", doubling)).integrals[0].degree, 1000);
 }
 
 TEST(FormErrors, VOfSeveralFieldsNamesTheirTestFunctions) {

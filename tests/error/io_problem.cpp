@@ -23,9 +23,9 @@ std::string message_of(const std::string& text, std::vector<std::string> overrid
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-/// A problem with one thing wrong, and parts that the message must have.
+/// A case is a problem with one error, and the parts that the message must have.
 struct Case {
-  std::string set; ///< as --set
+  std::string set; ///< an assignment as for --set
   std::vector<std::string> parts;
 };
 

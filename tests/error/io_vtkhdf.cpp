@@ -10,7 +10,7 @@
 #include <rafter/io/hdf5_file.hpp>
 #include <rafter/io/vtkhdf.hpp>
 
-/// Read by the leak sanitizer: HDF5 cannot free a file whose last writes failed.
+/// The leak sanitizer reads this, since HDF5 cannot free a file whose last writes failed.
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
 using namespace rafter;
@@ -38,7 +38,7 @@ protected:
     }
     return "written";
   }
-  /// A limit on the size of files stands for the full disk: writes beyond it fail.
+  /// A limit on the size of files has the effect of a full disk: writes beyond it fail.
   static std::string message_on_full_disk(const std::string& path, rlim_t bytes) {
     const auto handler = std::signal(SIGXFSZ, SIG_IGN);
     rlimit former{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that are no results, or not the ones that are wanted.
+// Files that are no results of a solve, or not those that are needed, are refused.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -28,7 +28,7 @@ template <class Operation> std::string message_of(const Operation& operation) {
   return "accepted";
 }
 
-/// Arrays of a file of one quadrilateral; each may be damaged.
+/// A file of one quadrilateral has these arrays, each of which may be damaged.
 struct Contents {
   std::string type = "UnstructuredGrid";
   std::vector<std::int64_t> parts{4}, connectivity{0, 1, 2, 3}, offsets{0, 4};

@@ -12,7 +12,7 @@ using namespace rafter;
 
 namespace {
 
-/// Message of the InputError that the box draws.
+/// Returns the message of the InputError for these options.
 std::string refusal(const mesh::BoxOptions& options) {
   try {
     mesh::make_box(options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks that do not fit a mesh, and what parts of a mesh cannot do.
+// Ranks that do not fit a mesh are refused, and so are operations that a part of a mesh does not support.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of the boundary that cannot be identified are refused with the tags and the place.
+// Parts of the boundary that cannot be identified are refused with their tags and the place.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void expect_refused(const mesh::Mesh& mesh, const Pairs& pairs, const std::vecto
   expect_error([&] { static_cast<void>(mesh.periodic(pairs)); }, words);
 }
 
-/// The mesh with its points moved by a function of the point.
+/// Returns the mesh with its points moved by a function of the point.
 template <class Move> mesh::Mesh moved(mesh::Mesh mesh, const Move& move) {
   const auto dim = static_cast<std::size_t>(mesh.gdim);
   for (std::size_t i = 0; i < mesh.points.size(); i += dim) move(std::span(mesh.points).subspan(i, dim));
@@ -61,9 +61,9 @@ TEST(PeriodicErrors, TheFirstFacetThatDoesNotMatch) {
 }
 
 TEST(PeriodicErrors, FacetsThatAreCutOtherwise) {
-  // Triangles on one side, quadrilaterals on the other.
+  // One side has triangles, the other quadrilaterals.
   expect_refused(box("mixed"), along_x, {"'xmin' does not match 'xmax'", "has vertices there, but no facet of them"});
-  // The facet in the middle of one side is no part of it; the boxes around both are equal.
+  // The facet in the middle of one side has no tag, so that the bounding boxes of both sides are still equal.
   auto incomplete = box("quadrilateral", 3);
   incomplete.tagged_facets.erase(std::ranges::find_if(incomplete.tagged_facets, [&](const auto& facet) {
     return facet.tag == 3 && facet.vertices[0] != 0 && facet.vertices[1] != 3;
@@ -71,7 +71,7 @@ TEST(PeriodicErrors, FacetsThatAreCutOtherwise) {
   expect_refused(incomplete, {{.from = {"ymin"}, .to = {"ymax"}}},
                  {"the facet at (0.5, 0.75) of quadrilateral 7", "on 'ymax' has no facet of 'ymin' opposite",
                   "of 2 and 3 facets, 2 match"});
-  // And the other way.
+  // The other direction is refused, too.
   expect_refused(incomplete, {{.from = {"ymax"}, .to = {"ymin"}}},
                  {"the facet at (0.5, 0.75) of quadrilateral 7", "'ymin' has vertices there, but no facet of them"});
 }
@@ -80,7 +80,7 @@ TEST(PeriodicErrors, NodesOfCurvedFacets) {
   auto bent = box("quadrilateral", 2, 3);
   auto& group = bent.groups[0];
   const auto element = mesh::geometry_element(group);
-  // A node in the middle of the edge from vertex 1 to 3 of the last cell of the first row.
+  // The node is in the middle of the edge from vertex 1 to 3 of the last cell of the first row.
   const auto node = group.nodes[static_cast<std::size_t>(element->num_dofs() + element->entity_dofs(1, 2)[0])];
   bent.points[2 * static_cast<std::size_t>(node)] += 0.001;
   expect_refused(bent, along_x, {"the vertices match", "nodes of the curved facets", "0.001 off"});

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every way in which a mesh file can be wrong, one by one: the message says where, what was found, and what would be
-// right.
+// Every kind of error in a mesh file has a message that says where it is, what was found, and what would be right.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -21,7 +20,7 @@ std::string contents(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Reads the text as a file and expects an InputError that contains all the words.
+/// Reads the text as a file and expects an InputError with all the words.
 void expect_error(const std::string& text, const std::vector<std::string>& words, const std::string& name = "bad.msh") {
   const auto folder =
       std::filesystem::temp_directory_path() / ("rafter-error-" + std::to_string(std::random_device{}()));

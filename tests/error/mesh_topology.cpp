@@ -19,7 +19,7 @@ void expect_error(const mesh::Mesh& mesh, const std::string& words) {
   }
 }
 
-/// A mesh as make_box gives it, but without the topology that it may have built.
+/// Returns the mesh without the topology that make_box() may have computed.
 mesh::Mesh bare(const mesh::Mesh& from) {
   mesh::Mesh mesh;
   mesh.tdim = from.tdim;
@@ -55,7 +55,7 @@ TEST(TopologyErrors, TaggedFacetsWithoutACell) {
   auto mesh = bare(two_triangles());
   mesh.tagged_facets.push_back({.vertices = {0, 3, -1, -1}, .tag = 17});
   mesh.tagged_facets.push_back({.vertices = {1, 2, -1, -1}, .tag = 18});
-  expect_error(mesh, "is not a facet of any cell"); // one of the two is the diagonal, the other is not
+  expect_error(mesh, "is not a facet of any cell"); // one of the two is the diagonal, the other is no facet
   mesh.tagged_facets = {{.vertices = {0, 9, -1, -1}, .tag = 17}};
   expect_error(mesh, "has vertex 9");
   mesh.tagged_facets = {{.tag = 17}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mistakes in what operators are made of: each is refused where it is made, with what would be right.
+// Errors in what operators are made of are refused where they are made, with what would be right.
 #include <gtest/gtest.h>
 
 #include <rafter/base/error.hpp>
@@ -39,7 +39,8 @@ protected:
   op::OperatorOptions options_ = planned({.shared_device = std::make_shared<InterpreterDevice>()});
 };
 
-/// Scalars q of degree 1 as trial functions of the test functions of u, and what needs one system.
+/// The trial functions are scalars q of degree 1, the test functions are those of u, and some operations need one
+/// system.
 class RectangularErrors : public OperatorErrors {
 protected:
   form::Form form() const {

@@ -35,7 +35,7 @@ template <class Error> std::string message_of(const std::function<void()>& actio
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-/// y = A x for a function; the diagonal is one.
+/// Computes y = A x by a function; its diagonal is one.
 class FunctionOperator final : public op::LinearOperator {
 public:
   FunctionOperator(std::int64_t size, std::function<void(std::span<const double>, std::span<double>)> function)
@@ -53,7 +53,7 @@ private:
   std::shared_ptr<device::Device> device_ = memory_device();
 };
 
-/// Scales by a factor; negative: an indefinite preconditioner.
+/// Multiplies by a factor; a negative one makes the preconditioner indefinite.
 class ScalePreconditioner final : public solvers::Preconditioner {
 public:
   explicit ScalePreconditioner(double factor) : factor_(factor) {}
@@ -107,7 +107,7 @@ TEST(SolveFailures, NonFinitePreconditionerIsNamed) {
 
 TEST(SolveFailures, CgNamesAnIndefiniteOperator) {
   const auto A = diagonal_matrix({1, 2, -3});
-  for (const double last : {1.0, 2.0}) { // p.Ap = 0 and p.Ap < 0 in the first step
+  for (const double last : {1.0, 2.0}) { // in the first step, p.Ap = 0 or p.Ap < 0
     const auto result = solve_with(A, A.vector({1, 1, last}), "cg");
     EXPECT_EQ(result.failure, Failure::indefinite_operator) << result.message;
     EXPECT_TRUE(contains(result.message, "gmres")) << result.message;
@@ -153,14 +153,14 @@ TEST(SolveFailures, InconsistentPureNeumannProblemEndsWithAHint) {
 }
 
 TEST(SolveFailures, GmresNamesBreakdownOfASingularOperator) {
-  // Nilpotent: the Krylov space of e_0 ends without a solution.
+  // The matrix is nilpotent: the Krylov space of e_0 ends without a solution.
   const DenseMatrix A(3, [](std::size_t i, std::size_t j) { return i == j + 1 ? 1.0 : 0.0; });
   const auto result = solve_with(A, A.vector({1, 0, 0}), "gmres");
   EXPECT_EQ(result.failure, Failure::breakdown) << result.message;
 }
 
 TEST(SolveFailures, RestartedGmresThatCannotProgressStagnates) {
-  // Cyclic shift: no reduction before iteration n, so a shorter cycle repeats itself for ever.
+  // A cyclic shift allows no reduction before iteration n, so that shorter cycles repeat themselves for ever.
   constexpr std::size_t n = 12;
   const DenseMatrix A(n, [](std::size_t i, std::size_t j) { return i == (j + 1) % n ? 1.0 : 0.0; });
   std::vector<double> b(n, 0.0);
@@ -173,7 +173,7 @@ TEST(SolveFailures, RestartedGmresThatCannotProgressStagnates) {
 }
 
 TEST(SolveFailures, DivergenceIsNamed) {
-  // Not symmetric, far from it: cg's residual explodes.
+  // The matrix is far from symmetric, so that the residual of cg explodes.
   const auto A = DenseMatrix(30, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : (i < j ? 1e5 : -1e5); });
   auto x = A.vector();
   const auto result = solvers::solve(A, A.vector(random_values(30, 4)), x, {.preconditioner = "none"});
@@ -190,7 +190,7 @@ TEST(SolveFailures, ToleranceBelowPrecisionConvergesWithAWarningNotInAnEndlessLo
     EXPECT_EQ(result.status, Status::converged) << method << " " << result.message;
     EXPECT_TRUE(contains(result.warning, "rounding errors")) << method << ": " << result.warning;
     EXPECT_LT(result.iterations, 5000);
-    // A backward error of 16 roundings, |A| <= 4 and |A^-1| <= 1 / 2.6e-3
+    // The backward error is 16 roundings, with |A| <= 4 and |A^-1| <= 1 / 2.6e-3.
     const auto exact = direct_solution(A, b);
     const double bound = 16 * 2.3e-16 * 4 * distance(exact, std::vector<double>(60, 0));
     EXPECT_LE(result.relative_residual * distance(b, std::vector<double>(60, 0)), bound) << method;
@@ -198,7 +198,7 @@ TEST(SolveFailures, ToleranceBelowPrecisionConvergesWithAWarningNotInAnEndlessLo
   }
 }
 
-/// Rounds the result to floats: residuals stay far above the roundings of doubles.
+/// The result is rounded to floats, so that residuals stay far above the rounding of doubles.
 class RoundedOperator final : public op::LinearOperator {
 public:
   explicit RoundedOperator(const DenseMatrix& A) : A_(A) {}
@@ -239,7 +239,8 @@ TEST(SolveFailures, JacobiNamesTheRowWithoutInverse) {
 TEST(SolveFailures, ChebyshevRefusesIndefiniteOperators) {
   const auto negative = diagonal_matrix({1, -2, 3});
   EXPECT_TRUE(contains(message_of<base::SolverError>([&] { solvers::Chebyshev chebyshev(negative); }), "row 1"));
-  const DenseMatrix indefinite(3, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : 2.0; }); // eigenvalues 5, -1
+  // The eigenvalues are 5 and -1.
+  const DenseMatrix indefinite(3, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : 2.0; });
   EXPECT_TRUE(contains(message_of<base::SolverError>([&] { solvers::Chebyshev chebyshev(indefinite); }), "definite"));
 }
 

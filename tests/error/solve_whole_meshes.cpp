@@ -73,16 +73,13 @@ const std::vector<Case>& cases() {
        }},
       {"sparse_matrices", "sparse matrix",
        [](Part& part) { (void)Operator(part.laplace(), part.options).sparse_matrix(); }},
-      {"output", "output files",
-       [](Part& part) { io::write_vtkhdf("never_written.vtkhdf", part.V->mesh(), {}); }},
+      {"output", "output files", [](Part& part) { io::write_vtkhdf("never_written.vtkhdf", part.V->mesh(), {}); }},
       {"series", "output files",
        [](Part& part) { const io::VtkHdfSeries series("never_written_series.vtkhdf", part.V->mesh(), {}); }},
-      {"meshes", "mesh files",
-       [](Part& part) { mesh::write_mesh(part.V->mesh(), "never_written.msh"); }},
+      {"meshes", "mesh files", [](Part& part) { mesh::write_mesh(part.V->mesh(), "never_written.msh"); }},
       {"points", "points that are looked for",
        [](Part& part) { (void)mesh::locate(part.V->mesh(), std::vector{0.1}); }},
-      {"locators", "points that are looked for",
-       [](Part& part) { const mesh::PointLocator locator(part.V->mesh()); }},
+      {"locators", "points that are looked for", [](Part& part) { const mesh::PointLocator locator(part.V->mesh()); }},
   };
   return all;
 }

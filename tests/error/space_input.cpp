@@ -14,7 +14,7 @@ namespace {
 using base::InputError;
 using base::InternalError;
 
-/// Message of the error that the call throws; "" when it throws none.
+/// Returns the message of the error that the call throws, or "" if it throws none.
 template <class Error, class Call> std::string message_of(Call&& call) {
   try {
     call();
@@ -99,7 +99,7 @@ TEST_F(SpaceErrors, CellsOutOfRangeAreFaultsOfOurOwn) {
 }
 
 TEST_F(SpaceErrors, SpacesBeyond32BitsAreRefusedWithTheirSizeBeforeTheyAreBuilt) {
-  const auto mesh = test::box("hexahedron"); // 3 x 2 x 2 cells: 7 * 5 * 5 nodes of degree 2
+  const auto mesh = test::box("hexahedron"); // 3 x 2 x 2 cells have 7 * 5 * 5 nodes of degree 2
   constexpr int components = 20'000'000;
   const auto message = message_of<InputError>([&] { test::make_space(mesh, 2, components); });
   EXPECT_NE(message.find(std::to_string(std::int64_t{175} * components)), std::string::npos) << message;

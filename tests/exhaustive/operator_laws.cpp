@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The laws of operators on every shape at every degree from 1 to 8. Run before a release and on request.
+// The laws of operators hold on every shape at every degree from 1 to 8. These tests run before a release and on
+// request.
 #include <gtest/gtest.h>
 
 #include <tests/support/operator_laws.hpp>
@@ -28,7 +29,7 @@ TEST_P(EveryDegree, ElasticityLaws) {
 TEST_P(EveryDegree, PatchTest) {
   for (const double kappa : {0.0, 2.0}) {
     Problem problem(scrambled(box(shape()), 9), degree());
-    // the condition number grows like the fourth power of the degree
+    // The condition number grows like the fourth power of the degree.
     EXPECT_LE(solution_error(problem, {degree(), problem.dim()}, kappa), patch_tolerance * std::pow(degree(), 4));
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every shape x degree 1 to 10 x kind of map x plan, compiled, against the simplest program interpreted. Run before a
-// release and on request.
+// Every shape, degree from 1 to 10, kind of map and plan is compiled and compared with the simplest program
+// interpreted. These tests run before a release and on request.
 #include <gtest/gtest.h>
 
 #include <rafter/schedule/mapping.hpp>
@@ -14,7 +14,8 @@ using Parameter = std::tuple<std::string, int>; // shape, degree
 class EveryPlan : public ::testing::TestWithParam<Parameter> {
 protected:
   static op::QuadratureOptions usual_rule() { return {.points = std::get<1>(GetParam()) + 1}; }
-  /// Every recipe that the planner weighs with every contraction and mapping; the other keys take turns.
+  /// Returns every storage of factors that the planner weighs with every contraction and mapping; the other keys take
+  /// turns.
   static std::vector<std::string> plans(const Problem& problem, const std::string& text) {
     const bool is_tensor = element::is_tensor(element::shape_from_name(std::get<0>(GetParam())));
     const std::vector<std::string> keys{"vector_width=4", "vector_width=2", "rows=8 unroll=0",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The product that tests/convergence samples: orders of convergence by shape, degree, geometry and equation.
+// All combinations of which tests/convergence has samples are tested: orders of convergence by shape, degree, geometry
+// and equation.
 #include "../support/orders.hpp"
 
 namespace {
@@ -16,7 +17,7 @@ TEST_P(Order, is_optimal_on_boxes_moved_by_a_smooth_map) {
   test::expect_orders(test::orders_on_moved_boxes(problem, c), c.degree);
 }
 
-/// Degrees to 5 on straight cells, and every geometry degree from 2 to 4 under fields of degree 1 to 4.
+/// Straight cells have degrees up to 5; curved ones have geometry degrees from 2 to 4 under fields of degree 1 to 4.
 std::vector<OrderCase> all_cases() {
   auto all = test::order_cases(1, 5);
   for (int geometry_degree = 2; geometry_degree <= 4; ++geometry_degree)

@@ -19,7 +19,7 @@ std::size_t below(Generator& generator, std::size_t n) {
   return std::uniform_int_distribution<std::size_t>(0, n - 1)(generator);
 }
 
-/// One of: byte changed, span removed, span doubled, piece of another text put in.
+/// Changes a byte, removes or doubles a piece, or inserts a piece of another text.
 std::string mutated(std::string text, const std::string& other, Generator& generator) {
   const std::size_t at = below(generator, text.size() + 1);
   const std::size_t length = below(generator, text.size() - at + 1);
@@ -38,7 +38,7 @@ std::string mutated(std::string text, const std::string& other, Generator& gener
   }
 }
 
-/// True if accepted; anything but InputError escapes and fails the test.
+/// Returns whether the text is accepted; any exception but InputError fails the test.
 bool survives(const std::string& text, const Scope& scope) {
   try {
     const Form form = parse_form(text, scope);
@@ -62,7 +62,7 @@ TEST(Fuzz, MutatedFormsParseOrAreRefused) {
       text = mutated(text, seeds[below(generator, seeds.size())].text, generator);
     accepted += survives(text, scope);
   }
-  EXPECT_GT(accepted, 60); // the mutations reach past the parser
+  EXPECT_GT(accepted, 60); // mutated texts are also accepted by the parser
 }
 
 } // namespace

@@ -11,7 +11,8 @@ using namespace rafter::test;
 
 namespace {
 
-/// Deterministic mutations: bytes flipped, pieces cut, doubled, swapped, and words of the language put anywhere.
+/// Mutations are deterministic: they change bytes, remove, double and exchange pieces, and insert words of the
+/// language.
 class Mutator {
 public:
   explicit Mutator(unsigned seed) : generator_(seed) {}
@@ -99,8 +100,8 @@ TEST(ProblemFuzz, OnlyInputErrorsEscapeFromMutatedFiles) {
     const std::string text = mutate(i % 4 == 0 ? small_problem : beam_problem);
     num_refused += is_refused([&] { io::parse_problem(text, "fuzz.toml"); });
   }
-  EXPECT_GT(num_refused, 1000); // the mutations do reach the errors
-  EXPECT_LT(num_refused, 4000); // and some stay valid
+  EXPECT_GT(num_refused, 1000); // mutated files reach the errors
+  EXPECT_LT(num_refused, 4000); // some of them stay valid
 }
 
 TEST(ProblemFuzz, EveryPrefixIsReadOrRefused) {

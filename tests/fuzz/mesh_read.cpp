@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damaged files with a fixed seed: whatever happens to a file, reading it gives a mesh or an InputError, and takes no
-// memory that the file's size does not justify.
+// Files are damaged with a fixed seed. Reading a damaged file gives a mesh or an InputError, and takes no more memory
+// than the size of the file justifies.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 using namespace rafter;
 
 constexpr int rounds_per_file = 24;
-constexpr std::size_t max_bytes = 60000; // larger samples add time, not paths
+constexpr std::size_t max_bytes = 60000; // larger files take longer but reach no more code
 
 void read_damaged(const std::string& name, const std::string& bytes) {
   try {
@@ -42,7 +42,7 @@ std::string damaged(std::string bytes, std::mt19937& random) {
   const auto flips = pick(8) + 1;
   for (std::size_t i = 0; i < flips; ++i) {
     auto& byte = bytes[pick(bytes.size())];
-    // Digits mostly become other digits, so that the damage gets past the tokens.
+    // Digits mostly become other digits, so that the damage is found later than in single words.
     if (kind == 3 && byte >= '0' && byte <= '9')
       byte = static_cast<char>('0' + pick(10));
     else

@@ -13,7 +13,7 @@ shift 2
 here=$(dirname "$(readlink -f "$0")")
 source=$(dirname "$(dirname "$here")")
 
-# The longest input: what seeds need, and short enough for thousands of inputs per second.
+# Inputs are as long as seeds need, and short enough for thousands of inputs per second.
 samples=()
 case $target in
 mesh_readers)
@@ -30,7 +30,7 @@ plan_text) max_length=200 ;;
 esac
 
 seeds=("$here/seeds/$target"/*)
-# Longer ones would be cut, which tests nothing but the end of the file.
+# Longer samples would be cut, which tests only how files end.
 for sample in "${samples[@]}"; do
   [ "$(stat -c %s "$sample")" -gt $max_length ] || seeds+=("$sample")
 done

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texts of loop programs and plans: whatever the bytes, they are read and verified, or refused with an InputError
-// (text) or an InternalError (verifier).
+// Any bytes are read and verified as a loop program or a plan, or refused with an InputError (reading) or an
+// InternalError (verifier).
 #include <gtest/gtest.h>
 
 #include <random>
@@ -79,7 +79,7 @@ std::vector<std::string> seeds() {
                       "(sqrt (load u lane))))")};
 }
 
-/// One of: byte changed, span removed, span doubled, a word put in, the end cut off.
+/// Changes a byte, removes or doubles a piece, inserts a word, or cuts off the end.
 std::string mutated(std::string text, Generator& generator) {
   const std::size_t at = below(generator, text.size() + 1);
   const std::size_t length = below(generator, std::min<std::size_t>(text.size() - at, 30) + 1);
@@ -100,7 +100,8 @@ std::string mutated(std::string text, Generator& generator) {
 
 enum class Outcome { refused_by_reader, refused_by_verifier, accepted };
 
-/// What is read prints to a text that reads back as the same. Anything else than the two errors fails the test.
+/// A program that is read is printed to a text that reads back as the same program. Exceptions other than the two
+/// errors fail the test.
 Outcome outcome(const std::string& text) {
   LoopProgram program;
   try {
@@ -130,7 +131,7 @@ TEST(Fuzz, MutatedProgramsAreReadOrRefused) {
     for (std::size_t n = below(generator, 3) + 1; n > 0; --n) text = mutated(text, generator);
     ++outcomes[static_cast<std::size_t>(outcome(text))];
   }
-  for (const int number : outcomes) EXPECT_GT(number, 20); // the mutations reach every stage
+  for (const int number : outcomes) EXPECT_GT(number, 20); // mutated texts reach every stage
 }
 
 TEST(Fuzz, DeepNestingIsRefused) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Generated text as it stands in this folder, so that a change of the generator shows what it changes.
+// Generated texts are kept in this folder, so that a change of the generator shows its effect on them.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -19,8 +19,8 @@ std::string content(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// Compares with tests/golden/<name>; what is found otherwise is left in the folder of the test run, and the message
-/// says how to accept it.
+/// Compares a text with tests/golden/<name>. If it differs, the new one is left in the folder of the test run, and the
+/// message says how to accept it.
 void expect_golden(const std::string& name, const std::string& found) {
   const auto stored = std::filesystem::path(RAFTER_SOURCE_DIR) / "tests" / "golden" / name;
   if (content(stored) == found) return;
@@ -72,7 +72,7 @@ TEST(Golden, LaplacianOfProductsAlongEachAxis) {
   expect_golden("laplace_p2_quadrilateral_separable.loops", with_head(what + "loop program", ";", info.loop_program));
 }
 
-/// Data per cell of the next batch and data per point further on are asked for, both at places that the text shows.
+/// The texts show where data per cell of the next batch and data per point of later points are prefetched.
 TEST(Golden, MassMatrixOnUnlikeCells) {
   for (const std::string factors : {"store", "recompute"}) {
     Problem problem(curved_box("quadrilateral", 1), 3);

@@ -12,7 +12,7 @@
 namespace rafter::test {
 namespace {
 
-/// The kernels of the bilinear form of a problem file, as the command generates them.
+/// Returns the kernels for the bilinear form of a problem file, as the command generates them.
 std::shared_ptr<op::GeneratedForm> by_command(const std::string& text) {
   const auto problem = io::parse_problem(text, "problem.toml");
   const auto mesh = app::make_mesh(problem);
@@ -22,7 +22,7 @@ std::shared_ptr<op::GeneratedForm> by_command(const std::string& text) {
   return op::build(forms.bilinear(), 2, system, planned());
 }
 
-/// Those of a form in C++, as the constructor of Operator generates them.
+/// Returns the kernels of a form in C++, as the constructor of Operator generates them.
 std::shared_ptr<op::GeneratedForm> by_cpp(const Form& form) {
   return op::build(form, 2, op::systems_of(form), planned());
 }

@@ -22,7 +22,7 @@ namespace {
 constexpr double eps = std::numeric_limits<double>::epsilon();
 constexpr int highest_degree = 8;
 
-/// Laws over the whole registry: every family, shape and degree.
+/// These laws hold for the whole registry: every family, shape and degree.
 class ElementLaw : public testing::TestWithParam<std::tuple<Shape, int>> {
 protected:
   Shape shape_ = std::get<0>(GetParam());
@@ -30,10 +30,10 @@ protected:
   int dim_ = dimension(shape_);
   std::shared_ptr<const Element> element_ = make_element(Family::lagrange, shape_, degree_);
 
-  /// Rounding of a tabulated value: the Vandermonde solve loses the condition number, the sum over the basis its
-  /// length.
+  /// Tabulated values have rounding errors: the solve with the Vandermonde matrix multiplies them by its condition
+  /// number, and the sum over the basis by a factor that grows with its length.
   double bound() const { return 4 * eps * element_->condition_number() * std::sqrt(element_->num_dofs()); }
-  /// Derivatives grow like degree^2 (Markov).
+  /// Derivatives of polynomials are larger than values by up to degree^2 (Markov).
   double gradient_bound() const { return bound() * degree_ * degree_; }
 };
 
@@ -41,7 +41,7 @@ std::string test_name(const testing::TestParamInfo<std::tuple<Shape, int>>& info
   return std::string(name(std::get<0>(info.param))) + "_" + std::to_string(std::get<1>(info.param));
 }
 
-/// Random points of a cell: random convex combinations of its vertices.
+/// Returns random points of a cell, which are convex combinations of its vertices.
 std::vector<double> random_points(Shape shape, int count, unsigned seed) {
   std::mt19937 generator(seed);
   std::exponential_distribution<double> distribution;
@@ -60,7 +60,7 @@ std::vector<double> random_points(Shape shape, int count, unsigned seed) {
   return result;
 }
 
-/// A random polynomial of the space: products of powers (x/2 + 1/3)^a with exponents the space holds.
+/// A random polynomial of the space is a sum of products of powers (x/2 + 1/3)^a with exponents that the space holds.
 struct Polynomial {
   int dim;
   std::vector<std::array<int, 3>> exponents;
@@ -79,7 +79,7 @@ struct Polynomial {
         }
   }
 
-  /// Value (derivative 0) or derivative along axis derivative-1.
+  /// Returns the value (derivative 0) or the derivative along axis derivative-1.
   double operator()(int derivative, std::span<const double> x) const {
     double sum = 0;
     for (std::size_t m = 0; m < exponents.size(); ++m) {
@@ -158,7 +158,7 @@ TEST_P(ElementLaw, EveryDofBelongsToOneEntityAndSitsOnIt) {
 }
 
 TEST_P(ElementLaw, TracesOnFacetsAreTheFunctionsOfTheFacetElement) {
-  // What makes neighbours of different shapes conform: on a facet, functions of its closure are the facet's own
+  // Neighbours of different shapes conform because, on a facet, the functions of its closure are the facet's own
   // Lagrange functions and all others vanish.
   if (dim_ == 1) GTEST_SKIP() << "facets are points";
   for (int f = 0; f < num_facets(shape_); ++f) {
@@ -202,7 +202,7 @@ TEST_P(ElementLaw, TensorFactorsMultiplyToTheTable) {
 TEST_P(ElementLaw, ConditionNumberIsModest) {
   RecordProperty("condition_number", std::to_string(element_->condition_number()));
   EXPECT_GE(element_->condition_number(), 1);
-  EXPECT_LT(element_->condition_number(), 70); // measured: at most 68.5 (hexahedron of degree 8)
+  EXPECT_LT(element_->condition_number(), 70); // measured values are at most 68.5 (hexahedron of degree 8)
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ElementLaw,
@@ -211,8 +211,8 @@ INSTANTIATE_TEST_SUITE_P(All, ElementLaw,
 
 namespace {
 
-/// Positions in space of the interior nodes of an entity whose vertices, as listed, lie at `corners` (vertex, 3); the
-/// map is linear on simplices and bilinear on quadrilaterals.
+/// Returns the positions in space of the interior nodes of an entity whose vertices, as listed, are at `corners`
+/// (vertex, 3). The map is linear on simplices and bilinear on quadrilaterals.
 std::vector<double> physical_nodes(Shape entity, int degree, const std::vector<std::array<double, 3>>& corners) {
   const auto nodes = interior_nodes(entity, degree);
   const auto shape_functions = make_element(Family::lagrange, entity, 1)->tabulate(nodes);
@@ -241,7 +241,8 @@ TEST(ElementOrientation, NeighboursAgreeOnTheNodesOfASharedEntity) {
       std::ranges::shuffle(global, generator);
       const auto element = make_element(Family::lagrange, entity, degree);
       std::vector<double> canonical;
-      for (int view = 0; view < num_orientations(entity); ++view) { // every way in which a cell may list the vertices
+      // These are all orders in which a cell may list the vertices.
+      for (int view = 0; view < num_orientations(entity); ++view) {
         const auto listed = vertex_permutation(entity, view);
         std::vector<std::array<double, 3>> seen_corners(n);
         std::vector<std::int64_t> seen_global(n);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One text for every processor: kernels compiled for AArch64 (run by an emulator) and for several instruction sets of
-// x86 give what the simplest program means. All pairs of map and contraction on every shape; degrees, recipes and kinds
-// of matrices take turns.
+// One text serves every processor: kernels compiled for AArch64 (run by an emulator) and for several instruction sets
+// of x86 compute what the simplest program means. All pairs of map and contraction occur on every shape, while degrees,
+// storages of factors and kinds of matrices take turns.
 #include <gtest/gtest.h>
 
 #include <rafter/device/host/cpu.hpp>
@@ -18,7 +18,7 @@ std::vector<Target> targets() {
   const auto emulator = [](const std::string& cpu) {
     return std::vector<std::string>{"qemu-aarch64", "-cpu", cpu, "-L", "/usr/aarch64-linux-gnu"};
   };
-  // -O2 where -O3 takes three times as long: batches of 8 are four registers of NEON and SSE2
+  // -O2 replaces -O3 where that takes three times as long, since a batch of 8 is four registers of NEON and SSE2.
   return {{"neon", cross, {"-march=armv8-a", "-O2"}, emulator("cortex-a57"), packages, "", 4},
           {"sve", cross, {"-march=armv8-a+sve", "-msve-vector-bits=512"}, emulator("max,sve512=on"), packages, "", 16},
           {"sse2", "gcc", {"-march=x86-64", "-O2"}, {}, "gcc", "sse2", 4},
@@ -33,14 +33,15 @@ std::string missing_tools(const Target& target) {
   return "";
 }
 
-/// What a target computes.
+/// A case is what a target computes.
 struct Case {
   mesh::Mesh mesh;
   int degree = 1, components = 0;
   std::string form, plan;
-  std::string meaning = "mapping=plain contraction=dense factors=recompute"; ///< plan that is interpreted
+  /// This plan is interpreted for comparison.
+  std::string meaning = "mapping=plain contraction=dense factors=recompute";
   double rounding = 1e-13;
-  int cells_per_batch = 8; ///< of batches
+  int cells_per_batch = 8; ///< number of cells in a batch
 };
 
 class Targets : public ::testing::TestWithParam<std::tuple<std::size_t, std::string>> {
@@ -59,12 +60,12 @@ protected:
   const std::string& shape() const { return std::get<1>(GetParam()); }
   bool is_tensor() const { return element::is_tensor(element::shape_from_name(shape())); }
 
-  /// Straight cells, those of bent boxes (multilinear where the shape allows it) and curved ones.
+  /// Kind 0 has straight cells, kind 1 those of bent boxes (multilinear if the shape allows it), kind 2 curved ones.
   mesh::Mesh mesh(int kind) const {
-    const int n = box_dimension(shape()) == 1 ? 10 : 0; // a whole batch and a part of one
+    const int n = box_dimension(shape()) == 1 ? 10 : 0; // one full batch and one that is not full
     return kind == 0 ? scrambled(box(shape(), n), 2) : curved_box(shape(), kind, n);
   }
-  /// That exist on such cells.
+  /// Returns the contractions that exist on such cells.
   std::vector<std::string> contractions_of(int kind) const {
     if (is_tensor()) return {"collocated", "per-derivative", "dense"};
     const bool is_affine = kind < 2, is_simplex = shape() == "triangle" || shape() == "tetrahedron";
@@ -78,7 +79,8 @@ protected:
       const auto contractions = contractions_of(kind);
       for (std::size_t c = 0; c < contractions.size(); ++c) {
         const std::size_t turn = result.size();
-        const bool has_facets = kind == 1 && c == 0, is_modal = contractions[c] == "modal"; // constants alone
+        // Coefficients must be constant for modal programs.
+        const bool has_facets = kind == 1 && c == 0, is_modal = contractions[c] == "modal";
         const std::string factor = is_modal ? "2" : "(1 + x[0])", terms = has_facets ? "kappa*u*v*dx + u*v*ds(1)"
                                                                           : is_modal ? "kappa*u*v*dx"
                                                                                      : "exp(x[0])*kappa*u*v*dx";
@@ -96,7 +98,7 @@ protected:
     const int dim = box_dimension(shape());
     result.push_back({.mesh = mesh(1), .degree = 2, .components = dim, .form = elasticity_form(dim)});
     if (is_tensor())
-      for (const int degree : {2, 3}) // on boxes as they are, and turned
+      for (const int degree : {2, 3}) // boxes as they are, and rotated
         result.push_back({.mesh = degree == 2 ? box(shape(), dim == 1 ? 10 : 0) : mesh(0),
                           .degree = degree,
                           .form = helmholtz_form(),
@@ -123,7 +125,8 @@ protected:
                           .plan = std::string("mapping=simd_points factors=store vector_width=") + lanes});
     return result;
   }
-  /// All cases on the first target, a third of them on each of the others, and there all that compute with floats.
+  /// Returns all cases for the first target, and for each of the others a third of them and all that compute with
+  /// floats.
   std::vector<Case> own_cases() const {
     const auto all = cases();
     const std::size_t target = std::get<0>(GetParam());

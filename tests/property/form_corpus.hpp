@@ -6,7 +6,7 @@
 #include <rafter/form/form.hpp>
 #include <rafter/form/scope.hpp>
 
-/// The forms that must work, as texts, with the names that they use.
+/// These forms must work; they are texts, together with the names that they use.
 namespace rafter::form::test {
 
 inline std::shared_ptr<const FieldSpace> make_space(std::string name, int components, int gdim, int degree = 2,
@@ -24,7 +24,7 @@ struct NamedForm {
   std::string name, text;
 };
 
-/// A vector field w (given), unknowns u (vector) and p (scalar), coefficients; gdim 2 or 3.
+/// Returns a scope with a given vector field w, unknowns u (vector) and p (scalar), and coefficients; gdim is 2 or 3.
 inline Scope make_scope(int gdim) {
   const std::vector<std::shared_ptr<const FieldSpace>> spaces{make_space("u", gdim, gdim), make_space("p", 0, gdim, 1)};
   Scope scope(gdim);

@@ -10,14 +10,14 @@
 #include <rafter/form/printer.hpp>
 #include <tests/property/form_corpus.hpp>
 
-/// Lowered forms against the same integrands written out by hand with plain loops, at random point values.
+/// Lowered forms agree with the same integrands written by hand with plain loops, at random point values.
 namespace rafter::form {
 namespace {
 
 using Vector = std::array<double, 3>;
 using Matrix = std::array<Vector, 3>;
 
-/// What the fields and arguments are at one point.
+/// Fields and arguments have these values at one point.
 struct PointValues {
   Vector u, v, w, x, n, b;
   Matrix grad_u, grad_v, grad_w, k;
@@ -82,7 +82,7 @@ double atom_value(const LoweredForm& form, const PointValues& values, const Atom
   }
 }
 
-/// Sum of the integrands of all integrals (each over the same point).
+/// Returns the sum of the integrands of all integrals, which are all evaluated at the same point.
 double evaluate(const LoweredForm& form, const PointValues& values) {
   double sum = 0;
   for (const auto& integral : form.integrals) {
@@ -101,7 +101,7 @@ double evaluate(const std::string& text, int gdim, const PointValues& values) {
 
 Matrix identity_matrix() { return {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}; }
 
-/// sum over i, j, k < n
+/// Returns the sum of f(i, j) over i, j < n.
 template <class F> double sum2(std::size_t n, const F& f) {
   double sum = 0;
   for (std::size_t i = 0; i < n; ++i)
@@ -115,7 +115,7 @@ double dot_product(std::size_t n, const Vector& a, const Vector& b) {
   return sum;
 }
 
-/// Residual of St Venant-Kirchhoff: inner(F S, grad v) - inner(b, v).
+/// The residual of St Venant-Kirchhoff is inner(F S, grad v) - inner(b, v).
 double svk_residual(std::size_t n, const PointValues& values) {
   Matrix f = identity_matrix();
   Matrix e{}, s{}, stress{};
@@ -200,7 +200,7 @@ TEST(Lowering, AgreesWithIntegrandsWrittenByHand) {
       }
 }
 
-/// d/dt of f(w + t u, r + t p) at t = 0: central differences, extrapolated to fourth order.
+/// Returns d/dt of f(w + t u, r + t p) at t = 0 by central differences, extrapolated to fourth order.
 double difference_quotient(const LoweredForm& form, const PointValues& values) {
   const auto moved = [&](double t) {
     PointValues m = values;
@@ -259,7 +259,7 @@ TEST(Lowering, ActionPutsTheFieldInPlaceOfTheTrialFunction) {
     EXPECT_NEAR(evaluate("action(inner(sigma(u), eps(v))*dx + b[0]*dot(u, v)*ds, w)", 3, values), expected, 1e-14);
     EXPECT_NEAR(evaluate("action((dot(u, v) + p*div(v) + div(u)*q)*dx, w, r)", 3, values),
                 evaluate("(dot(w, v) + r*div(v) + div(w)*q)*dx", 3, values), 1e-14);
-    // the derivative of a form that is linear in the field is its action on the direction
+    // The derivative of a form that is linear in the field is its action on the direction.
     EXPECT_NEAR(evaluate("derivative(action(inner(sigma(u), eps(v))*dx, w), w, u)", 3, values),
                 evaluate("inner(sigma(u), eps(v))*dx", 3, values), 1e-14);
   }
@@ -351,7 +351,7 @@ TEST(Lowering, SpatialDerivativesAgreeWithDifferenceQuotients) {
 }
 
 TEST(Lowering, SizeOfMaterialTangentsIsModest) {
-  // Scalar operations per quadrature point, far below one order of magnitude of the hand-written tangent
+  // Tangents by differentiation need at most a few times the operations per quadrature point of those written by hand.
   const auto num_nodes = [](const std::string& text) {
     const LoweredForm form = lower(parse_form(text, test::make_scope(3)));
     std::vector<NodeId> roots;

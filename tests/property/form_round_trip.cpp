@@ -31,7 +31,7 @@ TEST(RoundTrip, FormsLower) {
 
 TEST(RoundTrip, ExpressionsPrintWithTheBracketsTheyNeed) {
   Scope scope = test::make_scope(3);
-  // text and its normal print; equal where the text has no needless brackets
+  // Each pair has a text and its normal form as printed; they are equal if the text has no needless brackets.
   const std::vector<std::pair<std::string, std::string>> cases{
       {"-2**2", "-2**2"},
       {"(-2)**2", "(-2)**2"},
@@ -73,7 +73,7 @@ TEST(RoundTrip, ExpressionsPrintWithTheBracketsTheyNeed) {
 
 TEST(RoundTrip, LongTextIsCut) {
   Scope scope(3);
-  // every definition doubles the text of the one before, not the graph
+  // Every definition doubles the text of the one before, but not the graph.
   scope.define("a0", "x[0]");
   for (int i = 1; i < 60; ++i) scope.define(fmt::format("a{}", i), fmt::format("a{0}*a{0}", i - 1));
   const std::string text = to_text(parse_expression("a59", scope), 100);

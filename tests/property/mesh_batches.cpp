@@ -13,7 +13,7 @@ using mesh_laws::BoxCase;
 
 namespace {
 
-/// Every batch of every block in exactly one chunk.
+/// Checks that every batch of every block is in exactly one chunk.
 template <class Batches> void expect_chunks_cover_batches(const Batches& batches) {
   std::vector<std::vector<int>> visits;
   for (const auto& block : batches.blocks) visits.emplace_back(block.num_batches, 0);
@@ -28,7 +28,7 @@ template <class Batches> void expect_chunks_cover_batches(const Batches& batches
     for (const int n : block) EXPECT_EQ(n, 1);
 }
 
-/// No two chunks of a stage share a vertex.
+/// Checks that no two chunks of a stage share a vertex.
 template <class Batches> void expect_stages_are_disjoint(const mesh::Mesh& mesh, const Batches& batches) {
   for (const auto& stage : batches.stages) {
     std::vector<std::int32_t> owner(mesh.num_vertices, -1);
@@ -56,7 +56,7 @@ template <class Batches> auto as_tuples(const Batches& batches) {
   return stages;
 }
 
-/// A box with affine and other cells in every group.
+/// Returns a box with affine and other cells in every group.
 mesh::Mesh half_bent(const BoxCase& box_case, int degree = 1) {
   auto box = mesh_laws::make_case(box_case, 5, degree);
   for (std::size_t i = 0; i < box.points.size(); i += box.gdim)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Identified meshes: which entities are one, on every shape, by one or more pairs, refined and shuffled.
+// These tests tell which entities of identified meshes are one, on every shape, for one or more pairs of sides, on
+// refined and shuffled meshes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ class Periodic : public ::testing::TestWithParam<std::string> {
 protected:
   int dim() const { return box_dimension(GetParam()); }
   std::vector<int> axes() const { return periodic_axes(GetParam()); }
-  /// The first axis, the first two, and so on.
+  /// Returns the first axis, the first two, and so on.
   std::vector<std::vector<int>> parts_of_axes() const {
     std::vector<std::vector<int>> parts;
     for (std::size_t n = 1; n <= axes().size(); ++n) {
@@ -28,7 +29,7 @@ protected:
   }
 };
 
-/// Vertices - edges + faces - cells of what is left when identified entities are one.
+/// Returns vertices - edges + faces - cells, where identified entities count as one.
 std::int64_t euler_characteristic(const mesh::Mesh& mesh) {
   const auto& topology = mesh.topology();
   std::int64_t result = topology.num_representatives(0);
@@ -60,7 +61,7 @@ TEST_P(Periodic, FacetsOfOtherSidesStayOnTheBoundary) {
   EXPECT_NO_THROW(mesh.require_boundary(std::vector<std::int32_t>{1}));
 }
 
-/// All images of a point under the periods of a box lie in [0, size) as this point.
+/// Returns the image in [0, size) of a point under the periods of a box.
 std::vector<double> wrapped(std::vector<double> x, std::span<const double> size, const std::vector<int>& axes) {
   for (const int axis : axes)
     if (const auto d = static_cast<std::size_t>(axis); x[d] > size[d] - 1e-9) x[d] -= size[d];
@@ -72,7 +73,7 @@ TEST_P(Periodic, VerticesAreOneExactlyWhereTheyAreATranslationApart) {
     for (const unsigned seed : {0U, 7U}) {
       const auto mesh = periodic_box(GetParam(), 2, along, 1, seed);
       std::map<std::int64_t, std::vector<double>> place_of;
-      std::set<std::vector<std::int64_t>> places; // rounded
+      std::set<std::vector<std::int64_t>> places; // coordinates are rounded
       for (const auto& group : mesh.groups) {
         const auto element = mesh::geometry_element(group);
         const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));

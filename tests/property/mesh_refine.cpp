@@ -13,7 +13,7 @@ using mesh_laws::BoxCase;
 
 namespace {
 
-/// Children's volumes summed over each parent, shape (group of the parent)(cell).
+/// Returns the sum of the volumes of the children for each parent, shape (group of the parent)(cell).
 std::vector<std::vector<double>> volumes_by_parent(const mesh::Mesh& coarse, const mesh::Mesh& fine) {
   std::vector<std::vector<double>> sums;
   for (const auto& group : coarse.groups) sums.emplace_back(group.tags.size(), 0.0);
@@ -24,7 +24,7 @@ std::vector<std::vector<double>> volumes_by_parent(const mesh::Mesh& coarse, con
   return sums;
 }
 
-/// Reference coordinates of a point in an affine cell.
+/// Returns the reference coordinates of a point in an affine cell.
 std::vector<double> pulled_back(const mesh::Mesh& mesh, const mesh::CellGroup& group, std::int32_t cell,
                                 const mesh_laws::Point& x) {
   const int dim = mesh.tdim;
@@ -32,7 +32,7 @@ std::vector<double> pulled_back(const mesh::Mesh& mesh, const mesh::CellGroup& g
   const auto m = mesh_laws::mapped(mesh, group, cell, mesh::geometry_element(group)->tabulate(origin), 0);
   const double det = mesh_laws::determinant(m.columns, dim);
   std::vector<double> xi;
-  for (int axis = 0; axis < dim; ++axis) { // Cramer's rule
+  for (int axis = 0; axis < dim; ++axis) { // solved by Cramer's rule
     auto replaced = m.columns;
     for (int d = 0; d < 3; ++d) replaced[axis][d] = x[d] - m.x[d];
     xi.push_back(mesh_laws::determinant(replaced, dim) / det - 1);
@@ -125,7 +125,7 @@ TEST_P(EveryRefinement, is_conforming_and_closes_the_same_surface) {
     EXPECT_EQ(fine.tagged_facets.size(), factor * box.tagged_facets.size());
     EXPECT_EQ(fine.topology().exterior_facets.size(), factor * box.topology().exterior_facets.size());
     for (const auto tag : fine.topology().exterior_tags) EXPECT_NE(tag, 0);
-    // The area element of a bent facet is no polynomial: quadrature on both sides agrees to its accuracy alone.
+    // The area element of a bent facet is no polynomial, so that areas agree only as far as quadrature is accurate.
     for (int side = 1; side <= 2 * dim; ++side)
       EXPECT_NEAR(mesh_laws::tagged_area(fine, side), mesh_laws::tagged_area(box, side), 1e-8) << side;
     EXPECT_EQ(fine.tag_names, box.tag_names);
@@ -146,14 +146,15 @@ TEST_P(EveryRefinement, twice_is_once_and_once_again) {
 TEST_P(EveryRefinement, map_of_a_child_is_the_map_of_its_parent) {
   for (const int degree : {1, 3}) {
     auto box = mesh_laws::make_case(GetParam(), 1, degree);
-    // Inside bent pyramids, whose maps are rational, only the surface is kept (tested above).
+    // Bent pyramids have rational maps, and only their surface is kept (tested above).
     const bool has_pyramids = GetParam().shape == "pyramid" || (GetParam().shape == "mixed" && GetParam().dim == 3);
     if (!has_pyramids) mesh_laws::bend(box);
     const auto fine = box.refined();
     for (const auto& group : fine.groups) {
       const auto points = element::make_quadrature_with_points(group.shape, 3).points;
       const auto table = mesh::geometry_element(group)->tabulate(points);
-      if (group.shape == element::Shape::tetrahedron) continue; // child order depends on the diagonal; volumes tell
+      // The order of the children depends on the diagonal; their volumes are tested instead.
+      if (group.shape == element::Shape::tetrahedron) continue;
       const auto& children = mesh::subdivision(group.shape).children;
       const auto num_children = static_cast<std::int32_t>(std::count_if(
           children.begin(), children.end(), [&](const mesh::Child& child) { return child.shape == group.shape; }));
@@ -173,7 +174,7 @@ TEST_P(EveryRefinement, map_of_a_child_is_the_map_of_its_parent) {
 }
 
 TEST_P(EveryRefinement, geometry_is_continuous_between_children) {
-  // Each node number stands for one place, and nodes of neighbouring cells in the same place are the same node.
+  // Each node number has one place, and nodes of neighbouring cells at the same place have the same number.
   const auto fine = mesh_laws::make_case(GetParam(), 1, 3).refined();
   std::vector<mesh_laws::Point> points;
   for (std::size_t i = 0; i * fine.gdim < fine.points.size(); ++i)

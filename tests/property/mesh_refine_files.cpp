@@ -58,7 +58,8 @@ TEST_P(EveryFile, refinement_of_an_affine_cell_is_affine) {
   for (const auto& group : coarse.groups) kinds.emplace_back(group.tags.size());
   for (const auto& block : mesh::make_cell_batches(coarse).blocks)
     for (const auto cell : block.cells) kinds[block.group][cell] = block.map;
-  // Halving a cell keeps its second differences' share of the size or lessens it; rounding needs some room.
+  // When a cell is halved, its second differences relative to its size stay or become smaller; rounding needs some
+  // room.
   for (const auto& block : mesh::make_cell_batches(fine, {.affine_tolerance = 1e-11}).blocks) {
     const auto& group = fine.groups[block.group];
     for (const auto cell : block.cells) EXPECT_LE(block.map, kinds[group.parent_groups[cell]][group.parents[cell]]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators of symmetric forms are symmetric, semi-definite and know their null space; with and without boundary
+// Operators of symmetric forms are symmetric and semi-definite and have the known null space, with and without boundary
 // conditions, on every shape, straight and curved.
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ TEST_P(Algebra, HelmholtzOnStraightCells) {
   for (const int degree : {1, 2, 3}) check_helmholtz_laws(scrambled(box(shape()), 5), degree, compiled_, degree == 2);
 }
 TEST_P(Algebra, HelmholtzOnCurvedCells) {
-  compiled_.quadrature.degree = 8; // the kernels of the patch test
+  compiled_.quadrature.degree = 8; // the patch test has the same kernels
   check_helmholtz_laws(curved_box(shape(), 2), 2, compiled_);
 }
 TEST_P(Algebra, HelmholtzOnDistortedCells) { check_helmholtz_laws(curved_box(shape(), 1), 1, compiled_); }
@@ -41,7 +41,7 @@ protected:
   static std::vector<mesh::Mesh> meshes(const std::string& shape) {
     return {scrambled(box(shape), 2), curved_box(shape, 2)};
   }
-  /// Enough for det J and normals of quadratic cells.
+  /// The degree suffices for det J and normals of quadratic cells.
   op::OperatorOptions options_ =
       planned({.shared_device = std::make_shared<InterpreterDevice>(), .quadrature = {.degree = 8}});
   op::OperatorOptions few_points_ = planned({.shared_device = options_.shared_device, .quadrature = {.degree = 3}});
@@ -92,7 +92,7 @@ TEST_P(Integrals, NormalsAndPositionsOfCurvedBoundariesGiveTheVolume) {
   const double expected = volume(mesh);
   Problem problem(std::move(mesh), 1);
   const Vector none(options_.shared_device, static_cast<std::size_t>(problem.system().size()));
-  // divergence theorem for the field x
+  // The test uses the divergence theorem for the field x.
   const std::string text = problem.dim() == 1 ? "x[0]*n[0]*ds" : "dot(x, n)*ds";
   EXPECT_NEAR(op::Functional(problem.functional(text), problem.system(), options_)(none), problem.dim() * expected,
               1e-12 * expected);
@@ -131,7 +131,7 @@ TEST_P(Integrals, CoefficientsByTagAreSumsOverTheirTags) {
   const Vector x = random_vector(by_tag, 5);
   const auto expected = values_of(applied(parts, x));
   EXPECT_LE(distance(applied(by_tag, x).host_read(), expected), 1e-12 * largest(expected));
-  // on a boundary the coefficient is that of the cell behind it
+  // On the boundary, the coefficient is that of the cell to which the facet belongs.
   const Vector one = problem.interpolated(x, [](auto, auto) { return 1.0; });
   const op::Functional left(problem.functional("k*u*ds(1)"), problem.system(), few_points_);
   const op::Functional right(problem.functional("k*u*ds(2)"), problem.system(), few_points_);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An assembled matrix is the matrix-free operator: on every shape and map, for coupled fields, facets and conditions.
+// An assembled matrix is the same operator as the matrix-free one: on every shape and map, for coupled fields, facets
+// and conditions.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -19,7 +20,8 @@ constexpr const char* assembled = "mapping=assembled";
 
 op::OperatorOptions interpreted() { return planned({.shared_device = std::make_shared<InterpreterDevice>()}); }
 
-/// Of the same form: matrix-free as the kernels' meaning, and assembled with these options.
+/// A pair has two operators of the same form: one is matrix-free with the simplest plan, one is assembled with these
+/// options.
 struct Pair {
   Pair(const Problem& problem, const std::string& form, op::OperatorOptions options,
        std::vector<op::FieldCondition> dirichlet = {})
@@ -32,7 +34,7 @@ struct Pair {
   op::Operator free, matrix;
 };
 
-/// Difference of two vectors, relative to the size of the first.
+/// Returns the difference of two vectors relative to the size of the first.
 double difference(const Vector& expected, const Vector& found) {
   return distance(found.host_read(), expected.host_read()) / largest(expected.host_read());
 }
@@ -40,7 +42,7 @@ double difference(const Vector& expected, const Vector& found) {
 void expect_equal(const Pair& operators, double bound) {
   const auto &A = operators.free, &M = operators.matrix;
   ASSERT_NE(M.matrix(), nullptr);
-  const Vector x = random_vector(A, 5), x_matrix = random_vector(M, 5); // the same
+  const Vector x = random_vector(A, 5), x_matrix = random_vector(M, 5); // both vectors have the same entries
   EXPECT_LE(difference(applied(A, x), applied(M, x_matrix)), bound);
   Vector expected = random_vector(A, 6), found = random_vector(M, 6);
   A.apply_add(x, expected);
@@ -54,7 +56,7 @@ void expect_equal(const Pair& operators, double bound) {
   EXPECT_LE(difference(expected, found), bound);
 }
 
-/// Boundary values and right-hand sides as those of the matrix-free operator.
+/// Checks that boundary values and right-hand sides agree with those of the matrix-free operator.
 void expect_equal_boundary_values(const Pair& operators, double bound) {
   Vector b = random_vector(operators.free, 1), x = random_vector(operators.free, 2);
   Vector b_matrix = random_vector(operators.free, 1), x_matrix = random_vector(operators.free, 2);
@@ -94,10 +96,10 @@ TEST_P(Assembled, HoldsWholeBlocksOfVectorsAndTheOwnComponentsOfOthers) {
     const Pair coupled(problem, "(inner(grad(u), grad(v)) + (u[0] + u[1] + u[2])*(v[0] + 2*v[1] + 3*v[2]))*dx",
                        options);
     expect_equal(coupled, rounding(degree));
-    // three times the entries in all; one column number for nine of them where components are neighbours
+    // There are three times as many entries; nine of them share a column number where components are neighbours.
     EXPECT_DOUBLE_EQ(coupled.matrix.counts().effective_flops, 3 * apart.matrix.counts().effective_flops);
     EXPECT_EQ(apart.matrix.built().matrix->coupling.block_size(), 1);
-    bool has_interior = false; // whose components are not neighbours
+    bool has_interior = false; // whose components are not neighbours in the vector
     for (std::size_t b = 0; b < problem.space()->batches().blocks.size(); ++b)
       has_interior = has_interior || !problem.space()->block(static_cast<int>(b)).layout.interior_dofs.empty();
     EXPECT_EQ(coupled.matrix.built().matrix->coupling.block_size(), has_interior ? 1 : 3);
@@ -126,7 +128,7 @@ TEST_P(Assembled, EqualsTheKernelsOfCoupledFieldsWithConditions) {
       expect_equal(operators, rounding(2));
       expect_equal_boundary_values(operators, rounding(2));
     }
-    // rows of one field, columns of the other
+    // Rows belong to one field and columns to the other.
     Pair rectangular(problem, "v_p*" + divergence("w") + "*dx", options);
     rectangular.free = Pair::make(problem, "v_p*" + divergence("w") + "*dx", free_options, {});
     const Vector x = random_vector(rectangular.free, 1);
@@ -175,7 +177,7 @@ TEST_P(Assembled, FloatsAreRoundedDoubles) {
   EXPECT_LT(in_float.counts().global_bytes_read, 0.8 * in_double.counts().global_bytes_read);
 }
 
-/// The kernels of a form under the first plan, as text alone.
+/// Returns the kernels of a form with the first plan, as text that is not compiled.
 std::shared_ptr<const op::GeneratedForm> in_text(const Problem& problem, const std::string& text,
                                                  const op::QuadratureOptions& quadrature = {}) {
   op::KernelOptions options{.device = std::make_shared<TextDevice>(),
@@ -202,7 +204,7 @@ TEST_P(Assembled, EntriesAreCountedBeforeTheyAreFound) {
   }
 }
 
-/// Entries of a matrix that are not zero, from the kernels' action on every unit vector.
+/// Counts the entries of the matrix that are not zero, by applying the kernels to every unit vector.
 double count_nonzeros(const op::Operator& A) {
   Vector x = A.make_vector(), y = A.make_vector();
   std::ranges::fill(x.host_overwrite(), 0.0);
@@ -273,7 +275,7 @@ TEST(AssembledMatrix, WorksInMemoryOfItsOwn) {
   expect_equal({problem, helmholtz_form(), {.device = "checked", .plan = assembled}}, rounding(2));
 }
 
-/// The form of a degree on tetrahedra, planned for this many applications.
+/// Returns the kernels of a form of a degree on tetrahedra, planned for this many applications.
 std::shared_ptr<const op::GeneratedForm> weighed(int degree, double num_applications) {
   Problem problem(mesh::make_box({.cells = {6, 6, 6}, .shape = "tetrahedron"}), degree);
   op::KernelOptions options;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels of cell matrices give what the action gives of unit vectors: every shape and map, several fields, facets.
+// Kernels of cell matrices compute the columns that the action gives for unit vectors: on every shape and map, for
+// several fields and facets.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ std::vector<double> entries_of(const op::GeneratedMatrix& built) {
   return {entries.begin(), entries.end()};
 }
 
-/// Entries by the kernels of cell matrices and by unit vectors.
+/// Compares the entries by kernels of cell matrices with those by unit vectors.
 void expect_equal_ways(const Problem& problem, const form::Form& form, const std::shared_ptr<device::Device>& device,
                        double bound, const op::QuadratureOptions& quadrature = {}) {
   const auto lowered = form::lower(form);
@@ -91,7 +92,7 @@ TEST(CellMatricesOf, HighDegreesAreLeftToUnitVectors) {
   const op::KernelOptions options{.device = std::make_shared<InterpreterDevice>(), .planner = planner()};
   const auto form = form::lower(problem.form("(1 + x[0])*inner(grad(u), grad(v))*dx"));
   EXPECT_EQ(op::build_matrix(form, problem.system(), options)->cells->purpose, op::Purpose::action);
-  const auto constant = form::lower(problem.form("inner(grad(u), grad(v))*dx")); // one table of integrals
+  const auto constant = form::lower(problem.form("inner(grad(u), grad(v))*dx")); // the form has one table of integrals
   EXPECT_EQ(op::build_matrix(constant, problem.system(), options)->cells->purpose, op::Purpose::matrix);
 }
 

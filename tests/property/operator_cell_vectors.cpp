@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators on broken spaces are those on cell vectors: G^T A_cells G = A, without index tables.
+// Operators on broken spaces act on cell vectors without index tables, and G^T A_cells G = A.
 #include <gtest/gtest.h>
 
 #include <rafter/base/error.hpp>
@@ -10,7 +10,7 @@
 namespace rafter::test {
 namespace {
 
-/// Field u and its broken twin e on the same batches.
+/// The twins are a field u and the broken field e on the same batches.
 class Twins {
 public:
   Twins(mesh::Mesh mesh, int degree, int components)
@@ -98,7 +98,7 @@ TEST(CellVectors, OfAnotherSpaceAreRefused) {
   std::vector<double> x(static_cast<std::size_t>(a.space()->num_local()));
   std::vector<double> cells(static_cast<std::size_t>(broken->num_local()));
   EXPECT_NO_THROW(space::gather_cells(*a.space(), *broken, x, cells));
-  EXPECT_THROW(space::gather_cells(*b.space(), *broken, x, cells), base::InputError); // other batches
+  EXPECT_THROW(space::gather_cells(*b.space(), *broken, x, cells), base::InputError); // the batches are different
   EXPECT_THROW(space::add_cells(*a.space(), *a.space(), x, x), base::InputError);
   cells.pop_back();
   EXPECT_THROW(space::gather_cells(*a.space(), *broken, x, cells), base::InputError);

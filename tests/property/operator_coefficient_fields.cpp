@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bilinear forms with coefficient fields: operators that read nodal values compute what they compute with the same
+// For bilinear forms with coefficient fields, operators that read nodal values compute the same as with these
 // coefficients as expressions.
 #include <gtest/gtest.h>
 
@@ -9,13 +9,14 @@
 namespace rafter::test {
 namespace {
 
-/// Unknown u and a coefficient kappa of degree 2 on one mesh, and the operator of u alone with kappa as an expression.
+/// A pair has the unknown u and a coefficient kappa of degree 2 on one mesh, and a problem with u alone, where kappa is
+/// an expression.
 struct Pair {
   Pair(const std::string& shape, int components, bool is_broken)
       : fields(box(shape, 2), {{.degree = 2, .components = components, .is_broken = is_broken},
                                {.degree = 2, .name = "kappa", .is_broken = is_broken}}),
         alone(box(shape, 2), {{.degree = 2, .components = components, .is_broken = is_broken}}) {}
-  /// `kappa`: of x[0].
+  /// Returns the operator that reads kappa, which depends on x[0], from its nodal values.
   op::Operator with_fields(const op::OperatorOptions& options) const {
     const std::shared_ptr<const form::FieldSpace> unknown = fields.space(0);
     form::Scope scope(fields.dim());
@@ -26,7 +27,7 @@ struct Pair {
   op::Operator with_expressions(const op::OperatorOptions& options) const {
     return {alone.form("((1 + x[0]*x[0])*inner(grad(u), grad(v)) + inner(u, v))*dx(degree=6)"), options};
   }
-  /// `factor` times the coefficient of with_expressions().
+  /// Returns `factor` times the coefficient of with_expressions().
   op::Vector kappa(const op::Operator& A, double factor = 1) const {
     op::Vector values(A.device(), static_cast<std::size_t>(fields.space(1)->num_local()));
     space::interpolate(
@@ -63,7 +64,7 @@ TEST_P(CoefficientFieldsOf, BilinearFormsAreAsExpressions) {
         auto A = pair.with_fields(options(pair.fields));
         const auto B = pair.with_expressions(options(pair.alone));
         EXPECT_EQ(A.size(), B.size()) << "data fields are no unknowns";
-        A.set("kappa", pair.kappa(A, 3)); // which is replaced
+        A.set("kappa", pair.kappa(A, 3)); // these values are replaced below
         const Vector x = random_vector(A, 3);
         (void)applied(A, x);
         A.set("kappa", pair.kappa(A));
@@ -76,7 +77,7 @@ TEST_P(CoefficientFieldsOf, BilinearFormsAreAsExpressions) {
         auto own = random_vector(A, 3), y = random_vector(A, 4);
         A.apply_with(own, y, {});
         EXPECT_LE(distance(values_of(y), expected), 1e-13);
-        // vectors of the unknown and the values of kappa, each once
+        // The bytes are those of the vectors of the unknown and of the values of kappa, each once.
         EXPECT_EQ(A.built().input_bytes(), 8.0 * static_cast<double>(A.size() + pair.fields.space(1)->num_local()));
         EXPECT_EQ(A.built().output_bytes(), 8.0 * static_cast<double>(A.size()));
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiled kernels are what the interpreter says at degrees whose loops are long, on one cell of a box per shape; with
-// Gauss-Lobatto points in the nodes from degree 1 to 10; and on cell vectors.
+// Compiled kernels agree with interpreted ones at degrees whose loops are long, on one cell of a box per shape; with
+// Gauss-Lobatto points at the nodes from degree 1 to 10; and on cell vectors.
 #include <gtest/gtest.h>
 
 #include <tests/support/interpreter_device.hpp>
@@ -26,7 +26,7 @@ protected:
   int degree() const { return std::get<1>(GetParam()); }
   bool is_tensor() const { return element::is_tensor(element::shape_from_name(shape())); }
 
-  /// All plans compiled against the first interpreted.
+  /// Compares all plans, compiled, with the first one, interpreted.
   void check(const std::vector<std::string>& plans, const op::QuadratureOptions& quadrature, bool is_broken) const {
     Problem problem(box(shape(), 1), {{.degree = degree(), .name = "u", .is_broken = is_broken}});
     problem.with("kappa", 0.7);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work on vectors that is fused into an application: it sees every entry once before and once after the kernels do, and
-// the application gives the same bits as without it.
+// Work on vectors that is fused into an application sees every entry once before and once after the kernels do, and the
+// application gives the same bits as without it.
 #include <gtest/gtest.h>
 
 #include <tests/support/interpreter_device.hpp>
@@ -11,8 +11,8 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// Reveals x to the kernels as late as the law allows and spoils both vectors as early as it allows: a kernel that
-/// reads too early or too late reads NaN, and what it writes too early or too late is lost.
+/// This gives entries of x to the kernels as late as is allowed, and overwrites both vectors with NaN as early as is
+/// allowed. A kernel that reads too early or too late reads NaN, and what it writes too early or too late is lost.
 class Spoiler {
 public:
   Spoiler(const op::LinearOperator& A, const Vector& x)
@@ -48,7 +48,7 @@ public:
                        }});
     EXPECT_EQ(num_before_, std::vector<int>(x_.size(), 1));
     EXPECT_EQ(num_after_, std::vector<int>(x_.size(), 1));
-    for (const double value : image_.host_read()) EXPECT_TRUE(std::isnan(value)); // nothing was stored afterwards
+    for (const double value : image_.host_read()) EXPECT_TRUE(std::isnan(value)); // nothing was written afterwards
     return result_;
   }
 
@@ -66,7 +66,7 @@ private:
   const op::LinearOperator& A_;
   const Vector& x_;
   Vector shown_, image_;
-  std::vector<int> num_before_, num_after_; ///< calls, by entry
+  std::vector<int> num_before_, num_after_; ///< number of calls for each entry
   std::vector<double> result_;
 };
 
@@ -139,7 +139,8 @@ INSTANTIATE_TEST_SUITE_P(every_shape, FusedVectors, ::testing::ValuesIn(box_shap
                          [](const auto& shape) { return shape.param; });
 
 TEST(TouchedRanges, LongChunksAreCutIntoSeveral) {
-  Problem problem(curved_box("hexahedron", 1, 6), {{.degree = 4}}, {.batches_per_chunk = 14}); // one kind of cells
+  // All cells have one kind of map.
+  Problem problem(curved_box("hexahedron", 1, 6), {{.degree = 4}}, {.batches_per_chunk = 14});
   problem.with("kappa", 0.7);
   const op::Operator A(problem.form(helmholtz_form()), planned({.threads = 2}));
   const auto& parts = A.kernels().touched_ranges();
@@ -159,7 +160,7 @@ TEST(TouchedRanges, WhatAPartTouchesFirstIsOneRangePerField) {
   }
 }
 
-/// Tridiagonal, on any device.
+/// A tridiagonal matrix works on any device.
 class Difference final : public op::LinearOperator {
 public:
   Difference(std::int64_t size, const std::string& device) : size_(size), device_(device::make_device(device, 2)) {}

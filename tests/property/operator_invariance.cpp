@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Results do not depend on how they are computed: threads and runs bit for bit; numbering of vertices and cells, lanes,
-// plans and quadrature within rounding.
+// Results are the same bit by bit for any number of threads and in every run. They agree up to rounding for any
+// numbering of vertices and cells, vector width, plan and quadrature.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ TEST_P(Invariance, ResultsAreTheSameBitsForEveryNumberOfThreadsAndEveryRun) {
   for (const double value : expected_sum) EXPECT_EQ(value, expected_sum.front());
 }
 
-/// u^T A u and a functional of an interpolated polynomial.
+/// Returns u^T A u and a functional of an interpolated polynomial.
 std::vector<double> numbers_of(mesh::Mesh mesh, int degree, int cells_per_batch) {
   Problem problem(std::move(mesh), degree, 0, {.cells_per_batch = cells_per_batch});
   problem.with("kappa", 0.7);
@@ -99,7 +99,7 @@ TEST_P(Invariance, BatchesRunInGroupsOfLanesGiveTheSameResults) {
     const auto expected = results(factors);
     for (const char* width : {" vector_width=4", " vector_width=2"})
       EXPECT_LE(distance(results(factors + std::string(width)), expected),
-                1e-14 * 16 * largest(expected)) // sums' order
+                1e-14 * 16 * largest(expected)) // sums have another order
           << factors << width;
   }
 }
@@ -107,7 +107,7 @@ TEST_P(Invariance, BatchesRunInGroupsOfLanesGiveTheSameResults) {
 INSTANTIATE_TEST_SUITE_P(every_shape, Invariance, ::testing::ValuesIn(box_shapes()),
                          [](const auto& shape) { return shape.param; });
 
-/// Compiled kernels against the interpreter on the same random vector.
+/// Compares compiled kernels with the interpreter on the same random vector.
 void expect_compiled_equals_interpreted(const std::string& shape, int degree, int components, const std::string& text,
                                         op::OperatorOptions options) {
   SCOPED_TRACE(shape + " degree " + std::to_string(degree) + " " + options.plan);
@@ -119,7 +119,7 @@ void expect_compiled_equals_interpreted(const std::string& shape, int degree, in
   const op::Operator interpreted(problem.form(text), planned(options));
   const Vector x = random_vector(compiled, 3), same = random_vector(interpreted, 3);
   const auto expected = values_of(applied(interpreted, same));
-  // the compiler may fuse multiplications and additions, the mapping is the same
+  // The compiler may fuse multiplications and additions; the mapping is the same.
   EXPECT_LE(distance(applied(compiled, x).host_read(), expected),
             1e-14 * (degree + 1) * (degree + 1) * largest(expected));
 }
@@ -131,8 +131,8 @@ TEST(Plans, CompiledKernelsEqualTheirMeaningAtHigherDegrees) {
   expect_compiled_equals_interpreted("triangle", 5, 2, elasticity_form(2), {});
 }
 
-/// Hexahedra on a line that share no vertex, two beside each other with the same order of their vertices' numbers and
-/// each pair, far from the next, with an order of its own.
+/// The hexahedra share no vertex. They are on a line in pairs, far from each other; both of a pair have the same order
+/// of vertex numbers, and each pair has its own order.
 mesh::Mesh pairs_of_cubes(int num_pairs) {
   std::mt19937 random(5);
   std::array<std::int32_t, 8> order{0, 1, 2, 3, 4, 5, 6, 7};
@@ -156,7 +156,8 @@ mesh::Mesh pairs_of_cubes(int num_pairs) {
   return result;
 }
 
-/// Batches whose lanes are alike and that have no pattern all the same: there are as many patterns as are numbered.
+/// Counts batches whose lanes have equal orientations but no pattern, since only a limited number of patterns is
+/// numbered.
 std::size_t num_batches_without_pattern(const space::BlockDofs& dofs, std::size_t cells_per_batch) {
   const auto num_runs = dofs.layout.run_lengths.size();
   std::size_t count = 0;
@@ -215,7 +216,7 @@ TEST(Plans, ARecipeIsTheSameCutWithEveryContraction) {
   const Problem problem(curved_box("hexahedron", 2), 2, 3);
   std::set<std::string> names = recipe_names_of(weighed(problem, rich_form));
   const std::size_t num_weighed = names.size();
-  for (int n = 1; n <= 20; ++n) { // more than there are: others fall to the best
+  for (int n = 1; n <= 20; ++n) { // numbers above those offered are read as the best storage
     names.insert(kernel::name({.kind = kernel::FactorStorage::Kind::partial, .num_stored = n}));
     names.insert(kernel::name({.kind = kernel::FactorStorage::Kind::partial, .is_merged = true, .num_stored = n}));
   }
@@ -254,7 +255,7 @@ TEST(Plans, TheShortNameOfTheReportedPlanMakesTheSameKernel) {
       const op::Operator A(problem.form(helmholtz_form()), planned({.shared_device = device, .plan = plan}));
       return A.kernels().info()[0];
     };
-    for (const char* plan : // with keys that matter to some contractions and mappings alone
+    for (const char* plan : // these keys matter only to some contractions and mappings
          {"rows=3 subbatches=2 unroll=0 even_odd=0", "contraction=dense even_odd=0 rows=4 unroll=0",
           "contraction=modal even_odd=0 rows=4", "contraction=separable rows=3 even_odd=2",
           "mapping=plain patches=0 prefetch=0 stores=streaming",
@@ -268,7 +269,7 @@ TEST(Plans, TheShortNameOfTheReportedPlanMakesTheSameKernel) {
 }
 
 TEST(Quadrature, GaussLobattoPointsIntegrateWhatTheyAreExactFor) {
-  // n GLL points are exact to degree 2n - 3: the mass matrix of degree p needs p + 2
+  // n Gauss-Lobatto points are exact to degree 2n - 3, so that the mass matrix of degree p needs p + 2.
   const auto device = std::make_shared<InterpreterDevice>();
   for (const char* shape : {"interval", "quadrilateral", "hexahedron"}) {
     Problem problem(box(shape), 2);
@@ -310,7 +311,7 @@ TEST(Quadrature, TheRuleAndItsReasonAreReported) {
         .kernels()
         .info()[0];
   };
-  EXPECT_EQ(info({}).num_points, 27); // degree 4: three Gauss points per direction
+  EXPECT_EQ(info({}).num_points, 27); // degree 4 needs three Gauss points per direction
   EXPECT_EQ(info({.points = 5}).num_points, 125);
   EXPECT_EQ(info({.degree = 7}).num_points, 64);
   EXPECT_NE(info({.points = 5}).quadrature.find("as asked"), std::string::npos);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Systems of several fields, and forms that hold known fields.
+// These are systems of several fields, and forms with known fields.
 #include <gtest/gtest.h>
 
 #include <tests/support/interpreter_device.hpp>
@@ -14,7 +14,7 @@ std::vector<double> part(const Vector& x, const Problem& problem, std::size_t fi
   return {begin, begin + problem.space(field)->num_local()};
 }
 
-/// Vectors of degree `degree` and scalars of one degree less.
+/// Returns a problem with vectors of degree `degree` and scalars of one degree less.
 Problem velocity_and_pressure(mesh::Mesh mesh, int degree) {
   const int dim = mesh.gdim;
   Problem problem(std::move(mesh),
@@ -79,7 +79,8 @@ TEST_P(Mixed, StokesIsSymmetricAndIndefinite) {
 }
 
 TEST_P(Mixed, DivergenceOfAPolynomialIsItsProjection) {
-  // (div w, q) = (g, q) with w_c = x_c^2 / 2, g = sum of x_c: exact for degree 2 on straight cells
+  // The equation (div w, q) = (g, q) has w_c = x_c^2 / 2 and g = sum of x_c, which is exact for degree 2 on straight
+  // cells.
   const Problem problem = velocity_and_pressure(scrambled(box(GetParam()), 6), 2);
   const int dim = problem.dim();
   const op::Operator B(problem.form("v_p*" + divergence("w", dim) + "*dx"), problem.system(), options_);
@@ -171,7 +172,8 @@ TEST_P(KnownFields, FunctionalsOfPolynomialsAreTheirIntegrals) {
   const auto value = [&](const std::string& text) {
     return op::Functional(problem.functional(text), problem.system(), options)(fields);
   };
-  const double face = problem.dim() == 1 ? 1 : problem.dim() == 2 ? 0.75 : 0.75 * 1.25; // and length 1 in x
+  // A side across x has this measure, and the length along x is 1.
+  const double face = problem.dim() == 1 ? 1 : problem.dim() == 2 ? 0.75 : 0.75 * 1.25;
   EXPECT_NEAR(value("a*dx"), face / 3, 1e-13);
   EXPECT_NEAR(value("b*dx"), face * 1.5, 1e-13);
   EXPECT_NEAR(value("a*b*dx"), face * (1. / 3 + 1. / 4), 1e-13);

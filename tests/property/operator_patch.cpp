@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Patch tests: a polynomial that the space holds is the solution that comes out, from its source and its values on the
-// boundary.
+// In a patch test, a polynomial that the space holds is the solution for its source and its values on the boundary.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -32,7 +31,7 @@ TEST_P(Patch, LinearFunctionsOnCurvedCellsOfTheSameDegree) {
   EXPECT_LE(solution_error(problem, {1, problem.dim()}, 0.0, 8), patch_tolerance);
 }
 
-TEST_P(Patch, AnotherPolynomialIsNotASolution) { // the test above can fail
+TEST_P(Patch, AnotherPolynomialIsNotASolution) { // this shows that the test above can fail
   Problem problem(box(GetParam()), 1);
   EXPECT_GT(solution_error(problem, {2, problem.dim()}, 2.0), 1e-6);
 }
@@ -64,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(every_shape, Patch, ::testing::ValuesIn(box_shapes()),
                          [](const auto& shape) { return shape.param; });
 
 TEST(NaturalConditions, TractionOfALinearFieldIsInEquilibrium) {
-  // A u = L for linear u with the flux of u on the whole boundary, no Dirichlet conditions at all
+  // A linear u satisfies A u = L with its flux on the whole boundary and without Dirichlet conditions.
   const op::OperatorOptions options = planned({.shared_device = std::make_shared<InterpreterDevice>()});
   for (const auto& shape : box_shapes()) {
     Problem problem(scrambled(box(shape), 4), 1);

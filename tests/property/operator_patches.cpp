@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels that gather patches of cells give what the simplest program on plain batches means, compiled and interpreted,
-// on structured, refined, turned and curved cells, with cells left over.
+// Kernels that gather patches of cells compute what the simplest program on plain batches means, compiled and
+// interpreted, on structured, refined, rotated and curved cells, also where cells belong to no patch.
 #include <gtest/gtest.h>
 
 #include <rafter/schedule/counts.hpp>
@@ -27,7 +27,8 @@ protected:
     const int of_plan = schedule::parse_plan(wanted.plan).vector_width;
     return of_plan * mesh::cells_per_patch(wanted.width, dim());
   }
-  /// Whole patches; patches and cells left over; descendants of cells that are turned against each other; curved ones.
+  /// The meshes have full patches; patches and other cells; children of cells that are rotated relative to each other;
+  /// and curved cells.
   std::vector<mesh::Mesh> meshes(int width) const {
     const int n = dim() == 2 ? 4 * width : 2 * width;
     const int refinements = (width == 4 ? 2 : 1) + (dim() == 2 ? 1 : 0);
@@ -46,7 +47,7 @@ protected:
             {2, 0, 2, varying, "vector_width=2 contraction=per-derivative"},
             {2, 0, 2, varying, "vector_width=2 contraction=dense factors=recompute"},
             {1, 0, 2, varying, "vector_width=4 compute=float"},
-            {1, 0, 2, varying, "vector_width=16 compute=float factors=store"}, // set up by lanes of 8
+            {1, 0, 2, varying, "vector_width=16 compute=float factors=store"}, // set-up runs with 8 lanes
             {1, 0, 2, varying, "vector_width=4 mapping=assembled"}};
   }
   static op::Operator make(const Problem& problem, const Case& wanted, op::OperatorOptions options,
@@ -55,7 +56,7 @@ protected:
     options.quadrature.points = wanted.degree + 1;
     return {problem.form(wanted.form), planned(options)};
   }
-  /// In some block; cells that are turned have other kinds of maps.
+  /// Returns whether some block gathers patches; rotated cells have other kinds of maps.
   static bool gathers_patches(const op::Operator& A) {
     return std::ranges::any_of(A.kernels().info(), [](const auto& kernel) {
       return kernel.loop_program.find("patch_starts") != std::string::npos;
@@ -75,7 +76,7 @@ protected:
     const double tolerance = rounding * (wanted.degree + 1) * (wanted.degree + 1) * largest(expected);
     for (const auto& options : all) {
       const auto A = make(problem, wanted, options, wanted.plan);
-      const bool has_few_patches = plan.vector_width > 8; // fewer than a batch takes
+      const bool has_few_patches = plan.vector_width > 8; // a batch would take more patches than there are
       EXPECT_TRUE(schedule::is_assembled(plan) || has_few_patches || gathers_patches(A));
       expect_action(A, 3, expected, tolerance);
     }
@@ -91,14 +92,14 @@ TEST_P(Patches, GiveWhatTheSimplestProgramMeans) {
       if (turn % 2 == 0)
         devices.push_back({.shared_device = std::make_shared<InterpreterDevice>()});
       else
-        devices.push_back({.device = "checked"}); // no stale or foreign access
+        devices.push_back({.device = "checked"}); // the device finds stale and foreign accesses
       check(on[mesh % on.size()], wanted, devices);
     }
     ++turn;
   }
 }
 
-/// Fields of several degrees on the same batches, coupled.
+/// The fields have several degrees on the same batches, and are coupled.
 TEST_P(Patches, OfSeveralFields) {
   for (const auto& mesh : meshes(2)) {
     Problem problem(mesh, {{.degree = 2, .components = dim(), .name = "w"}, {.degree = 1, .name = "p"}},
@@ -144,7 +145,7 @@ TEST(PatchesOfCells, AreGatheredOnceInsteadOfCellByCell) {
     const auto counts = schedule::count(schedule::read(A.kernels().info().front().loop_program)).instructions;
     return counts.gathers + counts.scatters;
   };
-  // 125 unknowns of a patch in the place of 64 cells with 8
+  // A patch has 125 unknowns, its 64 cells have 8 each.
   EXPECT_LE(reads("patches=1"), 0.25 * reads("patches=0"));
 }
 
@@ -168,13 +169,13 @@ TEST(PatchesOfCells, AreForLowDegreesOnLargeMeshesOfTensorCells) {
   EXPECT_EQ(width(cubes, 2), 2);
   EXPECT_EQ(width(cubes, 3), 1);
   EXPECT_EQ(width(squares, 1), 4);
-  EXPECT_EQ(width(box("hexahedron", 16), 1), 2); // too few cells for batches of 512
+  EXPECT_EQ(width(box("hexahedron", 16), 1), 2); // there are too few cells for batches of 512
   EXPECT_EQ(width(box("hexahedron", 8), 1), 1);
   EXPECT_EQ(width(box("tetrahedron", 16), 1), 1);
   EXPECT_EQ(space::batch_options(cubes, {.degree = 1}).cells_per_batch, 512);
   EXPECT_EQ(space::batch_options(cubes, {.degree = 2, .cells_per_batch = 16}).cells_per_batch, 128);
   EXPECT_EQ(space::batch_options(cubes, {.degree = 1, .cells_per_batch = 32}).cells_per_batch,
-            256); // patches of 4 would make batches of 2048
+            256); // patches of width 4 would make batches of 2048
   EXPECT_EQ(space::batch_options(cubes, {.degree = 1, .cells_per_batch = 256}).cells_per_batch, 256);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators on identified meshes are those of the open mesh with unknowns identified, commute with shifts, and give the
-// same bits on any number of threads.
+// Operators on identified meshes are those of the open mesh with unknowns identified. They commute with shifts, and
+// give the same bits on any number of threads.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ class PeriodicOperator : public ::testing::TestWithParam<std::string> {
 protected:
   int dim() const { return box_dimension(GetParam()); }
   std::vector<int> axes() const { return periodic_axes(GetParam()); }
-  /// Without the last, so that some of the boundary stays.
+  /// Leaves out the last axis, so that there is still a boundary.
   std::vector<int> some_axes() const {
     auto result = axes();
     if (result.size() > 1) result.pop_back();
@@ -32,7 +32,7 @@ protected:
   }
 };
 
-/// Entry of the periodic system for every entry of the open one.
+/// Returns the entry of the periodic system for every entry of the open one.
 std::vector<std::int32_t> identification(const Problem& open, const Problem& periodic) {
   std::vector<std::int32_t> result(static_cast<std::size_t>(open.system().size()), -1);
   std::vector<std::vector<std::int32_t>> cells;
@@ -51,8 +51,8 @@ std::vector<std::int32_t> identification(const Problem& open, const Problem& per
   return result;
 }
 
-/// The action on the periodic mesh is P^T A P with A that of the open mesh, on which the integrals over the identified
-/// sides are left out.
+/// Checks that the action on the periodic mesh is P^T A P, where A belongs to the open mesh without integrals over the
+/// identified sides.
 void expect_identified_action(const mesh::Mesh& open_mesh, std::span<const int> axes, int degree, int components,
                               const std::string& form, const op::OperatorOptions& options,
                               const mesh::BatchOptions& batches = {}) {
@@ -104,7 +104,7 @@ TEST_P(PeriodicOperator, ActsSoAlsoAsAMatrixInPatchesAndWithPointsInLanes) {
   for (const int n : {2, 3, 4})
     expect_identified_action(box(GetParam(), n), axes(), 2, 0, varying, {.threads = 2, .plan = "vector_width=2"},
                              {.cells_per_batch = 2 << dim(), .patch_width = 2});
-  // Two cells across the first axis, whose patches would have two corners at one place.
+  // There are two cells along the first axis; a patch of both would have two corners at one place.
   std::vector<int> cells{2, 4, 4};
   cells.resize(static_cast<std::size_t>(dim()));
   const auto narrow = mesh::make_box({.cells = cells, .size = box_size(dim()), .shape = GetParam()});
@@ -133,7 +133,7 @@ TEST_P(PeriodicOperator, GivesTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-/// Entry of the place at which each unknown's node arrives when it moves by the vector; components one by one.
+/// Returns, for each unknown, the entry of the node at the place to which its node is shifted; components are kept.
 std::vector<std::int32_t> shifted_entries(const Problem& problem, std::span<const int> axes,
                                           const std::vector<double>& shift) {
   std::map<Place, std::vector<std::int32_t>> entries_at;
@@ -194,9 +194,9 @@ TEST_P(PeriodicOperator, ConstantsAreInItsNullSpaceWhereNothingElseIsSeen) {
   EXPECT_GT(largest(values_of(applied(A, x))), 1e-3) << "x jumps";
 }
 
-/// From a file whose nodes and cells stand in another order.
+/// The file has its nodes and cells in another order.
 TEST_P(PeriodicOperator, OfAMeshFileActsAsThatOfTheMesh) {
-  if (dim() == 1) return; // no such files
+  if (dim() == 1) return; // 1D meshes have no such files
   const auto folder = base::Temporary::folder(base::temporary_folder() + "/rafter-periodic");
   const auto path = folder.path() + "/box.msh";
   mesh::write_mesh(scrambled(wavy_box(GetParam(), 2, 2, axes()), 9), path);

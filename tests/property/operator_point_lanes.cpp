@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels with points in the lanes (mapping simd_points) give what the simplest program means, compiled and
-// interpreted, and leave what they do not serve to another mapping.
+// Kernels with points in the lanes (mapping simd_points) compute what the simplest program means, compiled and
+// interpreted. Forms that the mapping does not support are left to another mapping.
 #include <gtest/gtest.h>
 
 #include <tests/support/interpreter_device.hpp>
@@ -13,7 +13,7 @@ constexpr const char* simplest = "mapping=plain contraction=dense factors=recomp
 
 struct Case {
   int degree = 1, components = 0, points = 2;
-  std::string form, rest; ///< keys of the plan besides the mapping
+  std::string form, rest; ///< keys of the plan other than the mapping
   element::QuadratureKind rule = element::QuadratureKind::gauss;
 };
 
@@ -25,11 +25,12 @@ protected:
   std::string convection() const {
     return dim() == 2 ? "(u.dx(0)*v + x[0]*u*v.dx(1))*dx" : "(u.dx(0)*v + x[0]*u*v.dx(2))*dx";
   }
-  /// Affine, multilinear and curved cells; a whole batch and a part of one.
+  /// The cells are affine, multilinear and curved, and fill one batch and a part of another.
   std::vector<mesh::Mesh> meshes() const {
     return {scrambled(box(GetParam()), 2), curved_box(GetParam(), 1), curved_box(GetParam(), 2)};
   }
-  /// Fewer and more points than lanes, as many, no interpolation, values or derivatives alone, several components.
+  /// The cases have fewer and more points than lanes, as many, no interpolation, values or derivatives alone, and
+  /// several components.
   std::vector<Case> cases() const {
     const auto gll = element::QuadratureKind::gll;
     return {{1, 0, 2, varying, ""},
@@ -56,7 +57,7 @@ protected:
     SCOPED_TRACE(mesh.source + " degree " + std::to_string(wanted.degree) + " " + wanted.rest);
     Problem problem(std::move(mesh), wanted.degree, wanted.components);
     problem.with("kappa", 0.7);
-    // floats are compared with floats
+    // Floats are compared with floats.
     const std::string meaning = has_floats(wanted) ? "mapping=plain " + wanted.rest : simplest;
     const auto B = make(problem, wanted, {.shared_device = std::make_shared<InterpreterDevice>(), .plan = meaning});
     const auto expected = values_of(applied(B, random_vector(B, 3)));
@@ -138,8 +139,8 @@ TEST(PointLanes, WorkArraysAreAnEighth) {
                          planned({.shared_device = std::make_shared<InterpreterDevice>(), .plan = plan}));
     return A.kernels().info().front().work_bytes;
   };
-  const double dofs = 8 * 8 * 512; // of a batch, gathered and to be scattered
-  // but derivatives along the first axis are kept for a layer
+  const double dofs = 8 * 8 * 512; // gathered dofs of a batch and those to be scattered
+  // Derivatives along the first axis are kept for one layer of points.
   EXPECT_LE(8 * (work_bytes("mapping=simd_points") - 2 * dofs - 64), 1.1 * work_bytes("mapping=simd_cells"));
 }
 

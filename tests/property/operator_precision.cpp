@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels that keep or compute something in floats differ from those in double precision by rounding, and mean what the
-// interpreter says.
+// Kernels that store or compute numbers in single precision differ from those in double precision by rounding, and mean
+// what the interpreter computes.
 #include <gtest/gtest.h>
 
 #include <rafter/base/error.hpp>
@@ -18,7 +18,7 @@ op::Operator make(const Problem& problem, const std::string& plan, bool is_inter
   return {problem.form("((1 + x[0])*inner(grad(u), grad(v)) + kappa*u*v)*dx + kappa*u*v*ds(1)"), options};
 }
 
-/// Relative to the largest value.
+/// Returns the difference relative to the largest value.
 double difference(const op::Operator& A, const op::Operator& B) {
   const auto expected = values_of(applied(B, random_vector(B, 3)));
   return distance(values_of(applied(A, random_vector(A, 3))), expected) / largest(expected);
@@ -29,7 +29,7 @@ double bytes_of(const op::Operator& A) { return A.kernels().counts().global_byte
 class Floats : public ::testing::TestWithParam<std::string> {
 protected:
   static constexpr int degree = 2;
-  /// Compilers fuse products and sums, in the sums of a cell and in its geometry.
+  /// Compilers fuse products and sums, both in the sums of a cell and in its geometry.
   static constexpr double rounding = 4 * 0x1p-24 * (degree + 1) * (degree + 1);
 
   Problem problem(int geometry_degree = 2) const {
@@ -69,7 +69,7 @@ TEST_P(Floats, ThatAreComputedWithDifferByRounding) {
   }
 }
 
-/// In both kinds of vectors.
+/// Makes vectors of either type.
 template <class T> device::Array<T> in_vector(const op::Operator& A, const std::vector<double>& values) {
   return {A.device(), base::AlignedVector<T>(values.begin(), values.end())};
 }
@@ -122,7 +122,7 @@ TEST_P(Floats, EverywhereAreFloatsInTheProgram) {
 INSTANTIATE_TEST_SUITE_P(every_shape, Floats, ::testing::ValuesIn(box_shapes()),
                          [](const auto& shape) { return shape.param; });
 
-/// What is said when the operator is made; "": it is accepted.
+/// Returns the message when the operator is made, or "" if it is accepted.
 std::string refusal(const Problem& problem, const std::string& plan) {
   try {
     make(problem, plan, true);
@@ -145,14 +145,14 @@ TEST(Precision, LargeDifferencesAreRefused) {
 
 TEST(Precision, OfCellsFarFromTheOriginIsRefused) {
   auto mesh = curved_box("quadrilateral", 2);
-  for (double& x : mesh.points) x += 1e5; // a float tells points 0.008 apart
+  for (double& x : mesh.points) x += 1e5; // a float distinguishes points 0.008 apart here
   Problem problem(std::move(mesh), 2);
   problem.with("kappa", 0.7);
   EXPECT_EQ(refusal(problem, "factors=recompute"), "");
   const auto message = refusal(problem, "factors=recompute compute=float");
   EXPECT_NE(message.find("plan: with compute=float the operator differs"), std::string::npos) << message;
   EXPECT_NE(message.find("use compute=double"), std::string::npos) << message;
-  // set-up computes in double
+  // Set-up computes in double precision.
   EXPECT_EQ(refusal(problem, "factors=store storage=float"), "");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators on parts of a mesh: virtual processes together compute what one computes on the whole mesh.
+// Operators act on parts of a mesh: virtual processes together compute what one process computes on the whole mesh.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@
 namespace rafter::test {
 namespace {
 
-/// Cells beyond the middle get tag 2.
+/// Returns the mesh with tag 2 on the cells beyond the middle.
 mesh::Mesh with_two_materials(mesh::Mesh mesh) {
   const auto dim = static_cast<std::size_t>(mesh.gdim);
   for (auto& group : mesh.groups) {
@@ -27,7 +27,7 @@ mesh::Mesh with_two_materials(mesh::Mesh mesh) {
   return mesh;
 }
 
-/// A vector-valued and a scalar unknown of different degrees, and a data field.
+/// A case has a vector-valued and a scalar unknown of different degrees, and a data field.
 class Case {
 public:
   Case(mesh::Mesh mesh, int degree)
@@ -54,7 +54,7 @@ public:
     return form::parse_form(std::string("kappa*c*c*dx") + (has_boundary ? " + c*ds(2)" : ""), scope());
   }
 
-  /// Values that depend on global vertices alone; ghosts are not values.
+  /// Fills a vector with values that depend on global vertices alone; ghosts get none.
   void fill(Vector& vector, const op::System& system, std::uint64_t seed) const {
     const auto values = vector.host_overwrite();
     std::ranges::fill(values, 0.0);
@@ -86,7 +86,7 @@ private:
   Problem problem_;
 };
 
-/// What the operators of a case compute.
+/// The operators of a case have these results.
 struct Results {
   std::vector<double> action, twice, diagonal, load;
   double number = 0;
@@ -106,7 +106,7 @@ Results results_of(const Case& test, op::OperatorOptions options, bool has_bound
   Vector x = A.make_vector(), y = A.make_vector();
   Results result;
   test.fill(x, system, 5);
-  test.fill(y, system, 6); // it is overwritten
+  test.fill(y, system, 6); // the values must not matter, since they are overwritten
   A.apply(x, y);
   result.action = values_of(y);
   A.apply_add(x, y);
@@ -119,7 +119,7 @@ Results results_of(const Case& test, op::OperatorOptions options, bool has_bound
   return result;
 }
 
-/// Largest difference of owned entries from those of the whole mesh.
+/// Returns the largest difference of owned entries from those of the whole mesh.
 double difference(const Case& part, const std::vector<double>& own, const Case& whole, const std::vector<double>& all) {
   double result = 0;
   const auto here = part.system(), there = whole.system();
@@ -142,7 +142,8 @@ double difference(const Case& part, const std::vector<double>& own, const Case& 
           if (from[i] >= own_space.index_map().num_owned()) continue;
           const double found = own[static_cast<std::size_t>(here.offset(f) + from[i])],
                        expected = all[static_cast<std::size_t>(there.offset(f) + to[i])];
-          result = std::fabs(found - expected) <= result ? result : std::fabs(found - expected); // not: NaN
+          // The comparison is false for NaN, which must not be lost.
+          result = std::fabs(found - expected) <= result ? result : std::fabs(found - expected);
         }
       }
   }
@@ -206,7 +207,7 @@ TEST(RanksOnADeviceWithMemoryOfItsOwn, ComputeTheSame) {
   expect_same(with_two_materials(periodic_rank_box("quadrilateral")), 1, 2, Parts::shuffled, checked, false);
 }
 
-/// The action of one scalar form, compiled, on threads within the processes, which are threads themselves.
+/// Compiled kernels of one scalar form run on threads within the processes, which are threads themselves.
 TEST(ThreadsOfRanks, ComputeTheSameOnShuffledMixedMeshes) {
   const auto mesh = rank_box("mixed");
   const auto action = [](const mesh::Mesh& of_process) {
@@ -215,7 +216,7 @@ TEST(ThreadsOfRanks, ComputeTheSameOnShuffledMixedMeshes) {
     const op::Operator A(problem.form("(inner(grad(u), grad(v)) + x[0]*u*v)*dx"), options);
     Vector x = A.make_vector(), y = A.make_vector();
     space::fill_random(*problem.space(), 5, x.host_overwrite());
-    for (int repetition = 0; repetition < 3; ++repetition) A.apply(x, y); // exchanges follow each other
+    for (int repetition = 0; repetition < 3; ++repetition) A.apply(x, y); // several exchanges follow each other
     const solvers::VectorOps ops(A);
     return std::pair(ops.dot(x, y), ops.dot(y, y));
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels of products of one-dimensional matrices (contraction separable) give what the simplest program means,
-// compiled and interpreted, and leave what they do not serve to collocation.
+// Kernels of products of one-dimensional matrices (contraction separable) compute what the simplest program means,
+// compiled and interpreted. Forms that are not of this kind are left to collocation.
 #include <gtest/gtest.h>
 
 #include <tests/support/interpreter_device.hpp>
@@ -14,18 +14,19 @@ const std::string convection = "(0.1*inner(grad(u), grad(v)) + 2*u.dx(0)*v + kap
 
 struct Case {
   int degree = 1, components = 0, points = 2;
-  std::string form, rest; ///< keys of the plan besides the contraction
+  std::string form, rest; ///< keys of the plan other than the contraction
   element::QuadratureKind rule = element::QuadratureKind::gauss;
 };
 
 class SeparableKernels : public ::testing::TestWithParam<std::string> {
 protected:
   int dim() const { return box_dimension(GetParam()); }
-  /// Boxes, sheared ones, and boxes that see their axes differently.
+  /// The meshes are boxes, sheared boxes, and boxes whose cells see their axes differently.
   std::vector<mesh::Mesh> meshes() const {
     return {box(GetParam()), sheared(box(GetParam())), scrambled(box(GetParam()), 2)};
   }
-  /// Nodes that are points and others, matrices by halves and whole, lanes in several groups, one field and several.
+  /// The cases have nodes at the points and elsewhere, matrices by halves and whole, several sub-batches, one field and
+  /// several.
   std::vector<Case> cases() const {
     const auto gll = element::QuadratureKind::gll;
     return {{1, 0, 2, helmholtz_form(), "factors=store"},
@@ -49,7 +50,7 @@ protected:
     SCOPED_TRACE(mesh.source + " degree " + std::to_string(wanted.degree) + " " + wanted.form + " " + wanted.rest);
     Problem problem(std::move(mesh), wanted.degree, wanted.components);
     problem.with("kappa", 0.7);
-    const bool has_floats = wanted.rest.find("float") != std::string::npos; // compared with doubles
+    const bool has_floats = wanted.rest.find("float") != std::string::npos; // floats are compared with doubles
     const auto B = make(problem, wanted, {.shared_device = std::make_shared<InterpreterDevice>(), .plan = simplest});
     const auto expected = values_of(applied(B, random_vector(B, 3)));
     options.plan = "contraction=separable " + wanted.rest;
@@ -75,7 +76,8 @@ TEST_P(SeparableKernels, InterpretedProgramsGiveWhatTheSimplestProgramMeans) {
 }
 
 TEST_P(SeparableKernels, HighDegrees) {
-  for (const int degree : dim() == 2 ? std::vector{7, 8, 9} : std::vector{7}) // what is interpreted grows fast
+  // The time of the interpreter grows fast with the degree.
+  for (const int degree : dim() == 2 ? std::vector{7, 8, 9} : std::vector{7})
     check(box(GetParam(), 1), {degree, 0, degree + 2, helmholtz_form(), ""}, {.threads = 1});
   check(sheared(box(GetParam())), {dim() == 2 ? 6 : 5, 0, 7, convection, ""}, {.threads = 1});
 }

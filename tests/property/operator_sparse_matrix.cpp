@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sparse matrix holds what the matrix-free operator does to unit vectors: on every shape and map, for coupled fields,
-// facet terms, conditions and forms that are not symmetric.
+// The columns of a sparse matrix are the images of unit vectors under the matrix-free operator: on every shape and map,
+// for coupled fields, facet terms, conditions and forms that are not symmetric.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace rafter::test {
 namespace {
 
-/// A x by the entries of the matrix.
+/// Returns A x by the entries of the matrix.
 std::vector<double> product(const op::SparseMatrix& matrix, const Vector& x) {
   std::vector<double> y(static_cast<std::size_t>(matrix.num_rows()));
   matrix.multiply(x.host_read(), y);

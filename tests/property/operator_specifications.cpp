@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Equal specifications of kernels have equal texts, and what was generated once is not generated again.
+// Equal specifications of kernels have equal texts, and a kernel that was generated once is not generated again.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Hashes of the texts of kernels, of set-up and product included, by the hash of their specification.
+/// This maps the hash of a specification to the hashes of its kernels' texts, including those of set-up and product.
 using Texts = std::map<std::string, std::set<std::string>>;
 
 void add(const op::GeneratedForm& form, Texts& texts) {
@@ -36,12 +36,13 @@ void add(const op::GeneratedForm& form, Texts& texts) {
   }
 }
 
-/// All kernels of many forms on meshes of a shape; `is_reversed`: generated in another order.
+/// Returns the texts of all kernels of many forms on meshes of a shape, generated in the opposite order if
+/// `is_reversed`.
 Texts texts_of(const std::string& shape, bool is_reversed) {
   Texts result;
   const auto device = std::make_shared<InterpreterDevice>();
   std::vector<std::function<void()>> generations;
-  using Degrees = std::pair<int, int>; // of the geometry, of the first field
+  using Degrees = std::pair<int, int>; // degrees of the geometry and of the first field
   for (const auto& degrees : {Degrees{1, 1}, Degrees{1, 2}, Degrees{1, 4}, Degrees{2, 2}, Degrees{3, 3}}) {
     const int geometry_degree = degrees.first, degree = degrees.second;
     const auto mesh = geometry_degree == 1 ? box(shape) : curved_box(shape, geometry_degree);
@@ -69,7 +70,7 @@ Texts texts_of(const std::string& shape, bool is_reversed) {
   return result;
 }
 
-/// Where another process of this test writes what it generates.
+/// Another process of this test writes the texts that it generates to this file.
 constexpr const char* output_variable = "RAFTER_TEST_TEXTS";
 
 class Specifications : public ::testing::TestWithParam<std::string> {};
@@ -101,7 +102,7 @@ TEST_P(Specifications, DecideTheTextsInAnyOrderAndProcess) {
 INSTANTIATE_TEST_SUITE_P(every_shape, Specifications, ::testing::ValuesIn(box_shapes()),
                          [](const auto& shape) { return shape.param; });
 
-/// A planner with a memory of its own for what was generated.
+/// The planner has a folder of its own, in which it remembers generated kernels.
 class Remembered : public ::testing::Test {
 protected:
   base::Temporary temporary_ = base::Temporary::folder((fs::temp_directory_path() / "rafter-remembered-").string());
@@ -188,22 +189,21 @@ std::string specification_of(const Circumstances& given) {
 }
 
 TEST(SpecificationsOfKernels, DifferInEverythingThatTheirTextsFollowFrom) {
-  const std::map<std::string, Circumstances> all{
-      {"as they are", {}},
-      {"shape", {.shape = "triangle"}},
-      {"degree", {.degree = 3}},
-      {"components", {.components = 2}},
-      {"geometry", {.geometry_degree = 2}},
-      {"geometry of higher degree", {.geometry_degree = 3}},
-      {"broken", {.is_broken = true}},
-      {"larger batches", {.batches = {.cells_per_batch = 16}}},
-      {"patches", {.batches = {.cells_per_batch = 32, .patch_width = 2}}},
-      {"threads", {.threads = 2}},
-      {"machine", {.machine = 256}},
-      {"rule", {.quadrature = {.kind = element::QuadratureKind::gll}}},
-      {"points", {.quadrature = {.points = 5}}},
-      {"diagonal", {.purpose = op::Purpose::diagonal}},
-      {"matrix", {.purpose = op::Purpose::matrix}}};
+  const std::map<std::string, Circumstances> all{{"as they are", {}},
+                                                 {"shape", {.shape = "triangle"}},
+                                                 {"degree", {.degree = 3}},
+                                                 {"components", {.components = 2}},
+                                                 {"geometry", {.geometry_degree = 2}},
+                                                 {"geometry of higher degree", {.geometry_degree = 3}},
+                                                 {"broken", {.is_broken = true}},
+                                                 {"larger batches", {.batches = {.cells_per_batch = 16}}},
+                                                 {"patches", {.batches = {.cells_per_batch = 32, .patch_width = 2}}},
+                                                 {"threads", {.threads = 2}},
+                                                 {"machine", {.machine = 256}},
+                                                 {"rule", {.quadrature = {.kind = element::QuadratureKind::gll}}},
+                                                 {"points", {.quadrature = {.points = 5}}},
+                                                 {"diagonal", {.purpose = op::Purpose::diagonal}},
+                                                 {"matrix", {.purpose = op::Purpose::matrix}}};
   std::map<std::string, std::string> seen;
   for (const auto& [name, circumstances] : all) {
     const auto [place, is_new] = seen.emplace(specification_of(circumstances), name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dense products over several sub-batches (key `subbatches` of plans) give what the simplest program means, compiled
-// and interpreted, whatever the batches hold.
+// Dense products over several sub-batches (key `subbatches` of plans) compute what the simplest program means, compiled
+// and interpreted, whatever the number of cells in a batch.
 #include <gtest/gtest.h>
 
 #include <rafter/schedule/counts.hpp>
@@ -25,8 +25,8 @@ protected:
   std::vector<mesh::Mesh> meshes() const {
     return {scrambled(box(GetParam()), 2), curved_box(GetParam(), 1), curved_box(GetParam(), 2)};
   }
-  /// Tables in the text and beside it, groups that are a whole batch and that take turns, few rows and many, modes and
-  /// points, one component and several, stored factors and floats.
+  /// The cases have tables in the text and outside, sub-batches that are a whole batch or a part of it, few rows and
+  /// many, modes and points, one component and several, stored factors and floats.
   std::vector<Case> cases() const {
     const std::string elasticity = elasticity_form(dim());
     return {{1, 0, varying, "subbatches=2 vector_width=8 unroll=0"},
@@ -50,13 +50,13 @@ protected:
     options.quadrature.points = wanted.degree + 1;
     return {problem.form(wanted.form), planned(options)};
   }
-  /// The plan that means the same: floats are compared with floats.
+  /// Returns the plan that is interpreted for comparison; floats are compared with floats.
   static std::string meaning(const schedule::Plan& plan) {
     const std::string floats = schedule::single_keys(plan);
     if (floats.empty()) return simplest;
     return "mapping=plain contraction=dense factors=" + std::string(kernel::name(plan.factors)) + " " + floats;
   }
-  /// On every device of `all`.
+  /// Checks a case on every device of `all`.
   static void check(const mesh::Mesh& mesh, const Case& wanted, int cells_per_batch,
                     const std::vector<op::OperatorOptions>& all) {
     const auto plan = schedule::parse_plan(full_plan(wanted));
@@ -86,8 +86,8 @@ TEST_P(Groups, GiveWhatTheSimplestProgramMeans) {
     if (turn % 2 == 0)
       devices.push_back({.shared_device = std::make_shared<InterpreterDevice>()});
     else
-      devices.push_back({.device = "checked"}); // no stale or foreign access
-    // batches of the groups of one turn and of two
+      devices.push_back({.device = "checked"}); // the device finds stale and foreign accesses
+    // A batch is taken in one pass or in two.
     check(on[turn % on.size()], wanted, plan.vector_width * plan.subbatches * (turn % 2 == 0 ? 1 : 2), devices);
     ++turn;
   }
@@ -139,7 +139,7 @@ TEST(GroupsOfLanes, AreForDenseProductsAlone) {
   EXPECT_EQ(subbatches("tetrahedron", "vector_width=16"), 1);
 }
 
-/// Loads and operations of the kernel of a Laplacian.
+/// Returns the loads and operations of the kernel of a Laplacian.
 schedule::LoopCounts counts(const std::string& plan) {
   Problem problem(box("tetrahedron"), 4, 0, {.cells_per_batch = 16});
   const op::Operator A(problem.form("inner(grad(u), grad(v))*dx"),
@@ -150,7 +150,7 @@ schedule::LoopCounts counts(const std::string& plan) {
 TEST(GroupsOfLanes, ShareWhatIsLoadedOfTables) {
   const auto one = counts("subbatches=1 rows=8 unroll=0"), two = counts("subbatches=2 rows=16 unroll=0");
   EXPECT_EQ(one.flops, two.flops);
-  // each entry once instead of twice: there and back a quarter of 3 x 20 rows of 35
+  // Each entry is loaded once instead of twice; forward and back, a quarter of 3 x 20 rows of 35 remains.
   const double entries = 2 * 3 * 20 * 35 / 4.0;
   EXPECT_NEAR(one.instructions.broadcasts - two.instructions.broadcasts, entries, 0.1 * entries);
 }

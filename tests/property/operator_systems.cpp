@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forms between different systems and forms with data fields are what dense matrices say, on every shape.
+// Forms between different systems and forms with data fields agree with dense matrices on every shape.
 #include <gtest/gtest.h>
 
 #include <tests/support/dense_form.hpp>
@@ -24,7 +24,7 @@ protected:
     fill_random(result, seed);
     return result;
   }
-  /// A x and A x + A x against the matrix.
+  /// Compares A x and A x + A x with the dense matrix.
   void expect_matrix(const op::Operator& A, const DenseData& data = {}) const {
     const DenseForm dense(A.built(), data);
     const Vector x = random(A.columns(), 1);
@@ -69,7 +69,7 @@ TEST_P(Systems, PartsOfLargerSystemsAreTheirDenseMatrices) {
   expect_matrix({form, {op::make_system({problem.space(1)}), problem.system()}, options_});
 }
 
-/// Values of a data field, and the same in dense data.
+/// Sets the values of a data field, and returns them for dense data.
 std::vector<double> give(op::Operator& A, const char* name, Vector values) {
   A.set(name, values);
   return values_of(values);
@@ -115,7 +115,7 @@ TEST_P(Systems, SecondVariationsAreOperatorsWithTheStateAsData) {
   Vector state = random(A.size(), 3);
   A.set_fields(A.system(), state);
   expect_matrix(A, {.fields = {{"u", values_of(state)}}});
-  // against differences of the residual
+  // The action is compared with differences of the residual.
   const Vector direction = random(A.size(), 4);
   constexpr double step = 1e-5;
   std::vector<double> difference(state.size());
@@ -271,11 +271,12 @@ TEST_P(Systems, StoredLawsAreComputedAgainExactlyWhenTheyAreStale) {
 }
 
 TEST_P(Systems, FacetsAndEqualCellsReadDataFields) {
-  // many equal cells, whose data other forms share; the field is exact in its space
+  // Other forms share the data of the many equal cells, and the space of the field holds it exactly.
   const Problem problem(box(GetParam(), 3), {{.degree = 2}, {.degree = 1, .name = "w"}});
   const auto w = form::field(problem.space(1), "w"), x = form::spatial_coordinate(problem.dim());
   const auto [u, v] = form::arguments(problem.space(0));
-  const auto shift = form::constant("shift", 0.25); // beside a constant, which no one sets, fields make laws stale, too
+  // Beside this constant, which nobody sets, a changed field must still make stored data out of date.
+  const auto shift = form::constant("shift", 0.25);
   const auto form = [&, u = u, v = v](const form::Expr& a) {
     return (shift + a * a) * form::inner(form::grad(u), form::grad(v)) * form::dx.with_degree(6) +
            form::exp(a) * u * v * form::ds.with_degree(4);
@@ -344,7 +345,7 @@ TEST_P(Systems, FormsPutOnOtherSpacesAreThoseWrittenThere) {
 INSTANTIATE_TEST_SUITE_P(every_shape, Systems, ::testing::ValuesIn(box_shapes()),
                          [](const auto& shape) { return shape.param; });
 
-/// The device keeps vectors apart from the host and finds writes outside of them.
+/// The device keeps vectors apart from the host, and finds writes outside of them.
 TEST(SystemsCompiled, AreTheirDenseMatricesOnADeviceThatLooksForFaults) {
   const Problem problem(
       curved_box("hexahedron", 1),
@@ -506,7 +507,7 @@ TEST(BoundaryValues, FollowTheirParameters) {
   op::Operator A(form::inner(form::grad(u), form::grad(v)) * form::dx, options), other(u * v * form::dx, options);
   Vector b = random_vector(A, 1), x = random_vector(A, 2);
   EXPECT_THROW(A.apply_boundary_values(b, x), base::InputError) << "t has no value";
-  A.apply(b, x); // which needs none
+  A.apply(b, x); // the action does not need t
   for (const double time : {0.5, 2.0}) {
     A.set("t", time);
     options.dirichlet = {

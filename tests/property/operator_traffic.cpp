@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of the nearest cache that a kernel is counted for are those that the interpreter sees it move, and reports
-// name that cache where it bounds.
+// The interpreter sees a kernel move as many bytes of the nearest cache as are counted for it, and reports name that
+// cache if it is the bound.
 #include <gtest/gtest.h>
 
 #include <rafter/operator/form_builder.hpp>
@@ -10,13 +10,13 @@
 namespace rafter::test {
 namespace {
 
-/// What interpreted kernels are counted for, and what they move.
+/// Counts of interpreted kernels are compared with the bytes that they move.
 class Interpreted {
 public:
   const std::shared_ptr<InterpreterDevice>& device() const { return device_; }
-  /// `counts`: of what `run` does once.
+  /// Checks `counts`, which belong to one call of `run`.
   template <class Run> void expect_counted(const machine::Counts& counts, const Run& run) const {
-    const auto before = device_->traffic(); // of set-up, and of checks of the precision
+    const auto before = device_->traffic(); // traffic of set-up and of checks of the precision
     run();
     EXPECT_GT(counts.local_bytes_read + counts.local_bytes_written, 0);
     EXPECT_EQ(counts.local_bytes_read, device_->traffic().read_bytes - before.read_bytes);
@@ -25,7 +25,7 @@ public:
     EXPECT_LE(counts.least_local_bytes_written, counts.local_bytes_written);
     EXPECT_GT(counts.least_local_bytes_read + counts.least_local_bytes_written, 0);
   }
-  /// Batches that are full and whose cells see all shared entities alike take the regular path, which counts are of.
+  /// Counts assume batches that are full and whose cells see all shared entities in the same orientation.
   machine::Counts expect_counted(const Problem& problem, const std::string& form, const std::string& plan) const {
     const op::Operator A(problem.form(form), planned({.shared_device = device_, .plan = plan}));
     expect_counted(A.counts(), [&] { (void)applied(A, random_vector(A, 3)); });
@@ -36,7 +36,7 @@ private:
   std::shared_ptr<InterpreterDevice> device_ = std::make_shared<InterpreterDevice>();
 };
 
-/// Boxes of full batches: eight cells of each kind, and multiples.
+/// Returns boxes with full batches: the number of cells of each kind is a multiple of eight.
 mesh::Mesh full_batches(const std::string& shape, bool is_curved) {
   const int n = box_dimension(shape) == 1 ? 8 : box_dimension(shape) == 2 ? 4 : 2;
   return is_curved ? curved_box(shape, 2, n) : box(shape, n);
@@ -85,8 +85,8 @@ INSTANTIATE_TEST_SUITE_P(every_shape, LocalTraffic,
 
 class LocalTrafficOfLanes : public ::testing::TestWithParam<std::string> {};
 
-/// Kernels of facets and of integrals have no path of their own for batches that are not full: their lanes without a
-/// cell compute and write nothing.
+/// Kernels of facets and of integrals have no separate code for batches that are not full: their lanes without a cell
+/// compute but write nothing.
 TEST_P(LocalTrafficOfLanes, WithoutACellIsWhatTheyExecute) {
   Problem problem(box(GetParam(), 3), 2);
   problem.with("kappa", 0.7);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bound is no larger than what is possible: the least bytes of kernels against an execution with as many registers
-// that knows what comes.
+// The least bytes of kernels are a lower bound: an execution with as many registers, which knows all later accesses,
+// needs at least as many.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -16,8 +16,8 @@ namespace {
 
 using schedule::TraceEvent;
 
-/// Executes a trace with a register file: what is needed last, or never again, makes room (Belady, IBM Systems Journal
-/// 5, 1966).
+/// This executes a trace with a register file. The value whose next use is last, or that is never used again, is
+/// evicted (Belady, IBM Systems Journal 5, 1966).
 class RegisterFile {
 public:
   explicit RegisterFile(std::span<const TraceEvent> trace) : uses_(next_uses(trace)) {
@@ -36,7 +36,7 @@ private:
     std::size_t next = never;
   };
 
-  /// Of each access when its value is read next.
+  /// Returns for each access when its value is read next.
   static std::vector<std::size_t> next_uses(std::span<const TraceEvent> trace) {
     std::vector<std::size_t> result(trace.size(), never);
     std::map<std::int32_t, std::size_t> next;
@@ -80,7 +80,7 @@ private:
   }
 
   std::vector<std::size_t> uses_;
-  std::map<std::int32_t, Value> values_; ///< in registers, by place
+  std::map<std::int32_t, Value> values_; ///< values in registers, by place
   std::map<std::int32_t, bool> constants_;
   double used_ = 0;
   schedule::Traffic traffic_;
@@ -98,7 +98,7 @@ TEST_P(LeastTrafficOfKernels, IsNoMoreThanARegisterFileNeeds) {
           "mapping=simd_points", "mapping=plain", "compute=float accumulate=float"})
       for (const bool is_broken : {false, true})
         for (const int degree : {1, 2, 3}) {
-          if (degree == 3 && (components > 0 || is_broken)) continue; // as much, and larger
+          if (degree == 3 && (components > 0 || is_broken)) continue; // these cases are larger and show nothing more
           SCOPED_TRACE(form + " " + plan + " degree " + std::to_string(degree));
           Problem problem(box(GetParam(), 2), {{.degree = degree, .components = components, .is_broken = is_broken}});
           const op::Operator A(problem.with("kappa", 0.7).form(form),

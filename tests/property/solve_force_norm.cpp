@@ -10,7 +10,8 @@ using namespace rafter;
 
 namespace {
 
-/// A nearly incompressible solid held at its whole boundary by a rotation, which costs no energy, and a shear.
+/// A nearly incompressible solid has displacements on its whole boundary: a rotation, which costs no energy, and a
+/// shear.
 struct Solid {
   FunctionSpace V{make_box({.cells = {4, 4}, .size = {1, 1}, .shape = "quadrilateral"}),
                   {.degree = 2, .components = 2}};
@@ -28,7 +29,7 @@ struct Solid {
   }
 };
 
-/// 2-norm of the residual on free unknowns relative to that of the reactions, the load being zero.
+/// Returns the 2-norm of the residual on free unknowns relative to that of the reactions, for a load of zero.
 double residual_of_reactions(const Operator& A, const Vector& x) {
   Vector image = A.make_vector();
   A.apply_free(x, image);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fused solvers on operators of forms: the iterates of the plain ones up to rounding, the same bits for any number of
-// threads.
+// Fused solvers on operators of forms have the iterates of the plain ones up to rounding, and the same bits for any
+// number of threads.
 #include <gtest/gtest.h>
 
 #include <rafter/solve/solver.hpp>
@@ -25,7 +25,7 @@ Solved solved(const op::Operator& A, const std::string& preconditioner, bool is_
 
 class FusedCg : public ::testing::TestWithParam<std::string> {
 protected:
-  /// Several stages of several chunks, with facet kernels and conditions that are not zero.
+  /// There are several stages of several chunks, facet kernels, and conditions that are not zero.
   FusedCg() : problem_(scrambled(box(shape_, length()), 3), 2) { problem_.with("kappa", 40.0); }
   op::Operator make_operator(int threads, const std::string& device = "host") const {
     return {problem_.form(std::string(helmholtz_form()) + " + kappa*u*v*ds(1)"),
@@ -47,7 +47,7 @@ TEST_P(FusedCg, HasTheIteratesOfThePlainOne) {
     EXPECT_EQ(fused.result.status, solvers::Status::converged) << fused.result.message;
     EXPECT_LE(std::abs(fused.result.iterations - plain.result.iterations), plain.result.iterations / 100);
     EXPECT_LE(distance(fused.x, plain.x), 1e-11 * largest(plain.x));
-    // before rounding is amplified, residuals agree to the last digits
+    // Until rounding is amplified, residuals agree to the last digits.
     for (std::size_t i = 0; i < std::min<std::size_t>(plain.result.history.size(), 10); ++i)
       EXPECT_NEAR(fused.result.history[i], plain.result.history[i], 1e-11 * plain.result.history[i]) << i;
   }

@@ -74,7 +74,7 @@ TEST(Gmres, WithoutRestartEndsWithinTheSize) {
 
 TEST(Chebyshev, ReducesEveryEigenvectorWithinItsBound) {
   constexpr std::size_t n = 31;
-  // Constant diagonal 2: the eigenvectors of D^-1 A are those of A, with eigenvalues 1 - cos(k pi / (n + 1)).
+  // The diagonal is 2, so that the eigenvectors of D^-1 A are those of A, with eigenvalues 1 - cos(k pi / (n + 1)).
   const auto A = laplacian(n);
   for (const int degree : {1, 2, 3, 5, 8}) {
     const solvers::Chebyshev chebyshev(A, {.degree = degree, .upper = 2.0, .lower = 0.1});
@@ -82,7 +82,7 @@ TEST(Chebyshev, ReducesEveryEigenvectorWithinItsBound) {
       std::vector<double> mode(n);
       const double angle = static_cast<double>(k) * M_PI / (n + 1);
       for (std::size_t i = 0; i < n; ++i) mode[i] = std::sin(static_cast<double>(i + 1) * angle);
-      auto x = A.vector(mode); // the error itself: b = 0
+      auto x = A.vector(mode); // b = 0, so that x is the error
       chebyshev.smooth(A.vector(), x);
       const double reduction = std::sqrt(dot(values(x), values(x)) / dot(mode, mode));
       const double eigenvalue = 1 - std::cos(angle);
@@ -97,7 +97,7 @@ TEST(Chebyshev, ReducesEveryEigenvectorWithinItsBound) {
 TEST(Chebyshev, BoundIsAttainedAtTheEndsOfTheInterval) {
   const auto A = diagonal_matrix({1, 1});
   const solvers::Chebyshev chebyshev(A, {.degree = 3, .upper = 1.0, .lower = 0.2});
-  auto x = A.vector({1, -2}); // D^-1 A = I: eigenvalue 1, the upper end
+  auto x = A.vector({1, -2}); // D^-1 A = I has the eigenvalue 1, the upper end
   chebyshev.smooth(A.vector(), x);
   EXPECT_NEAR(std::abs(values(x)[0]), chebyshev.reduction(), 1e-14);
 }
@@ -128,12 +128,13 @@ TEST(Chebyshev, EstimateBracketsTheSpectrumFromInside) {
   const double exact = 1 - std::cos(n * M_PI / (n + 1)), smallest = 1 - std::cos(M_PI / (n + 1));
   const auto estimate = solvers::estimate_eigenvalues(A, inverse, 20);
   EXPECT_LE(estimate.largest, exact * (1 + 1e-12));
-  EXPECT_GE(estimate.largest, exact / 1.1); // what the default safety factor covers
+  EXPECT_GE(estimate.largest, exact / 1.1); // the default safety factor covers the difference
   EXPECT_GE(estimate.smallest, smallest * (1 - 1e-12));
 }
 
 TEST(Chebyshev, EstimateIsExactAfterAsManyStepsAsUnknowns) {
-  const DenseMatrix A(3, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : 0.25; }); // eigenvalues 0.75, 1.5
+  // The eigenvalues are 0.75 and 1.5.
+  const DenseMatrix A(3, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : 0.25; });
   const auto estimate = solvers::estimate_eigenvalues(A, solvers::inverse_diagonal(A), 10);
   EXPECT_NEAR(estimate.smallest, 0.75, 1e-12);
   EXPECT_NEAR(estimate.largest, 1.5, 1e-12);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Newton's method does with the kernels of a residual form, and where a form has no value.
+// Newton's method runs with the kernels of a residual form, also where the form has no value.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace rafter;
 
-/// A block of a neo-Hookean solid, clamped below and displaced by `lift` above.
+/// A block of a neo-Hookean solid is clamped below and displaced by `lift` above.
 struct Block {
   explicit Block(double lift, int dim = 2, int cells = 2)
       : V(make_box({.cells = std::vector<int>(static_cast<std::size_t>(dim), cells),
@@ -34,7 +34,7 @@ struct Block {
   double stored(const Vector& state) const {
     return Functional(*energy, op::make_system({V.ptr()}), options.discretisation)(state);
   }
-  /// The equations with their tangent, by kernels of these options that are compiled here.
+  /// The equations have their tangent; kernels with these options are compiled here.
   struct Equations {
     std::shared_ptr<Operator> tangent;
     solvers::ResidualProblem problem;
@@ -55,8 +55,8 @@ struct Block {
 };
 
 TEST(NewtonOfForms, CompressionBeyondTheFirstElementRecovers) {
-  // More than half of the height: set on the nodes at once, the upper layer of cells would be inverted. Full steps lead
-  // into states where ln J has no value.
+  // The displacement is more than half of the height. If it were set at the nodes at once, the upper layer of cells
+  // would be inverted, and full steps lead to states where ln J has no value.
   Block block(-0.6, 3, 3);
   const auto result = solve_nonlinear(block.F, {block.u}, block.options);
   ASSERT_TRUE(result.is_converged()) << result.info.message;
@@ -66,12 +66,12 @@ TEST(NewtonOfForms, CompressionBeyondTheFirstElementRecovers) {
 }
 
 TEST(NewtonOfForms, CompressionBeyondNothingFailsWithTheCell) {
-  Block block(-1.2, 3); // the top would lie below the bottom
+  Block block(-1.2, 3); // the top would be below the bottom
   const auto result = solve_nonlinear(block.F, {block.u}, block.options);
   EXPECT_EQ(result.info.status, solvers::Status::failed);
   EXPECT_EQ(result.info.failure, solvers::Failure::non_finite) << result.info.message;
   EXPECT_NE(result.info.message.find("no finite value of 'u' in hexahedron"), std::string::npos) << result.info.message;
-  EXPECT_TRUE(std::isfinite(block.stored(result.solution))); // of the last state that was accepted
+  EXPECT_TRUE(std::isfinite(block.stored(result.solution))); // the last state that was accepted
 }
 
 TEST(NewtonOfForms, LoadStepsAndEnergyGiveTheSameSolution) {
@@ -94,7 +94,7 @@ TEST(NewtonOfForms, AStartWithAnInvertedCellIsRefusedWithTheCell) {
       *block.V,
       [](std::span<const double> x, std::span<double> value) {
         std::ranges::fill(value, 0.0);
-        value[1] = x[1] > 0.5 ? -3 * (x[1] - 0.5) : 0.0; // turns the upper layer over
+        value[1] = x[1] > 0.5 ? -3 * (x[1] - 0.5) : 0.0; // inverts the upper layer
       },
       start.host_overwrite());
   block.options.initial = std::move(start);
@@ -104,7 +104,7 @@ TEST(NewtonOfForms, AStartWithAnInvertedCellIsRefusedWithTheCell) {
   } catch (const InputError& error) {
     const std::string text = error.what();
     EXPECT_NE(text.find("no finite value of 'u' in quadrilateral"), std::string::npos) << text;
-    EXPECT_NE(text.find("0.75)"), std::string::npos) << text; // its middle lies in the upper layer
+    EXPECT_NE(text.find("0.75)"), std::string::npos) << text; // the middle of the cell is in the upper layer
   }
 }
 

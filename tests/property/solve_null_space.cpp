@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Singular systems with conditions that fix the null space: one solution, whatever method and preconditioner find it.
+// Singular systems with conditions that fix the null space have one solution, whatever method and preconditioner find
+// it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -63,7 +64,7 @@ TEST_P(PureNeumann, EveryMethodAndPreconditionerFindsTheSolutionOfThatMean) {
   Vector load = A.make_vector();
   op::LinearForm(problem.form("v*dx"), A.system(), planned()).assemble(load);
 
-  // A right-hand side without a solution: what is removed is a constant source.
+  // The right-hand side has no solution until a constant source is removed.
   Vector b = random_vector(A, 5);
   const auto before = values_of(b);
   double part = 0, volume = 0;
@@ -120,7 +121,7 @@ protected:
     return solvers::make_null_space(
         A, std::vector<NullSpaceCondition>{{.space = problem_.space(), .kind = Kind::rigid_modes}}, planned());
   }
-  /// Component `component` is held where the boundary has this tag.
+  /// Fixes one component on the boundary with this tag.
   op::FieldCondition slides(std::int32_t tag, int component) const {
     return {
         problem_.space(),
@@ -158,7 +159,7 @@ TEST_P(FreeBody, SolutionIsOrthogonalToTheRigidModes) {
 }
 
 TEST_P(FreeBody, SlidingSupportsLeaveSomeOfThem) {
-  // x = 0 on one side: it turns about the first axis (3D) and moves along that side
+  // With x = 0 on one side, the body rotates about the first axis (3D) and moves along that side.
   const auto one = make_operator({slides(1, 0)});
   const auto space = rigid_modes(one);
   EXPECT_EQ(space.null_space()->basis().size(), dim() == 2 ? 1u : 3u);

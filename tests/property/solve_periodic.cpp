@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Solves on identified meshes: means and rigid motions that the periods leave, on any number of threads.
+// Solves on identified meshes keep the means and rigid motions that the periods leave, on any number of threads.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -78,7 +78,8 @@ TEST(PeriodicRigidModes, AreTranslationsAndTheRotationAboutTheOnlyPeriod) {
 
 TEST(PeriodicRigidModes, RotationAboutAPeriodThatIsNoAxis) {
   auto mesh = box("hexahedron", 2);
-  for (std::size_t i = 0; i < mesh.points.size(); i += 3) mesh.points[i] += 0.4 * mesh.points[i + 2]; // sheared along z
+  // The mesh is sheared along z.
+  for (std::size_t i = 0; i < mesh.points.size(); i += 3) mesh.points[i] += 0.4 * mesh.points[i + 2];
   EXPECT_EQ(rigid_modes_of(identified(mesh, std::array{2})).size(), 4U);
 }
 
@@ -87,7 +88,8 @@ TEST(PeriodicPieces, HangTogetherAcrossIdentifiedFacets) {
   const auto pieces_of = [&](const mesh::Mesh& of) {
     auto mask = mesh::make_cell_mask(of, true);
     for (std::int32_t c = 0; c < of.groups[0].num_cells(); ++c)
-      if (c % 4 == 1 || c % 4 == 2) mask[0][static_cast<std::size_t>(c)] = 0; // the two columns in the middle
+      // The two columns in the middle are left out.
+      if (c % 4 == 1 || c % 4 == 2) mask[0][static_cast<std::size_t>(c)] = 0;
     return mesh::connected_pieces(of, mask);
   };
   EXPECT_EQ(pieces_of(mesh).count, 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Solves on parts of a mesh: virtual processes find what one finds on the whole mesh.
+// Solves on parts of a mesh: virtual processes together find the solution of the whole mesh.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace rafter::test {
 namespace {
 
-/// Values of the solution by cell of the whole mesh, and how the solve went.
+/// The solution has values by cell of the whole mesh, and tells how the solve went.
 struct Solution {
   std::map<std::pair<std::size_t, std::int32_t>, std::vector<double>> cells;
   int iterations = 0;
@@ -49,7 +49,7 @@ Solution solved(const mesh::Mesh& mesh, const solvers::SolverOptions& solver, co
   A.apply_free(x, image);
   solution.energy = ops.dot(x, image);
   const auto& space = *problem.space();
-  // owners tell the values on ghosts
+  // Ghosts get their values from their owners.
   std::vector<double> values = values_of(x);
   if (space.exchange() != nullptr) {
     for (auto i = static_cast<std::size_t>(space.index_map().num_owned()); i < values.size(); ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps in time: what their one operator is, what they compile, and states that are kept in files.
+// Tests of time steps: their single operator, the kernels that they compile, and states that are kept in files.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace rafter;
 
-/// The host device, which counts what it is asked to compile.
+/// This host device counts the programs that it has to compile.
 class CountingDevice final : public device::Device {
 public:
   std::string name() const override { return inner_->name(); }
@@ -43,7 +43,7 @@ private:
   std::shared_ptr<device::Device> inner_ = device::make_device("host", 1);
 };
 
-/// Heat with a conductivity, a source and boundary values that change in time.
+/// The heat equation has a conductivity, a source and boundary values that change in time.
 struct Heat {
   explicit Heat(bool is_nonlinear = false) : V(make_box({.cells = {4, 4}, .shape = "triangle"}), {.degree = 2}) {
     const auto v = arguments(V).second;
@@ -78,7 +78,7 @@ void expect_no_compilation(Heat& heat, const std::string& method) {
 TEST(TimeSteps, AHundredCompileNothingAfterTheFirst) {
   for (const bool is_nonlinear : {false, true})
     for (const char* method : {"cg", "direct"}) {
-      if (is_nonlinear && std::string(method) == "cg") continue; // its tangent is not symmetric
+      if (is_nonlinear && std::string(method) == "cg") continue; // the tangent is not symmetric
       Heat heat(is_nonlinear);
       expect_no_compilation(heat, method);
     }
@@ -119,7 +119,7 @@ TEST(TimeSteps, TheOperatorIsMassPlusThetaTimesStepTimesStiffness) {
     ops.axpy(step.theta * step.length, stiffness, mass);
     ops.subtract_from(found, mass);
     EXPECT_LT(ops.norm(mass), 1e-13 * size * 100);
-    // The right-hand side has the state before the step: M u - (1 - theta) dt K u, and the loads at both ends.
+    // The right-hand side has the state before the step, M u - (1 - theta) dt K u, and the loads at both ends.
     Vector load = A->make_vector(), source = A->make_vector();
     stepper.load().assemble(load);
     LinearForm f(exp(-heat.t) * x[1] * v * dx, system, options);
@@ -170,7 +170,7 @@ TEST(TimeSteps, WrongTimesAreRefused) {
 
 TEST(TimeSteps, TimesEndWhereTheyShall) {
   const solvers::TimeGrid whole(0, 1, 0.1, 1), shorter(0.5, 1, 0.3, 1), one(0, 1, 5, 1);
-  EXPECT_EQ(whole.num_steps(), 10); // 0.1 times 10 is 1 up to rounding: there is no rest
+  EXPECT_EQ(whole.num_steps(), 10); // 10 times 0.1 is 1 up to rounding, so that no shorter step remains
   EXPECT_EQ(whole.time(10), 1);
   for (int i = 1; i <= 10; ++i) EXPECT_EQ(whole.step(i).length, 0.1);
   EXPECT_TRUE(whole.ends_with_whole_step());
@@ -182,7 +182,7 @@ TEST(TimeSteps, TimesEndWhereTheyShall) {
   EXPECT_EQ(one.step(1).length, 1);
 }
 
-/// A file of one state, in a folder of this process.
+/// Each test has a file with one state in a folder of this process.
 class SavedStates : public testing::Test {
 protected:
   SavedStates() { std::filesystem::create_directories(folder_); }

@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::array degrees{1, 2, 3, 4, 5, 8};
 
-/// One box shape.
+/// The parameter is the shape of a box.
 class Continuity : public testing::TestWithParam<std::string> {};
 
-/// Local vertices of a facet of a cell, and their mesh numbers.
+/// Returns the mesh numbers of the vertices of a facet.
 std::vector<std::int32_t> facet_vertices(const mesh::Mesh& mesh, const mesh::FacetRef& facet) {
   const auto& group = mesh.groups[static_cast<std::size_t>(facet.group)];
   std::vector<std::int32_t> vertices;
@@ -27,8 +27,8 @@ std::vector<std::int32_t> facet_vertices(const mesh::Mesh& mesh, const mesh::Fac
   return vertices;
 }
 
-/// Reference points of the facet's cell: sum over the facet's vertices (in the order of `order`, mesh numbers) of
-/// weights (point, vertex).
+/// Returns points in the reference coordinates of the facet's cell: sums over the facet's vertices (mesh numbers in the
+/// order of `order`) with weights (point, vertex).
 std::vector<double> points_on(const mesh::Mesh& mesh, const mesh::FacetRef& facet,
                               const std::vector<std::int32_t>& order, const element::Table& weights) {
   const auto shape = mesh.groups[static_cast<std::size_t>(facet.group)].shape;

@@ -7,13 +7,13 @@
 
 #include <tests/support/space_meshes.hpp>
 
-/// Conformity on meshes that other programs wrote (unstructured, curved, mixed) and on refined ones.
+/// Spaces are conforming on meshes that other programs wrote (unstructured, curved, mixed) and on refined ones.
 namespace rafter {
 namespace {
 
 using Point = std::array<double, 3>;
 
-/// Nodes are grouped by entry and by place: both groupings must agree.
+/// Nodes with the same entry must have the same place, and nodes at the same place the same entry.
 void expect_conforming(const space::FunctionSpace& space) {
   const auto dim = static_cast<std::size_t>(space.gdim);
   double extent = 0;

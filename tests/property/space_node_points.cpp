@@ -9,11 +9,11 @@
 
 #include <tests/support/space_meshes.hpp>
 
-/// Coordinates of nodes that cells share, to the last bit.
+/// Cells agree to the last bit about the coordinates of nodes that they share.
 namespace rafter {
 namespace {
 
-/// A box whose sides are no binary fractions; cells are turned and vertices renumbered.
+/// Returns a box whose sides are no binary fractions, with rotated cells and renumbered vertices.
 mesh::Mesh odd_box(const std::string& shape, int geometry_degree, unsigned seed) {
   const auto dim = static_cast<std::size_t>(test::box_dimension(shape));
   std::vector<int> cells{shape == "mixed" ? 4 : 3, 2, 2};
@@ -33,7 +33,7 @@ void bend(mesh::Mesh& mesh) {
   }
 }
 
-/// The coordinate along an axis that all of these nodes of a cell have; NaN when they differ.
+/// Returns the coordinate along an axis that all of these nodes of a cell have, or NaN if they differ.
 double shared_coordinate(const mesh::Mesh& mesh, std::span<const std::int32_t> nodes, const std::vector<int>& local,
                          std::size_t axis) {
   const auto dim = static_cast<std::size_t>(mesh.gdim);
@@ -45,8 +45,8 @@ double shared_coordinate(const mesh::Mesh& mesh, std::span<const std::int32_t> n
   return x(local[0]);
 }
 
-/// Checks the node points of a space: exact on vertices and where all geometry nodes of an entity share a coordinate.
-/// Returns how many pairs of an entity and such a coordinate there are.
+/// Checks that the node points of a space are exact on vertices and where all geometry nodes of an entity share a
+/// coordinate. Returns the number of pairs of an entity and such a coordinate.
 int check_exact(const space::FunctionSpace& space) {
   const mesh::Mesh& mesh = space.mesh();
   const auto dim = static_cast<std::size_t>(mesh.gdim);
@@ -70,7 +70,7 @@ int check_exact(const space::FunctionSpace& space) {
   return count;
 }
 
-/// Checks that every cell places a node that it shares at the same coordinates.
+/// Checks that all cells that share a node place it at the same coordinates.
 void check_shared(const space::FunctionSpace& space) {
   const auto dim = static_cast<std::size_t>(space.gdim);
   std::vector<double> known(static_cast<std::size_t>(space.num_local()) * dim, std::nan(""));
@@ -122,13 +122,13 @@ TEST_P(NodePoints, AreTheImagesOfTheElementsNodes) {
   }
 }
 
-/// 1 on the side x[0] = at, 0 elsewhere.
+/// Returns a function that is 1 on the side x[0] = at, and 0 elsewhere.
 space::SpatialFunction indicator(double at) {
   return [at](std::span<const double> x, std::span<double> values) { values[0] = x[0] == at ? 1.0 : 0.0; };
 }
 
-/// Prescribes on the whole boundary a value that is 1 on one side only, and checks the constrained function on that
-/// side: 1 at the points of a quadrature rule.
+/// Prescribes on the whole boundary a value that is 1 on one side only. The constrained function on that side must be 1
+/// at the points of a quadrature rule.
 void check_indicator(const mesh::Mesh& mesh, int degree, double at, std::int32_t tag) {
   const auto space = test::make_space(mesh, degree);
   const std::vector<space::DirichletCondition> conditions{{.is_all = true, .value = indicator(at)}};

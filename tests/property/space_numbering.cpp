@@ -10,17 +10,18 @@
 #include <rafter/base/error.hpp>
 #include <tests/support/space_meshes.hpp>
 
-/// Laws of the numbering on every shape and degree, on plain meshes and on scrambled ones (vertices renumbered, cells
-/// turned).
+/// The numbering obeys laws on every shape and degree, on plain meshes and on scrambled ones (vertices renumbered,
+/// cells rotated).
 namespace rafter {
 namespace {
 
 using test::for_each_cell;
 
-/// One box shape: all its spaces.
+/// The parameter is the shape of a box, on which all spaces are tested.
 class Numbering : public testing::TestWithParam<std::string> {
 protected:
-  /// Degrees 1 to 5 on a plain and a scrambled box, scalar and (to degree 3) vector; 6 and 8 scrambled; curved cells.
+  /// Degrees are 1 to 5 on a plain and a scrambled box, scalar and (to degree 3) vector; 6 and 8 on a scrambled one;
+  /// and cells may be curved.
   template <class Law> void for_each_space(Law&& law) const {
     for (const bool is_scrambled : {false, true}) {
       const mesh::Mesh plain = test::box(GetParam());
@@ -35,7 +36,8 @@ protected:
     check(test::curved_box(GetParam(), 3), 4, 0, law);
     for_each_space_with_patches(law);
   }
-  /// Where cells form patches: with cells left over, of refined cells that are turned against each other.
+  /// Cells form patches here; some belong to none, and others are children of cells that are rotated relative to each
+  /// other.
   template <class Law> void for_each_space_with_patches(Law&& law) const {
     if (GetParam() != "quadrilateral" && GetParam() != "hexahedron") return;
     const int cells_per_batch = 2 << test::box_dimension(GetParam());
@@ -156,7 +158,7 @@ TEST_P(Numbering, BatchesWithAPatternAreFullAndTheirLanesAlike) {
         ASSERT_EQ(number > 0, is_uniform);
         if (number == 0) continue;
         ASSERT_LE(number * num_runs, dofs.patterns.size());
-        const int* dof = layout.run_dofs.data(); // each stands where its permutation puts it
+        const int* dof = layout.run_dofs.data(); // each dof is where its permutation puts it
         for (std::size_t run = 0; run < num_runs; ++run)
           for (int k = 0; k < layout.run_lengths[run]; ++k, ++dof) {
             const auto place = dofs.patterns[(number - 1) * num_runs + run] +
@@ -205,7 +207,8 @@ TEST_P(Numbering, PatchesGiveTheCellsEntries) {
   });
   const bool has_patches = GetParam() == "quadrilateral" || GetParam() == "hexahedron";
   EXPECT_EQ(num_gathered > num_alone / 4, has_patches);
-  EXPECT_EQ(num_alone > 0, has_patches); // turned against each other, or numbered in part by cells without a patch
+  // Cells are rotated relative to each other, or cells without a patch number a part of the unknowns.
+  EXPECT_EQ(num_alone > 0, has_patches);
 }
 
 TEST_P(Numbering, PaddedLanesRepeatTheLastActiveLane) {
@@ -245,7 +248,7 @@ TEST_P(Numbering, RunsAndInteriorCoverTheElementOnce) {
   });
 }
 
-/// The entries of the cells of a list, from its tables, are those of the cells.
+/// Checks that the tables of a list of cells have the entries of these cells.
 void expect_entries_of_cells(const space::FunctionSpace& space, std::int32_t group, std::span<const std::int32_t> cells,
                              int cells_per_batch) {
   const auto list = space.list_dofs(group, cells, cells_per_batch);
@@ -276,7 +279,7 @@ void expect_entries_of_cells(const space::FunctionSpace& space, std::int32_t gro
 
 TEST_P(Numbering, FacetTablesGiveTheCellsEntries) {
   for_each_space([](const space::FunctionSpace& space) {
-    constexpr int cells_per_batch = 4; // differs from the cells' on purpose
+    constexpr int cells_per_batch = 4; // differs from the number of the cell batches
     const auto facets = mesh::make_facet_batches(space.mesh(), {}, {.cells_per_batch = cells_per_batch});
     EXPECT_FALSE(facets.blocks.empty());
     for (const auto& block : facets.blocks) expect_entries_of_cells(space, block.group, block.cells, cells_per_batch);
@@ -291,7 +294,7 @@ TEST_P(Numbering, ListsOfCellsInAnyOrderGiveTheCellsEntries) {
         std::vector<std::int32_t> cells(static_cast<std::size_t>(space.mesh().groups[g].num_cells()));
         std::iota(cells.begin(), cells.end(), 0);
         std::ranges::shuffle(cells, random);
-        cells.resize((cells.size() + 7) / 8 * 8, cells.front()); // some of them twice
+        cells.resize((cells.size() + 7) / 8 * 8, cells.front()); // some cells occur twice
         expect_entries_of_cells(space, static_cast<std::int32_t>(g), cells, cells_per_batch);
       }
   });
@@ -307,7 +310,7 @@ TEST_P(Numbering, DofsOfEqualListsAreMadeOnce) {
   });
 }
 
-/// Interior dofs of the Lagrange element of degree p on a cell shape.
+/// Returns the number of interior dofs of the Lagrange element of degree p on a cell shape.
 std::int64_t num_interior(element::Shape shape, std::int64_t p) {
   using element::Shape;
   switch (shape) {
@@ -331,7 +334,7 @@ std::int64_t num_interior(element::Shape shape, std::int64_t p) {
   return 0;
 }
 
-/// Sum over all entities of their interior dofs; entities are distinguished by their sorted vertices.
+/// Returns the sum over all entities of their interior dofs; entities are distinguished by their sorted vertices.
 std::int64_t expected_num_dofs(const mesh::Mesh& mesh, int degree) {
   std::set<std::vector<std::int32_t>> entities;
   std::int64_t sum = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Unknowns on identified meshes: one per place modulo the periods, however cells see it; functions at nodes; patches.
+// Unknowns on identified meshes: there is one per place modulo the periods, however cells see it; functions at nodes
+// and patches respect that.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +18,7 @@ class PeriodicSpace : public ::testing::TestWithParam<std::string> {
 protected:
   int dim() const { return box_dimension(GetParam()); }
   std::vector<int> axes() const { return periodic_axes(GetParam()); }
-  /// Two cells across; as many, turned and renumbered; curved cells; refined ones.
+  /// The meshes have two cells across; the same rotated and renumbered; curved cells; and refined ones.
   std::vector<mesh::Mesh> meshes() const {
     return {periodic_box(GetParam(), 2, axes()), periodic_box(GetParam(), 2, axes(), 1, 3),
             identified(scrambled(wavy_box(GetParam(), 2, 3, axes()), 4), axes()),
@@ -63,7 +64,8 @@ TEST_P(PeriodicSpace, InterpolationTakesTheValueAtOneOfTheImages) {
 
 TEST_P(PeriodicSpace, RandomFieldsDependOnGlobalVerticesAlone) {
   const auto original = box(GetParam(), 3);
-  auto renumbered = scrambled(original, 11); // the places of its vertices tell which of the original they are
+  // The coordinates of its vertices tell which vertices of the original they are.
+  auto renumbered = scrambled(original, 11);
   std::map<Place, std::int64_t> vertex_at;
   const auto for_vertices = [&](const mesh::Mesh& mesh, const auto& visit) {
     for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
@@ -96,7 +98,7 @@ TEST_P(PeriodicSpace, RandomFieldsDependOnGlobalVerticesAlone) {
       for_each_cell(*space,
                     [&](auto g, auto, std::span<const std::int32_t> entries, const std::vector<double>& points) {
                       const auto element = space->element(mesh.groups[static_cast<std::size_t>(g)].shape);
-                      const auto inner = element->entity_dofs(dim(), 0); // which cells number in their own order
+                      const auto inner = element->entity_dofs(dim(), 0); // each cell numbers these in its order
                       const auto width = static_cast<std::size_t>(dim());
                       for (std::size_t i = 0; i * width < points.size(); ++i) {
                         const double value = values[static_cast<std::size_t>(entries[i])];

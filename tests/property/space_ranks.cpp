@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Spaces on parts of a mesh: together they have the dofs of the space on the whole mesh.
+// Spaces on parts of a mesh together have the dofs of the space on the whole mesh.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -63,7 +63,8 @@ TEST_P(SpacesOfRanks, EveryDofHasOneNumberAndOneOwner) {
     double num_owned = static_cast<double>(map.num_owned());
     process->sum(std::span(&num_owned, 1));
     EXPECT_EQ(num_owned, static_cast<double>(whole.num_dofs()));
-    // the number of each dof of the whole mesh, as far as it is seen here; then everybody's largest and least
+    // Each process notes the global number of each dof of the whole mesh that it has; then the largest and the least of
+    // all processes are compared.
     const auto count = static_cast<std::size_t>(whole.num_local());
     std::vector<double> largest(count, -INFINITY), least(count, -INFINITY), owner(count, -INFINITY);
     std::set<std::int32_t> seen;

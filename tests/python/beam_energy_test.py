@@ -23,7 +23,7 @@ def stored_energies():
 
 
 def energy_of_rafter(refine, degree):
-    """rtol: the energy's error is the square of the solution's, and 1e-10 is above what rounding allows."""
+    """The error of the energy is the square of the solution's, so that rtol = 1e-10 suffices; it is above rounding errors."""
     with tempfile.TemporaryDirectory() as directory:
         result = subprocess.run([RAFTER, "solve", os.path.join(SOURCE, "examples", "beam.toml"), "--set",
                                  f"mesh.refine={refine}", "--set", f"fields.u.degree={degree}", "--set",

@@ -14,15 +14,15 @@ import scipy.sparse
 import scipy.sparse.linalg
 from numpy.polynomial import legendre
 
-LAMBDA = {1: 50.0, 2: 1.0}  # per cell attribute
+LAMBDA = {1: 50.0, 2: 1.0}  # keys are cell attributes
 MU = {1: 50.0, 2: 1.0}
 TRACTION = np.array([0.0, 0.0, -1.0e-2])
-CLAMPED, PULLED = 1, 2  # boundary attributes
+CLAMPED, PULLED = 1, 2  # these are boundary attributes
 CASES = ((0, 1), (0, 2), (0, 4), (1, 1), (1, 2))
 
 
 def read_mesh(path):
-    """Cells (attribute, corners[i, j, k, axis]) and boundary faces (attribute, corners[i, j, axis]) of an MFEM file."""
+    """Returns cells (attribute, corners[i, j, k, axis]) and boundary faces (attribute, corners[i, j, axis]) of an MFEM file."""
     with open(path, encoding="ascii") as file:
         lines = [line.split("#")[0].strip() for line in file]
     words = iter(" ".join(lines[1:]).split())
@@ -45,7 +45,7 @@ def read_mesh(path):
         elif word == "vertices":
             count, dimension = int(next(words)), int(next(words))
             points = np.array([float(next(words)) for _ in range(count * dimension)]).reshape(count, dimension)
-    # The file goes round each quadrilateral; arrays go along the axes, the first one slowest.
+    # The file lists vertices around each quadrilateral, while arrays follow the axes, the first one slowest.
     quad = np.array([[0, 3], [1, 2]])
     hexahedron = np.stack([quad, quad + 4], axis=-1)
     return ([(attribute, points[np.array(v)[hexahedron]]) for attribute, v in cells],
@@ -53,7 +53,7 @@ def read_mesh(path):
 
 
 def split(corners):
-    """The 2^d halves (in every direction) of a multilinear patch, corners of shape (2, ..., 2, axis)."""
+    """Divides a multilinear patch in half along every direction into 2^d patches; corners have shape (2, ..., 2, axis)."""
     for axis in range(corners.ndim - 1):
         first, last = np.take(corners, [0], axis), np.take(corners, [1], axis)
         corners = np.concatenate([first, 0.5 * (first + last), last], axis)
@@ -62,13 +62,13 @@ def split(corners):
 
 
 def lobatto_points(degree):
-    """Gauss-Lobatto points on [0, 1]: the ends and the roots of P_degree'."""
+    """Returns the Gauss-Lobatto points on [0, 1]: the ends and the roots of P_degree'."""
     inner = legendre.legroots(legendre.legder([0] * degree + [1])) if degree > 1 else []
     return 0.5 * (1 + np.concatenate([[-1.0], np.sort(inner), [1.0]]))
 
 
 def lagrange(nodes, points):
-    """Values and derivatives of the Lagrange polynomials, shape (point, node)."""
+    """Returns values and derivatives of the Lagrange polynomials, shape (point, node)."""
     size = len(nodes)
     values, slopes = np.ones((len(points), size)), np.zeros((len(points), size))
     for n in range(size):
@@ -81,7 +81,7 @@ def lagrange(nodes, points):
 
 
 class TensorElement:
-    """Lagrange polynomials of one degree per direction on [0, 1]^dim with a Gauss rule, first axis slowest."""
+    """The element has Lagrange polynomials of one degree per direction on [0, 1]^dim with a Gauss rule, first axis slowest."""
 
     def __init__(self, nodes, dim, num_points):
         points, weights = legendre.leggauss(num_points)
@@ -96,12 +96,12 @@ class TensorElement:
 
         self.weights = product([weights] * dim)
         self.values = product([values] * dim)
-        # shape (direction, point, node)
+        # The shape is (direction, point, node).
         self.gradients = np.array([product([slopes if d == e else values for e in range(dim)]) for d in range(dim)])
 
 
 def patch_nodes(corners, nodes):
-    """Images of the tensor nodes under the multilinear map, shape (node, axis)."""
+    """Returns the images of the tensor nodes under the multilinear map, shape (node, axis)."""
     for axis in range(corners.ndim - 1):
         shape = [1] * corners.ndim
         shape[axis] = len(nodes)
@@ -111,7 +111,7 @@ def patch_nodes(corners, nodes):
 
 
 class Numbering:
-    """Nodes are the same when their coordinates are."""
+    """Nodes are the same if their coordinates are the same."""
 
     def __init__(self, patches):
         keys = self.keys(np.concatenate(patches))
@@ -131,7 +131,7 @@ class Numbering:
 
 
 def cell_matrix(element, geometry, corners, lam, mu):
-    """Stiffness of isotropic elasticity, shape (node, component, node, component)."""
+    """Returns the stiffness matrix of isotropic elasticity, shape (node, component, node, component)."""
     jacobian = np.einsum("dqg,gx->qxd", geometry.gradients, corners.reshape(8, 3))
     det = np.linalg.det(jacobian)
     assert np.all(det > 0)
@@ -145,14 +145,14 @@ def cell_matrix(element, geometry, corners, lam, mu):
 
 
 def face_load(element, geometry, corners):
-    """Integral of each basis function over a face times the traction, shape (node, component)."""
+    """Returns the integral of each basis function over a face times the traction, shape (node, component)."""
     tangents = np.einsum("dqg,gx->dqx", geometry.gradients, corners.reshape(4, 3))
     area = np.linalg.norm(np.cross(tangents[0], tangents[1]), axis=1)
     return np.outer(element.values.T @ (element.weights * area), TRACTION)
 
 
 def energy(path, refine, degree):
-    """0.5 a(u, u) of the solution of the given degree on the mesh refined so many times."""
+    """Returns 0.5 a(u, u) of the solution of the given degree on the mesh refined so many times."""
     cells, faces = read_mesh(path)
     for _ in range(refine):
         cells = [(attribute, child) for attribute, corners in cells for child in split(corners)]
@@ -185,7 +185,7 @@ def energy(path, refine, degree):
     u[free] = factors.solve(load[free])
     u[free] += factors.solve((load - stiffness @ u)[free])  # one step of refinement
     result = 0.5 * u @ (stiffness @ u)
-    assert abs(result - 0.5 * load @ u) <= 1e-11 * result  # Clapeyron
+    assert abs(result - 0.5 * load @ u) <= 1e-11 * result  # Clapeyron's theorem
     return result
 
 

@@ -37,8 +37,8 @@ class Bench(command_test.CommandTest):
         return [line.split()[0] for line in result.stdout.splitlines()]
 
     def check_files(self, suite, *arguments, num_rows, num_plots, num_counts=0):
-        """A run of the suite: a line per row, the report, marks in every plot, and a comparison with itself. `num_counts`: rows besides
-        that are not measured."""
+        """A run of the suite has a line per row, a report, marks in every plot, and a comparison with itself; `num_counts` more rows
+        are not measured."""
         text = self.bench(suite, *arguments, "--json", "report.json", "--plot", "plot.svg")
         report = self.report()
         self.assertEqual(report["suite"], suite)
@@ -53,7 +53,7 @@ class Bench(command_test.CommandTest):
             for key in (report["figure"], "spread", "seconds", "bound_seconds"):
                 self.assertTrue(math.isfinite(row[key]) and row[key] >= 0, (key, row))
             self.assertGreater(row[report["figure"]], 0)
-            for plan in row["plan"].split("; "):  # of kernels one after the other
+            for plan in row["plan"].split("; "):  # kernels that run one after the other have a plan each
                 self.assertIn(f'--plan "{plan}"', " ".join(text.split()))
         self.assertEqual(text.count("--plan "), len({row["plan"] for row in report["rows"] if "plan" in row}))
         self.assertEqual([line for line in text.splitlines() if len(line) > 120 and line != report["command"]], [])
@@ -93,8 +93,8 @@ class Suites(Bench):
             self.assertEqual(row["dofs"], row["cells"] // cells * volume * row["degree"] ** dim * components, row)
 
     def axlocal_rows(self, degree, more_flops=0):
-        """The rows of a degree by equation and kernel, after what holds for all that were measured. `more_flops`: per point and component than
-        the paper's, at most."""
+        """Returns the rows of a degree by equation and kernel, after checks of all that were measured. They may take `more_flops` per point
+        and component than the paper's kernels."""
         rows = {(row["equation"], row["kernel"]): row for row in self.report()["rows"] if row["degree"] == degree}
         for name, row in rows.items():
             if "missing" in row:
@@ -105,7 +105,7 @@ class Suites(Bench):
             self.assertAlmostEqual(row["paper_intensity"], row["paper_flops"] / row["paper_bytes"])
             self.assertLessEqual(row["bytes"], row["paper_bytes"], name)
             self.assertLessEqual(row["factor_words"], row["paper_factor_words"], name)
-            if row["kernel"] == "parallelepiped":  # other cells
+            if row["kernel"] == "parallelepiped":  # this kernel runs on other cells
                 self.assertNotIn("difference", row)
             else:  # every storage of factors computes the same
                 self.assertLess(row["difference"], 1e-14 * (degree + 2) ** 2, name)
@@ -129,12 +129,12 @@ class Suites(Bench):
 
     def test_axlocal_says_which_factors_a_form_lacks(self):
         text = self.bench("axlocal", "--equations", "helmholtz", "--json", "report.json")
-        self.assertRegex(text, r"helmholtz +merged +1 +0.00 +no factors partial-2-merged at this degree\n")  # two numbers at eight points are no best cut
+        self.assertRegex(text, r"helmholtz +merged +1 +0.00 +no factors partial-2-merged at this degree\n")  # with eight points, no best cut stores two numbers
         self.assertIn("missing", self.axlocal_rows(1)["helmholtz", "merged"])
         rows = self.axlocal_rows(2)
         self.assertEqual({row["kernel"] for row in rows.values() if "missing" not in row},
                          {"baseline", "parallelepiped", "trilinear", "merged"})
-        # the paper's kernel reads coefficients besides the factors
+        # The paper's kernel reads coefficients besides the factors.
         for kernel, words in (("baseline", (7 * 27, 9 * 27)), ("merged", (24 + 2 * 27, 24 + 2 * 27))):
             row = rows["helmholtz", kernel]
             self.assertEqual((row["factor_words"], row["paper_factor_words"]), words, kernel)
@@ -164,16 +164,16 @@ class Suites(Bench):
 
     def test_axlocal_reads_coefficients_as_arrays(self):
         self.bench("axlocal", "--equations", "helmholtz,helmholtz-3", "--degrees", "2", "--coefficients", "array", "--json", "report.json")
-        rows = self.axlocal_rows(2, more_flops=3)  # products of factors and coefficients
+        rows = self.axlocal_rows(2, more_flops=3)  # these multiply factors and coefficients
         for equation in ("helmholtz", "helmholtz-3"):
             for kernel, words in (("baseline", 9 * 27), ("parallelepiped", 7 + 2 * 27), ("trilinear", 24 + 2 * 27)):
                 row = rows[equation, kernel]
                 self.assertEqual((row["factor_words"], row["paper_factor_words"]), (words, words), (equation, kernel))
-            self.assertNotIn((equation, "merged"), rows)  # what is merged into coefficients is not read
+            self.assertNotIn((equation, "merged"), rows)  # merged factors need coefficients that are not read
         self.bench("axlocal", "--equations", "helmholtz", "--kernels", "merged", "--coefficients", "array", code=command_test.WRONG_INPUT)
 
     def check_work_arrays(self, rows, degree):
-        """Of every step, and of the paper's kernel."""
+        """Every step has work arrays, and so has the paper's kernel."""
         for row in rows.values():
             arrays = row["work_arrays"]
             self.assertEqual(sum(array["bytes"] for array in arrays), row["work_bytes"], row["step"])
@@ -182,17 +182,17 @@ class Suites(Bench):
                 self.assertLessEqual(array["first_statement"], array["last_statement"], array)
             self.assertEqual(row["paper_work_arrays"][3],
                              {"name": "grad_vec", "bytes": 8 * 9 * (degree + 2) ** 3, "lives_in": "cell"})
-        # one cell after the other, what is at all points of a cell lives as long as the cell
+        # Where cells run one after the other, arrays of all points of a cell are needed for the whole cell.
         at_points = [array for array in rows["c3"]["work_arrays"] if array["bytes"] == 8 * 3 * (degree + 2) ** 3]
         self.assertEqual({array["lives_in"] for array in at_points}, {"cell"})
         self.assertGreaterEqual(len(at_points), 3)
 
     def check_stress_vectors(self, rows, degree):
-        """What goes through memory between the two loops: written, read, and one number beside it."""
+        """The values at the points go through memory between the two loops: they are written, read, and one number is read beside them."""
         points = (degree + 2) ** 3 / (3 * degree ** 3)
         for step, values in (("pa-qvec", 9), ("c1", 9), ("c2", 6)):
             beyond = rows[step]["bytes_per_dof"] - rows["c3"]["bytes_per_dof"]
-            data = 8 * 8 * 12 / rows[step]["dofs"]  # the map of a batch, which the second loop reads again
+            data = 8 * 8 * 12 / rows[step]["dofs"]  # the second loop reads the map of a batch again
             self.assertAlmostEqual(beyond, 8 * (2 * values + 1) * points + data, delta=1e-6 * beyond, msg=step)
             self.assertIn("; " if step == "pa-qvec" else "per-derivative", rows[step]["plan"])
 
@@ -206,11 +206,11 @@ class Suites(Bench):
             flops = {step: row["executed_flops_per_dof"] for step, row in rows.items()}
             self.assertGreater(flops["pa-qvec"], flops["c1"])
             self.assertGreater(flops["c1"], flops["c2"])
-            self.assertAlmostEqual(flops["c3"], flops["lanes"], delta=1)  # numbers of the batch instead of the cell
+            self.assertAlmostEqual(flops["c3"], flops["lanes"], delta=1)  # some numbers are computed per batch instead of per cell
             self.assertGreater(flops["layers"], flops["even-odd"])
             self.assertEqual(rows["pa-qvec"]["speed_up"], 1)
             self.check_stress_vectors(rows, degree)
-            # the counts of the paper's kernel, which ours does not exceed
+            # These are the counts of the paper's kernel, which Rafter's does not exceed.
             self.assertAlmostEqual(rows["c3"]["paper_flops_per_dof"], {1: 2369, 2: 953.8}[degree], delta=0.05)
             self.assertAlmostEqual(rows["c3"]["paper_intensity"], {1: 6.6, 2: 7.5}[degree], delta=0.05)
             self.check_work_arrays(rows, degree)
@@ -230,9 +230,9 @@ class Suites(Bench):
             self.assertEqual(row["iterations"], plain["iterations"])
             self.assertAlmostEqual(row["error"], plain["error"], delta=1e-9 * plain["error"])
             self.assertLess(row["error"], 0.5)
-            if solver == "fused":  # of vectors 72 bytes of 136 are saved
+            if solver == "fused":  # fusion saves 72 of the 136 bytes of vectors
                 self.assertAlmostEqual(plain["bytes_per_dof"] - row["bytes_per_dof"], 72, delta=1e-6)
-            self.assertNotIn("accel", row)  # the kernel that it is over was not asked for
+            self.assertNotIn("accel", row)  # the kernel that it is relative to was not asked for
             self.assertEqual(row["setup"], "deformed")
 
     def test_hosfem_of_nekbone_takes_the_iterations_of_the_paper(self):
@@ -241,7 +241,7 @@ class Suites(Bench):
         rows = self.report()["rows"]
         self.assertEqual([row["kernel"] for row in rows[::2]], 2 * ["baseline", "parallelepiped", "trilinear"])
         for row in rows:
-            self.assertIn(row["iterations"], (48, 49), row)  # those of the paper, on 76 x 76 x 76 cells
+            self.assertIn(row["iterations"], (48, 49), row)  # the paper has these on 76 x 76 x 76 cells
             self.assertLess(row["residual"], 1e-8)
             self.assertLess(row["error"], 1e-7)
             self.assertEqual(row["cells"], 4 ** 3)
@@ -254,7 +254,7 @@ class Suites(Bench):
     def test_memory_of_a_row_holds_its_vectors_and_grows_with_it(self):
         self.bench("bk", "--cases", "bp1", "--degrees", "2", "--mdofs", "0.05,0.8", "--json", "report.json")
         small, large = self.report()["rows"]
-        entries = 27 * large["cells"]  # of a cell vector
+        entries = 27 * large["cells"]  # entries of a cell vector
         for row in (small, large):
             self.assertIn(row["memory_of"], ("process", "vectors and data"))
         self.assertGreater(large["memory_bytes"], 2 * 8 * entries)

@@ -29,7 +29,7 @@ def require(condition, message):
 
 
 def sample(cell_type):
-    """A point inside VTK's parametric cell."""
+    """Returns a point inside VTK's parametric cell."""
     while True:
         r = [0.1 + 0.8 * random.random() for _ in range(3)]
         if cell_type in TRIANGLES | WEDGES and r[0] + r[1] > 0.95:
@@ -66,7 +66,7 @@ def check_cell(grid, index, degree, dimension, is_exact):
         r = sample(cell_type)
         x, weights = evaluate(cell, r)
         require(abs(sum(weights) - 1) < 1e-10, f"cell {index}: VTK's weights do not sum to one")
-        # VTK's parametric linear wedge is left-handed.
+        # VTK's parametric linear wedge is left-handed, so that its det J is negative.
         sign = -1 if cell_type == 13 else 1
         require(sign * jacobian_determinant(cell, r, dimension) > 0, f"cell {index} of type {cell_type} is inverted")
         value = sum(w * data.GetValue(cell.GetPointId(i)) for i, w in enumerate(weights))
@@ -87,7 +87,7 @@ def check_points(grid, degree, dimension):
 
 
 def check_gradients(grid, degree, dimension):
-    """Nine components, row by row: the gradients of f, x and y."""
+    """The nine components are, row by row, the gradients of f, x and y."""
     gradients = grid.GetPointData().GetArray("grad_w")
     require(gradients.GetNumberOfComponents() == 9, "grad_w has not nine components")
     for i in range(grid.GetNumberOfPoints()):
@@ -100,7 +100,7 @@ def check_gradients(grid, degree, dimension):
 
 
 def check_means(grid):
-    """The mean of x is among the values of x in the cell (of which a pyramid's pieces are parts, so within the box)."""
+    """The mean of x over a cell is between its smallest and largest x; pieces of a pyramid have the mean of the whole pyramid."""
     means = grid.GetCellData().GetArray("x0")
     for index in range(grid.GetNumberOfCells()):
         low, high = (grid if grid.GetCellType(index) in PYRAMIDS | TETRAHEDRA else grid.GetCell(index)).GetBounds()[:2]

@@ -43,8 +43,8 @@ mean = "u*dx"
 
 
 def fill_cache(folder):
-    """A cache of its own for XDG_CACHE_HOME, with the machine's figures of the user's: measuring them takes longer than all the
-    rest."""
+    """Makes a cache for XDG_CACHE_HOME with the record of the machine from the user's cache, since measuring it takes longer than
+    all tests."""
     shared = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "rafter"
     own = pathlib.Path(folder) / "rafter"
     own.mkdir(mode=0o700)
@@ -70,7 +70,7 @@ class CommandTest(unittest.TestCase):
                               timeout=timeout, check=False, env={**os.environ, **(environment or {})})
 
     def assert_refused(self, result, *fragments, code=WRONG_INPUT):
-        """The code, one message with these fragments, and no file left that was not there."""
+        """The command returns the code with one message that has these fragments, and leaves no new file."""
         self.assertEqual(result.returncode, code, result.stderr + result.stdout)
         for fragment in fragments:
             self.assertIn(fragment, result.stderr)
@@ -211,7 +211,7 @@ class Forms(CommandTest):
         self.refused_form("k*inner(grad(u), grad(v))*dx)", "problem.toml:9:34", "forms.a", "unexpected ')'")
 
     def test_open_bracket_has_its_place(self):
-        """In forms, definitions, boundary values and overrides, whose texts have no place in a file."""
+        """Messages have the place in forms, definitions and boundary values, and in overrides, which are in no file."""
         self.refused_form("k*inner(grad(u), grad(v)*dx", "problem.toml:9:", "forms.a: the '(' of line 1, column 8 is not closed")
         self.refused(self.changed("x[0]*(1 - x[0])\"\n[solver]", "x[0]*(1 - x[0]\"\n[solver]"), "dirichlet[0].value",
                      "the '(' of line 1, column 6 is not")
@@ -386,7 +386,7 @@ class Solving(CommandTest):
         result = self.run_rafter(*arguments, "--set", "solver.method=cg")
         self.assertEqual(result.returncode, NOT_SOLVED)
         self.assertIn("definite", result.stdout)
-        result = self.run_rafter(*arguments, "--json", "r.json")  # nobody asks for cg
+        result = self.run_rafter(*arguments, "--json", "r.json")  # no method is given
         self.assertEqual(result.returncode, DONE, result.stderr + result.stdout)
         with open(self.path("r.json"), encoding="utf-8") as file:
             report = json.load(file)
@@ -510,7 +510,7 @@ class Outputs(CommandTest):
             self.assertEqual(result.returncode, DONE)
             with open(self.path("r.json"), encoding="utf-8") as file:
                 report = json.load(file)
-            plan = ["--plan", report["operators"][0]["plan"]]  # what is fastest may depend on the number of threads
+            plan = ["--plan", report["operators"][0]["plan"]]  # the fastest plan may depend on the number of threads
             values.append((report["iterations"], report["residual"]))
         self.assertEqual(values[0], values[1])
 

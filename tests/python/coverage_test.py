@@ -12,7 +12,7 @@ import unittest
 TESTS, SOURCE = "", ""
 FOLDERS = {"examples": ("examples", "*.toml"), "problems": ("tests/problems", "*.toml"),
            "meshes": ("tests/data/meshes", "*.m*sh")}
-# Written by other programs for their own ends; the others (shear-*) were made for tests.
+# Other programs have written these for their own purposes; the remaining ones (shear-*) were made for tests.
 REAL_MESHES = 25
 
 

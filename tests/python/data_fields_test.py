@@ -14,7 +14,7 @@ import command_test
 MESH = """[mesh]
 box = { cells = [4, 3], size = [2.0, 1.0], shape = "quadrilateral" }
 """
-# A solution of degree 3 in each variable, and a flux that is derived from it.
+# The solution has degree 3 in each variable, and the flux is derived from it.
 FIRST = MESH + """[fields.u]
 degree = 3
 [forms]
@@ -88,7 +88,7 @@ class DataFields(command_test.CommandTest):
         return result.stderr
 
     def test_a_result_is_a_coefficient_of_the_operator_the_load_and_functionals(self):
-        """On its own mesh, on others, and with another method and plan."""
+        """This holds on the same mesh, on others, and with another method and plan."""
         for overrides in ((), ("mesh.box.shape=triangle", "mesh.box.cells=[5,4]"), ("mesh.refine=1",),
                           ("solver.method=gmres", "fields.z.degree=4")):
             with self.subTest(overrides):

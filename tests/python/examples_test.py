@@ -16,7 +16,7 @@ RAFTER, SOURCE = "", ""
 
 
 def solve(name, *arguments):
-    """The report of an example, and its exit code."""
+    """Returns the report of an example, and its exit code."""
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(SOURCE, "examples", name)
         result = subprocess.run([RAFTER, "solve", path, "--json", "r.json", *arguments], cwd=directory, timeout=280,
@@ -28,10 +28,10 @@ def solve(name, *arguments):
 
 
 def elastica(bending, down, side, steps=1000):
-    """How far the top of an upright elastica of length 1 moves sideways that is clamped below and loaded above.
+    """Returns how far the top of an upright elastica of length 1 moves sideways, which is clamped below and loaded above.
 
-    theta'' = -(down sin(theta) + side cos(theta))/bending from the top, where theta' = 0, to the base, where theta = 0:
-    shooting with the Runge-Kutta method of order 4. For loads between once and twice the critical one.
+    The angle satisfies theta'' = -(down sin(theta) + side cos(theta))/bending from the top, where theta' = 0, to the base,
+    where theta = 0. It is found by shooting with the Runge-Kutta method of order 4, for loads between once and twice the critical one.
     """
     def rate(state):
         return state[1], -(down*math.sin(state[0]) + side*math.cos(state[0]))/bending, math.sin(state[0])
@@ -54,7 +54,7 @@ def elastica(bending, down, side, steps=1000):
 
 class Examples(unittest.TestCase):
     def test_a_column_buckles_as_eulers_elastica(self):
-        """But for stretch and shear, which fall with the square of its width."""
+        """Stretch and shear make a difference, which falls with the square of the width."""
         for width, bound in ((0.05, 6e-3), (0.025, 1.6e-3)):
             with self.subTest(width):
                 load, side = 0.28*width**2, 0.0028*width**2
@@ -92,7 +92,7 @@ class Examples(unittest.TestCase):
                 self.assertEqual(shape == "mixed", len(report["cells"]) == 4)
 
     def test_stored_energy_is_half_the_work_of_the_load(self):
-        """Clapeyron's theorem, which holds for the discrete solution, too."""
+        """This is Clapeyron's theorem, which also holds for the discrete solution."""
         for name in ("beam.toml", "plate.toml", "free-body.toml"):
             with self.subTest(name):
                 functionals = solve(name, "--set", "solver.rtol=1e-9")[0]["functionals"]
@@ -115,7 +115,7 @@ class Examples(unittest.TestCase):
         self.assertAlmostEqual(functionals["rotation"], 0, places=15)
 
     def test_a_periodic_solution_may_be_shifted(self):
-        """By cells: the wave is resolved as well wherever it begins, also where the seam cuts it."""
+        """A shift by whole cells changes no error, even if the identified sides cut the wave."""
         error, shifted = (solve("periodic.toml", "--set", f"definitions.exact=sin(pi*(x[0] + {shift}))*exp(x[1])")[0]["errors"]["u"]["l2"]
                           for shift in (0, 0.75))
         self.assertAlmostEqual(shifted / error, 1, places=6)
@@ -130,7 +130,7 @@ class Examples(unittest.TestCase):
                 self.assertEqual(code, 0, report["errors"])
 
     def test_area_of_the_hole(self):
-        """A hole of radius 0.4 through a plate of thickness 0.5, on edges of degree 2: within 0.1 %."""
+        """The hole has the radius 0.4, the plate the thickness 0.5; edges of degree 2 give the area within 0.1 %."""
         area = solve("plate.toml")[0]["functionals"]["hole_area"]
         self.assertAlmostEqual(area / (2 * math.pi * 0.4 * 0.5), 1, places=3)
 

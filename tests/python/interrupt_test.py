@@ -27,11 +27,11 @@ wait
 sleep 600
 """
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-PATIENCE_SECONDS = 30  # far below the 600 of the compiler, far above what a busy machine takes
+PATIENCE_SECONDS = 30  # far below the 600 of the compiler, and far above what a busy machine needs
 
 
 def is_running(process):
-    """Not a zombie either, which is what remains of a process whose parent is gone and was not replaced."""
+    """A zombie does not count as running: it remains of a process whose parent has ended and that nobody waits for."""
     try:
         with open(f"/proc/{process}/stat", encoding="utf-8") as file:
             return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
@@ -50,7 +50,7 @@ class Interrupts(command_test.CommandTest):
         self.environment = {**os.environ, "STARTED": self.path("started"), "TMPDIR": self.path("temporary")}
 
     def start(self, *arguments, compiler="hanging", **options):
-        """The command, in a process group of its own, once its compiler hangs."""
+        """Starts the command in a process group of its own, and returns when its compiler hangs."""
         process = subprocess.Popen([command_test.RAFTER, *arguments, "--plan", "compiler=" + self.path(compiler)],
                                    cwd=self.directory.name, env=self.environment, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, start_new_session=True, **options)
@@ -79,7 +79,7 @@ class Interrupts(command_test.CommandTest):
         self.assertEqual(sorted(os.listdir(self.directory.name)), ["cache", "hanging", "problem.toml", "temporary"])
 
     def own_cache(self):
-        """A cache that is looked at afterwards."""
+        """The cache is examined afterwards."""
         command_test.fill_cache(self.path("cache"))
         self.environment["XDG_CACHE_HOME"] = self.path("cache")
 
@@ -92,7 +92,7 @@ class Interrupts(command_test.CommandTest):
                 self.assert_nothing_remains(process, "stopped by a signal")
 
     def test_two_signals_of_any_kinds_stop_at_once(self):
-        """With no compiler that could be ended: the command waits for a reader that never comes."""
+        """There is no compiler that could be ended: the command waits for a reader of a pipe that never comes."""
         os.mkfifo(self.path("pipe"))
         for first, second in itertools.product(SIGNALS, SIGNALS):
             process = subprocess.Popen([command_test.RAFTER, "solve", "problem.toml", "--json", "pipe"],
@@ -102,7 +102,7 @@ class Interrupts(command_test.CommandTest):
             for line in process.stderr:
                 if line.startswith("solve"):
                     break
-            time.sleep(0.3)  # so that it is at the pipe; before that the first signal is enough
+            time.sleep(0.3)  # until it waits at the pipe; before that the first signal is enough
             process.send_signal(first)
             time.sleep(0.05)
             if process.poll() is None:

@@ -40,7 +40,7 @@ value = [0, 0]
 
 
 def mass_1d(n):
-    """Linear elements on [0, 1] with n cells."""
+    """Returns the mass matrix of linear elements on [0, 1] with n cells."""
     h = 1 / n
     result = numpy.diag(numpy.full(n + 1, 4 * h / 6)) + numpy.diag(numpy.full(n, h / 6), 1)
     result += numpy.diag(numpy.full(n, h / 6), -1)
@@ -62,7 +62,7 @@ class Matrix(command_test.CommandTest):
         return scipy.io.mmread(self.path("a.mtx")).tocsr()
 
     def assert_same_spectrum(self, found, expected):
-        """Numbers of unknowns differ by a permutation, which eigenvalues do not see."""
+        """The numberings of unknowns differ by a permutation, which does not change eigenvalues."""
         self.assertEqual(found.shape, expected.shape)
         numpy.testing.assert_allclose(
             numpy.sort(numpy.linalg.eigvals(found)), numpy.sort(numpy.linalg.eigvals(expected)), atol=1e-10
@@ -106,13 +106,13 @@ class Matrix(command_test.CommandTest):
     def test_saddle_points_have_as_many_negative_eigenvalues_as_pressures(self):
         matrix = self.written(MIXED).toarray()
         values = numpy.linalg.eigvalsh(matrix)
-        self.assertEqual(sum(abs(values) < 1e-10), 1)  # the constant pressure
+        self.assertEqual(sum(abs(values) < 1e-10), 1)  # the null vector is the constant pressure
         self.assertEqual(sum(values < -1e-10), 16 - 1)
 
     def test_forms_that_are_not_symmetric_are_not_transposed(self):
         text = SQUARE.format(cells=(4, 4), shape="quadrilateral", degree=1, form="x[0]*u.dx(0)*v*dx", more="")
         matrix = self.written(text)
-        # rows belong to test functions: a(1, v) = 0, whereas a(u, 1) is the integral of x du/dx
+        # Rows belong to test functions: a(1, v) = 0, whereas a(u, 1) is the integral of x du/dx.
         self.assertLess(abs(matrix @ numpy.ones(25)).max(), 1e-14)
         self.assertGreater(abs(matrix.T @ numpy.ones(25)).max(), 1e-2)
 

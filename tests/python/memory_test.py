@@ -31,7 +31,7 @@ class Estimates(command_test.CommandTest):
 
 
 class LargeProblems(command_test.CommandTest):
-    """Refused from an estimate: with little address space to allocate in, they fail in no other way."""
+    """Problems are refused by an estimate: with little address space, they do not fail in another way before."""
 
     def refused_in_little_memory(self, text, *arguments, code=ENVIRONMENT):
         limit = 1 << 30
@@ -48,7 +48,7 @@ class LargeProblems(command_test.CommandTest):
         self.assertIn("GB of memory", message)
 
     def test_numbers_stored_at_many_points(self):
-        # 2304 cells with 27000 points: 6 metric terms at each are 3 GB
+        # 2304 cells have 27000 points each, and 6 geometric factors at each point are 3 GB.
         text = self.changed('box = { cells = [3, 3], shape = "quadrilateral" }',
                             f'file = "{os.path.join(command_test.SOURCE, "tests/data/meshes/annulus-hex-order2.msh")}"\nrefine = 2')
         text = text.replace('tags = ["xmin", "xmax"]', 'tags = "all"')

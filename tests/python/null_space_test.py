@@ -47,13 +47,13 @@ HELD = '[[dirichlet]]\nfield = "u"\ntags = {}\ncomponents = {}\nvalue = {}\n'
 
 class NullSpace(command_test.CommandTest):
     def solved(self, text, *arguments):
-        """Functionals, and what was said."""
+        """Returns the functionals and the printed text."""
         result = self.run_rafter("solve", self.write(text), "--json", "report.json", *arguments)
         self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
         with open(self.path("report.json"), encoding="utf-8") as file:
             functionals = json.load(file)["functionals"]
         os.remove(self.path("report.json"))
-        return functionals, " ".join(result.stdout.split())  # messages are wrapped
+        return functionals, " ".join(result.stdout.split())  # undoes line breaks in messages
 
     def replaced(self, text, *changes):
         for old, new in changes:
@@ -65,7 +65,7 @@ class NullSpace(command_test.CommandTest):
         functionals, said = self.solved(NEUMANN)
         self.assertAlmostEqual(functionals["mean"], 1.5, 13)
         self.assertNotIn("warning", said)
-        more = self.replaced(NEUMANN, ("pi**2*cos(pi*x[0])*v*dx", "(pi**2*cos(pi*x[0]) + 5)*v*dx"))  # the same solution
+        more = self.replaced(NEUMANN, ("pi**2*cos(pi*x[0])*v*dx", "(pi**2*cos(pi*x[0]) + 5)*v*dx"))  # the solution is the same
         for options in ["", '[solver]\nmethod = "gmres"\n', '[solver]\nfused = false\n', '[solver]\npreconditioner = "chebyshev"\n']:
             with self.subTest(options):
                 functionals, said = self.solved(more + options)
@@ -116,7 +116,7 @@ class NullSpace(command_test.CommandTest):
     def test_sliding_support_leaves_a_translation(self):
         functionals, _ = self.solved(ELASTIC + HELD.format('["xmin"]', [0], 0.25))
         self.assertAlmostEqual(functionals["along_y"], 0, 13)
-        self.assertGreater(abs(functionals["along_x"]), 1e-3)  # held
+        self.assertGreater(abs(functionals["along_x"]), 1e-3)  # a condition fixes this component
         functionals, _ = self.solved(ELASTIC)
         for name in functionals:
             self.assertAlmostEqual(functionals[name], 0, 13)
@@ -125,7 +125,7 @@ class NullSpace(command_test.CommandTest):
         text = self.replaced(ELASTIC, ("inner(sym(grad(u)), sym(grad(v)))", "(100*div(u)*div(v) + inner(sym(grad(u)), sym(grad(v))))"))
         text += HELD.format('["xmin", "xmax"]', [0], "'0.1*x[1]'")
         reports = []
-        for load in ["", " + 1e3*v[1]"]:  # a weight along the support: nothing balances it
+        for load in ["", " + 1e3*v[1]"]:  # a weight along the support, which nothing balances
             problem = self.write(text.replace("*v[0])*dx", f"*v[0]{load})*dx"))
             result = self.run_rafter("solve", problem, "--json", "report.json")
             self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
@@ -147,7 +147,7 @@ class NullSpace(command_test.CommandTest):
         functionals, _ = self.solved(free)
         self.assertAlmostEqual(functionals["first"], 3, 13)
         self.assertAlmostEqual(functionals["second"], 6, 13)
-        functionals, _ = self.solved(text + "[[constraint]]\nmean = 3.0\n")  # the second piece is held
+        functionals, _ = self.solved(text + "[[constraint]]\nmean = 3.0\n")  # a condition fixes the second piece
         self.assertAlmostEqual(functionals["first"], 3, 13)
         self.assertGreater(abs(functionals["second"] - 6), 1e-2)
         self.refused(free.replace("mean = 3.0", "point = [2.5, 0.5]\nvalue = 1.0"), "singular", "constants of u", "tag 1")
@@ -157,7 +157,7 @@ class NullSpace(command_test.CommandTest):
         text = singular_test.STRIP.split("[[dirichlet]]")[0].replace("grad(v))*dx", "grad(v))*dx + 2*u*v*ds(1)")
         text += '[[constraint]]\nmean = 3.0\n[functionals]\nfirst = "2*u*ds(1)"\nsecond = "u*dx(5)"\n'
         functionals, _ = self.solved(text)
-        self.assertAlmostEqual(functionals["first"], 1, 9)  # the source, all of it
+        self.assertAlmostEqual(functionals["first"], 1, 9)  # the whole source acts on it
         self.assertAlmostEqual(functionals["second"], 3, 13)
 
     def test_several_fields_have_a_section_each(self):
@@ -172,7 +172,7 @@ class NullSpace(command_test.CommandTest):
         self.write(singular_test.strip_mesh([1, None] * 65), "strip.mesh")
         text = singular_test.STRIP.split("[[dirichlet]]")[0] + "[[constraint]]\nmean = 0.0\n"
         self.refused(text, "constraint[0].mean", "more than 64 null vectors", "65 pieces")
-        held = [tag for tag in range(1, 66) if tag not in (7, 9)]  # 9 stands on other edges, too; pieces that are held do not count
+        held = [tag for tag in range(1, 66) if tag not in (7, 9)]  # tag 9 is also on other edges; fixed pieces do not count
         self.solved(text.replace("degree = 2", "degree = 1") + f"[[dirichlet]]\ntags = {held}\nvalue = 0.0\n[functionals]\nany = \"u*dx\"\n")
 
 

@@ -52,7 +52,7 @@ class Output(unittest.TestCase):
         return os.path.join(self.directory.name, "u.vtkhdf")
 
     def test_stress_is_a_tensor_and_means_are_cell_data(self):
-        """u = (x + 2y, y): div u = 2, sym(grad u) = [[1, 1], [1, 1]], so stress = [[10, 6], [6, 10]]."""
+        """The solution is u = (x + 2y, y): div u = 2 and sym(grad u) = [[1, 1], [1, 1]], so that stress = [[10, 6], [6, 10]]."""
         try:
             from vtkmodules.vtkIOHDF import vtkHDFReader
         except ImportError:

@@ -25,7 +25,7 @@ TINY = ("bk", "--cases", "bp1", "--degrees", "1", "--mdofs", "0.0001", "--rounds
 class Outputs(command_test.CommandTest):
     @classmethod
     def setUpClass(cls):
-        """What is measured stays out of the user's cache."""
+        """Measurements do not go into the user's cache."""
         cache = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cache.cleanup)
         command_test.fill_cache(cache.name)
@@ -42,7 +42,7 @@ class Outputs(command_test.CommandTest):
                               env=self.environment, check=False, timeout=120, **streams)
 
     def commands(self, name):
-        """All that write a file of that name, with how the file starts and something that it holds."""
+        """Returns all commands that write a file of that name, with the beginning of the file and a part of it."""
         return [(("solve", self.problem, "--json", name), b"{", b'"status": "converged"'),
                 (("solve", self.problem, "--set", "output.file=" + name), HDF5, b"VTKHDF"),
                 (("tune", self.problem, "--record", name), b"{", b'"kernels"'),

@@ -19,7 +19,7 @@ import tomllib
 
 
 def expectations(text):
-    """Comments before the first other line, as (kind, rest)."""
+    """Returns the comments before the first other line, as (kind, rest)."""
     found = []
     for line in text.splitlines():
         if not line.startswith("#"):

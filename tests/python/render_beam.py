@@ -25,7 +25,7 @@ from vtkmodules.vtkRenderingCore import (vtkActor, vtkBillboardTextActor3D, vtkL
 
 WIDTH, HEIGHT = 1200, 500
 DARK = (0.15, 0.17, 0.2)
-# Colours from the fixed end (blue) to the pulled end (red), all light enough for the mesh lines to show
+# Colours go from the fixed end (blue) to the pulled end (red) and are light enough for the mesh lines to be seen.
 COLOURS = [(0.27, 0.46, 0.74), (0.45, 0.68, 0.85), (0.80, 0.90, 0.94), (0.99, 0.85, 0.58), (0.95, 0.56, 0.35), (0.78, 0.20, 0.20)]
 
 
@@ -52,7 +52,7 @@ def material(grid, tag):
 
 
 def skin(grid):
-    """The surface as small facets, displaced by u."""
+    """Returns the surface as small facets, displaced by u."""
     surface = vtkDataSetSurfaceFilter()
     surface.SetInputData(grid)
     surface.SetNonlinearSubdivisionLevel(3)
@@ -104,7 +104,7 @@ def lines(source, width, colour):
 
 
 def cell_edges(surface):
-    """Every cell of the file has points of its own, so that the surface holds the faces of all of them."""
+    """Returns the edges of the cells on the surface."""
     edges = vtkFeatureEdges()
     edges.SetInputData(surface)
     edges.ColoringOff()
@@ -114,7 +114,7 @@ def cell_edges(surface):
 
 
 def outline(grid):
-    """The box of the grid as it was before it bent."""
+    """Returns the box of the grid before it was bent."""
     box = vtkOutlineFilter()
     box.SetInputData(grid)
     return box

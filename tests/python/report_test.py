@@ -14,7 +14,7 @@ import command_test
 
 
 class Figures(command_test.CommandTest):
-    """Tables say what they show, name plans that replay, and warn where a busy machine spoils them."""
+    """Tables explain what they show, name plans that can be used again, and warn if a busy machine spoils their figures."""
 
     def solve(self, *arguments):
         result = self.run_rafter("solve", self.write(command_test.POISSON), *arguments)
@@ -22,7 +22,7 @@ class Figures(command_test.CommandTest):
         return result.stdout
 
     def plans_below(self, text):
-        """Short name and full text of the plans by letter."""
+        """Returns the short names and full texts of the plans by letter."""
         found = re.findall(r'^  ([A-Z]) +(\S.*?)(?: \([^()]*\))?\n +--plan "([^"]*)"', text, re.MULTILINE)
         return {letter: (name, " ".join(plan.split())) for letter, name, plan in found}
 

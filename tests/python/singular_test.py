@@ -13,8 +13,8 @@ import command_test
 
 
 def strip_mesh(tags):
-    """MFEM text of unit squares side by side with these tags, None: a gap. Left ends of the pieces have the boundary tags 1, 2, ...,
-    every other edge of the boundary 9."""
+    """Returns MFEM text of unit squares side by side with these tags, where None is a gap. Left ends of the pieces have the boundary tags
+    1, 2, ..., every other edge of the boundary has 9."""
     numbers, cells, edges, ends = {}, [], [], 0
 
     def vertex(i, j):
@@ -110,13 +110,13 @@ class Singular(command_test.CommandTest):
         self.solved(one + ''.join(f'[[dirichlet]]\ntags = ["{side}"]\ncomponents = [{c}]\nvalue = [0.0]\n' for side, c in [("ymin", 1), ("zmin", 2)]))
 
     def test_rotation_about_a_point_that_no_condition_holds(self):
-        # u_1 = 0 on y = 0 and y = 1 and nothing for u_0: it slides along x; u_0 = 0 at the left as well: nothing moves
+        # With u_1 = 0 on y = 0 and y = 1 alone, the body slides along x; with u_0 = 0 at the left as well, nothing moves.
         slides = self.strip([1, 1], ELASTIC).split("[[dirichlet]]")[0] + '[[dirichlet]]\ntags = [9]\ncomponents = [1]\nvalue = 0.0\n'
         self.refused(slides, "singular", "component 0 of u")
         self.solved(slides + '[[dirichlet]]\ntags = [1]\ncomponents = [0]\nvalue = 0.0\n')
 
     def test_pieces_that_touch_only_through_cells_that_the_form_leaves_out(self):
-        # at degree 1 the cell between has no unknown of its own, and connects nothing
+        # At degree 1, the cell between has no unknown of its own, and connects nothing.
         self.refused(self.strip([1, 2, 5], a="inner(grad(u), grad(v))*(dx(1) + dx(5))", **{"degree = 2": "degree = 1"}),
                      "constants of u", "tag 5", "between (2, 0) and (3, 1)")
 

@@ -14,7 +14,7 @@ import command_test
 
 
 class FailedSolves(command_test.CommandTest):
-    """A solve that ends without convergence."""
+    """These solves end without convergence."""
 
     def solve(self, *overrides):
         sets = [argument for text in overrides for argument in ("--set", text)]
@@ -56,7 +56,7 @@ class FailedSolves(command_test.CommandTest):
 
 
 class NonlinearSolves(command_test.CommandTest):
-    """What the command says of Newton's method."""
+    """The command reports Newton's method."""
 
     def solve(self, *overrides):
         path = os.path.join(command_test.SOURCE, "examples", "neo-hookean.toml")
@@ -68,16 +68,16 @@ class NonlinearSolves(command_test.CommandTest):
         rows = [line.split() for line in result.stdout.splitlines() if line.startswith("          1  ")]
         residuals = [float(row[1]) for row in rows]
         self.assertLess(residuals[-1], 1e-10)
-        self.assertEqual(len(rows[-1]), 3) # load factor, residual, order: no step follows
+        self.assertEqual(len(rows[-1]), 3) # load factor, residual and order are all, since no step follows
         orders = [float(row[2]) for row in rows[3:]]
         self.assertGreater(max(orders), 1.7)
-        self.assertEqual({row[3] for row in rows[3:-1]}, {"1"}) # full steps
+        self.assertEqual({row[3] for row in rows[3:-1]}, {"1"}) # these are full steps
 
     def test_a_body_that_nothing_holds_is_refused(self):
         result = self.solve("dirichlet=[]")
         self.assertEqual(result.returncode, command_test.WRONG_INPUT)
         self.assertIn("forms.F does not see constants of component 0 of u", result.stderr)
-        self.assertNotIn("[[constraint]]", result.stderr) # which is for linear problems
+        self.assertNotIn("[[constraint]]", result.stderr) # constraints are for linear problems
 
     def test_compression_beyond_nothing_names_the_cell(self):
         result = self.solve("dirichlet.1.value=[0.0, 0.0, -1.2]", "mesh.box.cells=[2, 2, 2]")

@@ -87,7 +87,7 @@ class TimeSteps(command_test.CommandTest):
         self.assertEqual(time["steps"][-1]["time"], 1)
         self.assertTrue(all(step["iterations"] > 0 and step["residual"] < 1.1e-8 for step in time["steps"]))
         self.assertGreaterEqual(report["iterations"], sum(step["iterations"] for step in time["steps"]))
-        self.assertEqual(report["functionals"]["now"], 1)  # the last time
+        self.assertEqual(report["functionals"]["now"], 1)  # 1 is the last time
         self.assertIn("10 time steps from t = 0 to 1, theta = 0.5", result.stdout)
         self.assertIn("step 10 of 10: t = 1", result.stderr)
 
@@ -95,7 +95,7 @@ class TimeSteps(command_test.CommandTest):
         report, result = self.solve(REACTION)
         self.assertTrue(all(step["newton_steps"] > 0 for step in report["time"]["steps"]))
         self.assertIn("Newton steps", result.stdout)
-        # Logistic growth by the implicit Euler method.
+        # This is logistic growth by the implicit Euler method.
         value = 0.5
         for _ in range(4):
             value = self.logistic(value, 0.25)
@@ -103,12 +103,12 @@ class TimeSteps(command_test.CommandTest):
 
     @staticmethod
     def logistic(before, step):
-        """The root of w - before = step w (1 - w)."""
+        """Returns the root of w - before = step w (1 - w)."""
         p = (1 - step) / step
         return (-p + (p * p + 4 * before / step) ** 0.5) / 2
 
     def test_the_method_suits_states_that_the_first_one_is_not_like(self):
-        """The tangent at rest is symmetric, those of all other states are not."""
+        """The tangent of the first state, zero, is symmetric, while those of all other states are not."""
         report, _ = self.solve(BURGERS)
         self.assertEqual(report["method"], "newton with direct")
         self.assertIn("not symmetric", report["reason"])
@@ -126,7 +126,7 @@ class TimeSteps(command_test.CommandTest):
         self.assertEqual(rest["time"]["start"], 0.4)
         self.assertEqual(rest["functionals"], whole["functionals"])
         self.assertEqual(rest["time"]["steps"], whole["time"]["steps"][4:])
-        # Equal states make equal files when the runs go on from them.
+        # Equal states lead to equal files when runs go on from them.
         for name in ("heat", "rest"):
             self.solve(HEAT, "--set", f"time.restart={name}.vtkhdf", "--set", "time.end=1.3", "--set",
                        f"output.file={name}-on.vtkhdf")

@@ -28,7 +28,7 @@ class Tune(command_test.CommandTest):
         return self.run_rafter("tune", self.write(self.PROBLEM), *arguments, environment={"XDG_CACHE_HOME": self.cache.name})
 
     def plans(self, *arguments):
-        """The plan lines of `rafter kernel` for the operator's cells and the plan that `rafter solve` reports."""
+        """Returns the plan lines of `rafter kernel` for the operator's cells and the plan that `rafter solve` reports."""
         environment = {"XDG_CACHE_HOME": self.cache.name}
         kernel = self.run_rafter("kernel", self.write(self.PROBLEM), *arguments, environment=environment)
         self.assertEqual(kernel.returncode, command_test.DONE, kernel.stderr)
@@ -40,13 +40,13 @@ class Tune(command_test.CommandTest):
 
     @staticmethod
     def plan_of(text):
-        """The full text of the first plan that a command prints, and where it comes from."""
+        """Returns the full text of the first plan that a command prints, and where it comes from."""
         letter, origin = re.search(r"^  plan ([A-Z]): .* \((\w+)\)$", text, re.MULTILINE).groups()
         (plan,) = re.findall(rf'^  {letter} +\S.*\n +--plan "([^"]*)"', text, re.MULTILINE)
         return " ".join(plan.split()), origin
 
     def timed(self, result):
-        """How many plans were timed, and the measured times of the table, in its order."""
+        """Returns how many plans were timed, and the measured times of the table, in its order."""
         self.assertEqual(result.returncode, command_test.DONE, result.stderr)
         found = re.search(r"timed: (\d+) of (\d+) plans", result.stdout)
         table = result.stdout[result.stdout.index("predicted  measured"):]

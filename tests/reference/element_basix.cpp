@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Our tables against Basix (https://github.com/FEniCS/basix), whose reference cells are ours scaled to [0,1]^d.
+// Tables agree with Basix (https://github.com/FEniCS/basix), whose reference cells are those of Rafter scaled to
+// [0,1]^d.
 #include <random>
 
 #include <basix/e-lagrange.h>
@@ -77,7 +78,7 @@ TEST(BasixQuadrature, GaussAndLobattoRulesAgree) {
 }
 
 TEST_P(BasixTest, LagrangeFunctionsAgree) {
-  // Basix's family of recursive nodes ("isaac") has our nodes; dofs are matched by their position.
+  // Basix's family of recursive nodes ("isaac") has the same nodes; dofs are matched by their position.
   const auto [shape, degree] = GetParam();
   const int dim = dimension(shape);
   const auto theirs =

@@ -14,7 +14,7 @@ using namespace rafter;
 
 namespace {
 
-/// A Python that has VTK, or "".
+/// Returns a Python that has VTK, or "".
 std::string python_with_vtk() {
   for (const std::string python : {"/usr/bin/python3", "python3"})
     if (std::system((python + " -c 'import vtkmodules.vtkIOHDF, vtkmodules.vtkFiltersVerdict' 2>/dev/null").c_str()) ==
@@ -26,7 +26,7 @@ std::string python_with_vtk() {
 struct Case {
   std::string shape;
   int dim = 3, degree = 1, geometry_degree = 1;
-  std::int64_t cells_per_cell = 1; ///< cells in the file for one of the mesh
+  std::int64_t cells_per_cell = 1; ///< number of cells in the file for one cell of the mesh
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
@@ -92,11 +92,11 @@ std::vector<Case> cases() {
     for (const auto* shape : {"triangle", "quadrilateral"}) result.push_back({shape, 2, degree});
     for (const auto* shape : {"tetrahedron", "hexahedron", "prism"}) result.push_back({shape, 3, degree});
   }
-  // p(2p^2 + 1)/3 pyramids and 2p(p - 1)(p + 1)/3 tetrahedra
+  // A pyramid becomes p(2p^2 + 1)/3 pyramids and 2p(p - 1)(p + 1)/3 tetrahedra.
   for (const int p : {1, 2, 3, 4})
     result.push_back({"pyramid", 3, p, 1, p * (2 * p * p + 1) / 3 + 2 * p * (p * p - 1) / 3});
   for (const auto* shape : {"tetrahedron", "hexahedron", "prism"})
-    result.push_back({shape, 3, 1, 3}); // geometry sets the order
+    result.push_back({shape, 3, 1, 3}); // the geometry determines the order
   return result;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sample files of other programs, against numbers that do not come from Rafter: counts printed by MFEM and Gmsh, closed
-// formulas.
+// Sample files of other programs are compared with numbers that do not come from Rafter: counts printed by MFEM and
+// Gmsh, and closed formulas.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ struct Sample {
   const char* file;
   int tdim;
   std::map<Shape, int> cells;
-  int num_vertices, num_edges, num_faces, num_exterior; ///< -1: not checked
+  int num_vertices, num_edges, num_faces, num_exterior; ///< -1 if it is not checked
   double volume, tolerance;
 };
 
@@ -30,7 +30,7 @@ std::ostream& operator<<(std::ostream& out, const Sample& s) { return out << s.f
 constexpr double pi = std::numbers::pi;
 
 const Sample samples[] = {
-    // Counts and volumes: MFEM 4.
+    // Counts and volumes are those of MFEM 4.
     {"beam-hex.mesh", 3, {{Shape::hexahedron, 8}}, 36, 68, 41, 34, 8, 1e-13},
     {"beam-quad.mesh", 2, {{Shape::quadrilateral, 8}}, 18, 25, 0, 18, 8, 1e-13},
     {"beam-tet.mesh", 3, {{Shape::tetrahedron, 48}}, 36, 117, 130, 68, 8, 1e-13},
@@ -61,7 +61,7 @@ const Sample samples[] = {
      2,
      1e-13},
     {"toroid-hex.mesh", 3, {{Shape::hexahedron, 6}}, 24, 48, 30, 24, 2.010365298190384, 1e-13},
-    // Closed formulas; tolerances are the interpolation errors of the geometry.
+    // Volumes are closed formulas; tolerances are the interpolation errors of the geometry.
     {"annulus-hex-order2.msh", 3, {{Shape::hexahedron, 36}}, -1, -1, -1, -1, 0.75 * pi, 3e-5},
     {"annulus-hex-order3.msh", 3, {{Shape::hexahedron, 36}}, -1, -1, -1, -1, 0.75 * pi, 5e-6},
     {"disc-quad-order2.msh", 2, {{Shape::quadrilateral, 71}}, -1, -1, -1, 26, pi, 3e-5},
@@ -77,7 +77,7 @@ const Sample samples[] = {
      -1,
      18,
      1e-12},
-    // Volumes: Gmsh's own integration.
+    // Volumes are integrated by Gmsh.
     {"pipe-bend-prism.msh", 3, {{Shape::prism, 378}}, -1, -1, -1, -1, 10.971550032331, 1e-11},
     {"plate-with-hole-tet.msh", 3, {{Shape::tetrahedron, 520}}, -1, -1, -1, -1, 3.7715877439287, 1e-11},
     {"plate-with-hole-tet-order2.msh", 3, {{Shape::tetrahedron, 462}}, -1, -1, -1, -1, 3.748841502926, 1e-11},
@@ -153,7 +153,8 @@ TEST(ReadMesh, TagsTheSidesOfTheMixedBox) {
 }
 
 TEST(ReadMesh, ConvergesToThePlateWithAHole) {
-  // The same CAD shape: the volume error falls with the order. The curved meshes agree to their interpolation error.
+  // The files have the same CAD shape: the error of the volume falls with the order, and the curved meshes agree up to
+  // their interpolation error.
   const auto volume = [](const char* file) { return mesh::check_validity(mesh::read_mesh(sample(file))).volume; };
   const double first = volume("plate-with-hole-tet.msh"), second = volume("plate-with-hole-tet-order2.msh"),
                third = volume("plate-with-hole-tet-order3.msh");
@@ -161,8 +162,8 @@ TEST(ReadMesh, ConvergesToThePlateWithAHole) {
   EXPECT_GT(std::abs(first - third), 20 * std::abs(third - second));
 }
 
-// Nodes of the shear files are known one by one: x = X + 0.2 Y^3 - 0.1 Y Z^2 of a straight mesh. Any error in a node
-// ordering moves some node.
+// Every node of the shear files has a known place: x = X + 0.2 Y^3 - 0.1 Y Z^2 of a straight mesh. Any error in an
+// order of nodes moves some node.
 class ReadSheared : public testing::TestWithParam<const char*> {};
 
 TEST_P(ReadSheared, PutsEveryNodeWhereItBelongs) {
@@ -208,10 +209,10 @@ INSTANTIATE_TEST_SUITE_P(Files, ReadSheared,
                                          "shear-fichera-cubic-order3.mesh", "shear-beam-tri-cubic-order3.mesh"));
 
 TEST(ReadMesh, SharesNodesOfCurvedNeighboursExactly) {
-  // V + E (p-1) + F (p-1)^2 + C (p-1)^3 nodes: neighbours share theirs.
+  // There are V + E (p-1) + F (p-1)^2 + C (p-1)^3 nodes, as neighbours share theirs.
   const auto mesh = mesh::read_mesh(sample("toroid-hex.mesh"));
   EXPECT_EQ(mesh.points.size(), 3U * (24 + 48 * 2 + 30 * 4 + 6 * 8));
-  // Nodes of an L2 field belong to one cell each.
+  // The nodes of an L2 field belong to one cell each.
   const auto separate = mesh::read_mesh(sample("shear-beam-wedge-l2-order4.mesh"));
   EXPECT_EQ(separate.points.size(), 3U * 8 * 75);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Binary Gmsh files written byte by byte from the description of the format, in both byte orders.
+// Binary Gmsh files are written here byte by byte from the description of the format, in both byte orders.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace rafter;
 
-/// Collects binary numbers in the byte order of this machine or the other one.
+/// This collects binary numbers in the byte order of this machine or in the other one.
 class Bytes {
 public:
   explicit Bytes(bool swapped) : swapped_(swapped) {}
@@ -39,7 +39,7 @@ private:
   std::string bytes_;
 };
 
-/// A tetrahedron of volume 1 with tag 5 and a facet x = 0 with tag 9; nodes 10, 20, 30, 40.
+/// The file has a tetrahedron of volume 1 with tag 5 and a facet x = 0 with tag 9; its nodes are 10, 20, 30, 40.
 std::string version_2(bool swapped) {
   Bytes b(swapped);
   b.text("$MeshFormat\n2.2 1 8\n").ints({1}).text("\n$EndMeshFormat\n$Nodes\n4\n");
@@ -57,7 +57,7 @@ std::string version_4(bool swapped) {
   b.ints({3}).doubles({0, 0, 0, 0, 2, 3}).sizes({1}).ints({9}).sizes({0});              // surface 3, group 9
   b.ints({4}).doubles({0, 0, 0, 1, 2, 3}).sizes({2}).ints({5, 6}).sizes({1}).ints({3}); // volume 4, groups 5 and 6
   b.text("\n$EndEntities\n$Nodes\n").sizes({2, 4, 10, 40});
-  b.ints({2, 3, 1}).sizes({3, 10, 30, 40}); // on surface 3, with two parameters each
+  b.ints({2, 3, 1}).sizes({3, 10, 30, 40}); // nodes on surface 3 have two parameters each
   b.doubles({0, 0, 0, 7, 7, 0, 2, 0, 7, 7, 0, 0, 3, 7, 7});
   b.ints({3, 4, 0}).sizes({1, 20}).doubles({1, 0, 0});
   b.text("\n$EndNodes\n$Elements\n").sizes({2, 2, 1, 2});

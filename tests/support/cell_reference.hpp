@@ -9,11 +9,12 @@
 #include <rafter/form/lowered.hpp>
 #include <rafter/kernel/tensor_program.hpp>
 
-/// What a cell contributes, computed the long way: tabulated basis functions, the map from all its nodes, physical
-/// gradients, the integrand as the form states it. Shares nothing with the kernels but the tables.
+/// The contribution of a cell is computed here without sum factorisation or generated code: from tabulated basis
+/// functions, the map from all geometry nodes, physical gradients, and the integrand as the form states it. It shares
+/// nothing with the kernels but the tables.
 namespace rafter::test {
 
-/// A cell (or a facet of it) with its map.
+/// A cell (or a facet of it) is given by its map.
 struct TestCell {
   std::shared_ptr<const element::Element> geometry;
   std::vector<double> nodes; ///< shape (node, axis)
@@ -22,8 +23,8 @@ struct TestCell {
   int dim() const { return element::dimension(shape()); }
 };
 
-/// A cell of a map kind: the reference cell stretched, turned (unless cartesian) and (multilinear, isoparametric)
-/// distorted.
+/// Returns a cell of a map kind: the reference cell is stretched, rotated (unless cartesian) and (multilinear,
+/// isoparametric) distorted.
 inline TestCell random_cell(element::Shape shape, mesh::MapKind map, int geometry_degree, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> uniform(-1, 1);
@@ -56,11 +57,11 @@ inline TestCell random_cell(element::Shape shape, mesh::MapKind map, int geometr
   return cell;
 }
 
-/// Geometry at reference points.
+/// At a reference point, the geometry has these values.
 struct PointGeometry {
   std::array<double, 3> x{}, normal{};
   std::array<std::array<double, 3>, 3> inverse{}; ///< K[b][a] = dX_b / dx_a
-  double scale = 0;                               ///< det J, or the facet's area factor
+  double scale = 0; ///< det J, or the factor from the area of the reference facet to that of the facet
 };
 
 inline double determinant(const std::array<std::array<double, 3>, 3>& m, int dim) {
@@ -70,7 +71,7 @@ inline double determinant(const std::array<std::array<double, 3>, 3>& m, int dim
          m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
 }
 
-/// Inverse by Cramer's rule, column by column.
+/// The inverse comes from Cramer's rule, column by column.
 inline std::array<std::array<double, 3>, 3> inverse(const std::array<std::array<double, 3>, 3>& m, int dim) {
   std::array<std::array<double, 3>, 3> result{};
   const double det = determinant(m, dim);
@@ -110,14 +111,15 @@ inline PointGeometry geometry_at(const TestCell& cell, const element::Table& tab
   return result;
 }
 
-/// Data of one evaluation; field 0 is the trial function or a coefficient field.
+/// One evaluation has these data; field 0 is the trial function or a coefficient field.
 struct CellValues {
   std::vector<double> parameters, cell_coefficients;
   std::vector<double> u; ///< shape (component, dof)
 };
 
-/// v_(c, i) = sum over points of the integral tested with phi_i in component c, shape (component, dof); a functional:
-/// one number. points and weights on the cell (facets: already mapped and scaled).
+/// Returns v_(c, i), the sum over points of the integral tested with phi_i in component c, shape (component, dof); for
+/// a functional this is one number. Points and weights are given on the cell; those of facets are already mapped and
+/// scaled.
 inline std::vector<double> reference_action(const form::LoweredIntegral& integral, const TestCell& cell,
                                             const element::Element& element, int components,
                                             const std::vector<double>& points, const std::vector<double>& weights,
@@ -167,8 +169,8 @@ inline std::vector<double> reference_action(const form::LoweredIntegral& integra
   return result;
 }
 
-/// Coefficients of the cartesian, affine or multilinear map in the storage order of kernel::map_modes, by
-/// interpolation: solved from the values at the reference vertices of a small polynomial system.
+/// Returns the coefficients of a cartesian, affine or multilinear map in the order of kernel::map_modes. They are found
+/// by interpolation, independently of the library.
 inline std::vector<double> map_data(const TestCell& cell) {
   const int dim = cell.dim();
   const auto modes = kernel::map_modes(cell.map, dim);
@@ -180,7 +182,8 @@ inline std::vector<double> map_data(const TestCell& cell) {
         x[static_cast<std::size_t>(a)] += table(0, 0, i) * cell.nodes[static_cast<std::size_t>(i * dim + a)];
     return x;
   };
-  // the coefficient of a mode is a mixed difference of the map at 0 and at unit steps (0 lies in or on every shape)
+  // The coefficient of a mode is a mixed difference of the map with steps of 0.5 from (-1, -1, -1); these points lie in
+  // or on every shape.
   std::map<int, std::vector<double>> at;
   for (int mask = 0; mask < 1 << dim; ++mask) {
     std::vector<double> X(static_cast<std::size_t>(dim), -1.0);
@@ -188,7 +191,7 @@ inline std::vector<double> map_data(const TestCell& cell) {
       if ((mask >> a & 1) != 0) X[static_cast<std::size_t>(a)] = -0.5;
     at[mask] = value_at(X);
   }
-  // coefficients in Y = (X + 1) / 0.5, then in X by expanding products
+  // The differences are coefficients in Y = (X + 1) / 0.5; those in X follow by expanding the products.
   std::map<int, std::vector<double>> in_y;
   for (int mask = 0; mask < 1 << dim; ++mask) {
     in_y[mask].assign(static_cast<std::size_t>(dim), 0.0);
@@ -201,7 +204,7 @@ inline std::vector<double> map_data(const TestCell& cell) {
   std::vector<double> result;
   for (const int mode : modes)
     for (std::size_t a = 0; a < static_cast<std::size_t>(dim); ++a) {
-      double sum = 0; // Y = 2 X + 2: every mask that contains the mode contributes 2^|mask|
+      double sum = 0; // Y = 2 X + 2, so that every mask that contains the mode contributes 2^|mask|
       for (int mask = 0; mask < 1 << dim; ++mask)
         if ((mask & mode) == mode) sum += std::ldexp(in_y[mask][a], __builtin_popcount(static_cast<unsigned>(mask)));
       result.push_back(sum);

@@ -7,12 +7,12 @@
 #include <rafter/operator/form_builder.hpp>
 #include <tests/support/cell_reference.hpp>
 
-/// Matrices and vectors of forms of any systems and data fields, computed the long way: cell by cell and point by
+/// Matrices and vectors of forms on any systems, with any data fields, are computed here cell by cell and point by
 /// point from tabulated basis functions. They share nothing with the kernels but the tables and the integrand as the
-/// form states it. Forms are integrals over cells.
+/// form states it. Only integrals over cells are supported.
 namespace rafter::test {
 
-/// Values that a form reads: local vectors of its data fields, components of its parameters, both by name.
+/// A form reads these values, by name: local vectors of its data fields, and components of its parameters.
 struct DenseData {
   std::map<std::string, std::vector<double>> fields, parameters;
 };
@@ -23,10 +23,10 @@ public:
     values.assign(num_rows() * num_columns(), 0.0);
     for (const auto& piece : built.pieces)
       for (std::int32_t item = 0; item < piece.cells.num_items; ++item) add_cell(piece, item);
-    if (built.form.rank == 2 && built.is_square()) // no unknowns: operators are the identity there
+    if (built.form.rank == 2 && built.is_square()) // padding holds no unknowns, and operators are the identity there
       for (const auto entry : built.system.padding()) values[static_cast<std::size_t>(entry) * (num_columns() + 1)] = 1;
   }
-  std::vector<double> values; ///< shape (row, column); of a linear form (row), of a functional one number
+  std::vector<double> values; ///< shape (row, column); of a linear form (row); of a functional one number
 
   std::vector<double> times(std::span<const double> x) const {
     std::vector<double> y(num_rows(), 0.0);
@@ -37,12 +37,12 @@ public:
 
 private:
   using Space = std::shared_ptr<const form::FieldSpace>;
-  /// The unknowns of one space on the cell.
+  /// A space has these unknowns on a cell.
   struct OnCell {
-    std::vector<std::int32_t> entries; ///< of the local vector of the space, shape (component, dof)
+    std::vector<std::int32_t> entries; ///< entries of the local vector of the space, shape (component, dof)
     element::Table table;
     int num_dofs = 0;
-    std::int64_t offset = 0; ///< of the space in its system
+    std::int64_t offset = 0; ///< offset of the space in its system
   };
 
   std::size_t num_rows() const { return built_.form.rank == 0 ? 1 : static_cast<std::size_t>(built_.system.size()); }
@@ -105,7 +105,7 @@ private:
     int q;
     double factor;
   };
-  /// One trial function: the k-th of its space on the cell.
+  /// A trial function is number k of its space on the cell.
   struct Trial {
     const OnCell* space = nullptr;
     int field = 0, k = 0;

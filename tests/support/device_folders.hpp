@@ -12,7 +12,7 @@
 
 namespace rafter::test {
 
-/// A fresh folder that goes with the scope.
+/// This is a new folder, which is removed at the end of the scope.
 class Folder {
 public:
   Folder() {
@@ -28,7 +28,7 @@ public:
   Folder& operator=(const Folder&) = delete;
   const std::filesystem::path& path() const { return path_; }
 
-  /// Files in it whose name ends so.
+  /// Returns the files in the folder whose names end so.
   std::vector<std::filesystem::path> files(const std::string& extension) const {
     std::vector<std::filesystem::path> result;
     for (const auto& entry : std::filesystem::directory_iterator(path_))
@@ -42,7 +42,7 @@ private:
   std::filesystem::path path_;
 };
 
-/// Collects warnings while it lives.
+/// This collects warnings as long as it exists.
 class Warnings {
 public:
   Warnings() : previous_(base::set_warning_handler([this](const std::string& text) { texts.push_back(text); })) {}
@@ -55,7 +55,7 @@ private:
   base::WarningHandler previous_;
 };
 
-/// Sets (or, without value, removes) an environment variable while it lives.
+/// This sets an environment variable as long as it exists, or removes it if there is no value.
 class Environment {
 public:
   Environment(std::string name, const std::optional<std::string>& value) : name_(std::move(name)) {

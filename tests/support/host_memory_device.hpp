@@ -6,7 +6,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/device/host/host_device.hpp>
 
-/// What devices of the tests share that work in this program's memory, on one thread.
+/// Some devices of the tests work in the memory of this program on one thread; they share this base.
 namespace rafter::test {
 
 class HostMemoryDevice : public device::Device {

@@ -8,8 +8,8 @@
 #include <rafter/schedule/loop_program.hpp>
 #include <tests/support/host_memory_device.hpp>
 
-/// A device whose language is the text of loop programs and which interprets them: the definition that compiled kernels
-/// are held against.
+/// The language of this device is the text of loop programs, which it interprets. Compiled kernels are compared with
+/// it, since the interpreter defines what loop programs mean.
 namespace rafter::test {
 
 class InterpreterDevice final : public HostMemoryDevice {
@@ -43,8 +43,8 @@ public:
     }
     return device::done();
   }
-  int num_compiled() const { return num_compiled_; } ///< programs so far
-  /// Of all runs so far.
+  int num_compiled() const { return num_compiled_; } ///< number of programs so far
+  /// Returns the traffic of all runs so far.
   const schedule::Traffic& traffic() const { return traffic_; }
 
 private:

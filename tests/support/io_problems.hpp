@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-/// Problem files that use every key.
+/// These problem files use every key.
 namespace rafter::test {
 
 inline const std::string beam_problem = R"TOML(title = "Two-material beam"
@@ -79,7 +79,7 @@ max_h1_error = 1e-6
 file = "beam.vtkhdf"
 )TOML";
 
-/// The least that a problem needs.
+/// This is the smallest problem that is accepted.
 inline const std::string small_problem = R"TOML([mesh]
 box = { cells = [4, 4] }
 [fields.u]

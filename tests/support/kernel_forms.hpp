@@ -8,10 +8,10 @@
 #include <rafter/kernel/cut.hpp>
 #include <rafter/kernel/tensor_program.hpp>
 
-/// QFunctions and tensor programs of forms on one cell, without a mesh.
+/// QFunctions and tensor programs of forms on one cell are made here without a mesh.
 namespace rafter::test {
 
-/// The forms of the papers as text, in `dim` dimensions; kappa is a constant.
+/// The operators of the benchmark problems are texts for `dim` dimensions, where kappa is a constant.
 inline std::string mass() { return "u*v*dx"; }
 inline std::string laplace() { return "inner(grad(u), grad(v))*dx"; }
 inline std::string helmholtz() { return "(inner(grad(u), grad(v)) + kappa*u*v)*dx"; }
@@ -20,7 +20,7 @@ inline std::string elasticity(int dim) {
   return "inner(kappa*div(u)*Identity(" + std::to_string(dim) + ") + 2*sym(grad(u)), sym(grad(v)))*dx";
 }
 
-/// A bilinear form in u and v (of `components` components, 0: scalars) on cells of a shape.
+/// Returns a bilinear form in u and v with `components` components (0: scalars) on cells of a shape.
 inline form::LoweredForm lowered(const std::string& text, element::Shape shape, int degree, int components = 0) {
   auto space = std::make_shared<form::FieldSpace>();
   space->degree = degree;
@@ -40,8 +40,8 @@ inline kernel::QFunction qfunction(const std::string& text, element::Shape shape
   return kernel::pull_back({&part, 1}, shape, map, false);
 }
 
-/// The tensor program of a QFunction of one unknown with `points` points per direction (other shapes than tensor
-/// ones: a rule that is exact to 2 points - 1).
+/// Returns the tensor program of a QFunction of one unknown with `points` points per direction. On shapes that are no
+/// tensor products the rule is exact to degree 2 points - 1.
 inline kernel::TensorProgram tensor_program(const kernel::QFunction& function, int degree, int points,
                                             kernel::Contraction contraction, int components = 1,
                                             element::QuadratureKind kind = element::QuadratureKind::gauss) {
@@ -63,7 +63,7 @@ inline kernel::TensorProgram tensor_program(const kernel::QFunction& function, i
   return kernel::build_program(input);
 }
 
-/// The choice of a recipe for a function.
+/// Returns the cut of a function that has this storage of factors.
 inline kernel::Choice choice_of(const kernel::QFunction& function, kernel::FactorStorage factors) {
   for (auto& choice : kernel::factor_storages(function, 64, {}))
     if (choice.factors == factors) return choice;

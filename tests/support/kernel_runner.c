@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs kernels of shared libraries on buffers in a file: the other end of tests/support/target_device.hpp, compiled for
-// the processor under test.
+// This program runs kernels of shared libraries on buffers in a file, for tests/support/target_device.hpp. It is
+// compiled for the processor under test.
 //   kernel_runner ARENA TASKS
 // ARENA holds all buffers. Every line of TASKS is one task: library, entry point, first and last batch (not included),
-// number of buffers, and per buffer its position in the file. Exit code 1 with a message when anything is missing.
+// number of buffers, and per buffer its position in the file. If anything is missing, the exit code is 1.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>

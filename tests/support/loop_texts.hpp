@@ -2,11 +2,11 @@
 #pragma once
 #include <string>
 
-/// Small loop programs written out, for tests of what loop programs are.
+/// Small loop programs are written out here for tests of the language itself.
 namespace rafter::test {
 
-/// A program of 4 lanes with these statements. Arguments in order: x (real, written), u (real), s (integer); constants
-/// c = 1 2 3 and ci = 0 1; w: work, two entries of 4 lanes.
+/// Returns a program of 4 lanes with these statements. Its arguments are x (real, written), u (real) and s (integer),
+/// in this order, its constants c = 1 2 3 and ci = 0 1, its work array w has two entries of 4 lanes.
 inline std::string loop_text(const std::string& statements) {
   return "(program k 4\n"
          "(buffer x global real 0 written role output_vector 0)\n"

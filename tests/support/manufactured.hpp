@@ -18,20 +18,20 @@
 #include "planner.hpp"
 #include "space_meshes.hpp"
 
-/// Manufactured solutions: a form and a load whose exact solution is known, solved on a mesh, with relative errors
-/// that point evaluation measures (no kernels, no forms).
+/// A manufactured solution has a form and a load whose exact solution is known. The problem is solved on a mesh, and
+/// relative errors are measured by point evaluation, without kernels and forms.
 namespace rafter::test {
 
 struct Manufactured {
   std::string name;
-  bool is_vector = false;      ///< one component per dimension
-  std::string exact;           ///< in x
-  std::string bilinear;        ///< in u, v
-  std::string load_of_w;       ///< the strong operator on w; the linear form is inner(load_of_w(exact), v)*dx
-  std::string boundary_of_w{}; ///< natural conditions everywhere instead of Dirichlet's: inner(this, v)*ds is added
+  bool is_vector = false;      ///< whether the field has one component per dimension
+  std::string exact;           ///< exact solution, a function of x
+  std::string bilinear;        ///< form in u, v
+  std::string load_of_w;       ///< strong operator applied to w; the linear form is inner(load_of_w(exact), v)*dx
+  std::string boundary_of_w{}; ///< if given, the whole boundary has natural conditions, and L gets inner(this, v)*ds
 };
 
-/// A smooth function without symmetries, mild enough for coarse meshes to be in the asymptotic range.
+/// The function is smooth and has no symmetries; it varies little, so that coarse meshes are in the asymptotic range.
 inline std::string scalar_exact(int dim, double shift = 0) {
   const std::vector<std::string> factors{fmt::format("sin(1.3*x[0] + {})", 0.6 + shift),
                                          fmt::format("cos(0.9*x[1] - {})", 0.2 + shift),
@@ -59,10 +59,10 @@ inline Manufactured elasticity(int dim) {
 }
 
 struct Errors {
-  double l2 = 0, h1 = 0; ///< relative; h1: seminorm
+  double l2 = 0, h1 = 0; ///< relative errors; h1 is that of the seminorm
 };
 
-/// A manufactured problem on one mesh and one degree.
+/// A manufactured problem is on one mesh and has one degree.
 class ManufacturedProblem {
 public:
   ManufacturedProblem(const Manufactured& problem, const mesh::Mesh& mesh, int degree)
@@ -78,14 +78,14 @@ public:
 
   std::int64_t num_dofs() const { return space_->num_dofs(); }
 
-  /// By a Gauss rule of degree 2 p + 4 in every cell.
+  /// Errors are integrated by a Gauss rule of degree 2 p + 4 in every cell.
   Errors errors() const {
     Squares sum;
     for (std::int32_t g = 0; g < static_cast<std::int32_t>(mesh_->groups.size()); ++g) add_group(g, sum);
     return sum.relative();
   }
 
-  /// The same through kernels: op::Functional.
+  /// Does the same by kernels, with op::Functional.
   Errors errors_by_functionals() const {
     const auto found = form::field(space_, "found");
     const auto norm = [&](const form::Expr& e) {
@@ -174,7 +174,7 @@ private:
   std::unique_ptr<op::Vector> solution_;
 };
 
-/// Observed orders between a mesh and one with cells of half the size.
+/// The observed orders compare a mesh with one whose cells have half the size.
 struct Orders {
   Errors coarse, fine;
   double l2() const { return std::log2(coarse.l2 / fine.l2); }
@@ -186,8 +186,8 @@ inline Orders observed_orders(const Manufactured& problem, const mesh::Mesh& coa
   return {ManufacturedProblem(problem, coarse, degree).errors(), ManufacturedProblem(problem, fine, degree).errors()};
 }
 
-/// A box of n cells per direction (mixed: 2 n along x, one layer of each shape at least) whose points a smooth map
-/// moves: quadrilaterals, hexahedra, prisms and pyramids are no longer affine.
+/// Returns a box of n cells per direction (mixed: 2 n along x, with one layer of each shape at least), whose points a
+/// smooth map moves, so that quadrilaterals, hexahedra, prisms and pyramids are no longer affine.
 inline mesh::Mesh moved_box(const std::string& shape, int n, int geometry_degree = 1) {
   std::vector<int> cells(static_cast<std::size_t>(box_dimension(shape)), n);
   if (shape == "mixed") cells[0] = 2 * n;

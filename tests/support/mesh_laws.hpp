@@ -9,8 +9,8 @@
 #include <rafter/element/quadrature.hpp>
 #include <rafter/mesh/mesh.hpp>
 
-/// Integrals over meshes and boxes of every shape, for the laws that mesh tests check. Computed from the geometry
-/// element alone.
+/// Tests of meshes check laws by integrals over meshes and boxes of every shape. The integrals are computed from the
+/// geometry element alone.
 namespace rafter::mesh_laws {
 
 using Point = std::array<double, 3>;
@@ -20,13 +20,13 @@ struct BoxCase {
   std::string shape;
 };
 
-/// Every shape in its dimension and the mixed boxes.
+/// Returns every shape in its dimension, and the mixed boxes.
 inline std::vector<BoxCase> box_cases() {
   return {{1, "interval"},   {2, "triangle"}, {2, "quadrilateral"}, {2, "mixed"}, {3, "tetrahedron"},
           {3, "hexahedron"}, {3, "prism"},    {3, "pyramid"},       {3, "mixed"}};
 }
 
-/// A box of the case with unequal sides 2, 1.5, 0.5 and at least `n` cells a side, enough for mixed boxes.
+/// Returns a box with unequal sides 2, 1.5, 0.5 and at least `n` cells along each, enough for mixed boxes.
 inline mesh::Mesh make_case(const BoxCase& box, int n = 2, int degree = 1) {
   const std::array<int, 3> counts{box.shape == "mixed" ? n + 3 : n + 1, n, n};
   const std::array<double, 3> size{2, 1.5, 0.5};
@@ -36,7 +36,6 @@ inline mesh::Mesh make_case(const BoxCase& box, int n = 2, int degree = 1) {
                          .degree = degree});
 }
 
-/// Cells of all groups by a formula on their points.
 inline Point node(const mesh::Mesh& mesh, std::int32_t number) {
   Point x{};
   for (int d = 0; d < mesh.gdim; ++d) x[d] = mesh.points[static_cast<std::size_t>(number) * mesh.gdim + d];
@@ -50,7 +49,7 @@ inline double determinant(const std::array<Point, 3>& j, int dim) {
          j[0][2] * (j[1][0] * j[2][1] - j[1][1] * j[2][0]);
 }
 
-/// Point and Jacobian (columns [axis]) of a cell's map from a table of its geometry element.
+/// The point and the Jacobian (columns [axis]) of a cell's map come from a table of its geometry element.
 struct Mapped {
   Point x{};
   std::array<Point, 3> columns{};
@@ -68,7 +67,7 @@ inline Mapped mapped(const mesh::Mesh& mesh, const mesh::CellGroup& group, std::
   return m;
 }
 
-/// Volume of each cell of a group, shape (cell), and the smallest det J at the quadrature points.
+/// Each cell of a group has a volume, shape (cell); the smallest det J is that at the quadrature points of all.
 struct Volumes {
   std::vector<double> cells;
   double smallest_det_j = 1e300;
@@ -102,7 +101,7 @@ inline double smallest_det_j(const mesh::Mesh& mesh) {
   return smallest;
 }
 
-/// Area (length, 1 in 1D) of the exterior facets with a tag, by quadrature on the facets.
+/// Returns the area (length in 2D, 1 per point in 1D) of the exterior facets with a tag, by quadrature on the facets.
 inline double tagged_area(const mesh::Mesh& mesh, std::int32_t tag) {
   if (mesh.tdim == 1) {
     const auto& tags = mesh.topology().exterior_tags;
@@ -118,7 +117,7 @@ inline double tagged_area(const mesh::Mesh& mesh, std::int32_t tag) {
     const auto rule = element::make_quadrature_with_points(facet, 2 * group.degree + 6);
     const auto points = element::map_to_cell(group.shape, mesh.tdim - 1, ref.facet, rule.points);
     const auto table = mesh::geometry_element(group)->tabulate(points);
-    // Tangents of the facet in the reference cell: images of the facet's axes.
+    // The tangents of the facet in the reference cell are the images of the facet's axes.
     const auto vertices = element::entity_vertices(group.shape, mesh.tdim - 1, ref.facet);
     const auto corners = element::reference_vertices(group.shape);
     for (int q = 0; q < rule.num_points(); ++q) {
@@ -142,7 +141,7 @@ inline double tagged_area(const mesh::Mesh& mesh, std::int32_t tag) {
   return sum;
 }
 
-/// Vertices - edges + faces - cells: 1 for a mesh of a ball.
+/// Returns vertices - edges + faces - cells, which is 1 for a mesh of a ball.
 inline std::int64_t euler_characteristic(const mesh::Mesh& mesh) {
   const auto& t = mesh.topology();
   const auto cells = mesh.num_cells();

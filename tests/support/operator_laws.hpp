@@ -7,16 +7,16 @@
 #include <rafter/solve/cg.hpp>
 #include <tests/support/operator_problems.hpp>
 
-/// Laws of operators as checks: symmetry, definiteness, null spaces, diagonals, patch tests.
+/// Laws of operators are written here as checks: symmetry, definiteness, null spaces, diagonals, patch tests.
 namespace rafter::test {
 
-/// Rounding of sums over the points of a cell, relative to the size of A: a few digits more than one operation for the
-/// basis functions at degree p.
+/// Sums over the points of a cell round by so much relative to the size of A: a few digits more than one operation,
+/// since basis functions of degree p are sums, too.
 inline double rounding(int degree) { return 1e-13 * (degree + 1) * (degree + 1); }
 
 inline double zero(std::span<const double>, std::size_t) { return 0; }
 
-/// |A x| <= operator_scale |x| roughly, from random vectors.
+/// Returns an estimate of |A x| / |x| from a random vector.
 inline double operator_scale(const op::Operator& A) {
   const Vector x = random_vector(A, 8);
   return norm(applied(A, x)) / norm(x);
@@ -39,7 +39,7 @@ inline void expect_in_null_space(const op::Operator& A, const Vector& x, double 
   EXPECT_LE(largest(applied(A, x).host_read()), bound * operator_scale(A) * largest(x.host_read()));
 }
 
-/// diagonal(A)_i = e_i^T A e_i.
+/// Checks that diagonal(A)_i = e_i^T A e_i.
 inline void expect_diagonal(const op::Operator& A, int number, double bound) {
   Vector d = A.make_vector();
   A.diagonal(d);
@@ -72,7 +72,7 @@ inline void check_helmholtz_laws(mesh::Mesh mesh, int degree, op::OperatorOption
   if (checks_diagonal) expect_diagonal(fixed, 6, bound);
 }
 
-/// e_c; x_a e_b - x_b e_a.
+/// Returns the translations e_c and the rotations x_a e_b - x_b e_a.
 inline std::vector<Vector> rigid_body_modes(const Problem& problem, const op::Operator& A) {
   const auto dim = static_cast<std::size_t>(problem.dim());
   std::vector<Vector> modes;
@@ -97,7 +97,7 @@ inline void check_elasticity_laws(mesh::Mesh mesh, int degree, op::OperatorOptio
   const auto modes = rigid_body_modes(problem, A);
   EXPECT_EQ(static_cast<int>(modes.size()), dim * (dim + 1) / 2);
   for (const auto& mode : modes) expect_in_null_space(A, mode, bound);
-  // what is no rigid body motion costs energy
+  // A deformation that is no rigid body motion costs energy.
   const Vector stretch =
       problem.interpolated(A.make_vector(), [](std::span<const double> x, std::size_t c) { return x[c]; });
   EXPECT_GT(dot(stretch, applied(A, stretch)), 0.1);
@@ -106,7 +106,7 @@ inline void check_elasticity_laws(mesh::Mesh mesh, int degree, op::OperatorOptio
 
 // --- patch tests -----------------------------------------------------------------------------------------------------
 
-/// s = c0 + sum_d c_d x_d; the polynomial is s^p.
+/// The polynomial is a power s^p of s = c0 + sum_d c_d x_d.
 struct Power {
   int degree = 1;
   int dim = 3;
@@ -128,9 +128,10 @@ struct Power {
     for (int d = 0; d < dim; ++d) text += fmt::format(" + {}*x[{}]", coefficient(static_cast<std::size_t>(d)), d);
     return text;
   }
-  /// Coefficients of the source: the same number for the low degrees, so that they share kernels.
+  /// Degrees up to 3 have the same number of coefficients, so that they share kernels.
   int num_terms() const { return std::max(3, degree) + 1; }
-  /// -laplace(s^p) + kappa s^p, as a polynomial in s whose coefficients are constants: one kernel for all degrees.
+  /// The source -laplace(s^p) + kappa s^p is a polynomial in s whose coefficients are constants of the form, so that
+  /// forms of equal length share a kernel.
   Problem& set_source(Problem& problem, double kappa) const {
     std::vector<double> a(static_cast<std::size_t>(num_terms()), 0.0);
     a[static_cast<std::size_t>(degree)] = kappa;
@@ -145,7 +146,8 @@ struct Power {
   }
 };
 
-/// Error of the solution of -laplace(u) + kappa u = f with boundary values, relative to the largest nodal value.
+/// Returns the error of the solution of -laplace(u) + kappa u = f with boundary values, relative to the largest nodal
+/// value.
 inline double solution_error(Problem& problem, const Power& exact, double kappa, int max_points_degree = -1) {
   exact.set_source(problem.with("kappa", kappa), kappa);
   op::OperatorOptions options = planned({.threads = 2, .dirichlet = {dirichlet(problem.space(), exact)}});
@@ -153,7 +155,7 @@ inline double solution_error(Problem& problem, const Power& exact, double kappa,
   const op::Operator A(problem.form(helmholtz_form()), options);
   Vector b = A.make_vector(), x = A.make_vector();
   std::ranges::fill(b.host_overwrite(), 0.0);
-  if (kappa != 0 || exact.degree > 1) // else the source is 0
+  if (kappa != 0 || exact.degree > 1) // otherwise the source is 0
     op::LinearForm(problem.form(exact.source_text()), problem.system(), options).assemble(b);
   std::ranges::fill(x.host_overwrite(), 0.0);
   A.apply_boundary_values(b, x);
@@ -163,7 +165,7 @@ inline double solution_error(Problem& problem, const Power& exact, double kappa,
   return distance(x.host_read(), expected.host_read()) / largest(expected.host_read());
 }
 
-/// cg stops at 1e-13; the condition number of these small matrices stays below 1e3.
+/// cg stops at 1e-13, and the condition number of these small matrices stays below 1e3.
 constexpr double patch_tolerance = 1e-10;
 
 } // namespace rafter::test

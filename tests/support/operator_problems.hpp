@@ -13,13 +13,13 @@
 #include <tests/support/planner.hpp>
 #include <tests/support/space_meshes.hpp>
 
-/// Problems on small meshes for the laws of operators. Forms keep their numbers in constants, so that different
-/// problems run the same kernels.
+/// The laws of operators are tested for problems on small meshes. Forms keep their numbers in constants, so that
+/// different problems run the same kernels.
 namespace rafter::test {
 
 using device::Vector;
 
-/// A mesh with its fields and the names that forms on it may use.
+/// A mesh with its fields, and the names that forms on it may use.
 class Problem {
 public:
   explicit Problem(mesh::Mesh mesh, std::vector<space::SpaceOptions> fields, const mesh::BatchOptions& options = {})
@@ -31,7 +31,7 @@ public:
   Problem(mesh::Mesh mesh, int degree, int components = 0, const mesh::BatchOptions& options = {})
       : Problem(std::move(mesh), {{.degree = degree, .components = components}}, options) {}
 
-  /// Gives a constant of the forms a value (before the forms that use it).
+  /// Gives a value to a constant, for forms that are made afterwards.
   Problem& with(const std::string& name, double value) {
     constants_.emplace_back(name, form::constant(name, value));
     return *this;
@@ -46,20 +46,21 @@ public:
   const std::shared_ptr<const space::FunctionSpace>& space(std::size_t field = 0) const { return spaces_[field]; }
   op::System system() const { return op::make_system(spaces_); }
 
-  /// Bilinear and linear forms: trial functions under the names of their fields, test functions v (or v_<name>).
+  /// Returns a bilinear or linear form, in which trial functions have the names of their fields, and test functions are
+  /// v (or v_<name>).
   form::Form form(const std::string& text) const {
     auto scope = constants();
     scope.add_arguments(field_spaces());
     return form::parse_form(text, scope);
   }
-  /// Functionals: the names of the fields mean known functions.
+  /// Returns a functional, in which the names of the fields are known functions.
   form::Form functional(const std::string& text) const {
     auto scope = constants();
     for (const auto& space : spaces_) scope.add_field(space);
     return form::parse_form(text, scope);
   }
 
-  /// Nodal values of f(x, component) in field `field` of a system vector, 0 in the others.
+  /// Returns a system vector with the nodal values of f(x, component) in field `field`, and 0 in the others.
   template <class Function> Vector interpolated(const Vector& like, const Function& f, std::size_t field = 0) const {
     Vector result(like.device(), like.size());
     const auto& space = *spaces_[field];
@@ -87,9 +88,9 @@ private:
   std::vector<std::pair<std::string, form::Expr>> constants_;
 };
 
-/// kappa = 0: Laplace.
+/// With kappa = 0 this is the Laplacian.
 inline const char* helmholtz_form() { return "(inner(grad(u), grad(v)) + kappa*u*v)*dx"; }
-/// kappa: first Lame constant; the second is 1.
+/// kappa is the first Lame constant; the second is 1.
 inline std::string elasticity_form(int dim) {
   return dim == 1 ? "(kappa + 2)*inner(grad(u), grad(v))*dx"
                   : "inner(kappa*div(u)*Identity(" + std::to_string(dim) + ") + 2*sym(grad(u)), sym(grad(v)))*dx";
@@ -107,7 +108,7 @@ inline Vector random_vector(const op::Operator& A, unsigned seed) {
 }
 inline Vector applied(const op::Operator& A, const Vector& x) {
   Vector y = A.make_vector();
-  fill_random(y, 99); // whatever stands there is overwritten
+  fill_random(y, 99); // the values must not matter, since they are overwritten
   A.apply(x, y);
   return y;
 }
@@ -131,8 +132,7 @@ inline double distance(std::span<const double> x, std::span<const double> y) {
   return result;
 }
 
-/// Whole boundary of a field, with values f(x, component).
-/// A x of the vector `random_vector(A, seed)`, stored and then added to itself.
+/// Checks A x for the vector `random_vector(A, seed)`, once stored and once added to itself.
 inline void expect_action(const op::Operator& A, unsigned seed, std::span<const double> expected, double tolerance) {
   auto y = applied(A, random_vector(A, seed));
   EXPECT_LE(distance(values_of(y), expected), tolerance);
@@ -154,7 +154,7 @@ op::FieldCondition dirichlet(const std::shared_ptr<const space::FunctionSpace>& 
   return {space, condition};
 }
 
-/// The box with cells whose centroid has x_0 beyond the middle tagged 2 instead of 1.
+/// Returns the box with tag 2 instead of 1 on cells whose centroid has x_0 beyond the middle.
 inline mesh::Mesh two_material_box(const std::string& shape, int geometry_degree = 1) {
   mesh::Mesh mesh = geometry_degree == 1 ? box(shape) : curved_box(shape, geometry_degree);
   const auto dim = static_cast<std::size_t>(mesh.gdim);

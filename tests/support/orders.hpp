@@ -4,10 +4,10 @@
 
 #include "manufactured.hpp"
 
-/// Convergence orders as tests expect them.
+/// Tests expect these orders of convergence.
 namespace rafter::test {
 
-/// Observed orders may stay this much below theory: coarse meshes are not quite in the asymptotic range.
+/// Observed orders may be smaller than theory by this much, since coarse meshes are not quite in the asymptotic range.
 inline constexpr double order_slack = 0.25;
 
 inline void expect_orders(const Orders& orders, int degree) {
@@ -19,15 +19,15 @@ inline void expect_orders(const Orders& orders, int degree) {
   EXPECT_GT(orders.h1(), degree - order_slack) << text;
 }
 
-/// Cells per direction of the coarser mesh: enough for the asymptotic range, and so few that errors stay above
-/// rounding.
+/// Returns the number of cells per direction of the coarser mesh: enough for the asymptotic range, but so few that
+/// errors stay above rounding.
 inline int coarse_cells(int dim, int degree) {
   if (dim == 1) return degree < 5 ? 6 : 3;
   if (dim == 2) return degree < 3 ? 6 : degree < 5 ? 4 : 2;
   return degree == 1 ? 4 : 2;
 }
 
-/// A shape of box, the degree of the field, and that of the geometry.
+/// A case has a shape of box, a degree of the field, and one of the geometry.
 struct OrderCase {
   std::string shape;
   int degree = 1, geometry_degree = 1;
@@ -50,7 +50,7 @@ inline std::vector<OrderCase> order_cases(int first_degree, int last_degree, int
   return all;
 }
 
-/// Orders on boxes that a smooth map moves, the finer one with cells of half the size.
+/// Returns orders on boxes that a smooth map moves; the finer one has cells of half the size.
 inline Orders orders_on_moved_boxes(Manufactured (*problem)(int dim), const OrderCase& c) {
   const int dim = box_dimension(c.shape), n = coarse_cells(dim, c.degree);
   return observed_orders(problem(dim), moved_box(c.shape, n, c.geometry_degree),

@@ -11,17 +11,17 @@
 
 #include <tests/support/space_meshes.hpp>
 
-/// Boxes with identified sides.
+/// These boxes have identified sides.
 namespace rafter::test {
 
-/// Edge lengths of `box`.
+/// Returns the edge lengths that box() uses.
 inline std::vector<double> box_size(int dim) {
   const std::array<double, 3> size{1.0, 0.75, 1.25};
   return {size.begin(), size.begin() + dim};
 }
 
-/// Axes along which the sides of a box of `box_shapes` match, in the order in which tests identify them. The layers of
-/// a mixed box have different shapes along x.
+/// Returns the axes along which the sides of a box of `box_shapes` match, in the order in which tests identify them.
+/// Those of a mixed box do not match along x, where its layers have different shapes.
 inline std::vector<int> periodic_axes(const std::string& shape) {
   if (shape == "mixed") return {1, 2};
   std::vector<int> axes{0, 1, 2};
@@ -29,7 +29,7 @@ inline std::vector<int> periodic_axes(const std::string& shape) {
   return axes;
 }
 
-/// The mesh of a box with the sides across these axes identified.
+/// Returns the mesh of a box with the sides across these axes identified.
 inline mesh::Mesh identified(const mesh::Mesh& mesh, std::span<const int> axes) {
   const std::string names = "xyz";
   std::vector<mesh::PeriodicPair> pairs;
@@ -40,15 +40,16 @@ inline mesh::Mesh identified(const mesh::Mesh& mesh, std::span<const int> axes) 
   return mesh.periodic(pairs);
 }
 
-/// A box of `box_shapes` with n cells a side (mixed: four along x), vertices and cells shuffled where there is a seed.
+/// Returns a box of `box_shapes` with n cells a side (mixed: four along x), with vertices and cells shuffled if there
+/// is a seed.
 inline mesh::Mesh periodic_box(const std::string& shape, int n, std::span<const int> axes, int geometry_degree = 1,
                                unsigned seed = 0) {
   const auto mesh = box(shape, n, geometry_degree);
   return identified(seed == 0 ? mesh : scrambled(mesh, seed), axes);
 }
 
-/// A box whose geometry nodes are moved by a smooth function with the periods of the box; nodes on the two sides that
-/// are not identified move, too.
+/// Returns a box whose geometry nodes are moved by a smooth function with the periods of the box; nodes on the two
+/// sides that are not identified move, too.
 inline mesh::Mesh wavy_box(const std::string& shape, int n, int geometry_degree, std::span<const int> axes) {
   auto mesh = box(shape, n, geometry_degree);
   mesh.source += " (wavy)";
@@ -65,7 +66,7 @@ inline mesh::Mesh wavy_box(const std::string& shape, int n, int geometry_degree,
   return mesh;
 }
 
-/// Coordinates modulo the periods of the box along these axes, rounded so that they can be compared.
+/// These are coordinates modulo the periods of the box along the given axes, rounded so that they can be compared.
 using Place = std::vector<std::int64_t>;
 inline Place place_modulo_periods(std::span<const double> x, std::span<const int> axes) {
   constexpr double per_unit = 1e7;
@@ -74,7 +75,8 @@ inline Place place_modulo_periods(std::span<const double> x, std::span<const int
   for (const double coordinate : x) place.push_back(std::llround(per_unit * (coordinate + 1)));
   for (const int axis : axes) {
     const auto d = static_cast<std::size_t>(axis);
-    place[d] = (place[d] + 1) % std::llround(per_unit * size[d]); // 1: what lies on the seam is rounded to one side
+    // The shift by 1 makes points on the seam round to the same side.
+    place[d] = (place[d] + 1) % std::llround(per_unit * size[d]);
   }
   return place;
 }

@@ -6,8 +6,8 @@
 #include <rafter/operator/operator.hpp>
 #include <rafter/tune/planner.hpp>
 
-/// Every test plans for the same machine and remembers nothing: results do not depend on what the machine at hand was
-/// measured at, nor on what somebody tuned on it.
+/// Every test plans for the same machine and remembers nothing, so that results do not depend on the ceilings of the
+/// machine at hand or on what somebody tuned on it.
 namespace rafter::test {
 
 inline std::shared_ptr<const tune::Planner> planner() {
@@ -16,7 +16,7 @@ inline std::shared_ptr<const tune::Planner> planner() {
   return of_tests;
 }
 
-/// The options with that planner where they have none.
+/// Returns the options with that planner, unless they have one.
 inline op::OperatorOptions planned(op::OperatorOptions options = {}) {
   if (options.planner == nullptr) options.planner = planner();
   return options;

@@ -12,20 +12,19 @@
 
 #include <tests/support/periodic_meshes.hpp>
 
-/// Meshes whose cells belong to several virtual processes.
+/// The cells of these meshes belong to several virtual processes.
 namespace rafter::test {
 
 using Process = std::shared_ptr<const comm::Communicator>;
 
-/// How cells are given to processes: each process a cluster of cells, so that some of its cells have no neighbours
-/// elsewhere, or any cells.
+/// A process gets a cluster of cells, so that some of them have no neighbours on other processes, or cells at random.
 enum class Parts : std::uint8_t { clusters, shuffled };
 inline constexpr std::array all_parts{Parts::clusters, Parts::shuffled};
 
-/// Nearly as many cells for each of the processes.
+/// Gives each process nearly the same number of cells.
 inline mesh::CellRanks cell_ranks(const mesh::Mesh& mesh, int num_ranks, Parts parts, unsigned seed = 1) {
-  (void)mesh.topology(); // which threads that share a mesh must not be the first to ask for
-  std::vector<std::pair<std::size_t, std::size_t>> cells; // group, cell
+  (void)mesh.topology(); // threads that share the mesh must not be the first to ask for its topology
+  std::vector<std::pair<std::size_t, std::size_t>> cells; // pairs of group and cell
   mesh::CellRanks ranks;
   for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
     ranks.emplace_back(mesh.groups[g].tags.size());
@@ -34,7 +33,8 @@ inline mesh::CellRanks cell_ranks(const mesh::Mesh& mesh, int num_ranks, Parts p
   }
   std::mt19937 random(seed);
   if (parts == Parts::shuffled) std::ranges::shuffle(cells, random);
-  std::vector<int> numbers(static_cast<std::size_t>(num_ranks)); // neighbours are not always the next rank
+  // The ranks are shuffled, since neighbours are not always the next rank.
+  std::vector<int> numbers(static_cast<std::size_t>(num_ranks));
   std::iota(numbers.begin(), numbers.end(), 0);
   std::ranges::shuffle(numbers, random);
   for (std::size_t i = 0; i < cells.size(); ++i)
@@ -42,11 +42,11 @@ inline mesh::CellRanks cell_ranks(const mesh::Mesh& mesh, int num_ranks, Parts p
   return ranks;
 }
 
-/// A box of `box_shapes` with room for 8 processes.
+/// Returns a box of `box_shapes` with enough cells for 8 processes.
 inline mesh::Mesh rank_box(const std::string& shape) {
   return scrambled(box(shape, box_dimension(shape) == 1 ? 12 : box_dimension(shape) == 2 ? 5 : 0), 3);
 }
-/// Shuffled, with as many axes identified, the last ones first.
+/// Returns a shuffled box with so many axes identified, the last ones first.
 inline mesh::Mesh periodic_rank_box(const std::string& shape, std::size_t num_axes = 1) {
   const auto axes = periodic_axes(shape);
   const int dim = box_dimension(shape);

@@ -11,7 +11,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
 
-/// Small explicit matrices as operators, on a device that is plain memory.
+/// Small explicit matrices are operators on a device that is plain memory.
 namespace rafter::test {
 
 class MemoryBuffer final : public device::Buffer {
@@ -63,7 +63,7 @@ inline std::vector<double> values(const device::Vector& x) {
   return {span.begin(), span.end()};
 }
 
-/// Dense square matrix, row-major.
+/// The matrix is dense and square, row-major.
 class DenseMatrix final : public op::LinearOperator {
 public:
   DenseMatrix(std::size_t n, const std::function<double(std::size_t, std::size_t)>& entry) : n_(n), entries_(n * n) {
@@ -111,7 +111,7 @@ private:
   std::shared_ptr<device::Device> device_ = memory_device();
 };
 
-/// Solution by Gaussian elimination with partial pivoting: the independent answer.
+/// Returns the solution by Gaussian elimination with partial pivoting, to which iterative solvers are compared.
 inline std::vector<double> direct_solution(const DenseMatrix& A, std::vector<double> b) {
   const std::size_t n = b.size();
   std::vector<std::vector<double>> rows(n, std::vector<double>(n));
@@ -143,12 +143,12 @@ inline std::vector<double> random_values(std::size_t n, unsigned seed) {
   return result;
 }
 
-/// Finite differences of -u'' on n interior points, scaled: eigenvalues 2 - 2 cos(k pi / (n + 1)).
+/// These are scaled finite differences of -u'' at n interior points, with eigenvalues 2 - 2 cos(k pi / (n + 1)).
 inline DenseMatrix laplacian(std::size_t n) {
   return {n, [](std::size_t i, std::size_t j) { return i == j ? 2.0 : (i + 1 == j || j + 1 == i ? -1.0 : 0.0); }};
 }
 
-/// The same with Neumann ends: singular, null space the constants.
+/// With Neumann conditions at both ends the matrix is singular, and its null space are the constants.
 inline DenseMatrix neumann_laplacian(std::size_t n) {
   return {n, [n](std::size_t i, std::size_t j) {
             if (i == j) return i == 0 || i + 1 == n ? 1.0 : 2.0;
@@ -156,7 +156,7 @@ inline DenseMatrix neumann_laplacian(std::size_t n) {
           }};
 }
 
-/// Non-symmetric: convection and diffusion, upwinded.
+/// Convection with upwinding and diffusion make the matrix non-symmetric.
 inline DenseMatrix convection(std::size_t n, double speed) {
   return {n, [speed](std::size_t i, std::size_t j) {
             return i == j ? 2.0 + speed : (j + 1 == i ? -1.0 - speed : (i + 1 == j ? -1.0 : 0.0));

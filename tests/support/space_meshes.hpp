@@ -14,8 +14,7 @@
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/space/function_space.hpp>
 
-/// Meshes for the tests of spaces: boxes of every shape, as they are and with scrambled vertex numbers and cells
-/// turned.
+/// Spaces are tested on boxes of every shape, as they are and with scrambled vertex numbers and rotated cells.
 namespace rafter::test {
 
 inline const std::vector<std::string>& box_shapes() {
@@ -31,14 +30,14 @@ inline int box_dimension(const std::string& shape) {
 inline mesh::Mesh box(const std::string& shape, int n = 0, int geometry_degree = 1) {
   std::vector<int> cells{3, 2, 2};
   if (n > 0) cells.assign(3, n);
-  if (shape == "mixed") cells[0] = std::max(cells[0], 4); // one layer of each shape
+  if (shape == "mixed") cells[0] = std::max(cells[0], 4); // a mixed box needs one layer of each shape
   cells.resize(static_cast<std::size_t>(box_dimension(shape)));
   std::vector<double> size{1.0, 0.75, 1.25};
   size.resize(cells.size());
   return mesh::make_box({.cells = cells, .size = size, .shape = shape, .degree = geometry_degree});
 }
 
-/// The box with its geometry nodes moved by a smooth map.
+/// Returns the box with its geometry nodes moved by a smooth map.
 inline mesh::Mesh curved_box(const std::string& shape, int geometry_degree, int n = 0) {
   mesh::Mesh mesh = box(shape, n, geometry_degree);
   mesh.source += " (curved, degree " + std::to_string(geometry_degree) + ")";
@@ -51,7 +50,7 @@ inline mesh::Mesh curved_box(const std::string& shape, int geometry_degree, int 
   return mesh;
 }
 
-/// Number of the row of `points` (dim columns) that equals x, or -1.
+/// Returns the row of `points` (dim columns) that equals x, or -1.
 inline int find_point(std::span<const double> points, std::span<const double> x) {
   const std::size_t dim = x.size();
   for (std::size_t i = 0; i * dim < points.size(); ++i) {
@@ -62,7 +61,7 @@ inline int find_point(std::span<const double> points, std::span<const double> x)
   return -1;
 }
 
-/// An affine map of a reference cell onto itself: image = shift + sum_d X_d columns[d].
+/// A symmetry is an affine map of a reference cell onto itself: image = shift + sum_d X_d columns[d].
 struct Symmetry {
   std::vector<double> shift, columns;
   std::vector<double> image(std::span<const double> x) const {
@@ -79,7 +78,7 @@ inline double determinant(const std::vector<double>& m, std::size_t dim) {
   return m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) + m[2] * (m[3] * m[7] - m[4] * m[6]);
 }
 
-/// Vertices that span the axes of the reference cell: the origin, then one along each axis.
+/// Returns the vertices that span the axes of the reference cell: the origin, then one along each axis.
 inline std::vector<int> frame_of(element::Shape shape) {
   using element::Shape;
   if (shape == Shape::interval) return {0, 1};
@@ -87,7 +86,7 @@ inline std::vector<int> frame_of(element::Shape shape) {
   return {0, 1, 2, shape == Shape::prism || shape == Shape::tetrahedron ? 3 : 4};
 }
 
-/// The first coordinate moved by 0.3 times the last: boxes become parallelepipeds.
+/// Moves the first coordinate by 0.3 times the last, so that boxes become parallelepipeds.
 inline mesh::Mesh sheared(mesh::Mesh mesh) {
   const auto dim = static_cast<std::size_t>(mesh.gdim);
   mesh.source += " (sheared)";
@@ -95,8 +94,8 @@ inline mesh::Mesh sheared(mesh::Mesh mesh) {
   return mesh;
 }
 
-/// All affine maps of the reference cell onto itself that keep its orientation: 1, 3, 4, 12, 24, 6 and 4 for the shapes
-/// from interval to pyramid. Found by trying all images of the frame.
+/// Returns all affine maps of the reference cell onto itself that keep its orientation. There are 1, 3, 4, 12, 24, 6
+/// and 4 for the shapes from interval to pyramid. They are found by trying all images of the frame.
 inline std::vector<Symmetry> symmetries(element::Shape shape) {
   const auto dim = static_cast<std::size_t>(element::dimension(shape));
   const auto vertices = element::reference_vertices(shape);
@@ -108,7 +107,7 @@ inline std::vector<Symmetry> symmetries(element::Shape shape) {
   for (int tuple = 0; tuple < tuples; ++tuple) {
     std::vector<int> images;
     for (int rest = tuple; images.size() <= dim; rest /= n) images.push_back(rest % n);
-    // The frame's origin lies at -1 in every coordinate, its axes have length 2.
+    // The origin of the frame has the coordinates -1, and its axes have length 2.
     Symmetry map{.shift = {vertex(images[0]).begin(), vertex(images[0]).end()}, .columns = {}};
     for (std::size_t d = 0; d < dim; ++d)
       for (std::size_t a = 0; a < dim; ++a)
@@ -122,7 +121,7 @@ inline std::vector<Symmetry> symmetries(element::Shape shape) {
   return found;
 }
 
-/// position[k] = old row of what is row k after the turn.
+/// Returns position[k], the row before the rotation of what is row k afterwards.
 inline std::vector<int> turned_rows(std::span<const double> points, const Symmetry& turn) {
   const std::size_t dim = turn.shift.size();
   std::vector<int> rows;
@@ -138,10 +137,10 @@ template <class Int> void reorder(std::span<Int> values, const std::vector<int>&
   for (std::size_t k = 0; k < rows.size(); ++k) values[k] = old[static_cast<std::size_t>(rows[k])];
 }
 
-/// The same mesh with random vertex numbers and every cell turned by a random symmetry of its shape.
+/// Returns the same mesh with random vertex numbers and every cell rotated by a random symmetry of its shape.
 inline mesh::Mesh scrambled(const mesh::Mesh& original, unsigned seed) {
   std::mt19937 random(seed);
-  mesh::Mesh mesh; // a fresh one: copies would share the topology already built
+  mesh::Mesh mesh; // a copy would share the topology that has been computed already
   mesh.tdim = original.tdim;
   mesh.gdim = original.gdim;
   mesh.num_vertices = original.num_vertices;
@@ -200,7 +199,7 @@ template <class Visit> void for_each_cell(const space::FunctionSpace& space, Vis
   }
 }
 
-/// A polynomial of total degree `degree` in x that uses all coordinates, for component c.
+/// The polynomial of total degree `degree` in x uses all coordinates; c is a component.
 inline double polynomial(std::span<const double> x, int degree, std::size_t c = 0) {
   double sum = 0.3 + 0.1 * static_cast<double>(c);
   for (std::size_t d = 0; d < x.size(); ++d) sum += (0.5 - 0.3 * static_cast<double>(d + c)) * x[d];

@@ -18,20 +18,20 @@
 
 namespace rafter::test {
 
-/// A processor that kernels are compiled for.
+/// A processor for which kernels are compiled.
 struct Target {
   std::string name;
-  std::string compiler;               ///< program
-  std::vector<std::string> processor; ///< flags that choose it
-  std::vector<std::string> emulator;  ///< command that runs its programs; empty: this machine does
-  std::string packages;               ///< Debian's, that bring compiler and emulator
-  std::string instruction_set;        ///< that this machine needs to run its programs; "": none
-  int floats = 4;                     ///< that a register holds
+  std::string compiler;               ///< name of the program
+  std::vector<std::string> processor; ///< flags that select the processor
+  std::vector<std::string> emulator;  ///< command that runs its programs; empty if this machine can
+  std::string packages;               ///< packages of Debian with compiler and emulator
+  std::string instruction_set; ///< instruction set that this machine needs to run its programs; empty if any will do
+  int floats = 4;              ///< number of floats in a register
 };
 
-/// Kernels of another processor, run by an emulator (or, with other flags, by this machine): programs are compiled with
-/// the library's own flags into shared libraries, buffers lie in a file, and tests/support/kernel_runner.c, compiled
-/// for the same processor, maps the file and calls the kernels. One process per run of tasks.
+/// Kernels of another processor are run by an emulator (or by this machine, with other flags). Programs are compiled
+/// with the library's own flags into shared libraries, buffers are in a file, and tests/support/kernel_runner.c,
+/// compiled for the same processor, maps the file and calls the kernels. Each run of tasks is one process.
 class TargetDevice final : public device::Device {
 public:
   explicit TargetDevice(Target target)
@@ -96,7 +96,7 @@ public:
   }
 
 private:
-  static constexpr std::size_t arena_bytes = std::size_t{256} << 20; ///< of a sparse file
+  static constexpr std::size_t arena_bytes = std::size_t{256} << 20; ///< size of a sparse file
   static constexpr std::size_t alignment = 4096;
 
   struct Memory final : device::Buffer {

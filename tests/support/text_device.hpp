@@ -5,7 +5,7 @@
 
 #include <tests/support/host_memory_device.hpp>
 
-/// A device that takes C source, compiles nothing and runs nothing: for tests of what is generated.
+/// This device takes C source but neither compiles nor runs it, for tests of generated text.
 namespace rafter::test {
 
 class TextDevice final : public HostMemoryDevice {

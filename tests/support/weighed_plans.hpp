@@ -9,10 +9,10 @@
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>
 
-/// What the planner weighs for kernels, on a machine of the tests' own and with nothing remembered.
+/// Tests see here what the planner weighs for kernels, on a machine of their own and with nothing remembered.
 namespace rafter::test {
 
-/// The cell kernel of a form by a plan, or ("") the planner's with all candidates.
+/// Returns the cell kernel of a form with a plan or, for "", with the planner's plan and all candidates.
 inline op::GeneratedKernel weighed(const Problem& problem, const std::string& form, const std::string& plan = "",
                                    const op::QuadratureOptions& quadrature = {}) {
   op::KernelOptions options{.device = std::make_shared<InterpreterDevice>(), .quadrature = quadrature};
@@ -24,14 +24,14 @@ inline op::GeneratedKernel weighed(const Problem& problem, const std::string& fo
       .kernel;
 }
 
-/// Names of the recipes among the candidates.
+/// Returns the names of the storages of factors among the candidates.
 inline std::set<std::string> recipe_names_of(const op::GeneratedKernel& kernel) {
   std::set<std::string> result;
   for (const auto& candidate : kernel.info.decision.candidates) result.insert(kernel::name(candidate.plan.factors));
   return result;
 }
 
-/// On hexahedra with three components: between recomputing and storing there is something to choose.
+/// On hexahedra, the three components of this form offer storages of factors between recomputing and storing all.
 constexpr const char* rich_form = "(inner(grad(u), grad(v)) + dot(dot(grad(u), [x[0], 1, x[2]]), v) + inner(u, v))*dx";
 
 } // namespace rafter::test

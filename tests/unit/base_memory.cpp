@@ -9,16 +9,16 @@
 #include <rafter/base/memory.hpp>
 #include <sys/mman.h>
 
-/// Read by the address sanitizer, which would end the test of an allocation that is too large.
+/// The address sanitizer reads this option; without it, it would end the test of an allocation that is too large.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 
 namespace rafter::base {
 namespace {
 
 constexpr std::int64_t mebibyte = 1 << 20;
-constexpr std::int64_t tolerance = 4 * mebibyte; // what the process takes and the system counts elsewhere meanwhile
+constexpr std::int64_t tolerance = 4 * mebibyte; // other memory of the process may change by so much in the meantime
 
-/// Takes so much memory of the system, touches all of it and gives it back.
+/// Takes so much memory from the system, writes to all of it and gives it back.
 void touch(std::int64_t bytes) {
   void* pages =
       ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -31,7 +31,7 @@ TEST(Memory, PeakHoldsWhatIsNoLongerResident) {
   const auto before = process_memory();
   ASSERT_TRUE(before);
   EXPECT_GT(before->resident_bytes, 0);
-  const std::int64_t taken = before->peak_bytes - before->resident_bytes + 64 * mebibyte; // beyond any earlier peak
+  const std::int64_t taken = before->peak_bytes - before->resident_bytes + 64 * mebibyte; // more than any earlier peak
   touch(taken);
   const auto after = process_memory();
   ASSERT_TRUE(after);

@@ -60,7 +60,7 @@ TEST_F(Outputs, FilesAreReplacedInOneStepAndKeepTheirMode) {
   base::write_output(path("a"), "second");
   const auto now = status_of(path("a"));
   EXPECT_EQ(content(path("a")), "second");
-  EXPECT_NE(now.st_ino, former.st_ino); // a reader of the former one reads it to its end
+  EXPECT_NE(now.st_ino, former.st_ino); // a program that reads the former file can read it to its end
   EXPECT_EQ(now.st_mode & 0777, 0640U);
   EXPECT_EQ(num_entries(), 1U);
 }
@@ -68,7 +68,7 @@ TEST_F(Outputs, FilesAreReplacedInOneStepAndKeepTheirMode) {
 TEST_F(Outputs, LinksStayAndWhatTheyNameIsReplaced) {
   fs::create_directory(path("below"));
   std::ofstream(path("below/file")) << "former";
-  fs::create_symlink("below/file", path("near")); // relative to its own folder
+  fs::create_symlink("below/file", path("near")); // the target is relative to the folder of the link
   fs::create_symlink(path("near"), path("far"));
   base::write_output(path("far"), "new");
   EXPECT_EQ(content(path("below/file")), "new");
@@ -84,7 +84,7 @@ TEST_F(Outputs, PipesAndSocketsAreWrittenTo) {
   std::string read;
   {
     const std::jthread reader([&] { read = content(path("pipe")); });
-    base::write_output(path("link"), std::string(200000, 'x')); // more than a pipe holds
+    base::write_output(path("link"), std::string(200000, 'x')); // a pipe holds less
   }
   EXPECT_EQ(read.size(), 200000U);
   EXPECT_TRUE(S_ISFIFO(status_of(path("pipe")).st_mode));
@@ -118,7 +118,8 @@ TEST_F(Outputs, DescriptorsAreWrittenToWhereTheyAre) {
   EXPECT_EQ(status_of(path("log")).st_ino, inode);
 }
 
-/// A node of its own with the numbers of /dev/full, so that a mistake would not replace that of the machine.
+/// The test makes a device node of its own with the numbers of /dev/full, so that a mistake cannot replace the one of
+/// the machine.
 TEST_F(Outputs, FullDeviceIsAnErrorAndStays) {
   if (::mknod(path("full").c_str(), S_IFCHR | 0600, makedev(1, 7)) != 0 || ::access(path("full").c_str(), W_OK) != 0)
     GTEST_SKIP() << "only root makes devices";
@@ -179,7 +180,7 @@ TEST_F(Outputs, ImpossibleOnesAreKnownBeforeTheWork) {
   EXPECT_EQ(num_entries(), 4U);
 }
 
-/// Exits as a child of the test does whose standard output is the given file.
+/// The outcome is seen in a child process, whose standard output is the given file.
 TEST_F(Outputs, StandardOutputCarriesNothingElse) {
   const auto print_and_write = [&](const std::string& name) {
     const int file = ::open(path("out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);

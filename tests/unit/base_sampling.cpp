@@ -31,7 +31,7 @@ TEST(Sampling, LongerSamplesCallMoreOften) {
 }
 
 TEST(Sampling, SeveralThreadsAreTimedByTheWallClock) {
-  // waiting takes no time of the processor
+  // Waiting takes no processor time, so that only the wall clock can see it.
   const std::vector<std::function<void()>> calls{[] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }};
   const auto samples = sample(calls, {.rounds = 2, .sample_seconds = 0, .threads = 4});
   for (const double seconds : samples[0]) EXPECT_GE(seconds, 0.002);
@@ -46,7 +46,7 @@ TEST(Sampling, TimingHoldsMedianAndExtremes) {
 }
 
 TEST(Sampling, SteadyMediansSeeThroughADriftOfTheMachine) {
-  // the second is always twice the first; the machine slows down while they run
+  // The second call always takes twice the time of the first, while the machine slows down.
   const Samples samples{{1, 2, 4, 8, 16}, {2, 4, 8, 16, 32}, {}};
   const auto medians = steady_medians(samples);
   EXPECT_NEAR(medians[1] / medians[0], 2, 1e-14);

@@ -43,7 +43,7 @@ TEST(Communicator, EveryRankRunsOnceAndKnowsItsNumber) {
 }
 
 TEST(Communicator, SumsAreAddedInTheOrderOfRanksOnEveryProcess) {
-  // 1, 1e16, -1e16, 1: the order of the terms is seen in the result
+  // The terms 1, 1e16, -1e16, 1 have a sum that depends on their order.
   const auto term = [](int rank) { return rank == 1 ? 1e16 : rank == 2 ? -1e16 : 1.0; };
   double expected = term(0);
   for (int rank = 1; rank < 4; ++rank) expected += term(rank);
@@ -68,7 +68,7 @@ TEST(Communicator, CountsAreGatheredAndExchanged) {
   });
 }
 
-/// Sends one number to the next process of a ring and receives that of the one before.
+/// Each process sends one number to the next process of a ring and receives one from the process before.
 class Ring {
 public:
   Ring(const Process& process, double value) : sent_(value) {
@@ -76,7 +76,7 @@ public:
     const Outgoing to{(rank + 1) % size, std::as_bytes(std::span(&sent_, 1))};
     const Incoming from{(rank + size - 1) % size, std::as_writable_bytes(std::span(&received_, 1))};
     exchange_ = process->start({&to, 1}, {&from, 1});
-    sent_ = NAN; // may be changed at once
+    sent_ = NAN; // the caller may change it as soon as the exchange has started
   }
   double finish() {
     exchange_->finish();

@@ -11,8 +11,8 @@ namespace {
 
 using Process = std::shared_ptr<const Communicator>;
 
-/// Every process owns 4 numbers, 4 rank .. 4 rank + 3, and has the last but one and the first of each other process as
-/// ghosts, in this order.
+/// Every process owns 4 numbers, 4 rank .. 4 rank + 3. Its ghosts are the last but one and the first number of each
+/// other process, in this order.
 IndexMap map_of(const Process& process) {
   std::vector<std::int64_t> ghosts;
   std::vector<int> owners;
@@ -41,7 +41,7 @@ TEST(GhostExchange, GhostsGetTheValuesOfTheirOwners) {
 }
 
 TEST(GhostExchange, OwnersAddWhatGhostsHoldInTheOrderOfRanks) {
-  // 1e16, 1, -1e16, 1 from the ranks: the order is seen in the sum
+  // The ranks hold 1e16, 1, -1e16, 1, whose sum depends on their order.
   const auto term = [](int rank) { return rank == 0 ? 1e16 : rank == 2 ? -1e16 : 1.0; };
   run_in_process(4, [&](const Process& process) {
     const auto map = map_of(process);
@@ -67,7 +67,7 @@ TEST(GhostExchange, MapsThatDoNotFitAreFaults) {
     });
   };
   EXPECT_NO_THROW(with({4, 9}, {1, 2}));
-  EXPECT_THROW(with({9, 4}, {2, 1}), base::InternalError); // not grouped in the order of owners
+  EXPECT_THROW(with({9, 4}, {2, 1}), base::InternalError); // ghosts are not grouped in the order of their owners
   EXPECT_THROW(with({4, 9}, {1, 1}), base::InternalError); // 9 is not owned by process 1
   EXPECT_THROW(with({4, 9}, {1, 3}), base::InternalError); // there is no process 3
 }

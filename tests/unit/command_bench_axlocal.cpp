@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The formulas of the suite axlocal against the numbers that the paper prints.
+// The formulas of the suite axlocal give the numbers that the paper prints.
 #include <gtest/gtest.h>
 
 #include <bench/published_axlocal.hpp>
@@ -11,7 +11,8 @@ TEST(PublishedAxlocal, TableTwo) {
   struct Row {
     PublishedEquation equation;
     int components;
-    double flops4, flops8, words; // at 4 and 8 points; words per point without the matrix of derivatives
+    // Operations are for 4 and 8 points per direction; words are per point, without the matrix of derivatives.
+    double flops4, flops8, words;
   };
   for (const auto& row :
        {Row{published_poisson, 1, 4032, 56832, 8}, Row{published_helmholtz, 1, 4352, 59392, 11},
@@ -27,7 +28,7 @@ TEST(PublishedAxlocal, TableTwo) {
 }
 
 TEST(PublishedAxlocal, FigureFive) {
-  // 9.7 TFLOP/s over 1360 GB/s: three components of Poisson's equation reach the balance of that machine at 18 points
+  // The machine has 9.7 TFLOP/s and 1360 GB/s. Three components of Poisson's equation reach this balance at 18 points.
   constexpr double balance = 9700.0 / 1360;
   EXPECT_LT(published_poisson.intensity(3, 17), balance);
   EXPECT_GE(published_poisson.intensity(3, 18), balance);

@@ -12,12 +12,12 @@
 #include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/map_kinds.hpp>
 
-// What the suites of `rafter bench` measure is what they say: every geometry, with operators whose null spaces and sums
-// are known. Plans are given, so that nothing depends on the machine.
+// The suites of `rafter bench` measure what they claim: on every geometry, their operators have the known null spaces
+// and sums. Plans are given, so that nothing depends on the machine.
 namespace rafter::bench {
 namespace {
 
-/// Volume of the unit square or cube that is moved along the waves of the geometries: the integral of det J.
+/// Returns the volume of the unit square or cube after the deformation of the wavy geometries: the integral of det J.
 double wavy_volume(int dim) {
   const auto shape = dim == 2 ? element::Shape::quadrilateral : element::Shape::hexahedron;
   const auto rule = element::make_quadrature_with_points(shape, 16);
@@ -43,11 +43,11 @@ double largest(const op::Vector& vector) {
 }
 
 void expect_small(const op::Vector& vector, double scale) {
-  constexpr double rounding = 16 * 1e-14; // (degree + 2)^2 operations in a row
+  constexpr double rounding = 16 * 1e-14; // about (degree + 2)^2 operations follow each other
   EXPECT_LE(largest(vector), rounding * scale);
 }
 
-/// An operator of the suites on the smallest mesh of a geometry.
+/// This is an operator of the suites on the smallest mesh of a geometry.
 class SmallOperator {
 public:
   SmallOperator(const char* problem, const char* geometry)
@@ -95,7 +95,8 @@ TEST_P(BenchGeometry, IsAValidMeshWhoseCurvedCellsFollowTheDomainTheBetterTheHig
     const auto report = mesh::check_validity(mesh);
     EXPECT_TRUE(report.problems.empty()) << report.problems.front();
     EXPECT_LE(std::fabs(report.volume / expected - 1), std::max(bound, 1e-14)) << degree;
-    // over cells of half a unit a wave is interpolated more than four times as well with each degree
+    // Cells have half a unit, and each degree interpolates a wave on them more than four times as well as the one
+    // before.
     if (is_curved) bound /= 4;
   }
 }
@@ -112,8 +113,8 @@ TEST_P(BenchGeometry, EntriesOfTheMassMatrixSumToTheVolume) {
   EXPECT_NEAR(std::accumulate(values.begin(), values.end(), 0.0), mesh::check_validity(mass.mesh()).volume, 1e-13);
 }
 
-/// Unknowns of a mesh with n cubes along each edge are a polynomial in n: its leading coefficient belongs to the inside
-/// of the mesh.
+/// The number of unknowns of a mesh with n cubes along each edge is a polynomial in n, whose leading coefficient counts
+/// the unknowns in the interior of the mesh.
 TEST_P(BenchGeometry, UnknownsOfCellVectorsCountAsThoseOfAMeshWithoutBoundary) {
   const auto& geometry = GetParam();
   const auto& scalar = find_case(bake_off_cases(), "bp1");

@@ -123,14 +123,14 @@ TEST(CheckedDevice, FreshMemoryIsPoisoned) {
     }
   }
   Vector x(device, 3);
-  x.device_overwrite(); // promised to be written, but is not
+  x.device_overwrite(); // the call promises to write all entries, which the test does not
   EXPECT_TRUE(std::isnan(x.host_read()[2]));
 }
 
 TEST(CheckedDevice, TheStaleSideIsPoisoned) {
   const auto device = device::make_device("checked");
   Vector x(device, base::AlignedVector<double>{1, 2, 3});
-  const auto kept = x.host_read(); // a view held for too long
+  const auto kept = x.host_read(); // a view must not be kept while the device writes
   auto* const memory = static_cast<const double*>(x.device_write()->handle());
   for (const double value : kept) EXPECT_TRUE(std::isnan(value));
   EXPECT_EQ(memory[2], 3);
@@ -143,7 +143,7 @@ TEST(CheckedDevice, OverwriteLeavesNothingOfTheOldValues) {
   const auto device = device::make_device("checked");
   Vector x(device, base::AlignedVector<double>{1, 2});
   for (const double value : x.host_overwrite()) EXPECT_TRUE(std::isnan(value));
-  x.host_overwrite()[0] = 1; // forgets the other entry
+  x.host_overwrite()[0] = 1; // the other entry loses its value
   EXPECT_TRUE(std::isnan(static_cast<const double*>(x.device_read()->handle())[1]));
   x.device_overwrite();
   EXPECT_TRUE(std::isnan(x.host_read()[0]));

@@ -29,7 +29,7 @@ std::string source_of(int value) {
          std::to_string(value) + "; }";
 }
 
-/// What a program writes.
+/// Returns the number that a program writes.
 int result_of(const device::Program& program) {
   int value = 0;
   void* arguments[] = {&value};
@@ -37,7 +37,7 @@ int result_of(const device::Program& program) {
   return value;
 }
 
-/// A compiler that notes every use of it but for questions about its version.
+/// This compiler counts its uses, except for questions about its version.
 class CountingCompiler {
 public:
   CountingCompiler() {
@@ -81,7 +81,7 @@ TEST(KernelCache, SecondProcessMemoryTakesTheFile) {
   const Folder folder;
   const CountingCompiler compiler;
   for (int repeat = 0; repeat < 3; ++repeat) {
-    ProgramCache cache{CacheDirectory(folder.path())}; // forgets what the one before had in memory
+    ProgramCache cache{CacheDirectory(folder.path())}; // a new object has nothing in memory
     EXPECT_EQ(result_of(*cache.program(source_of(5), compiler.options())), 5);
   }
   EXPECT_EQ(compiler.uses(), 1);
@@ -117,7 +117,7 @@ TEST(KernelCache, OnlyFinishedProgramsRemain) {
   EXPECT_EQ(status.st_mode & 0777, 0600U);
 }
 
-/// Each damage leaves a file that must not be used.
+/// Each parameter damages a file, which must not be used afterwards.
 class Damage : public testing::TestWithParam<std::function<std::string(std::string)>> {};
 
 TEST_P(Damage, IsNoticedAndRepaired) {
@@ -153,7 +153,7 @@ TEST(KernelCache, FileThatTheLoaderRefusesIsRebuilt) {
   const Folder folder;
   ProgramCache cache{CacheDirectory(folder.path())};
   const std::string text = "not a library";
-  // A right checksum over wrong bytes, as an earlier fault could have left it.
+  // The checksum is right but the bytes are no library, as an earlier fault could have left them.
   std::ofstream(cache.file_of(source_of(3))) << text << "\nrafter checksum " << base::content_hash(text);
   EXPECT_EQ(result_of(*cache.program(source_of(3))), 3);
 }

@@ -17,7 +17,8 @@ TEST_P(Pools, EveryIndexIsVisitedOnce) {
   ThreadPool pool(GetParam());
   EXPECT_EQ(pool.num_threads(), GetParam());
   for (const std::int64_t count : {0, 1, 2, 3, 17, 1000}) {
-    std::vector<int> visits(static_cast<std::size_t>(count)); // plain integers: a second visit would be a race
+    // The integers are not atomic, so that a second visit would be a race.
+    std::vector<int> visits(static_cast<std::size_t>(count));
     pool.run(count, [&visits](std::int64_t i) { ++visits[static_cast<std::size_t>(i)]; });
     for (const int visit : visits) EXPECT_EQ(visit, 1);
   }
@@ -75,14 +76,14 @@ TEST_P(Pools, CallersFromSeveralThreadsTakeTurns) {
   EXPECT_EQ(count, 3 * 20 * 13);
 }
 
-/// The threads of a process do not exist in its forked child.
+/// A forked child has none of the threads of its parent.
 TEST_P(Pools, ForkedChildCompletesItsRuns) {
   ThreadPool pool(GetParam());
   pool.run(10, [](std::int64_t) {});
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    int count = 0; // plain: one thread is left
+    int count = 0; // not atomic, since one thread is left
     pool.run(100, [&count](std::int64_t) { ++count; });
     _exit(count == 100 ? 0 : 1);
   }
@@ -96,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Threads, Pools, testing::Values(1, 2, 3, 8));
 TEST(ThreadPoolWork, OfASlowThreadIsDoneByOthers) {
   ThreadPool pool(2);
   std::atomic<int> num_done = 0;
-  // Index 0 begins the first share and waits for all the rest, of which some are in the same share.
+  // Index 0 begins the first share of the indices and waits for all others, some of which are in the same share.
   pool.run(20, [&num_done](std::int64_t i) {
     if (i == 0)
       for (int seen = num_done; seen < 19; seen = num_done) num_done.wait(seen);
@@ -112,7 +113,8 @@ TEST(ThreadPoolWork, OfADevicesLoopsIsDoneOnce) {
   for (const char* name : {"host", "checked"}) {
     const auto device = rafter::device::make_device(name, 3);
     for (const std::int64_t count : {0, 1, 100}) {
-      std::vector<int> visits(static_cast<std::size_t>(count)); // indices are disjoint: no race
+      // Every index has an integer of its own, so that there is no race.
+      std::vector<int> visits(static_cast<std::size_t>(count));
       device->parallel_for(count, [&visits](std::int64_t i) { ++visits[static_cast<std::size_t>(i)]; });
       for (const int visit : visits) EXPECT_EQ(visit, 1) << name;
     }
@@ -122,7 +124,7 @@ TEST(ThreadPoolWork, OfADevicesLoopsIsDoneOnce) {
 TEST(ThreadPoolWork, IsSharedBetweenThreads) {
   ThreadPool pool(2);
   std::atomic<int> arrived = 0;
-  // Each index waits for the other: only two threads can finish this.
+  // Each index waits for the other, so that only two threads can finish.
   pool.run(2, [&arrived](std::int64_t) {
     ++arrived;
     arrived.notify_all();

@@ -31,7 +31,8 @@ TEST_P(BasisTest, IsOrthonormal) {
 }
 
 TEST_P(BasisTest, GradientsAreTheSlopesOfTheValues) {
-  // Richardson-extrapolated central differences: error h^4, rounding eps / h times the size of the functions.
+  // Central differences with Richardson extrapolation have an error of order h^4 and rounding errors of eps / h times
+  // the size of the functions.
   const int dim = dimension(GetParam()), degree = 5;
   const auto points = make_quadrature_with_points(GetParam(), 2).points;
   const auto basis = tabulate_orthonormal(GetParam(), degree, points);
@@ -74,7 +75,7 @@ TEST(Basis, PyramidIsContinuousAtTheApexAndReturnsTheGradientAlongTheAxis) {
   for (std::size_t i = 0; i < at.values.size(); ++i) EXPECT_NEAR(at.values[i], close.values[i], 2e-4) << i;
 }
 
-/// Of sizes around those that are computed at once.
+/// Sizes are below, at and above those that are computed together.
 TEST(Dense, ProductsAreSumsOverTheInnerIndex) {
   for (const auto& [rows, inner, cols] : {std::array{1, 1, 1}, std::array{4, 7, 16}, std::array{9, 33, 35},
                                           std::array{5, 20, 3}, std::array{64, 50, 48}}) {
@@ -94,7 +95,7 @@ TEST(Dense, ProductsAreSumsOverTheInnerIndex) {
 }
 
 TEST(Dense, InverseAndNormOfAKnownMatrix) {
-  const std::vector<double> matrix{0, 2, 0, 0, 0, -3, 4, 0, 0}; // singular values 2, 3, 4; needs pivoting
+  const std::vector<double> matrix{0, 2, 0, 0, 0, -3, 4, 0, 0}; // has singular values 2, 3, 4 and needs pivoting
   const std::vector<double> expected{0, 0, 0.25, 0.5, 0, 0, 0, -1. / 3, 0};
   const auto result = inverse(matrix, 3);
   for (int i = 0; i < 9; ++i) EXPECT_DOUBLE_EQ(result[i], expected[i]);

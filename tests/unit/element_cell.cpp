@@ -85,7 +85,7 @@ TEST_P(CellTest, NormalsAreUnitOutwardAndOrthogonalToTheirFacet) {
 }
 
 TEST_P(CellTest, VolumeIsThatOfTheFacetCones) {
-  // Divergence theorem with the field x: d * volume = sum over facets of (x.n) * area.
+  // By the divergence theorem for the field x, d * volume = sum over facets of (x.n) * area.
   const Shape shape = GetParam();
   const int dim = dimension(shape);
   double sum = 0;

@@ -14,7 +14,7 @@ namespace {
 class ProjectionTest : public testing::TestWithParam<Shape> {};
 std::string test_name(const testing::TestParamInfo<Shape>& info) { return std::string(name(info.param)); }
 
-/// Polynomials of the degree stay as they are; those of the next one that are orthogonal to them vanish.
+/// Polynomials of the degree are kept; polynomials of the next degree that are orthogonal to them become zero.
 TEST_P(ProjectionTest, KeepsPolynomialsAndTakesTheOrthogonalOnesAway) {
   const Shape shape = GetParam();
   const int degree = 2;
@@ -32,7 +32,7 @@ TEST_P(ProjectionTest, KeepsPolynomialsAndTakesTheOrthogonalOnesAway) {
       sum += matrix[static_cast<std::size_t>(q * expected.num_points + p)] * values(q);
     return sum;
   };
-  const auto is_kept = [&](int i) { // a function of degree 3 that has a part of degree 2
+  const auto is_kept = [&](int i) { // whether a function of degree 3 has a part of degree 2
     double largest = 0;
     for (int j = 0; j < num_kept; ++j) {
       double product = 0;

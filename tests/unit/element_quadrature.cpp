@@ -22,7 +22,7 @@ std::string test_name(const testing::TestParamInfo<Shape>& info) { return std::s
 
 double factorial(int n) { return std::tgamma(n + 1.); }
 
-/// Integral of s^a over the cell in [0,1]^d, s = (x+1)/2, in closed form.
+/// Returns the integral of s^a over the cell in [0,1]^d, s = (x+1)/2, in closed form.
 double monomial_integral(Shape shape, const std::array<int, 3>& a) {
   switch (shape) {
   case Shape::triangle:
@@ -31,7 +31,7 @@ double monomial_integral(Shape shape, const std::array<int, 3>& a) {
     return factorial(a[0]) * factorial(a[1]) * factorial(a[2]) / factorial(a[0] + a[1] + a[2] + 3);
   case Shape::prism:
     return monomial_integral(Shape::triangle, a) / (a[2] + 1);
-  case Shape::pyramid: // sections are squares of side 1 - s2
+  case Shape::pyramid: // sections are squares with side 1 - s2
     return factorial(a[2]) * factorial(a[0] + a[1] + 2) / factorial(a[0] + a[1] + a[2] + 3) / ((a[0] + 1) * (a[1] + 1));
   default:
     return 1. / ((a[0] + 1) * (a[1] + 1) * (a[2] + 1));
@@ -49,7 +49,8 @@ double monomial_sum(const Quadrature& rule, const std::array<int, 3>& a) {
   return sum;
 }
 
-/// Largest error over the monomials that the rule promises, as a share of the volume of the cell.
+/// Returns the largest error, relative to the volume of the cell, over the monomials that the rule shall integrate
+/// exactly.
 double worst_monomial_error(const Quadrature& rule, int degree) {
   const int dim = dimension(rule.shape);
   double worst = 0;
@@ -61,7 +62,7 @@ double worst_monomial_error(const Quadrature& rule, int degree) {
   return worst / std::ldexp(reference_volume(rule.shape), -dim);
 }
 
-/// Values near 1 carry a relative error of about degree * eps from the points; weights and sums a few eps more.
+/// Values near 1 have a relative error of about degree * eps from the points; weights and sums add a few eps.
 double rounding_bound(int degree) { return 4 * (degree + 4) * eps; }
 
 bool is_inside(Shape shape, std::span<const double> point) {
@@ -149,14 +150,14 @@ TEST(Quadrature, TensorRulesAreTheSmallestOfTheirDegree) {
 }
 
 TEST(Quadrature, RulesFailOneDegreeBeyondTheirs) {
-  // The square of the Legendre polynomial whose zeros (Gauss) or whose bubble's zeros (Lobatto) are the points: Gauss
-  // returns 0, Lobatto 2/(n-1) in place of 2/(2n-1).
+  // The polynomial is the square of the Legendre polynomial whose zeros are the Gauss points, or whose derivative's
+  // zeros are the inner Lobatto points. Gauss rules return 0, Lobatto rules 2/(n-1) in place of 2/(2n-1).
   for (int n = 2; n <= 12; ++n) {
     const auto square_sum = [](const Quadrature& rule, int degree) {
       const auto basis = tabulate_orthonormal(Shape::interval, degree, rule.points);
       double sum = 0;
       for (int q = 0; q < rule.num_points(); ++q) sum += rule.weights[q] * std::pow(basis(0, q, degree), 2);
-      return sum; // 1 were the rule exact
+      return sum; // an exact rule would give 1
     };
     EXPECT_NEAR(square_sum(make_quadrature_with_points(Shape::interval, n), n), 0, 1e-13);
     EXPECT_NEAR(square_sum(make_quadrature_with_points(Shape::interval, n, QuadratureKind::gll), n - 1),
@@ -177,9 +178,10 @@ TEST(Quadrature, SymmetricRulesAreInvariantUnderVertexPermutations) {
         }
         return false;
       };
-      for (int q = 0; q < rule.num_points(); ++q) { // swap vertices 0 and 1, then shift all vertices by one
+      for (int q = 0; q < rule.num_points(); ++q) { // exchanges vertices 0 and 1, then shifts all vertices by one
         const auto x = std::vector(rule.points.begin() + q * dim, rule.points.begin() + (q + 1) * dim);
-        const double first = 1 - std::accumulate(x.begin(), x.end(), 1. * dim); // barycentric 0 as a coordinate
+        // This is barycentric coordinate 0, scaled to the reference cell.
+        const double first = 1 - std::accumulate(x.begin(), x.end(), 1. * dim);
         auto swapped = x;
         swapped[0] = first;
         auto shifted = x;
@@ -208,7 +210,7 @@ TEST(Quadrature, LobattoRuleOfFivePointsIsTheOneInClosedForm) {
 }
 
 TEST(Quadrature, JacobiRulesAreAccurateToRoundingForManyPoints) {
-  // Moments of (1-x)^alpha ((1-x)/2)^k: 2^(alpha+1) / (alpha + k + 1).
+  // The moments of (1-x)^alpha ((1-x)/2)^k are 2^(alpha+1) / (alpha + k + 1).
   for (int alpha = 0; alpha <= 2; ++alpha)
     for (const int n : {1, 2, 5, 16, 31, 64}) {
       const auto rule = gauss_jacobi(n, alpha);

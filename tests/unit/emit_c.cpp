@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// C text means what the interpreter says: small programs with every kind of node, compiled and interpreted.
+// The emitted C means what the interpreter computes: small programs with every kind of node are compiled and
+// interpreted.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -52,7 +53,7 @@ void expect_same(const std::string& statements, std::int64_t num_batches = 1, do
   ASSERT_EQ(found.size(), expected.size());
   bool is_changed = false;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    if (found[i] != expected[i]) { // both may be infinite
+    if (found[i] != expected[i]) { // equal values may be infinite
       EXPECT_NEAR(found[i], expected[i], tolerance * std::fabs(expected[i])) << "x[" << i << "]";
     }
     is_changed = is_changed || expected[i] != Data().x[i];
@@ -60,7 +61,7 @@ void expect_same(const std::string& statements, std::int64_t num_batches = 1, do
   EXPECT_TRUE(is_changed) << "the program writes something";
 }
 
-/// x[4 i + lane] = operation i of u, scalars and vectors.
+/// Returns a program with x[4 i + lane] = operation i of u, on scalars and vectors.
 std::string every_operation(const std::string& a, const std::string& b, const std::string& place) {
   std::string text;
   int i = 0;
@@ -77,7 +78,7 @@ std::string every_operation(const std::string& a, const std::string& b, const st
 }
 
 TEST(CText, EveryOperationOnLanes) {
-  // elementary functions of the C library and of the interpreter are the same
+  // Compiled code and interpreter use the same C library for elementary functions.
   expect_same("(let a (mul (number 0.9) (load u lane))) (let b (abs (load u (iadd 8 lane))))" +
                   every_operation("%b", "%a", "lane"),
               1, 1e-15);
@@ -97,7 +98,7 @@ TEST(CText, ScatteredAddsAndPartialStores) {
 }
 
 TEST(CText, StreamingStoresOnAnyAddress) {
-  // batch 0 begins at a multiple of the vector's size, the others do not
+  // Batch 0 begins at a multiple of the vector's size, the others do not.
   expect_same("(ilet d (iadd (imul $batch 9) 8)) (store x streaming (iadd $d lane) (load u (iadd $d lane)))", 4);
 }
 
@@ -125,7 +126,7 @@ TEST(CText, QuotientsAndTheLastBatch) {
       3);
 }
 
-/// Bytes of the arrays that a kernel's text puts on the stack: "  vec w0[250];".
+/// Returns the bytes of the arrays that a kernel's text has on the stack, as in "  vec w0[250];".
 std::int64_t stack_bytes(const std::string& text, int vector_width) {
   std::int64_t bytes = 0;
   for (const auto& line : base::split(text, '\n')) {
@@ -139,7 +140,7 @@ std::int64_t stack_bytes(const std::string& text, int vector_width) {
   return bytes;
 }
 
-/// x = u through work arrays of these sizes, each written and read at its end.
+/// Copies u to x through work arrays of these sizes, each of which is written and read at its end.
 LoopProgram through_work(const std::vector<std::int64_t>& sizes) {
   using namespace schedule;
   LoopProgram program = schedule::read(test::loop_text(""));
@@ -164,7 +165,7 @@ TEST(CText, WorkArraysThatAStackDoesNotHoldLeaveIt) {
     const auto program = through_work(sizes);
     schedule::verify(program);
     const auto bytes = stack_bytes(emit(program), 4);
-    std::int64_t all = 64; // w
+    std::int64_t all = 64; // the array w
     for (const auto size : sizes) all += 8 * size;
     EXPECT_LE(bytes, limit);
     if (sizes == one) {
@@ -178,12 +179,13 @@ TEST(CText, WorkArraysThatAStackDoesNotHoldLeaveIt) {
 
 using schedule::Type;
 
-/// Vectors of a type in memory, with the values of Data.
+/// Returns values in memory as numbers of type T.
 template <class T> base::AlignedVector<T> of_type(const base::AlignedVector<double>& values) {
   return {values.begin(), values.end()};
 }
 
-/// The first argument x after a run on x, u (of the types that the program says) and s, interpreted and compiled.
+/// Compares the first argument x after a compiled and an interpreted run on x, u (of the types that the program
+/// declares) and s.
 template <class T> void expect_same_vectors(const LoopProgram& program, double tolerance = 0) {
   Data data;
   auto x = of_type<T>(data.x), u = of_type<T>(data.u);
@@ -209,8 +211,8 @@ template <class T> void expect_same_vectors(const LoopProgram& program, double t
     }
 }
 
-/// Runs of `width` numbers per lane, some of them the same, loaded into work arrays and added back.
-/// Work arrays of `groups` sub-batches: the runs go to the last of them.
+/// The program loads runs of `width` numbers per lane, some of them the same, into work arrays and adds them back. Work
+/// arrays hold `groups` sub-batches, and the runs go to the last of them.
 LoopProgram runs(int vector_width, int width, Type vector = Type::real, Type work = Type::real, int groups = 1) {
   using namespace schedule;
   LoopProgram program;
@@ -219,7 +221,8 @@ LoopProgram runs(int vector_width, int width, Type vector = Type::real, Type wor
   LoopBuffer u{.name = "u", .type = vector, .role = role::input_vector};
   LoopBuffer s{.name = "s", .type = Type::integer, .role = space::role::run_starts};
   LoopBuffer places{.name = "places", .space = Space::constant, .type = Type::integer, .size = 2 * width};
-  for (int i = 0; i < 2 * width; ++i) places.values.push_back((5 * i + 3) % (2 * width)); // 5 divides no width
+  // 5 divides no width, so that places are a permutation.
+  for (int i = 0; i < 2 * width; ++i) places.values.push_back((5 * i + 3) % (2 * width));
   LoopBuffer w{
       .name = "w", .space = Space::work, .type = work, .size = 2 * width * groups * vector_width, .is_lane = true};
   program.buffers = {x, u, s, places, w};
@@ -274,7 +277,7 @@ TEST(CText, RunsMoveToOneOfSeveralGroups) {
 }
 
 TEST(CText, RunsThatLookOtherwiseMoveOneByOne) {
-  // places by a formula instead of a table
+  // The places follow a formula here, and are in no table.
   expect_same("(for k run 2 (block (store w (iadd (imul $k 4) lane) (load u (iadd (iload s lane) $k)))))"
               "(for k run 2 (block (add x (iadd (iload s lane) $k) (load w (iadd (imul $k 4) lane)))))");
 }
@@ -296,7 +299,7 @@ TEST(CText, FloatsAreWidenedAndRoundedWhereTheProgramSaysSo) {
   expect_same_vectors<float>(program);
 }
 
-/// The same statements on floats: x and u are such.
+/// Returns the same statements for floats, which x and u are then.
 LoopProgram on_floats(std::string statements) {
   const std::string from = "(number ", to = "(number32 ";
   for (std::size_t i = statements.find(from); i != std::string::npos; i = statements.find(from, i + to.size()))
@@ -312,7 +315,7 @@ LoopProgram on_floats(std::string statements) {
 }
 
 TEST(CText, EveryOperationOnFloats) {
-  // the C library's functions of floats are off by some roundings
+  // The C library's functions of floats are wrong by some roundings.
   constexpr double roundings = 8 * 0x1p-24;
   const auto vector_width = on_floats("(let a (mul (number 0.9) (load u lane))) (let b (abs (load u (iadd 8 lane))))" +
                                       every_operation("%b", "%a", "lane"));
@@ -335,7 +338,7 @@ TEST(CText, FloatsKeepTheirDigitsAndStream) {
   expect_same_vectors<float>(program);
 }
 
-/// Random expressions as text, so that the emitted ones need their parentheses in the right places.
+/// Random expressions as text show whether the emitted ones have parentheses in the right places.
 class Expressions {
 public:
   explicit Expressions(unsigned seed) : random_(seed) {}
@@ -356,7 +359,7 @@ public:
     return std::string("(") + binary[i] + " " + real(depth - 1, has_lane) + " " + real(depth - 1, has_lane) + ")";
   }
 
-  /// With values from -(2^(2^depth)) to 2^(2^depth).
+  /// The values are between -(2^(2^depth)) and 2^(2^depth) without lanes.
   std::string integer(int depth, bool has_lane) {
     if (depth == 0) {
       const int i = below(5);
@@ -364,7 +367,7 @@ public:
       return i < 3 ? std::to_string(i) : "(iload ci " + std::string(below(2) == 0 ? "0" : "1") + ")";
     }
     const char* binary[] = {"iadd", "isub", "imul", "imin", "ieq"};
-    if (below(6) == 0) // of what is not negative
+    if (below(6) == 0) // the dividend is not negative
       return "(idiv (iadd 60 " + integer(depth - 1, has_lane) + ") " + std::to_string(50 + below(20)) + ")";
     return std::string("(") + binary[below(5)] + " " + integer(depth - 1, has_lane) + " " +
            integer(depth - 1, has_lane) + ")";
@@ -381,7 +384,7 @@ TEST(CText, NestedExpressionsKeepTheirOrder) {
   for (int i = 0; i < 32; ++i) text += "(store x " + std::to_string(i) + " " + random.real(4, false) + ")";
   for (int i = 8; i < 16; ++i)
     text += "(store x (iadd " + std::to_string(4 * i) + " lane) " + random.real(4, true) + ")";
-  // one multiplication and addition may be fused; sums of a few numbers near 2 that may cancel
+  // A multiplication and an addition may be fused, and sums of a few numbers near 2 may cancel.
   expect_same(text, 1, 1e-9);
 }
 
@@ -389,14 +392,14 @@ TEST(CText, NestedIntegersKeepTheirOrder) {
   Expressions random(6);
   std::string text;
   for (int i = 0; i < 60; ++i) {
-    // the number of turns of a loop tells the value
+    // The number of iterations of a loop shows the value.
     const std::string turn = "t" + std::to_string(i);
     text += "(for " + turn + " (iadd 300 " + random.integer(3, false) + ") (block (add x " + std::to_string(i) +
             " (number 1))))";
   }
   text += "(add x (iadd (ieq (iload ci 1) 1) lane) (load u lane)) (add x lane (number 0.5) (ieq (iload ci 1) 1))"
           "(for e (ieq (iload ci 1) 1) (block (add x 3 (number 1))))";
-  for (int i = 0; i < 20; ++i) // products of four numbers up to 3, pulled into the array
+  for (int i = 0; i < 20; ++i) // products of four numbers up to 3 are limited to the size of the array
     text += "(add x (iadd 20 (imin 20 " + random.integer(2, true) + ")) (number 0.5))";
   expect_same(text);
 }

@@ -9,7 +9,7 @@
 namespace rafter::form {
 namespace {
 
-/// Scalar u of degree 3, vector w of degree 2, both of the same kind of cells.
+/// The scope has a scalar u of degree 3 and a vector w of degree 2 on the same kind of cells.
 Scope make_scope(bool is_simplex) {
   const std::vector<std::shared_ptr<const FieldSpace>> spaces{test::make_space("u", 0, 2, 3, is_simplex)};
   Scope scope(2);

@@ -18,7 +18,7 @@ protected:
     scope_.define("norm(w)", "sqrt(inner(w, w)*dx)");
   }
   FunctionalText parse(const std::string& text) const { return parse_functional(text, scope_); }
-  /// Value with these values of the integrals.
+  /// Returns the value of a functional whose integrals have these values.
   double value(const std::string& text, std::vector<double> integrals) const {
     const auto functional = parse(text);
     EXPECT_EQ(functional.integrals.size(), integrals.size()) << text;

@@ -43,7 +43,7 @@ TEST(Language, ThreadsShareOneTableOfNodes) {
   const auto build = [&space](std::vector<Form>& forms) {
     const auto [u, v] = arguments(space);
     for (int i = 0; i < 500; ++i) {
-      // most are made and dropped by all threads at once
+      // All threads make most of these forms and drop them at the same time.
       const Form form = (inner(sym(grad(u)), grad(v)) + (i % 7) * inner(u, v)) * dx;
       if (i % 100 == 0) forms.push_back(form);
     }

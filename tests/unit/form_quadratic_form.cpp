@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Quadratic forms are found where they are, and not where they are not.
+// Sums are recognised as quadratic forms exactly if they are.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace rafter::form {
 namespace {
 
-/// Atoms e_0, e_1, ... that vary, and numbers l, m that do not.
+/// Atoms e_0, e_1, ... vary, numbers l, m do not.
 class QuadraticForms : public ::testing::Test {
 protected:
   static Atom atom(AtomKind kind, int a) { return {.kind = kind, .a = a}; }
@@ -26,7 +26,8 @@ protected:
   std::optional<QuadraticForm> find(NodeId root) {
     return find_quadratic_form(graph_, root, [this](NodeId id) { return is_constant(id); });
   }
-  /// Stress times strain of the plane, off-diagonal entries twice: sum_k s_k e_k + s_2 e_2 with s = l tr(e) + 2 m e.
+  /// Stress and strain in the plane have the product sum_k s_k e_k + s_2 e_2, s = l tr(e) + 2 m e, in which the
+  /// off-diagonal entry counts twice.
   NodeId stress(int k) {
     const NodeId own = graph_.mul(graph_.mul(graph_.constant(2), fixed(1)), varying(k));
     return k == 2 ? own : graph_.add(graph_.mul(fixed(0), graph_.add(varying(0), varying(1))), own);
@@ -67,9 +68,9 @@ TEST_F(QuadraticForms, NeedASymmetricMatrixOfConstants) {
   EXPECT_TRUE(find(sum_of(graph_.add(a, cb), graph_.add(b, ca))));
   EXPECT_FALSE(find(sum_of(graph_.add(a, cb), graph_.add(b, graph_.mul(fixed(1), a))))); // C_01 is not C_10
   EXPECT_FALSE(find(sum_of(graph_.add(a, cb), graph_.mul(c, b))));
-  EXPECT_FALSE(find(sum_of(graph_.add(a, c), b)));                // affine
-  EXPECT_FALSE(find(sum_of(graph_.mul(a, b), graph_.mul(a, a)))); // cubic
-  EXPECT_FALSE(find(sum_of(c, c)));                               // linear
+  EXPECT_FALSE(find(sum_of(graph_.add(a, c), b)));                // the sum is affine
+  EXPECT_FALSE(find(sum_of(graph_.mul(a, b), graph_.mul(a, a)))); // the sum is cubic
+  EXPECT_FALSE(find(sum_of(c, c)));                               // the sum is linear
   EXPECT_FALSE(find(graph_.add(sum_of(a, b), c)));
   EXPECT_FALSE(find(graph_.add(sum_of(a, b), graph_.make(ScalarOp::sin, a))));
 }

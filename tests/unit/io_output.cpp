@@ -14,7 +14,7 @@
 #include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/geometry_nodes.hpp>
 
-/// The clock that HDF5 reads in this program: a minute later at every look.
+/// HDF5 reads this clock here, which advances by a minute at every call, so that times in a file would be seen.
 extern "C" int gettimeofday(timeval* result, void*) noexcept {
   static std::time_t now = 1'000'000'000;
   now += 60;
@@ -46,7 +46,7 @@ mesh::Mesh box(const std::string& shape, std::vector<int> cells) {
   return mesh::make_box({.cells = cells, .size = std::vector<double>(cells.size(), 1.0), .shape = shape});
 }
 
-/// Cells with the centre left of x = 1/2 have tag 1, the others tag 2.
+/// Cells with their centre left of x = 1/2 have tag 1, the others tag 2.
 mesh::Mesh two_materials(const std::string& shape, std::vector<int> cells) {
   auto mesh = box(shape, std::move(cells));
   for (auto& group : mesh.groups)
@@ -85,14 +85,14 @@ TEST(OutputPoints, AreAsManyAsTheNodesOfAContinuousSpace) {
 TEST(OutputPoints, CellsOfDifferentTagsHavePointsOfTheirOwnWhereAsked) {
   const auto mesh = two_materials("hexahedron", {4, 2, 1});
   const auto shared = points_of(mesh, 3).size(), separate = points_of(mesh, 3, true).size();
-  EXPECT_EQ(separate - shared, 7 * 4); // those on the face between the materials, 2 x 1 cells of order 3
+  EXPECT_EQ(separate - shared, 7 * 4); // the face between the materials has 2 x 1 cells of order 3
 }
 
 TEST(OutputPoints, GeometryThatJumpsKeepsItsPoints) {
   auto mesh = box("interval", {3});
   mesh::number_separate_nodes(mesh);
   mesh.points = {0, 1, 1, 2, 2, 3};
-  mesh.groups[0].vertices = {0, 1, 1, 2, 2, 0}; // the last vertex is the first: periodic
+  mesh.groups[0].vertices = {0, 1, 1, 2, 2, 0}; // the last vertex is the first one, as in a periodic mesh
   mesh.num_vertices = 3;
   mesh.tagged_facets = {};
   const auto points = points_of(mesh, 2);
@@ -164,7 +164,7 @@ TEST(DerivedField, JumpsBetweenTagsStayJumps) {
   const auto k = form::by_tag("k", {{"1", 1.0}, {"2", 50.0}});
   const auto values = point_values_of(setting, k * form::grad(form::field(setting.space, "u")), 2);
   const auto points = points_of(*setting.mesh, 2, true).coordinates;
-  int num_low = 0, num_high = 0; // on the line between the materials
+  int num_low = 0, num_high = 0; // counts of values at the line between the materials
   for (std::size_t i = 0; i < points.size() / 3; ++i) {
     const bool is_low = std::abs(values[2 * i] - 1) < 1e-12, is_high = std::abs(values[2 * i] - 50) < 1e-10;
     EXPECT_TRUE(is_low || is_high) << values[2 * i];
@@ -185,7 +185,7 @@ TEST(DerivedField, MeansOfCellsAreIntegralsOverVolumes) {
   const auto& group = setting.mesh->groups[0];
   ASSERT_EQ(means.size(), 2 * group.tags.size());
   for (std::size_t cell = 0; cell < group.tags.size(); ++cell) {
-    double x = 0; // of the centre: the mean of x times that of z, which is 1/2
+    double x = 0; // coordinate of the centre; z has the mean 1/2
     for (std::size_t i = 0; i < 6; ++i)
       x += setting.mesh->points[3 * static_cast<std::size_t>(group.nodes[cell * 6 + i])] / 6;
     EXPECT_NEAR(means[2 * cell], x / 2, 1e-14);

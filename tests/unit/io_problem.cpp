@@ -44,10 +44,10 @@ TEST(Problem, TimeIsRead) {
   EXPECT_EQ(problem.time->step, 0.25);
   EXPECT_EQ(problem.time->theta, 0.5);
   EXPECT_EQ(problem.output.every, 4);
-  EXPECT_EQ(problem.fields[0].initial.size(), 1U); // of a linear problem, too
+  EXPECT_EQ(problem.fields[0].initial.size(), 1U); // linear problems may have initial values, too
   const auto restart = parse(beam_problem, {"time={end=2,step=1,restart='old.vtkhdf'}"});
   EXPECT_EQ(restart.time->restart, "old.vtkhdf");
-  EXPECT_EQ(restart.time->theta, 1); // the implicit Euler method unless the file says otherwise
+  EXPECT_EQ(restart.time->theta, 1); // this is the implicit Euler method, the default
   EXPECT_EQ(restart.output.every, 1);
 }
 
@@ -210,7 +210,7 @@ TEST(Overrides, SetValuesOfEveryKind) {
   EXPECT_EQ(problem.solver.control.rtol, 1e-3);
   EXPECT_EQ(problem.dirichlet[1].values[1].text, "x[1]");
   EXPECT_EQ(problem.mesh.box->cells, (std::vector<int>{1, 2, 3}));
-  ASSERT_EQ(problem.coefficients[0].by_tag.size(), 1u); // replaced, not merged
+  ASSERT_EQ(problem.coefficients[0].by_tag.size(), 1u); // the table replaces that of the file and is not merged with it
   EXPECT_EQ(problem.coefficients[0].by_tag[0].first, "7");
   EXPECT_EQ(problem.title, "a = b");
 }

@@ -33,7 +33,7 @@ int lattice_size(Shape shape, int p) {
   return 0;
 }
 
-/// Six times the volume of a cell of lattice points (tetrahedron, pyramid), by its tetrahedra.
+/// Returns six times the volume of a tetrahedron or pyramid of lattice points, by dividing it into tetrahedra.
 int volume6(const io::VtkCells& cells, const std::vector<int>& list) {
   const auto tetrahedron = [&](int a, int b, int c, int d) {
     std::array<std::array<int, 3>, 3> e{};
@@ -76,7 +76,7 @@ TEST(VtkCells, PyramidPiecesFillThePyramid) {
       volume += piece;
       num_pyramids += cells.types[i] == 14;
     }
-    EXPECT_EQ(volume, 2 * p * p * p); // the pyramid measures p^3 / 3
+    EXPECT_EQ(volume, 2 * p * p * p); // the volume of the pyramid is p^3 / 3
     EXPECT_EQ(num_pyramids, p * (2 * p * p + 1) / 3);
   }
 }
@@ -93,7 +93,7 @@ TEST(VtkCells, PointsOnTheSidesOfBoxesHaveExactlyTheirCoordinates) {
       for (int order = 1; order <= io::max_vtk_order; ++order) {
         const std::vector<std::vector<io::LatticePoint>> lattices{io::make_vtk_cells(shape, order).points};
         const auto points = io::make_output_points(box, lattices, order, false);
-        for (std::size_t i = 0; i < points.coordinates.size(); ++i) { // inside, points are far from all sides
+        for (std::size_t i = 0; i < points.coordinates.size(); ++i) { // points in the interior are far from all sides
           const double x = points.coordinates[i];
           if (i % 3 >= dim) continue;
           EXPECT_TRUE(x == 0 || x > 1e-3) << element::name(shape) << order;

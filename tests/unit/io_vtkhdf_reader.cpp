@@ -15,7 +15,7 @@
 namespace rafter::test {
 namespace {
 
-/// A space on a mesh with the function f in it.
+/// A space on a mesh holds the function f.
 struct Written {
   Written(mesh::Mesh on, int degree, int components, const space::SpatialFunction& f) {
     const auto shared = std::make_shared<const mesh::Mesh>(std::move(on));
@@ -39,7 +39,7 @@ public:
     return path_.string();
   }
 
-  /// As a series: the values times -2, and then as they are.
+  /// The series has two states: the values times -2, and then the values.
   std::string write_series(const Written& written) const {
     std::vector<double> others = written.values;
     for (double& value : others) value *= -2;
@@ -57,7 +57,7 @@ private:
   std::filesystem::path path_;
 };
 
-/// A polynomial of this degree in each component, and its shape.
+/// Returns a polynomial of this degree in each component.
 space::SpatialFunction polynomial(int degree) {
   return [degree](std::span<const double> x, std::span<double> values) {
     double sum = 0.5;
@@ -99,7 +99,7 @@ TEST(VtkHdfSeries, HoldsEachTimeAndIsReadAtItsLast) {
   }
 }
 
-/// The same space reads back what was written, also on curved cells, where it is no polynomial in space.
+/// The same space reads back what was written, even on curved cells, where this is no polynomial in physical space.
 TEST_P(VtkHdfReader, GivesTheSameVectorOnTheSameMesh) {
   const auto& [shape, degree, components] = GetParam();
   for (const auto& mesh : {box(shape), curved_box(shape, std::max(degree, 2))}) {
@@ -141,7 +141,7 @@ std::vector<Case> cases() {
 INSTANTIATE_TEST_SUITE_P(shapes, VtkHdfReader, ::testing::ValuesIn(cases()),
                          [](const auto& c) { return c.param.shape + "_" + std::to_string(c.param.degree); });
 
-/// Pyramids become linear pieces, which hold linear functions and the values at their points.
+/// Pyramids become linear cells, which hold linear functions exactly, and other functions at the points only.
 TEST(VtkHdfReaderOfPyramids, GivesLinearFunctionsAndValuesAtPoints) {
   for (const std::string shape : {"pyramid", "mixed"}) {
     const File file;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operation counts of tensor programs against closed formulas. A contraction of a line of n numbers to m costs m (2n -
-// 1), and m 2n when it adds to what is there. N points per direction.
+// Operation counts of tensor programs agree with closed formulas. A contraction of a line of n numbers to m costs m (2n
+// - 1), and m 2n when it adds to existing values. N is the number of points per direction.
 #include <gtest/gtest.h>
 
 #include <tests/support/kernel_forms.hpp>
@@ -22,8 +22,8 @@ TensorProgram stored(const std::string& text, Shape shape, int degree, int point
 }
 
 TEST(Flops, CollocatedLaplaceIsTwelveNToTheFourth) {
-  // forward: 3 N^3 (2N - 1); backward: N^3 (2N - 1) and twice 2 N^4; factors 15 N^3; weights N^3.
-  // (Paper 1 writes 12 N^4 + 15 N^3 with the weights in the factors and 2N operations per point of a contraction.)
+  // Forward contractions cost 3 N^3 (2N - 1), backward ones N^3 (2N - 1) and twice 2 N^4, factors 15 N^3, weights N^3.
+  // (Paper 1 has 12 N^4 + 15 N^3, with the weights in the factors and 2N operations per point of a contraction.)
   for (int degree = 1; degree <= 8; ++degree) {
     const double N = degree + 1;
     const auto program =
@@ -36,7 +36,8 @@ TEST(Flops, CollocatedLaplaceIsTwelveNToTheFourth) {
 }
 
 TEST(Flops, CollocatedHelmholtzAddsTheMassTerm) {
-  // the tested value is there already, so all three transposed derivatives add (N^3 more), and one product
+  // The tested value exists already, so that all three transposed derivatives add to it (N^3 more), and there is one
+  // product.
   for (int degree = 1; degree <= 8; ++degree) {
     const double N = degree + 1;
     const auto program = stored(test::helmholtz(), Shape::hexahedron, degree, degree + 1, Contraction::collocated, 0,
@@ -47,7 +48,8 @@ TEST(Flops, CollocatedHelmholtzAddsTheMassTerm) {
 
 TEST(Flops, CollocatedLaplaceInTwoDimensions) {
   for (int degree = 1; degree <= 8; ++degree) {
-    const double N = degree + 1; // 2 + 2 contractions, one of them adding; 2 x 2 symmetric: 6; weights
+    // There are two contractions forward and two backward, one of which adds, symmetric factors (6), and weights.
+    const double N = degree + 1;
     const auto program = stored(test::laplace(), Shape::quadrilateral, degree, degree + 1, Contraction::collocated, 0,
                                 QuadratureKind::gll);
     EXPECT_EQ(count_flops(program), 8 * power(N, 3) - 3 * power(N, 2) + 7 * power(N, 2)) << degree;
@@ -69,7 +71,7 @@ TEST(Flops, CollocatedGaussAddsTheInterpolationBothWays) {
     const double n = degree + 1, q = degree + 2;
     const double interpolation =
         (q * n * n + q * q * n + q * q * q) * (2 * n - 1) + (n * q * q + n * n * q + n * n * n) * (2 * q - 1);
-    // as above without weights: they are in the transposed interpolation
+    // The rest is as above but for the weights, which are in the transposed interpolation.
     const auto program = stored(test::laplace(), Shape::hexahedron, degree, degree + 2, Contraction::collocated);
     EXPECT_EQ(count_flops(program), interpolation + 12 * power(q, 4) + 11 * power(q, 3)) << degree;
   }
@@ -82,28 +84,29 @@ TEST(Flops, DenseProgramsAreTwoMatrixProducts) {
       const double dofs = element::make_element(element::Family::lagrange, shape, degree)->num_dofs();
       const double points = program.num_points;
       const double products = points * (2 * dofs - 1) + points + dofs * (2 * points - 1);
-      // reflections split the tables; sums and differences are less than what that saves
+      // Reflections split the tables, which saves more than sums and differences cost.
       EXPECT_LT(count_flops(program), products) << element::name(shape) << " " << degree;
     }
 }
 
 TEST(Flops, ReflectionsOfPrismsAndPyramidsSaveWhatTheyCan) {
-  // two of them: a quarter of the products, and what sums and differences cost
+  // There are two reflections, so that a quarter of the products remains, and the cost of sums and differences.
   for (const Shape shape : {Shape::prism, Shape::pyramid})
     for (int degree = 2; degree <= 8; ++degree) {
       const auto program = stored(test::laplace(), shape, degree, degree + 1, Contraction::dense);
       const double dofs = element::make_element(element::Family::lagrange, shape, degree)->num_dofs();
       const double rows = 3.0 * program.num_points;
       const double products = rows * (2 * dofs - 1) + dofs * (2 * rows - 1), butterflies = 2 * 2 * (dofs + rows);
-      const double uneven = degree == 2 ? 1.2 : 1.1; // sectors are not of the same size
+      const double uneven = degree == 2 ? 1.2 : 1.1; // the sectors have different sizes
       EXPECT_LE(count_contraction_flops(program), uneven * products / 4 + butterflies)
           << element::name(shape) << " " << degree;
     }
 }
 
 TEST(Flops, ReflectionsOfTetrahedraSaveWhatTheyCan) {
-  // Gradients at modes and back: of both tables, shape (3 modes, dofs), each reflection halves the entries; sums and
-  // differences of four dofs take eight operations, before and behind; the symmetric factors 15 per mode.
+  // Gradients are evaluated at the modes and tested there. Each of the two reflections halves the entries of both
+  // tables, shape (3 modes, dofs). Sums and differences of four dofs take eight operations, before and after the
+  // products; the symmetric factors take 15 per mode.
   for (int degree = 1; degree <= 6; ++degree) {
     const auto program = stored(test::laplace(), Shape::tetrahedron, degree, degree, Contraction::modal);
     const double modes = degree * (degree + 1) * (degree + 2) / 6.0, dofs = modes * (degree + 3) / degree;
@@ -121,7 +124,7 @@ TEST(Flops, OneChainPerDerivativeCostsMoreThanCollocationFromDegreeTwoOn) {
 }
 
 TEST(Flops, WhatDependsOnTheCellCountsOnce) {
-  // recomputed affine factors: the same per-point work whatever the map costs per cell
+  // Recomputed affine factors need the same work per point whatever the map costs per cell.
   const auto function = test::qfunction(test::laplace(), Shape::hexahedron, MapKind::affine);
   const auto merged_function = test::choice_of(function, FactorStorage::recompute_merged);
   const auto at = [&](int points) {

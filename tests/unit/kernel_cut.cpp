@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Store or recompute: a cut changes when things are computed, never what; and what is stored is what the published
-// recipes store.
+// A cut decides what is stored and what is recomputed: it changes when values are computed, but never the values. What
+// is stored agrees with published methods.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -15,7 +15,7 @@ namespace {
 using element::Shape;
 using mesh::MapKind;
 
-/// The same random value for the same atom, whatever the graph.
+/// The same atom has the same random value in every graph.
 class AtomValues {
 public:
   explicit AtomValues(unsigned seed) : random_(seed) {}
@@ -57,7 +57,7 @@ int count(const QFunction& setup, OutputKind kind) {
       std::count_if(setup.outputs.begin(), setup.outputs.end(), [&](const Output& o) { return o.kind == kind; }));
 }
 
-std::vector<std::pair<std::string, int>> forms(int dim) { // text and components
+std::vector<std::pair<std::string, int>> forms(int dim) { // pairs of text and components
   return {{test::mass(), 0},
           {test::laplace(), 0},
           {test::variable_helmholtz(), 0},
@@ -75,7 +75,7 @@ TEST_P(Cuts, MainAfterSetupEqualsTheUncutFunction) {
       SCOPED_TRACE(text + " " + std::string(mesh::name(map)));
       const auto function = test::qfunction(text, shape, map, components);
       AtomValues atoms(1);
-      // the same operations on the same numbers: bit for bit
+      // The same operations on the same numbers agree bit by bit.
       for (const double rate : {0.001, 1.0, 10.0, 100.0, std::numeric_limits<double>::infinity()}) {
         const auto cut = cheapest_cut(function, point_loops(function, 125), rate);
         EXPECT_EQ(values_after_setup(apply_cut(function, cut), atoms), values(function, atoms)) << rate;
@@ -97,8 +97,8 @@ TEST_P(Cuts, EveryRecipeHasTheSameValues) {
         EXPECT_TRUE(seen.insert(choice.factors).second) << "offered twice";
         const auto found = values_after_setup(choice.functions, atoms);
         ASSERT_EQ(found.size(), expected.size());
-        // merging reorders sums of products of a 3 x 3 inverse: a few dozen roundings of terms near 1, divided by the
-        // determinant
+        // Merging reorders sums of products of a 3 x 3 inverse, which makes a few dozen rounding errors of terms near
+        // 1, divided by the determinant.
         for (std::size_t i = 0; i < found.size(); ++i)
           EXPECT_NEAR(found[i], expected[i], 1e-11 * (1 + std::fabs(expected[i])));
       }
@@ -120,7 +120,7 @@ TEST_P(Cuts, StoredMainsHoldNothingThatASetupCouldHaveDone) {
             << static_cast<int>(kind);
       const auto main = test::choice_of(function, FactorStorage::store_merged).functions.main;
       const auto deps = dependencies(main);
-      for (const auto id : main.graph.reachable(main.roots())) // nothing is left to compute but with fields
+      for (const auto id : main.graph.reachable(main.roots())) // only work on fields is left to compute
         EXPECT_TRUE((deps[static_cast<std::size_t>(id)] & on_field) != 0 || form::info(main.graph[id].op).arity == 0 ||
                     (deps[static_cast<std::size_t>(id)] & ~static_cast<unsigned>(on_parameter)) == 0)
             << main.graph.to_string(id);
@@ -151,7 +151,7 @@ TEST_P(Cuts, OnAffineCellsWithConstantCoefficientsOnlyFieldsVaryFromPointToPoint
 INSTANTIATE_TEST_SUITE_P(every_shape, Cuts, ::testing::ValuesIn(element::all_cell_shapes),
                          [](const auto& shape) { return std::string(element::name(shape.param)); });
 
-/// (per cell, per point) slots of the full cut of the merged function.
+/// Returns the numbers of slots per cell and per point that the full cut of the merged function stores.
 std::pair<int, int> slots(const std::string& text, Shape shape, MapKind map, int components = 0) {
   const auto choice = test::choice_of(test::qfunction(text, shape, map, components), FactorStorage::store_merged);
   const auto& setup = choice.functions.setup;
@@ -183,7 +183,7 @@ TEST(StoredSlots, HelmholtzStoresOneMore) {
 
 TEST(StoredSlots, MassStoresOneNumber) {
   for (const Shape shape : element::all_cell_shapes) {
-    // the length of an interval is a coefficient of its map
+    // The length of an interval is a coefficient of its map, so that it need not be stored.
     EXPECT_EQ(slots(test::mass(), shape, MapKind::affine), Slots(shape == Shape::interval ? 0 : 1, 0));
     EXPECT_EQ(slots(test::mass(), shape, MapKind::isoparametric), Slots(0, 1));
   }
@@ -215,7 +215,7 @@ TEST(Ranking, FollowsTheBalanceOfTheMachine) {
 TEST(Cost, CountsOfTheMergedLaplaceAreThoseOfThePaper) {
   const auto choice = test::choice_of(test::qfunction(test::laplace(), Shape::hexahedron, MapKind::isoparametric),
                                       FactorStorage::store_merged);
-  EXPECT_EQ(choice.cost.point_flops, 15); // symmetric 3 x 3 matrix times vector
+  EXPECT_EQ(choice.cost.point_flops, 15); // the product of a symmetric 3 x 3 matrix and a vector
   EXPECT_EQ(choice.cost.point_words, 6);
   EXPECT_EQ(choice.cost.cell_words, 0);
   const auto affine = test::choice_of(test::qfunction(test::laplace(), Shape::hexahedron, MapKind::affine),
@@ -224,10 +224,11 @@ TEST(Cost, CountsOfTheMergedLaplaceAreThoseOfThePaper) {
   EXPECT_EQ(affine.cost.cell_words, 6);
   const auto trilinear = test::choice_of(test::qfunction(test::laplace(), Shape::hexahedron, MapKind::multilinear),
                                          FactorStorage::recompute);
-  EXPECT_EQ(trilinear.cost.cell_words, 21); // the constant modes of the 24 vertex coordinates drop out
+  // The constant modes are not needed, which leaves 21 of the 24 vertex coordinates.
+  EXPECT_EQ(trilinear.cost.cell_words, 21);
 }
 
-/// How a map of degree 2 is evaluated with `points` Gauss points per direction.
+/// Returns how a map of degree 2 is evaluated with `points` Gauss points per direction.
 CurvedMap quadratic_map(Shape shape, int points) {
   CurvedMap map;
   map.input.quadrature = element::is_tensor(shape) ? element::make_quadrature_with_points(shape, points)
@@ -247,9 +248,10 @@ TEST(Cost, CurvedMapsCostTheirContractionsWhereTheyAreRecomputed) {
   const auto laplace = test::qfunction(test::laplace(), Shape::hexahedron, MapKind::isoparametric);
   for (const int q : {3, 4, 6}) {
     const auto map = quadratic_map(Shape::hexahedron, q);
-    const double n = 3, lines = n * n + n * q + q * q; // along x, y, z, of every component of x
+    const double n = 3, lines = n * n + n * q + q * q; // contractions along x, y, z for every component of x
     const double values = 3 * lines * q * (2 * n - 1);
-    const double derivatives = 9 * q * q * q * (2 * q - 1); // collocated: three axes of three components
+    // There are collocated derivatives of three components along three axes.
+    const double derivatives = 9 * q * q * q * (2 * q - 1);
     const auto recomputed = choice_on(map, laplace, FactorStorage::recompute);
     EXPECT_EQ(recomputed.cost.geometry_flops, values + derivatives) << q;
     EXPECT_EQ(recomputed.cost.cell_words, 27 * 3);
@@ -263,13 +265,13 @@ TEST(Cost, CurvedMapsOfSimplicesAreDenseProducts) {
   const double points = map.input.quadrature.num_points(), nodes = 10;
   const auto laplace = test::qfunction(test::laplace(), Shape::tetrahedron, MapKind::isoparametric);
   const auto recomputed = choice_on(map, laplace, FactorStorage::recompute);
-  // one table of three derivatives, at best a quarter of it by the reflections of the cell
+  // One table has three derivatives; the reflections of the cell leave a quarter of its products at best.
   const auto expect_products = [&](double flops, double rows) {
     EXPECT_LE(flops, rows * points * (2 * nodes - 1));
     EXPECT_GE(flops, rows * points * (2 * nodes - 1) / 4);
   };
   expect_products(recomputed.cost.geometry_flops, 9);
-  // the coordinates as well where the form reads them
+  // The coordinates are evaluated, too, if the form reads them.
   const auto load = test::qfunction("x[0]*inner(grad(u), grad(v))*dx", Shape::tetrahedron, MapKind::isoparametric);
   expect_products(choice_on(map, load, FactorStorage::recompute).cost.geometry_flops, 12);
 }

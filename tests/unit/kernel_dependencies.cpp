@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the nodes of a QFunction vary with decides at which loop level they are computed.
+// The dependencies of a QFunction's nodes decide in which loop they are computed.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 using element::Shape;
 using mesh::MapKind;
 
-/// Random map coefficients and a random reference point.
+/// Map coefficients and the reference point are random.
 class MapValues {
 public:
   explicit MapValues(unsigned seed) : random_(seed) {}
@@ -23,7 +23,7 @@ public:
     if (is_new) entry->second = std::uniform_real_distribution<double>(0.5, 1.5)(random_);
     return entry->second;
   }
-  /// dx_a / dX_b of the multilinear map with these coefficients.
+  /// Returns dx_a / dX_b of the multilinear map with these coefficients.
   double jacobian(int a, int b, int dim) {
     double sum = 0;
     for (int mask = 0; mask < 1 << dim; ++mask) {
@@ -69,7 +69,7 @@ TEST(Dependencies, JacobianColumnsOfMultilinearCellsDoNotDependOnTheirOwnAxis) {
 }
 
 TEST(Dependencies, SlowAxesComeFirstSoThatPiecesLeaveTheInnerLoops) {
-  // what multiplies X_0 in the last two columns is a node of its own that axis 0 does not enter
+  // The factor of X_0 in the last two columns is a node of its own that does not depend on axis 0.
   const auto function = test::qfunction(test::laplace(), Shape::hexahedron, MapKind::multilinear);
   const auto deps = dependencies(function);
   std::map<unsigned, int> flops;
@@ -77,7 +77,7 @@ TEST(Dependencies, SlowAxesComeFirstSoThatPiecesLeaveTheInnerLoops) {
     if ((deps[static_cast<std::size_t>(id)] & on_field) == 0)
       flops[deps[static_cast<std::size_t>(id)]] += form::info(function.graph[id].op).flops;
   const int slow = flops[on_cell | on_axis_0 << 1 | on_axis_0 << 2] + flops[on_cell | on_axis_0 << 2];
-  EXPECT_GE(slow, 18); // column 0 whole (3 x (2 + 2 + 2)); pieces of the others
+  EXPECT_GE(slow, 18); // all of column 0 (3 x (2 + 2 + 2)), and parts of the others
 }
 
 TEST(Dependencies, AffineMapsDependOnTheCellAlone) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The recipes of Cao, Sun, Zhang, Li ("Towards a higher roofline for matrix-vector multiplication in matrix-free
-// HOSFEM", tables 2 and 3) come out of cuts that nobody wrote by hand, with at most the operations and words there.
-// N points per direction, Gauss-Lobatto points that are the nodes.
+// Cuts are found that need at most the operations and words of the methods by Cao, Sun, Zhang, Li ("Towards a higher
+// roofline for matrix-vector multiplication in matrix-free HOSFEM", tables 2 and 3), which were derived by hand. There
+// are N points per direction, which are Gauss-Lobatto points and nodes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -115,7 +115,7 @@ TEST(PublishedRecipes, PartialRecomputationStoresTheFactorOfTheGeometry) {
 }
 
 TEST(PublishedRecipes, MergedScalarFactors) {
-  // coefficients that vary from point to point: two numbers per point, as the coefficients themselves would be
+  // Coefficients that vary from point to point need two numbers per point, as many as the coefficients themselves.
   const std::array texts{test::variable_helmholtz(),
                          std::string("((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[0])*kappa*inner(u, v))*dx")};
   for (Case c : cases()) {
@@ -146,7 +146,7 @@ TEST(OtherForms, KeepAFewCandidatesThatNoOtherOneBeats) {
 }
 
 TEST(OtherForms, MassOnTrilinearCellsIsAPolynomialPerPoint) {
-  // det J has degree 2 along a line: two products, two sums; and the product with the field
+  // The determinant det J has degree 2 along a line: two products, two sums, and the product with the field.
   for (const int q : {4, 6, 10}) {
     const auto all =
         factor_storages(test::qfunction(test::mass(), Shape::hexahedron, MapKind::multilinear), q * q * q, {});
@@ -161,8 +161,8 @@ TEST(OtherForms, MassOnTrilinearCellsIsAPolynomialPerPoint) {
 }
 
 TEST(OtherForms, StressOfElasticityIsSixValues) {
-  // two 3 x 3 products of 45 operations; between them trace 2, sums of shear 3, three products with lambda tr and six
-  // with mu shared by symmetry, three sums. Nine stresses would need six more.
+  // Two 3 x 3 products have 45 operations each. Between them are 2 for the trace, 3 sums of shear, three products with
+  // lambda tr, six with mu that symmetry shares, and three sums. Nine stresses would need six more.
   const std::string text = "inner(kappa*div(u)*Identity(3) + 2*kappa*sym(grad(u)), sym(grad(v)))*dx";
   const auto function = test::qfunction(text, Shape::hexahedron, MapKind::affine, 3);
   const auto all = factor_storages(function, 216, {});

@@ -15,7 +15,7 @@ namespace {
 
 using element::Shape;
 
-/// Shapes that have reflections, and those of them on which derivatives lower the total degree.
+/// Some shapes have reflections; derivatives lower the total degree on simplices only.
 class Reflected : public testing::TestWithParam<Shape> {};
 class Simplices : public testing::TestWithParam<Shape> {};
 
@@ -103,7 +103,7 @@ TEST_P(Simplices, ModesAreOrthonormalAndProductsOfTheirTablesAreTheIntegrals) {
   }
 }
 
-/// What a program does with a folded table: butterflies, blocks, butterflies.
+/// Applies a folded table as programs do: butterflies, blocks, butterflies.
 std::vector<double> apply_folded(const ReferenceMatrix& matrix, const Folding* rows, const Folding& columns,
                                  const std::vector<double>& dofs) {
   const auto butterfly = [](const Folding& folding, double* v) {
@@ -133,7 +133,7 @@ double sum_of_squares(const std::vector<double>& values) {
   return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
 }
 
-/// That a folded table does to random dofs what the table does.
+/// Checks that a folded table maps random dofs as the table does.
 void expect_same_map(const ReferenceMatrix& table, const ReferenceMatrix& split, const Folding* rows,
                      const Folding& columns, const std::string& what) {
   std::vector<double> dofs(static_cast<std::size_t>(table.cols));
@@ -183,14 +183,14 @@ TEST_P(Reflected, TablesAtTheirRulesFoldOnBothSides) {
     const auto rule = element::make_quadrature(GetParam(), 2 * degree);
     const auto columns = folding_of(*element);
     const auto rows = make_folding(GetParam(), rule.points);
-    if (!rows) { // collapsed towards one vertex
+    if (!rows) { // rules that are collapsed towards one vertex have no reflections
       EXPECT_TRUE(GetParam() == Shape::tetrahedron && rule.num_points() == std::pow(degree + 1, 3)) << degree;
       continue;
     }
     const auto basis = element->tabulate(rule.points);
     ReferenceMatrix table{"T", basis.num_points, basis.num_dofs, {}, Symmetry::none, true, {}};
     table.values.resize(static_cast<std::size_t>(table.rows) * static_cast<std::size_t>(table.cols));
-    for (int q = 0; q < table.rows; ++q) // as programs order them: by the places of the points
+    for (int q = 0; q < table.rows; ++q) // programs order points by their places
       for (int i = 0; i < table.cols; ++i)
         table.values[static_cast<std::size_t>(rows->places[static_cast<std::size_t>(q)] * table.cols + i)] =
             basis(0, q, i);
@@ -203,14 +203,14 @@ TEST_P(Reflected, TablesAtTheirRulesFoldOnBothSides) {
   }
 }
 
-/// Nodes per sector by the characters of the group: a quarter (a half) of the sum over its members of the nodes that
-/// each keeps in place, with the sign of the sector.
+/// The number of nodes in a sector follows from the characters of the group: it is the sum over its members of the
+/// number of nodes that each keeps in place, with the sign of the sector, divided by the number of members.
 TEST_P(Reflected, SectorsHaveAsManyNodesAsTheSymmetrySays) {
   const auto& all = element::reflections(GetParam());
   for (int degree = 1; degree <= 8; ++degree) {
     const auto element = element::make_element(element::Family::lagrange, GetParam(), degree);
     const auto folding = folding_of(*element);
-    std::vector<int> fixed; // by each member, a set of reflections
+    std::vector<int> fixed; // number of nodes that each member, a set of reflections, keeps in place
     for (unsigned member = 0; member < 1U << all.size(); ++member) {
       const auto nodes = element->nodes();
       std::vector<double> images(nodes.begin(), nodes.end());

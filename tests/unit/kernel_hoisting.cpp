@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hoisting changes where and how things are computed, never what, and never takes more operations.
+// Hoisting changes where and how values are computed, but never the values, and never takes more operations.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,7 +20,7 @@ using mesh::MapKind;
 std::vector<double> values(const QFunction& function, unsigned seed) {
   std::mt19937 random(seed);
   std::map<Atom, double> known;
-  // the same numbers for the same atoms, whatever asks first
+  // Atoms have the same values in whichever order they are read.
   for (int kind = 0; kind <= static_cast<int>(AtomKind::stored_cell); ++kind)
     for (int a = 0; a < 8; ++a)
       for (int b = 0; b < 3; ++b)
@@ -46,7 +46,8 @@ TEST(Hoisting, KeepsValuesAndSavesOperations) {
             const auto result = hoisted(function, loops);
             EXPECT_LE(count_flops(result, loops), count_flops(function, loops));
             const auto expected = values(function, 7), found = values(result, 7);
-            for (std::size_t i = 0; i < expected.size(); ++i) // sums of some hundred terms near 1 over a determinant
+            // Sums of some hundred terms near 1 are divided by a determinant.
+            for (std::size_t i = 0; i < expected.size(); ++i)
               EXPECT_NEAR(found[i], expected[i], 1e-9 * (1 + std::fabs(expected[i])));
           }
 }

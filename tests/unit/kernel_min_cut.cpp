@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cheapest way to have values is cheaper than, or as cheap as, every other way: all are tried on small graphs.
+// The minimum cut costs no more than any other way to have the values; on small graphs, all ways are tried.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using form::ScalarGraph;
 struct Problem {
   ScalarGraph graph;
   std::vector<NodeId> needed;
-  std::vector<Price> prices; ///< of every node
+  std::vector<Price> prices; ///< prices of all nodes
 };
 
 Problem random_problem(unsigned seed) {
@@ -37,7 +37,7 @@ Problem random_problem(unsigned seed) {
   return p;
 }
 
-/// Price of having the needed values when `fetched` (bits) are fetched.
+/// Returns the cost of the needed values when the nodes in `fetched` (bits) are fetched.
 double total(const Problem& p, unsigned fetched) {
   double sum = 0;
   std::vector<NodeId> open = p.needed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products of one-dimensional matrices: which forms they serve, how many there are, and that they mean what collocation
-// means. That both mean the form is the business of kernel_tensor_program.
+// These tests show which forms have programs of products of one-dimensional matrices, how many products there are, and
+// that they agree with collocated programs, which kernel_tensor_program compares with the form.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ struct Wanted {
   std::string text;
   Shape shape = Shape::hexahedron;
   MapKind map = MapKind::cartesian;
-  int degree = 2, points = 3, components = 0; ///< 0: a scalar
+  int degree = 2, points = 3, components = 0; ///< components = 0 is a scalar
   QuadratureKind kind = QuadratureKind::gauss;
 };
 
@@ -75,14 +75,14 @@ TEST(kernel_separable, means_what_collocation_means) {
       if (shape == Shape::interval && map == MapKind::cartesian) continue;
       const int dim = element::dimension(shape);
       for (int degree = 1; degree <= (dim == 3 ? 5 : 10); ++degree) {
-        // more points than nodes, as many on the nodes, and fewer
+        // There are more points than nodes, as many at the nodes, and fewer.
         for (const auto& [points, kind] :
              {std::pair{degree + 2, QuadratureKind::gauss}, std::pair{degree + 1, QuadratureKind::gll}}) {
           for (const auto& text : {test::mass(), test::laplace(), convection})
             expect_like_collocation({text, shape, map, degree, points, 0, kind});
           expect_like_collocation({elasticity(dim), shape, map, degree, points, dim, kind});
         }
-        if (degree == 2) // the node in the middle is between the points
+        if (degree == 2) // the middle node is between the points
           expect_like_collocation({convection, shape, map, degree, 2, 0, QuadratureKind::gll});
         if (degree > 1) expect_like_collocation({test::mass(), shape, map, degree, degree, 0, QuadratureKind::gauss});
       }
@@ -118,13 +118,13 @@ int num_contractions(const Wanted& wanted) {
 
 TEST(kernel_separable, takes_no_more_products_than_the_form_needs) {
   const auto gll = QuadratureKind::gll;
-  EXPECT_EQ(num_contractions({test::mass()}), 3); // M (x) M (x) M
+  EXPECT_EQ(num_contractions({test::mass()}), 3); // the product M (x) M (x) M
   EXPECT_EQ(num_contractions({test::mass(), Shape::quadrilateral}), 2);
-  // K, M; M K, K M, M M; the coefficients; M, K
+  // The contractions are K, M; then M K, K M, M M; then the coefficients; then M, K.
   EXPECT_EQ(num_contractions({test::laplace()}), 7);
   EXPECT_EQ(num_contractions({test::laplace(), Shape::quadrilateral}), 4);
   EXPECT_EQ(num_contractions({test::laplace(), Shape::hexahedron, MapKind::affine}), 17);
-  // one derivative per axis where the nodes are points
+  // Where the nodes are points, there is one derivative per axis.
   EXPECT_EQ(num_contractions({test::laplace(), Shape::hexahedron, MapKind::cartesian, 3, 4, 0, gll}), 3);
   EXPECT_EQ(num_contractions({test::mass(), Shape::hexahedron, MapKind::cartesian, 3, 4, 0, gll}), 0);
 }

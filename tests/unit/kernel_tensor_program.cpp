@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tensor programs mean what the form says: interpreted, they agree with the long way on random cells.
+// Tensor programs mean what the form says: interpreted on random cells, they agree with point-by-point evaluation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -104,7 +104,7 @@ Setup make_setup(const FormCase& form_case, Shape shape, int degree, MapKind map
   return s;
 }
 
-/// Bound on rounding: the basis at degree p and the chains of sums lose a few digits more than one operation does.
+/// Rounding is larger than that of one operation by a few digits, from the basis at degree p and from chains of sums.
 double tolerance(int degree) { return 1e-13 * (degree + 1) * (degree + 1); }
 
 class TensorProgram : public ::testing::TestWithParam<Shape> {};
@@ -157,7 +157,7 @@ TEST_P(TensorProgram, collocates_on_gauss_lobatto_points) {
     const kernel::IntegralPart part{&s.form.integrals[0], -1};
     s.input.function = kernel::pull_back({&part, 1}, shape, MapKind::affine, false);
     const auto program = kernel::build_program(s.input);
-    for (const auto& step : program.steps) { // nothing but derivatives is left
+    for (const auto& step : program.steps) { // only derivatives are left
       if (step.kind != kernel::StepKind::contract) continue;
       EXPECT_EQ(program.matrices[static_cast<std::size_t>(step.matrix)].rows, degree + 1);
     }
@@ -231,8 +231,8 @@ TEST_P(TensorProgram, facet_integrals_see_area_and_normal) {
 }
 
 TEST_P(TensorProgram, divergence_theorem_ties_facets_to_the_cell) {
-  // int_cell div F = sum over facets int F.n, with F polynomial: checks areas and normals independently of the
-  // reference
+  // The integral of div F over a cell is the sum over facets of that of F.n for polynomials F, which checks areas and
+  // normals independently of the reference.
   const Shape shape = GetParam();
   const int dim = element::dimension(shape);
   const auto space = space_of(shape, 1, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The verifier of tensor programs: every class of malformed program is refused, with a message that names it.
+// The verifier of tensor programs refuses every class of malformed program with a message that names it.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -17,7 +17,7 @@ using machine::Counts;
 using machine::Machine;
 using machine::Rate;
 
-/// Round numbers: 100 Gflop/s and 10 GB/s per core of four.
+/// The machine has round numbers: 100 Gflop/s and 10 GB/s per core, and four cores.
 Machine made_up() {
   Machine result;
   result.model = "Made up \"X\"";
@@ -45,7 +45,7 @@ TEST(MachineRoofline, LargestTimeIsTheBound) {
 }
 
 TEST(MachineRoofline, TheNearestCacheReadsAndWritesAtTheSameTime) {
-  Machine machine = made_up(); // reads 200 GB/s, writes 50 GB/s in a triad and beside the reads of a copy
+  Machine machine = made_up(); // it reads 200 GB/s and writes 50 GB/s in a triad and beside the reads of a copy
   const auto seconds = [&machine](double read, double written) {
     return bound({.least_local_bytes_read = read, .least_local_bytes_written = written}, machine, 1).seconds;
   };
@@ -53,7 +53,7 @@ TEST(MachineRoofline, TheNearestCacheReadsAndWritesAtTheSameTime) {
   EXPECT_DOUBLE_EQ(seconds(400e9, 100e9), 2);
   EXPECT_DOUBLE_EQ(seconds(200e9, 100e9), 2);
   EXPECT_DOUBLE_EQ(seconds(100e9, 200e9), 4);
-  machine.levels.front().triad.one_core = 600e9; // 400 of reads and 200 of writes
+  machine.levels.front().triad.one_core = 600e9; // 400 GB/s of reads and 200 GB/s of writes
   EXPECT_DOUBLE_EQ(seconds(400e9, 0), 1);
   EXPECT_DOUBLE_EQ(seconds(0, 400e9), 2);
 }
@@ -67,7 +67,7 @@ TEST(MachineRoofline, NoMixOfTheNearestCacheIsBoundedBelowWhatWasMeasured) {
   EXPECT_LE(seconds(1, 0), 1 / level.read.one_core);
   EXPECT_LE(seconds(2, 1), 3 / level.triad.one_core);
   EXPECT_LE(seconds(1, 1), 2 / level.copy.one_core);
-  const auto cached = resident(machine, 1000, 1); // the same for data that are there
+  const auto cached = resident(machine, 1000, 1); // the same holds for data that are in the cache
   EXPECT_LE(bound({.global_bytes_read = 2, .global_bytes_written = 1}, cached, 1).seconds, 3 / level.triad.one_core);
 }
 
@@ -86,11 +86,11 @@ TEST(MachineRoofline, MemoryFollowsTheMixOfReadsAndWrites) {
   const auto seconds = [&machine](double read, double written) {
     return bound({.global_bytes_read = read, .global_bytes_written = written}, machine, 1).seconds;
   };
-  EXPECT_DOUBLE_EQ(seconds(90e9, 0), 9);           // as read
-  EXPECT_DOUBLE_EQ(seconds(60e9, 30e9), 10);       // as triad
-  EXPECT_DOUBLE_EQ(seconds(40e9, 40e9), 10);       // as the better copy
-  EXPECT_DOUBLE_EQ(seconds(0, 80e9), 10);          // more writes than a copy: still as a copy
-  EXPECT_DOUBLE_EQ(seconds(75e9, 15e9), 90 / 9.5); // half way between read and triad
+  EXPECT_DOUBLE_EQ(seconds(90e9, 0), 9);           // at the rate of reads
+  EXPECT_DOUBLE_EQ(seconds(60e9, 30e9), 10);       // at the rate of the triad
+  EXPECT_DOUBLE_EQ(seconds(40e9, 40e9), 10);       // at the rate of the better copy
+  EXPECT_DOUBLE_EQ(seconds(0, 80e9), 10);          // more writes than a copy has count as a copy
+  EXPECT_DOUBLE_EQ(seconds(75e9, 15e9), 90 / 9.5); // half way between reads and triad
 }
 
 TEST(MachineRoofline, CoresInterpolateBetweenOneAndAll) {
@@ -113,7 +113,7 @@ TEST(MachineRoofline, OperationsOnFloatsHaveTheirOwnRate) {
   EXPECT_DOUBLE_EQ(machine.single_peak_flops(1), 200e9);
   EXPECT_DOUBLE_EQ(machine::bound({.flops = 100e9, .single_flops = 100e9}, machine, 1).seconds, 0.5);
   EXPECT_DOUBLE_EQ(machine::bound({.flops = 100e9, .single_flops = 40e9}, machine, 1).seconds, 0.6 + 0.2);
-  // no multiply-add
+  // Operations are not fused here.
   EXPECT_DOUBLE_EQ(
       machine::bound({.flops = 100e9, .operations = 100e9, .single_flops = 100e9, .single_operations = 100e9}, machine,
                      1)
@@ -163,7 +163,7 @@ TEST(MachineRecord, CpuTextOfIntelAndArmIsRead) {
   EXPECT_TRUE(device::parse_cpu("").model.empty());
 }
 
-/// Kept whatever else runs on the machine of the tests.
+/// Records are kept however busy the machine of the tests is.
 const machine::ProbeOptions quick{.cores = 2, .seconds = 0.2, .memory_bytes = 1 << 22, .least_quiet = 0};
 
 TEST(MachineProbe, MeasuresEveryRateOfThisMachine) {
@@ -172,7 +172,7 @@ TEST(MachineProbe, MeasuresEveryRateOfThisMachine) {
   const auto expect_positive = [](const Rate& rate, const std::string& what) {
     EXPECT_GT(rate.one_core, 0) << what;
     EXPECT_GE(rate.all_cores, rate.one_core) << what;
-    EXPECT_LT(rate.all_cores, 1e15) << what; // a loop that the compiler removed would be faster
+    EXPECT_LT(rate.all_cores, 1e15) << what; // a loop that the compiler has removed would seem faster
     EXPECT_LT(rate.one_core, 1e13) << what;
   };
   ASSERT_GE(machine.peaks.size(), 2U);
@@ -211,7 +211,7 @@ TEST(MachineProbe, RecordIsKeptAndMeasuredAgainWhenDamaged) {
   };
   const Machine first = machine::load_or_probe(quick);
   ASSERT_EQ(records().size(), 1U);
-  EXPECT_EQ(machine::load_or_probe(quick), first); // two measurements would differ
+  EXPECT_EQ(machine::load_or_probe(quick), first); // a second measurement would give other numbers
   std::ofstream(records()[0]) << "{\"model\": ";
   const Machine again = machine::load_or_probe(quick);
   EXPECT_EQ(again.model, first.model);
@@ -248,11 +248,11 @@ TEST(MachineProbe, BusyMeasurementsServeForAWhileAndReplaceNoQuietOne) {
   const test::Environment cache("XDG_CACHE_HOME", folder.path().string());
   const test::Warnings warnings;
   machine::ProbeOptions busy = quick;
-  busy.least_quiet = 2; // no measurement reaches it
+  busy.least_quiet = 2; // no measurement is so quiet
   const Machine first = machine::load_or_probe(busy);
   EXPECT_EQ(machine::load_or_probe(busy), first);
   busy.busy_record_seconds = 0;
-  EXPECT_NE(machine::load_or_probe(busy), first); // two measurements differ
+  EXPECT_NE(machine::load_or_probe(busy), first); // two measurements give different numbers
 
   machine::ProbeOptions fresh = quick;
   fresh.is_fresh = true;

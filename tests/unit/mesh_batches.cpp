@@ -19,7 +19,7 @@ using mesh::MapKind;
 
 namespace {
 
-/// Number of cells of each map kind.
+/// Returns the number of cells of each map kind.
 using Kinds = std::array<int, mesh::map_kinds_in_order.size()>;
 Kinds kinds(const mesh::Mesh& mesh, const mesh::BatchOptions& options = {}) {
   Kinds counts{};
@@ -28,7 +28,7 @@ Kinds kinds(const mesh::Mesh& mesh, const mesh::BatchOptions& options = {}) {
   return counts;
 }
 
-/// Vertices of the cells of a full batch.
+/// Returns the vertices of the cells of a full batch.
 std::set<std::int32_t> batch_vertices(const mesh::Mesh& mesh, const mesh::CellBlock& block, int batch,
                                       int cells_per_batch) {
   const auto& group = mesh.groups[block.group];
@@ -60,7 +60,7 @@ TEST(hilbert, is_a_bijection_and_steps_to_neighbours) {
 }
 
 TEST(colouring, of_a_cycle_and_of_a_clique) {
-  // Sets {i, i+1 mod n} of a cycle; one member shared by all makes a clique.
+  // The sets {i, i+1 mod n} are a cycle; with one more member that all share they are a clique.
   auto cycle = [](std::int32_t n) {
     std::vector<std::int64_t> starts{0};
     std::vector<std::int32_t> members;
@@ -83,7 +83,7 @@ TEST(colouring, of_a_cycle_and_of_a_clique) {
 }
 
 TEST(cell_batches, of_a_structured_mesh_are_clusters_of_2_by_2_by_2) {
-  // 27 vertices: no other set of eight cubes in a lattice has as few.
+  // Eight cubes have 27 vertices only as a cluster of 2 x 2 x 2; other sets have more.
   for (const int n : {8, 12}) {
     const auto box = mesh::make_box({.cells = {n, n, n}, .size = {3, 1, 0.2}, .shape = "hexahedron"});
     const auto batches = mesh::make_cell_batches(box);
@@ -97,7 +97,7 @@ TEST(cell_batches, of_a_structured_mesh_are_clusters_of_2_by_2_by_2) {
 }
 
 TEST(cell_batches, hold_the_children_of_one_parent) {
-  // An irregular coarse mesh: the curve alone would not keep siblings together.
+  // On an irregular coarse mesh, the Hilbert curve alone would not keep the children of a cell together.
   for (const auto* shape : {"hexahedron", "tetrahedron", "prism"}) {
     auto coarse = mesh::make_box({.cells = {3, 5, 2}, .shape = shape});
     mesh_laws::bend(coarse);
@@ -106,7 +106,7 @@ TEST(cell_batches, hold_the_children_of_one_parent) {
     const auto& block = batches.blocks[0];
     const auto& group = fine.groups[0];
     for (std::size_t i = 0; i < block.cells.size(); ++i) {
-      // Refinement numbers siblings consecutively.
+      // Refinement numbers the children of a cell consecutively.
       EXPECT_EQ(block.cells[i] / 8, block.cells[i / 8 * 8] / 8) << shape;
       EXPECT_EQ(group.parents[block.cells[i]], group.parents[block.cells[i / 8 * 8]]) << shape;
     }
@@ -115,7 +115,7 @@ TEST(cell_batches, hold_the_children_of_one_parent) {
 
 namespace {
 
-/// Whether all cells of a batch have vertices that ascend alike.
+/// Returns whether the global vertex numbers of all cells of a batch ascend in the same order.
 bool are_alike(const mesh::CellGroup& group, std::span<const std::int32_t> cells) {
   const auto n = static_cast<std::size_t>(element::num_vertices(group.shape));
   const auto vertex = [&](std::int32_t cell, std::size_t v) {
@@ -143,7 +143,7 @@ TEST(cell_batches, of_simplices_are_alike) {
       for (std::int32_t batch = 0; batch < block.num_batches; ++batch)
         alike +=
             are_alike(box.groups[0], std::span(block.cells).subspan(static_cast<std::size_t>(batch) * 8, 8)) ? 1 : 0;
-      // at most one batch of those that wait at the end per order of vertices, if they are all found all the time
+      // At the end, each order of vertices leaves at most one incomplete batch if all orders occur all the time.
       EXPECT_GE(alike, is_scrambled ? 0.9 * block.num_batches : block.num_batches - 6) << shape << is_scrambled;
     }
 }
@@ -209,11 +209,11 @@ TEST(map_kind, of_bent_meshes_follows_the_shape) {
 
 TEST(map_kind, is_told_cell_by_cell_and_by_the_tolerance) {
   auto box = mesh::make_box({.cells = {3, 1}, .shape = "quadrilateral"});
-  box.points[0] -= 1e-6; // the corner of cell 0
+  box.points[0] -= 1e-6; // moves a corner of cell 0
   EXPECT_EQ(kinds(box), (Kinds{2, 0, 1, 0}));
   EXPECT_EQ(kinds(box, {.affine_tolerance = 1e-5}), (Kinds{3, 0, 0, 0}));
   auto curved = mesh::make_box({.cells = {3, 1}, .shape = "quadrilateral", .degree = 2});
-  curved.points[curved.groups[0].nodes[4] * 2] += 1e-6; // the node in the middle of cell 0
+  curved.points[curved.groups[0].nodes[4] * 2] += 1e-6; // moves the node in the middle of cell 0
   EXPECT_EQ(kinds(curved), (Kinds{2, 0, 0, 1}));
 }
 
@@ -234,7 +234,7 @@ TEST(map_kind, of_boxes_off_their_axes_is_affine) {
   for (std::size_t i = 0; i < sheared.points.size(); i += 3) sheared.points[i] += 1e-9 * sheared.points[i + 2];
   EXPECT_EQ(kinds(sheared), (Kinds{0, 12, 0, 0}));
   auto turned = mesh::make_box({.cells = {2, 3}, .shape = "quadrilateral"});
-  for (std::size_t i = 0; i < turned.points.size(); i += 2) { // by a right angle: the axes are exchanged
+  for (std::size_t i = 0; i < turned.points.size(); i += 2) { // rotates by a right angle, which exchanges the axes
     const double x = turned.points[i];
     turned.points[i] = -turned.points[i + 1];
     turned.points[i + 1] = x;
@@ -247,7 +247,7 @@ TEST(map_kind, of_boxes_off_their_axes_is_affine) {
 
 TEST(map_kind, of_a_flat_cell_is_told_by_its_height) {
   auto flat = mesh::make_box({.cells = {1, 1}, .size = {1, 1e-8}, .shape = "quadrilateral"});
-  flat.points[3] += 1e-13, flat.points[7] += 1e-13; // the right edge, by 1e-5 of the height
+  flat.points[3] += 1e-13, flat.points[7] += 1e-13; // moves the right edge by 1e-5 of the height
   EXPECT_EQ(kinds(flat), (Kinds{0, 1, 0, 0}));
 }
 

@@ -11,7 +11,7 @@ using element::Shape;
 
 namespace {
 
-/// Cells of one shape, 0 when there is no group of it.
+/// Returns the number of cells of one shape, 0 when there are none.
 std::int64_t count(const mesh::Mesh& mesh, Shape shape) {
   std::int64_t n = 0;
   for (const auto& group : mesh.groups)

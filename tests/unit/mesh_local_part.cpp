@@ -14,7 +14,7 @@
 namespace rafter::test {
 namespace {
 
-/// Two rows of three quadrilaterals; the first process has the left columns.
+/// Two rows have three quadrilaterals each; the first process has the left columns.
 mesh::Mesh strip() { return mesh::make_box({.cells = {3, 2}, .size = {3, 2}, .shape = "quadrilateral"}); }
 mesh::CellRanks columns(const mesh::Mesh& mesh, int num_left) {
   mesh::CellRanks ranks(1);
@@ -26,14 +26,14 @@ mesh::CellRanks columns(const mesh::Mesh& mesh, int num_left) {
 
 TEST(LocalPart, HasItsCellsWithWhatBelongsToThem) {
   const auto whole = strip();
-  (void)whole.topology(); // before the processes ask for it
+  (void)whole.topology(); // the topology is made before several threads ask for it
   comm::run_in_process(2, [&](const Process& process) {
     const auto part = mesh::local_part(whole, columns(whole, 2), process);
     const int num_columns = process->rank() == 0 ? 2 : 1;
     EXPECT_EQ(part.num_cells(), 2 * num_columns);
     EXPECT_EQ(part.num_vertices, 3 * (num_columns + 1));
     EXPECT_EQ(part.points.size(), 2 * static_cast<std::size_t>(part.num_vertices));
-    // tags of the boundary: left or right, below and above; the cut between the parts is no boundary
+    // The boundary has the tags left or right, below and above; the cut between the parts is no boundary.
     const auto& topology = part.topology();
     std::map<std::int32_t, int> tags;
     for (const auto tag : topology.exterior_tags) ++tags[tag];
@@ -47,7 +47,7 @@ TEST(LocalPart, HasItsCellsWithWhatBelongsToThem) {
     EXPECT_EQ(distribution.sharing[1].size(), 2U);
     for (const auto& of_dim : distribution.sharing)
       for (const auto& [number, ranks] : of_dim) EXPECT_EQ(ranks, (std::vector<int>{0, 1}));
-    // vertices have their numbers, and stand where they stand in the whole mesh
+    // Vertices have the global numbers and the coordinates of the whole mesh.
     for (std::size_t cell = 0; cell < part.groups[0].tags.size(); ++cell) {
       const auto of_whole = static_cast<std::size_t>(distribution.global_cells[0][cell]);
       for (std::size_t v = 0; v < 4; ++v) {
@@ -58,7 +58,7 @@ TEST(LocalPart, HasItsCellsWithWhatBelongsToThem) {
                     whole.points[2 * static_cast<std::size_t>(whole.groups[0].nodes[4 * of_whole + v]) + axis]);
       }
     }
-    // the left process has an inner column
+    // Only the left process has a column that does not touch the cut.
     const auto batches = mesh::make_cell_batches(part, {.cells_per_batch = 2});
     EXPECT_EQ(batches.num_interior_stages > 0, process->rank() == 0);
     for (std::int32_t cell = 0; cell < part.num_cells(); ++cell) {

@@ -7,7 +7,7 @@
 namespace rafter::test {
 namespace {
 
-/// Image of a reference point.
+/// Returns the image of a reference point.
 std::vector<double> image(const mesh::Mesh& mesh, const mesh::CellPoint& at) {
   const auto& group = mesh.groups[static_cast<std::size_t>(at.group)];
   const auto table = mesh::geometry_element(group)->tabulate(at.reference);
@@ -42,7 +42,7 @@ TEST_P(Locate, FindsPointsInsideAndOnTheBoundaryOfCellsWhereTheMapPutsThem) {
           EXPECT_EQ(found->reference, by_tree->reference);
           const auto again = image(mesh, *found);
           for (std::size_t a = 0; a < dim; ++a) EXPECT_NEAR(again[a], x[a], 1e-13);
-          if (towards_vertex == 1) continue; // several cells have it
+          if (towards_vertex == 1) continue; // a vertex belongs to several cells
           EXPECT_EQ(found->group, g);
           EXPECT_EQ(found->cell, cell);
           for (std::size_t a = 0; a < dim; ++a) EXPECT_NEAR(found->reference[a], at.reference[a], 1e-11);

@@ -21,7 +21,7 @@ std::vector<std::int32_t> patches_of(const mesh::Mesh& mesh, int width) {
   return mesh::find_patches(mesh, 0, mesh::visiting_order(mesh, 0), width);
 }
 
-/// Vertices of the patch at the places of a lattice, as cells (in its order) see them.
+/// Checks that the cells of a patch, in their order, agree about the vertices at the places of a lattice.
 void expect_lattice(const mesh::Mesh& mesh, std::span<const std::int32_t> patch, int width) {
   const auto& group = mesh.groups[0];
   const int dim = mesh.tdim;
@@ -39,7 +39,7 @@ void expect_lattice(const mesh::Mesh& mesh, std::span<const std::int32_t> patch,
   EXPECT_EQ(different.size(), static_cast<std::size_t>(std::pow(width + 1, dim)));
 }
 
-/// All patches, each a lattice of cells of its own; their number.
+/// Checks that every patch is a lattice of cells and shares none with others, and returns their number.
 std::size_t expect_patches(const mesh::Mesh& mesh, int width) {
   const auto patches = patches_of(mesh, width);
   const auto size = static_cast<std::size_t>(std::pow(width, mesh.tdim));
@@ -52,14 +52,14 @@ std::size_t expect_patches(const mesh::Mesh& mesh, int width) {
 
 TEST(patches, of_boxes_begin_at_the_lower_end) {
   EXPECT_EQ(expect_patches(box_of({4, 6, 2}), 2), 6U);
-  EXPECT_EQ(expect_patches(box_of({5, 7, 3}), 2), 6U); // what is over at the upper ends has none
+  EXPECT_EQ(expect_patches(box_of({5, 7, 3}), 2), 6U); // the last cells along an axis that fill no patch are in none
   EXPECT_EQ(expect_patches(box_of({8, 4, 5}), 4), 2U);
   EXPECT_EQ(expect_patches(box_of({7, 9}), 3), 6U);
   EXPECT_EQ(expect_patches(box_of({1, 8, 8}), 2), 0U);
 }
 
 TEST(patches, of_refined_cells_are_their_descendants) {
-  const auto coarse = scrambled(box("hexahedron"), 3); // cells turned against each other
+  const auto coarse = scrambled(box("hexahedron"), 3); // neighbouring cells are rotated relative to each other
   EXPECT_EQ(expect_patches(coarse.refined(1), 2), static_cast<std::size_t>(coarse.num_cells()));
   EXPECT_EQ(expect_patches(coarse.refined(2), 4), static_cast<std::size_t>(coarse.num_cells()));
   EXPECT_EQ(expect_patches(scrambled(box("quadrilateral"), 5).refined(1), 2), 6U);
@@ -84,7 +84,7 @@ TEST(patches, are_of_quadrilaterals_and_hexahedra) {
   EXPECT_TRUE(patches_of(box_of({4, 4, 4}), 1).empty());
 }
 
-TEST(patches, close_on_themselves) { // a ring of quadrilaterals: no lower end, and an odd number around
+TEST(patches, close_on_themselves) { // a ring of quadrilaterals has no lower end, and here an odd number of cells
   mesh::Mesh ring;
   ring.tdim = ring.gdim = 2;
   constexpr int around = 7, across = 2;

@@ -9,7 +9,7 @@ namespace {
 
 using namespace rafter;
 
-/// The mesh with vertices of its own for the cells right of x = `cut`.
+/// Returns the mesh in which the cells right of x = `cut` have vertices of their own.
 mesh::Mesh torn(mesh::Mesh mesh, double cut) {
   const auto dim = static_cast<std::size_t>(mesh.gdim);
   std::map<std::int32_t, std::int32_t> copies;
@@ -66,7 +66,7 @@ TEST(Pieces, CellsLeftOutConnectNothing) {
 TEST(Pieces, OneSharedVertexConnects) {
   const auto mesh = mesh::make_box({.cells = {2, 2}, .shape = "quadrilateral"});
   auto mask = mesh::make_cell_mask(mesh, false);
-  mask[0][0] = mask[0][3] = 1; // on a diagonal
+  mask[0][0] = mask[0][3] = 1; // two cells on a diagonal share a vertex
   EXPECT_EQ(mesh::connected_pieces(mesh, mask).count, 1);
 }
 

@@ -32,11 +32,12 @@ TEST(ReadGmsh, LatticesHaveAsManyPointsAsElementsHaveDofs) {
 }
 
 TEST(ReadGmsh, ConversionReproducesPolynomials) {
-  // x_0^degree, known at the points of the lattice, is x_0^degree at the nodes of the element.
+  // A function x_0^degree that is known at the points of the lattice is x_0^degree at the nodes of the element.
   for (const auto shape : element::all_cell_shapes)
     for (int degree = 1; degree <= 4; ++degree)
       for (const auto spacing : {mesh::Spacing::equispaced, mesh::Spacing::gauss_lobatto}) {
-        if (shape == element::Shape::pyramid && spacing == mesh::Spacing::gauss_lobatto) continue; // MFEM has none
+        // MFEM has no such pyramids.
+        if (shape == element::Shape::pyramid && spacing == mesh::Spacing::gauss_lobatto) continue;
         const auto lattice = [&](element::Shape own) {
           return mesh::lattice_positions(own, degree, mesh::gmsh_lattice(own, degree), spacing);
         };
@@ -72,14 +73,14 @@ TEST(ReadGmsh, DropsNodesThatNoCellUsesAndAcceptsGapsInNumbers) {
 TEST(ReadGmsh, MirrorsSurfacesWhoseCellsAreAllClockwise) {
   const auto mesh = mesh::read_gmsh("m", file_2(square, "1\n1 3 2 1 1 1 4 3 2\n"));
   EXPECT_TRUE(mesh::check_validity(mesh).inverted_cells.empty());
-  // Two surfaces, one of them clockwise.
+  // One of the two surfaces is clockwise.
   const auto two = mesh::read_gmsh("m", file_2(square, "2\n1 2 2 1 1 1 2 3\n2 2 2 1 2 1 4 3\n"));
   EXPECT_TRUE(mesh::check_validity(two).inverted_cells.empty());
   EXPECT_NEAR(mesh::check_validity(two).volume, 1, 1e-15);
 }
 
 TEST(ReadGmsh, MirrorsCurvedClockwiseCells) {
-  // A 6-node triangle, clockwise, with one bulged side: area 1/2 + 2/3 * 0.1.
+  // A 6-node triangle is clockwise and has one bulged side, so that its area is 1/2 + 2/3 * 0.1.
   const auto mesh = mesh::read_gmsh("m", file_2("6\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0.5 -0.1 0\n5 0.5 0.5 0\n6 0 0.5 0\n",
                                                 "1\n1 9 2 1 1 1 3 2 6 5 4\n"));
   const auto report = mesh::check_validity(mesh);
@@ -118,7 +119,7 @@ TEST(ReadGmsh, TakesThePhysicalGroupOfPartitionedEntities) {
 }
 
 TEST(ReadGmsh, CountsAnElementOfSeveralGroupsOnce) {
-  // As Gmsh writes version 2: once for each group; three groups here.
+  // In version 2, Gmsh writes an element once for each of its groups, three here.
   const auto mesh =
       mesh::read_gmsh("m", file_2(square, "5\n1 1 2 6 1 1 2\n2 1 2 7 1 1 2\n3 3 2 4 1 1 2 3 4\n4 3 2 5 1 1 2 3 4\n"
                                           "5 3 2 8 1 1 2 3 4\n"));

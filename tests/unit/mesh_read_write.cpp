@@ -18,7 +18,7 @@ using namespace rafter;
 
 std::string sample(const std::string& name) { return std::string(RAFTER_SOURCE_DIR) + "/tests/data/meshes/" + name; }
 
-/// A folder of its own for each test.
+/// Each test has a folder of its own.
 class WriteMesh : public testing::Test {
 protected:
   void SetUp() override {
@@ -32,7 +32,7 @@ protected:
   std::filesystem::path folder_;
 };
 
-/// Cells by (shape, degree, tag), facets by (number of vertices, 0, tag).
+/// Returns the number of cells by (shape, degree, tag), and of facets by (number of vertices, 0, tag).
 std::map<std::array<int, 4>, int> census(const mesh::Mesh& mesh) {
   std::map<std::array<int, 4>, int> counts;
   for (const auto& group : mesh.groups)
@@ -56,13 +56,13 @@ void expect_equal(const mesh::Mesh& a, const mesh::Mesh& b, bool has_names) {
   EXPECT_EQ(a.points.size(), b.points.size());
 }
 
-/// All spellings of a Gmsh file: versions, text and binary.
+/// Gmsh files exist in two versions, as text and binary.
 const mesh::MeshFormat gmsh_formats[] = {
     {.name = "msh41"}, {.name = "msh22"}, {.name = "msh41", .is_binary = true}, {.name = "msh22", .is_binary = true}};
 
 class WriteGmsh : public WriteMesh {
 protected:
-  /// The mesh comes back from every spelling, and the same to the last bit from all.
+  /// Checks that the mesh is read back from every format, and is the same to the last bit for all.
   void expect_round_trips(const mesh::Mesh& mesh) {
     mesh::write_mesh(mesh, path("first"), gmsh_formats[0]);
     const auto first = mesh::read_mesh(path("first"));
@@ -140,7 +140,7 @@ TEST_F(WriteGmsh, HeaderTellsVersionAndEncoding) {
   }
 }
 
-/// One element a line: number, type, number of tags, physical group, entity, nodes; without a tag the group is 0.
+/// A line has one element: number, type, number of tags, physical group, entity, nodes. Without a tag, the group is 0.
 TEST_F(WriteGmsh, Version2ListsTagsWithEachElement) {
   auto mesh = mesh::make_box({.cells = {1, 1}, .size = {2, 1}, .shape = "quadrilateral"});
   mesh.tag_names = {{"left", {1, 1}}};

@@ -19,8 +19,8 @@ std::map<Shape, int> child_shapes(Shape shape) {
   return counts;
 }
 
-/// det of the affine map of a child given by reference vertices of the parent; its reference volume is that of its own
-/// shape.
+/// Returns det J of the affine map from the reference cell of a child, given by reference vertices of the parent, to
+/// the parent.
 double relative_determinant(Shape parent, const mesh::Subdivision& split, const mesh::Child& child) {
   const int dim = element::dimension(parent);
   std::vector<double> steps(dim, -1.0);
@@ -104,7 +104,7 @@ TEST(refined, pyramids_add_a_group_of_tetrahedra_or_join_the_one_there_is) {
 }
 
 TEST(refined, thin_octahedra_are_cut_along_their_shortest_diagonal) {
-  // A flat tetrahedron over a square's diagonals: edges 0-1 and 2-3 are long, their centres a short way apart.
+  // A flat tetrahedron spans the diagonals of a square: edges 0-1 and 2-3 are long, and their centres are close.
   mesh::Mesh sliver;
   sliver.num_vertices = 4;
   sliver.points = {-1, 0, 0, 1, 0, 0, 0, -1, 0.2, 0, 1, 0.2};
@@ -114,7 +114,7 @@ TEST(refined, thin_octahedra_are_cut_along_their_shortest_diagonal) {
   sliver.groups[0].tags = {1};
   ASSERT_GT(mesh_laws::smallest_det_j(sliver), 0);
   const auto fine = sliver.refined();
-  // New edges in the interior: only the diagonal, between the centres (0,0,0) and (0,0,0.2) of edges 01 and 23.
+  // The only new edge in the interior is the diagonal between the centres (0,0,0) and (0,0,0.2) of edges 01 and 23.
   const auto& cells = fine.groups[0];
   int found = 0;
   for (std::int32_t c = 0; c < cells.num_cells(); ++c) {
@@ -131,7 +131,7 @@ TEST(refined, thin_octahedra_are_cut_along_their_shortest_diagonal) {
 TEST(refined, cell_tags_and_interior_facet_tags_are_inherited) {
   auto box = mesh::make_box({.cells = {2, 1, 1}, .shape = "hexahedron"});
   box.groups[0].tags = {7, 9};
-  // The face between the two cubes, in cyclic instead of lexicographic order.
+  // The face between the two cubes is given in cyclic instead of lexicographic order.
   box.tagged_facets.push_back({{1, 4, 10, 7}, 42});
   const auto fine = box.refined(2);
   for (std::int32_t c = 0; c < fine.num_cells(); ++c)
@@ -146,7 +146,7 @@ TEST(refined, cell_tags_and_interior_facet_tags_are_inherited) {
 }
 
 TEST(refined, periodic_meshes_keep_their_topology_and_their_geometry) {
-  // Three squares in a row whose ends are one and the same edge: corner 3 is vertex 0 again, corner 7 is corner 4.
+  // Three squares in a row have the same edge at both ends: corner 3 is vertex 0 again, and corner 7 is corner 4.
   auto ring = mesh::make_box({.cells = {3, 1}, .size = {3, 1}, .shape = "quadrilateral"});
   ring.tagged_facets.clear();
   constexpr std::array<std::int32_t, 8> merged{0, 1, 2, 0, 3, 4, 5, 3};

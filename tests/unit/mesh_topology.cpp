@@ -26,7 +26,7 @@ std::vector<std::int32_t> global_vertices(const mesh::CellGroup& group, std::int
   return result;
 }
 
-/// Equal vertices have equal numbers, others others, and no number is left out.
+/// Checks that entities have the same number exactly if their vertices are the same, and that no number is left out.
 void expect_numbers_of_vertex_sets(const mesh::Mesh& mesh, int dim) {
   const auto& topology = mesh.topology();
   std::map<std::int32_t, std::set<std::int32_t>> vertices;
@@ -59,7 +59,7 @@ TEST(Topology, EntityNumbersStandForVertexSets) {
   }
 }
 
-/// More entities than usual have one smallest vertex: tetrahedra around an edge, whose ends are vertices 0 and 1.
+/// Tetrahedra around an edge, whose ends are vertices 0 and 1, have more entities with one smallest vertex than usual.
 TEST(Topology, ManyEntitiesMayMeetInAVertex) {
   constexpr std::int32_t num_cells = 400;
   mesh::Mesh mesh;
@@ -71,7 +71,7 @@ TEST(Topology, ManyEntitiesMayMeetInAVertex) {
     for (const auto v : {0, 1, 2 + c, 2 + next}) group.vertices.push_back(v);
     group.tags.push_back(1);
   }
-  mesh.tagged_facets.push_back({{0, 2, 2 + num_cells - 1, -1}, 5}); // the last, by its vertices in another order
+  mesh.tagged_facets.push_back({{0, 2, 2 + num_cells - 1, -1}, 5}); // the last facet, by its vertices in another order
   for (int dim = 1; dim < 3; ++dim) expect_numbers_of_vertex_sets(mesh, dim);
   const auto& topology = mesh.topology();
   EXPECT_EQ(topology.num_faces, 3 * num_cells);
@@ -106,7 +106,7 @@ TEST(Topology, CellsAgreeOnTheCanonicalFrameOfWhatTheyShare) {
 }
 
 TEST(Topology, ExteriorFacetsCloseTheSurface) {
-  // Every edge of the surface of a body belongs to an even number of its facets (two, but where parts touch).
+  // Every edge of the surface of a body belongs to an even number of its facets (two, except where parts touch).
   for (const auto* name :
        {"beam-hex.mesh", "fichera-mixed.mesh", "mixed-four-shapes.msh", "escher.mesh", "nested_cubes.msh"}) {
     const auto mesh = sample(name);

@@ -16,7 +16,7 @@ mesh::Mesh sample(const std::string& name) {
   return mesh::read_mesh(std::string(RAFTER_SOURCE_DIR) + "/tests/data/meshes/" + name);
 }
 
-/// Cells of one linear shape on points that are vertices.
+/// Returns a mesh of linear cells of one shape whose points are its vertices.
 mesh::Mesh make_mesh(int dim, std::vector<double> points, element::Shape shape, std::vector<std::int32_t> vertices) {
   mesh::Mesh mesh;
   mesh.tdim = mesh.gdim = dim;
@@ -47,7 +47,7 @@ TEST(Validity, AffineCellsScoreOne) {
   }
 }
 
-/// The whole cell is looked at before it counts as affine.
+/// All nodes of a cell decide whether it counts as affine.
 TEST(Validity, OneNodeOffMakesACellScoreLess) {
   for (const auto* shape : {"quadrilateral", "hexahedron", "prism"})
     for (const int degree : {1, 2}) {
@@ -62,7 +62,7 @@ TEST(Validity, OneNodeOffMakesACellScoreLess) {
 }
 
 TEST(Validity, WorstJacobianOfATaperedQuadrilateral) {
-  // Bases 2 and 1, height 1: det J / mean runs from 2/3 to 4/3.
+  // Bases 2 and 1 and the height 1 give det J / mean from 2/3 to 4/3.
   const auto mesh = make_mesh(2, {0, 0, 2, 0, 0, 1, 1, 1}, element::Shape::quadrilateral, {0, 1, 2, 3});
   const auto report = mesh::check_validity(mesh);
   EXPECT_NEAR(report.volume, 1.5, 1e-14);
@@ -80,7 +80,7 @@ TEST(Validity, FindsInvertedCells) {
 }
 
 TEST(Validity, FindsPartlyInvertedAndFlatCells) {
-  // A dart: det J < 0 only near the reflex corner.
+  // The cell is a dart, with det J < 0 only near the reflex corner.
   const auto dart = make_mesh(2, {0, 0, 1, 0, 0, 1, 0.2, 0.2}, element::Shape::quadrilateral, {0, 1, 2, 3});
   EXPECT_EQ(mesh::check_validity(dart).inverted_cells.size(), 1U);
   const auto flat = make_mesh(3, {0, 0, 0, 1, 0, 0, 0, 1, 0, 0.3, 0.3, 0}, element::Shape::tetrahedron, {0, 1, 2, 3});
@@ -95,7 +95,7 @@ TEST(Validity, FindsPartlyInvertedAndFlatCells) {
 }
 
 TEST(Validity, FindsAQuadrilateralThatFacesTwoTriangles) {
-  // A cube and, on its side x = 1, two tetrahedra instead of a pyramid.
+  // A cube has two tetrahedra instead of a pyramid on its side x = 1.
   auto mesh = make_mesh(3, {0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 0, 1, 1, 1, 1, 1, 2, 0.5, 0.5},
                         element::Shape::hexahedron, {0, 1, 2, 3, 4, 5, 6, 7});
   mesh::CellGroup tets{.shape = element::Shape::tetrahedron, .degree = 1};
@@ -108,7 +108,7 @@ TEST(Validity, FindsAQuadrilateralThatFacesTwoTriangles) {
 }
 
 TEST(Validity, FindsHangingVertices) {
-  // One square beside two half as high.
+  // One square is beside two squares of half its height.
   const std::vector<double> points{0, 0, 1, 0, 0, 1, 1, 1, 1.5, 0, 1, 0.5, 1.5, 0.5, 1.5, 1};
   const auto plane = make_mesh(2, points, element::Shape::quadrilateral, {0, 1, 2, 3, 1, 4, 5, 6, 5, 6, 3, 7});
   const auto report = mesh::check_validity(plane);
@@ -117,7 +117,7 @@ TEST(Validity, FindsHangingVertices) {
 }
 
 TEST(Validity, FindsHangingVerticesOnFaces) {
-  // The face x = 1 of a unit cube is met by four quarters.
+  // The face x = 1 of a unit cube is met by four quarter faces.
   auto coarse = mesh::make_box({.cells = {1, 1, 1}, .size = {1, 1, 1}, .shape = "hexahedron"});
   const auto fine = mesh::make_box({.cells = {2, 2, 2}, .size = {1, 1, 1}, .shape = "hexahedron"});
   const auto shift = coarse.num_vertices;
@@ -135,7 +135,7 @@ TEST(Validity, FindsHangingVerticesOnFaces) {
 }
 
 TEST(Validity, AcceptsCracksAndReentrantCorners) {
-  // Two squares that touch along a side whose vertices are doubled: a crack.
+  // Two squares touch along a side whose vertices are doubled, which is a crack.
   const std::vector<double> points{0, 0, 1, 0, 0, 1, 1, 1, 1, 0, 2, 0, 1, 1, 2, 1};
   EXPECT_TRUE(mesh::check_validity(make_mesh(2, points, element::Shape::quadrilateral, {0, 1, 2, 3, 4, 5, 6, 7}))
                   .problems.empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Batches of equal cells share a row of the data per cell; what tells cells apart keeps rows apart.
+// Batches of equal cells share a row of the data per cell, unless something else distinguishes the cells.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -17,7 +17,7 @@ using namespace rafter;
 struct Case {
   mesh::Mesh mesh;
   mesh::CellBatches batches;
-  form::LoweredForm form; ///< none: no coefficients
+  form::LoweredForm form; ///< a form without integrals has no coefficients
   explicit Case(mesh::Mesh m) : mesh(std::move(m)), batches(mesh::make_cell_batches(mesh)) {}
   op::BatchedCells cells() const { return op::batched(batches.blocks.front(), batches.cells_per_batch); }
   op::DataRows rows(bool reads_position = false) const {
@@ -29,7 +29,7 @@ mesh::Mesh box(int n, const std::string& shape = "hexahedron") {
   return mesh::make_box({.cells = {n, n, n}, .size = {1.0, 0.7, 1.3}, .shape = shape});
 }
 
-/// Every batch finds its cells, moved, in its row.
+/// Checks that the row of every batch fits its cells after a translation.
 void expect_rows_fit(const Case& c, const op::DataRows& rows, double bound) {
   const auto cells = c.cells();
   const auto& group = c.mesh.groups[static_cast<std::size_t>(cells.group)];
@@ -83,7 +83,8 @@ TEST(DataRows, FormsThatReadThePositionShareNothing) {
 TEST(DataRows, AMovedVertexPartsItsCellsAlone) {
   Case c(box(8));
   c.mesh.points[3 * (4 + 9 * (4 + 9 * 4)) + 1] += 1e-9;
-  c.batches = mesh::make_cell_batches(c.mesh); // its cells are no longer affine: the other cells are the first block
+  // The moved cells are no longer affine, so that the other cells are the first block.
+  c.batches = mesh::make_cell_batches(c.mesh);
   ASSERT_EQ(c.batches.blocks.size(), 2U);
   EXPECT_EQ(c.rows().count(), 1);
   const auto moved = op::batched(c.batches.blocks[1], c.batches.cells_per_batch);
@@ -92,7 +93,7 @@ TEST(DataRows, AMovedVertexPartsItsCellsAlone) {
 
 TEST(DataRows, CellsOfDifferentSizeKeepTheirRows) {
   Case c(box(8));
-  for (std::size_t i = 0; i < c.mesh.points.size(); i += 3) c.mesh.points[i] *= c.mesh.points[i]; // graded
+  for (std::size_t i = 0; i < c.mesh.points.size(); i += 3) c.mesh.points[i] *= c.mesh.points[i]; // grades the mesh
   c.batches = mesh::make_cell_batches(c.mesh);
   const auto rows = c.rows();
   EXPECT_GT(rows.count(), 1);

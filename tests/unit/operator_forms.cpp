@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators on meshes: gather, kernel and scatter together equal the sum of cell contributions computed the long way,
-// on every shape, for every mapping, compiled and interpreted.
+// Gather, kernel and scatter of an operator together equal the sum of cell contributions that are computed point by
+// point, on every shape, for every mapping, compiled and interpreted.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -31,7 +31,7 @@ Stated make_problem(mesh::Mesh mesh, int degree, int components, const std::stri
   return {std::move(problem), std::move(form)};
 }
 
-/// A x by cells, with the quadrature rules that the kernels report (degree) taken anew.
+/// Returns A x, summed over cells with the quadrature rules of the degrees that the kernels report.
 std::vector<double> long_way(const Stated& stated, std::span<const double> x, const op::QuadratureOptions& quadrature) {
   const auto lowered = form::lower(stated.form);
   const auto& mesh = stated.problem.mesh();
@@ -93,7 +93,7 @@ protected:
     const op::Operator A(stated.form, test::planned(options));
     auto x = A.make_vector(), y = A.make_vector();
     test::fill_random(x, 3);
-    test::fill_random(y, 4); // whatever stood in y is overwritten
+    test::fill_random(y, 4); // y is overwritten, so that its values must not matter
     A.apply(x, y);
     const auto expected = long_way(stated, x.host_read(), options.quadrature);
     expect_close(y.host_read(), expected, tolerance);
@@ -182,7 +182,7 @@ TEST(CompiledTogether, FormsShareOneCompilationAndEqualKernels) {
   alone.diagonal(expected);
   together.diagonal(y);
   EXPECT_TRUE(std::ranges::equal(y.host_read(), expected.host_read()));
-  EXPECT_EQ(folder.count(".so"), programs.size()); // nothing new was compiled
+  EXPECT_EQ(folder.count(".so"), programs.size()); // no kernel had to be compiled again
 }
 
 TEST(GeneratedForms, CopiesHaveIntegralsOfTheirOwn) {

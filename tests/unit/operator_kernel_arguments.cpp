@@ -14,7 +14,7 @@ namespace {
 using device::BufferRegistry;
 using device::Vector;
 
-/// y[batch] = x[order[batch]], where `order` is a table that no part of the library knows.
+/// Computes y[batch] = x[order[batch]], where `order` is a table that no part of the library knows.
 schedule::LoopProgram permutation() {
   using namespace schedule;
   LoopProgram program;
@@ -81,7 +81,7 @@ TEST_F(KernelArgumentsTest, OffsetsAreThoseOfTheRegistry) {
   const auto kernel = program->kernel(loops.name);
   op::KernelArguments arguments(loops.arguments(), kept_);
   arguments.bind(shifted);
-  const auto task = arguments.task(*kernel, 1, 3); // places 0 and 1 behind the offset
+  const auto task = arguments.task(*kernel, 1, 3); // these batches read places 0 and 1 after the offset
   x_.device()->run(std::span(&task, 1))->wait();
   EXPECT_EQ(y_.host_read()[1], 11);
   EXPECT_EQ(y_.host_read()[2], 12);

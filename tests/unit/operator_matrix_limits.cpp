@@ -33,8 +33,8 @@ TEST(LimitsOfMatrices, SizesBoundThoseOfTheMatrix) {
     const auto options = planned({.shared_device = std::make_shared<InterpreterDevice>()});
     const auto lowered = form::lower(problem.form("inner(grad(u), grad(v))*dx"));
     const auto built = op::build_matrix(lowered, problem.system(), op::kernel_options(options, options.shared_device));
-    const auto sizes = op::matrix_sizes(problem.system(), built->coupling,
-                                        op::count_entries(problem.system(), built->coupling), 8);
+    const auto sizes =
+        op::matrix_sizes(problem.system(), built->coupling, op::count_entries(problem.system(), built->coupling), 8);
     double cell_unknowns = 0;
     const auto& space = *problem.space();
     for (const auto& group : mesh.groups)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Vectors of systems: where fields stand, and what padding does.
+// The fields of a system vector begin at known offsets, and padding between them holds no unknowns.
 #include <gtest/gtest.h>
 
 #include <rafter/solve/vector_ops.hpp>
@@ -10,7 +10,7 @@
 namespace rafter::test {
 namespace {
 
-/// 6 cells with 5 x 7 = 35 nodes of degree 2, 12 of degree 1.
+/// The mesh has 6 cells with 5 x 7 = 35 nodes of degree 2 and 12 of degree 1.
 Problem three_fields() {
   return Problem(mesh::make_box({.cells = {2, 3}, .size = {1, 1}, .shape = "quadrilateral"}),
                  {{.degree = 2, .name = "a"}, {.degree = 1, .components = 3, .name = "b"}, {.degree = 1, .name = "c"}});
@@ -22,7 +22,7 @@ TEST(SystemVector, FieldsBeginAtCacheLinesAndWholeNodes) {
   ASSERT_EQ(system.spaces[0]->num_local(), 35);
   EXPECT_EQ(system.offset(0), 0);
   EXPECT_EQ(system.offset(1), 48); // a multiple of 16 and of 3
-  EXPECT_EQ(system.offset(2), 96); // behind 48 + 36
+  EXPECT_EQ(system.offset(2), 96); // after 48 + 36
   EXPECT_EQ(system.size(), 108);
   EXPECT_EQ(system.num_unknowns(), 35 + 36 + 12);
   const auto owned = system.owned_ranges();

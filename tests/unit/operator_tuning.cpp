@@ -18,7 +18,7 @@
 namespace rafter::test {
 namespace {
 
-/// Tunes with a store of its own; timings are as short as they may be, since nothing here depends on what wins.
+/// Tests have a store of their own. Timings are as short as possible, since nothing here depends on which plan wins.
 class Tuning : public testing::Test {
 protected:
   op::KernelOptions options(bool weighs_all = true) const {
@@ -47,7 +47,7 @@ TEST_F(Tuning, OperatorsTakeTheFastestPlanOfEveryCellKernel) {
   for (const auto& piece : built->pieces) {
     const auto& decision = piece.kernel.info.decision;
     if (piece.block < 0) {
-      EXPECT_EQ(decision.origin, tune::Origin::given); // facets are not tuned
+      EXPECT_EQ(decision.origin, tune::Origin::given); // plans of facets are not tuned
       continue;
     }
     ASSERT_LT(num_cell_kernels, tuned.size());
@@ -68,7 +68,7 @@ TEST_F(Tuning, WhatIsRememberedIsNotTimedAgain) {
   const auto again = tune(problem, "u*v*dx", {.most_plans = 2});
   EXPECT_EQ(again.front().num_timed, 0U);
   EXPECT_TRUE(again.front().info.decision.candidates.front().measured_seconds.has_value());
-  EXPECT_EQ(tune(problem, "2*u*v*dx", {.most_plans = 2}).front().num_timed, 2U); // another kernel
+  EXPECT_EQ(tune(problem, "2*u*v*dx", {.most_plans = 2}).front().num_timed, 2U); // this is another kernel
 }
 
 TEST_F(Tuning, MeasuredTimesComeFirstAndInOrder) {
@@ -81,7 +81,7 @@ TEST_F(Tuning, MeasuredTimesComeFirstAndInOrder) {
   for (const auto& candidate : candidates) EXPECT_GT(candidate.measured_seconds, 0.0);
 }
 
-/// Every candidate is the same operator up to rounding.
+/// All candidates compute the same operator up to rounding.
 TEST_F(Tuning, CandidatesAgree) {
   const Problem problem(box("hexahedron"), 2);
   const auto form = form::lower(problem.form("inner(grad(u), grad(v))*dx"));
@@ -111,7 +111,7 @@ TEST_F(Tuning, PlansNameTheCompilerThatIsUsed) {
   std::ofstream(script) << "#!/bin/sh\n[ \"$1\" = --version ] || echo used >> '" << folder_.path().string()
                         << "/uses'\nexec " << device::find_program("gcc") << " \"$@\"\n";
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
-  const Folder cache; // nothing is compiled yet
+  const Folder cache; // the cache is empty
   auto device = std::make_shared<device::HostDevice>(1, device::CacheDirectory(cache.path()));
   const Problem problem(box("quadrilateral"), 1);
   const op::Operator A(problem.form("u*v*dx"),
@@ -151,7 +151,7 @@ TEST_F(Tuning, OperatorsDecideForAMatrixByTheTimesOfItsProducts) {
   const auto form = form::lower(problem.form("inner(grad(u), grad(v))*dx + u*v*ds"));
   const op::TuningOptions tuning{.sample_seconds = 1e-5};
   auto expecting = options(false);
-  expecting.num_applications = 1e6; // set-up costs nothing beside them
+  expecting.num_applications = 1e6; // beside so many applications, set-up costs nothing
   (void)op::tune_kernels(form, problem.system(), expecting, {.search = {.most_plans = 1}, .sample_seconds = 1e-5});
   const auto timed = op::tune_matrix(form, problem.system(), expecting, tuning);
   ASSERT_TRUE(timed.has_value());
@@ -170,7 +170,7 @@ TEST_F(Tuning, OperatorsDecideForAMatrixByTheTimesOfItsProducts) {
   EXPECT_EQ(built->matrix != nullptr, timed->forecast.pays());
   const auto fresh = op::tune_matrix(form, problem.system(), expecting, {.is_fresh = true, .sample_seconds = 1e-5});
   EXPECT_TRUE(fresh->was_timed);
-  // another problem has times of its own
+  // Another problem has its own times.
   const Problem larger(box("tetrahedron", 5), 1);
   const auto of_larger = op::build_form(form::lower(larger.form("inner(grad(u), grad(v))*dx + u*v*ds")),
                                         larger.system(), op::Purpose::action, expecting);

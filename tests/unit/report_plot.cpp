@@ -16,7 +16,7 @@ std::size_t count(const std::string& text, const std::string& part) {
   return number;
 }
 
-/// Attribute of every element of a kind, in order.
+/// Returns an attribute of every element of a kind, in order.
 std::vector<double> attributes(const std::string& svg, const std::string& element, const std::string& name) {
   std::vector<double> result;
   const std::regex pattern("<" + element + "[^>]* " + name + "=\"([-0-9.]+)\"");
@@ -39,8 +39,8 @@ TEST(Plot, HasAMarkPerPointAndANamePerSeries) {
 TEST(Plot, PointsStandWhereTheirValuesAre) {
   const auto svg = to_svg(std::vector{lines});
   const auto x = attributes(svg, "circle", "cx"), y = attributes(svg, "circle", "cy");
-  EXPECT_NEAR(x[2] - x[1], x[1] - x[0], 0.2);       // degrees 1, 2, 3
-  EXPECT_NEAR(y[0] - y[1], 2 * (y[2] - y[1]), 0.3); // 10, 30, 20: pixels count downwards
+  EXPECT_NEAR(x[2] - x[1], x[1] - x[0], 0.2);       // the degrees are 1, 2, 3
+  EXPECT_NEAR(y[0] - y[1], 2 * (y[2] - y[1]), 0.3); // the values are 10, 30, 20, and pixels count downwards
   EXPECT_EQ(x[0], x[3]);
 }
 
@@ -79,7 +79,7 @@ TEST(Plot, CeilingsOfTheRooflineMeetAtTheRidge) {
   const auto& peak = plot.series[2].points;
   EXPECT_EQ(memory.back(), peak.front());
   EXPECT_EQ(memory.back(), (std::pair{8.0, 80.0}));
-  EXPECT_EQ(memory.front(), (std::pair{0.01, 0.1})); // begins at the leftmost point
+  EXPECT_EQ(memory.front(), (std::pair{0.01, 0.1})); // the line begins at the leftmost point
   EXPECT_TRUE(plot.series[1].is_ceiling && plot.series[2].is_ceiling);
 }
 

@@ -89,8 +89,8 @@ TEST(Report, JsonHasTheStepsOfNewtonsMethod) {
 TEST(Report, TextHasTheOrderOfConvergenceWithinALoadStep) {
   const auto text = report::to_text(newton_example());
   EXPECT_NE(text.find("3 Newton steps"), std::string::npos) << text;
-  EXPECT_NE(text.find("1.000e-07   2.00\n"), std::string::npos) << text; // after 1e-1 and 1e-3
-  EXPECT_NE(text.find("1.000e-09\n"), std::string::npos) << text;        // after one residual alone
+  EXPECT_NE(text.find("1.000e-07   2.00\n"), std::string::npos) << text; // the order after residuals 1e-1 and 1e-3
+  EXPECT_NE(text.find("1.000e-09\n"), std::string::npos) << text;        // one residual before it gives no order
 }
 
 TEST(Report, JsonOfAnEmptyReportKeepsItsObjects) {

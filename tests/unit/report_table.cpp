@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tables that explain themselves, plans by letters, lines that fit a terminal.
+// Tables explain their columns, name plans by letters, and fit the width of a terminal.
 #include <gtest/gtest.h>
 
 #include <rafter/base/error.hpp>

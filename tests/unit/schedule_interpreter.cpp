@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The written semantics of loop programs, statement by statement, against results worked out by hand; and operation
-// counts of tiny programs.
+// The interpreter does what the definition of loop programs says, statement by statement, compared with results by
+// hand. Operations of tiny programs are counted.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ namespace {
 using Reals = std::vector<double>;
 using Integers = std::vector<std::int32_t>;
 
-/// Runs statements on batches 0 .. num_batches-1; the output vector, which starts as 0 0 0 ...
+/// Runs statements on batches 0 .. num_batches-1 and returns the output vector, which is zero before.
 Reals run(const std::string& statements, Reals u = {}, Integers s = {}, std::int64_t num_batches = 1) {
   const auto program = read(test::loop_text(statements));
   verify(program);
@@ -29,7 +29,7 @@ Reals run(const std::string& statements, Reals u = {}, Integers s = {}, std::int
 }
 
 TEST(Meaning, AddsOfLanesThatMeetComeInAscendingOrder) {
-  // any other order of these four sums to something else than 1
+  // Any other order of these four terms gives another sum than 1.
   EXPECT_EQ(run("(add x (iload s lane) (load u lane))", {1e16, 1, -1e16, 1}, {2, 2, 2, 2}), (Reals{0, 0, 1}));
 }
 
@@ -184,7 +184,7 @@ TEST(LoopCounts, RunTimeLoopsCountOnceAndBranchesTheirFirstAlternative) {
 TEST(LoopCounts, BytesAreThoseOfGlobalBuffers) {
   const auto counts = counted("(let a (load u lane)) (store w lane %a) (let b (load w lane)) (let d (load c 1))"
                               "(for i 3 (block (store x (iadd (imul $i 4) lane) %b) (add x $i %d)))");
-  EXPECT_EQ(counts.global.read_bytes, 8 * (4 + 3)); // u by lanes; what the scalar adds read
+  EXPECT_EQ(counts.global.read_bytes, 8 * (4 + 3)); // loads of u by lanes, and the reads of the scalar additions
   EXPECT_EQ(counts.global.written_bytes, 8 * (3 * 4 + 3));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The least bytes of small programs, worked out by hand.
+// The least bytes of small programs are compared with numbers by hand.
 #include <gtest/gtest.h>
 
 #include <rafter/schedule/counts.hpp>
@@ -10,8 +10,8 @@ namespace {
 
 constexpr double vector_bytes = 8 * 8, file = register_file_bytes;
 
-/// Programs of eight lanes on a work array w of 64 vectors, a work array s of single numbers, a table t, and vectors x
-/// and y. Place i of the batch is written (at i), vector i [i].
+/// Programs have eight lanes, a work array w of 64 vectors, a work array s of single numbers, a table t, and vectors x
+/// and y. In their text, (at i) is place i of the batch, and [i] is vector i.
 class Program {
 public:
   explicit Program(std::string statements) {
@@ -77,7 +77,7 @@ TEST(LeastTraffic, EveryTurnLoadsWhatRegistersDoNotHold) {
 }
 
 TEST(LeastTraffic, PlacesOfTheBatchCrossOnce) {
-  // the list of places is read for both loops; the numbers that are added are read and written
+  // The list of places is read in both loops; the numbers that are added to are read and written.
   const Program program("(for i 2 (block (store w [$i] (load x (iload n [(at $i)])))))"
                         "(for i 2 (block (add y (iload n [(at $i)]) (load w [$i]) (iload active $batch))))");
   const auto least = program.least();
@@ -86,7 +86,7 @@ TEST(LeastTraffic, PlacesOfTheBatchCrossOnce) {
 }
 
 TEST(LeastTraffic, LanesThatMeetInPartAreCountedByTheirNumbers) {
-  // 64 numbers are written as vectors and read one by one: registers hold all of them
+  // The 64 numbers are written as vectors and read one by one, and registers hold all of them.
   const Program few("(for i 8 (block (store s [$i] (load x [(at $i)]))))"
                     "(for i 64 (block (store y (at $i) (load s $i))))");
   EXPECT_EQ(few.least().all.read_bytes, 8 * vector_bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A plan is a value: it prints as one line and is parsed back; mistakes are refused with what is accepted.
+// A plan is a value that is printed as one line and read back; messages about mistakes say what is accepted.
 #include <gtest/gtest.h>
 
 #include <rafter/base/error.hpp>
@@ -85,7 +85,8 @@ TEST(Plan, ShortNameIsWhatDiffersFromTheDefault) {
 }
 
 TEST(Plan, PlansThatDifferHaveDifferentNamesInATable) {
-  // rows matter to dense products alone: they are named where nothing else tells plans apart
+  // The key `rows` matters to dense products only, so that other plans have it in their name only if nothing else
+  // distinguishes them.
   const std::vector<Plan> plans{Plan{}, parse_plan("rows=8"), parse_plan("vector_width=4 rows=8"), parse_plan("rows=8"),
                                 Plan{}};
   EXPECT_EQ(short_names(plans), (std::vector<std::string>{"default", "rows=8", "vector_width=4", "rows=8", "default"}));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loop programs of every mapping on every shape: they print and read back, verify, and use what they declare.
+// The loop programs of every mapping on every shape can be printed and read back, pass the verifier, and use what they
+// declare.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -32,7 +33,7 @@ TEST(Lowering, BatchesThatAreNoGroupsOfLanesAreRefused) {
   EXPECT_THROW((void)schedule::lower(input, plan), base::InternalError);
 }
 
-/// Texts of all kernels of these forms on straight and curved cells, with facets.
+/// Returns the texts of all kernels of these forms on straight and curved cells and on facets.
 std::vector<Printed> programs(const std::string& shape, const std::string& plan) {
   std::vector<Printed> result;
   for (const int geometry_degree : {1, 2}) {
@@ -115,7 +116,7 @@ TEST(Mappings, HaveNamesAndDescriptions) {
     EXPECT_TRUE(names.insert(mapping.name).second) << mapping.name;
     EXPECT_NE(mapping.description, "");
   }
-  EXPECT_TRUE(names.contains("plain")); // the one that never declines
+  EXPECT_TRUE(names.contains("plain")); // this mapping accepts every program
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The verifier of loop programs: every class of malformed program is refused, with a message that names it.
+// The verifier of loop programs refuses every class of malformed program with a message that names it.
 #include <gtest/gtest.h>
 
 #include <rafter/base/error.hpp>
@@ -10,7 +10,7 @@
 namespace rafter::schedule {
 namespace {
 
-/// What the verifier says; "" when it accepts.
+/// Returns the message of the verifier, or "" when it accepts.
 std::string complaint(const LoopProgram& program) {
   try {
     verify(program);
@@ -23,7 +23,7 @@ std::string complaint(const LoopProgram& program) {
 struct Case {
   const char* name;
   const char* statements;
-  const char* message; ///< "": accepted
+  const char* message; ///< "" if the program is accepted
 };
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.statements; }
@@ -161,7 +161,7 @@ TEST(ProgramHead, MistakesAreRefused) {
   }
 }
 
-/// f, h: floats, global and work; u: doubles.
+/// The global array f and the work array h are floats, u are doubles.
 LoopProgram with_floats(const std::string& statements) {
   return read(
       "(program k 4 (buffer f global real32 0 written) (buffer u global real 0 written) (buffer h work real32 8 "

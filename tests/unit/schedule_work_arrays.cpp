@@ -10,8 +10,9 @@ LoopBuffer work(const char* name, std::int64_t size, Type type = Type::real) {
   return {.name = name, .space = Space::work, .type = type, .size = size};
 }
 
-/// y[i] = sums of what layers leave: `whole` is filled by all turns of the first loop and used by the second one,
-/// `layer` holds other numbers in each turn of the second one, `line` in each turn of the loop in it.
+/// The program sets y[i] to sums of three arrays: all iterations of the first loop fill `whole`, which the second one
+/// uses; `layer` holds other numbers in each iteration of the second loop, `line` in each iteration of the loop inside
+/// it.
 LoopProgram layered_program() {
   LoopProgram program;
   program.buffers = {work("whole", 12),
@@ -33,7 +34,7 @@ LoopProgram layered_program() {
 
 TEST(WorkArrays, LiveInTheInnermostBlockThatHoldsAllTheirUses) {
   const auto arrays = work_arrays(layered_program());
-  ASSERT_EQ(arrays.size(), 3U); // one is never used
+  ASSERT_EQ(arrays.size(), 3U); // one array is never used
   const auto expect = [&](std::size_t i, const char* name, double bytes, const char* loop, int first, int last,
                           int count) {
     EXPECT_EQ(arrays[i].name, name);

@@ -24,7 +24,7 @@ TEST(Direct, OneStepSolvesMatricesOfEveryKind) {
   const auto spd = laplacian(30), general = convection(30, 4.0);
   for (const auto* A : {&spd, &indefinite, &general}) {
     const auto b = random_values(30, 2);
-    auto x = A->vector(random_values(30, 7)); // any initial guess
+    auto x = A->vector(random_values(30, 7)); // any initial guess must do
     const auto result = solve(*A, b, x);
     EXPECT_EQ(result.status, Status::converged) << result.message;
     EXPECT_EQ(result.iterations, 1);
@@ -58,7 +58,7 @@ TEST(Direct, RefinementMakesUpForFactorsOfARoundedMatrix) {
   EXPECT_LE(distance(values(x), direct_solution(A, b)), 1e-10);
 }
 
-/// Two chains that nothing holds: two null vectors.
+/// Two chains that nothing holds have two null vectors.
 DenseMatrix two_pieces() {
   const auto chain = neumann_laplacian(10);
   return {20, [&](std::size_t i, std::size_t j) { return i / 10 == j / 10 ? chain(i % 10, j % 10) : 0.0; }};
@@ -96,7 +96,7 @@ TEST(Minres, SolvesIndefiniteSystemsInAsManyStepsAsThereAreEigenvalues) {
   EXPECT_LE(distance(values(x), direct_solution(A, b)), 1e-11);
 }
 
-/// Saddle point of a chain with springs: symmetric, indefinite, regular.
+/// The saddle point problem of a chain with springs is symmetric, indefinite and regular.
 DenseMatrix saddle_point() {
   return {30, [](std::size_t i, std::size_t j) {
             if (i < 20 && j < 20) return i == j ? 2.5 : (i + 1 == j || j + 1 == i ? -1.0 : 0.0);
@@ -106,7 +106,7 @@ DenseMatrix saddle_point() {
           }};
 }
 
-/// z_i = r_i / d_i, told as a diagonal or not.
+/// Computes z_i = r_i / d_i; `is_told` tells whether it is known to be diagonal.
 class Scaling final : public solvers::Preconditioner {
 public:
   Scaling(const DenseMatrix& A, std::vector<double> inverse, bool is_told)

@@ -22,7 +22,7 @@ TEST(Tridiagonal, EigenvaluesOfTheLaplacianAreThoseOfTheFormula) {
                 1e-14);
 }
 
-/// Conjugate gradients without anything around them, their coefficients recorded.
+/// Runs plain conjugate gradients and records their coefficients.
 solvers::EnergyProgress recorded(const DenseMatrix& A, std::vector<double> r, int num_steps) {
   solvers::EnergyProgress progress(1e-8, 0);
   std::vector<double> p(r.size(), 0.0);
@@ -50,8 +50,9 @@ TEST(EnergyProgress, ConditionIsThatOfTheOperatorOnceTheKrylovSpaceIsWhole) {
   EXPECT_EQ(solvers::EnergyProgress(1e-8, 0).condition(), 1);
 }
 
-/// Conjugate gradients for the eigenvalues 1 and `kappa`, begun anew every other step, with energies that fall by
-/// `factor` each step. Steps until that counts as stagnation; 0: not within 5 windows of the theory's length.
+/// Returns the number of steps until stagnation is recognised, or 0 if that takes more than 5 windows of the
+/// theoretical length. The coefficients are those of conjugate gradients for the eigenvalues 1 and `kappa`, restarted
+/// every other step, with energies that fall by `factor` in each step.
 int steps_until_stagnant(double kappa, double factor, int window = 0) {
   solvers::EnergyProgress progress(1e-8, window);
   const double beta = std::pow((kappa - 1) / (kappa + 1), 2);
@@ -82,7 +83,8 @@ TEST(EnergyProgress, GainsThatFallAsTheTheorySaysAreNone) {
   }
 }
 
-/// A beam's finite differences: eigenvalues (2 - 2 cos(k pi / (n + 1)))^2, condition number of size n^4.
+/// The matrix has the finite differences of a beam, with eigenvalues (2 - 2 cos(k pi / (n + 1)))^2 and a condition
+/// number of order n^4.
 DenseMatrix beam(std::size_t n) {
   return {n, [n](std::size_t i, std::size_t j) {
             const auto d = i > j ? i - j : j - i;
@@ -102,7 +104,7 @@ TEST(Cg, ResidualsThatStayAboveTheirFirstValueAreNoStagnation) {
       auto x = A.vector();
       const auto result = solvers::solve(A, A.vector(b), x, options);
       EXPECT_EQ(result.status, solvers::Status::converged) << result.message;
-      // The first value is passed late: what a window of residuals would call a plateau.
+      // The residual falls below the first value late; a test that looks at residuals alone would call this a plateau.
       const auto above = std::ranges::find_if(result.history, [](double value) { return value < 0.9; });
       EXPECT_GT(above - result.history.begin(), static_cast<std::ptrdiff_t>(n));
     }
@@ -117,7 +119,7 @@ TEST(Cg, ThePreconditionedNormEndsTheSolveWhenAskedFor) {
     auto x = A.vector();
     const auto result = solvers::solve(A, A.vector(b), x, options);
     ASSERT_EQ(result.status, solvers::Status::converged) << result.message;
-    // (D^-1 r, r) of the last x and of the first, zero
+    // The ratio of (D^-1 r, r) for the last x and for the first one, zero, is compared.
     const auto norm = [&](const std::vector<double>& r) {
       double sum = 0;
       for (std::size_t i = 0; i < r.size(); ++i) sum += r[i] * r[i] / A(i, i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fused solvers against their plain versions, and their loops against the definition.
+// Fused solvers agree with their plain versions, and their loops with the definition.
 #include <gtest/gtest.h>
 
 #include <rafter/solve/cg.hpp>
@@ -33,10 +33,10 @@ double largest(const std::vector<double>& x) {
   return result;
 }
 
-/// Of b - A x, relative to b: what a residual that is computed anew differs by.
+/// A residual that is computed anew may differ from b - A x by so much relative to b.
 constexpr double rounding = 1e-15;
 
-/// The same end after as many iterations, with histories and solutions up to rounding.
+/// Checks that both end after the same number of iterations, with histories and solutions that agree up to rounding.
 void expect_same(const DenseMatrix& A, const std::vector<double>& b, const solvers::SolverOptions& options,
                  double tolerance) {
   const auto plain = solved(A, b, options, false), fused = solved(A, b, options, true);
@@ -50,7 +50,7 @@ void expect_same(const DenseMatrix& A, const std::vector<double>& b, const solve
   EXPECT_EQ(fused.num_applies, plain.num_applies);
 }
 
-/// Condition number about 30, so that rounding is not amplified over many iterations.
+/// The condition number is about 30, so that rounding is not amplified over many iterations.
 DenseMatrix well_conditioned(std::size_t n) {
   return {n, [](std::size_t i, std::size_t j) {
             return i == j ? 2.2 + 0.1 * static_cast<double>(i % 7) : (i + 1 == j || j + 1 == i ? -1.0 : 0.0);
@@ -113,11 +113,11 @@ TEST(FusedCg, FailsAsThePlainOne) {
   expect_same(diagonal_matrix({0, 0, 0}), {1, 2, 3}, options, 1e-12);
   expect_same(diagonal_matrix({1, std::nan(""), 3}), {1, 2, 3}, options, 1e-12);
   expect_same(laplacian(3), {1, std::nan(""), 3}, options, 1e-12);
-  // inconsistent: the residual cannot fall
+  // The system is inconsistent, so that the residual cannot fall.
   expect_same(neumann_laplacian(50), std::vector<double>(50, 1.0), options, 1e-12);
 }
 
-/// M^-1 = I at first, a multiple of it from the second application on; its diagonal is not given.
+/// M^-1 = I at first, and a multiple of it from the second application on; the diagonal is not known.
 class FailingLater final : public solvers::Preconditioner {
 public:
   explicit FailingLater(double factor) : factor_(factor) {}
@@ -208,7 +208,8 @@ TEST(CgVectorBytes, CountEveryVectorOfEveryOperation) {
 
 // --- loops -----------------------------------------------------------------------------------------------------------
 
-/// Ranges of all lengths around those of registers, with gaps; entries outside must stay.
+/// Ranges have lengths below, at and above multiples of a register, with gaps between them; entries outside must keep
+/// their values.
 const std::vector<op::EntryRange> ranges{{1, 2}, {3, 6}, {8, 16}, {17, 26}, {30, 47}, {48, 48}};
 constexpr std::size_t size = 50;
 
@@ -224,7 +225,7 @@ struct Data {
                       q = random_values(size, 4), d = random_values(size, 5), z = random_values(size, 6);
 };
 
-/// Entry by entry: `expected` holds what inside entries become.
+/// Checks every entry: `expected` returns what an entry in the ranges becomes.
 void expect_entries(const std::vector<double>& found, const std::vector<double>& old,
                     const std::function<double(std::size_t)>& expected) {
   const auto is_inside = inside();
@@ -293,7 +294,7 @@ TEST(FusedLoops, OfOtherPreconditionersAgreeWithTheirDefinition) {
 TEST(FusedLoops, OfChebyshevAgreeWithTheirDefinition) {
   for (const auto& loops : solvers::all_fused_loops()) {
     SCOPED_TRACE(loops.instruction_set);
-    const Data old; // q: image, z: right-hand side, r: residual, p: direction
+    const Data old; // q is the image, z the right-hand side, r the residual, p the direction
     const double a = 0.4, b = 1.7;
     const auto check = [&](void (*loop)(const solvers::ChebyshevOperands&, solvers::Ranges), const auto& residual,
                            double old_direction, double old_x) {

@@ -35,7 +35,7 @@ TEST(Solve, EveryImplementedPairAgreesWithTheDirectSolutionOnSpdMatrices) {
       const auto result =
           solvers::solve(A, A.vector(b), x, options(std::string(method.name), std::string(kind.name), 1e-12));
       EXPECT_EQ(result.status, Status::converged) << method.name << " " << kind.name << " " << result.message;
-      // |e| <= |A^-1| |r|, with the smallest eigenvalue 2 - 2 cos(pi / 41)
+      // The bound is |e| <= |A^-1| |r|, with the smallest eigenvalue 2 - 2 cos(pi / 41).
       EXPECT_LE(distance(values(x), exact), 1e-12 * distance(b, std::vector<double>(40, 0)) / 5.8e-3)
           << method.name << " " << kind.name;
     }

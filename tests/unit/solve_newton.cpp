@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forcing terms, line search and Newton's method on functions that can be looked through.
+// Forcing terms, the line search and Newton's method are tested on functions whose behaviour is known.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,9 +26,9 @@ TEST(ForcingTerms, FollowTheSquareOfTheRatioOfResiduals) {
 TEST(ForcingTerms, FallSlowlyAfterALargeOneAndNotBelowWhatTheTargetNeeds) {
   solvers::ForcingTerms terms({.first = 0.5});
   terms.next(1.0, 0);
-  EXPECT_DOUBLE_EQ(terms.next(1e-3, 0), 0.9 * 0.25); // 0.9e-6 by the ratio alone
+  EXPECT_DOUBLE_EQ(terms.next(1e-3, 0), 0.9 * 0.25); // the ratio alone would give 0.9e-6
   EXPECT_DOUBLE_EQ(terms.next(1e-6, 5e-7), 0.25);    // half of the target is enough
-  EXPECT_DOUBLE_EQ(terms.next(1.0, 0), 0.5);         // the largest one
+  EXPECT_DOUBLE_EQ(terms.next(1.0, 0), 0.5);         // the largest term allowed
 }
 
 TEST(ForcingTerms, RefuseParametersOutOfRange) {
@@ -37,7 +37,7 @@ TEST(ForcingTerms, RefuseParametersOutOfRange) {
   EXPECT_THROW(solvers::ForcingTerms({.exponent = 3.0}), base::InputError);
 }
 
-/// States along a step from 0 of the energy E(s), whose derivative is `slope`; NaN is not finite.
+/// The path has the states along a step from 0, where the energy E(s) has the derivative `slope`; NaN is not finite.
 struct Path {
   std::function<double(double)> slope, energy{};
   int calls = 0;
@@ -64,7 +64,7 @@ TEST(LineSearch, TakesTheFullStepWhereTheSlopeFalls) {
 }
 
 TEST(LineSearch, BracketsTheZeroOfASlopeThatTheFullStepOvershoots) {
-  Path path{.slope = [](double s) { return std::pow(10 * s, 3) - 1; }}; // zero at 0.1, 999 at 1
+  Path path{.slope = [](double s) { return std::pow(10 * s, 3) - 1; }}; // the slope is zero at 0.1, and 999 at 1
   const auto found = path.search();
   EXPECT_TRUE(found.is_found);
   EXPECT_LE(std::abs(path.slope(found.length)), 0.8);
@@ -73,7 +73,7 @@ TEST(LineSearch, BracketsTheZeroOfASlopeThatTheFullStepOvershoots) {
 }
 
 TEST(LineSearch, GoesOnWhereTheEnergyFallsAllAlong) {
-  Path path{.slope = [](double s) { return -1 - s; }}; // negative curvature
+  Path path{.slope = [](double s) { return -1 - s; }}; // the curvature is negative
   const auto found = path.search();
   EXPECT_TRUE(found.is_found);
   EXPECT_EQ(found.length, 1);
@@ -96,13 +96,13 @@ TEST(LineSearch, ReducesTheEnergyWhereThereIsOne) {
 }
 
 TEST(LineSearch, SaysWhenNoLengthServes) {
-  Path path{.slope = [](double s) { return s == 0 ? -1.0 : 5.0; }}; // jumps: no root to find
+  Path path{.slope = [](double s) { return s == 0 ? -1.0 : 5.0; }}; // the slope jumps and has no zero
   const auto found = path.search();
   EXPECT_FALSE(found.is_found);
   EXPECT_EQ(found.trials, 12);
 }
 
-/// R_i(u) = f(u_i) - load_i for each entry by itself; the last entry is constrained.
+/// The residual is R_i(u) = f(u_i) - load_i for each entry separately; the last entry is constrained.
 class PointwiseProblem final : public solvers::NonlinearProblem {
 public:
   using Function = double (*)(double);
@@ -157,7 +157,7 @@ TEST(Newton, ConvergesQuadratically) {
   ASSERT_EQ(result.status, Status::converged) << result.message;
   EXPECT_NEAR(u.host_read()[0], 1, 1e-12);
   EXPECT_NEAR(u.host_read()[1], 2, 1e-12);
-  EXPECT_EQ(problem.num_linearised, result.iterations); // once for each accepted state
+  EXPECT_EQ(problem.num_linearised, result.iterations); // linearised once for each accepted state
   const auto& steps = result.steps;
   ASSERT_GE(steps.size(), 4u);
   const double last = steps[steps.size() - 1].residual, before = steps[steps.size() - 2].residual;
@@ -192,7 +192,8 @@ TEST(Newton, TakesNoStepForRoundingOfBoundaryValues) {
 }
 
 TEST(Newton, BringsBoundaryValuesAloneWhereLoadsOvershoot) {
-  // The first linear system has the solution 1e6, where the residual is 1e18; the boundary value has no part in that.
+  // The first linear system has the solution 1e6, where the residual is 1e18; the boundary value contributes nothing to
+  // it.
   PointwiseProblem problem([](double u) { return 1e-3 * u + u * u * u; }, [](double u) { return 1e-3 + 3 * u * u; },
                            {1000.0, 0.0}, 4.0);
   device::Vector u(problem.device(), 2);
@@ -205,7 +206,7 @@ TEST(Newton, BringsBoundaryValuesAloneWhereLoadsOvershoot) {
 }
 
 TEST(Newton, HalvesALoadStepThatFails) {
-  // So few Newton steps reach the load 1.3 only in parts.
+  // With so few Newton steps, the load 1.3 can be reached only in parts.
   PointwiseProblem problem([](double u) { return std::atan(u); }, [](double u) { return 1 / (1 + u * u); }, {1.3, 0.0},
                            0.0);
   device::Vector u(problem.device(), 2);
@@ -275,7 +276,7 @@ TEST(Newton, ReportsTangentsThatHaveNoFactors) {
   device::Vector u(problem.device(), 2);
   std::ranges::fill(u.host_overwrite(), 0.0);
   solvers::NewtonOptions options;
-  options.solver.method = "cg"; // Jacobi needs a diagonal without zeros
+  options.solver.method = "cg"; // its Jacobi preconditioner needs a diagonal without zeros
   const auto result = solvers::newton(problem, u, options);
   EXPECT_EQ(result.status, Status::failed);
   EXPECT_NE(result.message.find("Newton step 1: "), std::string::npos) << result.message;
@@ -320,7 +321,7 @@ TEST(Newton, NamesThePlaceWhereNoLengthIsFinite) {
 }
 
 TEST(Newton, TakesADirectionOfNegativeCurvatureThatDescends) {
-  // E = u^4 / 4 - u^2 / 2 - u / 100: negative curvature at 0, minimum close to 1.
+  // The energy is u^4 / 4 - u^2 / 2 - u / 100, with negative curvature at 0 and a minimum close to 1.
   PointwiseProblem problem([](double u) { return u * u * u - u; }, [](double u) { return 3 * u * u - 1; }, {0.01, 0.0},
                            0.0);
   device::Vector u(problem.device(), 2);

@@ -9,7 +9,7 @@ using namespace rafter::test;
 
 namespace {
 
-/// The Laplacian of a ring of n points: eigenvalues 2 - 2 cos(2 pi k / n), constants are its null space.
+/// The Laplacian of a ring of n points has the eigenvalues 2 - 2 cos(2 pi k / n), and constants are its null space.
 DenseMatrix ring(std::size_t n) {
   return DenseMatrix(n, [n](std::size_t i, std::size_t j) {
     if (i == j) return 2.0;
@@ -84,11 +84,11 @@ TEST(NullSpace, EigenvaluesAreEstimatedInItsComplement) {
   constexpr std::size_t n = 16;
   const auto A = ring(n);
   const auto inverse = solvers::inverse_diagonal(A);
-  const double smallest = 1 - std::cos(2 * M_PI / n); // of D^-1 A, but for 0
+  const double smallest = 1 - std::cos(2 * M_PI / n); // smallest eigenvalue of D^-1 A except 0
   const auto within = solvers::estimate_eigenvalues(A, inverse, 20, *constants(A, n));
   EXPECT_NEAR(within.smallest, smallest, 1e-10);
   EXPECT_NEAR(within.largest, 2, 1e-10);
-  EXPECT_LT(solvers::estimate_eigenvalues(A, inverse, 20).smallest, 0.1 * smallest); // with the null space
+  EXPECT_LT(solvers::estimate_eigenvalues(A, inverse, 20).smallest, 0.1 * smallest); // the null space was not removed
 }
 
 TEST(NullSpace, PreconditionedResidualsHaveNoPartInIt) {

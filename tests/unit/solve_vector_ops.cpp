@@ -14,7 +14,7 @@ using namespace rafter::test;
 
 namespace {
 
-/// Long enough for several threads, not a multiple of any block length.
+/// The length is large enough for several threads, and no multiple of any block length.
 constexpr std::size_t length = 150'007;
 
 TEST(VectorOps, AgreeWithTheirDefinition) {
@@ -104,7 +104,7 @@ TEST(VectorOps, RandomVectorsAreReproducibleAndOfManyStreams) {
   for (std::size_t i = 0; i < of_streams.size(); i += 2) {
     const auto& x = of_streams[i];
     EXPECT_TRUE(std::ranges::all_of(x, [](double value) { return std::abs(value) <= 1; }));
-    // Numbers of variance 1/3 that know nothing of each other: products have the mean 0 and the deviation 1/3.
+    // The numbers are independent and have the variance 1/3, so that products have the mean 0 and the deviation 1/3.
     for (std::size_t j = 0; j < of_streams.size(); j += 2) {
       const double mean = std::inner_product(x.begin(), x.end(), of_streams[j].begin(), 0.0) / length;
       EXPECT_NEAR(mean, i == j ? 1.0 / 3 : 0.0, 5 * (1.0 / 3) / std::sqrt(static_cast<double>(length)))

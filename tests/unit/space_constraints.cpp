@@ -16,7 +16,7 @@ space::SpatialFunction constant(double value) {
   return [value](std::span<const double>, std::span<double> values) { std::ranges::fill(values, value); };
 }
 
-/// Entry -> (component, point), from the cells.
+/// Maps every entry to its component and point, as the cells see it.
 std::map<std::int32_t, std::pair<std::size_t, std::vector<double>>> places(const space::FunctionSpace& space) {
   std::map<std::int32_t, std::pair<std::size_t, std::vector<double>>> result;
   const auto dim = static_cast<std::size_t>(space.gdim);
@@ -30,7 +30,8 @@ std::map<std::int32_t, std::pair<std::size_t, std::vector<double>>> places(const
   return result;
 }
 
-/// The box of test::box: lower corner 0, upper corner as here. Tags 1..6: xmin, xmax, ymin, ymax, zmin, zmax.
+/// The box of test::box has its lower corner at 0 and this upper corner. Tags 1..6 are xmin, xmax, ymin, ymax, zmin,
+/// zmax.
 constexpr std::array<double, 3> upper{1.0, 0.75, 1.25};
 
 bool lies_on(std::span<const double> x, int tag) {

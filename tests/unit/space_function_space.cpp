@@ -51,7 +51,8 @@ TEST(FunctionSpace, PositionsInvertTheBatches) {
 }
 
 TEST(FunctionSpace, InteriorsOfABatchInterleaveItsActiveLanes) {
-  const auto space = test::make_space(test::box("hexahedron"), 3, 2); // 12 cells: 8 and 4 active lanes
+  // The 12 cells are batches of 8 and 4 active lanes.
+  const auto space = test::make_space(test::box("hexahedron"), 3, 2);
   const auto& dofs = space->block(0);
   const auto& layout = dofs.layout;
   std::vector<std::int32_t> entries(64 * 2);
@@ -94,8 +95,8 @@ TEST(ElementLayout, TableOfPermutationsHoldsEachOnce) {
   const auto layout_of = [](Shape shape, int degree) {
     return space::make_layout(element::make_element(element::Family::lagrange, shape, degree));
   };
-  // Vertices: one. Degree 2 on hexes: single dofs only. Degree 4 on hexes: 1 + 2*3 (edges) + 8*9 (faces). On tets the
-  // faces' 6 * 3 contain both orders of an edge.
+  // Vertices have one permutation. On hexahedra, degree 2 has only single dofs, and degree 4 has 1 + 2*3 (edges) + 8*9
+  // (faces). On tetrahedra, the 6 * 3 of the faces contain both orders of an edge.
   EXPECT_EQ(layout_of(Shape::hexahedron, 1).permutations.size(), 1U);
   EXPECT_EQ(layout_of(Shape::hexahedron, 2).permutations.size(), 1U);
   EXPECT_EQ(layout_of(Shape::hexahedron, 4).permutations.size(), 1U + 2 * 3 + 8 * 9);

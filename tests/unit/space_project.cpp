@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Expressions of fields as functions of a space.
+// Expressions of fields become functions of a space.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(every_shape, Project, ::testing::ValuesIn(box_shapes())
                          [](const auto& shape) { return shape.param; });
 
 TEST(ProjectValues, AreMeansWhereCellsDiffer) {
-  // A hat of height 1 at 1/4 has the slopes 4 and -4/3 in the cells [0, 1/4] and [1/4, 1].
+  // A hat function of height 1 at 1/4 has the slopes 4 and -4/3 in the cells [0, 1/4] and [1/4, 1].
   auto mesh = box("interval", 2);
   for (auto& x : mesh.points)
     if (x > 0.4 && x < 0.6) x = 0.25;
@@ -76,8 +76,9 @@ TEST(ProjectValues, AreMeansWhereCellsDiffer) {
   const std::vector<space::FieldValues> fields{{from, w}};
   space::project(*to, lowered(form::grad(form::field(from, "w"))(0)), fields, found);
   std::ranges::sort(found);
-  EXPECT_NEAR(found[0], -1 / 0.75, 1e-13);                    // the longer cell alone
-  EXPECT_NEAR(found[1], 0.25 * 4 - 0.75 * (1 / 0.75), 1e-13); // both, weighted by their lengths
+  EXPECT_NEAR(found[0], -1 / 0.75, 1e-13); // value of the longer cell alone
+  // This is the mean of both values, weighted by the lengths of the cells.
+  EXPECT_NEAR(found[1], 0.25 * 4 - 0.75 * (1 / 0.75), 1e-13);
   EXPECT_NEAR(found[2], 4, 1e-13);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Candidates are the product of the axes, without what makes no sense.
+// Candidates are the product of all axes, without combinations that make no sense.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -91,7 +91,7 @@ TEST(Candidates, DenseProductsTakeSeveralGroupsWhereABatchHasThem) {
   auto large = tetrahedron();
   large.num_dofs = 56;
   EXPECT_EQ(subbatches(large, 8, 8), std::set<std::string>{"1"});
-  EXPECT_EQ(subbatches(large, 16, 8), std::set<std::string>({"1", "2"})); // one of lanes = 16
+  EXPECT_EQ(subbatches(large, 16, 8), std::set<std::string>({"1", "2"})); // the single sub-batch has vector_width = 16
   EXPECT_EQ(subbatches(large, 16, 4), std::set<std::string>({"2", "4"}));
   auto problem = tetrahedron();
   problem.register_width = 2;
@@ -107,7 +107,8 @@ TEST(Candidates, EvenOddThresholdsDifferInWhatTheyDo) {
   };
   EXPECT_EQ(thresholds(5, 5), (std::set<std::string>{"4", "0"}));
   EXPECT_EQ(thresholds(3, 4), (std::set<std::string>{"4", "2", "0"}));
-  EXPECT_EQ(thresholds(2, 3), (std::set<std::string>{"4", "2"})); // 4 is nowhere
+  // No matrix has 4 columns, so that 4 does what 0 would.
+  EXPECT_EQ(thresholds(2, 3), (std::set<std::string>{"4", "2"}));
 }
 
 TEST(Candidates, StreamOnlyWhatIsExclusiveAndLeavesTheCaches) {
@@ -155,14 +156,14 @@ TEST(Candidates, PointsInLanesWhereTheArraysAreLargeAndLinesFillRegisters) {
       }
     return values(candidates(problem), "mapping").contains("simd_points");
   };
-  EXPECT_FALSE(offers(8)); // near enough
+  EXPECT_FALSE(offers(8)); // the arrays fit in the nearest cache
   EXPECT_TRUE(offers(13));
-  EXPECT_FALSE(offers(17)); // three vectors for two and an eighth
+  EXPECT_FALSE(offers(17)); // two vectors and an eighth would take three registers
   EXPECT_TRUE(offers(24));
-  problem.output_bytes = 0; // a functional
+  problem.output_bytes = 0; // a functional has no output vector
   EXPECT_FALSE(offers(24));
   problem.output_bytes = 1;
-  problem.points_per_axis = problem.num_points = 4096; // an interval
+  problem.points_per_axis = problem.num_points = 4096; // intervals have no such mapping
   EXPECT_FALSE(values(candidates(problem), "mapping").contains("simd_points"));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Laws of the cost model: more work takes no less time, no prediction is below the roofline.
+// The cost model obeys laws: more work takes no less time, and no prediction is below the roofline.
 #include <gtest/gtest.h>
 
 #include <rafter/tune/cost_model.hpp>
@@ -59,14 +59,14 @@ TEST(CostModel, FullRegistersOfFloatsTakeAsLongAsOnesOfDoubles) {
   floats.vector_width = 16;
   EXPECT_DOUBLE_EQ(predict(floats, problem_of(10), machine).seconds,
                    predict(usual_features(), problem_of(10), machine).seconds);
-  floats.vector_width = 8; // no faster than full ones, on half the cells
+  floats.vector_width = 8; // registers that are half full are no faster, on half the cells
   EXPECT_GE(predict(floats, problem_of(10), machine).seconds,
             predict(usual_features(), problem_of(10), machine).seconds);
 }
 
 TEST(CostModel, NoPredictionIsBelowTheRoofline) {
   const auto machine = typical_machine();
-  for (const auto& feature : feature_names) { // one thing alone
+  for (const auto& feature : feature_names) { // each feature alone
     Features f;
     f.*feature.value = 1e6;
     const auto prediction = predict(f, problem_of(100), machine);
@@ -92,7 +92,7 @@ TEST(CostModel, BytesCountMoreOnceTheyComeFromMemory) {
     return predict(stored, problem_of(batches), machine).seconds /
            predict(usual_features(), problem_of(batches), machine).seconds;
   };
-  EXPECT_GT(cost_of_storing(1e5), cost_of_storing(1)); // 6 GB, 60 kB
+  EXPECT_GT(cost_of_storing(1e5), cost_of_storing(1)); // stores 6 GB and 60 kB
 }
 
 TEST(CostModel, WorkThatLeavesTheNearestCacheIsSlower) {
@@ -127,7 +127,7 @@ TEST(CostModel, InstructionsTakeTheirTimeHoweverManyLanesTheyUse) {
     return predict(features, problem_of(10), machine).seconds;
   };
   EXPECT_EQ(seconds(4), seconds(8));
-  EXPECT_GT(seconds(16), 1.5 * seconds(8)); // two registers each
+  EXPECT_GT(seconds(16), 1.5 * seconds(8)); // each vector takes two registers
 }
 
 TEST(CostModel, RatesOfBusyMachinesDoNotCount) {
@@ -137,7 +137,7 @@ TEST(CostModel, RatesOfBusyMachinesDoNotCount) {
   busy.steadiness = 0.3;
   busy.peaks.front().fma = {1e9, 1e9};
   busy.levels.back().read = busy.levels.back().triad = {1e8, 1e8};
-  EXPECT_EQ(steady(record), record); // quiet
+  EXPECT_EQ(steady(record), record); // a record of a quiet machine is not changed
   auto expected = record;
   expected.steadiness = busy.steadiness;
   EXPECT_EQ(steady(busy), expected);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Features are counted from loop programs: small programs against counts by hand.
+// Features are counted from loop programs; those of small programs are compared with counts by hand.
 #include <gtest/gtest.h>
 
 #include <rafter/tune/features.hpp>
@@ -7,7 +7,7 @@
 namespace rafter::tune {
 namespace {
 
-/// A program of four lanes over work arrays w (whole vectors), s (constant indices only) and vectors x, y.
+/// Programs have four lanes, work arrays w (whole vectors) and s (constant indices only), and vectors x, y.
 Features count(const std::string& body) {
   PlannedProgram plan;
   plan.loops = schedule::read("(program kernel 4\n"
@@ -26,7 +26,7 @@ Features count(const std::string& body) {
   return count_features(plan, problem);
 }
 
-constexpr const char* whole = "(iadd (imul $i 4) lane)"; // the i-th vector of a work array
+constexpr const char* whole = "(iadd (imul $i 4) lane)"; // index of vector i in a work array
 
 TEST(Features, SizesAreThoseOfPlanAndProblem) {
   const auto f = count("");
@@ -110,7 +110,7 @@ TEST(Features, BranchesCountTheRegularPath) {
   const auto f =
       count("(if (iload n 0) (block (store w lane (number 1))) (block (store w lane (number 1)) (store w lane "
             "(number 2))))");
-  EXPECT_EQ(f.stores, 0); // constant index: a register
+  EXPECT_EQ(f.stores, 0); // a number at a constant index is in a register
   EXPECT_EQ(f.text, 1);
   EXPECT_EQ(f.index_loads, 1);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plans are lowered from plain values alone: no operator, no mesh.
+// Plans are lowered without an operator and without a mesh.
 #include <gtest/gtest.h>
 
 #include <rafter/base/error.hpp>
@@ -11,7 +11,7 @@
 namespace rafter::tune {
 namespace {
 
-/// The action of a form on hexahedra, from cell vector to cell vector.
+/// The kernel is the action of a form on hexahedra, from cell vector to cell vector.
 struct Action {
   explicit Action(const std::string& text, int points = 4, int components = 1) {
     const auto shape = element::Shape::hexahedron;
@@ -40,7 +40,7 @@ TEST(KernelLowering, GivesTheProgramsOfPlansAndWhatTheyRead) {
   const auto stored = lowering.lower(plan_of("factors=store-merged")),
              recomputed = lowering.lower(plan_of("factors=recompute"));
   EXPECT_GT(schedule::count(recomputed.loops).flops, schedule::count(stored.loops).flops);
-  // 6 numbers per point of the symmetric matrix, against 8 corners of the map
+  // The symmetric matrix has 6 numbers per point, the map has 8 corners.
   EXPECT_EQ(stored.data_bytes, 8.0 * 8 * 6 * 64);
   EXPECT_EQ(recomputed.data_bytes, 8.0 * 8 * 3 * 8);
   EXPECT_GT(lowering.estimate(plan_of("factors=recompute")).flops,
@@ -60,7 +60,7 @@ TEST(KernelLowering, EqualValuesGiveEqualPrograms) {
   for (const auto* text :
        {"factors=store", "contraction=dense factors=recompute", "mapping=plain", "compute=float vector_width=8"}) {
     KernelLowering first(action.kernel), second(again.kernel);
-    (void)second.lower(plan_of("contraction=per-derivative")); // what was lowered before does not matter
+    (void)second.lower(plan_of("contraction=per-derivative")); // plans that were lowered before must not matter
     EXPECT_EQ(schedule::print(first.lower(plan_of(text)).loops), schedule::print(second.lower(plan_of(text)).loops))
         << text;
   }

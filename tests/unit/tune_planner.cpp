@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The planner takes what was measured, else what the model predicts, and lowers few plans for it.
+// The planner takes plans that were measured, or else what the model predicts, and lowers only a few plans for it.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -17,7 +17,7 @@
 namespace rafter::tune {
 namespace {
 
-/// A kernel on hexahedra whose plans differ in the length of a loop; notes what is lowered.
+/// The plans of this kernel on hexahedra differ in the length of a loop; the lowered ones are recorded.
 class Kernel final : public PlanLowering {
 public:
   Kernel() {
@@ -81,7 +81,7 @@ TEST(Planner, WhatWasMeasuredCounts) {
   const auto store = std::make_shared<Store>(folder.path() / "plans.sqlite");
   const Planner planner({.store = store});
   Kernel kernel;
-  EXPECT_EQ(planner.decide(kernel.problem, kernel).key, ""); // there is no file to look into
+  EXPECT_EQ(planner.decide(kernel.problem, kernel).key, ""); // the store has no file yet, so that no key is needed
   const auto cold = Planner({.store = store, .weighs_all = true}).decide(kernel.problem, kernel);
   const auto slow =
       schedule::to_string(schedule::parse_plan("contraction=per-derivative factors=recompute even_odd=0"));
@@ -90,7 +90,7 @@ TEST(Planner, WhatWasMeasuredCounts) {
   const auto warm = planner.decide(kernel.problem, kernel);
   EXPECT_EQ(schedule::to_string(warm.plan), slow);
   EXPECT_EQ(warm.origin, Origin::measured);
-  EXPECT_TRUE(kernel.num_lowered.empty()); // nothing needs to be weighed
+  EXPECT_TRUE(kernel.num_lowered.empty()); // no plan had to be weighed
   const auto listed = Planner({.store = store, .weighs_all = true}).decide(kernel.problem, kernel);
   EXPECT_EQ(schedule::to_string(listed.candidates[0].plan), slow);
   EXPECT_EQ(listed.candidates[0].measured_seconds, 1e-6);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The search finds a plan within 5 % of the fastest with five timings at most: on sweeps that were recorded on real
-// machines (bench/data/sweeps), and on made ones with errors of the model and of the clock.
+// machines (bench/data/sweeps), and on artificial ones with errors of the model and of the clock.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@
 namespace rafter::tune {
 namespace {
 
-/// Plans with their true times; measures them, with noise, and keeps the books.
+/// This has plans with their true times. It measures them with noise, and records what is measured.
 class Machine {
 public:
   explicit Machine(const std::vector<Candidate>& candidates, double noise = 0, unsigned seed = 1)
@@ -28,7 +28,8 @@ public:
   Measure measure() {
     return [this](std::span<const schedule::Plan> plans, int rounds) {
       std::vector<double> result;
-      const double drift = std::exp(10 * noise_(random_)); // between calls machines change more than within
+      // Between calls, the speed of a machine changes more than within.
+      const double drift = std::exp(10 * noise_(random_));
       for (const auto& plan : plans) {
         const auto text = schedule::to_string(plan);
         timed.insert(text);
@@ -51,13 +52,14 @@ private:
   std::mt19937 random_;
 };
 
-/// As the search gets them: nothing is measured yet.
+/// Returns candidates as the search gets them, without measurements.
 std::vector<Candidate> unmeasured(std::vector<Candidate> candidates) {
   for (auto& c : candidates) c.measured_seconds.reset();
   return candidates;
 }
 
-/// A product of four axes; the true time is the predicted one times errors that plans share by their values.
+/// Returns a product of four axes. The true time is the predicted one times errors, which are the same for plans with
+/// the same values.
 std::vector<Candidate> made_sweep(unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;
@@ -91,10 +93,10 @@ std::vector<Candidate> made_sweep(unsigned seed) {
   return result;
 }
 
-/// A kernel of a recorded sweep, predicted by the cost model as it is now.
+/// Returns a kernel of a recorded sweep with the current predictions of the cost model.
 std::vector<Candidate> recorded_sweep(const nlohmann::json& record, const nlohmann::json& kernel) {
   auto machine_record = record.at("machine");
-  for (const char* key : {"steadiness", "cpu_share"}) // sweeps may be older than these, which nothing here depends on
+  for (const char* key : {"steadiness", "cpu_share"}) // older sweeps lack these keys, on which nothing here depends
     if (!machine_record.contains(key)) machine_record[key] = 0.0;
   const auto machine = machine::from_json(machine_record.dump());
   PlanningProblem problem;
@@ -109,7 +111,7 @@ std::vector<Candidate> recorded_sweep(const nlohmann::json& record, const nlohma
       for (const auto& feature : feature_names)
         if (record.at("feature_names")[i] == feature.name)
           c.features.*feature.value = entry.at("features")[i].get<double>();
-    // bilinear forms without coefficient fields: one vector in, one out
+    // The forms are bilinear and have no coefficient fields, so that one vector is read and one is written.
     problem.input_bytes = problem.output_bytes = c.features.vector_bytes / 2;
     const auto prediction = predict(c.features, problem, machine);
     c.predicted_seconds = prediction.seconds;
@@ -163,7 +165,7 @@ TEST(Search, APlanWhoseBoundIsAboveTheBestTimeIsNotTimed) {
   std::set<std::string> hopeless;
   for (std::size_t i = 0; i < sweep.size(); ++i)
     if (*sweep[i].measured_seconds > best && i % 2 == 0) {
-      sweep[i].bound_seconds = *sweep[i].measured_seconds; // all of them are roofline-bound
+      sweep[i].bound_seconds = *sweep[i].measured_seconds; // the roofline limits all of them
       sweep[i].predicted_seconds = std::max(sweep[i].predicted_seconds, sweep[i].bound_seconds);
       if (sweep[i].bound_seconds > 3 * best) hopeless.insert(schedule::to_string(sweep[i].plan));
     }
@@ -175,7 +177,7 @@ TEST(Search, APlanWhoseBoundIsAboveTheBestTimeIsNotTimed) {
 TEST(Search, BoundsThatAPlanDisprovesAreNotTrusted) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     auto sweep = made_sweep(seed);
-    for (auto& c : sweep) { // the machine's record is from a busy day
+    for (auto& c : sweep) { // the record of the machine was made on a busy day
       c.bound_seconds = 2 * *c.measured_seconds;
       c.predicted_seconds = std::max(3 * c.predicted_seconds, c.bound_seconds);
     }
@@ -203,7 +205,8 @@ TEST(Search, OneCandidateIsTheAnswer) {
   EXPECT_EQ(search(unmeasured(sweep), machine.measure()).front().plan, sweep.front().plan);
 }
 
-/// Time of the plan that is found over that of the fastest, by kernel of the sweeps in a folder of bench/data.
+/// Returns the time of the plan that is found relative to the fastest, by kernel, for the sweeps in a folder of
+/// bench/data.
 std::map<std::string, double> losses(const std::string& folder) {
   std::map<std::string, double> result;
   for (const auto& file :
@@ -223,13 +226,13 @@ std::map<std::string, double> losses(const std::string& folder) {
   return result;
 }
 
-/// Weights of the model and constants of the search were chosen on these, by hand: this shows that they fit.
+/// Weights of the model and constants of the search were chosen by hand for these sweeps; the test shows that they fit.
 TEST(Search, IsWithinFivePercentOfExhaustiveOnRecordedSweeps) {
   for (const auto& [kernel, loss] : losses("sweeps")) EXPECT_LE(loss, 1.05) << kernel;
 }
 
-/// The same cases recorded afterwards: nothing was chosen on these. One is lost, the mass matrix of degree 3 on
-/// deformed cells, where compilers differ by a tenth.
+/// These sweeps of the same cases were recorded afterwards, and nothing was chosen for them. One case is lost, the mass
+/// matrix of degree 3 on deformed cells, where compilers differ by a tenth.
 TEST(Search, LosesOneOfThirtyByATenthOnSweepsThatWereHeldOut) {
   int num_lost = 0;
   for (const auto& [kernel, loss] : losses("sweeps_held_out")) {

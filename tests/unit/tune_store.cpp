@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The store is a memory and nothing more: whatever happens to its file, at worst nothing is remembered, with one
-// warning.
+// The store only remembers: whatever happens to its file, at worst nothing is remembered, with one warning.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -25,7 +24,7 @@ using test::Warnings;
 const std::vector<Measurement> two{{"factors=store", 2e-3, 1e-3}, {"factors=recompute", 1e-3, 3e-3}};
 const std::vector<Measurement> two_by_time{two[1], two[0]};
 
-/// A connection of somebody else.
+/// This is the connection of another program.
 class Connection {
 public:
   explicit Connection(const fs::path& file) { EXPECT_EQ(sqlite3_open(file.c_str(), &handle_), SQLITE_OK); }
@@ -42,7 +41,7 @@ class StoreTest : public testing::Test {
 protected:
   fs::path file() const { return folder_.path() / "plans.sqlite"; }
   fs::path damaged() const { return folder_.path() / "plans.sqlite.damaged"; }
-  /// What a file that cannot be used must lead to.
+  /// Checks what happens to a file that cannot be used.
   void expect_set_aside_and_rebuilt(const std::string& reason) {
     const Warnings warnings;
     Store store(file());
@@ -111,7 +110,7 @@ TEST_F(StoreTest, DamageInsideIsSetAside) {
     Connection(file()).run("PRAGMA wal_checkpoint(TRUNCATE)");
   }
   std::fstream bytes(file(), std::ios::in | std::ios::out | std::ios::binary);
-  bytes.seekp(4096); // the header stays
+  bytes.seekp(4096); // the header is kept
   bytes << std::string(static_cast<std::size_t>(fs::file_size(file())) - 4096, '\xff');
   bytes.close();
   expect_set_aside_and_rebuilt("malformed");
@@ -150,7 +149,7 @@ TEST_F(StoreTest, AFolderInItsPlaceIsNoFault) {
   Store store(file());
   EXPECT_TRUE(store.find("kernel").empty());
   EXPECT_FALSE(store.remember("kernel", two));
-  EXPECT_EQ(warnings.texts.size(), 2U); // that nothing is read, and that nothing is kept
+  EXPECT_EQ(warnings.texts.size(), 2U); // one warning for reading, and one for writing
 }
 
 TEST_F(StoreTest, ThreadsAndProcessesWriteAtTheSameTime) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text -> form -> scalar integrands with a degree, and back to text; or text -> function of points. The names are those
-// of the corpus of forms. Lines "def SIGNATURE = TEXT" at the beginning define more; a 2 as first character asks for
-// the plane.
+// A text becomes a form, scalar integrands with a degree, and a text again; or it becomes a function of points. The
+// names are those of the corpus of forms. Lines "def SIGNATURE = TEXT" at the beginning define more; with 2 as first
+// character the dimension is 2.
 #include <array>
 
 #include <rafter/form/degree.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace rafter;
 
-/// Takes the definitions off the text; false if they are refused.
+/// Removes the definitions from the text; returns false if they are refused.
 bool take_definitions(std::string_view& text, form::Scope& scope) {
   constexpr std::string_view word = "def ";
   while (text.starts_with(word)) {
@@ -30,12 +30,12 @@ bool take_definitions(std::string_view& text, form::Scope& scope) {
   return true;
 }
 
-/// Texts of deep expressions nest more than a text may, and texts are cut at a length.
+/// Printed texts of deep expressions may be nested deeper than the parser allows, and long ones are cut.
 bool is_limit(const std::string& message) {
   return message.find("nested more than") != std::string::npos || message.find("the texts have more than") == 0;
 }
 
-/// True if the text is a form.
+/// Returns whether the text is a form.
 bool read_form(std::string_view text, const form::Scope& scope) {
   form::Form found;
   if (!fuzz::refusal([&] { found = form::parse_form(text, scope); }).empty()) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text -> loop program -> text -> the same text; the verifier's complaints are InternalErrors.
+// A text becomes a loop program, and the program the same text again; the verifier refuses with InternalErrors.
 #include <rafter/schedule/counts.hpp>
 
 #include "target.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JSON -> record of a machine -> JSON -> the same record.
+// A JSON text becomes the record of a machine, which is written as JSON and read back as the same record.
 #include <rafter/machine/roofline.hpp>
 
 #include "target.hpp"

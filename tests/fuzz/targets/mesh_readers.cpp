@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes -> mesh -> text -> the same mesh. Every format of the registry is reached by its first line.
+// Bytes become a mesh, which is written as text and read back as the same mesh. The first line selects one of the
+// formats of the registry.
 #include <rafter/mesh/readers.hpp>
 #include <rafter/mesh/writers.hpp>
 
@@ -9,7 +10,7 @@ namespace {
 
 using namespace rafter;
 
-/// A valid mesh that the format holds is read back with as many cells.
+/// A valid mesh that the format can hold is read back with as many cells.
 template <class Write> void check_written(const mesh::Mesh& found, Write&& write) {
   std::string text;
   if (!fuzz::refusal([&] { text = write(found); }).empty()) return;
@@ -21,7 +22,7 @@ template <class Write> void check_written(const mesh::Mesh& found, Write&& write
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   mesh::Mesh found;
   if (!fuzz::refusal([&] { found = mesh::parse_mesh("fuzzed", fuzz::as_text(data, size)); }).empty()) return 0;
-  // Duplicate cells and facets of three cells are found here.
+  // The topology refuses duplicate cells and facets of three cells.
   if (!fuzz::refusal([&] { found.topology(); }).empty()) return 0;
   for (const auto version : {mesh::GmshVersion::v2_2, mesh::GmshVersion::v4_1})
     for (const bool is_binary : {false, true})

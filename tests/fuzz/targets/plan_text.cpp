@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text -> plan -> text -> the same plan.
+// A text becomes a plan, which is printed as text and read back as the same plan.
 #include <rafter/schedule/plan.hpp>
 
 #include "target.hpp"

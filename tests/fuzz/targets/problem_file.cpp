@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text -> problem -> its forms, conditions and functions on the smallest mesh of its kind. Nothing is solved and no
-// mesh is read. Lines that begin with "#--set " are also overrides.
+// A text becomes a problem, then its forms, conditions and functions on the smallest mesh of its kind. Nothing is
+// solved and no mesh is read. Lines that begin with "#--set " are also overrides.
 #include <array>
 #include <map>
 
@@ -25,7 +25,7 @@ std::vector<std::string> overrides_in(std::string_view text) {
   return found;
 }
 
-/// A space of degree 1 on a box of one cell; of files, which are not read: on a cube.
+/// Returns a space of degree 1 on a box of one cell; mesh files are not read, and get a cube.
 const op::System& smallest_system(const io::MeshSource& source) {
   static std::map<std::pair<std::string, std::size_t>, op::System> systems;
   const auto options = source.box.value_or(mesh::BoxOptions{});

@@ -8,10 +8,10 @@
 
 #include <rafter/base/error.hpp>
 
-/// What the libFuzzer targets share. Anything that leaves a target ends the run as a crash, with its message.
+/// The libFuzzer targets share this. An exception that leaves a target ends the run as a crash, with its message.
 namespace rafter::fuzz {
 
-/// The input, without a terminating zero: reading past its end is seen by the address sanitizer.
+/// Returns the input without a terminating zero, so that the address sanitizer finds reads past its end.
 inline std::string_view as_text(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
@@ -20,7 +20,7 @@ inline void require(bool is_right, const std::string& law) {
   if (!is_right) throw std::logic_error("broken law: " + law);
 }
 
-/// Message of the InputError that the action ends with, "" if it ends well; other exceptions pass.
+/// Returns the message of the InputError with which the action ends, or "" if there is none; other exceptions pass.
 template <class Action> std::string refusal(const Action& action) {
   try {
     action();
