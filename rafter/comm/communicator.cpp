@@ -33,7 +33,7 @@ private:
   };
 };
 
-/// What an attempt has thrown, as other processes can be told.
+/// The kind and the text of what an attempt has thrown, which other processes can be told.
 struct Failure {
   enum Kind : std::int64_t { none, input, environment, solver, internal } kind = none;
   std::string text;

@@ -49,10 +49,10 @@ public:
                                               values_[r].numbers.size(), rank, count));
     }
     for (std::size_t r = 0; r < num_ranks_; ++r) visit(r, std::as_const(values_[r].numbers));
-    wait_for_all(rank); // before anybody gives the next ones
+    wait_for_all(rank); // all have read before anybody gives the next numbers
   }
 
-  /// `number`: of the exchange among those of the two processes, from 0 on both sides.
+  /// `number` counts the messages from one process to the other one, from 0 on both sides.
   void send(int from, int to, std::uint64_t number, std::span<const std::byte> bytes) {
     {
       const std::lock_guard lock(mutex_);
@@ -84,7 +84,7 @@ public:
     }
     changed_.notify_all();
   }
-  /// A process has done all that it does.
+  /// Takes note that a process has ended.
   void end(int rank) {
     const std::lock_guard lock(mutex_);
     states_[static_cast<std::size_t>(rank)].what = Waiting::nothing_any_more;
@@ -96,11 +96,11 @@ public:
   }
 
 private:
-  /// What a process waits for.
+  /// Says what a process waits for.
   struct Waiting {
     enum What { nothing, message, all, nothing_any_more } what = nothing;
-    int from = 0;             ///< whose message
-    std::uint64_t number = 0; ///< of the message, or of the round of all
+    int from = 0;             ///< process that the message comes from
+    std::uint64_t number = 0; ///< number of the message, or of the round in which all wait
   };
   struct Given {
     const char* call = "";
@@ -121,7 +121,7 @@ private:
     wait(lock, rank, {.what = Waiting::all, .number = round});
   }
 
-  /// Whether what a process waits for has come.
+  /// Says whether what a process waits for has come.
   bool is_there(std::size_t rank) {
     const auto& waiting = states_[rank];
     if (waiting.what == Waiting::message) return box(waiting.from, static_cast<int>(rank)).contains(waiting.number);
@@ -168,13 +168,13 @@ private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Given> values_;                                         ///< shape (rank)
-  std::vector<std::map<std::uint64_t, std::vector<std::byte>>> mail_; ///< shape (from, to), by number
+  std::vector<std::map<std::uint64_t, std::vector<std::byte>>> mail_; ///< shape (from, to); messages by their numbers
   std::vector<Waiting> states_;                                       ///< shape (rank)
-  std::size_t num_waiting_ = 0;                                       ///< for all
-  std::uint64_t round_ = 0;                                           ///< of waiting for all
+  std::size_t num_waiting_ = 0;                                       ///< processes that wait for all
+  std::uint64_t round_ = 0;                                           ///< counts how often all have waited
   bool has_failed_ = false;
   std::exception_ptr failure_;
-  std::string standstill_; ///< why nobody can go on; empty: somebody can, or a process has failed
+  std::string standstill_; ///< says why nobody can go on; empty: somebody can, or a process has failed
 };
 
 class VirtualProcess final : public Communicator {
@@ -219,7 +219,7 @@ public:
   }
 
 private:
-  /// A message of this number among those of its process.
+  /// A message that is expected, with its number among those of its process.
   struct Expected {
     Incoming message;
     std::uint64_t number;
@@ -282,7 +282,7 @@ void run_in_process(int num_ranks, const std::function<void(const std::shared_pt
           }
           world->end(rank);
         });
-    } catch (const std::system_error& error) { // those that run wait for this one
+    } catch (const std::system_error& error) { // which ends the calls of those that run
       world->fail(std::make_exception_ptr(base::EnvironmentError(fmt::format(
           "only {} of {} virtual processes could be started: {}", threads.size(), num_ranks, error.what()))));
     }

@@ -27,8 +27,8 @@ struct Distribution {
   std::array<std::map<std::int64_t, std::vector<int>>, 3> sharing;
   /// Facets between a cell of this process and one of another: no boundary. Sorted.
   std::vector<FacetRef> interface_facets;
-  std::set<std::int32_t> cell_tags;     ///< in use in the whole mesh, 0 (untagged) included
-  std::set<std::int32_t> facet_tags;    ///< of the tagged facets of the whole mesh
+  std::set<std::int32_t> cell_tags;     ///< tags of the cells of the whole mesh, 0 (untagged) included
+  std::set<std::int32_t> facet_tags;    ///< tags of the tagged facets of the whole mesh
   std::set<std::int32_t> boundary_tags; ///< of the facets of the whole boundary, 0 included
   std::set<std::int32_t> periodic_tags; ///< of all facets that are identified
 
@@ -54,7 +54,7 @@ using CellRanks = std::vector<std::vector<int>>;
 /// the communicator, and where a process has no cell.
 Mesh local_part(const Mesh& mesh, const CellRanks& ranks, std::shared_ptr<const comm::Communicator> communicator);
 
-/// Throws InputError for a part of a mesh, where `what` ("null spaces") is for whole ones alone.
+/// Throws InputError for a part of a mesh. `what` ("null spaces") names in the message what needs the whole one.
 void require_whole(const Mesh& mesh, std::string_view what);
 
 /// Whether another process has a vertex of the cell, too.

@@ -129,7 +129,7 @@ private:
              info_.plan.storage == schedule::Precision::double_precision ? entries_.device_read()
                                                                          : singles_.device_read());
     arguments_ = {built_->loops.arguments(), kept};
-    for (const auto* modes : {&overwrite_, &add_}) modes->device_read(); // now, and in no run
+    for (const auto* modes : {&overwrite_, &add_}) modes->device_read(); // so that runs need not bring them there
   }
 
   void count(const SlicedPattern& pattern) {
@@ -167,7 +167,7 @@ private:
   KernelInfo info_;
   std::shared_ptr<device::Device> device_;
   std::shared_ptr<const device::Kernel> kernel_;
-  KernelArguments arguments_; ///< those that stay
+  KernelArguments arguments_; ///< only those that stay are bound
   FreeList<KernelArguments> free_arguments_;
   Integers overwrite_, add_, starts_, rows_, columns_;
   Vector entries_;               ///< entries where the plan stores doubles, else empty

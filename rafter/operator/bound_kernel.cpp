@@ -203,7 +203,7 @@ void BoundKernel::bind(KernelArguments& arguments, const device::BufferRegistry&
 
 CellMatrices BoundKernel::cell_matrices(const KernelArguments& arguments, std::int32_t begin, std::int32_t end,
                                         Vector& values) const {
-  (void)values.device_write(); // what the host has of the batches before is no longer valid
+  (void)values.device_write(); // the matrices of earlier batches on the host become stale
   const device::Task batches = task(arguments, begin, end);
   device_->run(std::span(&batches, 1))->wait();
   return {.batch_begin = begin, .batch_end = end, .values = values.host_read()};

@@ -89,7 +89,7 @@ private:
   std::shared_ptr<device::Device> device_;
   KernelInfo info_;
   std::shared_ptr<const device::Kernel> kernel_;
-  KernelArguments arguments_; ///< those that stay
+  KernelArguments arguments_; ///< only those that stay are bound
   std::vector<std::shared_ptr<const space::IndexTables>> spaces_;
   Tables tables_;
   std::shared_ptr<const CellData> cell_data_;

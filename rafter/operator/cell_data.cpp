@@ -33,7 +33,7 @@ CellData make_cell_data(const mesh::Mesh& mesh, const BatchedCells& cells, const
     result.map_coefficients = {device, map_coefficients(mesh, rows)};
   if (cells.local_facet >= 0)
     result.reference_normal = to_array<double>(device, element::reference_normal(cells.shape, cells.local_facet));
-  (void)result.num_active.device_read(); // before others share the data, whose threads then only read
+  (void)result.num_active.device_read(); // now, because threads that share the data must only read
   for (const auto* numbers : {&result.map_coefficients, &result.nodes, &result.reference_normal})
     (void)numbers->device_read();
   return result;
@@ -68,7 +68,7 @@ Numbers::Numbers(const std::shared_ptr<device::Device>& device, std::span<const 
     reals_ = to_array<double>(device, values);
   else
     singles_ = to_array<float>(device, values);
-  (void)std::as_const(*this).device_read(); // before others share the numbers, whose threads then only read
+  (void)std::as_const(*this).device_read(); // now, because threads that share them must only read
 }
 
 std::shared_ptr<const Numbers> shared_numbers(const space::Discretisation& discretisation,

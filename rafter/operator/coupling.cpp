@@ -262,7 +262,7 @@ Coupling::Coupling(const GeneratedForm& built, const System& system) {
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const auto size = static_cast<std::size_t>(size_);
     share(products[b], size, static_cast<std::size_t>(block_size_));
-    std::vector<const element::Element*> elements; // shape (component)
+    std::vector<const element::Element*> elements; // those of the components, shape (component)
     for (const auto& space : system.spaces)
       elements.insert(elements.end(), static_cast<std::size_t>(space->num_components()),
                       space->block(static_cast<int>(b)).layout.element.get());

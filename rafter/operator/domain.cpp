@@ -162,7 +162,7 @@ void CellCoefficients::add_coefficient(const form::CoefficientComponent& compone
           "coefficient '{}' has no value for cells with tag {}: give by_tag one more entry", coefficient.name, tag));
   };
   if (mesh_.distribution != nullptr)
-    for (const auto tag : mesh_.distribution->cell_tags) require(tag); // of cells of other processes, too
+    for (const auto tag : mesh_.distribution->cell_tags) require(tag); // so that all processes find what is missing
   for (const auto& group : mesh_.groups)
     for (const auto tag : group.tags) require(tag);
   Table table;

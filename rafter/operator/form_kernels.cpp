@@ -109,7 +109,7 @@ public:
     }
     stages_ = chunk_stages(*built_);
     padding_ = system_.padding();
-    for (const auto* modes : {&overwrite_, &add_}) modes->device_read(); // now, and in no run
+    for (const auto* modes : {&overwrite_, &add_}) modes->device_read(); // so that runs need not bring them there
   }
 
   template <class T> void run(const Array<T>* trial, Array<T>& y, bool adds) {
@@ -146,7 +146,7 @@ public:
   }
 
   double integral() {
-    const std::lock_guard one_at_a_time(integral_mutex_); // kernels keep the sums of their batches
+    const std::lock_guard one_at_a_time(integral_mutex_); // because kernels keep the sums of their batches
     data_->require_values();
     for (auto& kernel : kernels_) kernel->clear_integral();
     auto bound = bind_all<double>(nullptr, nullptr, true);
@@ -269,7 +269,7 @@ private:
   /// others; what these add to ghosts of y goes to the owners.
   template <class T> void run_on_part(const Array<T>* trial, Array<T>& y, bool adds) {
     const Ghosts of_trial(built_->trial_system), of_y(system_);
-    refresh(); // before messages are under way
+    refresh(); // it may throw, which it must not do while messages are under way
     Ghosts::Pending<T> pending;
     if (trial != nullptr) pending = of_trial.start_update(*trial);
     if (!device_->shares_host_memory()) of_trial.finish_update(std::exchange(pending, {}));
@@ -334,7 +334,7 @@ private:
   std::vector<std::int32_t> padding_; ///< entries of the output vector that are no unknowns, which runs set to 0
   std::unique_ptr<const TouchedRanges> touched_ranges_; ///< made on first use
   FreeList<Arguments> free_arguments_;
-  mutable std::mutex mutex_; ///< of what kernels have stored, and of what is made on first use
+  mutable std::mutex mutex_; ///< guards what kernels have stored and what is made on first use
   std::mutex integral_mutex_;
 };
 

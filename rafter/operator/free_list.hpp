@@ -6,8 +6,8 @@
 
 namespace rafter::op {
 
-/// Objects that threads take in turn and give back: what a run needs for itself while it lasts. As many are made as
-/// were ever taken at the same time.
+/// Keeps objects that threads take in turn and give back, such as what a run needs for itself while it lasts. As many
+/// are made as were ever taken at the same time.
 template <class T> class FreeList {
 public:
   /// An object that belongs to one thread until the end of its scope.
@@ -23,11 +23,11 @@ public:
     T* operator->() { return &value_; }
 
   private:
-    FreeList* list_; ///< null: it was moved from
+    FreeList* list_; ///< null when the loan was moved to another one
     T value_;
   };
 
-  /// `make` returns a new object where all are taken.
+  /// Lends an object. `make` returns a new one, which is asked for where all are taken.
   template <class Make> Loan take(const Make& make) {
     {
       const std::lock_guard lock(mutex_);

@@ -16,7 +16,7 @@ constexpr std::int32_t part_length = 4096;
 std::vector<EntryRange> make_parts(const LinearOperator& A) {
   std::vector<EntryRange> parts;
   for (const auto& owned : A.owned_ranges())
-    for (std::int64_t begin = owned.begin; begin < owned.end; begin += part_length) // which passes the last entry
+    for (std::int64_t begin = owned.begin; begin < owned.end; begin += part_length) // `begin` passes the last entry
       parts.push_back({static_cast<std::int32_t>(begin),
                        static_cast<std::int32_t>(std::min<std::int64_t>(owned.end, begin + part_length))});
   return parts;

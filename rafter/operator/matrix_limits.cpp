@@ -20,7 +20,8 @@ double unknowns_per_cell(const System& system, std::size_t block) {
   return result;
 }
 
-/// Unknowns of the cells around each vertex, the most that there are: an unknown shares cells with no others.
+/// Counts the unknowns of the cells around each vertex and returns the largest number. It bounds the unknowns that any
+/// unknown shares a cell with.
 double most_around_a_vertex(const System& system) {
   const auto& mesh = *system.mesh;
   std::vector<double> around(static_cast<std::size_t>(mesh.num_vertices), 0);
@@ -40,7 +41,7 @@ std::string too_many(const char* what, double found, double accepted) {
 } // namespace
 
 MatrixSizes matrix_sizes(const System& system, const Coupling& coupling, double num_entries, int slice_height) {
-  constexpr double filled_up = 1.1; // rows, to the length of their slice
+  constexpr double filled_up = 1.1; // because rows have the length of their slice
   const double block = coupling.block_size();
   MatrixSizes result{.slice_columns = filled_up * num_entries / (block * block * slice_height),
                      .row_columns = most_around_a_vertex(system) / block};

@@ -464,7 +464,8 @@ DiagonalBlocks Operator::diagonal_blocks(const SparseMatrix& matrix, BlockKind k
 void Operator::apply_boundary_values(Vector& b, Vector& x) const {
   check_size(system(), b, "the right-hand side");
   check_size(system(), x, "the initial guess");
-  if (num_constrained_ == 0) return; // on no process: what follows they do together
+  // The number is that of all processes, because they do together what follows.
+  if (num_constrained_ == 0) return;
   const auto& boundary_values = constraints().values;
   Vector boundary = make_vector(), product = make_vector();
   const auto values = boundary.host_overwrite();

@@ -129,7 +129,7 @@ public:
   /// InputError for a rectangular operator and on a part of a mesh, and EnvironmentError when the memory of this
   /// machine does not hold the matrix. The first call compiles kernels of cell matrices.
   SparseMatrix sparse_matrix() const override;
-  /// The rows and columns of unknowns alone, numbered in the order of owned_ranges(): num_unknowns() of both.
+  /// The rows and columns of sparse_matrix() that belong to unknowns, num_unknowns() of both, in their order.
   SparseMatrix matrix_of_unknowns() const { return sparse_matrix().restricted(owned_ranges()); }
   /// Computes the values of a matrix of sparse_matrix() anew in place, for other values of data fields and parameters.
   /// Throws InputError for a matrix of another size.
@@ -137,7 +137,7 @@ public:
   /// The blocks of the matrix on its diagonal that `kind` names. Constrained unknowns have the rows and columns of the
   /// identity there, too.
   DiagonalBlocks diagonal_blocks(BlockKind kind) const;
-  /// The same of a matrix of sparse_matrix(), which is not computed again.
+  /// Returns the same for a matrix of sparse_matrix(), which is not computed again. Throws InputError for another size.
   DiagonalBlocks diagonal_blocks(const SparseMatrix& matrix, BlockKind kind) const;
 
   /// Gives the constrained unknowns new values, in the order of constraints().values; kernels stay as they are. Throws
@@ -229,13 +229,13 @@ private:
   mutable std::unique_ptr<FormKernels> diagonal_kernels_;             ///< made on first use
   mutable std::unique_ptr<const SparseAssembly> sparse_assembly_;     ///< made on first use
   mutable std::unique_ptr<const FusedConstraints> fused_constraints_; ///< made on first use
-  /// What applications need while they last.
+  /// Holds what applications need while they last, and guards what is made on first use.
   struct Work {
-    VectorList<double> vectors;                ///< as x
-    VectorList<float> singles, single_outputs; ///< as x and as y
+    VectorList<double> vectors;                ///< vectors of the size of x
+    VectorList<float> singles, single_outputs; ///< vectors of the sizes of x and y
     std::atomic<std::int64_t> num_applications = 0;
     std::atomic<double> seconds = 0;
-    std::recursive_mutex mutex; ///< of what is made on first use
+    std::recursive_mutex mutex;
   };
   std::unique_ptr<Work> work_ = std::make_unique<Work>();
 };

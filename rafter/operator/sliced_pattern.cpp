@@ -152,7 +152,7 @@ void SlicedPattern::place_rows() {
   const auto rows_per_slice = static_cast<std::size_t>(height);
   rows.resize((static_cast<std::size_t>(num_rows) + rows_per_slice - 1) / rows_per_slice * rows_per_slice);
   std::iota(rows.begin(), rows.begin() + num_rows, 0);
-  for (std::int64_t begin = 0; begin < num_rows && height > 1; begin += window) // which passes the last row
+  for (std::int64_t begin = 0; begin < num_rows && height > 1; begin += window) // `begin` passes the last row
     std::stable_sort(rows.begin() + begin, rows.begin() + std::min<std::int64_t>(num_rows, begin + window),
                      [this](std::int32_t a, std::int32_t b) {
                        return lengths[static_cast<std::size_t>(a)] > lengths[static_cast<std::size_t>(b)];

@@ -13,7 +13,7 @@ namespace rafter::solvers {
 
 namespace {
 
-/// "first at entry 7", or where this process has none of them.
+/// Returns "first at entry 7", or "on another process" where all entries of this one are finite.
 std::string first_of(const VectorOps& ops, const Vector& x) {
   const auto first = ops.first_non_finite(x);
   return first < 0 ? "on another process" : fmt::format("first at entry {}", first);

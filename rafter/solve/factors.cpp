@@ -104,7 +104,8 @@ public:
     constexpr int analyse = 1, compute = 2, attempts = 6;
     run(analyse);
     require_success();
-    const double estimate = 1e6 * infog(17) / (100 + icntl(14)); // bytes, of which icntl(14) per cent are for more
+    // The estimate holds icntl(14) per cent for pivots that are delayed.
+    const double estimate = 1e6 * infog(17) / (100 + icntl(14));
     for (int attempt = 0; attempt < attempts; ++attempt) {
       require_memory(estimate * (100 + icntl(14)));
       run(compute);
@@ -135,7 +136,7 @@ public:
   }
 
 private:
-  static constexpr int integer_room = -8, real_room = -9; ///< infog(1): more than was estimated is needed
+  static constexpr int integer_room = -8, real_room = -9; ///< codes in infog(1) when the estimate was too low
   MUMPS_INT& icntl(int number) { return id_.icntl[number - 1]; }
   MUMPS_INT infog(int number) const { return id_.infog[number - 1]; }
 

@@ -14,7 +14,7 @@ namespace rafter::solvers {
 /// InputError when the control is out of range.
 class Progress {
 public:
-  /// `communicator`: of the processes that iterate together. They stop together when the monitor of one asks to.
+  /// `communicator` is that of the processes that iterate together. All stop when the monitor of one asks to.
   Progress(IterationControl control, std::int64_t size,
            std::shared_ptr<const comm::Communicator> communicator = comm::single_process());
 
@@ -58,7 +58,7 @@ public:
 
 private:
   void set_reference(double reference);
-  bool is_so_anywhere(bool here) const; ///< on one of the processes
+  bool is_so_anywhere(bool here) const; ///< says whether it is so on one of the processes
   Result finish(Status status);
   IterationControl control_;
   int window_;

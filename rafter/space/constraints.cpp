@@ -91,7 +91,7 @@ private:
     std::int32_t entry;
     double value;
     int condition;
-    std::int64_t cell; ///< global_cell() of the facet
+    std::int64_t cell; ///< global_cell() of the cell that the facet belongs to
   };
 
   /// Makes all processes agree on what they have found: owners take the last condition on an entry, at the point where

@@ -45,7 +45,7 @@ struct IndexTables {
   Integers patch_starts, patch_numbers, patch_patterns, pattern_numbers, patterns;
 
 private:
-  /// Before others share the tables, whose threads then only read.
+  /// Is called before others share the tables, because their threads must only read.
   void bring_to_device() const;
 };
 

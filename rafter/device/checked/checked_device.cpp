@@ -82,7 +82,7 @@ std::shared_ptr<const Program> CheckedDevice::compile(const std::string& source,
 }
 
 std::shared_ptr<Event> CheckedDevice::run(std::span<const Task> tasks) {
-  const std::lock_guard lock(mutex_); // guards are looked at while nobody else writes
+  const std::lock_guard lock(mutex_); // nobody else writes while guards are looked at
   std::vector<std::size_t> order(tasks.size());
   std::iota(order.begin(), order.end(), std::size_t(0));
   std::ranges::shuffle(order, generator_);
