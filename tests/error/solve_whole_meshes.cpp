@@ -106,7 +106,7 @@ TEST_P(PartsOfMeshes, AreRefusedByWhatKnowsOneProcessAlone) {
   Part whole(mesh); // which is not refused for that
   try {
     GetParam().use(whole);
-  } catch (const Error& error) {
+  } catch (const base::Error& error) {
     EXPECT_EQ(std::string(error.what()).find("part of a"), std::string::npos) << error.what();
   }
   for (const auto* path : {"never_written.vtkhdf", "never_written.msh"}) std::filesystem::remove(path);
