@@ -54,8 +54,19 @@ BoundKernel::BoundKernel(const GeneratedForm& form, const GeneratedBlock& piece)
   arguments_ = {piece.kernel.loops.arguments(), kept};
 }
 
+bool BoundKernel::reads_dof_entries(int space) const {
+  const auto arguments = piece_.kernel.loops.arguments();
+  return std::ranges::any_of(arguments, [space](const schedule::LoopBuffer& argument) {
+    return argument.role == space::role::dof_entries && argument.index == space;
+  });
+}
+
 void BoundKernel::add_data(device::BufferRegistry& registry) const {
-  for (std::size_t i = 0; i < spaces_.size(); ++i) spaces_[i]->add_to(registry, static_cast<int>(i));
+  for (std::size_t i = 0; i < spaces_.size(); ++i) {
+    spaces_[i]->add_to(registry, static_cast<int>(i));
+    if (reads_dof_entries(static_cast<int>(i)))
+      registry.add(space::role::dof_entries, static_cast<int>(i), spaces_[i]->dof_entries().device_read());
+  }
   cell_data_->add_to(registry);
   registry.add(schedule::role::cell_coefficients, 0, cell_coefficients_.device_read());
 }

@@ -299,6 +299,7 @@ private:
     if (result.factor_storages.size() > most_factor_storages) result.factor_storages.resize(most_factor_storages);
     result.compilers = options_.device->compilers();
     result.flag_sets = options_.device->flag_sets();
+    result.gathers = planner().ways_to_gather();
     result.cells_per_batch = specification_.cells_per_batch;
     result.register_width = planner().register_width();
     for (const auto* layout : specification_.spaces)

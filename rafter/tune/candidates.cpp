@@ -108,6 +108,8 @@ Values unroll(const PlanningProblem& problem, const Plan&) {
   return problem.is_tensor ? Values{"256"} : Values{"256", "0"};
 }
 
+Values gathers(const PlanningProblem& problem, const Plan&) { return problem.gathers; }
+
 /// Of vectors from memory a cached store first reads what it overwrites: a fourth to a half of all traffic.
 Values stores(const PlanningProblem& problem, const Plan&) {
   return {problem.streams_outputs ? "streaming" : "cached"};
@@ -131,6 +133,7 @@ constexpr std::array table{Axis{"contraction", 0.4, contractions},
                            Axis{"subbatches", 0.8, subbatches},
                            Axis{"rows", 0.8, rows},
                            Axis{"unroll", 0.8, unroll},
+                           Axis{"gathers", 0.8, gathers},
                            Axis{"stores", 0.8, stores},
                            Axis{"compiler", 0.8, compilers},
                            Axis{"flags", 0.8, flag_sets}};
