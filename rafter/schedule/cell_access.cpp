@@ -138,10 +138,13 @@ private:
     Statements body;
     const NodePtr place = context_.lane_entry(iadd(imul(context_.batch(), integer(num_dofs)), variable(i)));
     const NodePtr first = context_.define_integer(body, "s", iload(buffer(space::role::dof_entries), place));
-    for (int c = 0; c < components_; ++c)
-      touch_(body, iadd(first, integer(c)),
-             iload(entries_of(layout_.run_dofs), iadd(imul(variable(i), integer(components_)), integer(c))), active,
-             false);
+    const std::string entries = entries_of(layout_.run_dofs);
+    const NodePtr number = imul(variable(i), integer(components_));
+    if (active == nullptr)
+      whole_run(context_, touch_, components_, first, entries, number, body);
+    else
+      for (int c = 0; c < components_; ++c)
+        touch_(body, iadd(first, integer(c)), iload(entries, iadd(number, integer(c))), active, false);
     to.push_back(loop(i, integer(num_dofs), block(body)));
   }
   void shared_runs(bool is_permuted, Statements& to) {
