@@ -37,7 +37,8 @@ int strength(ScalarOp op) { return op == ScalarOp::add || op == ScalarOp::sub ? 
 
 RealWriter::RealWriter(const schedule::LoopProgram& program, const Spelling& spelling, const IntegerWriter& integers,
                        Helpers& helpers)
-    : program_(program), spelling_(spelling), integers_(integers), helpers_(helpers), operations_(spelling, helpers), literals_(spelling) {
+    : program_(program), spelling_(spelling), integers_(integers), helpers_(helpers), operations_(spelling, helpers),
+      literals_(spelling) {
   find_vectors(program.body);
 }
 

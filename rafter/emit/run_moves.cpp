@@ -69,7 +69,8 @@ std::optional<std::string> run_move(const schedule::LoopProgram& program, const 
   helpers["move_" + name(move)] = spelling.run_mover(move);
   return fmt::format("{}({}{}, {} + {}, {}, {}, {});\n", name(move), inside.name,
                      offset == nullptr ? "" : " + " + integers.scalar(offset, 1), entry->name,
-                     integers.scalar(first, 1), reals.numbers_of(*program.find(outside.name)), starts->table, starts->shift);
+                     integers.scalar(first, 1), reals.numbers_of(*program.find(outside.name)), starts->table,
+                     starts->shift);
 }
 
 } // namespace rafter::emit

@@ -77,16 +77,16 @@ void from_json(const json& object, Level& level) {
 
 std::string to_json(const Machine& machine) {
   json object{{"model", machine.model},
-                    {"vendor", machine.vendor},
-                    {"cores", machine.cores},
-                    {"instruction_sets", machine.instruction_sets},
-                    {"peaks", machine.peaks},
-                    {"levels", machine.levels},
-                    {"measured_at", machine.measured_at},
-                    {"measured_with", machine.measured_with},
-                    {"streamed_bytes", machine.streamed_bytes},
-                    {"steadiness", machine.steadiness},
-                    {"cpu_share", machine.cpu_share}};
+              {"vendor", machine.vendor},
+              {"cores", machine.cores},
+              {"instruction_sets", machine.instruction_sets},
+              {"peaks", machine.peaks},
+              {"levels", machine.levels},
+              {"measured_at", machine.measured_at},
+              {"measured_with", machine.measured_with},
+              {"streamed_bytes", machine.streamed_bytes},
+              {"steadiness", machine.steadiness},
+              {"cpu_share", machine.cpu_share}};
   if (machine.vector_gather.one_core > 0 && machine.scalar_gather.one_core > 0) {
     object["vector_gather"] = machine.vector_gather;
     object["scalar_gather"] = machine.scalar_gather;

@@ -44,8 +44,8 @@ struct Machine {
   /// Doubles per second that are loaded from scattered places of the nearest cache: by one instruction for each of the
   /// widest registers, and one by one. Processors differ in which is faster. 0: not measured.
   Rate vector_gather, scalar_gather;
-  std::string measured_at;                   ///< time of the measurement in UTC, such as "2024-02-29T12:00:00Z"
-  std::string measured_with;                 ///< versions of Rafter and of the compiler
+  std::string measured_at;   ///< time of the measurement in UTC, such as "2024-02-29T12:00:00Z"
+  std::string measured_with; ///< versions of Rafter and of the compiler
   /// Size of the block that was streamed from memory; too high a rate results if caches are nearly as large.
   std::int64_t streamed_bytes = 0;
   /// How little others disturbed the measurement, 1 being not at all. steadiness is the rate of the median run over

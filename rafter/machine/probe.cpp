@@ -243,7 +243,9 @@ Machine load_or_probe(const ProbeOptions& options) {
   const std::filesystem::path file = record_file(directory, cores);
   const auto kept = read_record(file, cores);
   const bool is_kept_quiet = kept && kept->is_quiet(options.least_quiet);
-  if (kept && !options.is_fresh && (is_kept_quiet || age_seconds(file) < options.busy_record_seconds)) return *kept;
+  const bool is_complete = kept && kept->vector_gather.one_core > 0; // records of older versions are not
+  if (is_complete && !options.is_fresh && (is_kept_quiet || age_seconds(file) < options.busy_record_seconds))
+    return *kept;
 
   const Machine machine = probe(options);
   if (is_kept_quiet && !machine.is_quiet(options.least_quiet)) return machine;

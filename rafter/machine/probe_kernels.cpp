@@ -116,7 +116,8 @@ WRITING_KERNEL(copy, 2, COPY)
 WRITING_KERNEL(streaming_copy, 2, STREAMING)
 )";
 
-/// Places are scattered over a table of 16 KiB by a linear congruential generator. Four sums hide the latency of adding.
+/// Places are scattered over a table of 16 KiB by a linear congruential generator. Four sums hide the latency of
+/// adding.
 constexpr const char* gather_text = R"(
 #include <stdint.h>
 enum { table_size = 2048 };

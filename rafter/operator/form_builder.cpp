@@ -202,7 +202,8 @@ private:
       if (piece.block < 0 || space->block(piece.block).layout.num_runs == 0) continue;
       const auto& numbers = space->block(piece.block).pattern_numbers;
       const auto whole = std::ranges::count_if(numbers, [](std::int32_t number) { return number > 0; });
-      result = std::min(result, static_cast<double>(whole) / static_cast<double>(std::max<std::size_t>(numbers.size(), 1)));
+      result =
+          std::min(result, static_cast<double>(whole) / static_cast<double>(std::max<std::size_t>(numbers.size(), 1)));
     }
     return result;
   }

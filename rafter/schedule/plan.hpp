@@ -46,8 +46,8 @@ struct Plan {
 
 /// Full text of a plan, such as
 /// "contraction=collocated factors=store-merged mapping=simd_cells vector_width=8 even_odd=4 rows=16 subbatches=1
-/// unroll=256 patches=1 indices=runs gathers=vector prefetch=1 stores=cached storage=double compute=double accumulate=double compiler=default
-/// flags=default"
+/// unroll=256 patches=1 indices=runs gathers=vector prefetch=1 stores=cached storage=double compute=double
+/// accumulate=double compiler=default flags=default"
 std::string to_string(const Plan& plan);
 /// Short text for tables: the keys that differ from the default, in the order of the full text and without keys that do
 /// not matter to the plan ("factors=recompute vector_width=4"), or "default". Parsed back, it makes the same kernel if

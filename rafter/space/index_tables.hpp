@@ -46,9 +46,9 @@ struct IndexTables {
   Integers first_touch;
   Integers patch_starts, patch_numbers, patch_patterns, pattern_numbers, patterns;
 
-  /// Entry of the first component of every dof that cells share, shape (batch, dof as in ElementLayout::run_dofs, lane);
-  /// padded lanes repeat the last active one. Made on first use, since only some plans read this table, which is longer
-  /// than that of the runs. Not of lists of cells.
+  /// Entry of the first component of every dof that cells share, shape (batch, dof as in ElementLayout::run_dofs,
+  /// lane); padded lanes repeat the last active one. Made on first use, since only some plans read this table, which is
+  /// longer than that of the runs. Not of lists of cells.
   const Integers& dof_entries() const;
 
 private:

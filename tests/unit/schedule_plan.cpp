@@ -79,6 +79,8 @@ TEST(Plan, ShortNameIsWhatDiffersFromTheDefault) {
             "factors=recompute vector_width=4 flags=O2");
   EXPECT_EQ(short_name(parse_plan("contraction=dense rows=8 even_odd=0")), "contraction=dense rows=8");
   EXPECT_EQ(short_name(parse_plan("even_odd=0 rows=8 subbatches=2 unroll=0")), "even_odd=0");
+  EXPECT_EQ(short_name(parse_plan("gathers=scalar indices=dofs")), "indices=dofs gathers=scalar");
+  EXPECT_EQ(short_name(parse_plan("mapping=plain gathers=scalar indices=dofs")), "mapping=plain");
   EXPECT_EQ(short_name(parse_plan("mapping=plain prefetch=0 stores=streaming patches=0")), "mapping=plain");
   EXPECT_EQ(short_name(parse_plan("compute=float")), "compute=float");
   EXPECT_EQ(short_name(parse_plan("compute=float vector_width=8")), "vector_width=8 compute=float");
@@ -126,6 +128,8 @@ TEST(Plan, MisspeltNamesAreRefusedWithTheNearest) {
                               "partial-1x", "recompute-law", "store-law-merged"})
     expect_refused(std::string("factors=") + factors, {"unknown factors", factors, "partial-N, partial-N-merged"});
   expect_refused("contraction=colocated", {"unknown contraction 'colocated'", "did you mean 'collocated'?"});
+  expect_refused("gathers=scalars", {"unknown gathers 'scalars'", "did you mean 'scalar'?", "vector, scalar"});
+  expect_refused("indices=dof", {"unknown indices 'dof'", "did you mean 'dofs'?", "runs, dofs"});
   expect_refused("mapping=simd_cell", {"unknown mapping 'simd_cell'", "did you mean 'simd_cells'?", "plain"});
 }
 
