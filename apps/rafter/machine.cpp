@@ -68,8 +68,9 @@ std::string gathers_text(const machine::Machine& machine) {
       {"10^9 numbers/s", "doubles loaded per second from scattered places of L1, for all lanes of a register"},
       {"one core", "by one core alone", right},
       {"all", "by all cores", right}};
-  return report::format_table(
-      columns, {row("by one instruction", machine.vector_gather), row("one by one", machine.scalar_gather)});
+  const std::vector<std::vector<std::string>> rows{row("by one instruction", machine.vector_gather),
+                                                   row("one by one", machine.scalar_gather)};
+  return report::format_table(columns, rows);
 }
 
 } // namespace

@@ -45,14 +45,24 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
                          accumulate = single_if(vector_width == 2 && even_odd == 0);
               const char* flags = vector_width == 8 ? "O2" : "";
               const int subbatches = even_odd == 4 ? std::min(vector_width, 8) : 1;
-              const Plan plan{contraction,       factors,
-                              mapping,           vector_width,
-                              even_odd,          even_odd + 1,
-                              subbatches,        3 * even_odd,
-                              vector_width > 2,  vector_width % 4 == 0,
-                              vector_width == 8, storage,
-                              compute,           accumulate,
-                              compiler,          flags};
+              const Plan plan{.contraction = contraction,
+                              .factors = factors,
+                              .mapping = mapping,
+                              .vector_width = vector_width,
+                              .even_odd = even_odd,
+                              .rows = even_odd + 1,
+                              .subbatches = subbatches,
+                              .unroll = 3 * even_odd,
+                              .has_patches = vector_width > 2,
+                              .has_dof_lists = vector_width == 4,
+                              .gathers_by_lane = even_odd > 0,
+                              .prefetch = vector_width % 4 == 0,
+                              .is_streaming = vector_width == 8,
+                              .storage = storage,
+                              .compute = compute,
+                              .accumulate = accumulate,
+                              .compiler = compiler,
+                              .flags = flags};
               const std::string text = to_string(plan);
               EXPECT_EQ(parse_plan(text), plan) << text;
               EXPECT_EQ(text.find('\n'), std::string::npos);
