@@ -77,10 +77,8 @@ private:
   std::uint64_t newest_input(const FormData& data) const;
   std::unique_ptr<Setup> make_setup() const;
   void run_setup(const FormData& data);
-  /// Says whether the kernel reads the entries of single dofs of a space, by its number.
-  bool reads_dof_entries(int space) const;
-  /// Registers the data that both the kernel and the kernel of its set-up read.
-  void add_data(device::BufferRegistry& registry) const;
+  /// Registers the data that both the kernel and the kernel of its set-up read, as far as these arguments take it.
+  void add_data(const std::vector<schedule::LoopBuffer>& arguments, device::BufferRegistry& registry) const;
 
   const GeneratedForm& form_;
   const GeneratedBlock& piece_;
