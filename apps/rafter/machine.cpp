@@ -59,6 +59,20 @@ std::string levels_text(const machine::Machine& machine) {
   return report::format_table(columns, rows);
 }
 
+std::string gathers_text(const machine::Machine& machine) {
+  const auto row = [](const char* way, const machine::Rate& rate) {
+    return std::vector<std::string>{way, giga(rate.one_core), giga(rate.all_cores)};
+  };
+  using enum report::Align;
+  const std::vector<report::Column> columns{
+      {"10^9 numbers/s", "doubles loaded per second from scattered places of L1, for all lanes of a register"},
+      {"one core", "by one core alone", right},
+      {"all", "by all cores", right}};
+  const std::vector<std::vector<std::string>> rows{row("by one instruction", machine.vector_gather),
+                                                   row("one by one", machine.scalar_gather)};
+  return report::format_table(columns, rows);
+}
+
 } // namespace
 
 int run_machine(const MachineOptions& options) {
@@ -75,7 +89,7 @@ int run_machine(const MachineOptions& options) {
              100 * machine.cpu_share);
   fmt::print("{}\n", report::wrapped("vector instructions: ",
                                      base::join(device::vector_instruction_sets(machine.instruction_sets), " ")));
-  fmt::print("{}\n{}", peaks_text(machine), levels_text(machine));
+  fmt::print("{}\n{}\n{}", peaks_text(machine), levels_text(machine), gathers_text(machine));
   return exit_done;
 }
 

@@ -78,6 +78,7 @@ const Spelling& c_spelling() {
       .prefetch = prefetch,
       .run_prelude = c::exchanges,
       .run_mover = c::run_mover,
+      .lane_gather = c::lane_gather,
       .stream = c::stream,
       .constant = "static const ",
       .function_head = "static inline ",

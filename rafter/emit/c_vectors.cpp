@@ -77,6 +77,15 @@ static inline fvec fgather(const float* p, ivec i) { return (fvec)__builtin_ia32
   return vector_width == 16 ? text + "#endif\n" : text;
 }
 
+std::string lane_gather(int vector_width, schedule::Type type) {
+  const auto& names = names_of(type);
+  std::string lanes;
+  for (int l = 0; l < vector_width; ++l) lanes += fmt::format("{}p[i[{}]]", l > 0 ? ", " : "", l);
+  return fmt::format("static inline {0} {1}gather_lanes(const {2}* p, const int* i) {{ return ({0}){{{3}}}; }}\n"
+                     "static inline {0} {1}gather_lanes_of(const {2}* p, ivec i) {{ return ({0}){{{3}}}; }}\n",
+                     names.vector, names.initial, names.scalar, lanes);
+}
+
 namespace {
 
 /// Text that streams pieces of `bytes` bytes by an instruction of x86, which needs an address that is a multiple of its

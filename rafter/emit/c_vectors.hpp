@@ -14,6 +14,7 @@ std::string numbers_text(int begin, int end);
 
 std::string prelude(int vector_width);
 std::string float_prelude(int vector_width);
+std::string lane_gather(int vector_width, schedule::Type type);
 std::string stream(int vector_width, schedule::Type type);
 
 /// Defines macros exchange<d>(a, b): of the blocks of d lanes in both vectors, alternating, the even blocks go to a and

@@ -136,4 +136,11 @@ std::optional<std::string> IntegerWriter::table_of_lanes(const NodePtr& node) co
   return first ? std::optional(node->name + " + " + *first) : std::nullopt;
 }
 
+std::optional<IntegerWriter::Positions> IntegerWriter::positions(const NodePtr& node) const {
+  const bool is_shifted = node->kind == Kind::iadd && !node->operands[1]->has_lane;
+  auto table = table_of_lanes(is_shifted ? node->operands[0] : node);
+  if (!table) return std::nullopt;
+  return Positions{std::move(*table), is_shifted ? scalar(node->operands[1], 1) : "0"};
+}
+
 } // namespace rafter::emit

@@ -37,7 +37,8 @@ int strength(ScalarOp op) { return op == ScalarOp::add || op == ScalarOp::sub ? 
 
 RealWriter::RealWriter(const schedule::LoopProgram& program, const Spelling& spelling, const IntegerWriter& integers,
                        Helpers& helpers)
-    : program_(program), spelling_(spelling), integers_(integers), operations_(spelling, helpers), literals_(spelling) {
+    : program_(program), spelling_(spelling), integers_(integers), helpers_(helpers), operations_(spelling, helpers),
+      literals_(spelling) {
   find_vectors(program.body);
 }
 
@@ -96,8 +97,19 @@ std::string RealWriter::load(const schedule::Node& node) const {
     return fmt::format("{}[{}]", buffer.is_lane ? node.name : vectors.of_numbers(node.name, buffer.type, false), *y);
   if (const auto x = integers_.contiguous(index))
     return vectors.load(fmt::format("{} + {}", numbers_of(buffer), *x), buffer.type);
+  if (node.is_by_lane && spelling_.lane_gather != nullptr) return lane_loads(node, buffer);
   return fmt::format("{}gather({}, {})", spelling_.names(buffer.type).initial, numbers_of(buffer),
                      integers_.vector(index));
+}
+
+/// Positions are read from their table where they stand there: taking a vector of them apart costs more than a load.
+std::string RealWriter::lane_loads(const schedule::Node& node, const LoopBuffer& buffer) const {
+  const auto& index = node.operands[0];
+  const std::string numbers = numbers_of(buffer), name = spelling_.names(buffer.type).initial;
+  helpers_["gather_lanes" + name] = spelling_.lane_gather(program_.vector_width, buffer.type);
+  if (const auto place = integers_.positions(index))
+    return fmt::format("{}gather_lanes({} + {}, {})", name, numbers, place->shift, place->table);
+  return fmt::format("{}gather_lanes_of({}, {})", name, numbers, integers_.vector(index));
 }
 
 std::string RealWriter::operation(const schedule::Node& node, int needed) {

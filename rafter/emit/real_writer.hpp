@@ -32,12 +32,14 @@ public:
 private:
   void find_vectors(const schedule::NodePtr& node);
   std::string load(const schedule::Node& node) const;
+  std::string lane_loads(const schedule::Node& node, const schedule::LoopBuffer& buffer) const;
   std::string operation(const schedule::Node& node, int needed);
   std::string call(const schedule::Node& node);
 
   const schedule::LoopProgram& program_;
   const Spelling& spelling_;
   const IntegerWriter& integers_;
+  Helpers& helpers_;
   Operations operations_;
   Literals literals_;
   std::set<std::string> vectors_; ///< registers with one value per lane

@@ -33,15 +33,6 @@ Strided strided(const NodePtr& entry) {
           has_offset ? entry->operands[1] : nullptr};
 }
 
-/// Two arguments of a helper: the address of the position of lane 0, when those of all lanes follow each other in a
-/// table, and the number to add to the positions.
-std::optional<std::string> starts(const NodePtr& position, const IntegerWriter& integers) {
-  const bool is_shifted = position->kind == Kind::iadd && !position->operands[1]->has_lane;
-  const auto table = integers.table_of_lanes(is_shifted ? position->operands[0] : position);
-  if (!table) return std::nullopt;
-  return *table + ", " + (is_shifted ? integers.scalar(position->operands[1]) : "0");
-}
-
 } // namespace
 
 std::string name(const RunMove& move) {
@@ -66,8 +57,8 @@ std::optional<std::string> run_move(const schedule::LoopProgram& program, const 
   if (entry->kind != Kind::iload) return std::nullopt;
   const auto first = behind(entry->operands[0], loop.name);
   if (first == nullptr || !program.find(inside.name)->is_lane) return std::nullopt;
-  const auto place = starts(position, integers);
-  if (!place) return std::nullopt;
+  const auto starts = integers.positions(position);
+  if (!starts) return std::nullopt;
   const RunMove move{.vector_width = program.vector_width,
                      .width = static_cast<int>(loop.operands[0]->integer),
                      .stride = stride,
@@ -76,9 +67,10 @@ std::optional<std::string> run_move(const schedule::LoopProgram& program, const 
                      .work = program.find(inside.name)->type};
   helpers["move"] = spelling.run_prelude(program.vector_width, move.work);
   helpers["move_" + name(move)] = spelling.run_mover(move);
-  return fmt::format("{}({}{}, {} + {}, {}, {});\n", name(move), inside.name,
+  return fmt::format("{}({}{}, {} + {}, {}, {}, {});\n", name(move), inside.name,
                      offset == nullptr ? "" : " + " + integers.scalar(offset, 1), entry->name,
-                     integers.scalar(first, 1), reals.numbers_of(*program.find(outside.name)), *place);
+                     integers.scalar(first, 1), reals.numbers_of(*program.find(outside.name)), starts->table,
+                     starts->shift);
 }
 
 } // namespace rafter::emit

@@ -75,6 +75,9 @@ struct Spelling {
   /// number to add to the starts)`, or `add_run<width>` for the opposite direction. Null: runs are moved number by
   /// number.
   std::function<std::string(const RunMove& move)> run_mover;
+  /// Helpers `gather_lanes(array, positions)`, with one load per lane, for positions in a table (a pointer to that of
+  /// lane 0) and, named `gather_lanes_of`, in a vector of integers; each with the initial of the type before the name.
+  std::function<std::string(int vector_width, schedule::Type type)> lane_gather;
   /// Helper `stream(pointer, vector)`, a store past the caches where possible, and `finish_streams()` for the end of a
   /// kernel, after which other threads see all streamed numbers.
   std::function<std::string(int vector_width, schedule::Type type)> stream;

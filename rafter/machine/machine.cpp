@@ -76,17 +76,21 @@ void from_json(const json& object, Level& level) {
 }
 
 std::string to_json(const Machine& machine) {
-  const json object{{"model", machine.model},
-                    {"vendor", machine.vendor},
-                    {"cores", machine.cores},
-                    {"instruction_sets", machine.instruction_sets},
-                    {"peaks", machine.peaks},
-                    {"levels", machine.levels},
-                    {"measured_at", machine.measured_at},
-                    {"measured_with", machine.measured_with},
-                    {"streamed_bytes", machine.streamed_bytes},
-                    {"steadiness", machine.steadiness},
-                    {"cpu_share", machine.cpu_share}};
+  json object{{"model", machine.model},
+              {"vendor", machine.vendor},
+              {"cores", machine.cores},
+              {"instruction_sets", machine.instruction_sets},
+              {"peaks", machine.peaks},
+              {"levels", machine.levels},
+              {"measured_at", machine.measured_at},
+              {"measured_with", machine.measured_with},
+              {"streamed_bytes", machine.streamed_bytes},
+              {"steadiness", machine.steadiness},
+              {"cpu_share", machine.cpu_share}};
+  if (machine.vector_gather.one_core > 0 && machine.scalar_gather.one_core > 0) {
+    object["vector_gather"] = machine.vector_gather;
+    object["scalar_gather"] = machine.scalar_gather;
+  }
   return object.dump(2) + "\n";
 }
 
@@ -100,6 +104,10 @@ Machine from_json(const std::string& text) {
     machine.instruction_sets = object.at("instruction_sets").get<std::vector<std::string>>();
     machine.peaks = object.at("peaks").get<std::vector<Peak>>();
     machine.levels = object.at("levels").get<std::vector<Level>>();
+    if (object.contains("vector_gather") && object.contains("scalar_gather")) { // records of older versions lack them
+      machine.vector_gather = object.at("vector_gather").get<Rate>();
+      machine.scalar_gather = object.at("scalar_gather").get<Rate>();
+    }
     machine.measured_at = object.at("measured_at").get<std::string>();
     machine.measured_with = object.at("measured_with").get<std::string>();
     machine.streamed_bytes = whole_number<std::int64_t>(object, "streamed_bytes");
@@ -140,6 +148,11 @@ double Machine::single_peak_flops(int num_cores) const {
   double best = 0;
   for (const auto& peak : peaks) best = std::max(best, rate(peak.single_fma, num_cores));
   return best;
+}
+
+bool Machine::gathers_faster_by_lane() const {
+  constexpr double least_gain = 1.05;
+  return scalar_gather.one_core > least_gain * vector_gather.one_core;
 }
 
 const Level& Machine::nearest_level() const {

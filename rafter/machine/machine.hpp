@@ -41,8 +41,11 @@ struct Machine {
   int cores = 1;                             ///< cores that the process may use
   std::vector<Peak> peaks;                   ///< peaks for each register width, narrowest first
   std::vector<Level> levels;                 ///< caches and memory, nearest first
-  std::string measured_at;                   ///< time of the measurement in UTC, such as "2024-02-29T12:00:00Z"
-  std::string measured_with;                 ///< versions of Rafter and of the compiler
+  /// Doubles per second that are loaded from scattered places of the nearest cache: by one instruction for each of the
+  /// widest registers, and one by one. Processors differ in which is faster. 0: not measured.
+  Rate vector_gather, scalar_gather;
+  std::string measured_at;   ///< time of the measurement in UTC, such as "2024-02-29T12:00:00Z"
+  std::string measured_with; ///< versions of Rafter and of the compiler
   /// Size of the block that was streamed from memory; too high a rate results if caches are nearly as large.
   std::int64_t streamed_bytes = 0;
   /// How little others disturbed the measurement, 1 being not at all. steadiness is the rate of the median run over
@@ -61,6 +64,8 @@ struct Machine {
   double single_peak_flops(int num_cores) const;
   /// A rate for some number of cores, interpolated between one and all cores, and constant beyond.
   double rate(const Rate& measured, int num_cores) const;
+  /// Whether loading one by one is faster, by more than measurements vary.
+  bool gathers_faster_by_lane() const;
   /// Nearest cache, and memory. Both throw InternalError for an empty record.
   const Level& nearest_level() const;
   const Level& memory() const;

@@ -40,11 +40,11 @@ public:
       : device_(std::make_shared<device::HostDevice>(options.cores)), cores_(device_->num_threads()),
         widths_(device::register_bits(device::cpu())), sizes_(cache_sizes()),
         results_(device_, std::size_t(cores_) * result_stride), block_bytes_(memory_block(options)) {
-    std::vector<std::string> sources{bandwidth_source()};
+    std::vector<std::string> sources{bandwidth_source(), gather_source()};
     for (const int bits : widths_) sources.push_back(arithmetic_source(bits));
     programs_ = device::compile_all(*device_, sources, as_written);
     // Memory takes half of the time, because passes through its long block take long and several are needed.
-    const double num_runs = (cores_ > 1 ? 2.0 : 1.0) * double(4 * widths_.size() + 4 * sizes_.size());
+    const double num_runs = (cores_ > 1 ? 2.0 : 1.0) * double(4 * widths_.size() + 4 * sizes_.size() + 2);
     seconds_per_run_ = 0.5 * options.seconds / num_runs;
     memory_seconds_per_run_ = 0.5 * options.seconds / (cores_ > 1 ? 8 : 4);
   }
@@ -70,6 +70,17 @@ public:
     return result;
   }
 
+  /// `way`: "vector" or "scalar".
+  Rate gather(const std::string& way) {
+    const auto kernel = programs_[1]->kernel(way + "_gather");
+    Vector parameters(device_, 1);
+    const std::vector<device::Buffer*> arguments{parameters.device_write(), results_.device_write()};
+    return both([&](int num_tasks) {
+      return best_rate(*kernel, arguments, parameters.host_write()[0], num_tasks, double(num_tasks) * num_gathered,
+                       seconds_per_run_);
+    });
+  }
+
   int cores() const { return cores_; }
   double steadiness() const { return base::median(steadiness_); }
   double cpu_share() const { return std::min(1.0, cpu_seconds_ / core_seconds_); }
@@ -92,7 +103,7 @@ private:
   Rate flops(std::size_t width, const std::string& operation, int flops_per_update) {
     const bool is_single = operation.starts_with("single") && widths_[width] > 64;
     const int lanes = widths_[width] / (is_single ? 32 : 64);
-    const auto kernel = programs_[width + 1]->kernel(fmt::format("{}_{}", operation, widths_[width]));
+    const auto kernel = programs_[width + 2]->kernel(fmt::format("{}_{}", operation, widths_[width]));
     // values that stay finite and normal under any number of updates x * 1 + 0
     Vector parameters(device_, base::AlignedVector<double>{1.0, 0.0, 0.0});
     const std::vector<device::Buffer*> arguments{parameters.device_write(), results_.device_write()};
@@ -210,6 +221,8 @@ Machine probe(const ProbeOptions& options) {
   machine.cores = probe.cores();
   machine.peaks = probe.peaks();
   machine.levels = probe.levels();
+  machine.vector_gather = probe.gather("vector");
+  machine.scalar_gather = probe.gather("scalar");
   machine.measured_at = fmt::format(
       "{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
   machine.measured_with = std::string("rafter " RAFTER_VERSION ", ") + device::find_compiler().version;
@@ -230,7 +243,9 @@ Machine load_or_probe(const ProbeOptions& options) {
   const std::filesystem::path file = record_file(directory, cores);
   const auto kept = read_record(file, cores);
   const bool is_kept_quiet = kept && kept->is_quiet(options.least_quiet);
-  if (kept && !options.is_fresh && (is_kept_quiet || age_seconds(file) < options.busy_record_seconds)) return *kept;
+  const bool is_complete = kept && kept->vector_gather.one_core > 0; // records of older versions are not
+  if (is_complete && !options.is_fresh && (is_kept_quiet || age_seconds(file) < options.busy_record_seconds))
+    return *kept;
 
   const Machine machine = probe(options);
   if (is_kept_quiet && !machine.is_quiet(options.least_quiet)) return machine;

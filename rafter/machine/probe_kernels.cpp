@@ -116,7 +116,64 @@ WRITING_KERNEL(copy, 2, COPY)
 WRITING_KERNEL(streaming_copy, 2, STREAMING)
 )";
 
+/// Places are scattered over a table of 16 KiB by a linear congruential generator. Four sums hide the latency of
+/// adding.
+constexpr const char* gather_text = R"(
+#include <stdint.h>
+enum { table_size = 2048 };
+#if defined(__AVX512F__)
+enum { lanes = 8 };
+typedef int I __attribute__((vector_size(32), aligned(4), may_alias));
+#elif defined(__AVX2__)
+enum { lanes = 4 };
+typedef int I __attribute__((vector_size(16), aligned(4), may_alias));
+#else
+enum { lanes = 2 };
+#endif
+typedef double V __attribute__((vector_size(lanes * 8)));
+#if defined(__AVX512F__)
+static inline V vector(const double* p, const int* i) { return (V)__builtin_ia32_gathersiv8df((V){0}, p, *(const I*)i, -1, 8); }
+static inline V scalar(const double* p, const int* i) { return (V){p[i[0]], p[i[1]], p[i[2]], p[i[3]], p[i[4]], p[i[5]], p[i[6]], p[i[7]]}; }
+#elif defined(__AVX2__)
+static inline V vector(const double* p, const int* i) { return (V)__builtin_ia32_gathersiv4df((V){0}, p, *(const I*)i, (V)((__attribute__((vector_size(32))) long long){-1, -1, -1, -1}), 8); }
+static inline V scalar(const double* p, const int* i) { return (V){p[i[0]], p[i[1]], p[i[2]], p[i[3]]}; }
+#else
+static inline V vector(const double* p, const int* i) { return (V){p[i[0]], p[i[1]]}; }
+static inline V scalar(const double* p, const int* i) { return (V){p[i[0]], p[i[1]]}; }
+#endif
+
+#define GATHERING_KERNEL(way)                                                              \
+void way##_gather(void* const* arguments, int64_t begin, int64_t end) {                    \
+  const int64_t repeats = (int64_t)((const double*)arguments[0])[0];                       \
+  double table[table_size];                                                                \
+  int places[NUM_GATHERED];                                                                \
+  for (int i = 0; i < table_size; ++i) table[i] = i;                                       \
+  uint32_t state = 1;                                                                      \
+  for (int i = 0; i < NUM_GATHERED; ++i) {                                                 \
+    state = 1664525u * state + 1013904223u;                                                \
+    places[i] = (int)(state >> 21);                                                        \
+  }                                                                                        \
+  V s0 = {0}, s1 = s0, s2 = s0, s3 = s0;                                                   \
+  for (int64_t r = 0; r < repeats; ++r)                                                    \
+    for (int i = 0; i < NUM_GATHERED; i += 4 * lanes) {                                    \
+      __asm__ volatile("" ::: "memory");                                                   \
+      s0 += way(table, places + i);                                                        \
+      s1 += way(table, places + i + lanes);                                                \
+      s2 += way(table, places + i + 2 * lanes);                                            \
+      s3 += way(table, places + i + 3 * lanes);                                            \
+    }                                                                                      \
+  const V sum = (s0 + s1) + (s2 + s3);                                                     \
+  ((double*)arguments[1])[RESULT_STRIDE * begin] = *(const double*)&sum;                   \
+}
+GATHERING_KERNEL(vector)
+GATHERING_KERNEL(scalar)
+)";
+
 } // namespace
+
+std::string gather_source() {
+  return fmt::format("#define RESULT_STRIDE {}\n#define NUM_GATHERED {}\n", result_stride, num_gathered) + gather_text;
+}
 
 std::string arithmetic_source(int bits) {
   const std::string shape = bits == 64 ? "" : fmt::format(" __attribute__((vector_size({})))", bits / 8);

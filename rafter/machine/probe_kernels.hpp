@@ -21,6 +21,13 @@ inline constexpr int chain_length = 64;
 /// multiple of part_multiple doubles.
 std::string bandwidth_source();
 
+/// C text of the kernels vector_gather and scalar_gather, which load doubles from places in a list, registers of the
+/// widest kind at a time. Arguments are {repeats} and one result per task. Each repeat loads num_gathered doubles.
+std::string gather_source();
+
+/// Length of that list: table, list and results fit the nearest cache.
+inline constexpr int num_gathered = 1024;
+
 /// A part has a multiple of so many doubles, so that its halves (copy) and thirds (triad) consist of whole steps of
 /// eight registers of 512 bits.
 inline constexpr int part_multiple = 6 * 64;

@@ -25,6 +25,13 @@ Array<T> to_array(const std::shared_ptr<device::Device>& device, const Source& s
   return Array<T>(device, base::AlignedVector<T>(source.begin(), source.end()));
 }
 
+/// Says whether a kernel reads the entries of single dofs of a space, by its number.
+bool read_dof_entries(const std::vector<schedule::LoopBuffer>& arguments, int space) {
+  return std::ranges::any_of(arguments, [space](const auto& argument) {
+    return argument.role == space::role::dof_entries && argument.index == space;
+  });
+}
+
 } // namespace
 
 void BoundKernel::Tables::add_to(device::BufferRegistry& registry) const {
@@ -46,7 +53,7 @@ BoundKernel::BoundKernel(const GeneratedForm& form, const GeneratedBlock& piece)
   fill_data();
   count();
   device::BufferRegistry kept;
-  add_data(kept);
+  add_data(piece.kernel.loops.arguments(), kept);
   tables_.add_to(kept);
   kept.add(schedule::role::data_rows, 0, data_rows_.device_read());
   kept.add(schedule::role::stored_point, 0, stored_point_.device_read());
@@ -54,8 +61,12 @@ BoundKernel::BoundKernel(const GeneratedForm& form, const GeneratedBlock& piece)
   arguments_ = {piece.kernel.loops.arguments(), kept};
 }
 
-void BoundKernel::add_data(device::BufferRegistry& registry) const {
-  for (std::size_t i = 0; i < spaces_.size(); ++i) spaces_[i]->add_to(registry, static_cast<int>(i));
+void BoundKernel::add_data(const std::vector<schedule::LoopBuffer>& arguments, device::BufferRegistry& registry) const {
+  for (std::size_t i = 0; i < spaces_.size(); ++i) {
+    spaces_[i]->add_to(registry, static_cast<int>(i));
+    if (read_dof_entries(arguments, static_cast<int>(i)))
+      registry.add(space::role::dof_entries, static_cast<int>(i), spaces_[i]->dof_entries().device_read());
+  }
   cell_data_->add_to(registry);
   registry.add(schedule::role::cell_coefficients, 0, cell_coefficients_.device_read());
 }
@@ -169,7 +180,7 @@ std::unique_ptr<BoundKernel::Setup> BoundKernel::make_setup() const {
   result->row_of_row = Integers(device_, std::move(numbers));
   result->mode = Integers(device_, {0, form_.coefficients.count()});
   device::BufferRegistry kept;
-  add_data(kept);
+  add_data(built.setup_loops.arguments(), kept);
   result->tables.add_to(kept);
   kept.add(schedule::role::mode, 0, result->mode.device_read());
   kept.add(schedule::role::data_rows, 0, result->row_of_row.device_read());

@@ -81,8 +81,8 @@ private:
   std::uint64_t newest_input(const FormData& data) const;
   std::unique_ptr<Setup> make_setup() const;
   void run_setup(const FormData& data);
-  /// Registers the data that both the kernel and the kernel of its set-up read.
-  void add_data(device::BufferRegistry& registry) const;
+  /// Registers the data that both the kernel and the kernel of its set-up read, as far as these arguments take it.
+  void add_data(const std::vector<schedule::LoopBuffer>& arguments, device::BufferRegistry& registry) const;
 
   const GeneratedForm& form_;
   const GeneratedBlock& piece_;

@@ -165,6 +165,7 @@ private:
     piece.rows = make_data_rows(*system_.mesh, cells, built_.coefficients, reads_position(parts));
     set_sizes(specification, piece);
     set_fields(specification, piece, facets);
+    specification.whole_runs_share = whole_runs_share(piece);
     const auto integration_shape =
         cells.local_facet >= 0 ? element::facet_shape(cells.shape, cells.local_facet) : cells.shape;
     auto rule = choose_rule(integration_shape, parts, cells.map, geometry_degree(cells), built_.options.quadrature);
@@ -195,6 +196,17 @@ private:
         cells.num_items / static_cast<double>(system_.mesh->num_cells() * std::max(cells.num_batches, 1));
     specification.input_bytes = share * built_.input_bytes();
     specification.output_bytes = share * built_.output_bytes();
+  }
+  static double whole_runs_share(const GeneratedBlock& piece) {
+    double result = 1;
+    for (const auto& space : piece.spaces) {
+      if (piece.block < 0 || space->block(piece.block).layout.num_runs == 0) continue;
+      const auto& numbers = space->block(piece.block).pattern_numbers;
+      const auto whole = std::ranges::count_if(numbers, [](std::int32_t number) { return number > 0; });
+      result =
+          std::min(result, static_cast<double>(whole) / static_cast<double>(std::max<std::size_t>(numbers.size(), 1)));
+    }
+    return result;
   }
 
   void make_cell_pieces() {

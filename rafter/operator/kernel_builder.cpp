@@ -299,6 +299,11 @@ private:
     if (result.factor_storages.size() > most_factor_storages) result.factor_storages.resize(most_factor_storages);
     result.compilers = options_.device->compilers();
     result.flag_sets = options_.device->flag_sets();
+    result.gathers = planner().ways_to_gather();
+    result.whole_runs_share = specification_.whole_runs_share;
+    result.has_longer_runs = std::ranges::any_of(specification_.spaces, [](const space::ElementLayout* layout) {
+      return std::ranges::any_of(layout->run_lengths, [](int length) { return length > 1; });
+    });
     result.cells_per_batch = specification_.cells_per_batch;
     result.register_width = planner().register_width();
     for (const auto* layout : specification_.spaces)
@@ -373,9 +378,9 @@ private:
     result += fmt::format("threads {}\n{}\n", options_.device->num_threads(), machine::to_json(machine));
     if (decided.origin != tune::Origin::predicted) return result + "plan " + schedule::to_string(decided.plan) + "\n";
     const auto planned = problem();
-    return result + fmt::format("planned: batches {} rows {} input {} output {} compilers {} flags {}\n",
+    return result + fmt::format("planned: batches {} rows {} input {} output {} whole runs {} compilers {} flags {}\n",
                                 planned.num_batches, specification_.num_data_rows, planned.input_bytes,
-                                planned.output_bytes, base::join(planned.compilers, " "),
+                                planned.output_bytes, planned.whole_runs_share, base::join(planned.compilers, " "),
                                 base::join(planned.flag_sets, " "));
   }
 

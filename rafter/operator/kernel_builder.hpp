@@ -35,6 +35,7 @@ struct KernelSpecification {
   std::int64_t num_batches = 0;             ///< this and the following numbers are for the planner
   std::int64_t num_data_rows = 0;           ///< number of rows of data per cell, which batches of equal cells share
   double input_bytes = 0, output_bytes = 0; ///< bytes of vectors per batch, where each entry counts once
+  double whole_runs_share = 1; ///< share of the batches whose cells see their shared entities in the same orientations
 };
 
 /// A kernel that is ready to be compiled. The members named setup_... are those of the kernel that computes the data

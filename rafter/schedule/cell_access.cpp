@@ -57,6 +57,21 @@ public:
       : context_(context), layout_(*context.input.spaces[static_cast<std::size_t>(space)]), space_(space),
         components_(components), placement_(placement), touch_(std::move(touch)) {}
 
+  /// `writes`: lanes without a cell take no part.
+  void shared(bool writes, Statements& to) {
+    if (layout_.num_runs == 0) return;
+    if (!context_.has_dof_lists()) return runs(to);
+    Statements full;
+    each_shared_dof(nullptr, full);
+    if (!writes) {
+      to.insert(to.end(), full.begin(), full.end());
+      return;
+    }
+    Statements partial;
+    each_shared_dof(context_.active_lanes(), partial);
+    to.push_back(
+        branch(ieq(context_.num_active(), integer(context_.input.cells_per_batch)), block(full), block(partial)));
+  }
   void runs(Statements& to) {
     if (layout_.num_runs == 0) return;
     if (!context_.has_cell_lanes() || context_.input.is_facet) {
@@ -116,6 +131,22 @@ private:
   }
   std::string buffer(const std::string& role) { return context_.global(role, space_, Type::integer); }
 
+  /// Padded lanes have the entries of an active one, which may be read.
+  void each_shared_dof(const NodePtr& active, Statements& to) {
+    const auto num_dofs = static_cast<std::int64_t>(layout_.run_dofs.size());
+    const std::string i = context_.fresh("i");
+    Statements body;
+    const NodePtr place = context_.lane_entry(iadd(imul(context_.batch(), integer(num_dofs)), variable(i)));
+    const NodePtr first = context_.define_integer(body, "s", iload(buffer(space::role::dof_entries), place));
+    const std::string entries = entries_of(layout_.run_dofs);
+    const NodePtr number = imul(variable(i), integer(components_));
+    if (active == nullptr)
+      whole_run(context_, touch_, components_, first, entries, number, body);
+    else
+      for (int c = 0; c < components_; ++c)
+        touch_(body, iadd(first, integer(c)), iload(entries, iadd(number, integer(c))), active, false);
+    to.push_back(loop(i, integer(num_dofs), block(body)));
+  }
   void shared_runs(bool is_permuted, Statements& to) {
     for (const auto& runs : run_classes(layout_.run_lengths)) {
       const std::string r = context_.fresh("r");
@@ -372,7 +403,7 @@ void gather(Context& context, int field, const std::string& target, const Placem
                        body.push_back(store(target, context.work_entry(entry), context.fetch(vector, index)));
                      });
   Statements runs;
-  access.runs(runs);
+  access.shared(false, runs);
   const Field shared = field_of(context, space, use.components, target, placement);
   if (context.has_patches(shared.layout))
     gather_patches(context, shared, vector, std::move(runs), to);
@@ -430,7 +461,7 @@ void scatter(Context& context, int field, const std::string& source, const Place
   if (!context.plan.is_streaming) access.announce(vector); // else it would be fetched to be thrown out
   const NodePtr is_overwriting = ieq(iload(context.global(role::mode, 0, Type::integer), integer(0)), integer(0));
   Statements runs{branch(is_overwriting, block(clear_in_first_turn(context, space, vector)), block({}))};
-  access.runs(runs);
+  access.shared(true, runs);
   const Field shared = field_of(context, space, use.components, source, placement);
   if (context.has_patches(shared.layout))
     scatter_patches(context, shared, vector, is_overwriting, std::move(runs), to);

@@ -39,7 +39,8 @@ Type Context::type_of(const std::string& role, int index) const {
 }
 
 NodePtr Context::fetch(const std::string& buffer, NodePtr index) const {
-  return converted(schedule::load(buffer, std::move(index), result.find(buffer)->type), type());
+  const auto load = plan.gathers_by_lane ? load_by_lane : schedule::load;
+  return converted(load(buffer, std::move(index), result.find(buffer)->type), type());
 }
 
 NodePtr Context::fitting(const std::string& buffer, NodePtr value) const {

@@ -109,6 +109,8 @@ public:
     return layout.patch != nullptr && plan.has_patches && has_cell_lanes() && subbatches == 1 && !input.is_facet &&
            num_subbatches() == static_cast<int>(layout.patch->corners.size());
   }
+  /// Says whether cells find their dofs by an index of each.
+  bool has_dof_lists() const { return plan.has_dof_lists && has_cell_lanes() && !input.is_facet; }
   /// Element of a global array with one entry per patch of a batch.
   NodePtr patch_entry(NodePtr entry) const { return iadd(imul(std::move(entry), integer(plan.vector_width)), lane()); }
 

@@ -19,12 +19,6 @@ bool is_sum(const Node& node) {
   return node.kind == Kind::operation && (node.op == ScalarOp::add || node.op == ScalarOp::sub);
 }
 
-/// Says whether an index has the form x + lane: one load or store of consecutive numbers.
-bool is_contiguous(const Node& index) {
-  return index.kind == Kind::lane ||
-         (index.kind == Kind::iadd && index.operands[1]->kind == Kind::lane && !index.operands[0]->has_lane);
-}
-
 /// How often something is executed, and how often it is written in the text.
 struct Times {
   double executed = 1, written = 1;
@@ -205,8 +199,12 @@ private:
     to.text += times.written;
     if (!place.has_lane)
       to.broadcasts += times.executed;
+    else if (is_contiguous(place))
+      to.loads += times.executed;
+    else if (node.is_by_lane)
+      to.lane_loads += times.executed * vector_width_;
     else
-      (is_contiguous(place) ? to.loads : to.gathers) += times.executed;
+      to.gathers += times.executed;
   }
   bool operation(const Node& node, const Times& times) {
     bool is_vector = false, is_fused = false;

@@ -16,7 +16,8 @@ struct Instructions {
   double loads = 0;       ///< loads of consecutive lanes, and prefetches
   double stores = 0;      ///< stores of consecutive lanes
   double broadcasts = 0;  ///< loads of one number for all lanes, from tables in memory
-  double gathers = 0;     ///< loads of lanes that lie apart in memory
+  double gathers = 0;     ///< loads of lanes that lie apart in memory, by one instruction
+  double lane_loads = 0;  ///< numbers loaded one by one into lanes
   double scatters = 0;    ///< numbers stored one by one
   double index_loads = 0; ///< loads of integers
   double iterations = 0;  ///< iterations of loops that are not unrolled

@@ -83,6 +83,16 @@ NodePtr reg(const std::string& name, Type type) { return make(Kind::reg, {}, nam
 NodePtr load(const std::string& buffer, NodePtr index, Type type) {
   return make(Kind::load, {std::move(index)}, buffer, type);
 }
+NodePtr load_by_lane(const std::string& buffer, NodePtr index, Type type) {
+  const bool lies_apart = index->has_lane && !is_contiguous(*index);
+  auto node = make(Kind::load, {std::move(index)}, buffer, type);
+  node->is_by_lane = lies_apart;
+  return node;
+}
+bool is_contiguous(const Node& index) {
+  return index.kind == Kind::lane ||
+         (index.kind == Kind::iadd && index.operands[1]->kind == Kind::lane && !index.operands[0]->has_lane);
+}
 NodePtr converted(NodePtr value, Type type) {
   if (value->type == type) return value;
   if (value->kind == Kind::number) return number(value->value, type);

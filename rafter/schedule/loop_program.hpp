@@ -77,6 +77,7 @@ struct Node {
   LoopStyle style = LoopStyle::rolled;
   bool has_lane = false;     ///< integers: contains `lane`
   bool is_streaming = false; ///< stores: past the caches, see stream()
+  bool is_by_lane = false;   ///< loads: one instruction per lane, see load_by_lane()
 };
 
 // Builders. Integer arithmetic folds literals.
@@ -97,6 +98,11 @@ NodePtr number(double value, Type type = Type::real);
 NodePtr reg(const std::string& name, Type type = Type::real);
 /// `type`: of the buffer.
 NodePtr load(const std::string& buffer, NodePtr index, Type type = Type::real);
+/// A load whose lanes lie apart, which the emitter writes as one load per lane instead of one gather instruction. The
+/// meaning is that of load(); an index that does not vary in that way makes a plain load.
+NodePtr load_by_lane(const std::string& buffer, NodePtr index, Type type = Type::real);
+/// Says whether an index has the form x + lane: that of consecutive numbers.
+bool is_contiguous(const Node& index);
 /// The value as one of `type`: itself, widened or narrowed.
 NodePtr converted(NodePtr value, Type type);
 /// Of the type of its operands.

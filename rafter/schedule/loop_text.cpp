@@ -61,6 +61,7 @@ private:
     if (node->style != LoopStyle::rolled)
       text += fmt::format(" {}", style_names[static_cast<std::size_t>(node->style)]);
     if (node->is_streaming) text += " streaming";
+    if (node->is_by_lane) text += " by_lane";
     for (const auto& operand : node->operands) {
       if (is_statement(operand->kind)) {
         text += "\n";
@@ -219,6 +220,10 @@ private:
     if (result.kind == Kind::store && peek(0) == "streaming") {
       token();
       result.is_streaming = true;
+    }
+    if (result.kind == Kind::load && peek(0) == "by_lane") {
+      token();
+      result.is_by_lane = true;
     }
     while (peek(0) != ")") {
       result.operands.push_back(node());

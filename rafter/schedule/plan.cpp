@@ -74,6 +74,9 @@ std::string compiler_name(const std::string& value) {
 
 std::string store_name(bool is_streaming) { return is_streaming ? "streaming" : "cached"; }
 
+std::string index_name(bool has_lists) { return has_lists ? "dofs" : "runs"; }
+std::string gather_name(bool is_by_lane) { return is_by_lane ? "scalar" : "vector"; }
+
 } // namespace
 
 std::string_view name(Precision precision) { return precision == Precision::double_precision ? "double" : "float"; }
@@ -104,6 +107,8 @@ constexpr std::array keys{
     Key{"subbatches", [](const Plan& p) { return std::to_string(p.subbatches); }, has_dense_products},
     Key{"unroll", [](const Plan& p) { return std::to_string(p.unroll); }, has_dense_products},
     Key{"patches", [](const Plan& p) { return std::string(p.has_patches ? "1" : "0"); }, has_cell_lanes},
+    Key{"indices", [](const Plan& p) { return index_name(p.has_dof_lists); }, has_cell_lanes},
+    Key{"gathers", [](const Plan& p) { return gather_name(p.gathers_by_lane); }, has_cell_lanes},
     Key{"prefetch", [](const Plan& p) { return std::string(p.prefetch ? "1" : "0"); }, has_cell_lanes},
     Key{"stores", [](const Plan& p) { return store_name(p.is_streaming); }, has_cell_lanes},
     Key{"storage", [](const Plan& p) { return std::string(name(p.storage)); }, always},
@@ -164,6 +169,10 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
     plan.unroll = number_in(key, value, 0, 4096);
   else if (key == "patches")
     plan.has_patches = number_in(key, value, 0, 1) != 0;
+  else if (key == "indices")
+    plan.has_dof_lists = choose(key, value, {false, true}, index_name);
+  else if (key == "gathers")
+    plan.gathers_by_lane = choose(key, value, {false, true}, gather_name);
   else if (key == "prefetch")
     plan.prefetch = number_in(key, value, 0, 1) != 0;
   else if (key == "stores")

@@ -29,6 +29,10 @@ struct Plan {
   int unroll = 256;     ///< dense tables of at most so many entries stand in the text; 0: none
   /// Values that cells of a patch share are gathered and added once, where batches consist of patches.
   bool has_patches = true;
+  /// Cells find their shared dofs by an index of each, instead of by the starts of runs and their orientations.
+  bool has_dof_lists = false;
+  /// Numbers of a vector that lie apart are loaded one by one, not by an instruction for all lanes.
+  bool gathers_by_lane = false;
   bool prefetch = true;      ///< vectors and data of the next batch are fetched while one is computed
   bool is_streaming = false; ///< unknowns that belong to one batch alone are stored past the caches
   Precision storage = Precision::double_precision; ///< precision of what set-up stores per cell and point
@@ -42,8 +46,8 @@ struct Plan {
 
 /// Full text of a plan, such as
 /// "contraction=collocated factors=store-merged mapping=simd_cells vector_width=8 even_odd=4 rows=16 subbatches=1
-/// unroll=256 patches=1 prefetch=1 stores=cached storage=double compute=double accumulate=double compiler=default
-/// flags=default"
+/// unroll=256 patches=1 indices=runs gathers=vector prefetch=1 stores=cached storage=double compute=double
+/// accumulate=double compiler=default flags=default"
 std::string to_string(const Plan& plan);
 /// Short text for tables: the keys that differ from the default, in the order of the full text and without keys that do
 /// not matter to the plan ("factors=recompute vector_width=4"), or "default". Parsed back, it makes the same kernel if

@@ -155,7 +155,7 @@ std::shared_ptr<const ListDofs> FunctionSpace::list_dofs(std::int32_t group, std
 
 std::shared_ptr<const IndexTables> FunctionSpace::index_tables(int block,
                                                                const std::shared_ptr<device::Device>& device) const {
-  return index_tables_->get(blocks_[static_cast<std::size_t>(block)], device);
+  return index_tables_->get(blocks_[static_cast<std::size_t>(block)], num_components(), device);
 }
 
 std::shared_ptr<const IndexTables> FunctionSpace::index_tables(const std::shared_ptr<const ListDofs>& list,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <rafter/base/error.hpp>
+
 namespace rafter::space {
 
 namespace {
@@ -21,14 +23,32 @@ base::AlignedVector<std::int32_t> shared_first_touch(const BlockDofs& dofs) {
   return result;
 }
 
+base::AlignedVector<std::int32_t> entries_of_dofs(const BlockDofs& dofs, int components) {
+  const auto& layout = dofs.layout;
+  const std::size_t num_runs = layout.run_lengths.size(), num_batches = dofs.interior_starts.size();
+  const std::size_t lanes = num_runs == 0 || num_batches == 0 ? 0 : dofs.run_starts.size() / (num_runs * num_batches);
+  base::AlignedVector<std::int32_t> entries(num_batches * layout.run_dofs.size() * lanes);
+  std::size_t to = 0;
+  for (std::size_t batch = 0; batch < num_batches; ++batch)
+    for (std::size_t run = 0; run < num_runs; ++run)
+      for (int k = 0; k < layout.run_lengths[run]; ++k)
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+          const std::size_t at = (batch * num_runs + run) * lanes + lane;
+          const auto position = layout.permutations[static_cast<std::size_t>(dofs.run_permutations[at] + k)];
+          entries[to++] = dofs.run_starts[at] + position * components;
+        }
+  return entries;
+}
+
 } // namespace
 
-IndexTables::IndexTables(const BlockDofs& dofs, const std::shared_ptr<device::Device>& device)
+IndexTables::IndexTables(const BlockDofs& dofs, int components, const std::shared_ptr<device::Device>& device)
     : run_starts(to_array(device, dofs.run_starts)), run_permutations(to_array(device, dofs.run_permutations)),
       permutations(to_array(device, dofs.layout.permutations)), interior_starts(to_array(device, dofs.interior_starts)),
       first_touch(device, shared_first_touch(dofs)), patch_starts(to_array(device, dofs.patch_starts)),
       patch_numbers(to_array(device, dofs.patch_numbers)), patch_patterns(to_array(device, dofs.patch_patterns)),
-      pattern_numbers(to_array(device, dofs.pattern_numbers)), patterns(to_array(device, dofs.patterns)) {
+      pattern_numbers(to_array(device, dofs.pattern_numbers)), patterns(to_array(device, dofs.patterns)), dofs_(&dofs),
+      components_(components), device_(device) {
   bring_to_device();
 }
 
@@ -43,6 +63,15 @@ void IndexTables::bring_to_device() const {
   for (const auto* table : {&run_starts, &run_permutations, &permutations, &interior_starts, &interior_strides,
                             &first_touch, &patch_starts, &patch_numbers, &patch_patterns, &pattern_numbers, &patterns})
     (void)table->device_read();
+}
+
+const IndexTables::Integers& IndexTables::dof_entries() const {
+  if (dofs_ == nullptr) throw base::InternalError("tables of a list of cells have no entries of dofs");
+  std::call_once(has_entries_, [this] {
+    dof_entries_ = Integers(device_, entries_of_dofs(*dofs_, components_));
+    (void)dof_entries_.device_read();
+  });
+  return dof_entries_;
 }
 
 void IndexTables::add_to(device::BufferRegistry& registry, int index) const {
@@ -74,19 +103,21 @@ std::shared_ptr<const IndexTables> IndexTableCache::get(const void* dofs, const 
   return tables;
 }
 
-std::shared_ptr<const IndexTables> IndexTableCache::get(const BlockDofs& dofs,
+std::shared_ptr<const IndexTables> IndexTableCache::get(const BlockDofs& dofs, int components,
                                                         const std::shared_ptr<device::Device>& device) {
-  return get(&dofs, device.get(), [&] { return std::make_shared<const IndexTables>(dofs, device); });
+  return get(&dofs, device.get(), [&] { return std::make_shared<const IndexTables>(dofs, components, device); });
 }
 
 std::shared_ptr<const IndexTables> IndexTableCache::get(const std::shared_ptr<const ListDofs>& list,
                                                         const std::shared_ptr<device::Device>& device) {
   struct WithList {
+    WithList(std::shared_ptr<const ListDofs> of, const std::shared_ptr<device::Device>& on)
+        : list(std::move(of)), tables(*list, on) {}
     std::shared_ptr<const ListDofs> list;
     IndexTables tables;
   };
   return get(list.get(), device.get(), [&] {
-    auto both = std::make_shared<const WithList>(WithList{list, IndexTables(*list, device)});
+    auto both = std::make_shared<const WithList>(list, device);
     return std::shared_ptr<const IndexTables>(both, &both->tables);
   });
 }

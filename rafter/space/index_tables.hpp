@@ -26,6 +26,7 @@ inline constexpr const char* patch_numbers = "patch_numbers";
 inline constexpr const char* patch_patterns = "patch_patterns";
 inline constexpr const char* pattern_numbers = "pattern_numbers";
 inline constexpr const char* patterns = "patterns";
+inline constexpr const char* dof_entries = "dof_entries";
 } // namespace role
 
 /// Says which entries the dofs of one space have on one list of cells, as kernels take them. Entries count from the
@@ -34,7 +35,8 @@ inline constexpr const char* patterns = "patterns";
 /// BlockDofs and ListDofs.
 struct IndexTables {
   using Integers = device::Array<std::int32_t>;
-  IndexTables(const BlockDofs& dofs, const std::shared_ptr<device::Device>& device);
+  /// Tables of a block; `dofs` lives as long as they do.
+  IndexTables(const BlockDofs& dofs, int components, const std::shared_ptr<device::Device>& device);
   IndexTables(const ListDofs& dofs, const std::shared_ptr<device::Device>& device);
   /// Registers all tables as those of space number `index`.
   void add_to(device::BufferRegistry& registry, int index) const;
@@ -44,9 +46,20 @@ struct IndexTables {
   Integers first_touch;
   Integers patch_starts, patch_numbers, patch_patterns, pattern_numbers, patterns;
 
+  /// Entry of the first component of every dof that cells share, shape (batch, dof as in ElementLayout::run_dofs,
+  /// lane); padded lanes repeat the last active one. Made on first use, since only some plans read this table, which is
+  /// longer than that of the runs. Not of lists of cells.
+  const Integers& dof_entries() const;
+
 private:
   /// Is called before others share the tables, because their threads must only read.
   void bring_to_device() const;
+
+  const BlockDofs* dofs_ = nullptr;
+  int components_ = 1;
+  std::shared_ptr<device::Device> device_;
+  mutable std::once_flag has_entries_;
+  mutable Integers dof_entries_;
 };
 
 /// Keeps the tables of the blocks of one space and of lists of its cells while someone holds them, so that they are not
@@ -54,7 +67,8 @@ private:
 class IndexTableCache {
 public:
   /// Returns the tables of a block. `dofs` must live as long as the cache.
-  std::shared_ptr<const IndexTables> get(const BlockDofs& dofs, const std::shared_ptr<device::Device>& device);
+  std::shared_ptr<const IndexTables> get(const BlockDofs& dofs, int components,
+                                         const std::shared_ptr<device::Device>& device);
   /// Returns the tables of a list of cells, which keep the list alive.
   std::shared_ptr<const IndexTables> get(const std::shared_ptr<const ListDofs>& list,
                                          const std::shared_ptr<device::Device>& device);

@@ -108,6 +108,16 @@ Values unroll(const PlanningProblem& problem, const Plan&) {
   return problem.is_tensor ? Values{"256"} : Values{"256", "0"};
 }
 
+/// Runs save indices and loads where entities have several dofs and most batches see these in one order, as
+/// quadrilaterals, hexahedra and sorted simplices do. Otherwise a list of dofs has the shorter text and way.
+Values indices(const PlanningProblem& problem, const Plan&) {
+  constexpr double most = 0.75;
+  if (problem.is_tensor) return {"runs"};
+  if (!problem.has_longer_runs || problem.whole_runs_share < most) return {"dofs"};
+  return {"runs", "dofs"};
+}
+Values gathers(const PlanningProblem& problem, const Plan&) { return problem.gathers; }
+
 /// Of vectors from memory a cached store first reads what it overwrites: a fourth to a half of all traffic.
 Values stores(const PlanningProblem& problem, const Plan&) {
   return {problem.streams_outputs ? "streaming" : "cached"};
@@ -131,6 +141,8 @@ constexpr std::array table{Axis{"contraction", 0.4, contractions},
                            Axis{"subbatches", 0.8, subbatches},
                            Axis{"rows", 0.8, rows},
                            Axis{"unroll", 0.8, unroll},
+                           Axis{"indices", 0.8, indices},
+                           Axis{"gathers", 0.8, gathers},
                            Axis{"stores", 0.8, stores},
                            Axis{"compiler", 0.8, compilers},
                            Axis{"flags", 0.8, flag_sets}};

@@ -48,9 +48,23 @@ double spilling(double work_bytes, const machine::Machine& machine) {
   return weight_of("spilling") * sum;
 }
 
+/// How much longer the slower way to gather takes than the faster one, which the weight is of.
+double slowdown(const machine::Rate& way, const machine::Rate& other) {
+  return way.one_core > 0 ? std::max(1.0, other.one_core / way.one_core) : 1;
+}
+
+/// Cost of loading numbers that lie apart. Features count instructions of all lanes, or lanes.
+double gathering(const Features& f, const machine::Machine& machine) {
+  const auto &vector = machine.vector_gather, &scalar = machine.scalar_gather;
+  const bool is_by_lane = machine.gathers_faster_by_lane();
+  return weight_of("gathers") * (f.gathers * (is_by_lane ? slowdown(vector, scalar) : 1) +
+                                 f.lane_loads / f.vector_width * (is_by_lane ? 1 : slowdown(scalar, vector)));
+}
+
 double vector_instructions(const Features& f, const machine::Machine& machine) {
-  double sum = 0;
-  for (const auto& feature : feature_names) sum += weight_of(feature.name) * f.*feature.value;
+  double sum = gathering(f, machine);
+  for (const auto& feature : feature_names)
+    if (feature.name != "gathers") sum += weight_of(feature.name) * f.*feature.value;
   return sum + spilling(f.work_bytes, machine) * (f.loads + f.stores);
 }
 

@@ -20,6 +20,7 @@ Features executed(const schedule::LoopCounts& counts) {
   result.stores = instructions.stores;
   result.broadcasts = instructions.broadcasts;
   result.gathers = instructions.gathers;
+  result.lane_loads = instructions.lane_loads;
   result.scatters = instructions.scatters;
   result.index_loads = instructions.index_loads;
   result.iterations = instructions.iterations;

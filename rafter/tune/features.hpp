@@ -19,6 +19,7 @@ struct Features {
   double stores = 0;
   double broadcasts = 0;
   double gathers = 0;
+  double lane_loads = 0;
   double scatters = 0;
   double index_loads = 0;
   double iterations = 0;
@@ -47,6 +48,7 @@ inline constexpr std::array feature_names{FeatureName{"flops", &Features::flops}
                                           FeatureName{"stores", &Features::stores},
                                           FeatureName{"broadcasts", &Features::broadcasts},
                                           FeatureName{"gathers", &Features::gathers},
+                                          FeatureName{"lane_loads", &Features::lane_loads},
                                           FeatureName{"scatters", &Features::scatters},
                                           FeatureName{"index_loads", &Features::index_loads},
                                           FeatureName{"iterations", &Features::iterations},

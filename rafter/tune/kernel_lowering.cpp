@@ -196,6 +196,9 @@ double KernelLowering::data_bytes(const schedule::LoopProgram& loops, const sche
       words += static_cast<double>(kernel::map_modes(kernel_.map, dim).size()) * dim;
     if (argument.role == schedule::role::nodes) words += program.geometry->num_dofs() * dim;
     if (argument.role == schedule::role::cell_coefficients) words += kernel_.num_coefficients;
+    if (argument.role == space::role::dof_entries)
+      starts += static_cast<double>(kernel_.spaces[static_cast<std::size_t>(argument.index)]->run_dofs.size()) *
+                kernel_.cells_per_batch;
     if (argument.role == space::role::run_starts) starts += starts_per_batch(loops, argument.index);
   }
   return 8 * words * kernel_.rows_per_batch(plan) * kernel_.cells_per_batch + 4 * starts;

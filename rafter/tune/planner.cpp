@@ -44,11 +44,13 @@ std::vector<schedule::Plan> promising(const PlanningProblem& problem, PlanLoweri
   return result;
 }
 
-/// Candidates of the usual compiler and flags alone.
+/// Candidates of the usual compiler, flags and way to gather alone.
 std::vector<schedule::Plan> distinct_programs(const std::vector<schedule::Plan>& plans) {
   std::vector<schedule::Plan> result;
   for (const auto& plan : plans)
-    if (plan.compiler == plans.front().compiler && plan.flags == plans.front().flags) result.push_back(plan);
+    if (plan.compiler == plans.front().compiler && plan.flags == plans.front().flags &&
+        plan.gathers_by_lane == plans.front().gathers_by_lane)
+      result.push_back(plan);
   return result;
 }
 
@@ -101,6 +103,11 @@ Candidate Planner::weigh(const PlanningProblem& problem, PlanLowering& lowering,
   candidate.predicted_seconds = prediction.seconds;
   candidate.bound_seconds = prediction.bound_seconds;
   return candidate;
+}
+
+std::vector<std::string> Planner::ways_to_gather() const {
+  if (options_.machine.gathers_faster_by_lane()) return {"scalar", "vector"};
+  return {"vector", "scalar"};
 }
 
 Planner::Known Planner::look_up(const PlanningProblem& problem) const {

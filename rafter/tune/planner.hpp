@@ -56,6 +56,8 @@ public:
   const PlannerOptions& options() const { return options_; }
   /// Doubles that the widest register of the machine holds.
   int register_width() const { return options_.machine.peaks.back().bits / 64; }
+  /// Values of the key `gathers`, the one that is faster on this machine first.
+  std::vector<std::string> ways_to_gather() const;
 
 private:
   /// A decision without candidates, and all measurements behind it, fastest first.

@@ -45,9 +45,12 @@ struct PlanningProblem {
   std::vector<kernel::FactorStorage> factor_storages;
   std::vector<std::string> compilers{"default"}; ///< compilers that may be tried, the default first
   std::vector<std::string> flag_sets{"default"}; ///< sets of compiler flags that may be tried, the default first
-  int cells_per_batch = 8;                       ///< cells per batch
-  int register_width = 8;                        ///< numbers in a register
-  int patches_per_batch = 0;                     ///< patches per batch, gathered by plans with as many lanes; 0: none
+  std::vector<std::string> gathers{"vector"};    ///< ways to load numbers that lie apart, the usual one first
+  double whole_runs_share = 1;  ///< share of the batches whose cells see their shared entities in the same orientations
+  bool has_longer_runs = false; ///< some shared entities have several dofs
+  int cells_per_batch = 8;      ///< cells per batch
+  int register_width = 8;       ///< numbers in a register
+  int patches_per_batch = 0;    ///< patches per batch, gathered by plans with as many lanes; 0: none
   double num_batches = 0;
   int num_threads = 1;
   bool shares_data = false;     ///< most batches read the same data per cell as other batches

@@ -97,6 +97,14 @@ TEST(CText, ScatteredAddsAndPartialStores) {
               "(ilet d (imin (imul 2 lane) (iload s 0))) (add x (iadd 40 @d) (load u @d))");
 }
 
+TEST(CText, LoadsLaneByLane) {
+  // positions in a table, shifted ones, computed ones, and indices that make other loads than gathers
+  expect_same("(store x lane (load u by_lane (iload s lane)))"
+              "(store x (iadd 4 lane) (load u by_lane (iadd (iload s (iadd 4 lane)) 3)))"
+              "(ilet p (iload s (iadd 8 lane))) (store x (iadd 8 lane) (load u by_lane (iadd @p 1)))"
+              "(store x (iadd 12 lane) (load u by_lane (imul 2 lane)))");
+}
+
 TEST(CText, StreamingStoresOnAnyAddress) {
   // Batch 0 begins at a multiple of the vector's size, the others do not.
   expect_same("(ilet d (iadd (imul $batch 9) 8)) (store x streaming (iadd $d lane) (load u (iadd $d lane)))", 4);
@@ -333,7 +341,8 @@ TEST(CText, FloatsKeepTheirDigitsAndStream) {
       on_floats("(store w lane (number 0.123456789)) (store x 0 (number 1e-30)) (store x 1 (number -2))"
                 "(store x 2 (load c 0)) (store x 3 (mul (load c 1) (number 0.1)))"
                 "(store x streaming (iadd 8 lane) (load w lane)) (store x streaming (iadd 13 lane) (load w lane))"
-                "(store x (iadd 20 lane) (load w (iload s lane)))");
+                "(store x (iadd 20 lane) (load w (iload s lane)))"
+                "(store x (iadd 24 lane) (load u by_lane (iload s lane)))");
   schedule::verify(program);
   expect_same_vectors<float>(program);
 }

@@ -128,9 +128,23 @@ TEST(MachineRecord, RatesOfFloatsMayBeMissing) {
   EXPECT_EQ(machine::from_json(text), made_up()) << "a register holds twice as many floats, a scalar is one";
 }
 
+TEST(MachineRecord, GathersMayBeMissing) {
+  const Machine without = made_up();
+  EXPECT_EQ(machine::to_json(without).find("gather"), std::string::npos);
+  EXPECT_FALSE(without.gathers_faster_by_lane());
+  auto with = without;
+  with.vector_gather = {1e9, 1e9};
+  with.scalar_gather = {1.04e9, 1e9};
+  EXPECT_FALSE(with.gathers_faster_by_lane()) << "measurements vary by as much";
+  with.scalar_gather = {1.2e9, 1e9};
+  EXPECT_TRUE(with.gathers_faster_by_lane());
+}
+
 TEST(MachineRecord, JsonRoundTripIsExact) {
   Machine machine = made_up();
   machine.peaks[0].fma.one_core = 1e10 / 3;
+  machine.vector_gather = {1e9 / 3, 2e9};
+  machine.scalar_gather = {1e9, 1e9 / 7};
   machine.measured_at = "2024-02-29T12:00:00Z";
   machine.measured_with = "rafter, \"cc\"";
   machine.streamed_bytes = 1LL << 40;
@@ -189,6 +203,8 @@ TEST(MachineProbe, MeasuresEveryRateOfThisMachine) {
     for (const auto& rate : {level.read, level.triad, level.copy, level.streaming_copy})
       expect_positive(rate, level.name);
   }
+  expect_positive(machine.vector_gather, "vector gather");
+  expect_positive(machine.scalar_gather, "scalar gather");
   EXPECT_EQ(machine.nearest_level().name, "L1");
   EXPECT_EQ(machine.memory().name, "memory");
   EXPECT_GE(machine.streamed_bytes, quick.memory_bytes);

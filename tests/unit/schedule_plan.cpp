@@ -45,14 +45,24 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
                          accumulate = single_if(vector_width == 2 && even_odd == 0);
               const char* flags = vector_width == 8 ? "O2" : "";
               const int subbatches = even_odd == 4 ? std::min(vector_width, 8) : 1;
-              const Plan plan{contraction,       factors,
-                              mapping,           vector_width,
-                              even_odd,          even_odd + 1,
-                              subbatches,        3 * even_odd,
-                              vector_width > 2,  vector_width % 4 == 0,
-                              vector_width == 8, storage,
-                              compute,           accumulate,
-                              compiler,          flags};
+              const Plan plan{.contraction = contraction,
+                              .factors = factors,
+                              .mapping = mapping,
+                              .vector_width = vector_width,
+                              .even_odd = even_odd,
+                              .rows = even_odd + 1,
+                              .subbatches = subbatches,
+                              .unroll = 3 * even_odd,
+                              .has_patches = vector_width > 2,
+                              .has_dof_lists = vector_width == 4,
+                              .gathers_by_lane = even_odd > 0,
+                              .prefetch = vector_width % 4 == 0,
+                              .is_streaming = vector_width == 8,
+                              .storage = storage,
+                              .compute = compute,
+                              .accumulate = accumulate,
+                              .compiler = compiler,
+                              .flags = flags};
               const std::string text = to_string(plan);
               EXPECT_EQ(parse_plan(text), plan) << text;
               EXPECT_EQ(text.find('\n'), std::string::npos);
@@ -79,6 +89,8 @@ TEST(Plan, ShortNameIsWhatDiffersFromTheDefault) {
             "factors=recompute vector_width=4 flags=O2");
   EXPECT_EQ(short_name(parse_plan("contraction=dense rows=8 even_odd=0")), "contraction=dense rows=8");
   EXPECT_EQ(short_name(parse_plan("even_odd=0 rows=8 subbatches=2 unroll=0")), "even_odd=0");
+  EXPECT_EQ(short_name(parse_plan("gathers=scalar indices=dofs")), "indices=dofs gathers=scalar");
+  EXPECT_EQ(short_name(parse_plan("mapping=plain gathers=scalar indices=dofs")), "mapping=plain");
   EXPECT_EQ(short_name(parse_plan("mapping=plain prefetch=0 stores=streaming patches=0")), "mapping=plain");
   EXPECT_EQ(short_name(parse_plan("compute=float")), "compute=float");
   EXPECT_EQ(short_name(parse_plan("compute=float vector_width=8")), "vector_width=8 compute=float");
@@ -126,6 +138,8 @@ TEST(Plan, MisspeltNamesAreRefusedWithTheNearest) {
                               "partial-1x", "recompute-law", "store-law-merged"})
     expect_refused(std::string("factors=") + factors, {"unknown factors", factors, "partial-N, partial-N-merged"});
   expect_refused("contraction=colocated", {"unknown contraction 'colocated'", "did you mean 'collocated'?"});
+  expect_refused("gathers=scalars", {"unknown gathers 'scalars'", "did you mean 'scalar'?", "vector, scalar"});
+  expect_refused("indices=dof", {"unknown indices 'dof'", "did you mean 'dofs'?", "runs, dofs"});
   expect_refused("mapping=simd_cell", {"unknown mapping 'simd_cell'", "did you mean 'simd_cells'?", "plain"});
 }
 

@@ -118,6 +118,18 @@ TEST(Candidates, StreamOnlyWhatIsExclusiveAndLeavesTheCaches) {
   EXPECT_EQ(values(candidates(problem), "stores"), std::set<std::string>{"streaming"});
 }
 
+TEST(Candidates, IndicesOfDofsWhereRunsSaveNothing) {
+  const auto indices = [](PlanningProblem problem, bool has_longer_runs, double share) {
+    problem.has_longer_runs = has_longer_runs;
+    problem.whole_runs_share = share;
+    return values(candidates(problem), "indices");
+  };
+  EXPECT_EQ(indices(hexahedron(), true, 0), std::set<std::string>{"runs"});
+  EXPECT_EQ(indices(tetrahedron(), false, 1), std::set<std::string>{"dofs"});
+  EXPECT_EQ(indices(tetrahedron(), true, 0.5), std::set<std::string>{"dofs"});
+  EXPECT_EQ(indices(tetrahedron(), true, 0.9), (std::set<std::string>{"runs", "dofs"}));
+}
+
 TEST(Candidates, CompilersMultiplyThem) {
   auto problem = hexahedron();
   const auto one = candidates(problem).size();

@@ -45,6 +45,22 @@ TEST(CostModel, MoreOfAnythingIsNotFaster) {
   }
 }
 
+TEST(CostModel, TheWayToGatherThatTheMachineMeasuredFasterIsCheaper) {
+  auto by_vector = usual_features(), by_lane = usual_features();
+  by_lane.lane_loads = by_vector.vector_width * by_vector.gathers;
+  by_lane.gathers = 0;
+  const auto seconds = [](const Features& features, double vector, double scalar) {
+    auto machine = typical_machine();
+    machine.vector_gather = {vector, vector};
+    machine.scalar_gather = {scalar, scalar};
+    return predict(features, problem_of(10), machine).seconds;
+  };
+  EXPECT_LT(seconds(by_vector, 7e9, 4e9), seconds(by_lane, 7e9, 4e9));
+  EXPECT_GT(seconds(by_vector, 2e9, 4e9), seconds(by_lane, 2e9, 4e9));
+  EXPECT_EQ(seconds(by_vector, 0, 0), seconds(by_lane, 0, 0)) << "nothing was measured";
+  EXPECT_EQ(seconds(by_vector, 7e9, 4e9), seconds(by_lane, 2e9, 4e9)) << "the weight is that of the faster way";
+}
+
 TEST(CostModel, MoreArithmeticIsSlowerInCaches) {
   auto more = usual_features();
   more.arithmetic *= 2;

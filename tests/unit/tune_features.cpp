@@ -91,6 +91,12 @@ TEST(Features, IndicesPerLaneGatherAndScatter) {
   EXPECT_EQ(f.loads, 0);
 }
 
+TEST(Features, LoadsLaneByLaneCountTheirLanes) {
+  const auto f = count("(for i 3 (block (ilet p (iload n (iadd (imul $i 4) lane))) (add y @p (load x by_lane @p))))");
+  EXPECT_EQ(f.gathers, 0);
+  EXPECT_EQ(f.lane_loads, 3 * 4);
+}
+
 TEST(Features, NumbersForAllLanesAreBroadcast) {
   const auto f =
       count(std::string("(for i 3 (block (store w ") + whole + " (mul (load x $i) (load w " + whole + ")))))");
