@@ -113,6 +113,6 @@ TEST_P(PartsOfMeshes, AreRefusedByWhatKnowsOneProcessAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(all, PartsOfMeshes, ::testing::ValuesIn(cases()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 } // namespace

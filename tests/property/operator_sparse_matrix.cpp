@@ -10,6 +10,7 @@
 
 #include <rafter/base/error.hpp>
 
+#include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_laws.hpp>
 
 namespace rafter::test {

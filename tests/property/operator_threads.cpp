@@ -2,6 +2,7 @@
 // Several threads apply one operator at the same time, each to vectors of its own: everyone finds what one alone finds.
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <thread>
 
 #include <tests/support/operator_problems.hpp>
@@ -11,8 +12,13 @@ namespace {
 
 /// Runs body(number) on so many threads at the same time.
 template <class Body> void on_threads(int count, const Body& body) {
+  std::latch start(count);
   std::vector<std::jthread> threads;
-  for (int number = 0; number < count; ++number) threads.emplace_back([number, &body] { body(number); });
+  for (int number = 0; number < count; ++number)
+    threads.emplace_back([number, &start, &body] {
+      start.arrive_and_wait();
+      body(number);
+    });
 }
 
 /// A problem with constrained unknowns, facets, a field and a parameter of the form, which the operator stores numbers
@@ -26,11 +32,11 @@ struct Case {
                                        options);
     A->set("c", 2.0);
   }
-  Problem problem{box("quadrilateral", 4), 2};
+  Problem problem{box("quadrilateral", 24), 2}; // large enough that threads meet within an application
   std::unique_ptr<op::Operator> A;
 };
 
-constexpr int num_threads = 3, num_repetitions = 50;
+constexpr int num_threads = 3, num_repetitions = 1000;
 
 /// What each thread finds with vectors of its own is what one finds alone.
 template <class Apply> void expect_same_on_threads(const op::Operator& A, const Apply& apply) {
