@@ -138,6 +138,35 @@ TEST(TimeSteps, TheOperatorIsMassPlusThetaTimesStepTimesStiffness) {
   }
 }
 
+/// A field that is the same everywhere, on two intervals.
+struct Uniform {
+  FunctionSpace V{make_box({.cells = {2}, .shape = "interval"}), {.degree = 1}};
+  Expr u = field(V.ptr(), "u"), v = arguments(V).second;
+  TimeOptions options;
+  explicit Uniform(double initial) {
+    options.discretisation = test::planned({.threads = 1});
+    options.discretisation.shared_device = op::device_of(options.discretisation);
+    options.solvers.solver.method = "direct";
+    options.initial.emplace(options.discretisation.shared_device, static_cast<std::size_t>(V->num_local()));
+    std::ranges::fill(options.initial->host_overwrite(), initial);
+  }
+  /// The value at the end.
+  double solve(const Form& F) const {
+    const auto result = solve_in_time(F, {u}, options);
+    EXPECT_TRUE(result.is_converged()) << result.steps.back().message;
+    for (const double value : result.solution.host_read()) EXPECT_NEAR(value, result.solution.host_read()[0], 1e-12);
+    return result.solution.host_read()[0];
+  }
+};
+
+TEST(TimeSteps, CoefficientsMayHaveTheNamesOfTheScheme) {
+  Uniform uniform(1);
+  uniform.options.end = 0.1;
+  for (const char* name : {"theta", "step", "weight"})
+    EXPECT_NEAR(uniform.solve((dt(uniform.u) + constant(name, 5) * uniform.u) * uniform.v * dx), 1 / 1.5, 1e-12)
+        << name;
+}
+
 TEST(TimeSteps, FormsThatDoNotFitAreRefused) {
   Heat heat;
   const auto v = arguments(heat.V).second;
