@@ -85,6 +85,16 @@ bool depends(const ScalarGraph& graph, NodeId root, const Predicate& is_meant) {
                              [&](NodeId id) { return graph[id].op == ScalarOp::atom && is_meant(graph[id].atom); });
 }
 
+/// Whether some atoms decide where an expression jumps: they stand in a sign or in a condition. Its derivatives do not
+/// show them there.
+bool jumps_with(const ScalarGraph& graph, NodeId root, const Predicate& is_meant) {
+  const std::array roots{root};
+  return std::ranges::any_of(graph.reachable(roots), [&](NodeId id) {
+    const bool is_jump = graph[id].op == ScalarOp::sign || graph[id].op == ScalarOp::select;
+    return is_jump && depends(graph, graph[id].operands[0], is_meant);
+  });
+}
+
 /// The part of an expression that is linear in some atoms: its derivative in the direction of these atoms themselves.
 NodeId linear_part(ScalarGraph& graph, NodeId root, const Predicate& is_meant) {
   Differentiator part(graph, [&](const Atom& atom) { return is_meant(atom) ? graph.atom(atom) : graph.constant(0); });
@@ -200,8 +210,9 @@ public:
         TestTerm test = term;
         test.coefficient = step(summand, term, *graph);
         const NodeId derivative = derivative_by_unknowns(*graph, test.coefficient);
+        const auto unknown = [this](const Atom& atom) { return is_unknown(atom); };
         result.is_linear =
-            result.is_linear && !depends(*graph, derivative, [this](const Atom& atom) { return is_unknown(atom); });
+            result.is_linear && !depends(*graph, derivative, unknown) && !jumps_with(*graph, test.coefficient, unknown);
         terms.push_back({&summand.integral, test, std::move(graph), derivative});
       }
     require_all_unknowns();
@@ -330,13 +341,13 @@ private:
     const auto rate = [this](const Atom& atom) { return is_rate(atom); };
     const auto multiplier = [this](const Atom& atom) { return is_multiplier(atom); };
     const NodeId mass = linear_part(from, term.coefficient, rate);
-    if (!is_homogeneous(from, mass, rate))
+    if (!is_homogeneous(from, mass, rate) || jumps_with(from, term.coefficient, rate))
       throw base::InputError(fmt::format("'{}' is not linear in derivatives in time", summary(summand.integrand)));
     ScalarGraph rest;
     const NodeId all = import(from, term.coefficient, rest,
                               [&](const Atom& atom) { return is_rate(atom) ? rest.constant(0) : NodeId{-1}; });
     const NodeId multiplied = linear_part(rest, all, multiplier);
-    if (!is_homogeneous(rest, multiplied, multiplier))
+    if (!is_homogeneous(rest, multiplied, multiplier) || jumps_with(rest, all, multiplier))
       throw base::InputError(
           fmt::format("'{}' is not linear in a field that no equation without a derivative in time holds (of the kind "
                       "of a pressure): such a field must occur linearly",

@@ -167,6 +167,35 @@ TEST(TimeSteps, CoefficientsMayHaveTheNamesOfTheScheme) {
         << name;
 }
 
+TEST(TimeSteps, SourcesJumpWhereTheStateCrossesAThreshold) {
+  // Four steps reach 0.4 at rate 1, and six more go on from there at rate 2: the source is that of the new state.
+  Uniform uniform(0);
+  const auto& u = uniform.u;
+  const Form F = (dt(u) - conditional(lt(Expr(0.45), u), 2.0, 1.0)) * uniform.v * dx;
+  EXPECT_FALSE(form::make_theta_forms(F, {u}).is_linear);
+  EXPECT_NEAR(uniform.solve(F), 1.6, 1e-8);
+  // Friction against the force 2: 10 steps at rate 1.
+  EXPECT_NEAR(uniform.solve((dt(u) + sign(u) - 2) * uniform.v * dx), 1, 1e-8);
+}
+
+TEST(TimeSteps, JumpsWithRatesAndMultipliersAreRefused) {
+  Uniform uniform(0);
+  const auto& [u, v] = std::tie(uniform.u, uniform.v);
+  const auto refuse = [](const Form& F, const std::vector<Expr>& unknowns, const std::string& part) {
+    try {
+      (void)form::make_theta_forms(F, unknowns);
+      ADD_FAILURE() << "no error with " << part;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+  };
+  refuse((dt(u) + 0.5 * sign(dt(u)) - 1) * v * dx, {u}, "not linear in derivatives in time");
+  refuse((dt(u) + conditional(lt(Expr(0.0), dt(u)), 1.0, 2.0) * u) * v * dx, {u}, "not linear in derivatives in time");
+  const FunctionSpace Q(uniform.V, {.degree = 1, .name = "p"});
+  const auto p = field(Q.ptr(), "p"), q = arguments(Q).second;
+  refuse((dt(u) * v + p * v + u * q + conditional(lt(Expr(0.0), p), 1.0, 2.0) * v) * dx, {u, p}, "must occur linearly");
+}
+
 TEST(TimeSteps, FormsThatDoNotFitAreRefused) {
   Heat heat;
   const auto v = arguments(heat.V).second;
