@@ -15,6 +15,7 @@ namespace {
 
 constexpr int max_load_halvings = 6;
 constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();
+constexpr double largest_rounding = 1e-4; // relative residual that rounding which the tangent does not see may leave
 
 /// The values of R at a state, without the reactions.
 struct Residual {
@@ -103,6 +104,28 @@ private:
   const space::Constraints& constraints_;
   std::vector<double> first_, values_; ///< shape (constrained entry)
 };
+
+/// Whether the residual at u is what rounding leaves: changes of the entries of u in their last digits change it as
+/// much, by what the tangent says of them. Where R is small, so do changes that the tangent does not see: rounding
+/// within the evaluation of R, and jumps.
+bool is_rounding(NonlinearProblem& problem, const BoundaryValues& boundary, const Vector& u, const Residual& residual,
+                 bool is_small) {
+  const VectorOps ops(problem.device());
+  Vector moved(problem.device(), u.size()), change(problem.device(), u.size());
+  ops.fill_random(1, moved);
+  const auto state = u.host_read();
+  const auto values = moved.host_write();
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] *= rounding * state[i];
+  problem.apply_tangent_free(moved, change);
+  boundary.clear_entries(change);
+  if (residual.norm <= ops.norm(change)) return true;
+  if (!is_small) return false;
+  ops.axpy(1, u, moved);
+  problem.residual(moved, change);
+  boundary.clear_entries(change);
+  ops.axpy(-1, residual.values, change);
+  return residual.norm <= 4 * ops.norm(change);
+}
 
 /// Says how a direction was found. If it can be used, `failure` is none.
 struct Direction {
@@ -287,14 +310,14 @@ private:
     auto& step = result_.steps.back();
     step.forcing_term = next_forcing_term();
     if (auto end = has_lift_ ? move_boundary(step) : descend(step)) return end;
-    const double size = step.length * ops_.norm(step_), scale = ops_.norm(u_);
+    const double size = ops_.norm(step_), scale = ops_.norm(u_);
     step.is_last = false;
     ++result_.iterations;
     const double before = residual_.norm;
     ops_.copy(trial_, u_);
     std::swap(residual_, trial_residual_);
     const bool is_settled = !has_lift_ && size <= rounding * scale && residual_.norm > 0.5 * before;
-    if (is_settled && residual_.norm > target()) return rounded();
+    if (is_settled && residual_.norm > target() && is_rounded()) return rounded();
     if (residual_.norm > 1e10 * std::max(reference(), before) && reference() > 0)
       return failed(Failure::diverged, "the residual grows without bound");
     return std::nullopt;
@@ -327,7 +350,7 @@ private:
       return failed(Failure::indefinite_operator,
                     "the tangent is not positive definite, and the direction that cg found does not descend: use "
                     "more load_steps, another starting value, or method = \"direct\" or \"minres\"");
-    return (options_.line_search ? search(step, slope) : halve(step)) ? std::nullopt : std::optional(no_length(step));
+    return (options_.line_search ? search(step, slope) : halve(step)) ? std::nullopt : std::optional(no_length());
   }
 
   /// Sets trial_ to the state after a step that brings the increments of boundary values together with the loads. Where
@@ -342,7 +365,7 @@ private:
       ops_.copy(increment_, step_);
       if (auto end = find_lifted_direction(step, false)) return end;
     }
-    return halve(step) ? std::nullopt : std::optional(no_length(step));
+    return halve(step) ? std::nullopt : std::optional(no_length());
   }
 
   /// Norm of the loads and of the reactions to step_.
@@ -379,6 +402,10 @@ private:
 
   End failed(Failure failure, const std::string& message) const {
     return {Status::failed, failure, fmt::format("Newton step {}: {}", result_.iterations + 1, message)};
+  }
+
+  bool is_rounded() {
+    return is_rounding(problem_, boundary_, u_, residual_, relative(residual_.norm) <= largest_rounding);
   }
 
   End rounded() {
@@ -440,12 +467,12 @@ private:
     return found.is_found;
   }
 
-  End no_length(const NewtonStep& step) {
+  End no_length() {
     if (!trial_residual_.is_finite)
       return failed(
           Failure::non_finite,
           fmt::format("the residual is not finite at any state that was tried along the step: {}", non_finite_trial_));
-    if (step.length * ops_.norm(step_) <= rounding * ops_.norm(u_)) return rounded();
+    if (is_rounded()) return rounded();
     return failed(Failure::stagnated,
                   fmt::format("the line search finds no length that reduces the residual of {:.2e}{}",
                               result_.relative_residual, non_finite_trials()));

@@ -320,6 +320,41 @@ TEST(Newton, NamesThePlaceWhereNoLengthIsFinite) {
   EXPECT_TRUE(result.steps[0].is_last); // no step was taken
 }
 
+TEST(Newton, FailsWhereTheResidualJumpsPastZero) {
+  // Minus one up to 1 and five behind it: every step that the line search tries is too long.
+  PointwiseProblem problem([](double u) { return u <= 1 ? -1.0 : 5.0; }, [](double) { return 1.0; }, {0.0, 0.0}, 0.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::copy(std::vector{1.0, 0.0}, u.host_overwrite().begin());
+  for (const bool line_search : {true, false}) {
+    std::ranges::copy(std::vector{1.0, 0.0}, u.host_overwrite().begin());
+    auto options = tight();
+    options.line_search = line_search;
+    options.max_iterations = 5;
+    const auto result = solvers::newton(problem, u, options);
+    EXPECT_NE(result.status, Status::converged);
+    if (line_search) {
+      EXPECT_EQ(result.failure, Failure::stagnated) << result.message;
+    }
+    EXPECT_GT(result.relative_residual, 0.5);
+    EXPECT_EQ(result.warning, "");
+  }
+}
+
+TEST(Newton, TakesWhatRoundingLeavesForASolutionWhateverTheResidualBefore) {
+  // No double is nearer to the root than some 1e-16, where R is 1e-10. There are no reactions to compare it with.
+  PointwiseProblem problem([](double u) { return 1e6 * (u * u * u - 2 * u + std::sin(u) - 0.1); },
+                           [](double u) { return 1e6 * (3 * u * u - 2 + std::cos(u)); }, {0.0, 0.0}, 0.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::copy(std::vector{1.1, 0.0}, u.host_overwrite().begin());
+  auto options = tight();
+  options.rtol = 1e-15;
+  const auto first = solvers::newton(problem, u, options);
+  EXPECT_EQ(first.status, Status::converged) << first.message;
+  options.rtol = 1e-30;
+  const auto again = solvers::newton(problem, u, options);
+  EXPECT_EQ(again.status, Status::converged) << again.message;
+}
+
 TEST(Newton, TakesADirectionOfNegativeCurvatureThatDescends) {
   // The energy is u^4 / 4 - u^2 / 2 - u / 100, with negative curvature at 0 and a minimum close to 1.
   PointwiseProblem problem([](double u) { return u * u * u - u; }, [](double u) { return 3 * u * u - 1; }, {0.01, 0.0},
