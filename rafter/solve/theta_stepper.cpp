@@ -197,7 +197,7 @@ TimeStepResult ThetaStepper::solve_linear(Vector& u) {
   result.removed = null_space_.balance(b, load);
   const double scale = scale_of(A, load, u);
   auto options = options_.solver;
-  options.control.atol = std::max(options.control.atol, options.control.rtol * scale);
+  options.control.least_reference = scale;
   options.control.reference = [scale](const Vector&) { return scale; };
   const auto solved = find_method(options.method).run(A, b, u, preconditioner(), options);
   null_space_.constrain(u);

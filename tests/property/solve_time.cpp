@@ -138,6 +138,30 @@ TEST(TimeSteps, TheOperatorIsMassPlusThetaTimesStepTimesStiffness) {
   }
 }
 
+TEST(TimeSteps, TolerancesDoNotDependOnTheUnitOfTheEquation) {
+  // Jacobi's norm of a residual grows with the root of the unit, its 2-norm with the unit.
+  const auto solution = [](double unit, const char* method, solvers::Norm norm) {
+    Heat heat;
+    heat.options.end = 0.5;
+    heat.options.solvers.solver.method = method;
+    heat.options.solvers.solver.control.norm = norm;
+    const auto v = arguments(heat.V).second;
+    const auto result = solve_in_time(
+        (unit * dt(heat.u) * v + unit * inner(grad(heat.u), grad(v)) - unit * heat.t * v) * dx, {heat.u}, heat.options);
+    EXPECT_TRUE(result.is_converged()) << result.steps.back().message;
+    return std::vector<double>(result.solution.host_read().begin(), result.solution.host_read().end());
+  };
+  const auto expected = solution(1, "direct", solvers::Norm::residual);
+  for (const auto norm : {solvers::Norm::residual, solvers::Norm::preconditioned})
+    for (const double unit : {1e-6, 1.0, 1e6}) {
+      const auto found = solution(unit, "cg", norm);
+      double error = 0;
+      for (std::size_t i = 0; i < found.size(); ++i) error = std::max(error, std::abs(found[i] - expected[i]));
+      EXPECT_LT(error, 1e-7) << unit << ", " << solvers::name(norm);
+      EXPECT_GT(error, 1e-14) << "cg went on to rounding: " << unit << ", " << solvers::name(norm);
+    }
+}
+
 /// A field that is the same everywhere, on two intervals.
 struct Uniform {
   FunctionSpace V{make_box({.cells = {2}, .shape = "interval"}), {.degree = 1}};
