@@ -36,8 +36,9 @@ struct End {
 class BoundaryValues {
 public:
   /// `u` is the state that the first load step starts from.
-  BoundaryValues(const space::Constraints& constraints, const Vector& u) : constraints_(constraints) {
-    for (const auto entry : constraints.entries) first_.push_back(u.host_read()[index(entry)]);
+  BoundaryValues(const NonlinearProblem& problem, const Vector& u)
+      : constraints_(problem.constraints()), field_offsets_(problem.field_offsets()) {
+    for (const auto entry : constraints_.entries) first_.push_back(u.host_read()[index(entry)]);
     values_ = first_;
   }
 
@@ -49,15 +50,20 @@ public:
     }
   }
 
-  /// Puts those values into u that it has up to rounding, so that rounding makes no increment.
+  /// Puts those values into u that it has up to rounding, so that rounding makes no increment. What rounding is depends
+  /// on the field.
   void settle(Vector& u) const {
     const auto state = u.host_write();
-    double scale = 0;
-    for (const double value : values_) scale = std::max(scale, std::abs(value));
-    for (const double value : state) scale = std::max(scale, std::abs(value));
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      double& entry = state[index(constraints_.entries[i])];
-      if (std::abs(entry - values_[i]) <= rounding * scale) entry = values_[i];
+    std::size_t i = 0; // entries are ascending
+    for (std::size_t f = 0; f < field_offsets_.size(); ++f) {
+      const auto begin = static_cast<std::size_t>(field_offsets_[f]);
+      const auto end = f + 1 < field_offsets_.size() ? static_cast<std::size_t>(field_offsets_[f + 1]) : state.size();
+      double scale = 0;
+      for (const double value : state.subspan(begin, end - begin)) scale = std::max(scale, std::abs(value));
+      for (; i < values_.size() && index(constraints_.entries[i]) < end; ++i) {
+        double& entry = state[index(constraints_.entries[i])];
+        if (std::abs(entry - values_[i]) <= rounding * std::max(scale, std::abs(values_[i]))) entry = values_[i];
+      }
     }
   }
 
@@ -102,6 +108,7 @@ public:
 private:
   static std::size_t index(std::int32_t entry) { return static_cast<std::size_t>(entry); }
   const space::Constraints& constraints_;
+  std::vector<std::int64_t> field_offsets_;
   std::vector<double> first_, values_; ///< shape (constrained entry)
 };
 
@@ -207,8 +214,8 @@ class Newton {
 public:
   Newton(NonlinearProblem& problem, Vector& u, const NewtonOptions& options)
       : problem_(problem), u_(u), options_(options), ops_(problem.device()), directions_(problem, options.solver),
-        boundary_(problem.constraints(), u), residual_{make_vector()}, trial_residual_{make_vector()},
-        step_(make_vector()), trial_(make_vector()), right_(make_vector()), increment_(make_vector()) {
+        boundary_(problem, u), residual_{make_vector()}, trial_residual_{make_vector()}, step_(make_vector()),
+        trial_(make_vector()), right_(make_vector()), increment_(make_vector()) {
     require_options();
   }
 

@@ -26,6 +26,13 @@ ResidualProblem::ResidualProblem(std::shared_ptr<const op::GeneratedForm> residu
     parts_.emplace_back(tangent_->device(), static_cast<std::size_t>(space->num_local()));
 }
 
+std::vector<std::int64_t> ResidualProblem::field_offsets() const {
+  std::vector<std::int64_t> result;
+  const auto& system = tangent_->system();
+  for (std::size_t f = 0; f < system.spaces.size(); ++f) result.push_back(system.offset(f));
+  return result;
+}
+
 template <class Target> void ResidualProblem::set_factor(Target& target, const form::LoweredForm& form, double factor) {
   if (std::ranges::any_of(form.parameters,
                           [](const auto& parameter) { return parameter.coefficient->name == load_factor_name; }))

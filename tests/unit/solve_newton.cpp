@@ -132,7 +132,10 @@ public:
   }
   std::string describe_non_finite(const device::Vector&) const override { return "entry somewhere"; }
 
+  std::vector<std::int64_t> field_offsets() const override { return offsets; }
+
   int num_linearised = 0;
+  std::vector<std::int64_t> offsets{0};
 
 private:
   Function f_, slope_;
@@ -189,6 +192,20 @@ TEST(Newton, TakesNoStepForRoundingOfBoundaryValues) {
   ASSERT_EQ(result.status, Status::converged) << result.message;
   EXPECT_EQ(result.iterations, 0);
   EXPECT_EQ(u.host_read()[1], 4);
+}
+
+TEST(Newton, TellsRoundingOfBoundaryValuesFieldByField) {
+  // A pressure of 1e8 beside a displacement of 1e-7, whose increment is rounding of the pressure.
+  PointwiseProblem problem([](double u) { return u; }, [](double) { return 1.0; }, {1e8, 0.0, 0.0}, 1e-7);
+  device::Vector u(problem.device(), 3);
+  for (const bool has_fields : {false, true}) {
+    if (has_fields) problem.offsets = {0, 1};
+    std::ranges::copy(std::vector{1e8, 0.0, 0.0}, u.host_overwrite().begin());
+    const auto result = solvers::newton(problem, u, tight());
+    ASSERT_EQ(result.status, Status::converged) << result.message;
+    EXPECT_EQ(u.host_read()[2], 1e-7);
+    EXPECT_EQ(result.iterations, has_fields ? 1 : 0);
+  }
 }
 
 TEST(Newton, BringsBoundaryValuesAloneWhereLoadsOvershoot) {
