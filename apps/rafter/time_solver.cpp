@@ -127,7 +127,8 @@ private:
       last_.status = solvers::Status::converged;
     if (problem_.output.file.empty()) return;
     series_ = std::make_unique<io::VtkHdfSeries>(problem_.output.file, *prepared_.system().mesh,
-                                                 output_fields(prepared_, state_), derived_fields(prepared_, state_));
+                                                 output_fields(prepared_, state_), derived_fields(prepared_, state_),
+                                                 io::VtkHdfOptions{.known = prepared_.data().values()});
     write_state();
   }
 

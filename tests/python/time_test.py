@@ -118,6 +118,15 @@ class TimeSteps(command_test.CommandTest):
         self.assertEqual([step["time"] for step in report["time"]["steps"]][-1], 1)
         self.assertEqual(len(report["time"]["steps"]), 4)
 
+    def test_known_fields_serve_forms_functionals_and_derived_fields(self):
+        """w u is 3 u where w = 3; conductivity, capacity and source hold it, too."""
+        text = HEAT.replace("dt(u)*v + k*", "w*dt(u)*v + w*k*").replace("cos(t)*v", "w*cos(t)*v").replace("x[0]*x[1]*(1 + t)", "x[0]*x[1]")
+        text = text.replace('mean = "u*dx"', 'mean = "u*dx"\nweighted = "w*u*dx"').replace("every = 4", "fields = { flux = 'w*grad(u)', w = 'w' }")
+        plain, _ = self.solve(text.replace("[coefficients]", "[coefficients]\nw = 1"))
+        known, _ = self.solve(text.replace("[coefficients]", '[coefficients]\nw = { value = "2 + x[0]**0" }'))
+        self.assertAlmostEqual(known["functionals"]["mean"], plain["functionals"]["mean"], places=8)
+        self.assertAlmostEqual(known["functionals"]["weighted"], 3*known["functionals"]["mean"], places=12)
+
     def test_a_run_in_two_parts_is_the_same_to_the_last_bit(self):
         whole, _ = self.solve(HEAT)
         self.solve(HEAT, "--set", "time.end=0.4", "--set", "output.file=half.vtkhdf")
