@@ -69,6 +69,7 @@ private:
     const bool goes_on = saved.step == time.step;
     grid_ = solvers::TimeGrid(goes_on ? saved.start : saved.time, time.end, time.step, time.theta);
     number_ = goes_on ? saved.number : 0;
+    if (goes_on && !problem_.has_solver_method) method_ = saved.method;
   }
 
   /// Checks the operator of the first step, and chooses a method that can solve it.
@@ -92,6 +93,7 @@ private:
       choice_ = choose_for_tangents(problem_, A, prepared_.forms(), state_,
                                     [&](const op::Vector& state) { stepper_.bind(first, state); });
     }
+    if (!method_.empty()) choice_ = {method_, "as in the run before"};
     stepper_.use_method(choice_.method);
     prepared_.postprocess().require_finite_solutions(state_);
     prepared_.tell(fmt::format("setup: {} steps of the theta scheme, theta = {}", grid_->num_steps() - first_,
@@ -207,7 +209,8 @@ private:
                     {.time = time,
                      .start = is_whole ? grid_->time(0) : time,
                      .step = problem_.time->step,
-                     .number = is_whole ? number_ : 0},
+                     .number = is_whole ? number_ : 0,
+                     .method = choice_.method},
                     output_fields(prepared_, values));
   }
 
@@ -219,6 +222,7 @@ private:
   op::Vector state_;
   std::unique_ptr<io::VtkHdfSeries> series_;
   MethodChoice choice_;
+  std::string method_;           ///< of the run that this one goes on from; "": it is chosen anew
   solvers::TimeStepResult last_; ///< result of the last step, or of the projection of the first state
   std::int64_t number_ = 0;      ///< number of steps done, including those of earlier runs
   std::int64_t first_ = 0;       ///< number of steps done by earlier runs

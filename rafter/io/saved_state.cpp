@@ -70,6 +70,7 @@ void write_state(Hdf5Writer& file, const mesh::Mesh& mesh, const SavedTime& time
   file.write_attribute(group, "Mesh", mesh_hash(mesh));
   file.write(group + "/Time", std::vector{time.time, time.start, time.step});
   file.write(group + "/Step", std::vector{time.number});
+  if (!time.method.empty()) file.write_attribute(group, "Method", time.method);
   for (const auto& name : {values_group, spaces_group}) file.make_group(name);
   for (const auto& field : fields) {
     std::vector<double> values;
@@ -105,7 +106,11 @@ SavedTime read_state(const std::string& path, const mesh::Mesh& mesh, std::span<
   if (times.size() != 3 || number.size() != 1 ||
       !std::ranges::all_of(times, [](double t) { return std::isfinite(t); }) || number[0] < 0)
     refuse("its time is damaged");
-  return {.time = times[0], .start = times[1], .step = times[2], .number = number[0]};
+  return {.time = times[0],
+          .start = times[1],
+          .step = times[2],
+          .number = number[0],
+          .method = file.text_attribute(group, "Method")};
 }
 
 } // namespace rafter::io

@@ -50,17 +50,17 @@ TimeGrid::TimeGrid(double start, double end, double step, double theta)
   if (steps > most_steps) throw base::InputError(fmt::format("time steps: {:.1e} steps are too many", steps));
   // A rest that comes from rounding makes no step of its own.
   num_steps_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(steps * (1 - 1e-12) - 1e-9)));
+  ends_with_whole_step_ = std::abs(end - time(num_steps_ - 1) - step) <= 1e-6 * step;
 }
 
 double TimeGrid::time(std::int64_t number) const {
-  return number == num_steps_ ? end_ : start_ + static_cast<double>(number) * step_;
+  if (number == num_steps_ && !ends_with_whole_step_) return end_;
+  return start_ + static_cast<double>(number) * step_;
 }
-
-bool TimeGrid::ends_with_whole_step() const { return step(num_steps_).length == step_; }
 
 TimeStep TimeGrid::step(std::int64_t number) const {
   const double begin = time(number - 1), end = time(number);
-  const bool is_whole = std::abs(end - begin - step_) <= 1e-6 * step_;
+  const bool is_whole = number < num_steps_ || ends_with_whole_step_;
   return {.begin = begin, .end = end, .length = is_whole ? step_ : end - begin, .theta = theta_};
 }
 

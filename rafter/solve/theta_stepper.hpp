@@ -23,7 +23,8 @@ struct TimeStep {
   double theta = 1; ///< 1: implicit Euler method; 1/2: Crank and Nicolson's (trapezoidal rule)
 };
 
-/// The times of a run with steps of one length, the last of which may be shorter.
+/// The times of a run with steps of one length, the last of which may be shorter. Where it is not, the last time is the
+/// one that a longer run has there, which differs from the given end by rounding.
 class TimeGrid {
 public:
   /// Throws InputError unless step > 0, end > start, theta is in [0, 1] and there are at most 1e9 steps.
@@ -32,11 +33,12 @@ public:
   double time(std::int64_t number) const;   ///< time after so many steps
   TimeStep step(std::int64_t number) const; ///< the step that leads to time(number)
   /// Says whether the last step is as long as the others, so that a longer run has it, too.
-  bool ends_with_whole_step() const;
+  bool ends_with_whole_step() const { return ends_with_whole_step_; }
 
 private:
   double start_, end_, step_, theta_;
   std::int64_t num_steps_ = 0;
+  bool ends_with_whole_step_ = false;
 };
 
 /// Says how a step went.

@@ -264,6 +264,21 @@ TEST(TimeSteps, TimesEndWhereTheyShall) {
   EXPECT_EQ(one.step(1).length, 1);
 }
 
+TEST(TimeSteps, TimesAreThoseOfALongerRun) {
+  for (const double step : {0.1, 0.05, 0.01, 1.0 / 3})
+    for (const double start : {0.0, 0.7}) {
+      const solvers::TimeGrid longer(start, start + 101 * step, step, 1);
+      for (int n = 1; n <= 100; ++n) {
+        const solvers::TimeGrid grid(start, std::round((start + n * step) * 1e12) * 1e-12, step,
+                                     1); // as people write it
+        ASSERT_EQ(grid.num_steps(), n);
+        EXPECT_TRUE(grid.ends_with_whole_step());
+        EXPECT_EQ(grid.time(n), longer.time(n));
+        EXPECT_EQ(grid.step(n).length, longer.step(n).length);
+      }
+    }
+}
+
 /// Each test has a file with one state in a folder of this process.
 class SavedStates : public testing::Test {
 protected:
