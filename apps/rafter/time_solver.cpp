@@ -44,23 +44,11 @@ public:
 private:
   bool is_converged() const { return last_.status == solvers::Status::converged; }
 
-  /// Continues an earlier run from its last state and time. If the steps have the same length as there, their count
-  /// goes on, so that times are those of one long run.
+  /// The time where an earlier run ended. Where the steps have the same length as
+  /// in that run, their count goes on, so that times are those of one long run.
   void restore() {
     const auto& time = *problem_.time;
-    const auto& system = prepared_.system();
-    std::vector<io::SavedField> fields;
-    const auto values = state_.host_write();
-    for (std::size_t f = 0; f < system.spaces.size(); ++f)
-      fields.push_back({problem_.fields[f].name, system.spaces[f],
-                        values.subspan(static_cast<std::size_t>(system.offset(f)),
-                                       static_cast<std::size_t>(system.spaces[f]->num_local()))});
-    io::SavedTime saved;
-    try {
-      saved = io::read_state(time.restart, *system.mesh, fields);
-    } catch (const base::InputError& error) {
-      throw base::InputError(fmt::format("{}: time.restart: {}", time.restart_location.text(), error.what()));
-    }
+    const auto& saved = *prepared_.saved_time();
     if (!(time.end > saved.time))
       throw base::InputError(
           fmt::format("{}: time.end: the state of {} is that of t = {:.6g}; accepted is a time after "

@@ -35,4 +35,7 @@ void write_state(Hdf5Writer& file, const mesh::Mesh& mesh, const SavedTime& time
 /// states on another mesh, and fields that are missing or of other degree or components.
 SavedTime read_state(const std::string& path, const mesh::Mesh& mesh, std::span<const SavedField> fields);
 
+/// Reads where in time the state of a file belongs. Throws InputError as read_state() for files without a state.
+SavedTime read_saved_time(const std::string& path);
+
 } // namespace rafter::io

@@ -184,6 +184,24 @@ file = "whole.vtkhdf"
             count = len(rest["time"]["steps"])
             self.assertEqual(rest["time"]["steps"], whole["time"]["steps"][-count:])
 
+    def test_a_run_goes_on_where_values_at_zero_do_not_exist(self):
+        text = HEAT.replace('"x[0]*x[1]*(1 + t)"', '"x[0]*x[1]/t"').replace("sin(t)", "sqrt(t - 0.5)").replace(
+            'initial = "x[0]*x[1]"', 'initial = "x[0]*x[1]*ln(t + 1)/ln(t)"').replace("end = 1.0", "end = 2.0\nstart = 1.5")
+        whole, _ = self.solve(text)
+        self.solve(text, "--set", "time.end=1.8", "--set", "output.file=half.vtkhdf")
+        goes_on = text.replace("start = 1.5\n", 'restart = "half.vtkhdf"\n')
+        rest, _ = self.solve(goes_on, "--set", "output.file=rest.vtkhdf")
+        self.assertEqual(rest["functionals"], whole["functionals"])
+        kernel = self.run_rafter("kernel", self.write(goes_on))
+        self.assertEqual(kernel.returncode, DONE, kernel.stderr)
+
+    def test_a_run_goes_on_without_the_file_that_it_began_with(self):
+        self.solve(HEAT)
+        text = HEAT.replace('initial = "x[0]*x[1]"', 'initial = { file = "heat.vtkhdf", field = "u" }')
+        self.solve(text, "--set", "output.file=first.vtkhdf")
+        os.remove(self.path("heat.vtkhdf"))
+        self.solve(text, "--set", "output.file=second.vtkhdf", "--set", "time.restart=first.vtkhdf", "--set", "time.end=1.2")
+
     def test_another_plan_goes_on_from_the_same_state(self):
         self.solve(HEAT, "--set", "time.end=0.5")
         other, _ = self.solve(HEAT, "--set", "time.restart=heat.vtkhdf", "--set", "output.file=on.vtkhdf", "--plan",
