@@ -4,7 +4,6 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/output_file.hpp>
 #include <rafter/base/text.hpp>
-#include <rafter/form/lowering.hpp>
 #include <rafter/operator/tuning.hpp>
 #include <rafter/report/report.hpp>
 #include <rafter/tune/store.hpp>
@@ -111,7 +110,7 @@ int run_tune(const TuneOptions& options) {
     console.event(text);
   };
   const auto kernel_options = op::kernel_options(prepared.options(), prepared.options().shared_device);
-  const auto form = form::lower(prepared.forms().bilinear());
+  const auto& form = prepared.operator_a().form();
   const auto tuned = op::tune_kernels(form, prepared.system(), kernel_options, tuning);
   const auto matrix = op::tune_matrix(form, prepared.system(), kernel_options, tuning);
   console.clear();
