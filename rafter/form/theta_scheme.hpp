@@ -50,6 +50,9 @@ bool is_linear(const Form& form, const std::vector<Expr>& fields);
 
 /// `unknowns`: the fields of F that are solved for. The time in F is the parameter of the name t. Throws InputError
 /// where dt() does not occur linearly, where there is none, and where an equation is not affine in a multiplier.
-ThetaForms make_theta_forms(const Form& F, const std::vector<Expr>& unknowns);
+/// `constant_fields`: names of other fields whose values stay as they are, so that their derivative is zero; that of
+/// fields that are neither is an InputError.
+ThetaForms make_theta_forms(const Form& F, const std::vector<Expr>& unknowns,
+                            const std::vector<std::string>& constant_fields = {});
 
 } // namespace rafter::form

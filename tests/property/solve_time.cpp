@@ -220,6 +220,25 @@ TEST(TimeSteps, JumpsWithRatesAndMultipliersAreRefused) {
   refuse((dt(u) * v + p * v + u * q + conditional(lt(Expr(0.0), p), 1.0, 2.0) * v) * dx, {u, p}, "must occur linearly");
 }
 
+TEST(TimeSteps, DerivativesOfFieldsThatNothingSolvesForAreZeroOrRefused) {
+  Uniform uniform(1);
+  const auto& u = uniform.u;
+  const FunctionSpace W(uniform.V, {.degree = 1, .name = "w"});
+  const auto w = field(W.ptr(), "w");
+  const Form F = (dt(w * u) + u) * uniform.v * dx, without = (w * dt(u) + u) * uniform.v * dx;
+  EXPECT_EQ(form::make_theta_forms(F, {u}, {"w"}).tangent.signature,
+            form::make_theta_forms(without, {u}).tangent.signature);
+  EXPECT_EQ(form::make_theta_forms(F, {u}, {"w"}).load.signature, form::make_theta_forms(without, {u}).load.signature);
+  for (const auto& known : {std::vector<std::string>{}, std::vector<std::string>{"z"}}) try {
+      (void)form::make_theta_forms(F, {u}, known);
+      ADD_FAILURE() << "no error";
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("dt(w): the field is none of the unknowns"), std::string::npos)
+          << error.what();
+    }
+  EXPECT_THROW((void)form::make_theta_forms((dt(w) + u) * uniform.v * dx, {u}, {"w"}), InputError); // nothing in time
+}
+
 TEST(TimeSteps, FormsThatDoNotFitAreRefused) {
   Heat heat;
   const auto v = arguments(heat.V).second;

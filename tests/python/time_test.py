@@ -127,6 +127,12 @@ class TimeSteps(command_test.CommandTest):
         self.assertAlmostEqual(known["functionals"]["mean"], plain["functionals"]["mean"], places=8)
         self.assertAlmostEqual(known["functionals"]["weighted"], 3*known["functionals"]["mean"], places=12)
 
+    def test_known_fields_are_constant_in_time(self):
+        text = HEAT.replace("[coefficients]", '[coefficients]\nw = { value = "2 + x[0]" }')
+        plain, _ = self.solve(text.replace("dt(u)*v", "w*dt(u)*v"))
+        product, _ = self.solve(text.replace("dt(u)*v", "dt(w*u)*v"))
+        self.assertEqual(product["functionals"], plain["functionals"])
+
     def test_a_run_in_two_parts_is_the_same_to_the_last_bit(self):
         whole, _ = self.solve(HEAT)
         for done, end in ((4, 0.4), (3, 0.3), (6, 0.6), (7, 0.7)): # 3 steps of 0.1 do not end at 0.3, but for rounding
