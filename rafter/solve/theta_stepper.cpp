@@ -158,6 +158,9 @@ TimeStepResult ThetaStepper::project(double time, Vector& u) {
   Vector start = tangent_->make_vector();
   VectorOps(u.device()).copy(u, start);
   auto result = solve(time, u);
+  if (result.failure == Failure::singular_operator)
+    result.message +=
+        "; the projection of the first state needs dt() of a field on all of the mesh and in all components";
   const auto& system = tangent_->system();
   for (std::size_t f = 0; f < names_.size(); ++f)
     if (forms_.roles[f] == form::FieldRole::multiplier) {
@@ -199,7 +202,16 @@ TimeStepResult ThetaStepper::solve_linear(Vector& u) {
   auto options = options_.solver;
   options.control.least_reference = scale;
   options.control.reference = [scale](const Vector&) { return scale; };
-  const auto solved = find_method(options.method).run(A, b, u, preconditioner(), options);
+  const Preconditioner* M = nullptr;
+  try {
+    M = &preconditioner();
+  } catch (const base::SolverError& error) {
+    result.status = Status::failed;
+    result.failure = Failure::singular_operator;
+    result.message = error.what();
+    return result;
+  }
+  const auto solved = find_method(options.method).run(A, b, u, *M, options);
   null_space_.constrain(u);
   result.status = solved.status;
   result.failure = solved.failure;

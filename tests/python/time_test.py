@@ -247,6 +247,28 @@ file = "whole.vtkhdf"
             self.assertIn(old, HEAT)
             self.refused(HEAT.replace(old, new), *fragments)
 
+    def test_a_first_state_that_no_projection_finds_is_reported(self):
+        """The second component has an equation in every step, but no term with dt()."""
+        text = """[mesh]
+box = { cells = [3, 3] }
+[fields.u]
+components = 2
+degree = 1
+[forms]
+a = "(dt(u)[0]*v[0] + inner(grad(u), grad(v)))*dx"
+L = "v[0]*dx"
+[[dirichlet]]
+tags = "all"
+value = [0, 0]
+[time]
+step = 0.1
+end = 0.2
+"""
+        for method in ("cg", "direct"):
+            report, _ = self.solve(text, "--set", f"solver.method={method}", code=NOT_SOLVED)
+            self.assertIn("t = 0", report["message"])
+            self.assertIn("projection", report["message"])
+
     def test_a_step_that_fails_is_named_and_leaves_no_output(self):
         text = HEAT + "[solver]\nmax_iterations = 1\n"
         report, result = self.solve(text, code=NOT_SOLVED)
