@@ -335,7 +335,7 @@ struct TimeOptions {
 };
 
 struct TimeResult {
-  Vector solution;                            ///< at the last time that was reached
+  Vector solution;                            ///< at the last time that was reached, or the initial state
   double time = 0;                            ///< that one
   std::vector<solvers::TimeStepResult> steps; ///< first the projection of the initial state
   bool is_converged() const { return steps.back().status == solvers::Status::converged; }
@@ -363,13 +363,15 @@ inline TimeResult solve_in_time(const Form& F, const std::vector<Expr>& unknowns
   const solvers::VectorOps ops(tangent->device());
   ops.fill(0, u);
   if (options.initial) ops.copy(*options.initial, u);
-  TimeResult result{std::move(u), options.start, {}};
-  result.steps.push_back(stepper.project(options.start, result.solution));
+  TimeResult result{tangent->make_vector(), options.start, {}};
+  ops.copy(u, result.solution);
+  result.steps.push_back(stepper.project(options.start, u));
   for (std::int64_t number = 0; result.is_converged(); ++number) {
+    ops.copy(u, result.solution); // a step that fails leaves no state of any time
     result.time = grid.time(number);
     if (options.monitor) options.monitor(result.time, result.solution);
     if (number == grid.num_steps()) break;
-    result.steps.push_back(stepper.advance(grid.step(number + 1), result.solution));
+    result.steps.push_back(stepper.advance(grid.step(number + 1), u));
   }
   return result;
 }

@@ -220,6 +220,29 @@ TEST(TimeSteps, JumpsWithRatesAndMultipliersAreRefused) {
   refuse((dt(u) * v + p * v + u * q + conditional(lt(Expr(0.0), p), 1.0, 2.0) * v) * dx, {u, p}, "must occur linearly");
 }
 
+TEST(TimeSteps, ARunThatFailsLeavesTheLastStateWithItsTime) {
+  for (const int last : {0, 3}) {
+    Heat heat(true);
+    heat.options.end = 1;
+    heat.options.solvers.solver.method = "direct";
+    std::vector<double> times, state;
+    // The run is stopped in the projection of the first state, or in the step behind the third state.
+    heat.options.solvers.newton.monitor = [&](int iteration, double) {
+      return static_cast<int>(times.size()) < last || iteration < 1;
+    };
+    heat.options.monitor = [&](double time, const Vector& u) {
+      times.push_back(time);
+      state.assign(u.host_read().begin(), u.host_read().end());
+    };
+    const auto result = solve_in_time(heat.F, {heat.u}, heat.options);
+    EXPECT_FALSE(result.is_converged());
+    ASSERT_EQ(static_cast<int>(times.size()), last);
+    if (last == 0) state.assign(result.solution.size(), 0.0); // where it started
+    EXPECT_EQ(result.time, last == 0 ? 0 : times.back());
+    EXPECT_TRUE(std::ranges::equal(result.solution.host_read(), state));
+  }
+}
+
 TEST(TimeSteps, DerivativesOfFieldsThatNothingSolvesForAreZeroOrRefused) {
   Uniform uniform(1);
   const auto& u = uniform.u;
