@@ -14,6 +14,7 @@
 #include "interrupt.hpp"
 #include "measurement.hpp"
 #include "plan_table.hpp"
+#include "problem_data.hpp"
 #include "problem_solver.hpp"
 
 namespace rafter::app {
@@ -92,9 +93,7 @@ int run_tune(const TuneOptions& options) {
     throw base::InputError("tune: --device " + options.problem.device +
                            ": accepted is host, where time is of the kernels alone");
   auto problem = io::read_problem(options.problem.file, options.problem.overrides);
-  base::claim_outputs(
-      std::vector<base::NamedFile>{{"--record", options.record}},
-      std::vector<base::NamedFile>{{"the problem file", options.problem.file}, {"the mesh", problem.mesh.file}});
+  base::claim_outputs(std::vector<base::NamedFile>{{"--record", options.record}}, input_files(problem));
   problem.output.file.clear(); // the subcommand solves nothing, so that there is no output
   Phases phases;
   const PreparedProblem prepared(
