@@ -10,6 +10,15 @@
 
 namespace rafter::solvers {
 
+bool has_parameter(const form::LoweredForm& form, const std::string& name) {
+  return std::ranges::any_of(form.parameters,
+                             [&name](const auto& parameter) { return parameter.coefficient->name == name; });
+}
+
+bool has_field(const form::LoweredForm& form, const std::string& name) {
+  return std::ranges::find(form.field_names, name) != form.field_names.end();
+}
+
 ResidualProblem::ResidualProblem(std::shared_ptr<const op::GeneratedForm> residual,
                                  std::shared_ptr<op::Operator> tangent, std::vector<std::string> state,
                                  std::shared_ptr<const op::GeneratedForm> energy)
@@ -34,9 +43,7 @@ std::vector<std::int64_t> ResidualProblem::field_offsets() const {
 }
 
 template <class Target> void ResidualProblem::set_factor(Target& target, const form::LoweredForm& form, double factor) {
-  if (std::ranges::any_of(form.parameters,
-                          [](const auto& parameter) { return parameter.coefficient->name == load_factor_name; }))
-    target.set(load_factor_name, factor);
+  if (has_parameter(form, load_factor_name)) target.set(load_factor_name, factor);
 }
 
 void ResidualProblem::set_load_factor(double factor) {
@@ -50,7 +57,7 @@ void ResidualProblem::set_state(Target& target, const form::LoweredForm& form, c
   const auto& system = tangent_->system();
   op::check_size(system, u, "the state");
   for (std::size_t f = 0; f < state_.size(); ++f) {
-    if (std::ranges::find(form.field_names, state_[f]) == form.field_names.end()) continue;
+    if (!has_field(form, state_[f])) continue;
     const auto values = u.host_read().subspan(static_cast<std::size_t>(system.offset(f)), parts_[f].size());
     std::ranges::copy(values, parts_[f].host_overwrite().begin());
     target.set(state_[f], parts_[f]);
@@ -60,7 +67,7 @@ void ResidualProblem::set_state(Target& target, const form::LoweredForm& form, c
 void ResidualProblem::set(const std::string& name, const Vector& values) {
   bool is_known = false;
   const auto bind = [&](auto& target, const form::LoweredForm& form) {
-    if (std::ranges::find(form.field_names, name) == form.field_names.end()) return;
+    if (!has_field(form, name)) return;
     target.set(name, values);
     is_known = true;
   };
@@ -69,6 +76,19 @@ void ResidualProblem::set(const std::string& name, const Vector& values) {
   if (energy_) bind(*energy_, built_energy_->form);
   if (!is_known || std::ranges::find(state_, name) != state_.end())
     throw base::InputError(fmt::format("the equations have no known field '{}'", name));
+}
+
+void ResidualProblem::set(const std::string& name, double value) {
+  bool is_known = tangent_->has_boundary_parameter(name) || has_parameter(tangent_->form(), name);
+  if (is_known) tangent_->set(name, value);
+  const auto bind = [&](auto& target, const form::LoweredForm& form) {
+    if (!has_parameter(form, name)) return;
+    target.set(name, value);
+    is_known = true;
+  };
+  bind(residual_, built_residual_->form);
+  if (energy_) bind(*energy_, built_energy_->form);
+  if (!is_known) throw base::InputError(fmt::format("the equations have no parameter '{}'", name));
 }
 
 void ResidualProblem::residual(const Vector& u, Vector& r) {

@@ -11,6 +11,9 @@ namespace rafter::solvers {
 /// Name of the constant that a form may hold for the share of its loads: load steps give it values up to 1.
 inline constexpr const char* load_factor_name = "load_factor";
 
+bool has_parameter(const form::LoweredForm& form, const std::string& name);
+bool has_field(const form::LoweredForm& form, const std::string& name); ///< a data field
+
 /// Makes a residual form F(u; v) = 0 the equations of Newton's method: R_i(u) = F(u; phi_i), and the tangent is the
 /// derivative of F by u. Both have the unknown u as a data field.
 class ResidualProblem final : public NonlinearProblem {
@@ -41,6 +44,8 @@ public:
   /// Binds the values of a data field other than the unknowns in all forms that hold it. Throws InputError where none
   /// does, and for vectors of another size.
   void set(const std::string& name, const Vector& values);
+  /// The same for a parameter or constant, also one of boundary values.
+  void set(const std::string& name, double value);
 
   op::LinearForm& residual_form() { return residual_; }
   const op::LinearForm& residual_form() const { return residual_; }

@@ -14,15 +14,6 @@
 namespace rafter::solvers {
 namespace {
 
-bool has_parameter(const form::LoweredForm& form, const std::string& name) {
-  return std::ranges::any_of(form.parameters,
-                             [&](const auto& parameter) { return parameter.coefficient->name == name; });
-}
-
-bool has_field(const form::LoweredForm& form, const std::string& name) {
-  return std::ranges::find(form.field_names, name) != form.field_names.end();
-}
-
 /// Returns the 2-norm of the loads on free unknowns and the reactions of a state on fixed ones.
 double scale_of(const op::Operator& A, const Vector& load, const Vector& x) {
   if (const auto reference = force_norm(A, load)) return reference(x);
@@ -92,13 +83,26 @@ void ThetaStepper::set(const std::string& name, double value) {
     const auto known = parameters_.find(name);
     if (known == parameters_.end() || known->second != value) tangent_->set(name, value);
     parameters_[name] = value;
-  } else if (name == form::time_name && tangent_->has_boundary_parameter(name))
+  } else if (tangent_->has_boundary_parameter(name))
     tangent_->set(name, value);
-  if (!has_parameter(forms_.load, name)) return;
-  if (problem_)
-    problem_->residual_form().set(name, value);
-  else
-    load_->set(name, value);
+  if (has_parameter(forms_.load, name)) load().set(name, value);
+}
+
+void ThetaStepper::set_parameter(const std::string& name, double value) {
+  const bool is_known =
+      has_parameter(forms_.tangent, name) || has_parameter(forms_.load, name) || tangent_->has_boundary_parameter(name);
+  if (!is_known || name == form::time_name)
+    throw base::InputError(fmt::format("the equations have no parameter '{}' but the time", name));
+  set(name, value);
+}
+
+void ThetaStepper::set_data(const std::string& name, const Vector& values) {
+  const bool is_of_tangent = has_field(forms_.tangent, name), is_of_load = has_field(forms_.load, name);
+  if ((!is_of_tangent && !is_of_load) || std::ranges::find(names_, name) != names_.end())
+    throw base::InputError(fmt::format("the equations have no known field '{}'", name));
+  if (is_of_tangent) tangent_->set(name, values);
+  if (is_of_load) load().set(name, values);
+  preconditioner_.reset();
 }
 
 void ThetaStepper::set_state(const Vector& u) {
@@ -111,11 +115,7 @@ void ThetaStepper::set_state(const Vector& u) {
     std::ranges::copy(u.host_read().subspan(static_cast<std::size_t>(system.offset(f)), parts_[f].size()),
                       parts_[f].host_overwrite().begin());
     if (is_of_tangent) tangent_->set(name, parts_[f]);
-    if (!is_of_load) continue;
-    if (problem_)
-      problem_->residual_form().set(name, parts_[f]);
-    else
-      load_->set(name, parts_[f]);
+    if (is_of_load) load().set(name, parts_[f]);
   }
 }
 

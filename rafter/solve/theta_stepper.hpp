@@ -76,6 +76,12 @@ public:
   void use_null_space(ConstrainedNullSpace null_space);
   void use_method(const std::string& method);
 
+  /// Binds the value of a parameter of the forms or of boundary values, or those of a data field that is none of the
+  /// unknowns, for all steps from now on. Throws InputError where there is none of that name, and for vectors of
+  /// another size.
+  void set_parameter(const std::string& name, double value);
+  void set_data(const std::string& name, const Vector& values);
+
   bool is_linear() const { return forms_.is_linear; }
   const op::Operator& tangent() const { return *tangent_; }
   /// The linear form of forms.load, which takes values of data fields that are none of the unknowns. (Those of the

@@ -180,6 +180,27 @@ TEST(NewtonOfForms, OtherFieldsOnTheSpaceOfTheUnknownKeepTheirValues) {
   for (const double value : state.host_read()) EXPECT_NEAR(value, 2, 1e-10);
 }
 
+TEST(NewtonOfForms, ParametersReachResidualTangentEnergyAndBoundary) {
+  const FunctionSpace V(make_box({.cells = {3, 3}, .shape = "quadrilateral"}), {.degree = 2});
+  const auto u = field(V.ptr(), "u"), k = parameter("k"), g = parameter("g");
+  const Form energy = (0.5 * inner(grad(u), grad(u)) + 0.25 * k * u * u * u * u - 4 * k * u) * dx;
+  NonlinearOptions options{.newton = {.rtol = 1e-12},
+                           .energy = energy,
+                           .parameters = {{"k", 2}, {"g", 4}},
+                           .discretisation = rafter::test::planned({.threads = 1})};
+  options.newton.solver.control.rtol = 1e-13;
+  // Where the boundary has the root of 4, u has it everywhere.
+  options.discretisation.dirichlet = {V.fixed({1, 2, 3, 4}, pow(g, 1.0 / 3))};
+  const auto result = solve_nonlinear(derivative(energy, u), {u}, options);
+  ASSERT_TRUE(result.is_converged()) << result.info.message;
+  for (const double value : result.solution.host_read()) EXPECT_NEAR(value, std::cbrt(4), 1e-10);
+  options.parameters = {{"k", 2}, {"g", 4}, {"unknown", 1}};
+  EXPECT_THROW((void)solve_nonlinear(derivative(energy, u), {u}, options), InputError);
+  options.parameters.pop_back();
+  options.initial.emplace(op::device_of(options.discretisation), 3U);
+  EXPECT_THROW((void)solve_nonlinear(derivative(energy, u), {u}, options), InputError);
+}
+
 TEST(NewtonOfForms, FieldsOfAnEarlierResultAreDataAndStart) {
   const FunctionSpace V(make_box({.cells = {3, 3}, .shape = "quadrilateral"}), {.degree = 3, .name = "u"});
   const auto u = field(V.ptr(), "u");

@@ -220,6 +220,29 @@ TEST(TimeSteps, JumpsWithRatesAndMultipliersAreRefused) {
   refuse((dt(u) * v + p * v + u * q + conditional(lt(Expr(0.0), p), 1.0, 2.0) * v) * dx, {u, p}, "must occur linearly");
 }
 
+TEST(TimeSteps, ParametersAndKnownFieldsAreThoseOfTheOptions) {
+  Uniform uniform(1);
+  uniform.options.end = 0.1;
+  const auto& u = uniform.u;
+  const FunctionSpace W(uniform.V, {.degree = 1, .name = "w"});
+  const auto w = field(W.ptr(), "w"), k = parameter("k");
+  Vector values(uniform.options.discretisation.shared_device, static_cast<std::size_t>(W->num_local()));
+  std::ranges::fill(values.host_overwrite(), 2.0);
+  const Form linear = (dt(w * u) + k * u - w) * uniform.v * dx, cubic = (dt(u) + k * u * u * u - w) * uniform.v * dx;
+  uniform.options.data.emplace_back("w", std::move(values));
+  uniform.options.parameters = {{"k", 5}};
+  EXPECT_NEAR(uniform.solve(linear), 2.2 / 2.5, 1e-12);
+  const double root = uniform.solve(cubic);
+  EXPECT_NEAR(root + 0.5 * root * root * root, 1.2, 1e-7);
+  for (const char* name : {"t", "q"}) {
+    uniform.options.parameters = {{"k", 5}, {name, 1}};
+    EXPECT_THROW((void)solve_in_time(linear, {u}, uniform.options), InputError) << name;
+  }
+  uniform.options.parameters.pop_back();
+  uniform.options.initial.emplace(uniform.options.discretisation.shared_device, 2U);
+  EXPECT_THROW((void)solve_in_time(linear, {u}, uniform.options), InputError);
+}
+
 TEST(TimeSteps, ARunThatFailsLeavesTheLastStateWithItsTime) {
   for (const int last : {0, 3}) {
     Heat heat(true);
