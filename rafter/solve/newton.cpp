@@ -161,7 +161,7 @@ public:
     } catch (const base::SolverError& error) {
       return {.failure = Failure::singular_operator, .message = error.what()};
     }
-    const auto solved = solvers::solve(problem_.tangent(), right, step, *preconditioner, options);
+    const auto solved = find_method(options.method).run(problem_.tangent(), right, step, *preconditioner, options);
     Direction result{.iterations = solved.iterations};
     if (solved.status == Status::converged) return result;
     if (options.method == "cg" &&

@@ -124,6 +124,7 @@ public:
     for (const double value : u.host_read()) entries.push_back(slope_(value));
     free_ = entries;
     entries.back() = 1;
+    num_applies += tangent_.num_applies;
     tangent_ = diagonal_matrix(entries);
   }
   const op::LinearOperator& tangent() const override { return tangent_; }
@@ -136,6 +137,7 @@ public:
 
   int num_linearised = 0;
   std::vector<std::int64_t> offsets{0};
+  int num_applies = 0; ///< of all tangents but the present one
 
 private:
   Function f_, slope_;
@@ -166,6 +168,18 @@ TEST(Newton, ConvergesQuadratically) {
   const double last = steps[steps.size() - 1].residual, before = steps[steps.size() - 2].residual;
   EXPECT_LT(last, 10 * before * before + 1e-15);
   EXPECT_TRUE(steps.back().is_last);
+}
+
+TEST(Newton, AppliesTheTangentForItsLinearSolvesAlone) {
+  PointwiseProblem problem([](double u) { return u + u * u * u; }, [](double u) { return 1 + 3 * u * u; },
+                           {2.0, 10.0, 0.0}, 0.0);
+  device::Vector u(problem.device(), 3);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  const auto result = solvers::newton(problem, u, tight());
+  ASSERT_EQ(result.status, Status::converged) << result.message;
+  // A direct solve looks at the residual that it begins with and at the one that it leaves.
+  EXPECT_EQ(problem.num_applies + static_cast<const DenseMatrix&>(problem.tangent()).num_applies,
+            2 * result.iterations);
 }
 
 TEST(Newton, BringsBoundaryValuesAndLoadsInSteps) {
