@@ -325,8 +325,10 @@ private:
     std::swap(residual_, trial_residual_);
     const bool is_settled = !has_lift_ && size <= rounding * scale && residual_.norm > 0.5 * before;
     if (is_settled && residual_.norm > target() && is_rounded()) return rounded();
-    if (residual_.norm > 1e10 * std::max(reference(), before) && reference() > 0)
+    if (residual_.norm > 1e10 * std::max(reference(), before) && reference() > 0) {
+      result_.relative_residual = relative(residual_.norm);
       return failed(Failure::diverged, "the residual grows without bound");
+    }
     return std::nullopt;
   }
 
@@ -443,10 +445,12 @@ private:
     ops_.axpy(s, step_, trial_);
     if (has_lift_ && s == 1) boundary_.put_into(trial_);
     evaluate(trial_, trial_residual_);
+    has_finite_trial_ = has_finite_trial_ || trial_residual_.is_finite;
   }
 
   /// Finds the longest of the steps 1, 1/2, 1/4, ... to a finite state.
   bool halve(NewtonStep& step) {
+    has_finite_trial_ = false;
     step.length = 1;
     for (int i = 0; i <= options_.max_halvings; ++i, step.length *= 0.5) {
       try_length(step.length);
@@ -456,6 +460,7 @@ private:
   }
 
   bool search(NewtonStep& step, double slope) {
+    has_finite_trial_ = false;
     TrialState start{.is_finite = true, .slope = slope, .residual = residual_.norm, .energy = {}};
     if (problem_.has_energy()) start.energy = problem_.energy(u_);
     const auto trial = [this](double s) {
@@ -475,7 +480,7 @@ private:
   }
 
   End no_length() {
-    if (!trial_residual_.is_finite)
+    if (!has_finite_trial_)
       return failed(
           Failure::non_finite,
           fmt::format("the residual is not finite at any state that was tried along the step: {}", non_finite_trial_));
@@ -499,6 +504,7 @@ private:
   DirectionFinder directions_;
   BoundaryValues boundary_; ///< those of the load step
   bool has_lift_ = false;
+  bool has_finite_trial_ = false;      ///< R is finite at a state that the present search has tried
   double factor_ = 0, first_norm_ = 0; ///< load factor; largest norm of the residual at the start of a load step
   Residual residual_, trial_residual_; ///< residuals of u and of the trial state
   Vector step_, trial_, right_;

@@ -386,6 +386,30 @@ TEST(Newton, TakesWhatRoundingLeavesForASolutionWhateverTheResidualBefore) {
   EXPECT_EQ(again.status, Status::converged) << again.message;
 }
 
+TEST(Newton, SaysThatNoStateWasFiniteOnlyWhereNoneWas) {
+  PointwiseProblem problem([](double u) { return u == 0      ? -1.0
+                                                 : u == 0.25 ? 5.0
+                                                             : std::nan(""); },
+                           [](double) { return 1.0; }, {0.0, 0.0}, 0.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  const auto result = solvers::newton(problem, u, tight());
+  EXPECT_EQ(result.failure, Failure::stagnated) << result.message;
+  EXPECT_NE(result.message.find("shortened"), std::string::npos) << result.message;
+}
+
+TEST(Newton, TellsTheResidualOfTheStateThatDivergedToo) {
+  PointwiseProblem problem([](double u) { return u < 1 ? u - 2 : 1e20; }, [](double) { return 1.0; }, {0.0, 0.0}, 0.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  auto options = tight();
+  options.line_search = false;
+  const auto result = solvers::newton(problem, u, options);
+  EXPECT_EQ(result.failure, Failure::diverged) << result.message;
+  EXPECT_EQ(u.host_read()[0], 2);
+  EXPECT_GT(result.relative_residual, 1e19);
+}
+
 TEST(Newton, TakesADirectionOfNegativeCurvatureThatDescends) {
   // The energy is u^4 / 4 - u^2 / 2 - u / 100, with negative curvature at 0 and a minimum close to 1.
   PointwiseProblem problem([](double u) { return u * u * u - u; }, [](double u) { return 3 * u * u - 1; }, {0.01, 0.0},
