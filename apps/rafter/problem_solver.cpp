@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
 #include <rafter/base/memory.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/io/vtkhdf.hpp>
@@ -275,6 +276,9 @@ void PreparedProblem::make_stepper(form::ThetaForms forms, const std::shared_ptr
   options.solver.control.monitor = options.newton.monitor = [](int, double) { return !is_interrupted(); };
   stepper_ =
       std::make_unique<solvers::ThetaStepper>(std::move(forms), std::move(names), operator_, load, std::move(options));
+  if (problem_.newton_location && stepper_->is_linear())
+    base::warn(fmt::format("{}: [newton] is not used: {} is linear in the fields, and steps take one linear solve",
+                           problem_.newton_location->text(), problem_.forms.main_key()));
   data_->bind(stepper_->load(), load->form); // the tangent already has them
   start_ = find_start();
   stepper_->set_boundary_values = [this](double t) { set_time(t); };

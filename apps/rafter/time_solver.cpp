@@ -113,6 +113,9 @@ private:
         last_.message = fmt::format("the state at the first time, t = {:.6g}: {}", time, last_.message);
         return;
       }
+      removed_ = last_.removed;
+      if (!last_.warning.empty())
+        warning_ = fmt::format("the state at the first time, t = {:.6g}: {}", time, last_.warning);
     } else
       last_.status = solvers::Status::converged;
     if (problem_.output.file.empty()) return;

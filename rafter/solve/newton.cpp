@@ -230,6 +230,7 @@ public:
       const double next = factor + increment > 1 - 0.5 * least ? 1 : factor + increment;
       end = load_step(next);
       const bool may_halve = options_.load_steps > 1 && end->failure != Failure::stopped && 0.5 * increment >= least;
+      if (result_.warning.empty()) result_.warning = end->warning;
       if (end->status == Status::converged)
         factor = next;
       else if (may_halve) {
@@ -243,7 +244,6 @@ public:
     result_.status = end->status;
     result_.failure = end->failure;
     result_.message = std::move(end->message);
-    result_.warning = std::move(end->warning);
     result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return std::move(result_);
   }

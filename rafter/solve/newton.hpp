@@ -82,7 +82,7 @@ struct NewtonResult {
   Status status = Status::not_converged;
   Failure failure = Failure::none;
   std::string message;          ///< why it did not converge, one sentence for people
-  std::string warning;          ///< what to know of a solve that converged; empty: nothing
+  std::string warning;          ///< what to know of the first load step that converged with reserve; empty: nothing
   int iterations = 0;           ///< number of Newton steps of all load steps
   int linear_iterations = 0;    ///< linear iterations of all Newton steps
   double relative_residual = 0; ///< residual of the vector that is returned

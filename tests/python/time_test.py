@@ -233,6 +233,13 @@ file = "whole.vtkhdf"
         stationary = command_test.POISSON.replace("k*inner", "dt(u)*v*dx + k*inner")
         self.refused(stationary, "dt(u)", "[time]")
 
+    def test_newton_beside_a_linear_residual_form_is_told(self):
+        linear = REACTION.replace("u*(1 - u)*v", "u*v") + "[newton]\nrtol = 1.0e-9\n"
+        _, result = self.solve(linear)
+        self.assertIn("[newton] is not used", result.stderr)
+        _, result = self.solve(REACTION + "[newton]\nrtol = 1.0e-9\n")
+        self.assertNotIn("not used", result.stderr)
+
     def test_what_cannot_be_stepped_is_refused(self):
         for old, new, fragments in (
                 ("dt(u)*v + ", "", ["forms.a", "no derivative in time"]),

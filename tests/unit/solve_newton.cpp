@@ -410,6 +410,21 @@ TEST(Newton, TellsTheResidualOfTheStateThatDivergedToo) {
   EXPECT_GT(result.relative_residual, 1e19);
 }
 
+TEST(Newton, TellsWhatTheFirstOfItsLoadStepsLeft) {
+  // No double has the square 2, which is half of the load.
+  PointwiseProblem problem([](double u) { return u * u; }, [](double u) { return 2 * u; }, {4.0, 0.0}, 1.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::fill(u.host_overwrite(), 1.0);
+  auto options = tight();
+  options.rtol = 1e-30;
+  options.load_steps = 2;
+  const auto result = solvers::newton(problem, u, options);
+  ASSERT_EQ(result.status, Status::converged) << result.message;
+  EXPECT_EQ(u.host_read()[0], 2);
+  EXPECT_EQ(result.steps.back().residual, 0);
+  EXPECT_NE(result.warning.find("rounding"), std::string::npos) << result.warning;
+}
+
 TEST(Newton, TakesADirectionOfNegativeCurvatureThatDescends) {
   // The energy is u^4 / 4 - u^2 / 2 - u / 100, with negative curvature at 0 and a minimum close to 1.
   PointwiseProblem problem([](double u) { return u * u * u - u; }, [](double u) { return 3 * u * u - 1; }, {0.01, 0.0},
