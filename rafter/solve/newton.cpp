@@ -256,6 +256,7 @@ private:
     if (!(o.rtol > 0 && o.rtol < 1 && o.atol >= 0 && o.max_iterations >= 1 && o.load_steps >= 1 && o.max_halvings >= 0))
       throw base::InputError("newton: accepted are 0 < rtol < 1, atol >= 0, max_iterations >= 1, load_steps >= 1 and "
                              "max_halvings >= 0");
+    static_cast<void>(ForcingTerms(o.forcing)); // which refuses its own parameters
     if (static_cast<std::int64_t>(u_.size()) != problem_.size())
       throw base::InputError(
           fmt::format("newton: the state has {} entries, the problem {}", u_.size(), problem_.size()));

@@ -30,7 +30,7 @@ double scale_of(const op::Operator& A, const Vector& load, const Vector& x) {
 
 TimeGrid::TimeGrid(double start, double end, double step, double theta)
     : start_(start), end_(end), step_(step), theta_(theta) {
-  if (!(std::isfinite(start) && std::isfinite(end) && step > 0 && end > start))
+  if (!(std::isfinite(start) && std::isfinite(end) && std::isfinite(step) && step > 0 && end > start))
     throw base::InputError(fmt::format("time steps: accepted are a step above 0 and an end after the start, found step "
                                        "{} from {} to {}",
                                        step, start, end));

@@ -312,6 +312,7 @@ TEST(TimeSteps, WrongTimesAreRefused) {
   EXPECT_THROW(solvers::TimeGrid(0, 1, 0.1, 1.5), InputError);
   EXPECT_THROW(solvers::TimeGrid(0, 1, 0.1, NAN), InputError);
   EXPECT_THROW(solvers::TimeGrid(0, INFINITY, 0.1, 1), InputError);
+  EXPECT_THROW(solvers::TimeGrid(0, 1, INFINITY, 1), InputError);
   EXPECT_THROW(solvers::TimeGrid(0, 1, 1e-12, 1), InputError);
 }
 

@@ -255,6 +255,15 @@ TEST(Newton, HalvesALoadStepThatFails) {
                                   [](const auto& step) { return step.load_factor > 0.5 && step.load_factor < 1; }));
 }
 
+TEST(Newton, RefusesForcingTermsOutOfRange) {
+  PointwiseProblem problem([](double u) { return u; }, [](double) { return 1.0; }, {1.0, 0.0}, 0.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  auto options = tight();
+  options.forcing = {.largest = 0.5, .smallest = 0.6};
+  EXPECT_THROW((void)solvers::newton(problem, u, options), base::InputError);
+}
+
 TEST(Newton, RefusesAStartThatIsNotFinite) {
   PointwiseProblem problem([](double u) { return std::log(u); }, [](double u) { return 1 / u; }, {0.0, 0.0}, 1.0);
   device::Vector u(problem.device(), 2);
