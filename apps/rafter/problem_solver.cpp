@@ -263,8 +263,7 @@ void PreparedProblem::make_residual_problem(const std::shared_ptr<const op::Gene
   data_->bind(residual_problem_->residual_form(), residual->form); // the tangent already has them
   start_ = find_start();
   const auto start = starting_state();
-  op::Vector r = operator_->make_vector();
-  residual_problem_->residual(start, r);
+  residual_problem_->bind(start);
   residual_problem_->linearise(start);
 }
 

@@ -91,8 +91,10 @@ void ResidualProblem::set(const std::string& name, double value) {
   if (!is_known) throw base::InputError(fmt::format("the equations have no parameter '{}'", name));
 }
 
+void ResidualProblem::bind(const Vector& u) { set_state(residual_, built_residual_->form, u); }
+
 void ResidualProblem::residual(const Vector& u, Vector& r) {
-  set_state(residual_, built_residual_->form, u);
+  bind(u);
   residual_.assemble(r);
 }
 

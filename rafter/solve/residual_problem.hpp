@@ -30,6 +30,8 @@ public:
   std::vector<std::int64_t> field_offsets() const override;
   const space::Constraints& constraints() const override { return tangent_->constraints(); }
   void set_load_factor(double factor) override;
+  /// The residual form has this state from now on, without being evaluated.
+  void bind(const Vector& u);
   void residual(const Vector& u, Vector& r) override;
   bool has_energy() const override { return energy_.has_value(); }
   double energy(const Vector& u) override;
