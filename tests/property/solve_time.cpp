@@ -220,6 +220,17 @@ TEST(TimeSteps, JumpsWithRatesAndMultipliersAreRefused) {
   refuse((dt(u) * v + p * v + u * q + conditional(lt(Expr(0.0), p), 1.0, 2.0) * v) * dx, {u, p}, "must occur linearly");
 }
 
+TEST(TimeSteps, WithThetaZeroAreExplicit) {
+  Uniform uniform(1);
+  uniform.options.end = 0.3;
+  uniform.options.theta = 0;
+  const auto& [u, v] = std::tie(uniform.u, uniform.v);
+  EXPECT_NEAR(uniform.solve((dt(u) + 2 * u - parameter("t")) * v * dx), ((0.8 * 0.8) + 0.01) * 0.8 + 0.02, 1e-12);
+  double value = 1;
+  for (int i = 0; i < 3; ++i) value += 0.1 * value * (2 - value);
+  EXPECT_NEAR(uniform.solve((dt(u) - u * (2 - u)) * v * dx), value, 1e-12);
+}
+
 TEST(TimeSteps, ParametersAndKnownFieldsAreThoseOfTheOptions) {
   Uniform uniform(1);
   uniform.options.end = 0.1;

@@ -208,6 +208,32 @@ file = "whole.vtkhdf"
         os.remove(self.path("heat.vtkhdf"))
         self.solve(text, "--set", "output.file=second.vtkhdf", "--set", "time.restart=first.vtkhdf", "--set", "time.end=1.2")
 
+    def test_kernels_and_the_matrix_are_those_of_the_first_step(self):
+        """The sum of all entries is the mass of 1 on an interval without conditions: theta k adds nothing to it."""
+        text = """[mesh]
+box = { cells = [4], size = [3.0] }
+[fields.u]
+degree = 2
+[forms]
+a = "(dt(u)*v + k*inner(grad(u), grad(v)))*dx"
+[coefficients]
+k = "1 + t"
+[time]
+step = 0.1
+end = 1.0
+theta = 0.5
+"""
+        result = self.run_rafter("kernel", self.write(text), "--matrix", "matrix.mtx")
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        with open(self.path("matrix.mtx"), encoding="utf-8") as file:
+            rows = [line.split() for line in file if not line.startswith("%")][1:]
+        total = sum(float(value) * (1 if i == j else 2 if self.is_symmetric("matrix.mtx") else 1) for i, j, value in rows)
+        self.assertAlmostEqual(total, 3, places=12)
+
+    def is_symmetric(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return "symmetric" in file.readline()
+
     def test_another_plan_goes_on_from_the_same_state(self):
         self.solve(HEAT, "--set", "time.end=0.5")
         other, _ = self.solve(HEAT, "--set", "time.restart=heat.vtkhdf", "--set", "output.file=on.vtkhdf", "--plan",
