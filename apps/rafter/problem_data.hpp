@@ -15,7 +15,7 @@
 /// Known fields of a problem are coefficients that are functions of a space.
 namespace rafter::app {
 
-/// The files that a problem reads, which no output may replace.
+/// Lists the files that a problem reads, which no output may replace.
 std::vector<base::NamedFile> input_files(const io::Problem& problem);
 
 /// Reads point data of an earlier result into the nodes of a space. `key` is what messages name as their origin.

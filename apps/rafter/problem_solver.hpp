@@ -80,9 +80,9 @@ public:
   solvers::ThetaStepper* stepper() const { return stepper_.get(); }
   /// Sets the time of boundary values, of sources and of whatever else is evaluated from now on.
   void set_time(double time) const;
-  /// Values of fields.NAME.initial, else 0; with time.restart the state that the file holds.
+  /// Takes the values of fields.NAME.initial, or 0; with time.restart the state that the file holds.
   op::Vector starting_state() const;
-  /// Where that state belongs; nothing without time.restart.
+  /// Says where in time that state belongs; nothing without time.restart.
   const std::optional<io::SavedTime>& saved_time() const { return saved_time_; }
   const Postprocess& postprocess() const { return *postprocess_; } ///< exists only if the problem is to be solved
 

@@ -44,8 +44,8 @@ public:
 private:
   bool is_converged() const { return last_.status == solvers::Status::converged; }
 
-  /// The time where an earlier run ended. Where the steps have the same length as
-  /// in that run, their count goes on, so that times are those of one long run.
+  /// Continues from the time where an earlier run ended. If the steps have the same length as there, their count goes
+  /// on, so that times are those of one long run.
   void restore() {
     const auto& time = *problem_.time;
     const auto& saved = *prepared_.saved_time();
@@ -213,7 +213,7 @@ private:
   op::Vector state_;
   std::unique_ptr<io::VtkHdfSeries> series_;
   MethodChoice choice_;
-  std::string method_;           ///< of the run that this one goes on from; "": it is chosen anew
+  std::string method_;           ///< method of the run that this one continues; "": it is chosen anew
   solvers::TimeStepResult last_; ///< result of the last step, or of the projection of the first state
   std::int64_t number_ = 0;      ///< number of steps done, including those of earlier runs
   std::int64_t first_ = 0;       ///< number of steps done by earlier runs

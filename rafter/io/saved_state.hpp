@@ -17,7 +17,7 @@ struct SavedTime {
   double time = 0;
   double start = 0, step = 0;
   std::int64_t number = 0; ///< number of steps since the start
-  std::string method{};    ///< that solves linear systems of the run; "": not known
+  std::string method{};    ///< method that solves the linear systems of the run; "": it is not known
 };
 
 /// A field is read into the local vector of its space.

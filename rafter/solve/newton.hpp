@@ -19,7 +19,7 @@ public:
   virtual ~NonlinearProblem() = default;
   virtual std::shared_ptr<device::Device> device() const = 0;
   virtual std::int64_t size() const = 0;
-  /// Where the fields of u begin, ascending, from 0 on: each may have a unit of its own.
+  /// Says where the fields of u begin, ascending, from 0 on: each may have a unit of its own.
   virtual std::vector<std::int64_t> field_offsets() const { return {0}; }
   /// Constrained entries of u, ascending, with the values that they have in the end.
   virtual const space::Constraints& constraints() const = 0;

@@ -12,7 +12,7 @@ namespace rafter::solvers {
 inline constexpr const char* load_factor_name = "load_factor";
 
 bool has_parameter(const form::LoweredForm& form, const std::string& name);
-bool has_field(const form::LoweredForm& form, const std::string& name); ///< a data field
+bool has_field(const form::LoweredForm& form, const std::string& name); ///< whether it has this data field
 
 /// Makes a residual form F(u; v) = 0 the equations of Newton's method: R_i(u) = F(u; phi_i), and the tangent is the
 /// derivative of F by u. Both have the unknown u as a data field.
@@ -30,7 +30,7 @@ public:
   std::vector<std::int64_t> field_offsets() const override;
   const space::Constraints& constraints() const override { return tangent_->constraints(); }
   void set_load_factor(double factor) override;
-  /// The residual form has this state from now on, without being evaluated.
+  /// Gives the residual form this state without evaluating it.
   void bind(const Vector& u);
   void residual(const Vector& u, Vector& r) override;
   bool has_energy() const override { return energy_.has_value(); }

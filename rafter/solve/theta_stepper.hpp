@@ -94,8 +94,8 @@ public:
   /// derivative in time, while its differential fields change as little as possible in the norm of the terms with
   /// derivatives. Algebraic fields are solved for; multipliers stay as they are.
   TimeStepResult project(double time, Vector& u);
-  /// One step; `u` holds the state before and after it, and is where the solver starts from. After a step that failed,
-  /// which the result tells, it is no state of any time. Throws as newton().
+  /// Makes one step; `u` holds the state before and after it, and is where the solver starts from. After a step that
+  /// failed, as the result says, `u` is no state of any time. Throws the errors of newton().
   TimeStepResult advance(const TimeStep& step, Vector& u);
   /// Describes the first cell where the residual of a state is not finite; "": it is finite.
   std::string describe_non_finite(const TimeStep& step, const Vector& u);
