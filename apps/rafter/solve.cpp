@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "console.hpp"
 #include "exit_code.hpp"
+#include "problem_data.hpp"
 #include "problem_solver.hpp"
 
 namespace rafter::app {
@@ -34,9 +35,7 @@ int run_solve(const SolveOptions& options) {
   base::claim_outputs(
       std::vector<base::NamedFile>{{"--json", options.json},
                                    {problem.output.location.text() + ": output.file", problem.output.file}},
-      std::vector<base::NamedFile>{{"the problem file", options.problem.file},
-                                   {"the mesh", problem.mesh.file},
-                                   {"time.restart", problem.time ? problem.time->restart : ""}});
+      input_files(problem));
   Console console;
   const RunEvents events{.event = [&console](const std::string& text) { console.event(text); },
                          .iteration =
