@@ -204,7 +204,11 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
     is_boundary_in_time_ = is_boundary_in_time_ || has_time_values(problem, i, *forms_);
   phases.stop();
 
-  machine_ = machine::load_or_probe(); // slow the first time, so that checks come first
+  // The ceilings are measured once, which is slow, so that checks come first. A first solve waits for half of what
+  // `rafter machine` takes.
+  constexpr double first_seconds = 1.2;
+  machine_ = machine::load_or_probe(
+      {.seconds = first_seconds, .begins = [this] { tell("machine: measuring its ceilings, which are kept"); }});
   options_.planner = make_planner(machine_, options);
 
   phases.start("kernels");
@@ -231,6 +235,7 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
     diagonal = keep(op::build_form(bilinear, system_, op::Purpose::diagonal, own_options));
   auto load_options = options_;
   load_options.plan.clear(); // a plan of the user is meant for the operator
+  load_options.runs_few_times = !problem_.forms.F && !problem_.time;
   if (linear)
     load = keep(op::build_form(*linear, system_, op::Purpose::action,
                                op::kernel_options(load_options, options_.shared_device)));
@@ -243,7 +248,7 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
   require_stored_fits(problem_, system_, forms);
   auto kernels = forms.kept;
   kernels.insert(kernels.end(), forms.passing.begin(), forms.passing.end());
-  op::compile(kernels);
+  op::compile(kernels, events_.compilation);
   operator_ = std::make_shared<op::Operator>(action, std::move(constraints), diagonal);
   data_->bind(*operator_, action->form);
   if (theta_forms_)

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <rafter/device/compile_all.hpp>
 #include <rafter/io/problem.hpp>
 #include <rafter/io/saved_state.hpp>
 #include <rafter/machine/machine.hpp>
@@ -34,6 +35,7 @@ struct RunOptions {
 /// A run tells its progress by these functions; empty ones are not called.
 struct RunEvents {
   std::function<void(const std::string&)> event; ///< gets a line of text when something is done
+  device::CompileProgress compilation;           ///< gets the number of a kernel that is compiled, from any thread
   solvers::Monitor iteration;                    ///< returns false to stop the solve
 };
 

@@ -37,14 +37,15 @@ int run_solve(const SolveOptions& options) {
                                    {problem.output.location.text() + ": output.file", problem.output.file}},
       input_files(problem));
   Console console;
-  const RunEvents events{.event = [&console](const std::string& text) { console.event(text); },
-                         .iteration =
-                             [&](int number, double residual) {
-                               console.iteration(number, residual,
-                                                 problem.forms.F && !problem.time ? problem.newton.rtol
-                                                                                  : problem.solver.control.rtol);
-                               return true;
-                             }};
+  const RunEvents events{
+      .event = [&console](const std::string& text) { console.event(text); },
+      .compilation = [&console](std::size_t number, std::size_t count) { console.compilation(number, count); },
+      .iteration =
+          [&](int number, double residual) {
+            console.iteration(number, residual,
+                              problem.forms.F && !problem.time ? problem.newton.rtol : problem.solver.control.rtol);
+            return true;
+          }};
   const RunOptions run{
       .device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan};
   const auto solution = solve_problem(problem, run, events);
