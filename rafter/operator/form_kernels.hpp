@@ -25,6 +25,12 @@ struct QuadratureOptions {
   std::optional<int> points; ///< number of points per direction
   std::optional<int> degree; ///< degree that is integrated exactly
   int max_degree = -1;       ///< largest estimated degree that is taken; -1: form::default_degree_cap
+  /// The number of points per direction that intervals, quadrilaterals and hexahedra have instead of `points`, while
+  /// the other shapes of a mesh keep their rules.
+  std::optional<int> tensor_points = {};
+  /// The degree that is integrated exactly on other cells than these instead of `degree`, where their maps are not
+  /// affine.
+  std::optional<int> curved_degree = {};
 };
 
 /// Options for the kernels of a form.

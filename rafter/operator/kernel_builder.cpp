@@ -48,12 +48,15 @@ RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPar
   const auto kind = is_gauss ? element::QuadratureKind::gauss : options.kind;
   const char* kind_name = is_gauss ? "Gauss" : "Gauss-Lobatto";
   if (shape == element::Shape::point) return {element::make_quadrature(shape, 0), "the point"};
-  if (options.points)
-    return {rule_with_points(shape, *options.points, kind),
-            fmt::format("{} with {} points per direction, as asked", kind_name, *options.points)};
-  int degree = options.degree.value_or(0);
+  const bool is_tensor = element::is_tensor(shape);
+  if (const auto points = is_tensor && options.tensor_points ? options.tensor_points : options.points)
+    return {rule_with_points(shape, *points, kind),
+            fmt::format("{} with {} points per direction, as asked", kind_name, *points)};
+  const bool is_curved = !is_tensor && !mesh::is_constant(map);
+  const auto asked = is_curved && options.curved_degree ? options.curved_degree : options.degree;
+  int degree = asked.value_or(0);
   std::string why = "as asked";
-  if (!options.degree) {
+  if (!asked) {
     const int of_map = map_degree(shape, parts, map, geometry_degree);
     for (const auto& part : parts) {
       const auto choice = form::choose_quadrature_degree(*part.integral, options.max_degree);
