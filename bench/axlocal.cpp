@@ -5,6 +5,7 @@
 #include <cmath>
 #include <deque>
 
+#include <bench/mesh_file.hpp>
 #include <bench/spectral_elements.hpp>
 #include <rafter/device/device.hpp>
 #include <rafter/machine/roofline.hpp>
@@ -40,8 +41,8 @@ std::vector<Option> options_of(Choices& choices) {
   return options;
 }
 
-Layout layout() {
-  return {
+Layout layout(bool has_mesh) {
+  Layout result{
       .suite = "axlocal",
       .title = "local operator of spectral elements, cell vector to cell vector; unknowns: cells p^3 components",
       .columns = {equation_column(),
@@ -75,6 +76,8 @@ Layout layout() {
              {"total_bound_gflops", {"R_tot", "the same at the roofline"}, "{:7.2f}"}}}},
       .identity = {"equation", "kernel", "degree", "dofs"},
       .figure = "gdofs_per_second"};
+  if (has_mesh) result.columns.insert(result.columns.begin(), cells_column());
+  return result;
 }
 
 /// An operator of the equation has factors from a source.
@@ -135,6 +138,7 @@ void add_approaches(Report& report, const Case& equation, const space::FunctionS
              {"factors", "published counts"},
              {"degree", space.degree},
              {"dofs", std::llround(counted_dofs(space))},
+             {"cells", space.mesh().num_cells()},
              {"missing", std::string("counts alone: ") + approach.source}};
     row.update(published_counts(equation, factors, N));
     const double words = num_components(equation) * N * N * N;
@@ -169,7 +173,8 @@ void measure_variants(Report& report, const Choices& choices, const Case& equati
   std::vector<const op::Operator*> operators, same_cells;
   for (const auto& variant : variants) {
     operators.push_back(&variant.A);
-    if (std::string_view(variant.source.geometry) == "deformed") same_cells.push_back(&variant.A);
+    if (choice.mesh != nullptr || std::string_view(variant.source.geometry) == "deformed")
+      same_cells.push_back(&variant.A);
   }
   const auto space = make_space(equation, choice);
   const auto difference = same_cells.empty() ? std::vector<double>() : differences(same_cells);
@@ -179,7 +184,7 @@ void measure_variants(Report& report, const Choices& choices, const Case& equati
   for (std::size_t i = 0, next = 0; i < variants.size(); ++i) {
     Json row{{"equation", equation.name},
              {"kernel", variants[i].source.name},
-             {"geometry", variants[i].source.geometry},
+             {"geometry", choice.mesh != nullptr ? choices.common.mesh->name : variants[i].source.geometry},
              {"factors", variants[i].source.factors(equation, choices.coefficients_kind())}};
     row.update(rows[i]);
     row.update(counted(equation, variants[i], *space));
@@ -229,17 +234,23 @@ std::vector<report::Plot> plots_of(const Report& report, int threads) {
 
 int run_axlocal(std::span<const std::string> arguments) {
   Choices choices = defaults();
-  parse("axlocal", arguments, options_of(choices));
+  const auto given = parse("axlocal", arguments, options_of(choices));
   require_variants("axlocal", choices.equations, choices.kernels, choices.coefficients_kind());
+  read_mesh_file("axlocal", choices.common, given);
+  require_hexahedra("axlocal", choices.common);
   const std::string fewest_data = "factors=recompute " + choices.plan;
   (void)schedule::parse_plan(fewest_data); // a wrong plan is refused before anything is measured
-  Report report(layout(), choices.common, arguments);
+  Report report(layout(choices.common.mesh != nullptr), choices.common, arguments);
   const auto device = device::make_device("host", choices.common.threads);
   for (const auto& name : choices.equations)
     for (const int degree : choices.common.degrees)
       for (const double size : choices.common.million_dofs) {
         const auto& equation = find_case(spectral_equations(), name);
-        SpaceChoice choice{.degree = degree, .million_dofs = size, .geometry = "deformed", .is_broken = true};
+        SpaceChoice choice{.degree = degree,
+                           .million_dofs = size,
+                           .geometry = "deformed",
+                           .is_broken = true,
+                           .mesh = mesh_of(choices.common)};
         if (size == 0) choice.million_dofs = beyond_caches(equation, choice, report.machine(), device, fewest_data);
         measure_variants(report, choices, equation, choice, device);
       }

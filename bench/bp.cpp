@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include <bench/mesh_file.hpp>
 #include <bench/operators.hpp>
 #include <bench/peers.hpp>
 #include <fmt/format.h>
@@ -64,16 +65,17 @@ void add_peer(Json& row, const machine::Machine& machine, int threads) {
   row["ratio_to_peer"] = row["mdofs_per_second"].get<double>() / (*rate * threads);
 }
 
-Layout layout_of(const Kind& kind) {
-  Layout layout{.suite = kind.suite,
-                .title = kind.title,
-                .columns = {{"case", {"case", "bake-off problem"}, "{:<10}"},
-                            {"geometry", {"cells", "of the cube: kind of geometry"}, "{:<21}"}},
-                .identity = {"case", "geometry", "degree", "dofs"},
-                .figure = "mdofs_per_second"};
+Layout layout_of(const Kind& kind, bool has_mesh) {
+  Layout layout{
+      .suite = kind.suite,
+      .title = kind.title,
+      .columns = {{"case", {"case", "bake-off problem"}, "{:<10}"},
+                  has_mesh ? cells_column() : Column{"geometry", {"cells", "of the cube: kind of geometry"}, "{:<21}"}},
+      .identity = {"case", "geometry", "degree", "dofs"},
+      .figure = "mdofs_per_second"};
   for (auto& column : measured_columns()) layout.columns.push_back(std::move(column));
   layout.tables.push_back(counts_table());
-  if (kind.is_broken) return layout;
+  if (kind.is_broken || has_mesh) return layout; // figures of others are those of boxes
   layout.columns.push_back({"peer_mdofs_per_second_scaled",
                             {"peer", "best MDoF/s of other libraries, scaled to the peak of this machine"},
                             "{:6.1f}"});
@@ -96,10 +98,14 @@ std::vector<report::Plot> plots_of(const Report& report, const Choices& choices,
 
 int run(const Kind& kind, std::span<const std::string> arguments) {
   Choices choices = defaults(kind);
-  parse(kind.suite, arguments, options_of(kind, choices));
+  const auto given = parse(kind.suite, arguments, options_of(kind, choices));
   const int threads = choices.common.threads;
   const int cells_per_batch = op::cells_per_batch(choices.plan); // a wrong plan is refused before anything is measured
-  Report report(layout_of(kind), choices.common, arguments);
+  const std::vector<std::string> of_boxes{"--geometry"};
+  read_mesh_file(kind.suite, choices.common, given, of_boxes);
+  const bool has_mesh = choices.common.mesh != nullptr;
+  if (has_mesh) choices.geometries = {choices.common.mesh->name};
+  Report report(layout_of(kind, has_mesh), choices.common, arguments);
   const auto device = device::make_device("host", threads);
   for (const auto& name : choices.cases)
     for (const auto& geometry : choices.geometries)
@@ -111,7 +117,8 @@ int run(const Kind& kind, std::span<const std::string> arguments) {
                              .million_dofs = size,
                              .geometry = geometry,
                              .is_broken = kind.is_broken,
-                             .cells_per_batch = cells_per_batch};
+                             .cells_per_batch = cells_per_batch,
+                             .mesh = mesh_of(choices.common)};
           if (size == 0) choice.million_dofs = beyond_caches(problem, choice, report.machine(), device);
           const auto space = make_space(problem, choice);
           const auto A =
@@ -121,7 +128,7 @@ int run(const Kind& kind, std::span<const std::string> arguments) {
           Json row{{"case", name}, {"geometry", geometry}};
           row.update(measure(std::array{&A}, *space, report.machine(), choices.common).front());
           add_memory(row, memory.peak_bytes());
-          if (!kind.is_broken) add_peer(row, report.machine(), threads);
+          if (!kind.is_broken && !has_mesh) add_peer(row, report.machine(), threads);
           report.add(std::move(row));
         }
   return report.finish(plots_of(report, choices, kind.title));

@@ -4,8 +4,8 @@
 #include <string>
 
 /// CEED's bake-off problems and kernels (https://ceed.exascaleproject.org/bps), a Helmholtz operator and linear
-/// elasticity are measured over degree and size, on a square or cube of cells of any shape. Right-hand sides, boundary
-/// conditions and preconditioners are not covered.
+/// elasticity are measured over degree and size, on a square or cube of cells of any shape or on the mesh of a file.
+/// Right-hand sides, boundary conditions and preconditioners are not covered.
 namespace rafter::bench {
 
 /// Suite `bp` applies operators to global vectors. Its rates stand beside the best figures of other libraries, scaled

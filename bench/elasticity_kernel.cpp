@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include <bench/mesh_file.hpp>
 #include <bench/operators.hpp>
 #include <bench/peers.hpp>
 #include <bench/published_elasticity.hpp>
@@ -82,15 +83,15 @@ std::vector<Option> options_of(Choices& choices) {
   return options;
 }
 
-Layout layout() {
-  Layout layout{.suite = "elasticity-kernel",
-                .title =
-                    "linear elasticity from a dense kernel to the planner's, cell vector to cell vector; unknowns: "
-                    "cells p^3 components",
-                .columns = {{"step", {"step", "what the kernel does (docs/command.md)"}, "{:<14}"},
-                            {"geometry", {"cells", "of the cube: kind of geometry"}, "{:<9}"}},
-                .identity = {"step", "geometry", "degree", "dofs"},
-                .figure = "mdofs_per_second"};
+Layout layout(bool has_mesh) {
+  Layout layout{
+      .suite = "elasticity-kernel",
+      .title = "linear elasticity from a dense kernel to the planner's, cell vector to cell vector; unknowns: "
+               "cells p^3 components",
+      .columns = {{"step", {"step", "what the kernel does (docs/command.md)"}, "{:<14}"},
+                  has_mesh ? cells_column() : Column{"geometry", {"cells", "of the cube: kind of geometry"}, "{:<9}"}},
+      .identity = {"step", "geometry", "degree", "dofs"},
+      .figure = "mdofs_per_second"};
   for (auto& column : measured_columns()) layout.columns.push_back(std::move(column));
   layout.columns.push_back({"speed_up", {"speed-up", "time of the first step over this one's"}, "{:8.2f}"});
   layout.columns.push_back({"marginal_speed_up", {"marginal", "time of the step before over this one's"}, "{:8.2f}"});
@@ -190,10 +191,11 @@ void measure_steps(Report& report, const Choices& choices, const SpaceChoice& ch
     row["difference"] = difference[i];
     row["flops_ratio"] =
         rows.front()["executed_flops_per_dof"].get<double>() / row["executed_flops_per_dof"].get<double>();
-    add_published(row, choice.geometry, choice.degree);
+    if (choice.mesh == nullptr) add_published(row, choice.geometry, choice.degree);
     add_work_arrays(row, operators[i].kernels, choice.degree);
     add_memory(row, memory[i]);
-    if (const auto rate = peer_rate("mfem_partial_assembly", "elasticity", choice.degree, report.machine()))
+    const auto rate = peer_rate("mfem_partial_assembly", "elasticity", choice.degree, report.machine());
+    if (rate && choice.mesh == nullptr)
       row["ratio_to_mfem"] = row["mdofs_per_second"].get<double>() / (*rate * choices.common.threads);
     report.add(std::move(row));
   }
@@ -217,13 +219,21 @@ std::vector<report::Plot> plots_of(const Report& report, int threads) {
 
 int run_elasticity_kernel(std::span<const std::string> arguments) {
   Choices choices = defaults();
-  parse("elasticity-kernel", arguments, options_of(choices));
-  Report report(layout(), choices.common, arguments);
+  const auto given = parse("elasticity-kernel", arguments, options_of(choices));
+  const std::vector<std::string> of_boxes{"--geometry"};
+  read_mesh_file("elasticity-kernel", choices.common, given, of_boxes);
+  require_hexahedra("elasticity-kernel", choices.common);
+  if (choices.common.mesh != nullptr) choices.geometries = {choices.common.mesh->name};
+  Report report(layout(choices.common.mesh != nullptr), choices.common, arguments);
   const auto device = device::make_device("host", choices.common.threads);
   for (const auto& geometry : choices.geometries)
     for (const int degree : choices.common.degrees)
       for (const double size : choices.common.million_dofs) {
-        SpaceChoice choice{.degree = degree, .million_dofs = size, .geometry = geometry, .is_broken = true};
+        SpaceChoice choice{.degree = degree,
+                           .million_dofs = size,
+                           .geometry = geometry,
+                           .is_broken = true,
+                           .mesh = mesh_of(choices.common)};
         if (size == 0) choice.million_dofs = beyond_caches(case_of(steps().back()), choice, report.machine(), device);
         measure_steps(report, choices, choice, device);
       }

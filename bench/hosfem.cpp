@@ -7,7 +7,10 @@
 #include <deque>
 #include <numbers>
 
+#include <bench/mesh_file.hpp>
 #include <bench/spectral_elements.hpp>
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
 #include <rafter/device/device.hpp>
 #include <rafter/machine/roofline.hpp>
 #include <rafter/solve/solver.hpp>
@@ -66,11 +69,12 @@ std::vector<Option> options_of(Choices& choices) {
   return options;
 }
 
-Layout layout() {
+Layout layout(bool has_mesh) {
   return {
       .suite = "hosfem",
-      .title = "conjugate gradients on a box, rates per iteration of whole solves",
-      .columns = {{"setup", {"setup", "cells, solution and preconditioner"}, "{:<8}"},
+      .title =
+          fmt::format("conjugate gradients on {}, rates per iteration of whole solves", has_mesh ? "a mesh" : "a box"),
+      .columns = {has_mesh ? cells_column() : Column{"setup", {"setup", "cells, solution and preconditioner"}, "{:<8}"},
                   equation_column(),
                   kernel_column(),
                   degree_column(),
@@ -176,23 +180,24 @@ Json row_of(Problem& problem, bool is_fused, const std::vector<double>& samples,
   const double kept = product.global_bytes_read + product.global_bytes_written + 8 * solvers::cg_kept_vectors * dofs;
   const auto seen = machine::resident(machine, kept, threads);
   const auto bound = machine::bound(counts, seen, threads);
-  return {{"solver", is_fused ? "fused" : "plain"},
-          {"mdofs_per_second", 1e-6 * dofs / seconds},
-          {"spread", timing.spread()},
-          {"effective_gflops", 1e-9 * counts.effective_flops / seconds},
-          {"operator_share", operator_seconds / seconds},
-          {"vector_bytes_per_dof", solvers::cg_vector_bytes(problem.M(), is_fused).sum()},
-          {"bytes_per_dof", bytes / dofs},
-          {"gbytes_per_second", 1e-9 * bytes / seconds},
-          {"bound_seconds", bound.seconds},
-          {"seconds", seconds},
-          {"share", bound.seconds / seconds},
-          {"limited_by", bound.limited_by},
-          {"resident", seen.levels.back().name},
-          {"iterations", result.iterations},
-          {"residual", result.relative_residual},
-          {"error", problem.error()},
-          {"plan", schedule::to_string(problem.A().info().front().plan)}};
+  Json row{{"solver", is_fused ? "fused" : "plain"},
+           {"mdofs_per_second", 1e-6 * dofs / seconds},
+           {"spread", timing.spread()},
+           {"effective_gflops", 1e-9 * counts.effective_flops / seconds},
+           {"operator_share", operator_seconds / seconds},
+           {"vector_bytes_per_dof", solvers::cg_vector_bytes(problem.M(), is_fused).sum()},
+           {"bytes_per_dof", bytes / dofs},
+           {"gbytes_per_second", 1e-9 * bytes / seconds},
+           {"bound_seconds", bound.seconds},
+           {"seconds", seconds},
+           {"share", bound.seconds / seconds},
+           {"limited_by", bound.limited_by},
+           {"resident", seen.levels.back().name},
+           {"iterations", result.iterations},
+           {"residual", result.relative_residual},
+           {"error", problem.error()}};
+  row.update(kernels_json(problem.A().info()));
+  return row;
 }
 
 /// Adds the paper's counts of an iteration: every cell has N^3 unknowns per component, and the vectors take 15
@@ -220,6 +225,15 @@ std::deque<Problem> make_problems(Report& report, const Choices& choices, const 
     if (A) problems.emplace_back(source, std::move(*A), *space, setup, choice.geometry, choices);
   }
   return problems;
+}
+
+/// Throws InputError for set-ups on boxes beside --mesh: their cells are a part of them.
+void require_setups_of_meshes(const Choices& choices) {
+  if (choices.common.mesh == nullptr) return;
+  for (const auto& setup : setups)
+    if (setup.is_box && std::ranges::find(choices.setups, setup.name) != choices.setups.end())
+      throw base::InputError(
+          fmt::format("bench hosfem: --setup: {} is of a box and does not go with --mesh", setup.name));
 }
 
 /// Times the solves with all kernels side by side.
@@ -285,9 +299,12 @@ std::vector<report::Plot> plots_of(const Report& report, const Choices& choices)
 
 int run_hosfem(std::span<const std::string> arguments) {
   Choices choices = defaults();
-  parse("hosfem", arguments, options_of(choices));
+  const auto given = parse("hosfem", arguments, options_of(choices));
   require_variants("hosfem", choices.equations, choices.kernels);
-  Report report(layout(), choices.common, arguments);
+  read_mesh_file("hosfem", choices.common, given);
+  require_hexahedra("hosfem", choices.common);
+  require_setups_of_meshes(choices);
+  Report report(layout(choices.common.mesh != nullptr), choices.common, arguments);
   const auto device = device::make_device("host", choices.common.threads);
   for (const auto& setup : setups) {
     if (std::ranges::find(choices.setups, setup.name) == choices.setups.end()) continue;
@@ -295,7 +312,7 @@ int run_hosfem(std::span<const std::string> arguments) {
       const auto& equation = find_case(spectral_equations(), name);
       for (const int degree : choices.common.degrees)
         for (const double size : choices.common.million_dofs) {
-          SpaceChoice choice{.degree = degree, .million_dofs = size};
+          SpaceChoice choice{.degree = degree, .million_dofs = size, .mesh = mesh_of(choices.common)};
           if (size == 0) choice.million_dofs = largest_size(report, choices, equation, choice, device);
           measure(report, choices, setup, equation, choice, device);
         }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <bench/mesh_file.hpp>
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
@@ -35,14 +36,16 @@ double scalar_dofs_per_cell(element::Shape shape, int degree) {
   return std::pow(degree, element::dimension(shape)) *
          std::ldexp(element::reference_volume(shape), -element::dimension(shape));
 }
-double dofs_per_cell(const space::FunctionSpace& space) {
-  return scalar_dofs_per_cell(space.mesh().groups.front().shape, space.degree) * space.num_components();
+/// Returns the unknowns of all cells of such a mesh together.
+double dofs_of_cells(const space::FunctionSpace& space) {
+  double dofs = 0;
+  for (const auto& group : space.mesh().groups)
+    dofs += group.num_cells() * scalar_dofs_per_cell(group.shape, space.degree) * space.num_components();
+  return dofs;
 }
 
 /// Returns the components of the space: none of a scalar, else as many as there are dimensions.
-int components_of(const Case& problem, const Geometry& geometry) {
-  return std::min(problem.components, geometry.dim());
-}
+int components_of(const Case& problem, int dim) { return std::min(problem.components, dim); }
 
 /// Returns the plans of the kernels, each once.
 std::string plans_of(std::span<const op::KernelInfo> kernels) {
@@ -51,6 +54,17 @@ std::string plans_of(std::span<const op::KernelInfo> kernels) {
     if (auto plan = schedule::to_string(kernel.plan); std::ranges::find(plans, plan) == plans.end())
       plans.push_back(std::move(plan));
   return base::join(plans, "; ");
+}
+
+/// Makes the unit square or cube with about so many unknowns.
+mesh::Mesh make_cube(const Case& problem, const SpaceChoice& choice) {
+  const auto& geometry = find_geometry(choice.geometry);
+  const double dofs_per_cube = std::max(components_of(problem, geometry.dim()), 1) * geometry.cells_per_cube() *
+                               scalar_dofs_per_cell(geometry.shape, choice.degree);
+  const double cubes = std::pow(choice.million_dofs * 1e6 / dofs_per_cube, 1.0 / geometry.dim());
+  const int step = choice.degree == 1 ? 4 : 2; // cells along an axis of patches, or of a batch
+  const int n = std::max(2, step * static_cast<int>(std::round(cubes / step)));
+  return make_cube(n, geometry, choice.degree);
 }
 
 Json figures(const machine::Counts& counts, std::span<const op::KernelInfo> kernels, const std::vector<double>& samples,
@@ -80,8 +94,7 @@ Json figures(const machine::Counts& counts, std::span<const op::KernelInfo> kern
           {"limited_by", bound.limited_by},
           {"resident", seen.levels.back().name},
           {"text_bytes", text_bytes},
-          {"work_bytes", work_bytes},
-          {"plan", plans_of(kernels)}};
+          {"work_bytes", work_bytes}};
 }
 
 std::vector<Measured> all_measured(std::span<const op::Operator* const> operators) {
@@ -102,6 +115,7 @@ std::vector<Json> sampled(const std::vector<std::function<void()>>& calls, std::
   for (std::size_t i = 0; i < operators.size(); ++i) {
     Json row{{"degree", space.degree}, {"dofs", std::llround(dofs)}, {"cells", space.mesh().num_cells()}};
     row.update(figures(operators[i].counts, operators[i].kernels, samples[i], dofs, machine, settings.threads));
+    row.update(kernels_json(operators[i].kernels));
     row["relative_seconds"] = base::median_ratio(samples[i], samples[0]);
     rows.push_back(std::move(row));
   }
@@ -137,15 +151,13 @@ const Case& find_case(std::span<const Case> cases, const std::string& name) {
   return *found;
 }
 
+std::shared_ptr<const mesh::Mesh> mesh_of(const Settings& settings) {
+  return settings.mesh == nullptr ? nullptr : settings.mesh->mesh;
+}
+
 std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, const SpaceChoice& choice) {
-  const auto& geometry = find_geometry(choice.geometry);
-  const int components = components_of(problem, geometry);
-  const double dofs_per_cube =
-      std::max(components, 1) * geometry.cells_per_cube() * scalar_dofs_per_cell(geometry.shape, choice.degree);
-  const double cubes = std::pow(choice.million_dofs * 1e6 / dofs_per_cube, 1.0 / geometry.dim());
-  const int step = choice.degree == 1 ? 4 : 2; // number of cells along an axis of a patch or a batch
-  const int n = std::max(2, step * static_cast<int>(std::round(cubes / step)));
-  auto mesh = std::make_shared<const mesh::Mesh>(make_cube(n, geometry, choice.degree));
+  const auto mesh =
+      choice.mesh != nullptr ? choice.mesh : std::make_shared<const mesh::Mesh>(make_cube(problem, choice));
   auto options = space::batch_options(*mesh, {.degree = choice.degree, .cells_per_batch = choice.cells_per_batch});
   if (choice.is_broken && options.patch_width > 1) { // cell vectors share no unknowns
     options.patch_width = 1;
@@ -153,24 +165,27 @@ std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, cons
   }
   return space::FunctionSpace::make(
       std::make_shared<const space::Discretisation>(mesh, mesh::make_cell_batches(*mesh, options)),
-      {.degree = choice.degree, .components = components, .is_broken = choice.is_broken});
+      {.degree = choice.degree, .components = components_of(problem, mesh->tdim), .is_broken = choice.is_broken});
 }
 
 double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Machine& machine,
                      const std::shared_ptr<device::Device>& device, const std::string& plan) {
+  if (choice.mesh != nullptr) return 0;
   const double last_cache =
       machine.levels.size() < 2 ? 0 : static_cast<double>(machine.levels[machine.levels.size() - 2].bytes);
   // The bytes per cell are those of a small mesh. At low degrees it is large enough for the patches of large meshes.
   const auto& geometry = find_geometry(choice.geometry);
   const double scalar_dofs = std::pow(32, geometry.dim());
-  choice.million_dofs = choice.degree > 2 ? 0 : 1e-6 * std::max(components_of(problem, geometry), 1) * scalar_dofs;
+  choice.million_dofs =
+      choice.degree > 2 ? 0 : 1e-6 * std::max(components_of(problem, geometry.dim()), 1) * scalar_dofs;
   const auto space = make_space(problem, choice);
   const auto A = make_operator(problem, space, device, {.plan = plan});
   const auto cells = static_cast<double>(space->mesh().num_cells());
   const auto counts = A.counts();
   const double data = counts.global_bytes_read - 8.0 * static_cast<double>(space->num_dofs());
-  const double entries = choice.is_broken ? static_cast<double>(space->num_dofs()) / cells : dofs_per_cell(*space);
-  return 1e-6 * 2 * last_cache * dofs_per_cell(*space) / (data / cells + 16 * entries);
+  const double dofs_per_cell = dofs_of_cells(*space) / cells;
+  const double entries = choice.is_broken ? static_cast<double>(space->num_dofs()) / cells : dofs_per_cell;
+  return 1e-6 * 2 * last_cache * dofs_per_cell / (data / cells + 16 * entries);
 }
 
 void add_material(form::Scope& scope) {
@@ -199,19 +214,14 @@ op::Operator make_operator(const Case& problem, const std::shared_ptr<const spac
     const auto zero = [](std::span<const double>, std::span<double> values) { std::ranges::fill(values, 0.0); };
     options.dirichlet.push_back({space, {.is_all = true, .value = zero}});
   }
-  const auto& cells = space->mesh().groups.front();
-  if (element::is_tensor(cells.shape)) {
-    options.quadrature.points = space->degree + problem.extra_points;
-    options.quadrature.kind = problem.rule;
-  } else if (cells.degree > 1) {
-    options.quadrature.degree = 2 * space->degree;
-  }
+  options.quadrature.tensor_points = space->degree + problem.extra_points;
+  options.quadrature.kind = problem.rule;
+  options.quadrature.curved_degree = 2 * space->degree;
   return op::Operator(form::parse_form(problem.form, scope), options);
 }
 
 double counted_dofs(const space::FunctionSpace& space) {
-  if (!space.is_broken()) return static_cast<double>(space.num_dofs());
-  return static_cast<double>(space.mesh().num_cells()) * dofs_per_cell(space);
+  return space.is_broken() ? dofs_of_cells(space) : static_cast<double>(space.num_dofs());
 }
 
 namespace {
@@ -286,12 +296,23 @@ std::vector<Json> measure(std::span<const Measured> operators, const space::Func
   return sampled(calls, operators, space, machine, settings);
 }
 
+Json kernels_json(std::span<const op::KernelInfo> kernels) {
+  Json result{{"plan", plans_of(kernels)}, {"kernels", Json::array()}};
+  for (const auto& kernel : kernels)
+    result["kernels"].push_back({{"name", kernel.name},
+                                 {"cells", kernel.num_cells},
+                                 {"points", kernel.num_points},
+                                 {"plan", schedule::to_string(kernel.plan)}});
+  return result;
+}
+
 void add_memory(Json& row, std::optional<std::int64_t> bytes) {
   row["memory_bytes"] = bytes ? *bytes : std::llround(row["bytes_per_dof"].get<double>() * row["dofs"].get<double>());
   row["memory_of"] = bytes ? "process" : "vectors and data";
 }
 
 Column degree_column() { return {"degree", {"p", "degree"}, "{:2}"}; }
+Column cells_column() { return {"cells", {"cells", "of the mesh"}, "{:8}"}; }
 Column dofs_column() { return {"dofs", {"MDoF", "10^6 unknowns"}, "{:6.2f}", 1e-6}; }
 Column rate_column() { return {"mdofs_per_second", {"MDoF/s", "10^6 unknowns per second"}, "{:7.1f}"}; }
 Column spread_column() {

@@ -13,7 +13,7 @@
 #include <rafter/form/scope.hpp>
 #include <rafter/operator/operator.hpp>
 
-/// Suites measure these operators on squares and cubes.
+/// Suites measure these operators on squares, cubes and meshes from files.
 namespace rafter::bench {
 
 /// A case has a bilinear form of u and v, with its rule on quadrilaterals and hexahedra. Forms may use the Lame
@@ -32,14 +32,17 @@ std::vector<std::string> names_of(std::span<const Case> cases);
 /// Throws InternalError when there is none of that name.
 const Case& find_case(std::span<const Case> cases, const std::string& name);
 
-/// The space of a case is on a square or cube with about so many unknowns.
+/// A choice names the space of a case on a square or cube that has about so many unknowns, or on a mesh.
 struct SpaceChoice {
   int degree = 1;
   double million_dofs = 1;
-  std::string geometry = "cartesian"; ///< a name of geometries()
-  bool is_broken = false;             ///< true for cell vectors
-  int cells_per_batch = 8;            ///< least number of cells in a batch
+  std::string geometry = "cartesian";     ///< a name of geometries()
+  bool is_broken = false;                 ///< whether vectors are cell vectors
+  int cells_per_batch = 8;                ///< smallest number of cells in a batch
+  std::shared_ptr<const mesh::Mesh> mesh; ///< taken instead of `geometry` with so many unknowns, unless it is null
 };
+/// Returns the mesh of the file that the settings name; null if they name none.
+std::shared_ptr<const mesh::Mesh> mesh_of(const Settings& settings);
 std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, const SpaceChoice& choice);
 
 /// Adds lmbda, mu, I and, in 3D, C.
@@ -53,17 +56,18 @@ struct OperatorChoice {
   double num_applications = 0;    ///< as in op::OperatorOptions
 };
 /// The rule is that of the case on quadrilaterals and hexahedra. On other shapes, it is the smallest one that is exact
-/// on affine cells; on curved cells, it is exact to twice the degree of the space there.
+/// on affine cells; on cells that are not affine, it is exact to twice the degree of the space there.
 op::Operator make_operator(const Case& problem, const std::shared_ptr<const space::FunctionSpace>& space,
                            const std::shared_ptr<device::Device>& device, const OperatorChoice& choice = {});
 
 /// Returns the number of unknowns, in millions, for which vectors and the data of the plan fill the last cache twice;
-/// `choice.million_dofs` is not read.
+/// `choice.million_dofs` is not read. On a mesh, which has its size, it is 0.
 double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Machine& machine,
                      const std::shared_ptr<device::Device>& device, const std::string& plan = "");
 
-/// Returns the number of unknowns of a space. For cell vectors, it is that of the mesh without its boundary, cells p^d
-/// components, so that rates of kernels and operators can be compared.
+/// Returns the number of unknowns of a space. For cell vectors, it is that of the mesh without its boundary: p^d
+/// components for each cell, times the part of the reference square or cube that its reference cell fills, so that
+/// rates of kernels and operators can be compared.
 double counted_dofs(const space::FunctionSpace& space);
 
 /// Fills a vector with values of all sizes, which also touches its pages before times are measured.
@@ -89,9 +93,9 @@ std::vector<double> differences(std::span<const Measured> operators);
 /// Times the operators side by side on the same vectors. Returns rows with degree, dofs, cells, mdofs_per_second,
 /// spread, effective_gflops, executed_flops_per_dof, bytes_per_dof, local_bytes_per_dof (of the nearest cache),
 /// least_local_bytes_per_dof (those of them that no execution avoids), gbytes_per_second, bound_seconds, seconds,
-/// share, limited_by, resident (level that holds vectors and data), text_bytes and work_bytes (of all kernels), and
-/// plan (several plans run one after the other). `relative_seconds` is the median over the rounds of the time relative
-/// to the first operator's.
+/// share, limited_by, resident (level that holds vectors and data), text_bytes and work_bytes (of all kernels), plan
+/// (several plans run one after the other), and kernels (name, cells, points and plan of each). `relative_seconds` is
+/// the median over the rounds of the time relative to the first operator's.
 std::vector<Json> measure(std::span<const op::Operator* const> operators, const space::FunctionSpace& space,
                           const machine::Machine& machine, const Settings& settings);
 std::vector<Json> measure(std::span<const Measured> operators, const space::FunctionSpace& space,
@@ -102,8 +106,12 @@ std::vector<Json> measure(std::span<const Measured> operators, const space::Func
 /// and data".
 void add_memory(Json& row, std::optional<std::int64_t> bytes);
 
+/// Returns the keys of a row that say which kernels run, `plan` and `kernels`, as measure() gives them.
+Json kernels_json(std::span<const op::KernelInfo> kernels);
+
 /// Several suites have these columns.
 Column degree_column();
+Column cells_column();
 Column dofs_column();
 Column rate_column();
 Column spread_column();

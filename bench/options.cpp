@@ -14,6 +14,7 @@ namespace rafter::bench {
 namespace {
 
 constexpr int max_threads = 4096;
+constexpr int max_refinements = 10;
 
 std::string with_default(const std::string& help, const std::string& value) {
   return value.empty() ? help : fmt::format("{} (default {})", help, value);
@@ -115,7 +116,9 @@ Option text_option(const std::string& key, const std::string& value, const std::
   return {key, value, with_default(help, target), [&target](const std::string& text) { target = text; }};
 }
 
-void parse(const std::string& suite, std::span<const std::string> arguments, std::span<const Option> options) {
+std::vector<std::string> parse(const std::string& suite, std::span<const std::string> arguments,
+                               std::span<const Option> options) {
+  std::vector<std::string> keys;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto equals = arguments[i].find('=');
     const std::string key = arguments[i].substr(0, equals);
@@ -128,7 +131,9 @@ void parse(const std::string& suite, std::span<const std::string> arguments, std
     } catch (const base::InputError& error) {
       throw base::InputError(fmt::format("bench {}: {}: {}", suite, key, error.what()));
     }
+    keys.push_back(key);
   }
+  return keys;
 }
 
 std::string describe(std::span<const Option> options) {
@@ -141,6 +146,8 @@ std::vector<Option> common_options(Settings& settings) {
   return {
       integers_option("--degrees", "polynomial degrees", settings.degrees, 1, element::max_lagrange_degree),
       numbers_option("--mdofs", "sizes in million unknowns; 0: twice the last cache", settings.million_dofs, 0, 1000),
+      text_option("--mesh", "FILE", "mesh (.msh, .mesh) instead of squares and cubes", settings.mesh_path),
+      integer_option("--refine", "uniform refinements of that mesh", settings.refinements, 0, max_refinements),
       integer_option("--threads", "threads", settings.threads, 1, max_threads),
       integer_option("--rounds", "samples of each figure", settings.sampling.rounds, 1, 1000),
       number_option("--sample-seconds", "length of a sample", settings.sampling.sample_seconds, 0, 60),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,20 +31,27 @@ Option name_option(const std::string& key, const std::string& help, std::string&
                    const std::vector<std::string>& accepted);
 Option text_option(const std::string& key, const std::string& value, const std::string& help, std::string& target);
 
-/// Reads "--key value" and "--key=value". Throws InputError that names the suite, the option and what is accepted.
-void parse(const std::string& suite, std::span<const std::string> arguments, std::span<const Option> options);
+/// Reads "--key value" and "--key=value", and returns the keys. Throws InputError that names the suite, the option and
+/// what is accepted.
+std::vector<std::string> parse(const std::string& suite, std::span<const std::string> arguments,
+                               std::span<const Option> options);
 
 /// Returns one line per option.
 std::string describe(std::span<const Option> options);
+
+struct MeshFile;
 
 /// All suites have these settings.
 struct Settings {
   std::vector<int> degrees{1, 2, 3, 4, 5, 6, 7, 8};
   std::vector<double> million_dofs{0}; ///< 0 takes a size larger than the caches
   int threads = 1;
-  base::SamplingOptions sampling;  ///< its `threads` is set to the one above
-  std::string machine = "fresh";   ///< "fresh" measures the machine, "kept" takes the record
-  std::string json, compare, plot; ///< paths; not written or read if empty
+  base::SamplingOptions sampling;       ///< its `threads` is set to the one above
+  std::string machine = "fresh";        ///< "fresh" measures the machine, "kept" takes the record
+  std::string json, compare, plot;      ///< paths; not written or read if empty
+  std::string mesh_path;                ///< names the mesh that is taken instead of squares and cubes, unless empty
+  int refinements = 0;                  ///< is how often that mesh is refined
+  std::shared_ptr<const MeshFile> mesh; ///< holds what read_mesh_file found there; null if no mesh was asked for
 };
 std::vector<Option> common_options(Settings& settings);
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include <bench/mesh_file.hpp>
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/output_file.hpp>
@@ -68,8 +69,9 @@ std::string identity_text(const Layout& layout, const Json& row) {
   return base::join(parts, " ");
 }
 
-/// Reads a report that --json wrote for this suite. Throws InputError for other files.
-Json read_earlier(const Layout& layout, const std::string& path) {
+/// Reads a report that --json wrote for this suite and mesh. Throws InputError for other files.
+Json read_earlier(const Layout& layout, const Settings& settings) {
+  const auto& path = settings.compare;
   std::ifstream file(path);
   if (!file || !std::filesystem::is_regular_file(path))
     throw base::InputError(fmt::format("bench {}: --compare: cannot read {}", layout.suite, path));
@@ -80,6 +82,13 @@ Json read_earlier(const Layout& layout, const std::string& path) {
   if (!report.is_object() || !report.contains("suite") || !report.contains("rows") || !report["rows"].is_array())
     refuse("is no report that --json of a suite wrote");
   if (report["suite"] != layout.suite) refuse("is of suite " + report["suite"].dump());
+  const auto mesh_key = [](const Json& mesh) {
+    return std::pair(mesh.value("hash", Json()), mesh.value("refinements", Json()));
+  };
+  const Json none = Json::object(), mesh = settings.mesh == nullptr ? none : to_json(*settings.mesh);
+  const bool has_mesh = report.contains("mesh") && report["mesh"].is_object();
+  if (mesh_key(has_mesh ? report["mesh"] : none) != mesh_key(mesh))
+    refuse("is of another mesh: hash or number of refinements differ");
   for (const auto& row : report["rows"]) {
     for (const auto& key : layout.identity)
       if (!row.contains(key)) refuse(fmt::format("a row has no '{}'", key));
@@ -116,8 +125,8 @@ Report::Report(Layout layout, const Settings& settings, std::span<const std::str
   const std::string place = "bench " + layout_.suite + ": ";
   base::claim_outputs(
       std::vector<base::NamedFile>{{place + "--json", settings.json}, {place + "--plot", settings.plot}},
-      std::vector<base::NamedFile>{{"the report to compare with", settings.compare}});
-  if (!settings.compare.empty()) earlier_ = read_earlier(layout_, settings.compare);
+      std::vector<base::NamedFile>{{"the report to compare with", settings.compare}, {"the mesh", settings.mesh_path}});
+  if (!settings.compare.empty()) earlier_ = read_earlier(layout_, settings);
   machine_ = machine_of(settings);
   pin(settings.threads);
   fmt::print("{}\n{}\n{}, {} of {} cores; {}\n", layout_.title, command_, machine_.model, settings.threads,
@@ -128,18 +137,28 @@ Report::Report(Layout layout, const Settings& settings, std::span<const std::str
       machine_.peak_flops(settings.threads) / 1e9, machine_.rate(machine_.memory().read, settings.threads) / 1e9,
       machine_.rate(machine_.memory().triad, settings.threads) / 1e9,
       machine_.is_quiet() ? "" : "BUSY while they were measured: they may be too low, and shares too high\n");
+  if (settings.mesh != nullptr) fmt::print("{}\n", describe(*settings.mesh));
   layout_.columns = with_plan(std::move(layout_.columns));
   fmt::print("{}", report::format_headers(headings(layout_.columns), widths_of(layout_.columns)));
 }
 
+/// Kernels run one after the other. On the mesh of a file the list of plans names the kernels of each.
+std::string Report::plan_letters(const Json& row) {
+  std::vector<std::string> letters;
+  const auto add = [&](const Json& plan, const std::string& of) {
+    auto letter = plans_.label(schedule::parse_plan(plan.get<std::string>()), of);
+    if (std::ranges::find(letters, letter) == letters.end()) letters.push_back(std::move(letter));
+  };
+  for (const auto& kernel : row.value("kernels", Json::array()))
+    add(kernel.at("plan"), settings_.mesh == nullptr ? "" : kernel.at("name").get<std::string>());
+  if (letters.empty()) add(row.at("plan"), "");
+  return base::join(letters, " ");
+}
+
 void Report::add(Json row) {
+  if (settings_.mesh != nullptr) row.update(row_of(*settings_.mesh));
   Json shown = row;
-  if (row.contains("plan")) {
-    std::vector<std::string> letters; // one letter per kernel; kernels run one after the other
-    for (const auto& plan : base::split(row.at("plan").get<std::string>(), ';'))
-      letters.push_back(plans_.label(schedule::parse_plan(plan)));
-    shown["plan"] = base::join(letters, " ");
-  }
+  if (row.contains("plan")) shown["plan"] = plan_letters(row);
   auto columns = std::span<const Column>(layout_.columns);
   if (row.contains("missing")) // the reason is printed where figures would begin
     columns = columns.first(static_cast<std::size_t>(
@@ -200,15 +219,13 @@ int Report::finish(std::span<const report::Plot> plots) const {
   for (const auto& table : layout_.tables) print_table(table);
   fmt::print("\n{}", plans_.text());
   const bool is_slower = earlier_ && print_comparison();
-  if (!settings_.json.empty())
-    base::write_output(settings_.json, Json{{"suite", layout_.suite},
-                                            {"command", command_},
-                                            {"threads", settings_.threads},
-                                            {"figure", layout_.figure},
-                                            {"rows", rows_},
-                                            {"machine", Json::parse(machine::to_json(machine_))}}
-                                               .dump(2) +
-                                           "\n");
+  if (!settings_.json.empty()) {
+    Json report{
+        {"suite", layout_.suite},   {"command", command_}, {"threads", settings_.threads},
+        {"figure", layout_.figure}, {"rows", rows_},       {"machine", Json::parse(machine::to_json(machine_))}};
+    if (settings_.mesh != nullptr) report["mesh"] = to_json(*settings_.mesh);
+    base::write_output(settings_.json, report.dump(2) + "\n");
+  }
   if (!settings_.plot.empty()) base::write_output(settings_.plot, report::to_svg(plots));
   return is_slower ? 1 : 0;
 }

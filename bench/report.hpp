@@ -45,20 +45,23 @@ struct Layout {
 };
 
 /// Reads the file to compare with, takes the machine's ceilings, binds a single thread to its core and prints the
-/// heading. Throws InputError for a file that is no report of this suite.
+/// heading, with the mesh of the settings where there is one, whose name, shapes and kinds of maps rows get. Throws
+/// InputError for a file that is no report of this suite, or one of another mesh.
 class Report {
 public:
   Report(Layout layout, const Settings& settings, std::span<const std::string> arguments);
 
   const machine::Machine& machine() const { return machine_; }
   const std::vector<Json>& rows() const { return rows_; }
-  /// Prints a row. A row without figures says why under "missing", and is not compared.
+  /// Prints a row, with a letter for each plan of its `kernels` or, where it has none, for its `plan`. A row without
+  /// figures says why under "missing", and is not compared.
   void add(Json row);
   /// Prints the legend, further tables, the plans and the comparison, and writes the files. The exit code is 1 when a
   /// row is slower than before by more than the spreads of both, else 0.
   int finish(std::span<const report::Plot> plots) const;
 
 private:
+  std::string plan_letters(const Json& row);
   bool print_comparison() const;
   void print_table(const Table& table) const;
   Layout layout_;

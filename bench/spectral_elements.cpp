@@ -104,6 +104,15 @@ op::Operator make_array_operator(const std::shared_ptr<const space::FunctionSpac
   return A;
 }
 
+/// Says whether the factors are those of the cells: parallelepipeds have factors that are constant in them, a mesh with
+/// other cells has those that follow the points, and stored factors go with both.
+bool is_of(const FactorSource& source, const space::FunctionSpace& space) {
+  if (std::string_view(source.name) == "baseline") return true;
+  const bool has_parallelepipeds = std::ranges::all_of(space.discretisation()->batches().blocks,
+                                                       [](const auto& block) { return mesh::is_constant(block.map); });
+  return has_parallelepipeds == (std::string_view(source.geometry) == "sheared");
+}
+
 } // namespace
 
 std::optional<op::Operator> make_spectral_operator(Report& report, const Case& equation, const FactorSource& source,
@@ -111,6 +120,22 @@ std::optional<op::Operator> make_spectral_operator(Report& report, const Case& e
                                                    const std::shared_ptr<device::Device>& device,
                                                    const SpectralChoice& choice) {
   const char* factors = source.factors(equation, choice.coefficients);
+  const auto missing = [&](const std::string& why) {
+    auto row = choice.row;
+    row.update({{"equation", equation.name},
+                {"kernel", source.name},
+                {"factors", std::string("no ") + factors},
+                {"degree", space->degree},
+                {"dofs", std::llround(counted_dofs(*space))},
+                {"cells", space->mesh().num_cells()},
+                {"missing", why}});
+    report.add(std::move(row));
+  };
+  if (!is_of(source, *space)) {
+    missing(fmt::format("cells are {}",
+                        std::string_view(source.geometry) == "sheared" ? "no parallelepipeds" : "parallelepipeds"));
+    return std::nullopt;
+  }
   const std::string plan = std::string("factors=") + factors + " " + choice.plan;
   auto variant = equation;
   if (is_helmholtz(equation) && choice.coefficients == Coefficients::ones)
@@ -122,14 +147,7 @@ std::optional<op::Operator> make_spectral_operator(Report& report, const Case& e
   const bool is_followed = std::ranges::all_of(
       A.info(), [factors](const op::KernelInfo& info) { return kernel::name(info.plan.factors) == factors; });
   if (is_followed) return A;
-  auto row = choice.row;
-  row.update({{"equation", equation.name},
-              {"kernel", source.name},
-              {"factors", std::string("no ") + factors},
-              {"degree", space->degree},
-              {"dofs", std::llround(counted_dofs(*space))},
-              {"missing", std::string("no factors ") + factors + " at this degree"}});
-  report.add(std::move(row));
+  missing(std::string("no factors ") + factors + " at this degree");
   return std::nullopt;
 }
 

@@ -7,6 +7,7 @@
 #include <bench/bp.hpp>
 #include <bench/elasticity_kernel.hpp>
 #include <bench/hosfem.hpp>
+#include <bench/mesh.hpp>
 
 namespace rafter::bench {
 
@@ -20,6 +21,7 @@ std::span<const Suite> suites() {
             elasticity_kernel_options, run_elasticity_kernel},
       Suite{"hosfem", "conjugate gradients on a box, one operation after the other and fused with the loop over cells",
             hosfem_options, run_hosfem},
+      Suite{"mesh", "one of these suites on the mesh of a file", mesh_options, run_mesh},
   };
   return table;
 }

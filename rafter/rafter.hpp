@@ -270,12 +270,23 @@ inline std::pair<op::System, std::vector<std::string>> system_of_unknowns(const 
   return {op::make_system(std::move(spaces)), std::move(names)};
 }
 
+/// The state that a solve begins with: the given one, or 0.
+inline void set_initial(const std::optional<Vector>& given, Vector& u) {
+  if (given) op::check_size(static_cast<std::int64_t>(u.size()), given->size(), "the initial state");
+  const solvers::VectorOps ops(u.device());
+  if (given)
+    ops.copy(*given, u);
+  else
+    ops.fill(0, u);
+}
+
 struct NonlinearOptions {
   solvers::NewtonOptions newton; ///< tolerances, line search, load steps; newton.solver: of the linear systems
   std::optional<Form> energy;    ///< functional whose derivative is F, for the line search
   std::optional<Vector> initial; ///< state to start from, absent: 0
-  std::vector<std::pair<std::string, Vector>> data; ///< values of the other data fields of F, by name
-  OperatorOptions discretisation;                   ///< of residual and tangent, with Dirichlet conditions
+  std::vector<std::pair<std::string, Vector>> data;       ///< values of the other data fields of F, by name
+  std::vector<std::pair<std::string, double>> parameters; ///< of F, the energy and boundary values, by name
+  OperatorOptions discretisation;                         ///< of residual and tangent, with Dirichlet conditions
 };
 
 struct NonlinearResult {
@@ -305,10 +316,9 @@ inline NonlinearResult solve_nonlinear(const Form& F, const std::vector<Expr>& u
   auto tangent = std::make_shared<Operator>(derivative(F, unknowns), system, discretisation);
   solvers::ResidualProblem problem(residual, tangent, std::move(names), energy);
   for (const auto& [name, values] : options.data) problem.set(name, values);
+  for (const auto& [name, value] : options.parameters) problem.set(name, value);
   Vector u = tangent->make_vector();
-  const solvers::VectorOps ops(*tangent);
-  ops.fill(0, u);
-  if (options.initial) ops.copy(*options.initial, u);
+  set_initial(options.initial, u);
   auto info = solvers::newton(problem, u, options.newton);
   return {std::move(u), std::move(info)};
 }
@@ -331,11 +341,13 @@ struct TimeOptions {
   std::optional<Vector> initial; ///< state at the first time, made consistent (ThetaStepper::project); absent: 0
   /// Called with each time and the state then, from the first on, the consistent one.
   std::function<void(double time, const Vector& state)> monitor;
+  std::vector<std::pair<std::string, Vector>> data; ///< values of the other data fields of F, by name; their dt() is 0
+  std::vector<std::pair<std::string, double>> parameters; ///< of F and boundary values, by name, but for the time
   OperatorOptions discretisation; ///< with Dirichlet conditions, whose values may hold parameter("t")
 };
 
 struct TimeResult {
-  Vector solution;                            ///< at the last time that was reached
+  Vector solution;                            ///< at the last time that was reached, or the initial state
   double time = 0;                            ///< that one
   std::vector<solvers::TimeStepResult> steps; ///< first the projection of the initial state
   bool is_converged() const { return steps.back().status == solvers::Status::converged; }
@@ -351,7 +363,9 @@ struct TimeResult {
 inline TimeResult solve_in_time(const Form& F, const std::vector<Expr>& unknowns, const TimeOptions& options) {
   const solvers::TimeGrid grid(options.start, options.end, options.step, options.theta);
   auto [system, names] = system_of_unknowns(unknowns, "solve_in_time");
-  auto forms = form::make_theta_forms(F, unknowns);
+  std::vector<std::string> known;
+  for (const auto& given : options.data) known.push_back(given.first);
+  auto forms = form::make_theta_forms(F, unknowns, known);
   const auto device = op::device_of(options.discretisation, *system.discretisation);
   const auto kernels = op::kernel_options(options.discretisation, device);
   const std::vector built{op::build_form(forms.tangent, system, op::Purpose::action, kernels),
@@ -359,17 +373,20 @@ inline TimeResult solve_in_time(const Form& F, const std::vector<Expr>& unknowns
   op::compile(built);
   auto tangent = std::make_shared<Operator>(built[0], options.discretisation.dirichlet);
   solvers::ThetaStepper stepper(std::move(forms), std::move(names), tangent, built[1], options.solvers);
+  for (const auto& [name, values] : options.data) stepper.set_data(name, values);
+  for (const auto& [name, value] : options.parameters) stepper.set_parameter(name, value);
   Vector u = tangent->make_vector();
   const solvers::VectorOps ops(tangent->device());
-  ops.fill(0, u);
-  if (options.initial) ops.copy(*options.initial, u);
-  TimeResult result{std::move(u), options.start, {}};
-  result.steps.push_back(stepper.project(options.start, result.solution));
+  set_initial(options.initial, u);
+  TimeResult result{tangent->make_vector(), options.start, {}};
+  ops.copy(u, result.solution);
+  result.steps.push_back(stepper.project(options.start, u));
   for (std::int64_t number = 0; result.is_converged(); ++number) {
+    ops.copy(u, result.solution); // a step that fails leaves no state of any time
     result.time = grid.time(number);
     if (options.monitor) options.monitor(result.time, result.solution);
     if (number == grid.num_steps()) break;
-    result.steps.push_back(stepper.advance(grid.step(number + 1), result.solution));
+    result.steps.push_back(stepper.advance(grid.step(number + 1), u));
   }
   return result;
 }

@@ -54,11 +54,22 @@ void Console::event(const std::string& text) {
     print_error(text + "\n");
 }
 
-void Console::iteration(int number, double relative_residual, double rtol) {
+bool Console::is_time_to_tell() {
   const auto now = Clock::now();
-  if (number <= 1) last_shown_ = now; // a solve shorter than the period prints no lines
-  if (now - last_shown_ < (is_terminal_ ? terminal_period : line_period)) return;
+  if (now - last_shown_ < (is_terminal_ ? terminal_period : line_period)) return false;
   last_shown_ = now;
+  return true;
+}
+
+void Console::compilation(std::size_t number, std::size_t count) {
+  const bool is_first = number == 1;
+  if (is_first) last_shown_ = Clock::now();
+  if (is_first || number == count || is_time_to_tell()) event(fmt::format("compiling {} of {} kernels", number, count));
+}
+
+void Console::iteration(int number, double relative_residual, double rtol) {
+  if (number <= 1) last_shown_ = Clock::now(); // short solves need no lines in between
+  if (!is_time_to_tell()) return;
   const auto text = fmt::format("iteration {}, relative residual {:.2e}", number, relative_residual);
   if (is_terminal_)
     show(fmt::format("solve [{}] {}", bar(fraction(relative_residual, rtol)), text));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <chrono>
+#include <cstddef>
 #include <string>
 
 namespace rafter::app {
@@ -19,6 +20,8 @@ public:
   Console& operator=(const Console&) = delete;
 
   void event(const std::string& text);
+  /// Shows that the compiler takes kernel `number` of `count`.
+  void compilation(std::size_t number, std::size_t count);
   /// Shows an iteration of a solver that shall reach the relative residual `rtol`.
   void iteration(int number, double relative_residual, double rtol);
   /// Removes the line of progress from a terminal.
@@ -27,6 +30,8 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
   void show(const std::string& line);
+  /// Whether what goes on may be told again, so long after it was told last.
+  bool is_time_to_tell();
   bool is_terminal_ = false, is_shown_ = false;
   Clock::time_point last_shown_;
 };

@@ -210,7 +210,7 @@ void require_stored_fits(const io::Problem& problem, const op::System& system, c
               fmt::format("{:.1f} GB of it is what kernels store, most of them '{}' with {} numbers at each of the {} "
                           "quadrature points of a cell; use fewer points (numerics.points), lower the degree, refine "
                           "less, or recompute (--plan \"factors=recompute\")",
-                          1e-9 * (kept + passing), kernel.info.name, kernel.stored_point_slots,
+                          1e-9 * (kept + passing), kernel.info.name, kernel.generation.stored_point_slots,
                           kernel.info.num_points));
 }
 

@@ -10,6 +10,7 @@
 #include "exit_code.hpp"
 #include "measurement.hpp"
 #include "plan_table.hpp"
+#include "problem_data.hpp"
 #include "problem_solver.hpp"
 
 namespace rafter::app {
@@ -102,9 +103,7 @@ void write_matrix(const std::string& name, const PreparedProblem& prepared) {
 int run_kernel(const KernelOptions& options) {
   auto problem = io::read_problem(options.problem.file, options.problem.overrides);
   problem.output.file.clear(); // the subcommand solves nothing, so that there is no output
-  base::claim_outputs(
-      std::vector<base::NamedFile>{{"--matrix", options.matrix}},
-      std::vector<base::NamedFile>{{"the problem file", options.problem.file}, {"the mesh", problem.mesh.file}});
+  base::claim_outputs(std::vector<base::NamedFile>{{"--matrix", options.matrix}}, input_files(problem));
   Phases phases;
   const PreparedProblem prepared(problem,
                                  {.device = options.problem.device,

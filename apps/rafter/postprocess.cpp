@@ -2,6 +2,7 @@
 #include "postprocess.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <set>
@@ -81,16 +82,13 @@ Postprocess::Postprocess(const io::Problem& problem, const ProblemForms& forms, 
     const auto found = forms.field(index);
     const auto square = [&](const form::Expr& e) {
       const int degree = std::min(2 * field.degree + 6, element::max_quadrature_degree);
-      return op::build(form::inner(e, e) * form::dx.with_degree(degree), 0, system, own_options);
+      return form::inner(e, e) * form::dx.with_degree(degree);
     };
     norms_.push_back(forms.located(texts.at(0), "check." + field.name, [&] {
       const auto exact_gradient = form::grad(exact, gdim);
-      return FieldNorms{field.name,
-                        texts[0].location,
-                        square(found - exact),
-                        square(exact),
-                        square(form::grad(found) - exact_gradient),
-                        square(exact_gradient)};
+      const std::array squares{square(found - exact), square(exact), square(form::grad(found) - exact_gradient),
+                               square(exact_gradient)};
+      return FieldNorms{field.name, texts[0].location, op::build(squares, system, own_options)};
     }));
   }
 }
@@ -99,33 +97,35 @@ std::vector<std::shared_ptr<op::GeneratedForm>> Postprocess::kernels() const {
   std::vector<Kernels> result;
   for (const auto& functional : functionals_)
     result.insert(result.end(), functional.kernels.begin(), functional.kernels.end());
-  for (const auto& norms : norms_)
-    result.insert(result.end(), {norms.l2_error, norms.l2_exact, norms.h1_error, norms.h1_exact});
+  for (const auto& norms : norms_) result.push_back(norms.squares);
   return result;
 }
 
-double Postprocess::evaluate(const Kernels& kernels, const op::Vector& solution) const {
+std::vector<double> Postprocess::evaluate(const Kernels& kernels, const op::Vector& solution) const {
   op::Functional functional(kernels);
   data_.bind(functional, kernels->form);
-  return functional(solution);
+  return functional.values(solution);
 }
 
 void Postprocess::require_finite_solutions(const op::Vector& any) const {
-  for (const auto& norms : norms_)
-    for (const auto& [square, what] :
-         {std::pair(norms.l2_exact, "the exact solution"), std::pair(norms.h1_exact, "its gradient")})
-      if (!std::isfinite(evaluate(square, any)))
+  for (const auto& norms : norms_) {
+    const auto squares = evaluate(norms.squares, any);
+    for (const auto& [square, what] : {std::pair(l2_exact, "the exact solution"), std::pair(h1_exact, "its gradient")})
+      if (!std::isfinite(squares[square]))
         throw base::InputError(fmt::format("{}: check.{}: {} is not finite everywhere on the mesh: check for divisions "
                                            "by zero, roots and logarithms",
                                            norms.place.text(), norms.field, what));
+  }
 }
 
 std::vector<std::pair<std::string, report::FieldErrors>> Postprocess::errors(const op::Vector& solution) const {
-  const auto norm = [&](const Kernels& square) { return std::sqrt(evaluate(square, solution)); };
   std::vector<std::pair<std::string, report::FieldErrors>> result;
-  for (const auto& norms : norms_)
-    result.emplace_back(norms.field, report::FieldErrors{.l2 = relative(norm(norms.l2_error), norm(norms.l2_exact)),
-                                                         .h1 = relative(norm(norms.h1_error), norm(norms.h1_exact))});
+  for (const auto& norms : norms_) {
+    const auto squares = evaluate(norms.squares, solution);
+    const auto norm = [&squares](Norm which) { return std::sqrt(squares[which]); };
+    result.emplace_back(norms.field, report::FieldErrors{.l2 = relative(norm(l2_error), norm(l2_exact)),
+                                                         .h1 = relative(norm(h1_error), norm(h1_exact))});
+  }
   return result;
 }
 
@@ -137,7 +137,7 @@ double Postprocess::value_of(std::size_t index, const op::Vector& solution) cons
   };
   // Kernels read values of earlier functionals when they are bound to their data, so that one follows the other here.
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const double value = evaluate(kernels[i], solution);
+    const double value = evaluate(kernels[i], solution).front();
     if (!std::isfinite(value))
       refuse(fmt::format("the integral {} is {}: check for divisions by zero, roots and logarithms",
                          form::to_text(text.integrals[i].form, max_text_length), base::number_text(value)));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -43,13 +44,15 @@ public:
 
 private:
   using Kernels = std::shared_ptr<op::GeneratedForm>;
+  /// Norms of the error and of the exact solution, by their numbers among the values of one functional.
+  enum Norm : std::uint8_t { l2_error, l2_exact, h1_error, h1_exact };
   struct FieldNorms {
     std::string field;
-    io::Location place;                             ///< place of the exact solution in the file
-    Kernels l2_error, l2_exact, h1_error, h1_exact; ///< kernels of the squares of the norms
+    io::Location place; ///< place of the exact solution in the file
+    Kernels squares;    ///< kernels of the squares of the norms
   };
-  /// Evaluates a functional of the solution and the known fields.
-  double evaluate(const Kernels& kernels, const op::Vector& solution) const;
+  /// Evaluates a functional of the solution and the known fields: all its values.
+  std::vector<double> evaluate(const Kernels& kernels, const op::Vector& solution) const;
   const io::Problem& problem_;
   const ProblemData& data_;
   std::vector<FieldNorms> norms_;

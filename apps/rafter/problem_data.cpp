@@ -30,6 +30,17 @@ int default_components(const io::VtkHdfReader& file, const std::string& name) {
 
 } // namespace
 
+std::vector<base::NamedFile> input_files(const io::Problem& problem) {
+  std::vector<base::NamedFile> files{{"the problem file", problem.source}, {"the mesh", problem.mesh.file}};
+  if (problem.time) files.push_back({"time.restart", problem.time->restart});
+  for (const auto& field : problem.fields)
+    if (field.initial_source) files.push_back({"fields." + field.name + ".initial.file", field.initial_source->file});
+  for (const auto& coefficient : problem.coefficients)
+    if (coefficient.data && coefficient.data->source)
+      files.push_back({"coefficients." + coefficient.name + ".file", coefficient.data->source->file});
+  return files;
+}
+
 void read_result(const io::ResultSource& source, const std::string& key, const space::FunctionSpace& space,
                  std::span<double> values) {
   located(source.location, key, [&] {

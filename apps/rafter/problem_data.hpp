@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <rafter/base/output_file.hpp>
 #include <rafter/form/expr.hpp>
 #include <rafter/form/lowered.hpp>
 #include <rafter/io/problem.hpp>
@@ -13,6 +14,9 @@
 
 /// Known fields of a problem are coefficients that are functions of a space.
 namespace rafter::app {
+
+/// Lists the files that a problem reads, which no output may replace.
+std::vector<base::NamedFile> input_files(const io::Problem& problem);
 
 /// Reads point data of an earlier result into the nodes of a space. `key` is what messages name as their origin.
 void read_result(const io::ResultSource& source, const std::string& key, const space::FunctionSpace& space,

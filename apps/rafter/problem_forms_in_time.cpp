@@ -61,8 +61,11 @@ form::Form ProblemForms::residual_in_time() const {
 
 form::ThetaForms ProblemForms::theta_forms() const {
   const auto form = residual_in_time();
+  std::vector<std::string> known;
+  for (const auto& coefficient : problem_.coefficients)
+    if (coefficient.data) known.push_back(coefficient.name);
   return located(problem_.forms.main(), problem_.forms.main_key(),
-                 [&] { return form::make_theta_forms(form, fields()); });
+                 [&] { return form::make_theta_forms(form, fields(), known); });
 }
 
 } // namespace rafter::app

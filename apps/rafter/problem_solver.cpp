@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
 #include <rafter/base/memory.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/io/vtkhdf.hpp>
@@ -121,6 +122,15 @@ solvers::Result run_solver(const PreparedProblem& prepared, solvers::SolverOptio
   return solvers::solve(prepared.operator_a(), right.b, right.x, preconditioner, options);
 }
 
+/// Runs an operation on the file of time.restart; its InputErrors get the place.
+template <class Operation> auto of_restart(const io::Time& time, const Operation& operation) {
+  try {
+    return operation();
+  } catch (const base::InputError& error) {
+    throw base::InputError(fmt::format("{}: time.restart: {}", time.restart_location.text(), error.what()));
+  }
+}
+
 /// Evaluates functionals and checks of a solve that converged, and writes the output file.
 void finish(const PreparedProblem& prepared, Phases& phases, Solution& solution) {
   const auto& problem = prepared.problem();
@@ -175,6 +185,10 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
   data_ = std::make_unique<ProblemData>(problem, system_, options_.shared_device);
   forms_ = std::make_unique<ProblemForms>(problem, *mesh_,
                                           ProblemForms::Spaces(system_.spaces.begin(), system_.spaces.end()), *data_);
+  if (problem.time && !problem.time->restart.empty()) {
+    saved_time_ = of_restart(*problem.time, [&] { return io::read_saved_time(problem.time->restart); });
+    forms_->set_time(saved_time_->time); // boundary values need not have a value at other times
+  }
   form::LoweredForm bilinear;
   std::optional<form::LoweredForm> linear;
   if (problem.time) {
@@ -190,7 +204,11 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
     is_boundary_in_time_ = is_boundary_in_time_ || has_time_values(problem, i, *forms_);
   phases.stop();
 
-  machine_ = machine::load_or_probe(); // slow the first time, so that checks come first
+  // The ceilings are measured once, which is slow, so that checks come first. A first solve waits for half of what
+  // `rafter machine` takes.
+  constexpr double first_seconds = 1.2;
+  machine_ = machine::load_or_probe(
+      {.seconds = first_seconds, .begins = [this] { tell("machine: measuring its ceilings, which are kept"); }});
   options_.planner = make_planner(machine_, options);
 
   phases.start("kernels");
@@ -217,6 +235,7 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
     diagonal = keep(op::build_form(bilinear, system_, op::Purpose::diagonal, own_options));
   auto load_options = options_;
   load_options.plan.clear(); // a plan of the user is meant for the operator
+  load_options.runs_few_times = !problem_.forms.F && !problem_.time;
   if (linear)
     load = keep(op::build_form(*linear, system_, op::Purpose::action,
                                op::kernel_options(load_options, options_.shared_device)));
@@ -229,7 +248,7 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
   require_stored_fits(problem_, system_, forms);
   auto kernels = forms.kept;
   kernels.insert(kernels.end(), forms.passing.begin(), forms.passing.end());
-  op::compile(kernels);
+  op::compile(kernels, events_.compilation);
   operator_ = std::make_shared<op::Operator>(action, std::move(constraints), diagonal);
   data_->bind(*operator_, action->form);
   if (theta_forms_)
@@ -249,8 +268,7 @@ void PreparedProblem::make_residual_problem(const std::shared_ptr<const op::Gene
   data_->bind(residual_problem_->residual_form(), residual->form); // the tangent already has them
   start_ = find_start();
   const auto start = starting_state();
-  op::Vector r = operator_->make_vector();
-  residual_problem_->residual(start, r);
+  residual_problem_->bind(start);
   residual_problem_->linearise(start);
 }
 
@@ -262,11 +280,14 @@ void PreparedProblem::make_stepper(form::ThetaForms forms, const std::shared_ptr
   options.solver.control.monitor = options.newton.monitor = [](int, double) { return !is_interrupted(); };
   stepper_ =
       std::make_unique<solvers::ThetaStepper>(std::move(forms), std::move(names), operator_, load, std::move(options));
+  if (problem_.newton_location && stepper_->is_linear())
+    base::warn(fmt::format("{}: [newton] is not used: {} is linear in the fields, and steps take one linear solve",
+                           problem_.newton_location->text(), problem_.forms.main_key()));
   data_->bind(stepper_->load(), load->form); // the tangent already has them
   start_ = find_start();
   stepper_->set_boundary_values = [this](double t) { set_time(t); };
-  const solvers::TimeStep first{
-      .begin = time.start, .end = time.start + time.step, .length = time.step, .theta = time.theta};
+  const double begin = saved_time_ ? saved_time_->time : time.start;
+  const solvers::TimeStep first{.begin = begin, .end = begin + time.step, .length = time.step, .theta = time.theta};
   stepper_->bind(first, starting_state());
 }
 
@@ -277,17 +298,21 @@ void PreparedProblem::set_time(double time) const {
 
 std::vector<double> PreparedProblem::find_start() const {
   std::vector<double> state(static_cast<std::size_t>(operator_->size()));
+  std::vector<io::SavedField> saved;
   for (std::size_t f = 0; f < problem_.fields.size(); ++f) {
     const auto& field = problem_.fields[f];
     const auto& space = *system_.spaces[f];
     const auto key = "fields." + field.name + ".initial";
     const auto values = std::span(state).subspan(static_cast<std::size_t>(system_.offset(f)),
                                                  static_cast<std::size_t>(space.num_local()));
-    if (field.initial_source)
+    if (saved_time_)
+      saved.push_back({field.name, system_.spaces[f], values});
+    else if (field.initial_source)
       read_result(*field.initial_source, key, space, values);
     else if (!field.initial.empty())
       space::interpolate(space, forms_->qfunction(field.initial, {}, field.num_components(), key), values);
   }
+  if (saved_time_) of_restart(*problem_.time, [&] { return io::read_state(problem_.time->restart, *mesh_, saved); });
   return state;
 }
 

@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include <rafter/device/compile_all.hpp>
 #include <rafter/io/problem.hpp>
+#include <rafter/io/saved_state.hpp>
 #include <rafter/machine/machine.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/report/report.hpp>
@@ -33,6 +35,7 @@ struct RunOptions {
 /// A run tells its progress by these functions; empty ones are not called.
 struct RunEvents {
   std::function<void(const std::string&)> event; ///< gets a line of text when something is done
+  device::CompileProgress compilation;           ///< gets the number of a kernel that is compiled, from any thread
   solvers::Monitor iteration;                    ///< returns false to stop the solve
 };
 
@@ -79,7 +82,10 @@ public:
   solvers::ThetaStepper* stepper() const { return stepper_.get(); }
   /// Sets the time of boundary values, of sources and of whatever else is evaluated from now on.
   void set_time(double time) const;
-  op::Vector starting_state() const;                               ///< takes the values of fields.NAME.initial, or 0
+  /// Takes the values of fields.NAME.initial, or 0; with time.restart the state that the file holds.
+  op::Vector starting_state() const;
+  /// Says where in time that state belongs; nothing without time.restart.
+  const std::optional<io::SavedTime>& saved_time() const { return saved_time_; }
   const Postprocess& postprocess() const { return *postprocess_; } ///< exists only if the problem is to be solved
 
   const ProblemData& data() const { return *data_; }
@@ -107,6 +113,7 @@ private:
   std::unique_ptr<op::LinearForm> linear_form_;
   std::unique_ptr<solvers::ResidualProblem> residual_problem_;
   std::vector<double> start_; ///< state that Newton's method or the first time step begins with, shape (unknown)
+  std::optional<io::SavedTime> saved_time_;
   std::optional<form::ThetaForms> theta_forms_; ///< the stepper takes them over when it is made
   std::unique_ptr<solvers::ThetaStepper> stepper_;
   bool is_boundary_in_time_ = false; ///< whether boundary values depend on the time

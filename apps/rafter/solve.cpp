@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "console.hpp"
 #include "exit_code.hpp"
+#include "problem_data.hpp"
 #include "problem_solver.hpp"
 
 namespace rafter::app {
@@ -34,18 +35,17 @@ int run_solve(const SolveOptions& options) {
   base::claim_outputs(
       std::vector<base::NamedFile>{{"--json", options.json},
                                    {problem.output.location.text() + ": output.file", problem.output.file}},
-      std::vector<base::NamedFile>{{"the problem file", options.problem.file},
-                                   {"the mesh", problem.mesh.file},
-                                   {"time.restart", problem.time ? problem.time->restart : ""}});
+      input_files(problem));
   Console console;
-  const RunEvents events{.event = [&console](const std::string& text) { console.event(text); },
-                         .iteration =
-                             [&](int number, double residual) {
-                               console.iteration(number, residual,
-                                                 problem.forms.F && !problem.time ? problem.newton.rtol
-                                                                                  : problem.solver.control.rtol);
-                               return true;
-                             }};
+  const RunEvents events{
+      .event = [&console](const std::string& text) { console.event(text); },
+      .compilation = [&console](std::size_t number, std::size_t count) { console.compilation(number, count); },
+      .iteration =
+          [&](int number, double residual) {
+            console.iteration(number, residual,
+                              problem.forms.F && !problem.time ? problem.newton.rtol : problem.solver.control.rtol);
+            return true;
+          }};
   const RunOptions run{
       .device = options.problem.device, .threads = options.problem.threads, .plan = options.problem.plan};
   const auto solution = solve_problem(problem, run, events);

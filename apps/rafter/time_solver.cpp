@@ -44,23 +44,11 @@ public:
 private:
   bool is_converged() const { return last_.status == solvers::Status::converged; }
 
-  /// Continues an earlier run from its last state and time. If the steps have the same length as there, their count
-  /// goes on, so that times are those of one long run.
+  /// Continues from the time where an earlier run ended. If the steps have the same length as there, their count goes
+  /// on, so that times are those of one long run.
   void restore() {
     const auto& time = *problem_.time;
-    const auto& system = prepared_.system();
-    std::vector<io::SavedField> fields;
-    const auto values = state_.host_write();
-    for (std::size_t f = 0; f < system.spaces.size(); ++f)
-      fields.push_back({problem_.fields[f].name, system.spaces[f],
-                        values.subspan(static_cast<std::size_t>(system.offset(f)),
-                                       static_cast<std::size_t>(system.spaces[f]->num_local()))});
-    io::SavedTime saved;
-    try {
-      saved = io::read_state(time.restart, *system.mesh, fields);
-    } catch (const base::InputError& error) {
-      throw base::InputError(fmt::format("{}: time.restart: {}", time.restart_location.text(), error.what()));
-    }
+    const auto& saved = *prepared_.saved_time();
     if (!(time.end > saved.time))
       throw base::InputError(
           fmt::format("{}: time.end: the state of {} is that of t = {:.6g}; accepted is a time after "
@@ -69,6 +57,7 @@ private:
     const bool goes_on = saved.step == time.step;
     grid_ = solvers::TimeGrid(goes_on ? saved.start : saved.time, time.end, time.step, time.theta);
     number_ = goes_on ? saved.number : 0;
+    if (goes_on && !problem_.has_solver_method) method_ = saved.method;
   }
 
   /// Checks the operator of the first step, and chooses a method that can solve it.
@@ -92,6 +81,7 @@ private:
       choice_ = choose_for_tangents(problem_, A, prepared_.forms(), state_,
                                     [&](const op::Vector& state) { stepper_.bind(first, state); });
     }
+    if (!method_.empty()) choice_ = {method_, "as in the run before"};
     stepper_.use_method(choice_.method);
     prepared_.postprocess().require_finite_solutions(state_);
     prepared_.tell(fmt::format("setup: {} steps of the theta scheme, theta = {}", grid_->num_steps() - first_,
@@ -123,11 +113,15 @@ private:
         last_.message = fmt::format("the state at the first time, t = {:.6g}: {}", time, last_.message);
         return;
       }
+      removed_ = last_.removed;
+      if (!last_.warning.empty())
+        warning_ = fmt::format("the state at the first time, t = {:.6g}: {}", time, last_.warning);
     } else
       last_.status = solvers::Status::converged;
     if (problem_.output.file.empty()) return;
     series_ = std::make_unique<io::VtkHdfSeries>(problem_.output.file, *prepared_.system().mesh,
-                                                 output_fields(prepared_, state_), derived_fields(prepared_, state_));
+                                                 output_fields(prepared_, state_), derived_fields(prepared_, state_),
+                                                 io::VtkHdfOptions{.known = prepared_.data().values()});
     write_state();
   }
 
@@ -206,7 +200,8 @@ private:
                     {.time = time,
                      .start = is_whole ? grid_->time(0) : time,
                      .step = problem_.time->step,
-                     .number = is_whole ? number_ : 0},
+                     .number = is_whole ? number_ : 0,
+                     .method = choice_.method},
                     output_fields(prepared_, values));
   }
 
@@ -218,6 +213,7 @@ private:
   op::Vector state_;
   std::unique_ptr<io::VtkHdfSeries> series_;
   MethodChoice choice_;
+  std::string method_;           ///< method of the run that this one continues; "": it is chosen anew
   solvers::TimeStepResult last_; ///< result of the last step, or of the projection of the first state
   std::int64_t number_ = 0;      ///< number of steps done, including those of earlier runs
   std::int64_t first_ = 0;       ///< number of steps done by earlier runs

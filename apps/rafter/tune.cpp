@@ -4,7 +4,6 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/output_file.hpp>
 #include <rafter/base/text.hpp>
-#include <rafter/form/lowering.hpp>
 #include <rafter/operator/tuning.hpp>
 #include <rafter/report/report.hpp>
 #include <rafter/tune/store.hpp>
@@ -15,6 +14,7 @@
 #include "interrupt.hpp"
 #include "measurement.hpp"
 #include "plan_table.hpp"
+#include "problem_data.hpp"
 #include "problem_solver.hpp"
 
 namespace rafter::app {
@@ -93,9 +93,7 @@ int run_tune(const TuneOptions& options) {
     throw base::InputError("tune: --device " + options.problem.device +
                            ": accepted is host, where time is of the kernels alone");
   auto problem = io::read_problem(options.problem.file, options.problem.overrides);
-  base::claim_outputs(
-      std::vector<base::NamedFile>{{"--record", options.record}},
-      std::vector<base::NamedFile>{{"the problem file", options.problem.file}, {"the mesh", problem.mesh.file}});
+  base::claim_outputs(std::vector<base::NamedFile>{{"--record", options.record}}, input_files(problem));
   problem.output.file.clear(); // the subcommand solves nothing, so that there is no output
   Phases phases;
   const PreparedProblem prepared(
@@ -111,7 +109,7 @@ int run_tune(const TuneOptions& options) {
     console.event(text);
   };
   const auto kernel_options = op::kernel_options(prepared.options(), prepared.options().shared_device);
-  const auto form = form::lower(prepared.forms().bilinear());
+  const auto& form = prepared.operator_a().form();
   const auto tuned = op::tune_kernels(form, prepared.system(), kernel_options, tuning);
   const auto matrix = op::tune_matrix(form, prepared.system(), kernel_options, tuning);
   console.clear();

@@ -2,13 +2,11 @@
 #include <rafter/device/compile_all.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <exception>
 #include <functional>
 #include <map>
-#include <numeric>
-#include <rafter/device/host/cpu.hpp>
-#include <thread>
+#include <mutex>
+#include <rafter/device/host/all_cores.hpp>
 
 namespace rafter::device {
 namespace {
@@ -18,17 +16,41 @@ struct Outcome {
   std::exception_ptr failure;
 };
 
-Outcome compile_one(Device& device, const CompileJob& job) {
+/// Outcome of an operation that makes a program.
+template <class Operation> Outcome outcome_of(const Operation& operation) {
   try {
-    return {device.compile(job.source, job.options), nullptr};
+    return {operation(), nullptr};
   } catch (...) {
     return {nullptr, std::current_exception()};
   }
 }
 
+/// Tells one thread after the other how far the compilation is. Once it has thrown, it throws again.
+class Teller {
+public:
+  Teller(const CompileProgress& progress, std::size_t count) : progress_(progress), count_(count) {}
+  void tell() {
+    const std::scoped_lock lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+    try {
+      if (progress_) progress_(++number_, count_);
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+  }
+
+private:
+  const CompileProgress& progress_;
+  std::size_t count_, number_ = 0;
+  std::exception_ptr failure_;
+  std::mutex mutex_;
+};
+
 } // namespace
 
-std::vector<std::shared_ptr<const Program>> compile_all(Device& device, std::span<const CompileJob> jobs) {
+std::vector<std::shared_ptr<const Program>> compile_all(Device& device, std::span<const CompileJob> jobs,
+                                                        const CompileProgress& progress) {
   std::map<std::pair<std::string, CompileOptions>, std::size_t> numbers; // from a job to the number of the distinct job
   std::vector<const CompileJob*> distinct;
   std::vector<std::size_t> number_of(jobs.size());
@@ -38,23 +60,23 @@ std::vector<std::shared_ptr<const Program>> compile_all(Device& device, std::spa
     number_of[i] = place->second;
   }
 
-  // The longest sources come first, so that none of them is left to run alone at the end.
-  std::vector<std::size_t> order(distinct.size());
-  std::iota(order.begin(), order.end(), std::size_t(0));
-  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return distinct[i]->source.size(); });
-
   std::vector<Outcome> outcomes(distinct.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&device, &distinct, &order, &outcomes, &next] {
-    for (std::size_t i = next++; i < distinct.size(); i = next++)
-      outcomes[order[i]] = compile_one(device, *distinct[order[i]]);
-  };
-  {
-    std::vector<std::jthread> helpers;
-    const std::size_t num_threads = std::min(distinct.size(), static_cast<std::size_t>(num_available_cores()));
-    for (std::size_t i = 1; i < num_threads; ++i) helpers.emplace_back(work);
-    work();
-  }
+  on_all_cores(distinct.size(), [&device, &distinct, &outcomes](std::size_t i) {
+    outcomes[i] = outcome_of([&] { return device.find(distinct[i]->source, distinct[i]->options); });
+  });
+  std::vector<std::size_t> missing;
+  for (std::size_t i = 0; i < distinct.size(); ++i)
+    if (!outcomes[i].program && !outcomes[i].failure) missing.push_back(i);
+  // The longest sources come first, so that none of them is left to run alone at the end.
+  std::ranges::stable_sort(missing, std::greater(), [&](std::size_t i) { return distinct[i]->source.size(); });
+  Teller teller(progress, missing.size());
+  on_all_cores(missing.size(), [&device, &distinct, &outcomes, &missing, &teller](std::size_t i) {
+    const auto& job = *distinct[missing[i]];
+    outcomes[missing[i]] = outcome_of([&] {
+      teller.tell();
+      return device.compile(job.source, job.options);
+    });
+  });
 
   std::vector<std::shared_ptr<const Program>> programs;
   for (const std::size_t number : number_of) {

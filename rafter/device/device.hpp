@@ -100,6 +100,10 @@ public:
   /// Says that the values in a piece of host or device memory are outdated. Devices that look for errors fill it so
   /// that later use shows; others do nothing.
   virtual void poison(void* /*memory*/, std::size_t /*bytes*/) const {}
+  /// The program of a source if it need not be compiled: that of a cache. Null: compile() would compile it.
+  virtual std::shared_ptr<const Program> find(const std::string& /*source*/, const CompileOptions& /*options*/) {
+    return nullptr;
+  }
 };
 
 /// The device of this name ("host", "checked"), as given to --device. With num_threads 0 it uses all cores that the

@@ -45,9 +45,10 @@ typedef int ivec __attribute__((vector_size({2}), may_alias));
 static const ivec lane_numbers = {{{3}}};
 )",
                                  vector_width, 8 * vector_width, 4 * vector_width, numbers_text(0, vector_width));
-  text += R"(static inline vec splat(double a) { vec r; for (int l = 0; l < LANES; ++l) r[l] = a; return r; }
-static inline ivec isplat(long a) { ivec r; for (int l = 0; l < LANES; ++l) r[l] = (int)a; return r; }
-static inline ivec vmin_i(ivec a, ivec b) { ivec r; for (int l = 0; l < LANES; ++l) r[l] = a[l] < b[l] ? a[l] : b[l]; return r; }
+  // Operations on whole vectors: loops over lanes take compilers long to see through.
+  text += R"(static inline vec splat(double a) { return a - (vec){0}; }
+static inline ivec isplat(long a) { return (int)a - (ivec){0}; }
+static inline ivec vmin_i(ivec a, ivec b) { const ivec m = a < b; return (a & m) | (b & ~m); }
 static inline ivec gather_i(const int* p, ivec i) { ivec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; return r; }
 )";
   const std::string fast = fast_gather(vector_width);
@@ -61,7 +62,7 @@ static inline ivec gather_i(const int* p, ivec i) { ivec r; for (int l = 0; l < 
 std::string float_prelude(int vector_width) {
   std::string text = fmt::format(R"(typedef float fvec __attribute__((vector_size({0}), may_alias));
 typedef float ufvec __attribute__((vector_size({0}), aligned(4), may_alias));
-static inline fvec fsplat(float a) {{ fvec r; for (int l = 0; l < LANES; ++l) r[l] = a; return r; }}
+static inline fvec fsplat(float a) {{ return a - (fvec){{0}}; }}
 )",
                                  4 * vector_width);
   if (vector_width == 16)

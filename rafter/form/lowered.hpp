@@ -61,6 +61,7 @@ struct LoweredIntegral {
   };
   std::vector<TestTerm> test_terms;
   NodeId integrand = -1;
+  int value = 0;               ///< rank 0: number of the value of the form that the integral adds to
   int degree = 0;              ///< estimated polynomial degree of the integrand (0-degree geometry), before any cap
   bool is_degree_exact = true; ///< false where non-polynomial operations forced a guess
   int max_field_degree = 0;    ///< highest degree of the arguments and fields in the integrand
@@ -72,7 +73,8 @@ class Form;
 struct LoweredForm {
   std::shared_ptr<const Form> source;     ///< the form before it was lowered; null: it was made as it is
   int rank = 0;                           ///< 0 functional, 1 linear form, 2 bilinear form
-  std::vector<LoweredIntegral> integrals; ///< one per measure, in order of first appearance
+  int num_values = 1;                     ///< of functionals, which are computed together
+  std::vector<LoweredIntegral> integrals; ///< one per measure and value, in order of first appearance
   std::vector<CoefficientComponent> parameters, cell_coefficients;
   /// In order of first appearance; trial spaces that are test spaces, too, in the order of those.
   std::vector<std::shared_ptr<const FieldSpace>> fields, test_spaces, trial_spaces;

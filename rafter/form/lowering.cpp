@@ -70,7 +70,9 @@ public:
     put_spaces(form.trial_spaces);
     for (const auto& integral : form.integrals) put_integral(integral);
   }
+  explicit Signature(const LoweredIntegral& integral) { put_integral(integral); }
   std::string hash() const { return base::content_hash(text_); }
+  const std::string& text() const { return text_; }
 
 private:
   template <class... T> void put(const char* what, const T&... values) {
@@ -111,7 +113,7 @@ private:
     }
     for (const auto& term : integral.test_terms)
       put("term", term.field, term.component, term.derivative, number.at(term.coefficient));
-    put("integrand", number.at(integral.integrand));
+    put("integrand", number.at(integral.integrand), integral.value);
   }
 
   std::string text_;
@@ -126,6 +128,8 @@ void align(std::vector<std::shared_ptr<const FieldSpace>>& trial,
 }
 
 } // namespace
+
+std::string content_of(const LoweredIntegral& integral) { return Signature(integral).text(); }
 
 std::string signature_of(const LoweredForm& form) { return Signature(form).hash(); }
 
@@ -145,18 +149,24 @@ LoweredForm arguments_on(const LoweredForm& form, const std::vector<SpacePair>& 
   return result;
 }
 
-LoweredForm lower(const Form& form) {
+namespace {
+
+/// Forms of one rank, with tables that they share; form i is value i.
+LoweredForm lower_together(std::span<const Form> forms, int rank) {
   LoweredForm result;
-  result.source = std::make_shared<const Form>(form);
-  result.rank = form.rank();
+  result.rank = rank;
+  result.num_values = static_cast<int>(forms.size());
   AtomTables tables;
   std::unordered_map<const ExprNode*, char> is_seen;
-  for (const auto& integral : form.integrals()) register_spaces(integral.integrand, tables, is_seen);
+  for (const auto& form : forms)
+    for (const auto& integral : form.integrals()) register_spaces(integral.integrand, tables, is_seen);
   align(tables.trial_spaces, tables.test_spaces);
-  for (const auto& integral : form.integrals()) {
-    LoweredIntegral lowered = lower_integral(integral, result.rank, tables);
-    if (!vanishes(lowered)) result.integrals.push_back(std::move(lowered));
-  }
+  for (std::size_t i = 0; i < forms.size(); ++i)
+    for (const auto& integral : forms[i].integrals()) {
+      LoweredIntegral lowered = lower_integral(integral, rank, tables);
+      lowered.value = static_cast<int>(i);
+      if (!vanishes(lowered)) result.integrals.push_back(std::move(lowered));
+    }
   result.parameters = std::move(tables.parameters);
   result.cell_coefficients = std::move(tables.cell_coefficients);
   result.fields = std::move(tables.fields);
@@ -165,6 +175,20 @@ LoweredForm lower(const Form& form) {
   result.field_names = std::move(tables.field_names);
   result.signature = signature_of(result);
   return result;
+}
+
+} // namespace
+
+LoweredForm lower(const Form& form) {
+  auto result = lower_together({&form, 1}, form.rank());
+  result.source = std::make_shared<const Form>(form);
+  return result;
+}
+
+LoweredForm lower(std::span<const Form> functionals) {
+  for (const auto& form : functionals)
+    if (form.rank() != 0) throw base::InputError("functionals are expected, found a form with a test function");
+  return lower_together(functionals, 0);
 }
 
 namespace {

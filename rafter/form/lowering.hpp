@@ -13,9 +13,16 @@ namespace rafter::form {
 /// the language has.
 LoweredForm lower(const Form& form);
 
+/// Functionals as one form, whose values are theirs in order: its kernels evaluate the fields once for all of them.
+/// Throws InputError for forms that are no functionals.
+LoweredForm lower(std::span<const Form> functionals);
+
 /// The form with test and trial functions of other spaces: lowered anew, so that degrees of quadrature follow. Forms
 /// without a source keep their degrees, and the other spaces must be of the same (else InternalError).
 LoweredForm arguments_on(const LoweredForm& form, const std::vector<SpacePair>& spaces);
+
+/// Content of an integral as text: equal ones have equal texts, whatever the values of constants.
+std::string content_of(const LoweredIntegral& integral);
 
 /// LoweredForm::signature of the content of a form, for those that are not made by lower().
 std::string signature_of(const LoweredForm& form);

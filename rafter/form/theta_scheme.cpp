@@ -85,6 +85,16 @@ bool depends(const ScalarGraph& graph, NodeId root, const Predicate& is_meant) {
                              [&](NodeId id) { return graph[id].op == ScalarOp::atom && is_meant(graph[id].atom); });
 }
 
+/// Whether some atoms decide where an expression jumps: they stand in a sign or in a condition. Its derivatives do not
+/// show them there.
+bool jumps_with(const ScalarGraph& graph, NodeId root, const Predicate& is_meant) {
+  const std::array roots{root};
+  return std::ranges::any_of(graph.reachable(roots), [&](NodeId id) {
+    const bool is_jump = graph[id].op == ScalarOp::sign || graph[id].op == ScalarOp::select;
+    return is_jump && depends(graph, graph[id].operands[0], is_meant);
+  });
+}
+
 /// The part of an expression that is linear in some atoms: its derivative in the direction of these atoms themselves.
 NodeId linear_part(ScalarGraph& graph, NodeId root, const Predicate& is_meant) {
   Differentiator part(graph, [&](const Atom& atom) { return is_meant(atom) ? graph.atom(atom) : graph.constant(0); });
@@ -166,7 +176,8 @@ private:
 
 class ThetaBuilder {
 public:
-  ThetaBuilder(const Form& F, const std::vector<Expr>& unknowns) : unknowns_(unknowns) {
+  ThetaBuilder(const Form& F, const std::vector<Expr>& unknowns, const std::vector<std::string>& constant_fields)
+      : unknowns_(unknowns), constant_fields_(constant_fields) {
     require_residual(F);
     for (const auto& unknown : unknowns_) {
       const auto& node = unknown.node();
@@ -182,6 +193,7 @@ public:
     constraint_weight_ = parameter_atom(constraint_weight_name);
     for (const auto& integral : F.integrals()) add_summands(integral);
     find_roles();
+    if (std::ranges::find(roles_, FieldRole::differential) == roles_.end()) refuse_stationary();
   }
 
   ThetaForms build() {
@@ -200,8 +212,9 @@ public:
         TestTerm test = term;
         test.coefficient = step(summand, term, *graph);
         const NodeId derivative = derivative_by_unknowns(*graph, test.coefficient);
+        const auto unknown = [this](const Atom& atom) { return is_unknown(atom); };
         result.is_linear =
-            result.is_linear && !depends(*graph, derivative, [this](const Atom& atom) { return is_unknown(atom); });
+            result.is_linear && !depends(*graph, derivative, unknown) && !jumps_with(*graph, test.coefficient, unknown);
         terms.push_back({&summand.integral, test, std::move(graph), derivative});
       }
     require_all_unknowns();
@@ -224,8 +237,20 @@ private:
     if (F.rank() != 1)
       throw base::InputError("a step in time needs a residual form: every term with a test function, and the fields as "
                              "known functions");
-    if (!has_time_derivative(F))
-      throw base::InputError("the form holds no derivative in time: a term such as dt(u)*v*dx is expected");
+    if (!has_time_derivative(F)) refuse_stationary();
+  }
+
+  [[noreturn]] static void refuse_stationary() {
+    throw base::InputError("the form holds no derivative in time: a term such as dt(u)*v*dx is expected");
+  }
+
+  /// Whether a field is the derivative in time of one that is constant.
+  bool is_zero(const std::string& field) const {
+    if (!field.starts_with("dt(")) return false;
+    const auto is_rate = [&field](const std::string& of) { return time_derivative_name(of) == field; };
+    if (std::ranges::any_of(unknowns_, is_rate, [](const Expr& unknown) { return unknown.node().name; })) return false;
+    if (std::ranges::any_of(constant_fields_, is_rate)) return true;
+    throw base::InputError(fmt::format("{}: the field is none of the unknowns that the steps solve for", field));
   }
 
   int field_number(const std::shared_ptr<const FieldSpace>& space, const std::string& name) {
@@ -244,8 +269,11 @@ private:
       auto graph = std::make_shared<ScalarGraph>();
       const auto tables = tabled(lowered);
       for (auto& term : summand.integral.test_terms) {
-        term.coefficient = import(*summand.integral.graph, term.coefficient, *graph,
-                                  [&](const Atom& atom) { return graph->atom(in_tables(atom, tables, tables_)); });
+        term.coefficient = import(*summand.integral.graph, term.coefficient, *graph, [&](const Atom& atom) {
+          if (atom.kind == AtomKind::field && is_zero(lowered.field_names[static_cast<std::size_t>(atom.a)]))
+            return graph->constant(0);
+          return graph->atom(in_tables(atom, tables, tables_));
+        });
         term.field = in_tables({AtomKind::test, term.field, term.component, -1}, tables, tables_).a;
       }
       summand.integral.graph = std::move(graph);
@@ -330,13 +358,13 @@ private:
     const auto rate = [this](const Atom& atom) { return is_rate(atom); };
     const auto multiplier = [this](const Atom& atom) { return is_multiplier(atom); };
     const NodeId mass = linear_part(from, term.coefficient, rate);
-    if (!is_homogeneous(from, mass, rate))
+    if (!is_homogeneous(from, mass, rate) || jumps_with(from, term.coefficient, rate))
       throw base::InputError(fmt::format("'{}' is not linear in derivatives in time", summary(summand.integrand)));
     ScalarGraph rest;
     const NodeId all = import(from, term.coefficient, rest,
                               [&](const Atom& atom) { return is_rate(atom) ? rest.constant(0) : NodeId{-1}; });
     const NodeId multiplied = linear_part(rest, all, multiplier);
-    if (!is_homogeneous(rest, multiplied, multiplier))
+    if (!is_homogeneous(rest, multiplied, multiplier) || jumps_with(rest, all, multiplier))
       throw base::InputError(
           fmt::format("'{}' is not linear in a field that no equation without a derivative in time holds (of the kind "
                       "of a pressure): such a field must occur linearly",
@@ -407,6 +435,7 @@ private:
   }
 
   const std::vector<Expr>& unknowns_;
+  const std::vector<std::string>& constant_fields_;
   std::vector<std::shared_ptr<const FieldSpace>> spaces_; ///< of the unknowns
   AtomTables tables_;
   std::vector<Summand> summands_;
@@ -436,8 +465,9 @@ bool is_linear(const Form& form, const std::vector<Expr>& fields) {
   });
 }
 
-ThetaForms make_theta_forms(const Form& F, const std::vector<Expr>& unknowns) {
-  return ThetaBuilder(F, unknowns).build();
+ThetaForms make_theta_forms(const Form& F, const std::vector<Expr>& unknowns,
+                            const std::vector<std::string>& constant_fields) {
+  return ThetaBuilder(F, unknowns, constant_fields).build();
 }
 
 } // namespace rafter::form

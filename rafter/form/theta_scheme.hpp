@@ -10,11 +10,12 @@
 /// Forms of a step in time. Hairer, Wanner: Solving Ordinary Differential Equations II, sections IV.15 and VII.1.
 namespace rafter::form {
 
-/// Parameters of the forms of a step from time s to time t, bound by name. With the weights all zero but that of
+/// Parameters of the forms of a step from time s to time t, bound by name. The names are no identifiers, so that no
+/// coefficient of a form has one of them. With the weights all zero but that of
 /// constraints, which is one, a step is the projection of the state before it onto what the equations without a
 /// derivative in time and the boundary values allow.
 inline constexpr const char* old_time_name = "old(t)";        ///< s
-inline constexpr const char* theta_name = "theta";            ///< share of t in what holds between both times
+inline constexpr const char* theta_name = "weight(theta)";    ///< share of t in what holds between both times
 inline constexpr const char* new_weight_name = "weight(new)"; ///< theta (t - s)
 inline constexpr const char* old_weight_name = "weight(old)"; ///< (1 - theta) (t - s)
 inline constexpr const char* constraint_weight_name = "weight(constraint)"; ///< t - s
@@ -49,6 +50,9 @@ bool is_linear(const Form& form, const std::vector<Expr>& fields);
 
 /// `unknowns`: the fields of F that are solved for. The time in F is the parameter of the name t. Throws InputError
 /// where dt() does not occur linearly, where there is none, and where an equation is not affine in a multiplier.
-ThetaForms make_theta_forms(const Form& F, const std::vector<Expr>& unknowns);
+/// `constant_fields`: names of other fields whose values stay as they are, so that their derivative is zero; that of
+/// fields that are neither is an InputError.
+ThetaForms make_theta_forms(const Form& F, const std::vector<Expr>& unknowns,
+                            const std::vector<std::string>& constant_fields = {});
 
 } // namespace rafter::form

@@ -87,6 +87,26 @@ template <class T> std::vector<T> Hdf5Reader::read(const std::string& dataset) c
   return values;
 }
 
+template <class T>
+std::vector<T> Hdf5Reader::read_rows(const std::string& dataset, std::int64_t first, std::int64_t num_rows) const {
+  const auto extents = shape(dataset);
+  if (extents.empty() || first < 0 || num_rows < 0 || first > extents[0] - num_rows)
+    state_->fail(fmt::format("{} does not have the rows {} to {}", dataset, first, first + num_rows - 1));
+  std::vector<hsize_t> starts(extents.size(), 0), counts(extents.begin(), extents.end());
+  starts[0] = static_cast<hsize_t>(first);
+  counts[0] = static_cast<hsize_t>(num_rows);
+  hsize_t size = 1;
+  for (const auto count : counts) size *= count;
+  std::vector<T> values(size);
+  if (size == 0) return values;
+  const Handle handle = state_->open_dataset(dataset);
+  const Handle rows = state_->checked(H5Dget_space(handle.get()), H5Sclose);
+  state_->require(H5Sselect_hyperslab(rows.get(), H5S_SELECT_SET, starts.data(), nullptr, counts.data(), nullptr) >= 0);
+  const Handle memory = state_->checked(H5Screate_simple(1, &size, nullptr), H5Sclose);
+  state_->require(H5Dread(handle.get(), memory_type<T>(), memory.get(), rows.get(), H5P_DEFAULT, values.data()) >= 0);
+  return values;
+}
+
 std::string Hdf5Reader::text_attribute(const std::string& group, const std::string& name) const {
   if (H5Aexists_by_name(state_->file(), group.c_str(), name.c_str(), H5P_DEFAULT) <= 0) return "";
   const Handle attribute =
@@ -105,5 +125,6 @@ template std::vector<double> Hdf5Reader::read<double>(const std::string&) const;
 template std::vector<std::int64_t> Hdf5Reader::read<std::int64_t>(const std::string&) const;
 template std::vector<std::int32_t> Hdf5Reader::read<std::int32_t>(const std::string&) const;
 template std::vector<std::uint8_t> Hdf5Reader::read<std::uint8_t>(const std::string&) const;
+template std::vector<double> Hdf5Reader::read_rows<double>(const std::string&, std::int64_t, std::int64_t) const;
 
 } // namespace rafter::io

@@ -24,6 +24,9 @@ public:
   std::vector<std::int64_t> shape(const std::string& dataset) const;
   /// Returns a dataset of numbers, row-major, converted to T.
   template <class T> std::vector<T> read(const std::string& dataset) const;
+  /// So many rows of a dataset of numbers, from row `first` on, row-major. Throws InputError where it has fewer.
+  template <class T>
+  std::vector<T> read_rows(const std::string& dataset, std::int64_t first, std::int64_t num_rows) const;
   /// Returns the text of an attribute of a group, or "" if it has none of this name.
   std::string text_attribute(const std::string& group, const std::string& name) const;
 

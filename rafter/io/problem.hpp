@@ -200,8 +200,9 @@ struct Problem {
   solvers::SolverOptions solver; ///< rtol is 1e-8 unless the file gives it
   bool has_solver_method =
       false; ///< whether solver.method is given; if not, a small problem that cg cannot take is solved directly
-  solvers::NewtonOptions newton; ///< options for a residual form; the member `solver` is not used
-  std::optional<Time> time;      ///< without it, the problem is stationary
+  solvers::NewtonOptions newton;           ///< options for a residual form; the member `solver` is not used
+  std::optional<Location> newton_location; ///< place of the section [newton]; absent: there is none
+  std::optional<Time> time;                ///< without it, the problem is stationary
   std::vector<Functional> functionals;
   Check check;
   Output output;

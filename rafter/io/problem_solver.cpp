@@ -201,6 +201,7 @@ void read_solver(const TableReader& table, Problem& problem) {
 
 void read_newton(const TableReader& table, Problem& problem) {
   table.accept_only(std::vector<std::string>{"rtol", "atol", "max_iterations", "line_search", "load_steps"});
+  problem.newton_location = table.value().location;
   auto& options = problem.newton;
   options.rtol = table.number("rtol", 0, 1, true).value_or(options.rtol);
   options.atol = table.number("atol", 0, infinity).value_or(options.atol);

@@ -63,6 +63,29 @@ std::string text(const std::vector<std::int64_t>& description) {
                                  : "another description";
 }
 
+[[noreturn]] void refuse(const std::string& path, const std::string& message) {
+  throw base::InputError(path + ": " + message);
+}
+
+void require_state(const Hdf5Reader& file, const std::string& path) {
+  if (!file.has(values_group))
+    refuse(path, "the file holds no state to go on from; accepted are outputs of problems with [time]");
+}
+
+SavedTime saved_time(const Hdf5Reader& file, const std::string& path) {
+  if (!file.has(group + "/Time") || !file.has(group + "/Step")) refuse(path, "its time is missing");
+  const auto times = file.read<double>(group + "/Time");
+  const auto number = file.read<std::int64_t>(group + "/Step");
+  if (times.size() != 3 || number.size() != 1 ||
+      !std::ranges::all_of(times, [](double t) { return std::isfinite(t); }) || number[0] < 0)
+    refuse(path, "its time is damaged");
+  return {.time = times[0],
+          .start = times[1],
+          .step = times[2],
+          .number = number[0],
+          .method = file.text_attribute(group, "Method")};
+}
+
 } // namespace
 
 void write_state(Hdf5Writer& file, const mesh::Mesh& mesh, const SavedTime& time, std::span<const OutputField> fields) {
@@ -70,6 +93,7 @@ void write_state(Hdf5Writer& file, const mesh::Mesh& mesh, const SavedTime& time
   file.write_attribute(group, "Mesh", mesh_hash(mesh));
   file.write(group + "/Time", std::vector{time.time, time.start, time.step});
   file.write(group + "/Step", std::vector{time.number});
+  if (!time.method.empty()) file.write_attribute(group, "Method", time.method);
   for (const auto& name : {values_group, spaces_group}) file.make_group(name);
   for (const auto& field : fields) {
     std::vector<double> values;
@@ -81,31 +105,30 @@ void write_state(Hdf5Writer& file, const mesh::Mesh& mesh, const SavedTime& time
 
 SavedTime read_state(const std::string& path, const mesh::Mesh& mesh, std::span<const SavedField> fields) {
   const Hdf5Reader file(path);
-  const auto refuse = [&path](const std::string& message) { throw base::InputError(path + ": " + message); };
-  if (!file.has(values_group))
-    refuse("the file holds no state to go on from; accepted are outputs of problems with [time]");
+  require_state(file, path);
   if (file.text_attribute(group, "Mesh") != mesh_hash(mesh))
-    refuse("its state is that of another mesh: points or cells differ; a run goes on with the mesh, its refinement and "
+    refuse(path,
+           "its state is that of another mesh: points or cells differ; a run goes on with the mesh, its refinement and "
            "its periodic boundaries as they were");
   for (const auto& field : fields) {
     if (!file.has(values_group + "/" + field.name) || !file.has(spaces_group + "/" + field.name))
-      refuse(fmt::format("its state has no field '{}'", field.name));
+      refuse(path, fmt::format("its state has no field '{}'", field.name));
     const auto found = file.read<std::int64_t>(spaces_group + "/" + field.name);
     if (found != description(*field.space))
-      refuse(fmt::format("its field '{}' has {}, that of the problem has {}", field.name, text(found),
-                         text(description(*field.space))));
+      refuse(path, fmt::format("its field '{}' has {}, that of the problem has {}", field.name, text(found),
+                               text(description(*field.space))));
     const auto values = file.read<double>(values_group + "/" + field.name);
     const auto order = file_order(*field.space);
-    if (values.size() != order.size()) refuse(fmt::format("its field '{}' is not complete", field.name));
+    if (values.size() != order.size()) refuse(path, fmt::format("its field '{}' is not complete", field.name));
     for (std::size_t i = 0; i < order.size(); ++i) field.values[static_cast<std::size_t>(order[i])] = values[i];
   }
-  if (!file.has(group + "/Time") || !file.has(group + "/Step")) refuse("its time is missing");
-  const auto times = file.read<double>(group + "/Time");
-  const auto number = file.read<std::int64_t>(group + "/Step");
-  if (times.size() != 3 || number.size() != 1 ||
-      !std::ranges::all_of(times, [](double t) { return std::isfinite(t); }) || number[0] < 0)
-    refuse("its time is damaged");
-  return {.time = times[0], .start = times[1], .step = times[2], .number = number[0]};
+  return saved_time(file, path);
+}
+
+SavedTime read_saved_time(const std::string& path) {
+  const Hdf5Reader file(path);
+  require_state(file, path);
+  return saved_time(file, path);
 }
 
 } // namespace rafter::io

@@ -17,6 +17,7 @@ struct SavedTime {
   double time = 0;
   double start = 0, step = 0;
   std::int64_t number = 0; ///< number of steps since the start
+  std::string method{};    ///< method that solves the linear systems of the run; "": it is not known
 };
 
 /// A field is read into the local vector of its space.
@@ -33,5 +34,8 @@ void write_state(Hdf5Writer& file, const mesh::Mesh& mesh, const SavedTime& time
 /// Reads the state of a file. Throws InputError, which names the file and what is wrong, for files without a state,
 /// states on another mesh, and fields that are missing or of other degree or components.
 SavedTime read_state(const std::string& path, const mesh::Mesh& mesh, std::span<const SavedField> fields);
+
+/// Reads where in time the state of a file belongs. Throws InputError as read_state() for files without a state.
+SavedTime read_saved_time(const std::string& path);
 
 } // namespace rafter::io

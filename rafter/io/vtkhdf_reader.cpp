@@ -283,9 +283,8 @@ private:
   /// Returns the first `count` components at all points, shape (point, component).
   std::vector<double> read_values(const std::string& name, int count) const {
     const auto columns = static_cast<std::size_t>(num_components(name)), kept = static_cast<std::size_t>(count);
-    const auto all = reader_.read<double>("VTKHDF/PointData/" + name);
-    const auto values = std::span(all).subspan(static_cast<std::size_t>(first_row(name)) * columns,
-                                               static_cast<std::size_t>(num_points()) * columns);
+    // Of a series, which may be far larger than the memory, the last state alone.
+    const auto values = reader_.read_rows<double>("VTKHDF/PointData/" + name, first_row(name), num_points());
     if (kept > columns || (kept < columns && !(kept == 2 && columns == 3)))
       refuse(fmt::format("the point data '{}' has {} components, expected are {}", name, columns, count));
     std::vector<double> result;

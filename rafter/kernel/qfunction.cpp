@@ -305,7 +305,7 @@ QFunction pulled_back(std::span<const IntegralPart> parts, element::Shape shape,
     };
     if (integral->rank == 0) {
       const NodeId integrand = pulled(integral->integrand);
-      outputs.add({OutputKind::integral, 0, 0, -1, -1, graph.mul(geometry.scale(), integrand)});
+      outputs.add({OutputKind::integral, 0, integral->value, -1, -1, graph.mul(geometry.scale(), integrand)});
       continue;
     }
     for (const auto& term : integral->test_terms) {

@@ -23,7 +23,7 @@ enum class OutputKind : std::uint8_t {
   test,         ///< multiplies a test slot: added to the test function's degrees of freedom
   test_pair,    ///< multiplies the product of two slots of one basis function (diagonals), or of a test and a trial
                 ///< function (cell matrices)
-  integral,     ///< summed over points and cells (functionals)
+  integral,     ///< summed over points and cells: value `component` of a functional
   stored_point, ///< written per point, as number `component` of the stored data
   stored_cell   ///< written per cell, as number `component` of the stored data
 };

@@ -76,9 +76,11 @@ public:
       const auto& output = function.outputs[i];
       if (program_.output_slots[i].array >= 0)
         entry(program_.output_slots[i], q) = values[i];
-      else if (output.kind == OutputKind::integral)
-        result_.integral += program_.weights[static_cast<std::size_t>(q)] * values[i];
-      else if (output.kind == OutputKind::stored_point) {
+      else if (output.kind == OutputKind::integral) {
+        const auto value = static_cast<std::size_t>(output.component);
+        result_.integrals.resize(std::max(result_.integrals.size(), value + 1));
+        result_.integrals[value] += program_.weights[static_cast<std::size_t>(q)] * values[i];
+      } else if (output.kind == OutputKind::stored_point) {
         result_.stored_point.resize(slots * static_cast<std::size_t>(program_.num_points));
         result_.stored_point[static_cast<std::size_t>(q) * slots + static_cast<std::size_t>(output.component)] =
             values[i];

@@ -204,7 +204,7 @@ struct CellData {
 /// What a program computes for one cell.
 struct CellResult {
   std::vector<std::vector<double>> outputs; ///< results for each output field, shape (component, dof)
-  double integral = 0;
+  std::vector<double> integrals;            ///< shape (value)
   std::vector<double> stored_point, stored_cell;
 };
 /// Runs a program on one cell; this is the definition of what it means.

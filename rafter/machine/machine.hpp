@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -88,7 +89,8 @@ struct ProbeOptions {
   bool is_fresh = false;         ///< load_or_probe measures even where a record is kept, and replaces it
   /// Value of steadiness and cpu_share at which a measurement is kept for good.
   double least_quiet = Machine::quiet_share;
-  double busy_record_seconds = 600; ///< time for which a measurement on a busy machine is used again
+  double busy_record_seconds = 600;  ///< time for which a measurement on a busy machine is used again
+  std::function<void()> begins = {}; ///< load_or_probe calls it before it measures, if it does; may be empty
 };
 
 /// Measures this machine with kernels compiled for it. Throws EnvironmentError without a compiler.

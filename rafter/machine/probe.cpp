@@ -247,6 +247,7 @@ Machine load_or_probe(const ProbeOptions& options) {
   if (is_complete && !options.is_fresh && (is_kept_quiet || age_seconds(file) < options.busy_record_seconds))
     return *kept;
 
+  if (options.begins) options.begins();
   const Machine machine = probe(options);
   if (is_kept_quiet && !machine.is_quiet(options.least_quiet)) return machine;
   try {

@@ -43,10 +43,18 @@ struct CellMap {
     return result;
   }
 
+  /// How far outside, in reference coordinates, a point of the cell may seem to be: coordinates far from the origin are
+  /// rounded to parts of their own size, not of the cell's.
+  double tolerance() const {
+    double largest = 0;
+    for (const double coordinate : nodes) largest = std::max(largest, std::abs(coordinate));
+    return std::max(reference_tolerance, 256 * std::numeric_limits<double>::epsilon() * largest / size());
+  }
+
   /// Holds the cell. Curved cells leave the box of their nodes by a part of its size.
   Box box() const {
     Box result;
-    const double margin = (geometry.degree() > 1 ? 0.5 : reference_tolerance) * size();
+    const double margin = (geometry.degree() > 1 ? 0.5 : tolerance()) * size();
     for (std::size_t a = 0; a < dim; ++a)
       for (std::size_t i = a; i < nodes.size(); i += dim) {
         result.low[a] = std::min(result.low[a], nodes[i] - margin);
@@ -81,7 +89,7 @@ std::vector<double> centre(element::Shape shape) {
 }
 
 /// Reference cells are convex: inside is behind all facets.
-bool is_inside(element::Shape shape, std::span<const double> X) {
+bool is_inside(element::Shape shape, std::span<const double> X, double tolerance) {
   const auto vertices = element::reference_vertices(shape);
   const auto dim = X.size();
   for (int f = 0; f < element::num_facets(shape); ++f) {
@@ -89,7 +97,7 @@ bool is_inside(element::Shape shape, std::span<const double> X) {
     const auto corner = static_cast<std::size_t>(element::entity_vertices(shape, static_cast<int>(dim) - 1, f)[0]);
     double distance = 0;
     for (std::size_t a = 0; a < dim; ++a) distance += (X[a] - vertices[corner * dim + a]) * normal[a];
-    if (!(distance <= reference_tolerance)) return false;
+    if (!(distance <= tolerance)) return false;
   }
   return true;
 }
@@ -143,7 +151,7 @@ CellMap map_of(const Mesh& mesh, const CellGroup& group, const element::Element&
 /// Reference coordinates of x in a cell that holds it.
 std::optional<std::vector<double>> find_in_cell(const CellMap& map, element::Shape shape, std::span<const double> x) {
   auto X = inverse_map(map, shape, x);
-  return X && is_inside(shape, *X) ? X : std::nullopt;
+  return X && is_inside(shape, *X, map.tolerance()) ? X : std::nullopt;
 }
 
 constexpr std::size_t leaf_size = 4; ///< cells that are not divided any further

@@ -45,20 +45,20 @@ void BoundKernel::Tables::add_to(device::BufferRegistry& registry) const {
 
 BoundKernel::BoundKernel(const GeneratedForm& form, const GeneratedBlock& piece)
     : form_(form), piece_(piece), device_(form.options.device), info_(piece.kernel.info),
-      kernel_(piece.program->kernel(piece.kernel.loops.name)),
-      tables_(tables(piece.kernel.program, piece.kernel.loops, info_.plan.compute)) {
+      kernel_(piece.program->kernel(piece.kernel.generation.main.name)),
+      tables_(tables(piece.kernel.generation.main, info_.plan.compute)) {
   for (std::size_t i = 0; i < piece.spaces.size(); ++i)
     spaces_.push_back(piece.block < 0 ? piece.spaces[i]->index_tables(piece.facet_dofs[i], device_)
                                       : piece.spaces[i]->index_tables(piece.block, device_));
   fill_data();
   count();
   device::BufferRegistry kept;
-  add_data(piece.kernel.loops.arguments(), kept);
+  add_data(piece.kernel.generation.main.arguments, kept);
   tables_.add_to(kept);
   kept.add(schedule::role::data_rows, 0, data_rows_.device_read());
   kept.add(schedule::role::stored_point, 0, stored_point_.device_read());
   kept.add(schedule::role::stored_cell, 0, stored_cell_.device_read());
-  arguments_ = {piece.kernel.loops.arguments(), kept};
+  arguments_ = {piece.kernel.generation.main.arguments, kept};
 }
 
 void BoundKernel::add_data(const std::vector<schedule::LoopBuffer>& arguments, device::BufferRegistry& registry) const {
@@ -83,23 +83,19 @@ void BoundKernel::fill_data() {
   const auto stored = stored_numbers(piece_);
   stored_point_ = Numbers(device_, stored.at_points == 0 ? 0 : stored.at_points + vector_room, storage);
   stored_cell_ = Numbers(device_, stored.per_cell, storage);
-  integral_ = Reals(device_, form_.form.rank == 0 ? batches * lanes : 0);
+  num_integrals_ = form_.form.rank == 0 ? static_cast<std::size_t>(form_.form.num_values) : 0;
+  integrals_ = Reals(device_, num_integrals_ * batches * lanes);
 }
 
-BoundKernel::Tables BoundKernel::tables(const kernel::TensorProgram& program, const schedule::LoopProgram& loops,
-                                        schedule::Precision compute) const {
+BoundKernel::Tables BoundKernel::tables(const tune::GeneratedProgram& program, schedule::Precision compute) const {
   const auto shared = [&](const std::vector<double>& values) {
     return shared_numbers(*form_.system.discretisation, device_, values, compute);
   };
   Tables result;
-  for (const auto& matrix : program.matrices)
-    result.matrices.push_back(
-        shared(matrix.is_data ? schedule::packed_table(matrix, info_.plan) : std::vector<double>{}));
+  for (const auto& matrix : program.matrices) result.matrices.push_back(shared(matrix));
   result.points = shared(program.points);
-  auto weights = program.weights;
-  weights.resize(weights.size() + vector_room);
-  result.weights = shared(weights);
-  for (const auto& argument : loops.arguments())
+  result.weights = shared(program.weights);
+  for (const auto& argument : program.arguments)
     if (argument.role == schedule::role::table)
       result.values.push_back(to_array<std::int32_t>(device_, argument.values));
   return result;
@@ -110,8 +106,8 @@ BoundKernel::Tables BoundKernel::tables(const kernel::TensorProgram& program, co
 double BoundKernel::uncounted_clearing_bytes() const {
   if (piece_.block < 0 || form_.purpose == Purpose::matrix) return 0;
   double entries = 0;
-  for (const auto& use : piece_.kernel.program.outputs) {
-    const auto* space = form_.output_spaces[static_cast<std::size_t>(use.index)].get();
+  for (const auto& output : piece_.kernel.generation.outputs) {
+    const auto* space = form_.output_spaces[static_cast<std::size_t>(output.field)].get();
     const auto place = std::ranges::find(piece_.spaces, space) - piece_.spaces.begin();
     const auto touched = spaces_[static_cast<std::size_t>(place)]->first_touch.host_read();
     for (std::size_t b = 0; b + 1 < touched.size(); b += 2) entries += touched[b + 1] - touched[b] - 1;
@@ -122,16 +118,16 @@ double BoundKernel::uncounted_clearing_bytes() const {
 BoundKernel::Runs BoundKernel::runs() const {
   const double cells = static_cast<double>(info_.num_cells), batches = static_cast<double>(info_.num_batches);
   // Such programs loop over cells, not over batches.
-  if (piece_.kernel.loops.vector_width == 1) return {.complete = cells};
+  if (piece_.kernel.generation.main.vector_width == 1) return {.complete = cells};
   return {.complete = batches, .idle = batches - cells / piece_.cells.cells_per_batch};
 }
 
 /// Counts executed and effective operations, the bytes of the nearest cache, and the compulsory bytes besides those of
 /// vectors.
 void BoundKernel::count() {
-  const auto& built = piece_.kernel;
+  const auto& built = piece_.kernel.generation;
   auto& counts = info_.counts;
-  const auto executed = schedule::count(built.loops);
+  const auto& executed = built.counts;
   const auto [complete, idle] = runs();
   counts.flops = executed.flops * complete;
   counts.operations = executed.operations * complete;
@@ -140,12 +136,26 @@ void BoundKernel::count() {
   counts.local_bytes_read = executed.local.read_bytes * complete - executed.masked.read_bytes * idle;
   counts.local_bytes_written =
       executed.local.written_bytes * complete - executed.masked.written_bytes * idle + uncounted_clearing_bytes();
-  counts.effective_flops = kernel::count_flops(built.program) * static_cast<double>(info_.num_cells);
+  counts.effective_flops = built.cell_flops * static_cast<double>(info_.num_cells);
   counts.global_bytes_read = built.data_bytes * static_cast<double>(info_.num_batches);
 }
 
+/// Where generations are remembered, so is this.
+schedule::LeastTraffic BoundKernel::least_traffic() const {
+  const auto& kernel = piece_.kernel;
+  if (kernel.generation.least) return *kernel.generation.least;
+  const auto least = schedule::least_traffic(schedule::access_trace(schedule::read(info_.loop_program)));
+  const auto& planner = form_.options.planner->options();
+  if (planner.generations != nullptr && !planner.weighs_all) {
+    auto generation = kernel.generation;
+    generation.least = least;
+    planner.generations->remember(kernel.specification, generation);
+  }
+  return least;
+}
+
 machine::Counts BoundKernel::least_local_traffic() const {
-  const auto least = schedule::least_traffic(schedule::access_trace(piece_.kernel.loops));
+  const auto least = least_traffic();
   const auto [complete, idle] = runs();
   return {.least_local_bytes_read = least.all.read_bytes * complete - least.masked.read_bytes * idle,
           .least_local_bytes_written =
@@ -154,9 +164,9 @@ machine::Counts BoundKernel::least_local_traffic() const {
 
 std::uint64_t BoundKernel::newest_input(const FormData& data) const {
   std::uint64_t newest = 1; // version of the mesh, which never changes
-  for (const int i : piece_.kernel.setup_fields)
+  for (const int i : piece_.kernel.generation.setup_fields)
     newest = std::max(newest, data.field_version(static_cast<std::size_t>(i)));
-  for (const int i : piece_.kernel.setup_parameters)
+  for (const int i : piece_.kernel.generation.setup_parameters)
     newest = std::max(newest, data.parameter_version(static_cast<std::size_t>(i)));
   return newest;
 }
@@ -171,20 +181,20 @@ void BoundKernel::refresh(const FormData& data) {
 }
 
 std::unique_ptr<BoundKernel::Setup> BoundKernel::make_setup() const {
-  const auto& built = piece_.kernel;
+  const auto& setup = piece_.kernel.generation.setup;
   base::AlignedVector<std::int32_t> numbers(static_cast<std::size_t>(piece_.rows.count()));
   std::iota(numbers.begin(), numbers.end(), 0);
   auto result = std::make_unique<Setup>();
-  result->kernel = piece_.setup_program->kernel(built.setup_loops.name);
-  result->tables = tables(built.setup_program, built.setup_loops, schedule::Precision::double_precision);
+  result->kernel = piece_.setup_program->kernel(setup.name);
+  result->tables = tables(setup, schedule::Precision::double_precision);
   result->row_of_row = Integers(device_, std::move(numbers));
   result->mode = Integers(device_, {0, form_.coefficients.count()});
   device::BufferRegistry kept;
-  add_data(built.setup_loops.arguments(), kept);
+  add_data(setup.arguments, kept);
   result->tables.add_to(kept);
   kept.add(schedule::role::mode, 0, result->mode.device_read());
   kept.add(schedule::role::data_rows, 0, result->row_of_row.device_read());
-  result->arguments = {built.setup_loops.arguments(), kept};
+  result->arguments = {setup.arguments, kept};
   return result;
 }
 
@@ -201,14 +211,17 @@ void BoundKernel::run_setup(const FormData& data) {
   for (std::int64_t p = 0; p < parts; ++p)
     tasks.push_back(setup_->arguments.task(*setup_->kernel, count * p / parts, count * (p + 1) / parts));
   device_->run(tasks)->wait();
-  if (piece_.kernel.setup_fields.empty() && piece_.kernel.setup_parameters.empty())
+  const auto& built = piece_.kernel.generation;
+  if (built.setup_fields.empty() && built.setup_parameters.empty())
     setup_.reset(); // the data of the mesh never change, so that set-up need not run again
 }
 
 void BoundKernel::bind(KernelArguments& arguments, const device::BufferRegistry& run, device::Buffer* mode) {
   device::BufferRegistry own;
   own.add(schedule::role::mode, 0, mode);
-  if (form_.form.rank == 0) own.add(schedule::role::integral, 0, integral_.device_write());
+  for (std::size_t value = 0; value < num_integrals_; ++value)
+    own.add(schedule::role::integral, static_cast<int>(value), integrals_.device_write(),
+            sizeof(double) * value * (integrals_.size() / num_integrals_));
   arguments.bind(run, own);
 }
 
@@ -221,17 +234,22 @@ CellMatrices BoundKernel::cell_matrices(const KernelArguments& arguments, std::i
 }
 
 std::int64_t BoundKernel::record_size() const {
-  return schedule::num_matrix_entries(piece_.kernel.program) * piece_.cells.cells_per_batch;
+  return tune::num_matrix_entries(piece_.kernel.generation) * piece_.cells.cells_per_batch;
 }
 std::int32_t BoundKernel::num_records() const {
-  return schedule::num_matrix_records(piece_.kernel.program, piece_.cells.cells_per_batch);
+  return schedule::num_matrix_records(tune::num_matrix_entries(piece_.kernel.generation), piece_.cells.cells_per_batch);
 }
 
-void BoundKernel::clear_integral() { std::ranges::fill(integral_.host_overwrite(), 0.0); }
+void BoundKernel::clear_integrals() { std::ranges::fill(integrals_.host_overwrite(), 0.0); }
 
-double BoundKernel::integral() const {
-  const auto totals = integral_.host_read();
-  return std::accumulate(totals.begin(), totals.end(), 0.0);
+std::vector<double> BoundKernel::integrals() const {
+  std::vector<double> result;
+  for (std::size_t value = 0; value < num_integrals_; ++value) {
+    const auto count = integrals_.size() / num_integrals_;
+    const auto sums = integrals_.host_read().subspan(value * count, count);
+    result.push_back(std::accumulate(sums.begin(), sums.end(), 0.0));
+  }
+  return result;
 }
 
 } // namespace rafter::op

@@ -47,8 +47,9 @@ public:
   /// Number of batches whose matrices an output holds at a time, see schedule::num_matrix_records.
   std::int32_t num_records() const;
 
-  void clear_integral();
-  double integral() const; ///< value of a functional, summed over the runs since clear_integral()
+  void clear_integrals();
+  /// Returns the values of a functional, summed over the runs since clear_integrals(), shape (value).
+  std::vector<double> integrals() const;
 
 private:
   /// The tables of elements and quadrature rules, packed as the kernel of a program reads them.
@@ -67,8 +68,7 @@ private:
     KernelArguments arguments;
   };
 
-  Tables tables(const kernel::TensorProgram& program, const schedule::LoopProgram& loops,
-                schedule::Precision compute) const;
+  Tables tables(const tune::GeneratedProgram& program, schedule::Precision compute) const;
   /// Counts the runs of the loop program, and those of them (in fractions) that lanes without a cell make up: such
   /// lanes write nothing.
   struct Runs {
@@ -78,6 +78,7 @@ private:
   void fill_data();
   void count();
   double uncounted_clearing_bytes() const;
+  schedule::LeastTraffic least_traffic() const;
   std::uint64_t newest_input(const FormData& data) const;
   std::unique_ptr<Setup> make_setup() const;
   void run_setup(const FormData& data);
@@ -93,7 +94,9 @@ private:
   std::vector<std::shared_ptr<const space::IndexTables>> spaces_;
   Tables tables_;
   std::shared_ptr<const CellData> cell_data_;
-  device::Array<double> cell_coefficients_, integral_;
+  device::Array<double> cell_coefficients_;
+  device::Array<double> integrals_; ///< shape (value, batch, lane)
+  std::size_t num_integrals_ = 0;   ///< values
   Numbers stored_point_, stored_cell_;
   space::IndexTables::Integers data_rows_;
   /// Null before its first run, and after the only run where what it stores never changes.

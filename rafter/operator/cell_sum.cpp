@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include <rafter/kernel/cell_matrices.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 
 namespace rafter::op {
@@ -42,11 +41,11 @@ base::AlignedVector<double> CellSum::run() const {
 CellSum::Target CellSum::target_of(std::size_t number) const {
   const auto& form = *built_.cells;
   const auto& piece = form.pieces[number];
-  const auto& program = piece.kernel.program;
+  const auto& generation = piece.kernel.generation;
   Target result{.places = {}, .cells = {}};
   result.cells_per_batch = piece.cells.cells_per_batch;
-  result.num_entries = static_cast<std::size_t>(schedule::num_matrix_entries(program));
-  result.num_records = schedule::num_matrix_records(program, piece.cells.cells_per_batch);
+  result.num_entries = static_cast<std::size_t>(tune::num_matrix_entries(generation));
+  result.num_records = schedule::num_matrix_records(tune::num_matrix_entries(generation), piece.cells.cells_per_batch);
   if (piece.block >= 0)
     result.range = static_cast<std::size_t>(piece.block);
   else
@@ -64,13 +63,13 @@ CellSum::Target CellSum::target_of(std::size_t number) const {
   const auto firsts = first_locals(form.system, result.range);
   const std::size_t num_trials = form.trial_fields.size();
   std::int32_t offset = 0;
-  for (const auto& use : program.outputs) {
-    const auto places = kernel::pair_places(program, use);
-    const auto test = form.output_fields[static_cast<std::size_t>(use.index) / num_trials],
-               trial = form.trial_fields[static_cast<std::size_t>(use.index) % num_trials];
-    const int tests = use.element->num_dofs(), trials = use.trial_element->num_dofs(),
+  for (const auto& output : generation.outputs) {
+    const auto& places = output.places;
+    const auto test = form.output_fields[static_cast<std::size_t>(output.field) / num_trials],
+               trial = form.trial_fields[static_cast<std::size_t>(output.field) % num_trials];
+    const int tests = output.num_tests, trials = output.num_trials,
               trial_components = form.system.spaces[trial]->num_components();
-    for (int pair = 0; pair < use.components; ++pair, offset += tests * trials)
+    for (int pair = 0; pair < output.components; ++pair, offset += tests * trials)
       for (int i = 0; i < tests; ++i)
         for (int j = 0; j < trials; ++j) {
           const auto row = static_cast<std::size_t>(firsts[test] + pair / trial_components * tests + i),

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
-#include <rafter/device/compile_all.hpp>
+#include <rafter/device/host/all_cores.hpp>
 #include <rafter/kernel/cell_matrices.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 #include <rafter/schedule/matrix_product.hpp>
@@ -34,9 +34,15 @@ public:
     collect_fields();
     make_cell_pieces();
     if (built.only_block < 0) make_facet_pieces();
+    generate();
   }
 
 private:
+  /// What a piece's kernel is made from.
+  struct PlannedKernel {
+    KernelSpecification specification;
+    std::string name, quadrature; ///< as KernelInfo
+  };
   using Space = std::shared_ptr<const form::FieldSpace>;
   /// Returns the space of a field as one on a mesh, which must be that of the system.
   std::shared_ptr<const space::FunctionSpace> on_mesh(const Space& space) const {
@@ -173,17 +179,30 @@ private:
     for (const auto& part : parts)
       piece.integrals.push_back({static_cast<std::size_t>(part.integral - form_.integrals.data()), part.indicator});
     piece.rule = specification.rule;
-    piece.kernel = build_kernel(specification, built_.options);
-    built_.is_too_large = built_.is_too_large || piece.kernel.is_too_large;
-    // Cells of equal shape have different values of fields.
-    if (!piece.kernel.setup_fields.empty()) piece.rows = one_row_each(cells);
-    auto& info = piece.kernel.info;
-    info.name = name;
-    info.block = piece.block;
-    info.quadrature = rule.explanation;
-    info.num_cells = cells.num_items;
-    info.num_batches = cells.num_batches;
+    planned_.push_back({std::move(specification), name, std::move(rule.explanation)});
     built_.pieces.push_back(std::move(piece));
+  }
+
+  /// Makes the kernels of all pieces at the same time: they know nothing of each other.
+  void generate() {
+    auto& pieces = built_.pieces;
+    device::on_all_cores(pieces.size(), [this, &pieces](std::size_t i) {
+      pieces[i].kernel = build_kernel(planned_[i].specification, built_.options);
+    });
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      auto& piece = pieces[i];
+      const auto& cells = piece.cells;
+      const auto& generation = piece.kernel.generation;
+      built_.is_too_large = built_.is_too_large || generation.is_too_large;
+      // Cells of equal shape have different values of fields.
+      if (!generation.setup_fields.empty()) piece.rows = one_row_each(cells);
+      auto& info = piece.kernel.info;
+      info.name = planned_[i].name;
+      info.block = piece.block;
+      info.quadrature = planned_[i].quadrature;
+      info.num_cells = cells.num_items;
+      info.num_batches = cells.num_batches;
+    }
   }
 
   /// Sets the sizes that the planner takes. The bytes of vectors are divided evenly among the cells.
@@ -245,6 +264,7 @@ private:
   GeneratedForm& built_;
   const form::LoweredForm& form_;
   const System& system_;
+  std::vector<PlannedKernel> planned_; ///< as GeneratedForm::pieces
 };
 
 } // namespace
@@ -332,8 +352,8 @@ std::vector<kernel::IntegralPart> integral_parts(const form::LoweredForm& form, 
 StoredNumbers stored_numbers(const GeneratedBlock& piece) {
   const auto cells_per_batch =
       static_cast<std::size_t>(piece.rows.count()) * static_cast<std::size_t>(piece.cells.cells_per_batch);
-  const auto& kernel = piece.kernel;
-  return {.at_points = cells_per_batch * static_cast<std::size_t>(kernel.program.num_points) *
+  const auto& kernel = piece.kernel.generation;
+  return {.at_points = cells_per_batch * static_cast<std::size_t>(kernel.num_points) *
                        static_cast<std::size_t>(kernel.stored_point_slots),
           .per_cell = cells_per_batch * static_cast<std::size_t>(kernel.stored_cell_slots)};
 }
@@ -370,31 +390,34 @@ public:
     if (form.is_compiled) return;
     device_ = form.options.device.get();
     if (form.matrix != nullptr) {
-      add(form.matrix->info, form.matrix->info.source, form.matrix->program);
+      add(form.matrix->info.source, form.matrix->info.plan, form.matrix->program);
       add(*form.matrix->cells);
     } else
       for (auto& piece : form.pieces) {
-        add(piece.kernel.info, piece.kernel.info.source, piece.program);
-        add(piece.kernel.info, piece.kernel.setup_source, piece.setup_program);
+        add(piece.kernel.generation.main, piece.program);
+        add(piece.kernel.generation.setup, piece.setup_program);
       }
     forms_.push_back(&form);
   }
 
-  void compile() {
+  void compile(const device::CompileProgress& progress) {
     for (const auto* form : forms_)
       if (form->options.device.get() != device_)
         throw base::InternalError("kernels of different devices are compiled one device after the other");
     if (!jobs_.empty()) {
-      const auto programs = device::compile_all(*device_, jobs_);
+      const auto programs = device::compile_all(*device_, jobs_, progress);
       for (std::size_t i = 0; i < programs_.size(); ++i) *programs_[i] = programs[i];
     }
     for (auto* form : forms_) form->is_compiled = true;
   }
 
 private:
-  void add(const KernelInfo& info, const std::string& source, std::shared_ptr<const device::Program>& program) {
+  void add(const tune::GeneratedProgram& generated, std::shared_ptr<const device::Program>& program) {
+    add(generated.source, generated.plan, program);
+  }
+  void add(const std::string& source, const schedule::Plan& plan, std::shared_ptr<const device::Program>& program) {
     if (source.empty() || program != nullptr) return;
-    jobs_.push_back({source, {.compiler = info.plan.compiler, .flag_set = info.plan.flags}});
+    jobs_.push_back({source, {.compiler = plan.compiler, .flag_set = plan.flags}});
     programs_.push_back(&program);
   }
   device::Device* device_ = nullptr;
@@ -405,10 +428,10 @@ private:
 
 } // namespace
 
-void compile(std::span<const std::shared_ptr<GeneratedForm>> forms) {
+void compile(std::span<const std::shared_ptr<GeneratedForm>> forms, const device::CompileProgress& progress) {
   CompileList list;
   for (const auto& form : forms) list.add(*form);
-  list.compile();
+  list.compile(progress);
 }
 
 } // namespace rafter::op

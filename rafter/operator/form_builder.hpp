@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include <rafter/device/compile_all.hpp>
 #include <rafter/operator/data_rows.hpp>
 #include <rafter/operator/kernel_builder.hpp>
 
@@ -129,8 +130,8 @@ struct BlockChunk {
 /// facets; the chunks of one stage touch disjoint vertices.
 std::vector<std::vector<BlockChunk>> chunk_stages(const GeneratedForm& form);
 
-/// Compiles what is not compiled yet, all kernels of all forms at the same time. Throws InternalError when the forms
-/// are not on one device, and the errors of device::compile_all.
-void compile(std::span<const std::shared_ptr<GeneratedForm>> forms);
+/// Compiles what is not compiled yet, all kernels of all forms at the same time, and tells `progress`, which may be
+/// empty. Throws InternalError when the forms are not on one device, and the errors of device::compile_all.
+void compile(std::span<const std::shared_ptr<GeneratedForm>> forms, const device::CompileProgress& progress = {});
 
 } // namespace rafter::op

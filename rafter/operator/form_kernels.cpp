@@ -145,16 +145,19 @@ public:
     return *touched_ranges_;
   }
 
-  double integral() {
+  std::vector<double> integrals() {
     const std::lock_guard one_at_a_time(integral_mutex_); // because kernels keep the sums of their batches
     data_->require_values();
-    for (auto& kernel : kernels_) kernel->clear_integral();
+    for (auto& kernel : kernels_) kernel->clear_integrals();
     auto bound = bind_all<double>(nullptr, nullptr, true);
     run_stages(*bound, 0, stages_.size());
-    double sum = 0;
-    for (const auto& kernel : kernels_) sum += kernel->integral();
-    if (is_distributed()) system_.mesh->communicator()->sum(std::span(&sum, 1));
-    return sum;
+    std::vector<double> sums(static_cast<std::size_t>(built_->form.num_values));
+    for (const auto& kernel : kernels_) {
+      const auto of_kernel = kernel->integrals();
+      for (std::size_t value = 0; value < sums.size(); ++value) sums[value] += of_kernel[value];
+    }
+    if (is_distributed()) system_.mesh->communicator()->sum(sums);
+    return sums;
   }
 
   void cell_matrices(const std::function<void(const CellMatrices&)>& visit) {
@@ -316,8 +319,8 @@ private:
     if (built_->num_cell_pieces == 0) return false;
     for (std::size_t p = 0; p < built_->num_cell_pieces; ++p) {
       std::set<std::size_t> covered;
-      for (const auto& use : built_->pieces[p].kernel.program.outputs)
-        covered.insert(built_->output_fields[static_cast<std::size_t>(use.index)]);
+      for (const auto& output : built_->pieces[p].kernel.generation.outputs)
+        covered.insert(built_->output_fields[static_cast<std::size_t>(output.field)]);
       if (covered.size() < system_.spaces.size()) return false;
     }
     return true;
@@ -355,7 +358,7 @@ const TouchedRanges& FormKernels::touched_ranges() const { return implementation
 void FormKernels::cell_matrices(const std::function<void(const CellMatrices&)>& visit) const {
   implementation_->cell_matrices(visit);
 }
-double FormKernels::integral() const { return implementation_->integral(); }
+std::vector<double> FormKernels::integrals() const { return implementation_->integrals(); }
 const GeneratedForm& FormKernels::built() const { return implementation_->built(); }
 FormData& FormKernels::data() const { return implementation_->data(); }
 void FormKernels::refresh() const { implementation_->refresh(); }

@@ -25,6 +25,12 @@ struct QuadratureOptions {
   std::optional<int> points; ///< number of points per direction
   std::optional<int> degree; ///< degree that is integrated exactly
   int max_degree = -1;       ///< largest estimated degree that is taken; -1: form::default_degree_cap
+  /// The number of points per direction that intervals, quadrilaterals and hexahedra have instead of `points`, while
+  /// the other shapes of a mesh keep their rules.
+  std::optional<int> tensor_points = {};
+  /// The degree that is integrated exactly on other cells than these instead of `degree`, where their maps are not
+  /// affine.
+  std::optional<int> curved_degree = {};
 };
 
 /// Options for the kernels of a form.
@@ -33,6 +39,9 @@ struct KernelOptions {
   QuadratureOptions quadrature;
   std::optional<schedule::Plan> plan;           ///< used for every cell kernel instead of the planner's choice
   std::shared_ptr<const tune::Planner> planner; ///< null: tune::planner_of_this_machine
+  /// Says that the form runs so rarely that compiling its kernels takes longer than running them. They get the usual
+  /// plan and the flags schedule::quick_flags. Functionals, diagonals and cell matrices are such forms in any case.
+  bool runs_few_times = false;
   /// Expected number of applications, which decides whether set-up pays off; 0: it is not known, and an assembled
   /// matrix is taken only if the plan says so.
   double num_applications = 0;
@@ -139,8 +148,8 @@ public:
   void run(const Vector& trial, Vector& y, const VectorWork& work) const;
   /// The parts of the loop over cells between which fused work is done; they are found on first use.
   const TouchedRanges& touched_ranges() const;
-  /// Computes the value of a functional, summed over all processes.
-  double integral() const;
+  /// Computes the values of a functional, summed over all processes, shape (value).
+  std::vector<double> integrals() const;
   /// Computes the matrices of all cells and facets and hands them to `visit`, some batches after the others, on the
   /// threads of the device. Chunks of one stage (chunk_stages) share no unknown, and may be visited at the same time;
   /// stages come in order, and so do the batches of a chunk. Throws InternalError for kernels that are not of

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <rafter/operator/form_kernels.hpp>
+#include <rafter/tune/generation_cache.hpp>
 
 /// Makes the source text of one kernel from integrals.
 namespace rafter::op {
@@ -38,19 +39,11 @@ struct KernelSpecification {
   double whole_runs_share = 1; ///< share of the batches whose cells see their shared entities in the same orientations
 };
 
-/// A kernel that is ready to be compiled. The members named setup_... are those of the kernel that computes the data
-/// that it stores; an empty setup_source means that it stores none.
+/// A kernel that is ready to be compiled, with the kernel of its set-up.
 struct GeneratedKernel {
   KernelInfo info;
   std::string specification; ///< the specification as text: generators of one build give equal texts for equal ones
-  kernel::TensorProgram program, setup_program;
-  schedule::LoopProgram loops, setup_loops;
-  std::string setup_source;
-  int stored_point_slots = 0, stored_cell_slots = 0;
-  std::vector<int> setup_fields, setup_parameters; ///< data fields and parameters of the form that set-up reads
-  /// Says that the tables or results of cell matrices would be too large to be worth it: nothing was generated then.
-  bool is_too_large = false;
-  double data_bytes = 0; ///< bytes that a batch reads besides vectors; of rows that batches share it counts its part
+  tune::Generation generation;
 };
 GeneratedKernel build_kernel(const KernelSpecification& specification, const KernelOptions& options);
 

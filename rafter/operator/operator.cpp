@@ -133,6 +133,7 @@ KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<dev
   result.planner = options.planner;
   if (!options.plan.empty()) result.plan = schedule::parse_plan(options.plan);
   result.num_applications = options.num_applications;
+  result.runs_few_times = options.runs_few_times;
   return result;
 }
 
@@ -179,6 +180,12 @@ std::shared_ptr<GeneratedForm> build(const form::Form& form, int rank, const Sys
   constexpr std::array names{"a functional", "a linear form", "a bilinear form"};
   return build_form(lower_of_rank(form, rank, names.at(static_cast<std::size_t>(rank))), systems, purpose,
                     kernel_options(options, device_of(options, *systems.test.discretisation)));
+}
+
+std::shared_ptr<GeneratedForm> build(std::span<const form::Form> functionals, const System& system,
+                                     const OperatorOptions& options) {
+  return build_form(form::lower(functionals), system, Purpose::action,
+                    kernel_options(options, device_of(options, *system.discretisation)));
 }
 
 Operator::Operator(const form::Form& form, const Systems& systems, const OperatorOptions& options)
@@ -495,11 +502,15 @@ Functional::Functional(const form::Form& form, const System& system, const Opera
 
 Functional::Functional(std::shared_ptr<const GeneratedForm> built) : built_(std::move(built)), kernels_(built_) {}
 
-double Functional::operator()(const Vector& fields) const {
+double Functional::operator()(const Vector& fields) const { return values(fields).front(); }
+
+double Functional::operator()() const { return values().front(); }
+
+std::vector<double> Functional::values(const Vector& fields) const {
   kernels_.data().set_fields(built_->system, fields);
-  return (*this)();
+  return values();
 }
 
-double Functional::operator()() const { return kernels_.integral(); }
+std::vector<double> Functional::values() const { return kernels_.integrals(); }
 
 } // namespace rafter::op

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,7 @@ struct OperatorOptions {
   std::string plan;                             ///< text of the plan of the cell kernels; "": the planner chooses
   std::shared_ptr<const tune::Planner> planner; ///< null: tune::planner_of_this_machine
   double num_applications = 0;                  ///< expected number of applications of an operator, see KernelOptions
+  bool runs_few_times = false;                  ///< says that a linear form runs rarely, see KernelOptions
   std::vector<FieldCondition> dirichlet;
 };
 
@@ -65,6 +67,10 @@ space::Constraints make_constraints(const System& system, const std::vector<Fiel
 /// once by compile(). Throws InputError for forms of another rank and for what build_form() refuses.
 std::shared_ptr<GeneratedForm> build(const form::Form& form, int rank, const Systems& systems,
                                      const OperatorOptions& options, Purpose purpose = Purpose::action);
+/// The kernels of functionals that are computed together, for Functional::values. One kernel evaluates
+/// the fields once for all integrals over the same cells, by the rule of the one with the highest degree.
+std::shared_ptr<GeneratedForm> build(std::span<const form::Form> functionals, const System& system,
+                                     const OperatorOptions& options);
 
 /// Makes one system of the spaces of a form's test functions, in order of appearance, and one of those of its trial
 /// functions; both are the same where the spaces are. For a functional it is that of its data fields.
@@ -257,7 +263,7 @@ private:
   FormKernels kernels_;
 };
 
-/// A functional: a number that depends on data fields and parameters.
+/// A functional: a number that depends on data fields and parameters; or several that are computed together.
 class Functional {
 public:
   Functional(const form::Form& form, const System& system, const OperatorOptions& options = {});
@@ -270,6 +276,9 @@ public:
   /// Throws InputError where values are missing.
   double operator()(const Vector& fields) const;
   double operator()() const; ///< returns the value for the values that were set
+  /// Returns all values, in the order of the functionals that are computed together.
+  std::vector<double> values(const Vector& fields) const;
+  std::vector<double> values() const; ///< returns all values for the values that were set
   const FormKernels& kernels() const { return kernels_; }
 
 private:

@@ -422,7 +422,7 @@ void store_matrices(Context& context, int field, const std::string& source, Stat
   for (std::size_t f = 0; f < static_cast<std::size_t>(field); ++f)
     first += std::int64_t{outputs[f].components} * outputs[f].num_dofs();
   const auto& use = outputs[static_cast<std::size_t>(field)];
-  const int records = num_matrix_records(context.program, context.input.cells_per_batch);
+  const int records = num_matrix_records(num_matrix_entries(context.program), context.input.cells_per_batch);
   const std::string matrices = context.global(role::output_vector, 0, Type::real, true);
   const NodePtr turn = idiv(context.batch(), records);
   const NodePtr record = context.define_integer(

@@ -22,6 +22,7 @@ struct Instructions {
   double index_loads = 0; ///< loads of integers
   double iterations = 0;  ///< iterations of loops that are not unrolled
   double text = 0;        ///< operations in the text of the program, with unrolled loops written out
+  bool operator==(const Instructions&) const = default;
 };
 
 /// Counts per batch, exact where the numbers of iterations are written in the program. Loops with a number of
@@ -38,6 +39,7 @@ struct LoopCounts {
   Traffic masked;                                 ///< the part of `local` that stores of active lanes move
   Traffic global; ///< bytes of real numbers in global buffers, streaming stores included
   Instructions instructions;
+  bool operator==(const LoopCounts&) const = default;
 };
 LoopCounts count(const LoopProgram& program);
 /// Counts of one statement on the buffers of a program.

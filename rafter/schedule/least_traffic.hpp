@@ -21,6 +21,7 @@ inline constexpr double register_file_bytes = 32 * 64;
 struct LeastTraffic {
   Traffic all;
   Traffic masked; ///< the part that is moved for active lanes alone
+  bool operator==(const LeastTraffic&) const = default;
 };
 LeastTraffic least_traffic(std::span<const TraceEvent> trace, double registers_bytes = register_file_bytes);
 

@@ -17,9 +17,9 @@ std::int64_t num_matrix_entries(const kernel::TensorProgram& program) {
   return result;
 }
 
-int num_matrix_records(const kernel::TensorProgram& program, int cells_per_batch) {
+int num_matrix_records(std::int64_t num_entries, int cells_per_batch) {
   constexpr std::int64_t numbers_in_caches = 1 << 14, most = 16;
-  const std::int64_t per_record = std::max<std::int64_t>(1, num_matrix_entries(program) * cells_per_batch);
+  const std::int64_t per_record = std::max<std::int64_t>(1, num_entries * cells_per_batch);
   return static_cast<int>(std::clamp<std::int64_t>(numbers_in_caches / per_record, 1, most));
 }
 

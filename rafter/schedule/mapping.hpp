@@ -47,7 +47,7 @@ std::vector<double> packed_table(const kernel::ReferenceMatrix& matrix, const Pl
 /// cell of the batch), so that they can be taken from the nearest caches. Entries are those of one pair of fields after
 /// the other, as the tensor program scatters them.
 std::int64_t num_matrix_entries(const kernel::TensorProgram& program);
-int num_matrix_records(const kernel::TensorProgram& program, int cells_per_batch);
+int num_matrix_records(std::int64_t num_entries, int cells_per_batch);
 
 const std::vector<Mapping>& mappings();
 std::vector<std::string> mapping_names();

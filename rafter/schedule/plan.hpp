@@ -15,6 +15,9 @@ namespace rafter::schedule {
 enum class Precision : std::uint8_t { double_precision, single_precision };
 std::string_view name(Precision precision); ///< "double", "float"
 
+/// Set of compiler flags (Plan::flags) for kernels that run a few times.
+inline constexpr std::string_view quick_flags = "quick";
+
 /// Everything that is decided about a kernel. It prints as one line of text, from which the same kernel can be made
 /// again.
 struct Plan {

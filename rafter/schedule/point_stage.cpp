@@ -198,7 +198,7 @@ void PointStage::at_point(Statements& to) {
       break;
     case OutputKind::integral: {
       const std::string weights = context_.global(role::weights);
-      to.push_back(add("total", context_.work_entry(integer(0)),
+      to.push_back(add("total", context_.work_entry(integer(output.component)),
                        operation(form::ScalarOp::mul, {context_.fetch(weights, point_number()), result})));
       break;
     }
@@ -212,19 +212,25 @@ void PointStage::at_point(Statements& to) {
 }
 
 void begin_integral(Context& context, Statements& to) {
-  const auto& outputs = context.program.function.outputs;
-  if (std::none_of(outputs.begin(), outputs.end(), [](const auto& o) { return o.kind == OutputKind::integral; }))
-    return;
-  to.push_back(store(context.work("total", 1), context.work_entry(integer(0)), context.number(0)));
+  int num_values = 0;
+  for (const auto& output : context.program.function.outputs)
+    if (output.kind == OutputKind::integral) num_values = std::max(num_values, output.component + 1);
+  if (num_values == 0) return;
+  const auto totals = context.work("total", num_values);
+  for (int value = 0; value < num_values; ++value)
+    to.push_back(store(totals, context.work_entry(integer(value)), context.number(0)));
 }
 
 void end_integral(Context& context, Statements& to) {
   if (context.result.find("total") == nullptr) return;
-  // padded lanes repeat a cell: they write nothing
-  const std::string sums = context.global(role::integral, 0, Type::real, true);
-  const NodePtr total = context.load("total", context.work_entry(integer(0)));
-  to.push_back(add(sums, context.lane_entry(context.batch()), context.fitting(sums, total),
-                   context.has_cell_lanes() ? context.active_lanes() : nullptr));
+  for (const auto& output : context.program.function.outputs) {
+    if (output.kind != OutputKind::integral) continue;
+    // padded lanes repeat a cell: they write nothing
+    const std::string sums = context.global(role::integral, output.component, Type::real, true);
+    const NodePtr total = context.load("total", context.work_entry(integer(output.component)));
+    to.push_back(add(sums, context.lane_entry(context.batch()), context.fitting(sums, total),
+                     context.has_cell_lanes() ? context.active_lanes() : nullptr));
+  }
 }
 
 void evaluate(Context& context, Statements& to) {

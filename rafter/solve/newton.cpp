@@ -15,6 +15,7 @@ namespace {
 
 constexpr int max_load_halvings = 6;
 constexpr double rounding = 64 * std::numeric_limits<double>::epsilon();
+constexpr double largest_rounding = 1e-4; // relative residual that rounding which the tangent does not see may leave
 
 /// The values of R at a state, without the reactions.
 struct Residual {
@@ -35,8 +36,9 @@ struct End {
 class BoundaryValues {
 public:
   /// `u` is the state that the first load step starts from.
-  BoundaryValues(const space::Constraints& constraints, const Vector& u) : constraints_(constraints) {
-    for (const auto entry : constraints.entries) first_.push_back(u.host_read()[index(entry)]);
+  BoundaryValues(const NonlinearProblem& problem, const Vector& u)
+      : constraints_(problem.constraints()), field_offsets_(problem.field_offsets()) {
+    for (const auto entry : constraints_.entries) first_.push_back(u.host_read()[index(entry)]);
     values_ = first_;
   }
 
@@ -48,15 +50,20 @@ public:
     }
   }
 
-  /// Puts those values into u that it has up to rounding, so that rounding makes no increment.
+  /// Puts those values into u that it has up to rounding, so that rounding makes no increment. What rounding is depends
+  /// on the field.
   void settle(Vector& u) const {
     const auto state = u.host_write();
-    double scale = 0;
-    for (const double value : values_) scale = std::max(scale, std::abs(value));
-    for (const double value : state) scale = std::max(scale, std::abs(value));
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      double& entry = state[index(constraints_.entries[i])];
-      if (std::abs(entry - values_[i]) <= rounding * scale) entry = values_[i];
+    std::size_t i = 0; // entries are ascending
+    for (std::size_t f = 0; f < field_offsets_.size(); ++f) {
+      const auto begin = static_cast<std::size_t>(field_offsets_[f]);
+      const auto end = f + 1 < field_offsets_.size() ? static_cast<std::size_t>(field_offsets_[f + 1]) : state.size();
+      double scale = 0;
+      for (const double value : state.subspan(begin, end - begin)) scale = std::max(scale, std::abs(value));
+      for (; i < values_.size() && index(constraints_.entries[i]) < end; ++i) {
+        double& entry = state[index(constraints_.entries[i])];
+        if (std::abs(entry - values_[i]) <= rounding * std::max(scale, std::abs(values_[i]))) entry = values_[i];
+      }
     }
   }
 
@@ -101,8 +108,31 @@ public:
 private:
   static std::size_t index(std::int32_t entry) { return static_cast<std::size_t>(entry); }
   const space::Constraints& constraints_;
+  std::vector<std::int64_t> field_offsets_;
   std::vector<double> first_, values_; ///< shape (constrained entry)
 };
+
+/// Whether the residual at u is what rounding leaves: changes of the entries of u in their last digits change it as
+/// much, by what the tangent says of them. Where R is small, so do changes that the tangent does not see: rounding
+/// within the evaluation of R, and jumps.
+bool is_rounding(NonlinearProblem& problem, const BoundaryValues& boundary, const Vector& u, const Residual& residual,
+                 bool is_small) {
+  const VectorOps ops(problem.device());
+  Vector moved(problem.device(), u.size()), change(problem.device(), u.size());
+  ops.fill_random(1, moved);
+  const auto state = u.host_read();
+  const auto values = moved.host_write();
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] *= rounding * state[i];
+  problem.apply_tangent_free(moved, change);
+  boundary.clear_entries(change);
+  if (residual.norm <= ops.norm(change)) return true;
+  if (!is_small) return false;
+  ops.axpy(1, u, moved);
+  problem.residual(moved, change);
+  boundary.clear_entries(change);
+  ops.axpy(-1, residual.values, change);
+  return residual.norm <= 4 * ops.norm(change);
+}
 
 /// Says how a direction was found. If it can be used, `failure` is none.
 struct Direction {
@@ -131,7 +161,7 @@ public:
     } catch (const base::SolverError& error) {
       return {.failure = Failure::singular_operator, .message = error.what()};
     }
-    const auto solved = solvers::solve(problem_.tangent(), right, step, *preconditioner, options);
+    const auto solved = find_method(options.method).run(problem_.tangent(), right, step, *preconditioner, options);
     Direction result{.iterations = solved.iterations};
     if (solved.status == Status::converged) return result;
     if (options.method == "cg" &&
@@ -184,8 +214,8 @@ class Newton {
 public:
   Newton(NonlinearProblem& problem, Vector& u, const NewtonOptions& options)
       : problem_(problem), u_(u), options_(options), ops_(problem.device()), directions_(problem, options.solver),
-        boundary_(problem.constraints(), u), residual_{make_vector()}, trial_residual_{make_vector()},
-        step_(make_vector()), trial_(make_vector()), right_(make_vector()), increment_(make_vector()) {
+        boundary_(problem, u), residual_{make_vector()}, trial_residual_{make_vector()}, step_(make_vector()),
+        trial_(make_vector()), right_(make_vector()), increment_(make_vector()) {
     require_options();
   }
 
@@ -200,6 +230,7 @@ public:
       const double next = factor + increment > 1 - 0.5 * least ? 1 : factor + increment;
       end = load_step(next);
       const bool may_halve = options_.load_steps > 1 && end->failure != Failure::stopped && 0.5 * increment >= least;
+      if (result_.warning.empty()) result_.warning = end->warning;
       if (end->status == Status::converged)
         factor = next;
       else if (may_halve) {
@@ -213,7 +244,6 @@ public:
     result_.status = end->status;
     result_.failure = end->failure;
     result_.message = std::move(end->message);
-    result_.warning = std::move(end->warning);
     result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return std::move(result_);
   }
@@ -226,6 +256,7 @@ private:
     if (!(o.rtol > 0 && o.rtol < 1 && o.atol >= 0 && o.max_iterations >= 1 && o.load_steps >= 1 && o.max_halvings >= 0))
       throw base::InputError("newton: accepted are 0 < rtol < 1, atol >= 0, max_iterations >= 1, load_steps >= 1 and "
                              "max_halvings >= 0");
+    static_cast<void>(ForcingTerms(o.forcing)); // which refuses its own parameters
     if (static_cast<std::int64_t>(u_.size()) != problem_.size())
       throw base::InputError(
           fmt::format("newton: the state has {} entries, the problem {}", u_.size(), problem_.size()));
@@ -287,16 +318,18 @@ private:
     auto& step = result_.steps.back();
     step.forcing_term = next_forcing_term();
     if (auto end = has_lift_ ? move_boundary(step) : descend(step)) return end;
-    const double size = step.length * ops_.norm(step_), scale = ops_.norm(u_);
+    const double size = ops_.norm(step_), scale = ops_.norm(u_);
     step.is_last = false;
     ++result_.iterations;
     const double before = residual_.norm;
     ops_.copy(trial_, u_);
     std::swap(residual_, trial_residual_);
     const bool is_settled = !has_lift_ && size <= rounding * scale && residual_.norm > 0.5 * before;
-    if (is_settled && residual_.norm > target()) return rounded();
-    if (residual_.norm > 1e10 * std::max(reference(), before) && reference() > 0)
+    if (is_settled && residual_.norm > target() && is_rounded()) return rounded();
+    if (residual_.norm > 1e10 * std::max(reference(), before) && reference() > 0) {
+      result_.relative_residual = relative(residual_.norm);
       return failed(Failure::diverged, "the residual grows without bound");
+    }
     return std::nullopt;
   }
 
@@ -327,7 +360,7 @@ private:
       return failed(Failure::indefinite_operator,
                     "the tangent is not positive definite, and the direction that cg found does not descend: use "
                     "more load_steps, another starting value, or method = \"direct\" or \"minres\"");
-    return (options_.line_search ? search(step, slope) : halve(step)) ? std::nullopt : std::optional(no_length(step));
+    return (options_.line_search ? search(step, slope) : halve(step)) ? std::nullopt : std::optional(no_length());
   }
 
   /// Sets trial_ to the state after a step that brings the increments of boundary values together with the loads. Where
@@ -342,7 +375,7 @@ private:
       ops_.copy(increment_, step_);
       if (auto end = find_lifted_direction(step, false)) return end;
     }
-    return halve(step) ? std::nullopt : std::optional(no_length(step));
+    return halve(step) ? std::nullopt : std::optional(no_length());
   }
 
   /// Norm of the loads and of the reactions to step_.
@@ -381,6 +414,10 @@ private:
     return {Status::failed, failure, fmt::format("Newton step {}: {}", result_.iterations + 1, message)};
   }
 
+  bool is_rounded() {
+    return is_rounding(problem_, boundary_, u_, residual_, relative(residual_.norm) <= largest_rounding);
+  }
+
   End rounded() {
     result_.relative_residual = relative(residual_.norm);
     if (!result_.steps.back().is_last)
@@ -409,10 +446,12 @@ private:
     ops_.axpy(s, step_, trial_);
     if (has_lift_ && s == 1) boundary_.put_into(trial_);
     evaluate(trial_, trial_residual_);
+    has_finite_trial_ = has_finite_trial_ || trial_residual_.is_finite;
   }
 
   /// Finds the longest of the steps 1, 1/2, 1/4, ... to a finite state.
   bool halve(NewtonStep& step) {
+    has_finite_trial_ = false;
     step.length = 1;
     for (int i = 0; i <= options_.max_halvings; ++i, step.length *= 0.5) {
       try_length(step.length);
@@ -422,6 +461,7 @@ private:
   }
 
   bool search(NewtonStep& step, double slope) {
+    has_finite_trial_ = false;
     TrialState start{.is_finite = true, .slope = slope, .residual = residual_.norm, .energy = {}};
     if (problem_.has_energy()) start.energy = problem_.energy(u_);
     const auto trial = [this](double s) {
@@ -440,12 +480,12 @@ private:
     return found.is_found;
   }
 
-  End no_length(const NewtonStep& step) {
-    if (!trial_residual_.is_finite)
+  End no_length() {
+    if (!has_finite_trial_)
       return failed(
           Failure::non_finite,
           fmt::format("the residual is not finite at any state that was tried along the step: {}", non_finite_trial_));
-    if (step.length * ops_.norm(step_) <= rounding * ops_.norm(u_)) return rounded();
+    if (is_rounded()) return rounded();
     return failed(Failure::stagnated,
                   fmt::format("the line search finds no length that reduces the residual of {:.2e}{}",
                               result_.relative_residual, non_finite_trials()));
@@ -465,6 +505,7 @@ private:
   DirectionFinder directions_;
   BoundaryValues boundary_; ///< those of the load step
   bool has_lift_ = false;
+  bool has_finite_trial_ = false;      ///< R is finite at a state that the present search has tried
   double factor_ = 0, first_norm_ = 0; ///< load factor; largest norm of the residual at the start of a load step
   Residual residual_, trial_residual_; ///< residuals of u and of the trial state
   Vector step_, trial_, right_;

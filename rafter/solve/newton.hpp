@@ -19,6 +19,8 @@ public:
   virtual ~NonlinearProblem() = default;
   virtual std::shared_ptr<device::Device> device() const = 0;
   virtual std::int64_t size() const = 0;
+  /// Says where the fields of u begin, ascending, from 0 on: each may have a unit of its own.
+  virtual std::vector<std::int64_t> field_offsets() const { return {0}; }
   /// Constrained entries of u, ascending, with the values that they have in the end.
   virtual const space::Constraints& constraints() const = 0;
   /// Sets the share of the loads in R from now on, between 0 and 1; problems without loads of their own ignore it.
@@ -80,7 +82,7 @@ struct NewtonResult {
   Status status = Status::not_converged;
   Failure failure = Failure::none;
   std::string message;          ///< why it did not converge, one sentence for people
-  std::string warning;          ///< what to know of a solve that converged; empty: nothing
+  std::string warning;          ///< what to know of the first load step that converged with reserve; empty: nothing
   int iterations = 0;           ///< number of Newton steps of all load steps
   int linear_iterations = 0;    ///< linear iterations of all Newton steps
   double relative_residual = 0; ///< residual of the vector that is returned

@@ -47,6 +47,7 @@ std::shared_ptr<op::GeneratedForm> build_mass(const NullSpaceCondition& conditio
   options.quadrature = {};
   options.dirichlet.clear();
   options.num_applications = 0;
+  options.runs_few_times = true;
   return op::build(form::inner(u, v) * form::dx, 2, op::make_system({condition.space}), options);
 }
 

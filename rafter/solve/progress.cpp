@@ -91,7 +91,7 @@ void Progress::start(double norm, double reference, double norm_2) {
 }
 
 void Progress::set_reference(double reference) {
-  reference_ = reference;
+  reference_ = std::max(reference, inflation_ * control_.least_reference);
   target_ = std::max(control_.rtol * reference_, control_.atol);
 }
 

@@ -11,6 +11,15 @@
 
 namespace rafter::solvers {
 
+bool has_parameter(const form::LoweredForm& form, const std::string& name) {
+  return std::ranges::any_of(form.parameters,
+                             [&name](const auto& parameter) { return parameter.coefficient->name == name; });
+}
+
+bool has_field(const form::LoweredForm& form, const std::string& name) {
+  return std::ranges::find(form.field_names, name) != form.field_names.end();
+}
+
 ResidualProblem::ResidualProblem(std::shared_ptr<const op::GeneratedForm> residual,
                                  std::shared_ptr<op::Operator> tangent, std::vector<std::string> state,
                                  std::shared_ptr<const op::GeneratedForm> energy)
@@ -28,10 +37,15 @@ ResidualProblem::ResidualProblem(std::shared_ptr<const op::GeneratedForm> residu
     parts_.emplace_back(tangent_->device(), static_cast<std::size_t>(space->num_local()));
 }
 
+std::vector<std::int64_t> ResidualProblem::field_offsets() const {
+  std::vector<std::int64_t> result;
+  const auto& system = tangent_->system();
+  for (std::size_t f = 0; f < system.spaces.size(); ++f) result.push_back(system.offset(f));
+  return result;
+}
+
 template <class Target> void ResidualProblem::set_factor(Target& target, const form::LoweredForm& form, double factor) {
-  if (std::ranges::any_of(form.parameters,
-                          [](const auto& parameter) { return parameter.coefficient->name == load_factor_name; }))
-    target.set(load_factor_name, factor);
+  if (has_parameter(form, load_factor_name)) target.set(load_factor_name, factor);
 }
 
 void ResidualProblem::set_load_factor(double factor) {
@@ -45,7 +59,7 @@ void ResidualProblem::set_state(Target& target, const form::LoweredForm& form, c
   const auto& system = tangent_->system();
   op::check_size(system, u, "the state");
   for (std::size_t f = 0; f < state_.size(); ++f) {
-    if (std::ranges::find(form.field_names, state_[f]) == form.field_names.end()) continue;
+    if (!has_field(form, state_[f])) continue;
     const auto values = u.host_read().subspan(static_cast<std::size_t>(system.offset(f)), parts_[f].size());
     std::ranges::copy(values, parts_[f].host_overwrite().begin());
     target.set(state_[f], parts_[f]);
@@ -55,7 +69,7 @@ void ResidualProblem::set_state(Target& target, const form::LoweredForm& form, c
 void ResidualProblem::set(const std::string& name, const Vector& values) {
   bool is_known = false;
   const auto bind = [&](auto& target, const form::LoweredForm& form) {
-    if (std::ranges::find(form.field_names, name) == form.field_names.end()) return;
+    if (!has_field(form, name)) return;
     target.set(name, values);
     is_known = true;
   };
@@ -66,8 +80,23 @@ void ResidualProblem::set(const std::string& name, const Vector& values) {
     throw base::InputError(fmt::format("the equations have no known field '{}'", name));
 }
 
+void ResidualProblem::set(const std::string& name, double value) {
+  bool is_known = tangent_->has_boundary_parameter(name) || has_parameter(tangent_->form(), name);
+  if (is_known) tangent_->set(name, value);
+  const auto bind = [&](auto& target, const form::LoweredForm& form) {
+    if (!has_parameter(form, name)) return;
+    target.set(name, value);
+    is_known = true;
+  };
+  bind(residual_, built_residual_->form);
+  if (energy_) bind(*energy_, built_energy_->form);
+  if (!is_known) throw base::InputError(fmt::format("the equations have no parameter '{}'", name));
+}
+
+void ResidualProblem::bind(const Vector& u) { set_state(residual_, built_residual_->form, u); }
+
 void ResidualProblem::residual(const Vector& u, Vector& r) {
-  set_state(residual_, built_residual_->form, u);
+  bind(u);
   residual_.assemble(r);
 }
 

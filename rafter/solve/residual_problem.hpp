@@ -11,6 +11,9 @@ namespace rafter::solvers {
 /// Name of the constant that a form may hold for the share of its loads: load steps give it values up to 1.
 inline constexpr const char* load_factor_name = "load_factor";
 
+bool has_parameter(const form::LoweredForm& form, const std::string& name);
+bool has_field(const form::LoweredForm& form, const std::string& name); ///< whether it has this data field
+
 /// Makes a residual form F(u; v) = 0 the equations of Newton's method: R_i(u) = F(u; phi_i), and the tangent is the
 /// derivative of F by u. Both have the unknown u as a data field.
 class ResidualProblem final : public NonlinearProblem {
@@ -24,8 +27,11 @@ public:
 
   std::shared_ptr<device::Device> device() const override { return tangent_->device(); }
   std::int64_t size() const override { return tangent_->size(); }
+  std::vector<std::int64_t> field_offsets() const override;
   const space::Constraints& constraints() const override { return tangent_->constraints(); }
   void set_load_factor(double factor) override;
+  /// Gives the residual form this state without evaluating it.
+  void bind(const Vector& u);
   void residual(const Vector& u, Vector& r) override;
   bool has_energy() const override { return energy_.has_value(); }
   double energy(const Vector& u) override;
@@ -40,6 +46,8 @@ public:
   /// Binds the values of a data field other than the unknowns in all forms that hold it. Throws InputError where none
   /// does, and for vectors of another size.
   void set(const std::string& name, const Vector& values);
+  /// The same for a parameter or constant, also one of boundary values.
+  void set(const std::string& name, double value);
 
   op::LinearForm& residual_form() { return residual_; }
   const op::LinearForm& residual_form() const { return residual_; }

@@ -58,6 +58,9 @@ struct IterationControl {
   /// boundary values (see force_norm()); empty: they are relative to the first residual. Other norms than the 2-norm
   /// are scaled by the same factor.
   ReferenceNorm reference;
+  /// 2-norm that residuals are relative to at least, also where the first residual is smaller. Other norms are scaled
+  /// as for `reference`.
+  double least_reference = 0;
   /// Growth of the residual over its first value that counts as divergence. The growth in cg is bounded by the square
   /// root of the condition number. Doubles hold condition numbers up to the inverse of their precision, and this is the
   /// root of that.

@@ -15,15 +15,6 @@
 namespace rafter::solvers {
 namespace {
 
-bool has_parameter(const form::LoweredForm& form, const std::string& name) {
-  return std::ranges::any_of(form.parameters,
-                             [&](const auto& parameter) { return parameter.coefficient->name == name; });
-}
-
-bool has_field(const form::LoweredForm& form, const std::string& name) {
-  return std::ranges::find(form.field_names, name) != form.field_names.end();
-}
-
 /// Returns the 2-norm of the loads on free unknowns and the reactions of a state on fixed ones.
 double scale_of(const op::Operator& A, const Vector& load, const Vector& x) {
   if (const auto reference = force_norm(A, load)) return reference(x);
@@ -40,7 +31,7 @@ double scale_of(const op::Operator& A, const Vector& load, const Vector& x) {
 
 TimeGrid::TimeGrid(double start, double end, double step, double theta)
     : start_(start), end_(end), step_(step), theta_(theta) {
-  if (!(std::isfinite(start) && std::isfinite(end) && step > 0 && end > start))
+  if (!(std::isfinite(start) && std::isfinite(end) && std::isfinite(step) && step > 0 && end > start))
     throw base::InputError(fmt::format("time steps: accepted are a step above 0 and an end after the start, found step "
                                        "{} from {} to {}",
                                        step, start, end));
@@ -51,17 +42,17 @@ TimeGrid::TimeGrid(double start, double end, double step, double theta)
   if (steps > most_steps) throw base::InputError(fmt::format("time steps: {:.1e} steps are too many", steps));
   // A rest that comes from rounding makes no step of its own.
   num_steps_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(steps * (1 - 1e-12) - 1e-9)));
+  ends_with_whole_step_ = std::abs(end - time(num_steps_ - 1) - step) <= 1e-6 * step;
 }
 
 double TimeGrid::time(std::int64_t number) const {
-  return number == num_steps_ ? end_ : start_ + static_cast<double>(number) * step_;
+  if (number == num_steps_ && !ends_with_whole_step_) return end_;
+  return start_ + static_cast<double>(number) * step_;
 }
-
-bool TimeGrid::ends_with_whole_step() const { return step(num_steps_).length == step_; }
 
 TimeStep TimeGrid::step(std::int64_t number) const {
   const double begin = time(number - 1), end = time(number);
-  const bool is_whole = std::abs(end - begin - step_) <= 1e-6 * step_;
+  const bool is_whole = number < num_steps_ || ends_with_whole_step_;
   return {.begin = begin, .end = end, .length = is_whole ? step_ : end - begin, .theta = theta_};
 }
 
@@ -94,13 +85,26 @@ void ThetaStepper::set(const std::string& name, double value) {
     const auto known = parameters_.find(name);
     if (known == parameters_.end() || known->second != value) tangent_->set(name, value);
     parameters_[name] = value;
-  } else if (name == form::time_name && tangent_->has_boundary_parameter(name))
+  } else if (tangent_->has_boundary_parameter(name))
     tangent_->set(name, value);
-  if (!has_parameter(forms_.load, name)) return;
-  if (problem_)
-    problem_->residual_form().set(name, value);
-  else
-    load_->set(name, value);
+  if (has_parameter(forms_.load, name)) load().set(name, value);
+}
+
+void ThetaStepper::set_parameter(const std::string& name, double value) {
+  const bool is_known =
+      has_parameter(forms_.tangent, name) || has_parameter(forms_.load, name) || tangent_->has_boundary_parameter(name);
+  if (!is_known || name == form::time_name)
+    throw base::InputError(fmt::format("the equations have no parameter '{}' but the time", name));
+  set(name, value);
+}
+
+void ThetaStepper::set_data(const std::string& name, const Vector& values) {
+  const bool is_of_tangent = has_field(forms_.tangent, name), is_of_load = has_field(forms_.load, name);
+  if ((!is_of_tangent && !is_of_load) || std::ranges::find(names_, name) != names_.end())
+    throw base::InputError(fmt::format("the equations have no known field '{}'", name));
+  if (is_of_tangent) tangent_->set(name, values);
+  if (is_of_load) load().set(name, values);
+  preconditioner_.reset();
 }
 
 void ThetaStepper::set_state(const Vector& u) {
@@ -113,11 +117,7 @@ void ThetaStepper::set_state(const Vector& u) {
     std::ranges::copy(u.host_read().subspan(static_cast<std::size_t>(system.offset(f)), parts_[f].size()),
                       parts_[f].host_overwrite().begin());
     if (is_of_tangent) tangent_->set(name, parts_[f]);
-    if (!is_of_load) continue;
-    if (problem_)
-      problem_->residual_form().set(name, parts_[f]);
-    else
-      load_->set(name, parts_[f]);
+    if (is_of_load) load().set(name, parts_[f]);
   }
 }
 
@@ -160,6 +160,9 @@ TimeStepResult ThetaStepper::project(double time, Vector& u) {
   Vector start = tangent_->make_vector();
   VectorOps(u.device()).copy(u, start);
   auto result = solve(time, u);
+  if (result.failure == Failure::singular_operator)
+    result.message +=
+        "; the projection of the first state needs dt() of a field on all of the mesh and in all components";
   const auto& system = tangent_->system();
   for (std::size_t f = 0; f < names_.size(); ++f)
     if (forms_.roles[f] == form::FieldRole::multiplier) {
@@ -199,9 +202,18 @@ TimeStepResult ThetaStepper::solve_linear(Vector& u) {
   result.removed = null_space_.balance(b, load);
   const double scale = scale_of(A, load, u);
   auto options = options_.solver;
-  options.control.atol = std::max(options.control.atol, options.control.rtol * scale);
+  options.control.least_reference = scale;
   options.control.reference = [scale](const Vector&) { return scale; };
-  const auto solved = find_method(options.method).run(A, b, u, preconditioner(), options);
+  const Preconditioner* M = nullptr;
+  try {
+    M = &preconditioner();
+  } catch (const base::SolverError& error) {
+    result.status = Status::failed;
+    result.failure = Failure::singular_operator;
+    result.message = error.what();
+    return result;
+  }
+  const auto solved = find_method(options.method).run(A, b, u, *M, options);
   null_space_.constrain(u);
   result.status = solved.status;
   result.failure = solved.failure;

@@ -23,7 +23,8 @@ struct TimeStep {
   double theta = 1; ///< 1: implicit Euler method; 1/2: Crank and Nicolson's (trapezoidal rule)
 };
 
-/// The times of a run with steps of one length, the last of which may be shorter.
+/// The times of a run with steps of one length, the last of which may be shorter. Where it is not, the last time is the
+/// one that a longer run has there, which differs from the given end by rounding.
 class TimeGrid {
 public:
   /// Throws InputError unless step > 0, end > start, theta is in [0, 1] and there are at most 1e9 steps.
@@ -32,11 +33,12 @@ public:
   double time(std::int64_t number) const;   ///< time after so many steps
   TimeStep step(std::int64_t number) const; ///< the step that leads to time(number)
   /// Says whether the last step is as long as the others, so that a longer run has it, too.
-  bool ends_with_whole_step() const;
+  bool ends_with_whole_step() const { return ends_with_whole_step_; }
 
 private:
   double start_, end_, step_, theta_;
   std::int64_t num_steps_ = 0;
+  bool ends_with_whole_step_ = false;
 };
 
 /// Says how a step went.
@@ -74,6 +76,12 @@ public:
   void use_null_space(ConstrainedNullSpace null_space);
   void use_method(const std::string& method);
 
+  /// Binds the value of a parameter of the forms or of boundary values, or those of a data field that is none of the
+  /// unknowns, for all steps from now on. Throws InputError where there is none of that name, and for vectors of
+  /// another size.
+  void set_parameter(const std::string& name, double value);
+  void set_data(const std::string& name, const Vector& values);
+
   bool is_linear() const { return forms_.is_linear; }
   const op::Operator& tangent() const { return *tangent_; }
   /// The linear form of forms.load, which takes values of data fields that are none of the unknowns. (Those of the
@@ -86,8 +94,8 @@ public:
   /// derivative in time, while its differential fields change as little as possible in the norm of the terms with
   /// derivatives. Algebraic fields are solved for; multipliers stay as they are.
   TimeStepResult project(double time, Vector& u);
-  /// Makes one step; `u` holds the state before and after it, and is where the solver starts from. Throws the errors of
-  /// newton().
+  /// Makes one step; `u` holds the state before and after it, and is where the solver starts from. After a step that
+  /// failed, as the result says, `u` is no state of any time. Throws the errors of newton().
   TimeStepResult advance(const TimeStep& step, Vector& u);
   /// Describes the first cell where the residual of a state is not finite; "": it is finite.
   std::string describe_non_finite(const TimeStep& step, const Vector& u);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include <rafter/schedule/counts.hpp>
+#include <rafter/schedule/least_traffic.hpp>
 #include <rafter/schedule/plan.hpp>
 
 namespace rafter::tune {
@@ -14,14 +18,50 @@ namespace rafter::tune {
 /// of another generator are never taken for those of this one.
 std::string_view generator_id();
 
-/// What planning decided and emission wrote for one specification of a kernel.
-struct Generation {
+/// A program as it runs: its text, what it takes, and the tables of element and rule among that.
+struct GeneratedProgram {
+  std::string source; ///< "": there is none
+  std::string name;   ///< entry point
   schedule::Plan plan;
-  double seconds = 0;       ///< of a run, as the planner predicted; 0: not known
-  std::string source;       ///< of the kernel
-  std::string setup_source; ///< of the kernel that computes what it reads as stored; "": there is none
+  int vector_width = 1;
+  std::vector<schedule::LoopBuffer> arguments;
+  std::vector<std::vector<double>> matrices; ///< of the tensor program, packed; empty: it stands in the text
+  std::vector<double> points, weights;       ///< of the rule, padding included
+  bool operator==(const GeneratedProgram&) const = default;
+};
+
+/// A field that a kernel writes.
+struct GeneratedOutput {
+  int field = 0;                ///< its number in the form
+  int components = 1;           ///< or pairs of them, in kernels of cell matrices
+  int num_tests = 0;            ///< functions per component
+  int num_trials = 0;           ///< trial functions, in kernels of cell matrices
+  std::vector<int> places = {}; ///< kernel::pair_places, in kernels of cell matrices
+  bool operator==(const GeneratedOutput&) const = default;
+};
+
+/// What planning decided, and what lowering and emission wrote, for one specification of a kernel.
+struct Generation {
+  double seconds = 0;                          ///< of a run, as the planner predicted; 0: not known
+  bool is_too_large = false;                   ///< nothing was generated
+  GeneratedProgram main;                       ///< with the plan of the kernel
+  GeneratedProgram setup;                      ///< computes what the kernel reads as stored
+  std::string tensor_program;                  ///< of the kernel, as text
+  std::string loop_program;                    ///< of the kernel, as text
+  schedule::LoopCounts counts;                 ///< of the kernel, without instructions
+  std::optional<schedule::LeastTraffic> least; ///< of the kernel; absent: nobody has asked yet
+  double cell_flops = 0;                       ///< of the tensor program
+  double work_bytes = 0;                       ///< of its work arrays
+  double data_bytes = 0; ///< that a batch reads besides vectors; of rows that batches share, its part
+  int num_points = 0;    ///< of a cell, padding included
+  int stored_point_slots = 0, stored_cell_slots = 0;
+  std::vector<int> setup_fields, setup_parameters; ///< data fields and parameters of the form that set-up reads
+  std::vector<GeneratedOutput> outputs;
   bool operator==(const Generation&) const = default;
 };
+
+/// Entries of the matrices of a cell, for kernels of cell matrices: schedule::num_matrix_entries.
+std::int64_t num_matrix_entries(const Generation& generation);
 
 /// Generations by the hash of their specification, as files in a folder that is named by the generator and that several
 /// processes may use. It is a memory and nothing more: what is missing, damaged or cannot be written is generated anew,

@@ -5,9 +5,9 @@ typedef double vec __attribute__((vector_size(32), may_alias));
 typedef double uvec __attribute__((vector_size(32), aligned(8), may_alias));
 typedef int ivec __attribute__((vector_size(16), may_alias));
 static const ivec lane_numbers = {0, 1, 2, 3};
-static inline vec splat(double a) { vec r; for (int l = 0; l < LANES; ++l) r[l] = a; return r; }
-static inline ivec isplat(long a) { ivec r; for (int l = 0; l < LANES; ++l) r[l] = (int)a; return r; }
-static inline ivec vmin_i(ivec a, ivec b) { ivec r; for (int l = 0; l < LANES; ++l) r[l] = a[l] < b[l] ? a[l] : b[l]; return r; }
+static inline vec splat(double a) { return a - (vec){0}; }
+static inline ivec isplat(long a) { return (int)a - (ivec){0}; }
+static inline ivec vmin_i(ivec a, ivec b) { const ivec m = a < b; return (a & m) | (b & ~m); }
 static inline ivec gather_i(const int* p, ivec i) { ivec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; return r; }
 static inline vec gather(const double* p, ivec i) { vec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; return r; }
 #define exchange1(a, b) { const vec t_ = __builtin_shufflevector(a, b, 0, 4, 2, 6); b = __builtin_shufflevector(a, b, 1, 5, 3, 7); a = t_; }

@@ -5,9 +5,9 @@ typedef double vec __attribute__((vector_size(64), may_alias));
 typedef double uvec __attribute__((vector_size(64), aligned(8), may_alias));
 typedef int ivec __attribute__((vector_size(32), may_alias));
 static const ivec lane_numbers = {0, 1, 2, 3, 4, 5, 6, 7};
-static inline vec splat(double a) { vec r; for (int l = 0; l < LANES; ++l) r[l] = a; return r; }
-static inline ivec isplat(long a) { ivec r; for (int l = 0; l < LANES; ++l) r[l] = (int)a; return r; }
-static inline ivec vmin_i(ivec a, ivec b) { ivec r; for (int l = 0; l < LANES; ++l) r[l] = a[l] < b[l] ? a[l] : b[l]; return r; }
+static inline vec splat(double a) { return a - (vec){0}; }
+static inline ivec isplat(long a) { return (int)a - (ivec){0}; }
+static inline ivec vmin_i(ivec a, ivec b) { const ivec m = a < b; return (a & m) | (b & ~m); }
 static inline ivec gather_i(const int* p, ivec i) { ivec r; for (int l = 0; l < LANES; ++l) r[l] = p[i[l]]; return r; }
 #if defined(__AVX512F__)
 typedef double gather_vec __attribute__((vector_size(64)));

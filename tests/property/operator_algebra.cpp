@@ -138,6 +138,32 @@ TEST_P(Integrals, CoefficientsByTagAreSumsOverTheirTags) {
   EXPECT_NEAR(left(one) / 3.0, right(one) / 0.25, 1e-12);
 }
 
+TEST_P(Integrals, OfFunctionalsTogetherAreThoseOfEachAlone) {
+  for (auto& mesh : {two_material_box(GetParam()), curved_box(GetParam(), 2)}) {
+    Problem problem(mesh, 2);
+    problem.with("kappa", 0.7);
+    SCOPED_TRACE(problem.mesh().source);
+    std::vector<form::Form> forms;
+    for (const char* text : {"u*u*dx", "0*u*dx", "kappa*inner(grad(u), grad(u))*dx + u*ds(1)", "1*ds", "x[0]*dx"})
+      forms.push_back(problem.functional(text));
+    const auto together = op::build(forms, problem.system(), options_);
+    op::compile(std::vector{together});
+    op::Functional all(together);
+    const Vector u =
+        problem.interpolated(Vector(options_.shared_device, static_cast<std::size_t>(problem.system().size())),
+                             [](auto x, auto) { return 1 + x[0] * x[0]; });
+    for (int run = 0; run < 2; ++run) { // sums begin anew
+      const auto values = all.values(u);
+      ASSERT_EQ(values.size(), forms.size());
+      for (std::size_t i = 0; i < forms.size(); ++i)
+        EXPECT_NEAR(values[i], op::Functional(forms[i], problem.system(), options_)(u), 1e-12) << i;
+    }
+    std::size_t num_cell_kernels = 0;
+    for (const auto& piece : together->pieces) num_cell_kernels += piece.block >= 0 ? 1 : 0;
+    EXPECT_EQ(num_cell_kernels, problem.system().batches->blocks.size()) << "one kernel serves all";
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(every_shape, Integrals, ::testing::ValuesIn(box_shapes()),
                          [](const auto& shape) { return shape.param; });
 

@@ -225,7 +225,8 @@ TEST(Plans, ARecipeIsTheSameCutWithEveryContraction) {
     std::set<std::tuple<std::string, int, int>> cuts;
     for (const char* contraction : contractions) {
       const auto kernel = weighed(problem, rich_form, "contraction=" + std::string(contraction) + " factors=" + name);
-      cuts.insert({kernel::name(kernel.info.plan.factors), kernel.stored_point_slots, kernel.stored_cell_slots});
+      cuts.insert({kernel::name(kernel.info.plan.factors), kernel.generation.stored_point_slots,
+                   kernel.generation.stored_cell_slots});
       EXPECT_EQ(kernel::name(kernel.info.plan.contraction), contraction);
     }
     EXPECT_EQ(cuts.size(), 1U) << name;

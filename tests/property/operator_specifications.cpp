@@ -29,9 +29,9 @@ using Texts = std::map<std::string, std::set<std::string>>;
 void add(const op::GeneratedForm& form, Texts& texts) {
   for (const auto& piece : form.pieces) {
     const auto& kernel = piece.kernel;
-    if (kernel.is_too_large) continue;
+    if (kernel.generation.is_too_large) continue;
     texts[base::content_hash(kernel.specification)].insert(
-        base::content_hash(kernel.info.source + kernel.setup_source + kernel.info.loop_program) + " " +
+        base::content_hash(kernel.info.source + kernel.generation.setup.source + kernel.info.loop_program) + " " +
         kernel.info.name);
   }
 }
@@ -131,16 +131,20 @@ TEST_F(Remembered, KernelsAreThoseThatWereGenerated) {
       EXPECT_EQ(a.info.decision.origin, b.info.decision.origin);
       EXPECT_EQ(a.info.decision.seconds, b.info.decision.seconds);
       EXPECT_EQ(a.info.source, b.info.source);
-      EXPECT_EQ(a.setup_source, b.setup_source);
       EXPECT_EQ(a.info.loop_program, b.info.loop_program);
+      EXPECT_EQ(a.info.tensor_program, b.info.tensor_program);
+      EXPECT_EQ(a.generation, b.generation);
     }
   }
 }
 
 TEST_F(Remembered, KernelsAreNeitherPlannedNorEmittedAgain) {
   const auto specification = generate()->pieces.front().kernel.specification;
-  const auto plan = schedule::parse_plan("factors=recompute vector_width=2");
-  cache().remember(specification, {.plan = plan, .seconds = 17, .source = "// planted\n", .setup_source = ""});
+  auto planted = cache().find(specification).value();
+  planted.main.plan = schedule::parse_plan("factors=recompute vector_width=2");
+  planted.main.source = "// planted\n";
+  planted.seconds = 17;
+  cache().remember(specification, planted);
   const auto again = generate();
   const auto& info = again->pieces.front().kernel.info;
   EXPECT_EQ(info.source, "// planted\n");

@@ -100,7 +100,7 @@ TEST_P(LocalTrafficOfLanes, WithoutACellIsWhatTheyExecute) {
                                  planned({.shared_device = of_integral.device(), .plan = plan}));
     op::compile({&built, 1});
     const op::FormKernels volume(built);
-    of_integral.expect_counted(volume.counts(), [&] { (void)volume.integral(); });
+    of_integral.expect_counted(volume.counts(), [&] { (void)volume.integrals(); });
   }
 }
 INSTANTIATE_TEST_SUITE_P(every_shape, LocalTrafficOfLanes, ::testing::ValuesIn(box_shapes()),

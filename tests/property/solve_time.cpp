@@ -138,6 +138,164 @@ TEST(TimeSteps, TheOperatorIsMassPlusThetaTimesStepTimesStiffness) {
   }
 }
 
+TEST(TimeSteps, TolerancesDoNotDependOnTheUnitOfTheEquation) {
+  // Jacobi's norm of a residual grows with the root of the unit, its 2-norm with the unit.
+  const auto solution = [](double unit, const char* method, solvers::Norm norm) {
+    Heat heat;
+    heat.options.end = 0.5;
+    heat.options.solvers.solver.method = method;
+    heat.options.solvers.solver.control.norm = norm;
+    const auto v = arguments(heat.V).second;
+    const auto result = solve_in_time(
+        (unit * dt(heat.u) * v + unit * inner(grad(heat.u), grad(v)) - unit * heat.t * v) * dx, {heat.u}, heat.options);
+    EXPECT_TRUE(result.is_converged()) << result.steps.back().message;
+    return std::vector<double>(result.solution.host_read().begin(), result.solution.host_read().end());
+  };
+  const auto expected = solution(1, "direct", solvers::Norm::residual);
+  for (const auto norm : {solvers::Norm::residual, solvers::Norm::preconditioned})
+    for (const double unit : {1e-6, 1.0, 1e6}) {
+      const auto found = solution(unit, "cg", norm);
+      double error = 0;
+      for (std::size_t i = 0; i < found.size(); ++i) error = std::max(error, std::abs(found[i] - expected[i]));
+      EXPECT_LT(error, 1e-7) << unit << ", " << solvers::name(norm);
+      EXPECT_GT(error, 1e-14) << "cg went on to rounding: " << unit << ", " << solvers::name(norm);
+    }
+}
+
+/// A field that is the same everywhere, on two intervals.
+struct Uniform {
+  FunctionSpace V{make_box({.cells = {2}, .shape = "interval"}), {.degree = 1}};
+  Expr u = field(V.ptr(), "u"), v = arguments(V).second;
+  TimeOptions options;
+  explicit Uniform(double initial) {
+    options.discretisation = test::planned({.threads = 1});
+    options.discretisation.shared_device = op::device_of(options.discretisation);
+    options.solvers.solver.method = "direct";
+    options.initial.emplace(options.discretisation.shared_device, static_cast<std::size_t>(V->num_local()));
+    std::ranges::fill(options.initial->host_overwrite(), initial);
+  }
+  /// The value at the end.
+  double solve(const Form& F) const {
+    const auto result = solve_in_time(F, {u}, options);
+    EXPECT_TRUE(result.is_converged()) << result.steps.back().message;
+    for (const double value : result.solution.host_read()) EXPECT_NEAR(value, result.solution.host_read()[0], 1e-12);
+    return result.solution.host_read()[0];
+  }
+};
+
+TEST(TimeSteps, CoefficientsMayHaveTheNamesOfTheScheme) {
+  Uniform uniform(1);
+  uniform.options.end = 0.1;
+  for (const char* name : {"theta", "step", "weight"})
+    EXPECT_NEAR(uniform.solve((dt(uniform.u) + constant(name, 5) * uniform.u) * uniform.v * dx), 1 / 1.5, 1e-12)
+        << name;
+}
+
+TEST(TimeSteps, SourcesJumpWhereTheStateCrossesAThreshold) {
+  // Four steps reach 0.4 at rate 1, and six more go on from there at rate 2: the source is that of the new state.
+  Uniform uniform(0);
+  const auto& u = uniform.u;
+  const Form F = (dt(u) - conditional(lt(Expr(0.45), u), 2.0, 1.0)) * uniform.v * dx;
+  EXPECT_FALSE(form::make_theta_forms(F, {u}).is_linear);
+  EXPECT_NEAR(uniform.solve(F), 1.6, 1e-8);
+  // Friction against the force 2: 10 steps at rate 1.
+  EXPECT_NEAR(uniform.solve((dt(u) + sign(u) - 2) * uniform.v * dx), 1, 1e-8);
+}
+
+TEST(TimeSteps, JumpsWithRatesAndMultipliersAreRefused) {
+  Uniform uniform(0);
+  const auto& [u, v] = std::tie(uniform.u, uniform.v);
+  const auto refuse = [](const Form& F, const std::vector<Expr>& unknowns, const std::string& part) {
+    try {
+      (void)form::make_theta_forms(F, unknowns);
+      ADD_FAILURE() << "no error with " << part;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+  };
+  refuse((dt(u) + 0.5 * sign(dt(u)) - 1) * v * dx, {u}, "not linear in derivatives in time");
+  refuse((dt(u) + conditional(lt(Expr(0.0), dt(u)), 1.0, 2.0) * u) * v * dx, {u}, "not linear in derivatives in time");
+  const FunctionSpace Q(uniform.V, {.degree = 1, .name = "p"});
+  const auto p = field(Q.ptr(), "p"), q = arguments(Q).second;
+  refuse((dt(u) * v + p * v + u * q + conditional(lt(Expr(0.0), p), 1.0, 2.0) * v) * dx, {u, p}, "must occur linearly");
+}
+
+TEST(TimeSteps, WithThetaZeroAreExplicit) {
+  Uniform uniform(1);
+  uniform.options.end = 0.3;
+  uniform.options.theta = 0;
+  const auto& [u, v] = std::tie(uniform.u, uniform.v);
+  EXPECT_NEAR(uniform.solve((dt(u) + 2 * u - parameter("t")) * v * dx), ((0.8 * 0.8) + 0.01) * 0.8 + 0.02, 1e-12);
+  double value = 1;
+  for (int i = 0; i < 3; ++i) value += 0.1 * value * (2 - value);
+  EXPECT_NEAR(uniform.solve((dt(u) - u * (2 - u)) * v * dx), value, 1e-12);
+}
+
+TEST(TimeSteps, ParametersAndKnownFieldsAreThoseOfTheOptions) {
+  Uniform uniform(1);
+  uniform.options.end = 0.1;
+  const auto& u = uniform.u;
+  const FunctionSpace W(uniform.V, {.degree = 1, .name = "w"});
+  const auto w = field(W.ptr(), "w"), k = parameter("k");
+  Vector values(uniform.options.discretisation.shared_device, static_cast<std::size_t>(W->num_local()));
+  std::ranges::fill(values.host_overwrite(), 2.0);
+  const Form linear = (dt(w * u) + k * u - w) * uniform.v * dx, cubic = (dt(u) + k * u * u * u - w) * uniform.v * dx;
+  uniform.options.data.emplace_back("w", std::move(values));
+  uniform.options.parameters = {{"k", 5}};
+  EXPECT_NEAR(uniform.solve(linear), 2.2 / 2.5, 1e-12);
+  const double root = uniform.solve(cubic);
+  EXPECT_NEAR(root + 0.5 * root * root * root, 1.2, 1e-7);
+  for (const char* name : {"t", "q"}) {
+    uniform.options.parameters = {{"k", 5}, {name, 1}};
+    EXPECT_THROW((void)solve_in_time(linear, {u}, uniform.options), InputError) << name;
+  }
+  uniform.options.parameters.pop_back();
+  uniform.options.initial.emplace(uniform.options.discretisation.shared_device, 2U);
+  EXPECT_THROW((void)solve_in_time(linear, {u}, uniform.options), InputError);
+}
+
+TEST(TimeSteps, ARunThatFailsLeavesTheLastStateWithItsTime) {
+  for (const int last : {0, 3}) {
+    Heat heat(true);
+    heat.options.end = 1;
+    heat.options.solvers.solver.method = "direct";
+    std::vector<double> times, state;
+    // The run is stopped in the projection of the first state, or in the step behind the third state.
+    heat.options.solvers.newton.monitor = [&](int iteration, double) {
+      return static_cast<int>(times.size()) < last || iteration < 1;
+    };
+    heat.options.monitor = [&](double time, const Vector& u) {
+      times.push_back(time);
+      state.assign(u.host_read().begin(), u.host_read().end());
+    };
+    const auto result = solve_in_time(heat.F, {heat.u}, heat.options);
+    EXPECT_FALSE(result.is_converged());
+    ASSERT_EQ(static_cast<int>(times.size()), last);
+    if (last == 0) state.assign(result.solution.size(), 0.0); // where it started
+    EXPECT_EQ(result.time, last == 0 ? 0 : times.back());
+    EXPECT_TRUE(std::ranges::equal(result.solution.host_read(), state));
+  }
+}
+
+TEST(TimeSteps, DerivativesOfFieldsThatNothingSolvesForAreZeroOrRefused) {
+  Uniform uniform(1);
+  const auto& u = uniform.u;
+  const FunctionSpace W(uniform.V, {.degree = 1, .name = "w"});
+  const auto w = field(W.ptr(), "w");
+  const Form F = (dt(w * u) + u) * uniform.v * dx, without = (w * dt(u) + u) * uniform.v * dx;
+  EXPECT_EQ(form::make_theta_forms(F, {u}, {"w"}).tangent.signature,
+            form::make_theta_forms(without, {u}).tangent.signature);
+  EXPECT_EQ(form::make_theta_forms(F, {u}, {"w"}).load.signature, form::make_theta_forms(without, {u}).load.signature);
+  for (const auto& known : {std::vector<std::string>{}, std::vector<std::string>{"z"}}) try {
+      (void)form::make_theta_forms(F, {u}, known);
+      ADD_FAILURE() << "no error";
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("dt(w): the field is none of the unknowns"), std::string::npos)
+          << error.what();
+    }
+  EXPECT_THROW((void)form::make_theta_forms((dt(w) + u) * uniform.v * dx, {u}, {"w"}), InputError); // nothing in time
+}
+
 TEST(TimeSteps, FormsThatDoNotFitAreRefused) {
   Heat heat;
   const auto v = arguments(heat.V).second;
@@ -165,6 +323,7 @@ TEST(TimeSteps, WrongTimesAreRefused) {
   EXPECT_THROW(solvers::TimeGrid(0, 1, 0.1, 1.5), InputError);
   EXPECT_THROW(solvers::TimeGrid(0, 1, 0.1, NAN), InputError);
   EXPECT_THROW(solvers::TimeGrid(0, INFINITY, 0.1, 1), InputError);
+  EXPECT_THROW(solvers::TimeGrid(0, 1, INFINITY, 1), InputError);
   EXPECT_THROW(solvers::TimeGrid(0, 1, 1e-12, 1), InputError);
 }
 
@@ -180,6 +339,21 @@ TEST(TimeSteps, TimesEndWhereTheyShall) {
   EXPECT_FALSE(shorter.ends_with_whole_step());
   EXPECT_EQ(one.num_steps(), 1);
   EXPECT_EQ(one.step(1).length, 1);
+}
+
+TEST(TimeSteps, TimesAreThoseOfALongerRun) {
+  for (const double step : {0.1, 0.05, 0.01, 1.0 / 3})
+    for (const double start : {0.0, 0.7}) {
+      const solvers::TimeGrid longer(start, start + 101 * step, step, 1);
+      for (int n = 1; n <= 100; ++n) {
+        const solvers::TimeGrid grid(start, std::round((start + n * step) * 1e12) * 1e-12, step,
+                                     1); // as people write it
+        ASSERT_EQ(grid.num_steps(), n);
+        EXPECT_TRUE(grid.ends_with_whole_step());
+        EXPECT_EQ(grid.time(n), longer.time(n));
+        EXPECT_EQ(grid.step(n).length, longer.step(n).length);
+      }
+    }
 }
 
 /// Each test has a file with one state in a folder of this process.

@@ -65,7 +65,7 @@ class Bench(command_test.CommandTest):
 
 class Suites(Bench):
     def test_are_listed_and_explain_their_options(self):
-        self.assertEqual({"bp", "bk", "axlocal", "elasticity-kernel", "hosfem"}, set(self.suites()))
+        self.assertEqual({"bp", "bk", "axlocal", "elasticity-kernel", "hosfem", "mesh"}, set(self.suites()))
         explained = self.run_rafter("bench", "--help").stdout
         for suite in self.suites():
             self.assertIn(f"\n{suite}: ", explained)
@@ -267,6 +267,157 @@ class Suites(Bench):
     def test_sizes_are_a_list(self):
         self.bench("bk", "--cases", "bp1", "--degrees", "2", "--mdofs", "0.0001,0.0005", "--json", "report.json")
         self.assertEqual([row["cells"] for row in self.report()["rows"]], [8, 64])
+
+
+class Meshes(Bench):
+    """Suites on meshes from files: the small ones of bench/meshes, and samples that other programs wrote."""
+    ON_A_MESH = ("--degrees", "2", "--rounds", "3", "--sample-seconds", "0", "--machine", "kept", "--json", "report.json")
+
+    def kept(self, name):
+        return os.path.join(command_test.SOURCE, "bench", "meshes", name)
+
+    def sample(self, name):
+        return os.path.join(command_test.SOURCE, "tests", "data", "meshes", name)
+
+    def on_mesh(self, path, *arguments):
+        """The report and the text of `rafter bench mesh`, after what holds for all rows."""
+        result = self.run_rafter("bench", "mesh", path, *self.ON_A_MESH, *arguments, timeout=600)
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
+        report = self.report()
+        self.assertEqual(report["mesh"]["file"], path)
+        for row in report["rows"]:
+            self.assertEqual(row["mesh"], os.path.splitext(os.path.basename(path))[0])
+            self.assertEqual(sum(row["shapes"].values()), sum(row["maps"].values()))
+            self.assertEqual(sum(row["shapes"].values()), row["cells"])
+            if "missing" in row:
+                continue
+            self.assertGreater(row[report["figure"]], 0)
+            for kernel in row["kernels"]:
+                self.assertIn(kernel["plan"], row["plan"])
+        self.assertEqual([line for line in result.stdout.splitlines() if len(line) > 120 and line != report["command"]
+                          and not line.startswith("mesh ")], [])
+        return report, result.stdout
+
+    def test_kept_ones_are_those_of_the_table(self):
+        with open(self.kept("meshes.json"), encoding="utf-8") as file:
+            table = json.load(file)
+        small = {name for name in table["meshes"] if name.startswith("small-")}
+        found = {name[:-len(".msh")] for name in os.listdir(self.kept("")) if name.endswith(".msh")}
+        self.assertEqual(found, small)
+        for name, mesh in table["meshes"].items():
+            self.assertTrue(os.path.exists(self.kept(mesh["geometry"])), name)
+            self.assertRegex(mesh["hash"], "^[0-9a-f]{32}$")
+        for name in small:
+            report, _ = self.on_mesh(self.kept(name + ".msh"), "--suite", "bk", "--cases", "bp1", "--degrees", "1")
+            mesh = table["meshes"][name]
+            self.assertEqual(report["mesh"]["hash"], mesh["hash"])
+            self.assertEqual(report["rows"][0]["shapes"], mesh["cells"])
+            self.assertEqual({cells["degree"] for cells in report["mesh"]["cells"]}, {mesh["order"]})
+
+    def test_rows_count_unknowns_cells_and_kinds_of_maps(self):
+        report, text = self.on_mesh(self.sample("mixed-four-shapes.msh"), "--cases", "bp3,elasticity")
+        for row, components in zip(report["rows"], (1, 3)):
+            self.assertEqual(row["shapes"], {"tetrahedron": 20, "hexahedron": 6, "prism": 12, "pyramid": 26})
+            self.assertEqual(row["dofs"] % components, 0)
+            self.assertEqual(sum(kernel["cells"] for kernel in row["kernels"]), row["cells"])
+            names = " ".join(kernel["name"] for kernel in row["kernels"])
+            for shape in row["shapes"]:
+                self.assertIn(shape, names)
+            self.assertNotIn("ratio_to_peer", row)
+        self.assertIn("cell pyramid affine", text)
+        self.assertIn("hash of the file " + report["mesh"]["hash"], text)
+        broken, _ = self.on_mesh(self.sample("mixed-four-shapes.msh"), "--suite", "bk", "--cases", "bp1")
+        # of the volume of a cube, 1/6 of a tetrahedron, 1/2 of a prism, 1/3 of a pyramid
+        self.assertEqual(broken["rows"][0]["dofs"], round(2 ** 3 * (20 / 6 + 6 + 12 / 2 + 26 / 3)))
+
+    def test_refinement_makes_eight_of_each_cell(self):
+        mesh = self.sample("plate-with-hole-tet.msh")
+        coarse, _ = self.on_mesh(mesh, "--cases", "bp1", "--degrees", "1")
+        fine, _ = self.on_mesh(mesh, "--cases", "bp1", "--degrees", "1", "--refine", "1")
+        self.assertEqual(fine["rows"][0]["cells"], 8 * coarse["rows"][0]["cells"])
+        self.assertEqual((coarse["mesh"]["hash"], fine["mesh"]["refinements"]), (fine["mesh"]["hash"], 1))
+
+    def test_plane_meshes_have_vectors_of_two_components(self):
+        report, _ = self.on_mesh(self.sample("disc-tri-order3.msh"), "--cases", "bp1,bp2")
+        scalar, vector = report["rows"]
+        self.assertEqual(vector["dofs"], 2 * scalar["dofs"])
+        self.assertEqual(set(scalar["maps"]), {"affine", "isoparametric"})
+
+    def test_a_given_plan_is_that_of_all_kernels(self):
+        report, _ = self.on_mesh(self.sample("star-mixed.mesh"), "--cases", "bp3", "--plan", "factors=recompute vector_width=4")
+        for kernel in report["rows"][0]["kernels"]:
+            self.assertIn("factors=recompute", kernel["plan"])
+            self.assertIn("vector_width=4", kernel["plan"])
+
+    def test_suites_of_hexahedra(self):
+        curved = self.kept("small-cylinder-hexahedra-order2.msh")
+        report, _ = self.on_mesh(curved, "--suite", "axlocal", "--equations", "poisson", "--kernels", "baseline,parallelepiped,trilinear")
+        rows = {row["kernel"]: row for row in report["rows"]}
+        self.assertIn("no parallelepipeds", rows["parallelepiped"]["missing"])
+        self.assertLess(rows["trilinear"]["difference"], 1e-12)
+        report, _ = self.on_mesh(self.sample("fichera.mesh"), "--suite", "axlocal", "--equations", "poisson",
+                                 "--kernels", "parallelepiped,trilinear")
+        rows = {row["kernel"]: row for row in report["rows"]}
+        self.assertEqual(rows["trilinear"]["missing"], "cells are parallelepipeds")
+        self.assertGreater(rows["parallelepiped"]["seconds"], 0)
+        report, _ = self.on_mesh(curved, "--suite", "elasticity-kernel", "--steps", "layers,planned")
+        self.assertEqual([row["step"] for row in report["rows"]], ["layers", "planned"])
+        self.assertLess(report["rows"][1]["difference"], 1e-12)
+        report, _ = self.on_mesh(curved, "--suite", "hosfem", "--equations", "poisson", "--kernels", "baseline", "--iterations", "20")
+        self.assertEqual([row["solver"] for row in report["rows"]], ["plain", "fused"])
+
+    def test_is_the_suite_with_its_option(self):
+        mesh = self.sample("tinyzoo-3d.mesh")
+        first, _ = self.on_mesh(mesh, "--cases", "bp1", "--degrees", "1")
+        result = self.run_rafter("bench", "bp", *self.ON_A_MESH, "--mesh=" + mesh, "--cases", "bp1", "--degrees", "1")
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+        self.assertEqual(self.report()["mesh"], first["mesh"])
+
+    def test_reports_of_another_mesh_are_not_compared(self):
+        arguments = ("--cases", "bp1", "--degrees", "1")
+        report, _ = self.on_mesh(self.sample("beam-tet.mesh"), *arguments)
+        for row in report["rows"]:
+            row["spread"] = 100
+        self.write_report(report, "old.json")
+        _, text = self.on_mesh(self.sample("beam-tet.mesh"), *arguments, "--compare", "old.json")
+        self.assertIn("bp1 beam-tet 1", text[text.index("ratio to old.json"):])
+        for other in ((self.sample("beam-wedge.mesh"),), (self.sample("beam-tet.mesh"), "--refine", "1")):
+            result = self.run_rafter("bench", "mesh", *other, *self.ON_A_MESH, *arguments, "--compare", "old.json")
+            self.assertEqual(result.returncode, command_test.WRONG_INPUT)
+            self.assertIn("old.json: is of another mesh", result.stderr)
+
+    def test_wrong_ones_are_named(self):
+        for name, text in (("empty.msh", ""), ("text.msh", "no mesh\n"),
+                           ("cellless.msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n1\n1 0 0 0\n$EndNodes\n$Elements\n0\n$EndElements\n"),
+                           ("surface.msh", "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n3\n1 0 0 0\n2 1 0 0\n3 0 1 1\n$EndNodes\n"
+                                           "$Elements\n1\n1 2 2 1 1 1 2 3\n$EndElements\n")):
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                file.write(text)
+        tetrahedra, mixed = self.sample("beam-tet.mesh"), self.sample("mixed-four-shapes.msh")
+        for arguments, fragments in (
+                ((), ("no mesh file", "rafter bench mesh FILE")),
+                (("--suite", "bp"), ("no mesh file",)),
+                (("none.msh",), ("none.msh: no such file",)),
+                ((command_test.SOURCE,), ("a directory",)),
+                (("empty.msh",), ("empty.msh: the file is empty",)),
+                (("text.msh",), ("text.msh:1", "MFEM")),
+                (("cellless.msh",), ("cellless.msh", "no ")),
+                (("surface.msh",), ("surface.msh", "surface meshes are not supported")),
+                ((self.kept("cube-tetrahedra.geo"),), ("is no mesh", "gmsh -3 -o cube-tetrahedra.msh")),
+                ((tetrahedra, "--suite"), ("--suite needs a value",)),
+                ((tetrahedra, "--suite", "bq"), ("'bq'", "did you mean 'bp'")),
+                ((tetrahedra, "--suite", "mesh"), ("'mesh'", "hosfem")),
+                ((tetrahedra, "--mesh", mixed), ("--mesh", "already")),
+                ((tetrahedra, "--refine", "11"), ("--refine", "0 to 10")),
+                ((tetrahedra, "--geometry", "prisms"), ("--geometry", "does not go with --mesh")),
+                ((tetrahedra, "--mdofs", "1"), ("--mdofs", "does not go with --mesh", "--refine")),
+                ((tetrahedra, "--json", tetrahedra), ("--json", "beam-tet.mesh")),
+                ((tetrahedra, "--suite", "axlocal"), ("bench axlocal", "hexahedra", "tetrahedron")),
+                ((mixed, "--suite", "elasticity-kernel"), ("bench elasticity-kernel", "prism, pyramid")),
+                ((mixed, "--suite", "hosfem"), ("bench hosfem", "tetrahedron")),
+                ((self.sample("beam-hex.mesh"), "--suite", "hosfem", "--setup", "nekbone"), ("--setup", "nekbone", "--mesh"))):
+            self.assert_refused(self.run_rafter("bench", "mesh", *arguments), *fragments)
+        self.assert_refused(self.run_rafter("bench", "bk", "--refine", "1"), "bench bk", "--refine", "--mesh")
 
 
 class Comparison(Bench):

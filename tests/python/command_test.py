@@ -403,6 +403,21 @@ class Solving(CommandTest):
         with open(self.path("r.json"), encoding="utf-8") as file:
             self.assertEqual(json.load(file)["status"], "failed check")
 
+    def test_first_solves_tell_which_kernels_are_compiled(self):
+        with tempfile.TemporaryDirectory() as cache:
+            fill_cache(cache)
+            arguments = ["solve", self.write(POISSON)]
+            first, second = (self.run_rafter(*arguments, environment={"XDG_CACHE_HOME": cache}) for _ in range(2))
+        for result in (first, second):
+            self.assertEqual(result.returncode, DONE, result.stderr)
+            self.assertNotIn("compiling", result.stdout)
+        told = [tuple(map(int, numbers)) for numbers in re.findall(r"^compiling (\d+) of (\d+) kernels$", first.stderr, re.M)]
+        count = told[0][1]
+        self.assertEqual(told[0], (1, count))
+        self.assertEqual(told[-1], (count, count))
+        self.assertEqual(told, sorted(told))
+        self.assertNotIn("compiling", second.stderr)
+
     def test_interrupt_stops_cleanly(self):
         text = self.changed("cells = [3, 3]", "cells = [200, 200]").replace("rtol = 1.0e-11", "rtol = 1.0e-14\n"
                             "max_iterations = 100000000\npreconditioner = \"none\"").replace("degree = 2", "degree = 8")

@@ -135,6 +135,20 @@ class DataFields(command_test.CommandTest):
                             "definitions.w0='0.5*x[0]'")
         self.assertAlmostEqual(report["functionals"]["mean"], 2**4/4 + 1, places=7)
 
+    def test_no_output_replaces_what_is_read(self):
+        with open(self.path("first.vtkhdf"), "rb") as file:
+            before = file.read()
+        for text in (SECOND, RESIDUAL):
+            message = self.refused(text, "output.file=first.vtkhdf")
+            self.assertIn("first.vtkhdf", message)
+            self.assertIn("coefficients.w.file" if text == SECOND else "fields.u.initial.file", message)
+        for command, option in (("solve", "--json"), ("kernel", "--matrix"), ("tune", "--record")):
+            result = self.run_rafter(command, self.write(SECOND), option, "first.vtkhdf")
+            self.assertEqual(result.returncode, command_test.WRONG_INPUT, result.stderr)
+            self.assertIn(option, result.stderr)
+        with open(self.path("first.vtkhdf"), "rb") as file:
+            self.assertEqual(file.read(), before)
+
     def test_wrong_input_is_named(self):
         for overrides, parts in (
                 (("coefficients.w.file=none.vtkhdf",), ("coefficients.w.file", "no such file")),

@@ -118,19 +118,121 @@ class TimeSteps(command_test.CommandTest):
         self.assertEqual([step["time"] for step in report["time"]["steps"]][-1], 1)
         self.assertEqual(len(report["time"]["steps"]), 4)
 
+    def test_known_fields_serve_forms_functionals_and_derived_fields(self):
+        """w u is 3 u where w = 3; conductivity, capacity and source hold it, too."""
+        text = HEAT.replace("dt(u)*v + k*", "w*dt(u)*v + w*k*").replace("cos(t)*v", "w*cos(t)*v").replace("x[0]*x[1]*(1 + t)", "x[0]*x[1]")
+        text = text.replace('mean = "u*dx"', 'mean = "u*dx"\nweighted = "w*u*dx"').replace("every = 4", "fields = { flux = 'w*grad(u)', w = 'w' }")
+        plain, _ = self.solve(text.replace("[coefficients]", "[coefficients]\nw = 1"))
+        known, _ = self.solve(text.replace("[coefficients]", '[coefficients]\nw = { value = "2 + x[0]**0" }'))
+        self.assertAlmostEqual(known["functionals"]["mean"], plain["functionals"]["mean"], places=8)
+        self.assertAlmostEqual(known["functionals"]["weighted"], 3*known["functionals"]["mean"], places=12)
+
+    def test_known_fields_are_constant_in_time(self):
+        text = HEAT.replace("[coefficients]", '[coefficients]\nw = { value = "2 + x[0]" }')
+        plain, _ = self.solve(text.replace("dt(u)*v", "w*dt(u)*v"))
+        product, _ = self.solve(text.replace("dt(u)*v", "dt(w*u)*v"))
+        self.assertEqual(product["functionals"], plain["functionals"])
+
     def test_a_run_in_two_parts_is_the_same_to_the_last_bit(self):
         whole, _ = self.solve(HEAT)
-        self.solve(HEAT, "--set", "time.end=0.4", "--set", "output.file=half.vtkhdf")
-        rest, _ = self.solve(HEAT, "--set", "time.restart=half.vtkhdf", "--set", "output.file=rest.vtkhdf")
-        self.assertEqual(len(rest["time"]["steps"]), 6)
-        self.assertEqual(rest["time"]["start"], 0.4)
-        self.assertEqual(rest["functionals"], whole["functionals"])
-        self.assertEqual(rest["time"]["steps"], whole["time"]["steps"][4:])
+        for done, end in ((4, 0.4), (3, 0.3), (6, 0.6), (7, 0.7)): # 3 steps of 0.1 do not end at 0.3, but for rounding
+            self.solve(HEAT, "--set", f"time.end={end}", "--set", "output.file=half.vtkhdf")
+            rest, _ = self.solve(HEAT, "--set", "time.restart=half.vtkhdf", "--set", "output.file=rest.vtkhdf")
+            self.assertEqual(len(rest["time"]["steps"]), 10 - done)
+            self.assertAlmostEqual(rest["time"]["start"], end, places=14)
+            self.assertEqual(rest["functionals"], whole["functionals"])
+            self.assertEqual(rest["time"]["steps"], whole["time"]["steps"][done:])
         # Equal states lead to equal files when runs go on from them.
         for name in ("heat", "rest"):
             self.solve(HEAT, "--set", f"time.restart={name}.vtkhdf", "--set", "time.end=1.3", "--set",
                        f"output.file={name}-on.vtkhdf")
         self.assertEqual(self.contents("heat-on.vtkhdf"), self.contents("rest-on.vtkhdf"))
+
+    def test_residual_forms_and_systems_go_on_with_the_same_bits(self):
+        wave = """[mesh]
+box = { cells = [4, 4], shape = "triangle" }
+[fields.u]
+degree = 2
+initial = "sin(pi*x[0])*sin(pi*x[1])"
+[fields.w]
+degree = 2
+[forms]
+F = "((dt(u) - w)*v_u + dt(w)*v_w + inner(grad(u), grad(v_w)) - sin(3*t)*v_w)*dx"
+[[dirichlet]]
+field = "u"
+tags = "all"
+value = 0
+[[dirichlet]]
+field = "w"
+tags = "all"
+value = 0
+[time]
+step = 0.1
+end = 0.6
+theta = 0.5
+[functionals]
+energy = "(w*w + inner(grad(u), grad(u)))*dx"
+[output]
+file = "whole.vtkhdf"
+"""
+        # The tangent at rest is symmetric, those of other states are not: a method that is chosen anew is another one.
+        reaction = BURGERS.replace("40*u*grad(u)[0]*v", "conditional(t > 0.12, 0.01*u, 0*u)*grad(u)[0]*v") + """[functionals]
+energy = "u*u*dx"
+[output]
+file = "whole.vtkhdf"
+"""
+        for text, end in ((wave, 0.3), (reaction, 0.15)):
+            whole, _ = self.solve(text)
+            self.solve(text, "--set", f"time.end={end}", "--set", "output.file=half.vtkhdf")
+            rest, _ = self.solve(text, "--set", "time.restart=half.vtkhdf", "--set", "output.file=rest.vtkhdf")
+            self.assertEqual(rest["method"], whole["method"])
+            self.assertEqual(rest["functionals"], whole["functionals"])
+            count = len(rest["time"]["steps"])
+            self.assertEqual(rest["time"]["steps"], whole["time"]["steps"][-count:])
+
+    def test_a_run_goes_on_where_values_at_zero_do_not_exist(self):
+        text = HEAT.replace('"x[0]*x[1]*(1 + t)"', '"x[0]*x[1]/t"').replace("sin(t)", "sqrt(t - 0.5)").replace(
+            'initial = "x[0]*x[1]"', 'initial = "x[0]*x[1]*ln(t + 1)/ln(t)"').replace("end = 1.0", "end = 2.0\nstart = 1.5")
+        whole, _ = self.solve(text)
+        self.solve(text, "--set", "time.end=1.8", "--set", "output.file=half.vtkhdf")
+        goes_on = text.replace("start = 1.5\n", 'restart = "half.vtkhdf"\n')
+        rest, _ = self.solve(goes_on, "--set", "output.file=rest.vtkhdf")
+        self.assertEqual(rest["functionals"], whole["functionals"])
+        kernel = self.run_rafter("kernel", self.write(goes_on))
+        self.assertEqual(kernel.returncode, DONE, kernel.stderr)
+
+    def test_a_run_goes_on_whatever_the_first_one_began_with(self):
+        self.solve(HEAT)
+        text = HEAT.replace('initial = "x[0]*x[1]"', 'initial = { file = "heat.vtkhdf", field = "u" }')
+        self.solve(text, "--set", "output.file=first.vtkhdf")
+        self.write("no state", "heat.vtkhdf")
+        self.solve(text, "--set", "output.file=second.vtkhdf", "--set", "time.restart=first.vtkhdf", "--set", "time.end=1.2")
+
+    def test_kernels_and_the_matrix_are_those_of_the_first_step(self):
+        """The sum of all entries is the mass of 1 on an interval without conditions: theta k adds nothing to it."""
+        text = """[mesh]
+box = { cells = [4], size = [3.0] }
+[fields.u]
+degree = 2
+[forms]
+a = "(dt(u)*v + k*inner(grad(u), grad(v)))*dx"
+[coefficients]
+k = "1 + t"
+[time]
+step = 0.1
+end = 1.0
+theta = 0.5
+"""
+        result = self.run_rafter("kernel", self.write(text), "--matrix", "matrix.mtx")
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        with open(self.path("matrix.mtx"), encoding="utf-8") as file:
+            rows = [line.split() for line in file if not line.startswith("%")][1:]
+        total = sum(float(value) * (1 if i == j else 2 if self.is_symmetric("matrix.mtx") else 1) for i, j, value in rows)
+        self.assertAlmostEqual(total, 3, places=12)
+
+    def is_symmetric(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return "symmetric" in file.readline()
 
     def test_another_plan_goes_on_from_the_same_state(self):
         self.solve(HEAT, "--set", "time.end=0.5")
@@ -157,6 +259,13 @@ class TimeSteps(command_test.CommandTest):
         stationary = command_test.POISSON.replace("k*inner", "dt(u)*v*dx + k*inner")
         self.refused(stationary, "dt(u)", "[time]")
 
+    def test_newton_beside_a_linear_residual_form_is_told(self):
+        linear = REACTION.replace("u*(1 - u)*v", "u*v") + "[newton]\nrtol = 1.0e-9\n"
+        _, result = self.solve(linear)
+        self.assertIn("[newton] is not used", result.stderr)
+        _, result = self.solve(REACTION + "[newton]\nrtol = 1.0e-9\n")
+        self.assertNotIn("not used", result.stderr)
+
     def test_what_cannot_be_stepped_is_refused(self):
         for old, new, fragments in (
                 ("dt(u)*v + ", "", ["forms.a", "no derivative in time"]),
@@ -170,6 +279,28 @@ class TimeSteps(command_test.CommandTest):
                 ('k = "1', 't = 1\nk = "1', ["coefficients.t", "time"])):
             self.assertIn(old, HEAT)
             self.refused(HEAT.replace(old, new), *fragments)
+
+    def test_a_first_state_that_no_projection_finds_is_reported(self):
+        """The second component has an equation in every step, but no term with dt()."""
+        text = """[mesh]
+box = { cells = [3, 3] }
+[fields.u]
+components = 2
+degree = 1
+[forms]
+a = "(dt(u)[0]*v[0] + inner(grad(u), grad(v)))*dx"
+L = "v[0]*dx"
+[[dirichlet]]
+tags = "all"
+value = [0, 0]
+[time]
+step = 0.1
+end = 0.2
+"""
+        for method in ("cg", "direct"):
+            report, _ = self.solve(text, "--set", f"solver.method={method}", code=NOT_SOLVED)
+            self.assertIn("t = 0", report["message"])
+            self.assertIn("projection", report["message"])
 
     def test_a_step_that_fails_is_named_and_leaves_no_output(self):
         text = HEAT + "[solver]\nmax_iterations = 1\n"

@@ -89,6 +89,29 @@ class Tune(command_test.CommandTest):
         self.assertNotIn("timing", second.stderr)
         self.assertIn(told, self.run_rafter("kernel", *arguments, environment=environment).stdout)
 
+    def test_operators_of_time_steps_are_timed_and_remembered(self):
+        environment = {"XDG_CACHE_HOME": self.cache.name}
+        for forms in ('a = "(dt(u)*v + inner(grad(u), grad(v)))*dx"\nL = "v*dx"',
+                      'F = "(dt(u)*v + (1 + u*u)*inner(grad(u), grad(v)) - v)*dx"'):
+            with self.subTest(forms):
+                self.PROBLEM = f"""[mesh]
+box = {{ cells = [12, 12] }}
+[fields.u]
+degree = 2
+[forms]
+{forms}
+[[dirichlet]]
+tags = "all"
+value = 0
+[time]
+step = 0.1
+end = 0.2
+"""
+                self.assertGreater(self.timed(self.tune("--threads", "1"))[0], 0)
+                self.assertEqual(self.timed(self.tune("--threads", "1"))[0], 0)
+                kernel = self.run_rafter("kernel", self.write(self.PROBLEM), "--threads", "1", environment=environment)
+                self.assertEqual(self.plan_of(kernel.stdout)[1], "measured", kernel.stdout)
+
     def test_record_holds_every_candidate(self):
         self.timed(self.tune("--threads", "1", "--record", "sweep.json"))
         with open(self.path("sweep.json"), encoding="utf-8") as file:

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include <bench/mesh_file.hpp>
 #include <bench/operators.hpp>
 #include <rafter/device/device.hpp>
 #include <rafter/element/quadrature.hpp>
@@ -47,16 +48,20 @@ void expect_small(const op::Vector& vector, double scale) {
   EXPECT_LE(largest(vector), rounding * scale);
 }
 
-/// This is an operator of the suites on the smallest mesh of a geometry.
+/// This is an operator of the suites on the smallest mesh of a geometry, or on a mesh.
 class SmallOperator {
 public:
   SmallOperator(const char* problem, const char* geometry)
-      : space_(
-            make_space(find_case(bake_off_cases(), problem), {.degree = 2, .million_dofs = 0, .geometry = geometry})),
+      : SmallOperator(problem, {.degree = 2, .million_dofs = 0, .geometry = geometry}) {}
+  SmallOperator(const char* problem, std::shared_ptr<const mesh::Mesh> mesh, int degree)
+      : SmallOperator(problem, {.degree = degree, .mesh = std::move(mesh)}) {}
+  SmallOperator(const char* problem, const SpaceChoice& choice)
+      : space_(make_space(find_case(bake_off_cases(), problem), choice)),
         operator_(make_operator(find_case(bake_off_cases(), problem), space_, device::make_device("host", 1),
                                 {.plan = "mapping=plain"})) {}
 
   const mesh::Mesh& mesh() const { return space_->mesh(); }
+  const op::Operator& get() const { return operator_; }
   op::Vector of(const space::SpatialFunction& function) const {
     auto x = operator_.make_vector();
     space::interpolate(*space_, function, x.host_overwrite());
@@ -177,6 +182,83 @@ TEST(BenchCases, HelmholtzIsLaplaceAndMass) {
     for (std::size_t i = 0; i < sum.size(); ++i) sum.host_write()[i] -= laplace.host_read()[i] + mass.host_read()[i];
     expect_small(sum, scale);
   }
+}
+
+/// Reads a sample mesh, or one of those that the suites keep, as `rafter bench mesh` does.
+Settings settings_of(const std::string& path) {
+  Settings settings;
+  settings.mesh_path = std::string(RAFTER_SOURCE_DIR) + "/" + path;
+  read_mesh_file("bp", settings, {});
+  return settings;
+}
+
+TEST(BenchMeshes, LaplaceOfConstantsVanishesOnMeshesOfOneShapeAndOfSeveral) {
+  for (const char* path :
+       {"tests/data/meshes/mixed-four-shapes.msh", "bench/meshes/small-cylinder-four-shapes-order2.msh",
+        "tests/data/meshes/star-mixed.mesh", "bench/meshes/small-ball-tetrahedra-order3.msh"}) {
+    const auto settings = settings_of(path);
+    const SmallOperator laplace("bp3", settings.mesh->mesh, 2);
+    expect_small(laplace.of(one), largest(laplace.of_waves()));
+  }
+}
+
+/// The rules of these degrees are exact for det J.
+TEST(BenchMeshes, EntriesOfTheMassMatrixSumToTheVolume) {
+  for (const auto& [path, degree] : {std::pair{"tests/data/meshes/mixed-four-shapes.msh", 1},
+                                     {"bench/meshes/small-cube-tetrahedra.msh", 1},
+                                     {"bench/meshes/small-ball-tetrahedra-order3.msh", 3},
+                                     {"bench/meshes/small-cylinder-hexahedra-order2.msh", 2}}) {
+    const auto settings = settings_of(path);
+    const SmallOperator mass("bp1", settings.mesh->mesh, degree);
+    const auto weights = mass.of(one);
+    const auto values = weights.host_read();
+    const double volume = mesh::check_validity(mass.mesh()).volume;
+    EXPECT_NEAR(std::accumulate(values.begin(), values.end(), 0.0), volume, 1e-12 * volume) << path;
+  }
+}
+
+TEST(BenchMeshes, EachShapeOfAMixedMeshHasTheRuleThatItHasAlone) {
+  const auto settings = settings_of("tests/data/meshes/mixed-four-shapes.msh");
+  for (const char* problem : {"bp1", "bp5"}) {
+    const SmallOperator mixed(problem, settings.mesh->mesh, 2);
+    for (const auto& kernel : mixed.get().info())
+      for (const char* geometry : {"hexahedra", "tetrahedra", "prisms", "pyramids"}) {
+        const SmallOperator alone(problem, geometry);
+        if (kernel.name.find(element::name(find_geometry(geometry).shape)) != std::string::npos) {
+          EXPECT_EQ(kernel.num_points, alone.get().info().front().num_points) << problem << " " << kernel.name;
+        }
+      }
+    EXPECT_EQ(mixed.get().info().size(), 4u);
+  }
+}
+
+TEST(BenchMeshes, AffineCellsOfACurvedMeshHaveTheRuleOfAffineCells) {
+  const auto settings = settings_of("bench/meshes/small-ball-tetrahedra-order3.msh");
+  const SmallOperator curved("bp3", settings.mesh->mesh, 2), affine("bp3", "tetrahedra");
+  const auto kernels = curved.get().info();
+  ASSERT_EQ(kernels.size(), 2u);
+  for (const auto& kernel : kernels) {
+    const bool is_affine = kernel.name.find("affine") != std::string::npos;
+    EXPECT_EQ(kernel.num_points == affine.get().info().front().num_points, is_affine) << kernel.name;
+  }
+}
+
+TEST(BenchMeshes, UnknownsOfCellVectorsAreThoseOfTheCellsOfEachShape) {
+  const auto settings = settings_of("tests/data/meshes/mixed-four-shapes.msh");
+  const auto space =
+      make_space(find_case(bake_off_cases(), "bp1"), {.degree = 3, .is_broken = true, .mesh = settings.mesh->mesh});
+  const double cubes = 20 / 6.0 + 6 + 12 / 2.0 + 26 / 3.0;
+  EXPECT_NEAR(counted_dofs(*space), 27 * cubes, 1e-9);
+}
+
+TEST(BenchMeshes, CellsAreCountedByShapeAndKindOfMap) {
+  const auto settings = settings_of("bench/meshes/small-ball-tetrahedra-order3.msh");
+  const auto row = row_of(*settings.mesh);
+  const auto num_cells = settings.mesh->mesh->num_cells();
+  EXPECT_EQ(row.at("mesh"), "small-ball-tetrahedra-order3");
+  EXPECT_EQ(row.at("shapes").at("tetrahedron"), num_cells);
+  EXPECT_EQ(row.at("maps").at("affine").get<std::int64_t>() + row.at("maps").at("isoparametric").get<std::int64_t>(),
+            num_cells);
 }
 
 } // namespace

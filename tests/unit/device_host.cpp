@@ -7,6 +7,8 @@
 #include <rafter/device/array.hpp>
 #include <rafter/device/compile_all.hpp>
 #include <rafter/device/host/host_device.hpp>
+#include <stdexcept>
+#include <utility>
 
 #include "../support/device_folders.hpp"
 
@@ -121,6 +123,42 @@ TEST(DeviceHost, CompileAllKeepsTheOrderAndSharesEqualSources) {
     EXPECT_EQ(value, expected[i]);
   }
   EXPECT_EQ(folder.count(".so"), 3U);
+}
+
+std::string empty_kernel(int number) { return "void kernel_" + std::to_string(number) + "(void) {}\n"; }
+
+TEST(DeviceHost, ProgressTellsEveryDistinctSourceThatIsNotInTheCache) {
+  const Folder folder;
+  const auto told = [&folder](const std::vector<int>& kernels) {
+    device::HostDevice device(1, device::CacheDirectory(folder.path())); // another one remembers nothing itself
+    std::vector<device::CompileJob> jobs;
+    for (const int number : kernels) jobs.push_back({empty_kernel(number), {}});
+    std::vector<std::pair<std::size_t, std::size_t>> result;
+    device::compile_all(device, jobs,
+                        [&result](std::size_t number, std::size_t count) { result.emplace_back(number, count); });
+    return result;
+  };
+  using Calls = std::vector<std::pair<std::size_t, std::size_t>>;
+  EXPECT_EQ(told({1, 2, 1}), (Calls{{1, 2}, {2, 2}}));
+  EXPECT_EQ(told({1, 3, 2}), (Calls{{1, 1}}));
+  EXPECT_EQ(told({1, 2, 3}), Calls{});
+}
+
+TEST(DeviceHost, ProgressThatThrowsEndsTheCompilation) {
+  const Folder folder;
+  device::HostDevice device(1, device::CacheDirectory(folder.path()));
+  std::vector<device::CompileJob> jobs;
+  for (int number = 0; number < 8; ++number) jobs.push_back({empty_kernel(number), {}});
+  int num_calls = 0;
+  const auto compile = [&] {
+    device::compile_all(device, jobs, [&num_calls](std::size_t, std::size_t) {
+      ++num_calls;
+      throw std::runtime_error("enough");
+    });
+  };
+  EXPECT_THROW(compile(), std::runtime_error);
+  EXPECT_EQ(num_calls, 1);
+  EXPECT_EQ(folder.count(".so"), 0U);
 }
 
 } // namespace

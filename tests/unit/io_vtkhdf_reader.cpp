@@ -96,6 +96,9 @@ TEST(VtkHdfSeries, HoldsEachTimeAndIsReadAtItsLast) {
     expect_equal(found, written.values, 1e-12);
     const auto all = raw.read<double>("VTKHDF/PointData/w");
     for (std::size_t i = 0; i < all.size() / 2; ++i) EXPECT_NEAR(all[i], -2 * all[all.size() / 2 + i], 1e-14) << i;
+    const auto last = raw.read_rows<double>("VTKHDF/PointData/w", points, points);
+    EXPECT_TRUE(std::ranges::equal(last, std::span(all).last(all.size() / 2)));
+    EXPECT_THROW((void)raw.read_rows<double>("VTKHDF/PointData/w", points + 1, points), base::InputError);
   }
 }
 

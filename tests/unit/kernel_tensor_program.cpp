@@ -250,7 +250,7 @@ TEST_P(TensorProgram, divergence_theorem_ties_facets_to_the_cell) {
     s.input.quadrature = element::make_quadrature(shape, 14);
     const kernel::IntegralPart cell_part{&cell_form.integrals[0], -1};
     s.input.function = kernel::pull_back({&cell_part, 1}, shape, map, false);
-    const double volume_integral = kernel::interpret(kernel::build_program(s.input), s.data).integral;
+    const double volume_integral = kernel::interpret(kernel::build_program(s.input), s.data).integrals.at(0);
     double facet_integral = 0;
     for (int facet = 0; facet < element::num_facets(shape); ++facet) {
       const auto facet_shape = element::facet_shape(shape, facet);
@@ -260,7 +260,7 @@ TEST_P(TensorProgram, divergence_theorem_ties_facets_to_the_cell) {
       s.data.reference_normal.assign(normal.begin(), normal.end());
       const kernel::IntegralPart part{&facet_form.integrals[0], -1};
       s.input.function = kernel::pull_back({&part, 1}, shape, map, true);
-      facet_integral += kernel::interpret(kernel::build_program(s.input), s.data).integral;
+      facet_integral += kernel::interpret(kernel::build_program(s.input), s.data).integrals.at(0);
     }
     EXPECT_NEAR(volume_integral, facet_integral, 1e-11 * std::fabs(volume_integral)) << mesh::name(map);
     s.input.local_facet = -1;

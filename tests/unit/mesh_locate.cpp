@@ -51,6 +51,26 @@ TEST_P(Locate, FindsPointsInsideAndOnTheBoundaryOfCellsWhereTheMapPutsThem) {
   }
 }
 
+TEST_P(Locate, FindsNodesOfCellsFarFromTheOrigin) {
+  for (const double distance : {4e6, 1e9}) // cells are 1e-7 and 1e-9 of that
+    for (auto mesh : {box(GetParam()), curved_box(GetParam(), 2)}) {
+      for (auto& coordinate : mesh.points) coordinate += distance;
+      const mesh::PointLocator locator(mesh);
+      const auto dim = static_cast<std::size_t>(mesh.gdim);
+      for (std::size_t node = 0; node < mesh.points.size() / dim; ++node)
+        EXPECT_TRUE(locator.find(std::span(mesh.points).subspan(node * dim, dim))) << mesh.source << " node " << node;
+      const auto& group = mesh.groups[0];
+      const auto vertices = element::reference_vertices(group.shape);
+      for (std::int32_t cell = 0; cell < group.num_cells(); ++cell)
+        for (const double share : {0.25, 1.0 / 3, 0.9}) { // points between the first vertex and the second
+          mesh::CellPoint at{0, cell, {}};
+          for (std::size_t a = 0; a < dim; ++a)
+            at.reference.push_back((1 - share) * vertices[a] + share * vertices[dim + a]);
+          EXPECT_TRUE(locator.find(image(mesh, at))) << mesh.source << " cell " << cell << ", " << share;
+        }
+    }
+}
+
 TEST_P(Locate, FindsNothingOutside) {
   const auto mesh = box(GetParam());
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(mesh.gdim); ++axis)

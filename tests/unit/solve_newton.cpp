@@ -124,6 +124,7 @@ public:
     for (const double value : u.host_read()) entries.push_back(slope_(value));
     free_ = entries;
     entries.back() = 1;
+    num_applies += tangent_.num_applies;
     tangent_ = diagonal_matrix(entries);
   }
   const op::LinearOperator& tangent() const override { return tangent_; }
@@ -132,7 +133,11 @@ public:
   }
   std::string describe_non_finite(const device::Vector&) const override { return "entry somewhere"; }
 
+  std::vector<std::int64_t> field_offsets() const override { return offsets; }
+
   int num_linearised = 0;
+  std::vector<std::int64_t> offsets{0};
+  int num_applies = 0; ///< of all tangents but the present one
 
 private:
   Function f_, slope_;
@@ -165,6 +170,18 @@ TEST(Newton, ConvergesQuadratically) {
   EXPECT_TRUE(steps.back().is_last);
 }
 
+TEST(Newton, AppliesTheTangentForItsLinearSolvesAlone) {
+  PointwiseProblem problem([](double u) { return u + u * u * u; }, [](double u) { return 1 + 3 * u * u; },
+                           {2.0, 10.0, 0.0}, 0.0);
+  device::Vector u(problem.device(), 3);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  const auto result = solvers::newton(problem, u, tight());
+  ASSERT_EQ(result.status, Status::converged) << result.message;
+  // A direct solve looks at the residual that it begins with and at the one that it leaves.
+  EXPECT_EQ(problem.num_applies + static_cast<const DenseMatrix&>(problem.tangent()).num_applies,
+            2 * result.iterations);
+}
+
 TEST(Newton, BringsBoundaryValuesAndLoadsInSteps) {
   PointwiseProblem problem([](double u) { return u + u * u * u; }, [](double u) { return 1 + 3 * u * u; }, {10.0, 0.0},
                            4.0);
@@ -189,6 +206,20 @@ TEST(Newton, TakesNoStepForRoundingOfBoundaryValues) {
   ASSERT_EQ(result.status, Status::converged) << result.message;
   EXPECT_EQ(result.iterations, 0);
   EXPECT_EQ(u.host_read()[1], 4);
+}
+
+TEST(Newton, TellsRoundingOfBoundaryValuesFieldByField) {
+  // A pressure of 1e8 beside a displacement of 1e-7, whose increment is rounding of the pressure.
+  PointwiseProblem problem([](double u) { return u; }, [](double) { return 1.0; }, {1e8, 0.0, 0.0}, 1e-7);
+  device::Vector u(problem.device(), 3);
+  for (const bool has_fields : {false, true}) {
+    if (has_fields) problem.offsets = {0, 1};
+    std::ranges::copy(std::vector{1e8, 0.0, 0.0}, u.host_overwrite().begin());
+    const auto result = solvers::newton(problem, u, tight());
+    ASSERT_EQ(result.status, Status::converged) << result.message;
+    EXPECT_EQ(u.host_read()[2], 1e-7);
+    EXPECT_EQ(result.iterations, has_fields ? 1 : 0);
+  }
 }
 
 TEST(Newton, BringsBoundaryValuesAloneWhereLoadsOvershoot) {
@@ -222,6 +253,15 @@ TEST(Newton, HalvesALoadStepThatFails) {
   EXPECT_EQ(result.steps.front().load_factor, 0.5);
   EXPECT_TRUE(std::ranges::any_of(result.steps,
                                   [](const auto& step) { return step.load_factor > 0.5 && step.load_factor < 1; }));
+}
+
+TEST(Newton, RefusesForcingTermsOutOfRange) {
+  PointwiseProblem problem([](double u) { return u; }, [](double) { return 1.0; }, {1.0, 0.0}, 0.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  auto options = tight();
+  options.forcing = {.largest = 0.5, .smallest = 0.6};
+  EXPECT_THROW((void)solvers::newton(problem, u, options), base::InputError);
 }
 
 TEST(Newton, RefusesAStartThatIsNotFinite) {
@@ -318,6 +358,80 @@ TEST(Newton, NamesThePlaceWhereNoLengthIsFinite) {
   EXPECT_EQ(result.iterations, 0);
   ASSERT_EQ(result.steps.size(), 1u);
   EXPECT_TRUE(result.steps[0].is_last); // no step was taken
+}
+
+TEST(Newton, FailsWhereTheResidualJumpsPastZero) {
+  // Minus one up to 1 and five behind it: every step that the line search tries is too long.
+  PointwiseProblem problem([](double u) { return u <= 1 ? -1.0 : 5.0; }, [](double) { return 1.0; }, {0.0, 0.0}, 0.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::copy(std::vector{1.0, 0.0}, u.host_overwrite().begin());
+  for (const bool line_search : {true, false}) {
+    std::ranges::copy(std::vector{1.0, 0.0}, u.host_overwrite().begin());
+    auto options = tight();
+    options.line_search = line_search;
+    options.max_iterations = 5;
+    const auto result = solvers::newton(problem, u, options);
+    EXPECT_NE(result.status, Status::converged);
+    if (line_search) {
+      EXPECT_EQ(result.failure, Failure::stagnated) << result.message;
+    }
+    EXPECT_GT(result.relative_residual, 0.5);
+    EXPECT_EQ(result.warning, "");
+  }
+}
+
+TEST(Newton, TakesWhatRoundingLeavesForASolutionWhateverTheResidualBefore) {
+  // No double is nearer to the root than some 1e-16, where R is 1e-10. There are no reactions to compare it with.
+  PointwiseProblem problem([](double u) { return 1e6 * (u * u * u - 2 * u + std::sin(u) - 0.1); },
+                           [](double u) { return 1e6 * (3 * u * u - 2 + std::cos(u)); }, {0.0, 0.0}, 0.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::copy(std::vector{1.1, 0.0}, u.host_overwrite().begin());
+  auto options = tight();
+  options.rtol = 1e-15;
+  const auto first = solvers::newton(problem, u, options);
+  EXPECT_EQ(first.status, Status::converged) << first.message;
+  options.rtol = 1e-30;
+  const auto again = solvers::newton(problem, u, options);
+  EXPECT_EQ(again.status, Status::converged) << again.message;
+}
+
+TEST(Newton, SaysThatNoStateWasFiniteOnlyWhereNoneWas) {
+  PointwiseProblem problem([](double u) { return u == 0      ? -1.0
+                                                 : u == 0.25 ? 5.0
+                                                             : std::nan(""); },
+                           [](double) { return 1.0; }, {0.0, 0.0}, 0.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  const auto result = solvers::newton(problem, u, tight());
+  EXPECT_EQ(result.failure, Failure::stagnated) << result.message;
+  EXPECT_NE(result.message.find("shortened"), std::string::npos) << result.message;
+}
+
+TEST(Newton, TellsTheResidualOfTheStateThatDivergedToo) {
+  PointwiseProblem problem([](double u) { return u < 1 ? u - 2 : 1e20; }, [](double) { return 1.0; }, {0.0, 0.0}, 0.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::fill(u.host_overwrite(), 0.0);
+  auto options = tight();
+  options.line_search = false;
+  const auto result = solvers::newton(problem, u, options);
+  EXPECT_EQ(result.failure, Failure::diverged) << result.message;
+  EXPECT_EQ(u.host_read()[0], 2);
+  EXPECT_GT(result.relative_residual, 1e19);
+}
+
+TEST(Newton, TellsWhatTheFirstOfItsLoadStepsLeft) {
+  // No double has the square 2, which is half of the load.
+  PointwiseProblem problem([](double u) { return u * u; }, [](double u) { return 2 * u; }, {4.0, 0.0}, 1.0);
+  device::Vector u(problem.device(), 2);
+  std::ranges::fill(u.host_overwrite(), 1.0);
+  auto options = tight();
+  options.rtol = 1e-30;
+  options.load_steps = 2;
+  const auto result = solvers::newton(problem, u, options);
+  ASSERT_EQ(result.status, Status::converged) << result.message;
+  EXPECT_EQ(u.host_read()[0], 2);
+  EXPECT_EQ(result.steps.back().residual, 0);
+  EXPECT_NE(result.warning.find("rounding"), std::string::npos) << result.warning;
 }
 
 TEST(Newton, TakesADirectionOfNegativeCurvatureThatDescends) {

@@ -19,10 +19,30 @@ class Generations : public ::testing::Test {
 protected:
   base::Temporary temporary_ = base::Temporary::folder((fs::temp_directory_path() / "rafter-generations-").string());
   fs::path parent_ = temporary_.path();
-  Generation some_{.plan = schedule::parse_plan("factors=recompute vector_width=4"),
-                   .seconds = 1.0 / 3,
-                   .source = "void kernel(void) {}\n",
-                   .setup_source = "\"quoted\"\n"};
+  Generation some_ = [] {
+    Generation result;
+    result.seconds = 1.0 / 3;
+    result.loop_program = "(program)";
+    result.counts.flops = 7;
+    result.counts.masked.written_bytes = 8;
+    auto& main = result.main;
+    main.source = "void kernel(void) {}\n";
+    main.name = "kernel";
+    main.plan = schedule::parse_plan("factors=recompute vector_width=4");
+    main.vector_width = 4;
+    main.matrices = {{0.1, -1e-300}, {}};
+    main.points = {1.0 / 7};
+    main.weights = {2, 0};
+    auto& table = main.arguments.emplace_back();
+    table.name = "t";
+    table.type = schedule::Type::integer;
+    table.role = "table";
+    table.values = {3, 4};
+    result.setup.source = "\"quoted\"\n";
+    result.setup_fields = {0, 2};
+    result.outputs = {{.field = 1, .components = 2, .num_tests = 3, .num_trials = 1, .places = {2, 0, 1}}};
+    return result;
+  }();
   static fs::path only_file(const fs::path& folder) {
     EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
     return fs::directory_iterator(folder)->path();

@@ -77,6 +77,10 @@ std::shared_ptr<Buffer> CheckedDevice::wrap(void*, std::size_t) {
   throw base::InternalError("the checked device has its own memory and cannot wrap host memory");
 }
 
+std::shared_ptr<const Program> CheckedDevice::find(const std::string& source, const CompileOptions& options) {
+  return cache_.find(source, options);
+}
+
 std::shared_ptr<const Program> CheckedDevice::compile(const std::string& source, const CompileOptions& options) {
   return cache_.program(source, options);
 }

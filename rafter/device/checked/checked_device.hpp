@@ -20,6 +20,7 @@ public:
   bool shares_host_memory() const override { return false; }
   std::shared_ptr<Buffer> allocate(std::size_t bytes) override;
   std::shared_ptr<Buffer> wrap(void* host, std::size_t bytes) override;
+  std::shared_ptr<const Program> find(const std::string& source, const CompileOptions& options) override;
   std::shared_ptr<const Program> compile(const std::string& source, const CompileOptions& options = {}) override;
   /// Throws InternalError when a task wrote outside one of its arguments, naming kernel, argument and side.
   std::shared_ptr<Event> run(std::span<const Task> tasks) override;

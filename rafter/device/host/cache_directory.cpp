@@ -106,8 +106,12 @@ void CacheDirectory::degrade(const std::string& reason) {
 
 std::string read_bytes(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
-  std::string bytes(std::istreambuf_iterator<char>(stream), {});
-  if (!stream.is_open() || stream.bad()) throw base::EnvironmentError("cannot read '" + file.string() + "'");
+  std::error_code error;
+  const auto size = fs::file_size(file, error); // files of the cache are replaced as a whole, never changed
+  std::string bytes(error ? 0 : size, '\0');
+  stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (!stream.is_open() || stream.bad() || error) throw base::EnvironmentError("cannot read '" + file.string() + "'");
+  bytes.resize(static_cast<std::size_t>(stream.gcount()));
   return bytes;
 }
 

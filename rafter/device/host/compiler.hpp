@@ -37,6 +37,9 @@ std::vector<std::string> own_processor_flags();
 std::vector<std::string> compiler_flags(const CompileOptions& options,
                                         const std::vector<std::string>& processor = own_processor_flags());
 
+/// Flags that a compiler alone knows: they spare it work that changes no kernel.
+std::vector<std::string> own_flags(const Compiler& compiler);
+
 /// Files and flags for compiling a C source to a shared library. The compiler's temporary files stand beside the
 /// source.
 struct Compilation {

@@ -81,6 +81,10 @@ std::shared_ptr<Buffer> HostDevice::wrap(void* host, std::size_t bytes) {
   return std::make_shared<HostBuffer>(host, bytes);
 }
 
+std::shared_ptr<const Program> HostDevice::find(const std::string& source, const CompileOptions& options) {
+  return cache_.find(source, options);
+}
+
 std::shared_ptr<const Program> HostDevice::compile(const std::string& source, const CompileOptions& options) {
   return cache_.program(source, options);
 }

@@ -23,6 +23,7 @@ public:
   bool shares_host_memory() const override { return true; }
   std::shared_ptr<Buffer> allocate(std::size_t bytes) override;
   std::shared_ptr<Buffer> wrap(void* host, std::size_t bytes) override;
+  std::shared_ptr<const Program> find(const std::string& source, const CompileOptions& options) override;
   std::shared_ptr<const Program> compile(const std::string& source, const CompileOptions& options = {}) override;
   std::shared_ptr<Event> run(std::span<const Task> tasks) override;
   void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body) override;

@@ -28,10 +28,17 @@ constexpr std::string_view trailer_tag = "\nrafter checksum ";
 constexpr std::size_t trailer_size = trailer_tag.size() + 32;
 constexpr const char* build_prefix = "build-";
 
+std::vector<std::string> all_flags(const Compiler& compiler, const CompileOptions& options) {
+  auto result = own_flags(compiler);
+  const auto flags = compiler_flags(options);
+  result.insert(result.end(), flags.begin(), flags.end());
+  return result;
+}
+
 std::string key_of(const Compiler& compiler, const std::string& source, const CompileOptions& options) {
   std::vector<std::string> parts{RAFTER_VERSION, compiler.path, compiler.version, cpu().vendor, cpu().model};
   parts.push_back(base::join(cpu().instruction_sets, " "));
-  for (const auto& flag : compiler_flags(options)) parts.push_back(flag);
+  for (const auto& flag : all_flags(compiler, options)) parts.push_back(flag);
   parts.push_back(source);
   std::string text;
   for (const auto& part : parts) text += std::to_string(part.size()) + ":" + part; // lengths keep the parts apart
@@ -91,7 +98,7 @@ bool is_full(const fs::path& folder) {
 void build(const fs::path& file, const Compiler& compiler, const std::string& source, const CompileOptions& options) {
   const base::Temporary temporary = make_build_folder(file.parent_path());
   const fs::path folder = temporary.path();
-  Compilation compilation{.flags = compiler_flags(options),
+  Compilation compilation{.flags = all_flags(compiler, options),
                           .source = folder / "kernel.c",
                           .library = folder / "kernel.so",
                           .kept_source = fs::path(file).replace_extension(".c")};
@@ -149,17 +156,26 @@ std::shared_ptr<const Program> ProgramCache::load_or_build(const std::string& ke
   }
 }
 
+std::shared_ptr<ProgramCache::Entry> ProgramCache::entry_of(const std::string& key) {
+  const std::scoped_lock lock(mutex_);
+  auto& slot = entries_[key];
+  if (!slot) slot = std::make_shared<Entry>();
+  return slot;
+}
+
+std::shared_ptr<const Program> ProgramCache::find(const std::string& source, const CompileOptions& options) {
+  const std::string key = key_of(find_compiler(options.compiler), source, options);
+  const auto entry = entry_of(key);
+  const std::scoped_lock lock(entry->mutex);
+  if (!entry->program) entry->program = load(directory() / (key + ".so"));
+  return entry->program;
+}
+
 std::shared_ptr<const Program> ProgramCache::program(const std::string& source, const CompileOptions& options) {
   if (options.language != "c") throw base::InternalError("the host device compiles C, not '" + options.language + "'");
   const Compiler compiler = find_compiler(options.compiler);
   const std::string key = key_of(compiler, source, options);
-  std::shared_ptr<Entry> entry;
-  {
-    const std::scoped_lock lock(mutex_);
-    auto& slot = entries_[key];
-    if (!slot) slot = std::make_shared<Entry>();
-    entry = slot;
-  }
+  const auto entry = entry_of(key);
   const std::scoped_lock lock(entry->mutex);
   if (!entry->program) entry->program = load_or_build(key, compiler, source, options);
   return entry->program;

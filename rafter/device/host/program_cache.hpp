@@ -20,6 +20,10 @@ class ProgramCache {
 public:
   explicit ProgramCache(CacheDirectory directory = CacheDirectory()) : directory_(std::move(directory)) {}
 
+  /// The program of a source that was compiled before; null where it was not, or its file is damaged. Throws
+  /// EnvironmentError where there is no compiler.
+  std::shared_ptr<const Program> find(const std::string& source, const CompileOptions& options = {});
+
   /// The program of a source, compiled if necessary. Throws EnvironmentError where there is no compiler, compilation
   /// fails (the source is kept and named), or no folder can be written.
   std::shared_ptr<const Program> program(const std::string& source, const CompileOptions& options = {});
@@ -35,6 +39,7 @@ private:
     std::mutex mutex;
     std::shared_ptr<const Program> program;
   };
+  std::shared_ptr<Entry> entry_of(const std::string& key);
   void degrade(const std::filesystem::path& from, const std::string& reason);
   void keep_source(const std::filesystem::path& folder) const;
   std::shared_ptr<const Program> load_or_build(const std::string& key, const Compiler& compiler,
