@@ -53,9 +53,14 @@ form::Form ProblemForms::residual_in_time() const {
                           [&] { return form::lower(form::parse_form(forms.L->text, scope)).integrals.empty(); }))
     return form;
   const auto load = parsed(*forms.L, "forms.L");
-  if (!form::lower(load).fields.empty())
+  const auto is_unknown = [this](const std::string& field) {
+    return std::ranges::any_of(spaces_, [&field](const auto& space) {
+      return field == space->name || field == form::time_derivative_name(space->name);
+    });
+  };
+  if (std::ranges::any_of(form::lower(load).field_names, is_unknown))
     refuse(forms.L->location, "forms.L",
-           "a linear form is expected: no term may hold a field; such terms stand in forms.a");
+           "a linear form is expected: no term may hold a field that is solved for; such terms stand in forms.a");
   return form - load;
 }
 

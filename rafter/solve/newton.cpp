@@ -210,6 +210,13 @@ private:
   Vector work_;
 };
 
+/// Linear systems are never solved more accurately than their own tolerance asks for.
+ForcingParameters forcing_parameters(const NewtonOptions& options) {
+  auto result = options.forcing;
+  result.smallest = std::clamp(options.solver.control.rtol, result.smallest, result.largest);
+  return result;
+}
+
 class Newton {
 public:
   Newton(NonlinearProblem& problem, Vector& u, const NewtonOptions& options)
@@ -272,7 +279,7 @@ private:
     if (!residual_.is_finite) return refuse_start();
     first_norm_ = std::max(first_norm_, residual_.norm);
     non_finite_trial_.clear();
-    forcing_ = ForcingTerms(forcing_parameters());
+    forcing_ = ForcingTerms(forcing_parameters(options_));
     for (int iteration = 0;; ++iteration) {
       result_.steps.push_back({.load_factor = factor, .residual = relative(residual_.norm), .is_last = true});
       result_.relative_residual = result_.steps.back().residual;
@@ -333,18 +340,12 @@ private:
     return std::nullopt;
   }
 
-  ForcingParameters forcing_parameters() const {
-    auto result = options_.forcing;
-    result.smallest = std::clamp(options_.solver.control.rtol, result.smallest, result.largest);
-    return result;
-  }
-
   /// Returns the tolerance of the linear system. Residuals before a step that moves the boundary say nothing about the
   /// size of its linear system, so that it gets the term of a first step, and the history of terms begins anew after
   /// it.
   double next_forcing_term() {
     if (!has_lift_) return forcing_.next(residual_.norm, target());
-    const auto parameters = forcing_parameters();
+    const auto parameters = forcing_parameters(options_);
     forcing_ = ForcingTerms(parameters);
     return std::clamp(parameters.first, parameters.smallest, parameters.largest);
   }
