@@ -7,7 +7,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
-#include <rafter/device/host/cpu.hpp>
+#include <rafter/base/parallel.hpp>
 #include <thread>
 
 namespace rafter::device {
@@ -51,7 +51,7 @@ std::vector<std::shared_ptr<const Program>> compile_all(Device& device, std::spa
   };
   {
     std::vector<std::jthread> helpers;
-    const std::size_t num_threads = std::min(distinct.size(), static_cast<std::size_t>(num_available_cores()));
+    const std::size_t num_threads = std::min(distinct.size(), static_cast<std::size_t>(base::num_available_cores()));
     for (std::size_t i = 1; i < num_threads; ++i) helpers.emplace_back(work);
     work();
   }
