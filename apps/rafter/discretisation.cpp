@@ -113,16 +113,24 @@ void require_fits(const io::Problem& problem, const mesh::Mesh& sample, double f
 /// Returns the factor by which refinement multiplies the number of cells.
 double refinement_factor(const io::Problem& problem, int dim) { return std::ldexp(1.0, dim * problem.mesh.refine); }
 
-/// The estimate for a box is made from a small box at its corner.
+/// Refuses a box that is too large, or whose cells are so small or large that their volumes are no numbers. A corner of
+/// the box stands for all of it: its cells are equal but for rounding, and conform by construction.
 void require_box_fits(const io::Problem& problem) {
   constexpr int sample_cells = 4; // per direction; a mixed box needs as many along x, one for each shape
   auto sample = *problem.mesh.box;
   double factor = refinement_factor(problem, static_cast<int>(sample.cells.size()));
-  for (int& n : sample.cells) {
-    factor *= static_cast<double>(n) / std::min(n, sample_cells);
-    n = std::min(n, sample_cells);
+  if (sample.size == mesh::BoxOptions{}.size) sample.size.assign(sample.cells.size(), 1.0);
+  const bool has_lengths = sample.size.size() == sample.cells.size() &&
+                           std::ranges::all_of(sample.size, [](double x) { return x > 0 && std::isfinite(x); });
+  for (std::size_t d = 0; d < sample.cells.size(); ++d) {
+    const int n = sample.cells[d];
+    sample.cells[d] = std::min(n, sample_cells);
+    factor *= static_cast<double>(n) / sample.cells[d];
+    if (has_lengths) sample.size[d] *= static_cast<double>(sample.cells[d]) / n;
   }
-  require_fits(problem, mesh::make_box(sample), factor);
+  const auto corner = mesh::make_box(sample); // throws for what the box cannot be, too
+  require_fits(problem, corner, factor);
+  require_valid(corner);
 }
 
 /// Returns the mesh after the facets that [[periodic]] names have been identified.
@@ -158,7 +166,7 @@ std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem) {
     if (!source.box) require_fits(problem, result, refinement_factor(problem, result.tdim));
     result = result.refined(source.refine);
   }
-  if (source.box || source.refine > 0) require_valid(result); // what is read is valid
+  if (source.refine > 0) require_valid(result); // what is read is valid, and boxes are
   return std::make_shared<const mesh::Mesh>(with_periodic_facets(problem, std::move(result)));
 }
 

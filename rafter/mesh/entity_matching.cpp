@@ -22,9 +22,10 @@ using base::Parts;
 
 constexpr std::int64_t most_parts = 64;
 
-/// A side with the vertices of its entity in ascending order, padded at the end.
-template <std::size_t n> struct Record {
-  std::array<std::int32_t, n> vertices;
+/// Vertices of an entity in ascending order, padded at the end.
+template <std::size_t n> using Key = std::array<std::int32_t, n>;
+
+struct Record {
   std::int32_t cell;
   std::int32_t place; ///< group and local entity
 };
@@ -36,12 +37,12 @@ std::int32_t place_of(std::size_t group, int local) {
   return static_cast<std::int32_t>(group) << local_bits | static_cast<std::int32_t>(local);
 }
 
-template <std::size_t n> EntitySide side_of(const Record<n>& record) {
+EntitySide side_of(const Record& record) {
   if (record.place == place_of_lookup) return {group_of_lookup, record.cell, 0};
   return {record.place >> local_bits, record.cell, record.place & ((1 << local_bits) - 1)};
 }
 
-template <std::size_t n> void sort_vertices(std::array<std::int32_t, n>& v) {
+template <std::size_t n> void sort_vertices(Key<n>& v) {
   const auto order = [&v](std::size_t a, std::size_t b) {
     const auto low = std::min(v[a], v[b]), high = std::max(v[a], v[b]);
     v[a] = low;
@@ -62,7 +63,14 @@ template <std::size_t n> void sort_vertices(std::array<std::int32_t, n>& v) {
   }
 }
 
-template <std::size_t n> std::uint64_t hash_of(const std::array<std::int32_t, n>& vertices) {
+/// Spelt out, since == of arrays is a call.
+template <std::size_t n> bool are_equal(const Key<n>& a, const Key<n>& b) {
+  std::int32_t difference = 0;
+  for (std::size_t i = 0; i < n; ++i) difference |= a[i] ^ b[i];
+  return difference == 0;
+}
+
+template <std::size_t n> std::uint64_t hash_of(const Key<n>& vertices) {
   std::uint64_t result = 0;
   for (const auto v : vertices) result = (result ^ static_cast<std::uint32_t>(v)) * 0x9e3779b97f4a7c15ULL;
   return result ^ result >> 32;
@@ -80,20 +88,21 @@ public:
       std::ranges::copy(element::entity_vertices(mesh.groups[group].shape, dim, e), local.begin());
     }
   }
-  /// Calls visit(record) for the sides of cells from `begin` to `end`.
-  template <class Visit> void for_all(std::int64_t begin, std::int64_t end, const Visit& visit) const {
-    for (std::int64_t cell = begin; cell < end; ++cell) {
-      const auto* vertices = vertices_.data() + static_cast<std::size_t>(cell) * per_cell_;
-      for (std::size_t e = 0; e < locals_.size(); ++e) {
-        Record<n> record;
-        for (std::size_t i = 0; i < n; ++i)
-          record.vertices[i] = locals_[e][i] < 0 ? key_padding : vertices[locals_[e][i]];
-        sort_vertices(record.vertices);
-        record.cell = static_cast<std::int32_t>(cell);
-        record.place = place_of(group_, static_cast<int>(e));
-        visit(record);
-      }
-    }
+  std::size_t count() const { return locals_.size(); }
+  /// The lowest vertex of an entity.
+  std::int32_t lowest(std::size_t cell, std::size_t entity) const {
+    const auto* vertices = vertices_.data() + cell * per_cell_;
+    std::int32_t result = key_padding;
+    for (const int local : locals_[entity])
+      if (local >= 0) result = std::min(result, vertices[local]);
+    return result;
+  }
+  Key<n> key(std::size_t cell, std::size_t entity) const {
+    const auto* vertices = vertices_.data() + cell * per_cell_;
+    Key<n> result;
+    for (std::size_t i = 0; i < n; ++i) result[i] = locals_[entity][i] < 0 ? key_padding : vertices[locals_[entity][i]];
+    sort_vertices(result);
+    return result;
   }
 
 private:
@@ -103,25 +112,36 @@ private:
   std::vector<std::array<int, n>> locals_; ///< local vertices of each entity; -1: none
 };
 
-/// All sides of a mesh in blocks by their lowest vertices; in a block they keep their order.
+/// All sides of a mesh in blocks by their lowest vertices; in a block they keep their order. Vertices are looked up
+/// again block by block: memory that is written for the first time costs more.
 template <std::size_t n> class SideBlocks {
 public:
   SideBlocks(const Mesh& mesh, int dim, std::span<const EntityKey> lookups)
-      : num_blocks_(num_entity_blocks(mesh, dim)) {
+      : num_blocks_(num_entity_blocks(mesh, dim)), lookups_(lookups) {
     const auto range = static_cast<std::uint64_t>(std::max(mesh.num_vertices, 1));
-    shift_ = std::max(0, static_cast<int>(std::bit_width((range - 1) / num_blocks_)));
+    shift_ = static_cast<int>(std::bit_width((range - 1) / num_blocks_));
     for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
       groups_.emplace_back(mesh, g, dim);
       const Parts parts(mesh.groups[g].num_cells(), 1 << 12, most_parts);
       for (std::int64_t part = 0; part < parts.count(); ++part)
         parts_.push_back({g, parts.begin(part), parts.end(part)});
     }
-    count(lookups);
-    place(lookups);
+    count();
+    place();
   }
-  std::size_t count() const { return num_blocks_; }
-  std::span<const Record<n>> operator[](std::size_t block) const {
+  std::size_t count_blocks() const { return num_blocks_; }
+  std::span<const Record> operator[](std::size_t block) const {
     return std::span(records_).subspan(begins_[block], begins_[block + 1] - begins_[block]);
+  }
+  Key<n> key(const Record& record) const {
+    const auto cell = static_cast<std::size_t>(record.cell);
+    if (record.place != place_of_lookup) {
+      const auto side = side_of(record);
+      return groups_[static_cast<std::size_t>(side.group)].key(cell, static_cast<std::size_t>(side.facet));
+    }
+    Key<n> result;
+    std::copy_n(lookups_[cell].begin(), n, result.begin());
+    return result;
   }
 
 private:
@@ -130,18 +150,24 @@ private:
     std::int64_t begin, end;
   };
   std::size_t block_of(std::int32_t lowest) const { return static_cast<std::size_t>(lowest) >> shift_; }
+  /// Calls visit(block, record) for the sides of a part in their order.
+  template <class Visit> void for_sides(const Part& part, const Visit& visit) const {
+    const auto& sides = groups_[part.group];
+    for (std::int64_t cell = part.begin; cell < part.end; ++cell)
+      for (std::size_t e = 0; e < sides.count(); ++e)
+        visit(block_of(sides.lowest(static_cast<std::size_t>(cell), e)),
+              Record{static_cast<std::int32_t>(cell), place_of(part.group, static_cast<int>(e))});
+  }
 
   /// Sets begins_, and next_ to where each part writes its first record of a block; lookups are the last part.
-  void count(std::span<const EntityKey> lookups) {
+  void count() {
     next_.resize((parts_.size() + 1) * num_blocks_);
     base::run_parallel(static_cast<std::int64_t>(parts_.size()), [&](std::int64_t p) {
-      const Part& part = parts_[static_cast<std::size_t>(p)];
       std::vector<std::size_t> counts(num_blocks_);
-      groups_[part.group].for_all(part.begin, part.end,
-                                  [&](const Record<n>& record) { ++counts[block_of(record.vertices[0])]; });
+      for_sides(parts_[static_cast<std::size_t>(p)], [&](std::size_t block, const Record&) { ++counts[block]; });
       std::ranges::copy(counts, next_.begin() + p * static_cast<std::int64_t>(num_blocks_));
     });
-    for (const auto& key : lookups) ++next_[parts_.size() * num_blocks_ + block_of(key[0])];
+    for (const auto& key : lookups_) ++next_[parts_.size() * num_blocks_ + block_of(key[0])];
     std::size_t sum = 0;
     for (std::size_t block = 0; block < num_blocks_; ++block) {
       begins_.push_back(sum);
@@ -150,38 +176,40 @@ private:
     }
     begins_.push_back(sum);
   }
-  void place(std::span<const EntityKey> lookups) {
+  void place() {
     records_.resize(begins_.back());
     base::run_parallel(static_cast<std::int64_t>(parts_.size()), [&](std::int64_t p) {
-      const Part& part = parts_[static_cast<std::size_t>(p)];
       auto* next = next_.data() + static_cast<std::size_t>(p) * num_blocks_;
-      groups_[part.group].for_all(part.begin, part.end, [&](const Record<n>& record) {
-        records_[next[block_of(record.vertices[0])]++] = record;
-      });
+      for_sides(parts_[static_cast<std::size_t>(p)],
+                [&](std::size_t block, const Record& record) { records_[next[block]++] = record; });
     });
-    for (std::size_t i = 0; i < lookups.size(); ++i) {
-      Record<n> record{.vertices = {}, .cell = static_cast<std::int32_t>(i), .place = place_of_lookup};
-      std::copy_n(lookups[i].begin(), n, record.vertices.begin());
-      records_[next_[parts_.size() * num_blocks_ + block_of(lookups[i][0])]++] = record;
-    }
+    for (std::size_t i = 0; i < lookups_.size(); ++i)
+      records_[next_[parts_.size() * num_blocks_ + block_of(lookups_[i][0])]++] = {static_cast<std::int32_t>(i),
+                                                                                   place_of_lookup};
   }
 
   std::size_t num_blocks_;
+  std::span<const EntityKey> lookups_;
   int shift_ = 0; ///< of vertex numbers to those of blocks
   std::vector<GroupSides<n>> groups_;
   std::vector<Part> parts_;
   std::vector<std::size_t> begins_, next_; ///< shape (block + 1); shape (part + 1, block)
-  base::RawVector<Record<n>> records_;
+  base::RawVector<Record> records_;
 };
 
 /// Chains the records of a block that have the same vertices. Reused from block to block, since memory is slow to get.
-class Chains {
+template <std::size_t n> class Chains {
 public:
-  template <std::size_t n, class Visit> void for_entities(std::span<const Record<n>> records, const Visit& visit) {
+  template <class Visit> void for_entities(const SideBlocks<n>& blocks, std::size_t block, const Visit& visit) {
+    const auto records = blocks[block];
     const std::size_t capacity = std::bit_ceil(2 * records.size() + 1);
     slots_.assign(capacity, -1);
     links_.resize(records.size());
-    for (std::size_t i = 0; i < records.size(); ++i) link(records, i, capacity - 1);
+    keys_.resize(records.size());
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      keys_[i] = blocks.key(records[i]);
+      link(i, capacity - 1);
+    }
     for (std::size_t i = 0; i < records.size(); ++i) {
       if (!links_[i].is_first) continue;
       sides_.clear();
@@ -197,16 +225,16 @@ private:
     std::int32_t last = -1; ///< of the chain, where this is the first
     bool is_first = false;
   };
-  template <std::size_t n> void link(std::span<const Record<n>> records, std::size_t i, std::size_t mask) {
+  void link(std::size_t i, std::size_t mask) {
     const auto number = static_cast<std::int32_t>(i);
-    for (std::size_t slot = hash_of(records[i].vertices) & mask;; slot = (slot + 1) & mask) {
+    for (std::size_t slot = hash_of(keys_[i]) & mask;; slot = (slot + 1) & mask) {
       const auto first = slots_[slot];
       if (first < 0) {
         slots_[slot] = number;
         links_[i] = {-1, number, true};
         return;
       }
-      if (records[static_cast<std::size_t>(first)].vertices != records[i].vertices) continue;
+      if (!are_equal(keys_[static_cast<std::size_t>(first)], keys_[i])) continue;
       auto& last = links_[static_cast<std::size_t>(first)].last;
       links_[static_cast<std::size_t>(last)].next = number;
       last = number;
@@ -215,6 +243,7 @@ private:
     }
   }
   std::vector<std::int32_t> slots_; ///< first records of chains; -1: free
+  std::vector<Key<n>> keys_;        ///< of the records
   std::vector<Link> links_;
   std::vector<EntitySide> sides_;
 };
@@ -223,11 +252,13 @@ template <std::size_t n>
 void match(const Mesh& mesh, int dim, std::span<const EntityKey> lookups,
            const std::function<void(std::span<const EntitySide>, std::size_t)>& visit) {
   const SideBlocks<n> blocks(mesh, dim, lookups);
-  base::run_parallel(static_cast<std::int64_t>(blocks.count()), [&](std::int64_t block) {
-    thread_local Chains chains;
-    const auto number = static_cast<std::size_t>(block);
-    chains.for_entities(blocks[number], [&](std::span<const EntitySide> sides) { visit(sides, number); });
-  });
+  // Of several blocks each, so that memory is reused.
+  base::Parts(static_cast<std::int64_t>(blocks.count_blocks()), 16)
+      .run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+        Chains<n> chains;
+        for (auto block = static_cast<std::size_t>(begin); block < static_cast<std::size_t>(end); ++block)
+          chains.for_entities(blocks, block, [&](std::span<const EntitySide> sides) { visit(sides, block); });
+      });
 }
 
 /// The most vertices of an entity of a dimension.

@@ -264,6 +264,7 @@ Mesh Mesh::periodic(const std::vector<PeriodicPair>& pairs) const {
     throw base::InputError(prefix(*this) +
                            "the mesh is a part of a larger one: make the whole periodic before it is distributed");
   Mesh result = *this;
+  result.surface_.reset();
   result.topology_.reset();
   const double size = diagonal(*this);
   std::set<FacetRef> identified;
