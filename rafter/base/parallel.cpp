@@ -15,9 +15,9 @@ namespace rafter::base {
 
 namespace {
 
-thread_local int thread_limit = 0; ///< 0: none
+thread_local int thread_limit = 0; ///< as ThreadLimit; 0: there is no limit
 
-/// The tasks of one loop, which threads take one after the other.
+/// Hands the tasks of one loop to threads, one after the other.
 class Tasks {
 public:
   Tasks(std::int64_t count, const std::function<void(std::int64_t)>& task)
@@ -44,7 +44,7 @@ public:
 private:
   std::int64_t count_;
   const std::function<void(std::int64_t)>& task_;
-  std::atomic<std::int64_t> next_ = 0, failed_; ///< the lowest task that has thrown; `count_`: none
+  std::atomic<std::int64_t> next_ = 0, failed_; ///< failed_: the lowest task that has thrown, `count_` if none has
   std::mutex mutex_;
   std::exception_ptr failure_;
 };

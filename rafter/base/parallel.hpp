@@ -7,11 +7,11 @@
 /// so that results are the same for any number of threads.
 namespace rafter::base {
 
-/// Number of cores that this process may run on (by its affinity mask), at least 1.
+/// Returns the number of cores that this process may run on (by its affinity mask), at least 1.
 int num_available_cores();
 
-/// Number of threads that the loops of the calling thread take: the available cores, unless a ThreadLimit says another;
-/// one within such a loop.
+/// Returns the number of threads that the loops of the calling thread take: the available cores, unless a ThreadLimit
+/// says another, and one within such a loop.
 int num_loop_threads();
 
 /// While it lives, loops of the thread that made it take at most so many threads; 0: as many as there are cores.
@@ -30,8 +30,8 @@ private:
 /// the exception of the lowest i is thrown again, the one that a plain loop would have ended with.
 void run_parallel(std::int64_t count, const std::function<void(std::int64_t)>& task);
 
-/// The range [0, count) in parts of equal length, but for the last: `length` each, longer where that would be more than
-/// `most` parts.
+/// Cuts the range [0, count) into parts of equal length, but for the last: `length` each, longer where that would be
+/// more than `most` parts.
 class Parts {
 public:
   explicit Parts(std::int64_t count, std::int64_t length = 1 << 14, std::int64_t most = INT64_MAX);

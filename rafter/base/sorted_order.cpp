@@ -20,8 +20,8 @@ struct Record {
   bool operator<(const Record& other) const { return std::tie(key, number) < std::tie(other.key, other.number); }
 };
 
-/// Digits of keys between a smallest and a largest one: the highest `most_bits` bits in which they differ from the
-/// smallest.
+/// Takes digits from keys between a smallest and a largest one: the highest `most_bits` bits in which they differ from
+/// the smallest.
 class Digits {
 public:
   Digits(std::uint64_t least, std::uint64_t largest, int most_bits)

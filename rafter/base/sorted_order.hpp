@@ -6,8 +6,8 @@
 
 namespace rafter::base {
 
-/// The numbers 0 to keys.size() - 1 by ascending keys; of equal keys the first comes first. Radix sort from the highest
-/// digits on, on several threads. There are less than 2^31 keys.
+/// Returns the numbers 0 to keys.size() - 1 by ascending keys; of equal keys the first comes first. It is a radix sort
+/// from the highest digits on, on several threads, of less than 2^31 keys.
 std::vector<std::int32_t> sorted_order(std::span<const std::uint64_t> keys);
 
 } // namespace rafter::base

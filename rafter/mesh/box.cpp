@@ -181,9 +181,9 @@ void add_points(Mesh& mesh, const Lattice& lattice, const Layout& layout, const 
   });
 }
 
-/// Where the pieces of the cubes of a row go, a row being all cubes along the first axis.
+/// Says where the pieces of the cubes of a row go, a row being all cubes along the first axis.
 struct Row {
-  /// Of one piece of one column: its group, its place among the cells that the row has there.
+  /// A piece of a column is one of the cells that the row has in its group.
   struct Place {
     const BoxPiece* piece;
     std::size_t group, cell;

@@ -31,7 +31,7 @@ std::vector<Chunk> cut_into_chunks(std::span<const BatchedBlock> blocks, int bat
   return chunks;
 }
 
-/// For each chunk the others that have a vertex of its cells, ascending; identified vertices are one.
+/// Returns for each chunk the others that have a vertex of its cells, ascending; identified vertices are one.
 Graph find_conflicts(const Mesh& mesh, std::span<const BatchedBlock> blocks, const std::vector<Chunk>& chunks,
                      int cells_per_batch) {
   IntersectionGraph conflicts(mesh.num_vertices);

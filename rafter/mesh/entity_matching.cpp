@@ -22,7 +22,7 @@ using base::Parts;
 
 constexpr std::int64_t most_parts = 64;
 
-/// Vertices of an entity in ascending order, padded at the end.
+/// A key holds the vertices of an entity in ascending order, padded at the end.
 template <std::size_t n> using Key = std::array<std::int32_t, n>;
 
 struct Record {
@@ -63,7 +63,7 @@ template <std::size_t n> void sort_vertices(Key<n>& v) {
   }
 }
 
-/// Spelt out, since == of arrays is a call.
+/// Compares word by word, since == of arrays is a call.
 template <std::size_t n> bool are_equal(const Key<n>& a, const Key<n>& b) {
   std::int32_t difference = 0;
   for (std::size_t i = 0; i < n; ++i) difference |= a[i] ^ b[i];
@@ -83,24 +83,26 @@ public:
       : group_(group), vertices_(mesh.groups[group].vertices),
         per_cell_(static_cast<std::size_t>(element::num_vertices(mesh.groups[group].shape))) {
     for (int e = 0; e < element::num_entities(mesh.groups[group].shape, dim); ++e) {
+      const auto of_entity = element::entity_vertices(mesh.groups[group].shape, dim, e);
       auto& local = locals_.emplace_back();
-      local.fill(-1);
-      std::ranges::copy(element::entity_vertices(mesh.groups[group].shape, dim, e), local.begin());
+      local.fill(of_entity[0]);
+      std::ranges::copy(of_entity, local.begin());
+      sizes_.push_back(of_entity.size());
     }
   }
   std::size_t count() const { return locals_.size(); }
-  /// The lowest vertex of an entity.
+  /// Returns the lowest vertex of an entity.
   std::int32_t lowest(std::size_t cell, std::size_t entity) const {
     const auto* vertices = vertices_.data() + cell * per_cell_;
-    std::int32_t result = key_padding;
-    for (const int local : locals_[entity])
-      if (local >= 0) result = std::min(result, vertices[local]);
+    std::int32_t result = vertices[locals_[entity][0]];
+    for (std::size_t i = 1; i < n; ++i) result = std::min(result, vertices[locals_[entity][i]]);
     return result;
   }
   Key<n> key(std::size_t cell, std::size_t entity) const {
     const auto* vertices = vertices_.data() + cell * per_cell_;
     Key<n> result;
-    for (std::size_t i = 0; i < n; ++i) result[i] = locals_[entity][i] < 0 ? key_padding : vertices[locals_[entity][i]];
+    for (std::size_t i = 0; i < n; ++i) result[i] = vertices[locals_[entity][i]];
+    for (std::size_t i = sizes_[entity]; i < n; ++i) result[i] = key_padding;
     sort_vertices(result);
     return result;
   }
@@ -109,11 +111,12 @@ private:
   std::size_t group_;
   std::span<const std::int32_t> vertices_;
   std::size_t per_cell_;
-  std::vector<std::array<int, n>> locals_; ///< local vertices of each entity; -1: none
+  std::vector<std::array<int, n>> locals_; ///< local vertices of each entity, filled up with its first one
+  std::vector<std::size_t> sizes_;         ///< number of vertices of each entity
 };
 
-/// All sides of a mesh in blocks by their lowest vertices; in a block they keep their order. Vertices are looked up
-/// again block by block: memory that is written for the first time costs more.
+/// Holds all sides of a mesh in blocks by their lowest vertices; in a block they keep their order. Vertices are looked
+/// up again block by block, since memory that is written for the first time costs more.
 template <std::size_t n> class SideBlocks {
 public:
   SideBlocks(const Mesh& mesh, int dim, std::span<const EntityKey> lookups)
@@ -197,7 +200,7 @@ private:
   base::RawVector<Record> records_;
 };
 
-/// Chains the records of a block that have the same vertices. Reused from block to block, since memory is slow to get.
+/// Chains the records of a block that have the same vertices. It is used for several blocks, since new memory is slow.
 template <std::size_t n> class Chains {
 public:
   template <class Visit> void for_entities(const SideBlocks<n>& blocks, std::size_t block, const Visit& visit) {
@@ -252,7 +255,7 @@ template <std::size_t n>
 void match(const Mesh& mesh, int dim, std::span<const EntityKey> lookups,
            const std::function<void(std::span<const EntitySide>, std::size_t)>& visit) {
   const SideBlocks<n> blocks(mesh, dim, lookups);
-  // Of several blocks each, so that memory is reused.
+  // A part holds several blocks, which use the same memory.
   base::Parts(static_cast<std::int64_t>(blocks.count_blocks()), 16)
       .run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
         Chains<n> chains;
@@ -261,7 +264,7 @@ void match(const Mesh& mesh, int dim, std::span<const EntityKey> lookups,
       });
 }
 
-/// The most vertices of an entity of a dimension.
+/// Returns the most vertices that an entity of a dimension has.
 std::size_t most_vertices(const Mesh& mesh, int dim) {
   std::size_t result = 2;
   for (const auto& group : mesh.groups)

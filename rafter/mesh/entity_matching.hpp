@@ -17,27 +17,28 @@ namespace rafter::mesh {
 /// quadrilaterals.
 using EntityKey = std::array<std::int32_t, 4>;
 inline constexpr std::int32_t key_padding = std::numeric_limits<std::int32_t>::max();
-/// Key of an entity with at most four vertices, given in any order.
+/// Returns the key of an entity with at most four vertices, given in any order.
 EntityKey make_entity_key(std::span<const std::int32_t> vertices);
 
-/// An entity as one cell sees it; `facet` is the local number of the entity.
+/// An entity is seen from the side of each of its cells; `facet` is the local number of the entity there.
 using EntitySide = FacetRef;
-/// As group of a side: number `cell` of the keys that are looked up.
+/// A side of this group stands for number `cell` of the keys that are looked up.
 inline constexpr std::int32_t group_of_lookup = std::numeric_limits<std::int32_t>::max();
 
 /// Calls visit(sides, block) once for every entity of one dimension below that of the cells: `sides` are those of all
 /// cells that have it, ascending, and then the numbers of the keys in `lookups` that are its own, with or without a
 /// cell. Entities come in `num_entity_blocks` blocks, which run on several threads; those of one block come one after
-/// the other. Keys hold vertices of the mesh. Independent of the number of threads, O(n) for any mesh.
+/// the other. Keys hold vertices of the mesh. The result does not depend on the number of threads, and takes O(n)
+/// operations for any mesh.
 void match_entities(const Mesh& mesh, int dim, std::span<const EntityKey> lookups,
                     const std::function<void(std::span<const EntitySide> sides, std::size_t block)>& visit);
 std::size_t num_entity_blocks(const Mesh& mesh, int dim);
 
-/// Of each group of cells where its sides begin in a list of all, shape (group + 1).
+/// Returns where the sides of each group of cells begin in a list of all, shape (group + 1).
 std::vector<std::int64_t> side_begins(const Mesh& mesh, int dim);
 
-/// Numbers of the edges or faces of all cells, in the order in which cells have them first, one group after the other:
-/// shape (cell, local entity). `of_lookups`: those of the keys in `lookups`; -1: no cell has it.
+/// The edges or faces of all cells are numbered in the order in which cells have them first. `of_groups` are those of
+/// the cells of each group, shape (cell, local entity), `of_lookups` those of keys; -1: no cell has it.
 struct EntityNumbers {
   std::int32_t count = 0;
   std::vector<std::vector<std::int32_t>> of_groups;
@@ -46,14 +47,15 @@ struct EntityNumbers {
 /// Throws InputError where there are more sides than 32 bits number.
 EntityNumbers number_entities(const Mesh& mesh, int dim, std::span<const EntityKey> lookups);
 
-/// How cells of a shape see their sub-entities of one dimension: this depends only on the order of a cell's vertex
+/// Says how cells of a shape see their sub-entities of one dimension. This depends only on the order of a cell's vertex
 /// numbers, and is computed once for each order.
 class EntityOrientations {
 public:
   EntityOrientations(element::Shape shape, int dim);
 
   int count() const { return static_cast<int>(shapes_.size()); }
-  /// Codes of element::orientation with which a cell with these vertices, all of them different, sees its entities.
+  /// Returns the codes of element::orientation with which a cell with these vertices, all of them different, sees its
+  /// entities.
   std::span<const std::uint8_t> of(std::span<const std::int32_t> vertices);
 
 private:

@@ -51,7 +51,7 @@ constexpr std::size_t place(const State& state) {
   return static_cast<std::size_t>(state.axis) * num_labels + state.start;
 }
 
-/// The curve in one dimension, one level of subcubes at a time and two.
+/// Tables say how the curve runs in one dimension of space, for one level of subcubes at a time and for two.
 struct Curve {
   std::array<Step, num_states * num_labels> one{};        ///< shape (axis, start, label)
   std::array<Step, num_states * num_double_labels> two{}; ///< labels of the outer level in the higher digits

@@ -102,7 +102,7 @@ bool have_same_vertices(const Mesh& mesh, const FacetRef& a, const FacetRef& b) 
   fail_crowded(mesh, cells);
 }
 
-/// What is known of the facets of all cells: those of one cell, and the cells of those that were asked for.
+/// Holds what is known of the facets of all cells: those of one cell, and the cells of those that were looked up.
 struct FacetSides {
   std::vector<EntitySide> alone;                     ///< facets with one cell, ascending
   std::vector<std::optional<EntitySide>> of_lookups; ///< the first cell of each; none: no cell has it
@@ -173,7 +173,7 @@ EntityKey tagged_key(const Mesh& mesh, const TaggedFacet& facet) {
                                      fmt::join(vertices, ", ")));
 }
 
-/// Keys of the tagged facets, then those of both sides of each periodic facet.
+/// Returns the keys of the tagged facets, then those of both sides of each periodic facet.
 std::vector<EntityKey> asked_facets(const Mesh& mesh) {
   std::vector<EntityKey> keys;
   for (const auto& facet : mesh.tagged_facets) keys.push_back(tagged_key(mesh, facet));
@@ -187,7 +187,7 @@ std::vector<EntityKey> asked_facets(const Mesh& mesh) {
   return keys;
 }
 
-/// Tags of the facets of one cell, shape (facet).
+/// Returns the tags of the facets of one cell, shape (facet).
 std::vector<std::int32_t> facet_tags(const Mesh& mesh, const FacetSides& facets) {
   std::vector<std::int32_t> tags(facets.alone.size(), 0);
   for (std::size_t i = 0; i < mesh.tagged_facets.size(); ++i) {
@@ -200,7 +200,7 @@ std::vector<std::int32_t> facet_tags(const Mesh& mesh, const FacetSides& facets)
   return tags;
 }
 
-/// Whether periodic facets identify each facet of one cell with another, shape (facet).
+/// Says of each facet of one cell whether periodic facets identify it with another, shape (facet).
 std::vector<bool> find_periodic(const Mesh& mesh, const FacetSides& facets) {
   std::vector<bool> result(facets.alone.size());
   std::size_t lookup = mesh.tagged_facets.size();

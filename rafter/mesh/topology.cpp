@@ -12,7 +12,8 @@ namespace rafter::mesh {
 
 namespace {
 
-/// Orientation codes of the edges or faces of a group, shape (cell, local entity), as the ranks of the vertices say.
+/// Returns the orientation codes of the edges or faces of a group, shape (cell, local entity), as the ranks of the
+/// vertices say.
 std::vector<std::uint8_t> orientations(const CellGroup& group, const VertexOrder& order, int dim) {
   const auto per_cell = static_cast<std::size_t>(element::num_entities(group.shape, dim));
   const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));

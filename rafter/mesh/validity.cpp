@@ -180,14 +180,14 @@ std::string describe_fault(const CellSize& size, double mean, double scaled) {
   return fmt::format("is degenerate or partly inverted: its smallest det J is {:.3g} times its mean", scaled);
 }
 
-/// What is known of successive cells of a group.
+/// Holds what is known of successive cells of a group.
 struct CellFaults {
   double volume = 0, worst = std::numeric_limits<double>::infinity(); ///< smallest det J of a cell over its mean
   std::int32_t worst_cell = -1;
   std::vector<std::pair<std::int32_t, CellSize>> invalid;
 };
 
-/// det J over its mean.
+/// Returns the smallest det J over its mean.
 double scaled_worst(const CellSize& size, double reference_volume) {
   const double mean = std::abs(size.volume) / reference_volume;
   return mean > 0 ? size.worst / mean : -1.0;

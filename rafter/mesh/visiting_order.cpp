@@ -37,7 +37,7 @@ struct Bounds {
   }
 };
 
-/// The box around all geometry nodes.
+/// Returns the box around all geometry nodes.
 Bounds bounds_of(const Mesh& mesh) {
   const auto dim = static_cast<std::size_t>(mesh.gdim);
   const base::Parts parts(static_cast<std::int64_t>(mesh.points.size() / dim), 1 << 16);
@@ -56,7 +56,7 @@ Bounds bounds_of(const Mesh& mesh) {
   return result;
 }
 
-/// The vertices of the cells of a group in space.
+/// Knows where the vertices of the cells of a group lie.
 class Corners {
 public:
   Corners(const Mesh& mesh, const CellGroup& group)
@@ -64,7 +64,7 @@ public:
         num_nodes_(static_cast<std::size_t>(geometry_element(group)->num_dofs())),
         corners_(vertex_nodes(*geometry_element(group))) {}
 
-  /// The mean of the vertices.
+  /// Returns the mean of the vertices.
   Point centroid(std::size_t cell) const {
     Point sum{};
     for_all(cell, [&](const double* x) {
@@ -91,7 +91,7 @@ private:
   std::vector<int> corners_; ///< geometry nodes at the vertices of a cell
 };
 
-/// Median extent along an axis, of a sample of the cells where there are very many.
+/// Returns the median extent along an axis, of a sample of the cells where there are very many.
 double typical_extent(const Corners& corners, std::size_t num_cells, std::size_t axis) {
   constexpr std::size_t enough = 1 << 15;
   const std::size_t step = std::max<std::size_t>(1, num_cells / enough);
@@ -146,7 +146,7 @@ std::size_t siblings_per_set(const CellGroup& group, int dim) {
   return n;
 }
 
-/// Sets of `size` consecutive cells in the order of the curve through their centres.
+/// Returns sets of `size` consecutive cells in the order of the curve through their centres.
 std::vector<std::int32_t> ordered_sets(const Corners& corners, const Curve& curve, std::size_t size,
                                        std::span<const std::int32_t> sets) {
   base::RawVector<std::uint64_t> places(sets.size());

@@ -116,7 +116,7 @@ struct RunSource {
   }
 };
 
-/// Whether edges or faces have dofs, so that they must be numbered.
+/// Says whether edges or faces have dofs, so that they must be numbered.
 bool has_runs_beside_vertices(const ElementLayout& layout) {
   return std::ranges::any_of(layout.run_dims, [](int dim) { return dim > 0; });
 }
@@ -147,7 +147,7 @@ RunSource make_source(const mesh::Mesh& mesh, std::int32_t group, const ElementL
           .arrangements = layout.arrangement_offsets[run].data()};
 }
 
-/// Next free entry of each part of the vector.
+/// The next free entry of each part of the vector is known by the number of the part.
 using Nexts = std::vector<std::int32_t>;
 
 /// Numbers one chunk after the other, or those of a stage at the same time: they share no entity.
@@ -204,7 +204,8 @@ private:
   static constexpr std::int32_t unseen = -1, counted = -2; ///< starts of entities without entries
   static constexpr std::int32_t uniform = -1;              ///< in place of the number of a pattern
 
-  /// The same entries as those that chunks get one after the other: their entities are counted first.
+  /// Gives the chunks of a stage their entries at the same time, the same ones as one after the other: what each is the
+  /// first to touch is counted before.
   void number_on_threads(Nexts& nexts) {
     std::vector<Nexts> of_chunks;
     for (const auto& stage : batches_.stages) {
