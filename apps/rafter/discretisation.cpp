@@ -22,7 +22,7 @@ double count_faces(const mesh::Mesh& mesh, element::Shape face_shape) {
   };
   for (const auto& group : mesh.groups)
     for (int f = 0; f < element::num_facets(group.shape); ++f) count_side(group.shape, f, group.num_cells());
-  for (const auto& facet : mesh.topology().exterior_facets)
+  for (const auto& facet : mesh.surface().exterior_facets)
     count_side(mesh.groups[static_cast<std::size_t>(facet.group)].shape, facet.facet, 1);
   return sides / 2;
 }
@@ -34,9 +34,9 @@ double interior_dofs(const io::Field& field, element::Shape shape) {
 
 /// Counts the nodes of a field, which are its unknowns per component.
 double count_nodes(const io::Field& field, const mesh::Mesh& mesh) {
-  const auto& topology = mesh.topology();
-  double count = topology.num_representatives(0);
-  if (mesh.tdim > 1) count += topology.num_representatives(1) * interior_dofs(field, element::Shape::interval);
+  double count = mesh.num_distinct_vertices();
+  if (const double per_edge = interior_dofs(field, element::Shape::interval); mesh.tdim > 1 && per_edge > 0)
+    count += mesh.topology().num_representatives(1) * per_edge;
   if (mesh.tdim > 2)
     for (const auto shape : {element::Shape::triangle, element::Shape::quadrilateral})
       count += count_faces(mesh, shape) * interior_dofs(field, shape);
@@ -113,16 +113,24 @@ void require_fits(const io::Problem& problem, const mesh::Mesh& sample, double f
 /// Returns the factor by which refinement multiplies the number of cells.
 double refinement_factor(const io::Problem& problem, int dim) { return std::ldexp(1.0, dim * problem.mesh.refine); }
 
-/// The estimate for a box is made from a small box at its corner.
+/// Refuses a box that is too large, or whose cells are so small or large that their volumes are no numbers. A corner of
+/// the box stands for all of it: its cells are equal but for rounding, and conform by construction.
 void require_box_fits(const io::Problem& problem) {
   constexpr int sample_cells = 4; // per direction; a mixed box needs as many along x, one for each shape
   auto sample = *problem.mesh.box;
   double factor = refinement_factor(problem, static_cast<int>(sample.cells.size()));
-  for (int& n : sample.cells) {
-    factor *= static_cast<double>(n) / std::min(n, sample_cells);
-    n = std::min(n, sample_cells);
+  if (sample.size == mesh::BoxOptions{}.size) sample.size.assign(sample.cells.size(), 1.0);
+  const bool has_lengths = sample.size.size() == sample.cells.size() &&
+                           std::ranges::all_of(sample.size, [](double x) { return x > 0 && std::isfinite(x); });
+  for (std::size_t d = 0; d < sample.cells.size(); ++d) {
+    const int n = sample.cells[d];
+    sample.cells[d] = std::min(n, sample_cells);
+    factor *= static_cast<double>(n) / sample.cells[d];
+    if (has_lengths) sample.size[d] *= static_cast<double>(sample.cells[d]) / n;
   }
-  require_fits(problem, mesh::make_box(sample), factor);
+  const auto corner = mesh::make_box(sample); // throws for what the box cannot be, too
+  require_fits(problem, corner, factor);
+  require_valid(corner);
 }
 
 /// Returns the mesh after the facets that [[periodic]] names have been identified.
@@ -158,7 +166,7 @@ std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem) {
     if (!source.box) require_fits(problem, result, refinement_factor(problem, result.tdim));
     result = result.refined(source.refine);
   }
-  require_valid(result);
+  if (source.refine > 0) require_valid(result); // what is read is valid, and boxes are
   return std::make_shared<const mesh::Mesh>(with_periodic_facets(problem, std::move(result)));
 }
 

@@ -30,7 +30,7 @@ TagCounts count_tags(const mesh::Mesh& mesh, int dim) {
     for (const auto& group : mesh.groups)
       for (const auto tag : group.tags) ++result[tag].count;
   } else {
-    for (const auto tag : mesh.topology().exterior_tags) ++result[tag].count;
+    for (const auto tag : mesh.surface().exterior_tags) ++result[tag].count;
   }
   for (const auto& [name, place] : mesh.tag_names)
     if (place.first == dim) result[place.second].names.push_back(name);

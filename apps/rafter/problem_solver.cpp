@@ -8,6 +8,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/log.hpp>
 #include <rafter/base/memory.hpp>
+#include <rafter/base/parallel.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/schedule/plan.hpp>
@@ -172,6 +173,7 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
   options_.threads = options.threads;
   options_.shared_device = op::device_of(options_);
   options_.quadrature = quadrature_options(problem);
+  const base::ThreadLimit limit(options.threads);
 
   phases.start("mesh");
   mesh_ = make_mesh(problem);
@@ -335,7 +337,7 @@ std::vector<op::FieldCondition> PreparedProblem::make_conditions() const {
       } catch (const base::InputError& error) {
         throw base::InputError(fmt::format("{}: {}.tags: {}", data.tags.places[t].text(), key, error.what()));
       }
-    if (data.is_all && mesh_->topology().exterior_facets.empty())
+    if (data.is_all && mesh_->surface().exterior_facets.empty())
       throw base::InputError(fmt::format("{}: {}.tags: the mesh has no boundary: all its outer facets are periodic",
                                          data.location.text(), key));
     condition.value =

@@ -303,7 +303,7 @@ std::string constraint_advice(const Subject& subject, const std::vector<Mode>& m
 void require_no_null_vectors(const Subject& subject) {
   const auto modes = modes_of(subject.A.system());
   constexpr std::size_t enough_facets = 1024; // these tell for most bodies; for others, all facets are examined
-  const auto stride = subject.mesh().topology().exterior_facets.size() / enough_facets;
+  const auto stride = subject.mesh().surface().exterior_facets.size() / enough_facets;
   if (stride > 1 && conditions_hold_all(subject, modes, stride)) return;
   if (conditions_hold_all(subject, modes, 1)) return;
   const auto entries = sort_by_piece(subject);

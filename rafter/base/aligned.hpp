@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstddef>
+#include <new>
+#include <utility>
 #include <vector>
 
 namespace rafter::base {
@@ -21,5 +23,20 @@ template <class T> struct AlignedAllocator {
 };
 
 template <class T> using AlignedVector = std::vector<T, AlignedAllocator<T>>;
+
+/// Leaves new values without a value, so that memory is first written by the thread that fills it.
+template <class T> struct RawAllocator : AlignedAllocator<T> {
+  using value_type = T;
+  template <class U> struct rebind { using other = RawAllocator<U>; };
+  RawAllocator() = default;
+  template <class U> RawAllocator(const RawAllocator<U>&) {}
+  template <class U> void construct(U* place) { ::new (static_cast<void*>(place)) U; }
+  template <class U, class... Arguments> void construct(U* place, Arguments&&... arguments) {
+    ::new (static_cast<void*>(place)) U(std::forward<Arguments>(arguments)...);
+  }
+};
+
+/// A vector whose new values are not set: every one must be written before it is read.
+template <class T> using RawVector = std::vector<T, RawAllocator<T>>;
 
 } // namespace rafter::base

@@ -6,7 +6,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <rafter/device/host/all_cores.hpp>
+#include <rafter/base/parallel.hpp>
 
 namespace rafter::device {
 namespace {
@@ -61,7 +61,9 @@ std::vector<std::shared_ptr<const Program>> compile_all(Device& device, std::spa
   }
 
   std::vector<Outcome> outcomes(distinct.size());
-  on_all_cores(distinct.size(), [&device, &distinct, &outcomes](std::size_t i) {
+  const base::ThreadLimit all_cores(0); // compilers take cores, whatever kernels may take
+  base::run_parallel(std::ssize(distinct), [&device, &distinct, &outcomes](std::int64_t number) {
+    const auto i = static_cast<std::size_t>(number);
     outcomes[i] = outcome_of([&] { return device.find(distinct[i]->source, distinct[i]->options); });
   });
   std::vector<std::size_t> missing;
@@ -70,7 +72,8 @@ std::vector<std::shared_ptr<const Program>> compile_all(Device& device, std::spa
   // The longest sources come first, so that none of them is left to run alone at the end.
   std::ranges::stable_sort(missing, std::greater(), [&](std::size_t i) { return distinct[i]->source.size(); });
   Teller teller(progress, missing.size());
-  on_all_cores(missing.size(), [&device, &distinct, &outcomes, &missing, &teller](std::size_t i) {
+  base::run_parallel(std::ssize(missing), [&device, &distinct, &outcomes, &missing, &teller](std::int64_t number) {
+    const auto i = static_cast<std::size_t>(number);
     const auto& job = *distinct[missing[i]];
     outcomes[missing[i]] = outcome_of([&] {
       teller.tell();

@@ -106,7 +106,7 @@ OutputPoints make_output_points(const mesh::Mesh& mesh, std::span<const std::vec
     const auto nodes = std::move(places.groups[g].nodes);
     numbers.reserve(nodes.size());
     for (std::size_t cell = 0; cell < group.tags.size(); ++cell) {
-      const auto geometry = mesh::cell_geometry(mesh, g, cell);
+      const auto geometry = mesh::cell_geometry(mesh, g, cell, placement.is_oriented());
       placement.place(geometry, x);
       const double distance = tolerance * extent(geometry);
       for (std::size_t p = 0; p < dofs.size(); ++p)

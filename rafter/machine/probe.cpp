@@ -11,6 +11,7 @@
 #include <rafter/base/hash.hpp>
 #include <rafter/base/log.hpp>
 #include <rafter/base/output_file.hpp>
+#include <rafter/base/parallel.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/base/timing.hpp>
 #include <rafter/device/array.hpp>
@@ -233,12 +234,12 @@ Machine probe(const ProbeOptions& options) {
 }
 
 std::optional<Machine> load(int cores) {
-  if (cores <= 0) cores = device::num_available_cores();
+  if (cores <= 0) cores = base::num_available_cores();
   return read_record(record_file(device::CacheDirectory(), cores), cores);
 }
 
 Machine load_or_probe(const ProbeOptions& options) {
-  const int cores = options.cores > 0 ? options.cores : device::num_available_cores();
+  const int cores = options.cores > 0 ? options.cores : base::num_available_cores();
   const device::CacheDirectory directory;
   const std::filesystem::path file = record_file(directory, cores);
   const auto kept = read_record(file, cores);

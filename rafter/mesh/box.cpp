@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/parallel.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/mesh/box_pieces.hpp>
 #include <rafter/mesh/geometry_nodes.hpp>
@@ -180,85 +181,128 @@ void add_points(Mesh& mesh, const Lattice& lattice, const Layout& layout, const 
   });
 }
 
-/// Reserves memory for the cells of every group.
-void reserve_cells(Mesh& mesh, const Lattice& lattice, const Layout& layout) {
-  std::int64_t cross_section = 1;
-  for (int d = 1; d < lattice.dim(); ++d) cross_section *= lattice.cells(d);
-  for (auto& group : mesh.groups) {
-    std::int64_t count = 0;
-    for (const auto& slab : layout.slabs)
-      count += cross_section * slab.num_columns *
-               std::count_if(slab.split.pieces.begin(), slab.split.pieces.end(),
-                             [&](const BoxPiece& piece) { return piece.shape == group.shape; });
-    group.vertices.reserve(static_cast<std::size_t>(count) * element::num_vertices(group.shape));
-    group.tags.reserve(count);
+/// Says where the pieces of the cubes of a row go, a row being all cubes along the first axis.
+struct Row {
+  /// A piece of a column is one of the cells that the row has in its group.
+  struct Place {
+    const BoxPiece* piece;
+    std::size_t group, cell;
+  };
+  std::vector<std::vector<Place>> columns;
+  std::vector<std::int32_t> centres;  ///< centres of cubes before each column, shape (column)
+  std::vector<std::size_t> num_cells; ///< shape (group)
+  std::int32_t num_centres = 0;
+};
+
+/// Adds a group for each shape to the mesh.
+Row make_row(const Lattice& lattice, const Layout& layout, Mesh& mesh) {
+  for (const auto shape : element::all_cell_shapes)
+    if (std::ranges::any_of(layout.slabs, [&](const auto& slab) {
+          return std::ranges::any_of(slab.split.pieces, [&](const BoxPiece& p) { return p.shape == shape; });
+        }))
+      mesh.groups.emplace_back().shape = shape;
+  Row row;
+  row.num_cells.resize(mesh.groups.size());
+  for (int column = 0; column < lattice.cells(0); ++column) {
+    const auto& split = layout.at(column);
+    row.centres.push_back(row.num_centres);
+    if (split.has_centre) ++row.num_centres;
+    auto& places = row.columns.emplace_back();
+    for (const auto& piece : split.pieces) {
+      const auto group = static_cast<std::size_t>(std::ranges::find(mesh.groups, piece.shape, &CellGroup::shape) -
+                                                  mesh.groups.begin());
+      places.push_back({&piece, group, row.num_cells[group]++});
+    }
   }
+  return row;
 }
 
 void add_cells(Mesh& mesh, const Lattice& lattice, const Layout& layout) {
-  std::array<int, 8> group_of{};
-  for (const auto shape : element::all_cell_shapes) {
-    const auto used = std::any_of(layout.slabs.begin(), layout.slabs.end(), [&](const auto& slab) {
-      return std::any_of(slab.split.pieces.begin(), slab.split.pieces.end(),
-                         [&](const BoxPiece& p) { return p.shape == shape; });
-    });
-    if (!used) continue;
-    group_of[static_cast<std::size_t>(shape)] = static_cast<int>(mesh.groups.size());
-    mesh.groups.emplace_back().shape = shape;
+  const Row row = make_row(lattice, layout, mesh);
+  std::int64_t num_rows = 1;
+  for (int d = 1; d < lattice.dim(); ++d) num_rows *= lattice.cells(d);
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
+    const auto count = static_cast<std::size_t>(num_rows) * row.num_cells[g];
+    mesh.groups[g].vertices.resize(count * static_cast<std::size_t>(element::num_vertices(mesh.groups[g].shape)));
+    mesh.groups[g].tags.assign(count, 1);
   }
-  reserve_cells(mesh, lattice, layout);
-  auto next_centre = static_cast<std::int32_t>(lattice.num_points());
-  lattice.for_each_cube([&](const std::array<int, 3>& cube) {
-    const auto& split = layout.at(cube[0]);
-    std::array<std::int32_t, cube_centre + 1> numbers{};
-    for (int local = 0; local < 1 << lattice.dim(); ++local) numbers[local] = lattice.corner(cube, local);
-    if (split.has_centre) numbers[cube_centre] = next_centre++;
-    for (const auto& piece : split.pieces) {
-      auto& group = mesh.groups[group_of[static_cast<std::size_t>(piece.shape)]];
-      for (int v = 0; v < element::num_vertices(piece.shape); ++v) group.vertices.push_back(numbers[piece.vertices[v]]);
-      group.tags.push_back(1);
-    }
-  });
+  constexpr std::int64_t cubes_per_part = 1 << 14;
+  base::Parts(num_rows, std::max<std::int64_t>(1, cubes_per_part / lattice.cells(0)))
+      .run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+        for (std::int64_t r = begin; r < end; ++r) {
+          const int rows_per_layer = lattice.dim() > 1 ? lattice.cells(1) : 1;
+          const auto j = static_cast<int>(r % rows_per_layer), k = static_cast<int>(r / rows_per_layer);
+          const auto first_centre = static_cast<std::int32_t>(lattice.num_points() + r * row.num_centres);
+          for (int i = 0; i < lattice.cells(0); ++i) {
+            std::array<std::int32_t, cube_centre + 1> numbers{};
+            for (int local = 0; local < 1 << lattice.dim(); ++local) numbers[local] = lattice.corner({i, j, k}, local);
+            numbers[cube_centre] = first_centre + row.centres[i];
+            for (const auto& place : row.columns[i]) {
+              auto& group = mesh.groups[place.group];
+              const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
+              auto* vertices = &group.vertices[(static_cast<std::size_t>(r) * row.num_cells[place.group] + place.cell) *
+                                               num_vertices];
+              for (std::size_t v = 0; v < num_vertices; ++v) vertices[v] = numbers[place.piece->vertices[v]];
+            }
+          }
+        }
+      });
   for (auto& group : mesh.groups) group.nodes = group.vertices;
 }
 
 /// Sides of the box on which each vertex lies, as bits: 2 d is the low end of axis d, 2 d + 1 the high end.
 std::vector<std::uint8_t> boundary_sides(const Lattice& lattice, std::int32_t num_vertices) {
   std::vector<std::uint8_t> sides(num_vertices, 0);
-  for (std::int64_t number = 0; number < lattice.num_points(); ++number) {
-    std::int64_t rest = number;
-    for (int d = 0; d < lattice.dim(); ++d) {
-      const std::int64_t position = rest % (lattice.cells(d) + 1);
-      rest /= lattice.cells(d) + 1;
-      if (position == 0) sides[number] |= static_cast<std::uint8_t>(1 << 2 * d);
-      if (position == lattice.cells(d)) sides[number] |= static_cast<std::uint8_t>(2 << 2 * d);
+  std::array<std::vector<std::uint8_t>, 3> of_places; // shape (axis, place)
+  for (int d = 0; d < 3; ++d) {
+    of_places[d].resize(d < lattice.dim() ? lattice.cells(d) + 1 : 1);
+    if (d >= lattice.dim()) continue;
+    of_places[d].front() = static_cast<std::uint8_t>(1 << 2 * d);
+    of_places[d].back() |= static_cast<std::uint8_t>(2 << 2 * d);
+  }
+  auto* next = sides.data();
+  for (const auto z : of_places[2])
+    for (const auto y : of_places[1])
+      for (const auto x : of_places[0]) *next++ = x | y | z;
+  return sides;
+}
+
+/// Calls add(facet) for the facets on the sides of the box of cells from `begin` to `end`.
+template <class Add>
+void find_boundary(const Mesh& mesh, const CellGroup& group, std::span<const std::uint8_t> sides, std::int64_t begin,
+                   std::int64_t end, const Add& add) {
+  const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
+  for (auto c = static_cast<std::size_t>(begin); c < static_cast<std::size_t>(end); ++c) {
+    const auto vertices = std::span(group.vertices).subspan(c * num_vertices, num_vertices);
+    if (std::ranges::all_of(vertices, [&](std::int32_t v) { return sides[v] == 0; })) continue;
+    for (int f = 0; f < element::num_facets(group.shape); ++f) {
+      TaggedFacet facet;
+      unsigned common = 0xff;
+      int n = 0;
+      for (const int v : element::entity_vertices(group.shape, mesh.tdim - 1, f)) {
+        facet.vertices[n] = vertices[v];
+        common &= sides[facet.vertices[n++]];
+      }
+      for (int side = 0; side < 2 * mesh.tdim; ++side)
+        if (common >> side & 1) {
+          facet.tag = side + 1;
+          add(facet);
+        }
     }
   }
-  return sides;
 }
 
 void tag_boundary(Mesh& mesh, const Lattice& lattice) {
   const auto sides = boundary_sides(lattice, mesh.num_vertices);
   for (const auto& group : mesh.groups) {
-    const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
-    for (std::size_t c = 0; c < group.tags.size(); ++c) {
-      const auto vertices = std::span(group.vertices).subspan(c * num_vertices, num_vertices);
-      if (std::ranges::all_of(vertices, [&](std::int32_t v) { return sides[v] == 0; })) continue;
-      for (int f = 0; f < element::num_facets(group.shape); ++f) {
-        TaggedFacet facet;
-        unsigned common = 0xff;
-        int n = 0;
-        for (const int v : element::entity_vertices(group.shape, mesh.tdim - 1, f)) {
-          facet.vertices[n] = vertices[v];
-          common &= sides[facet.vertices[n++]];
-        }
-        for (int side = 0; side < 2 * mesh.tdim; ++side)
-          if (common >> side & 1) {
-            facet.tag = side + 1;
-            mesh.tagged_facets.push_back(facet);
-          }
-      }
-    }
+    const base::Parts parts(group.num_cells());
+    std::vector<std::vector<TaggedFacet>> found(static_cast<std::size_t>(parts.count()));
+    parts.run([&](std::int64_t begin, std::int64_t end, std::int64_t part) {
+      auto& of_part = found[static_cast<std::size_t>(part)];
+      find_boundary(mesh, group, sides, begin, end, [&](const TaggedFacet& facet) { of_part.push_back(facet); });
+    });
+    for (const auto& of_part : found)
+      mesh.tagged_facets.insert(mesh.tagged_facets.end(), of_part.begin(), of_part.end());
   }
   constexpr std::array names{"xmin", "xmax", "ymin", "ymax", "zmin", "zmax"};
   for (int side = 0; side < 2 * mesh.tdim; ++side) mesh.tag_names[names[side]] = {mesh.tdim - 1, side + 1};

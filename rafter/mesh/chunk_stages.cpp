@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -30,30 +31,23 @@ std::vector<Chunk> cut_into_chunks(std::span<const BatchedBlock> blocks, int bat
   return chunks;
 }
 
-/// Vertices of the cells of each chunk, with repetitions; of identified vertices the representative. Chunk i has
-/// vertices[starts[i]] .. vertices[starts[i+1]-1].
-struct ChunkVertices {
-  std::vector<std::int64_t> starts{0};
-  std::vector<std::int32_t> vertices;
-};
-
-ChunkVertices chunk_vertices(const Mesh& mesh, std::span<const BatchedBlock> blocks, const std::vector<Chunk>& chunks,
-                             int cells_per_batch) {
-  ChunkVertices result;
-  const auto& topology = mesh.topology();
+/// Returns for each chunk the others that have a vertex of its cells, ascending; identified vertices are one.
+Graph find_conflicts(const Mesh& mesh, std::span<const BatchedBlock> blocks, const std::vector<Chunk>& chunks,
+                     int cells_per_batch) {
+  IntersectionGraph conflicts(mesh.num_vertices);
+  const auto& surface = mesh.surface();
   for (const auto& chunk : chunks) {
     const auto& block = blocks[chunk.block];
     const auto& group = mesh.groups[block.group];
     const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
     const auto begin = static_cast<std::size_t>(chunk.batch_begin) * cells_per_batch;
     const auto end = static_cast<std::size_t>(chunk.batch_end) * cells_per_batch;
-    for (std::size_t i = begin; i < end; ++i) {
+    conflicts.begin_set();
+    for (std::size_t i = begin; i < end; ++i)
       for (std::size_t v = 0; v < num_vertices; ++v)
-        result.vertices.push_back(topology.representative(0, group.vertices[block.cells[i] * num_vertices + v]));
-    }
-    result.starts.push_back(static_cast<std::int64_t>(result.vertices.size()));
+        conflicts.add(surface.vertex_representative(group.vertices[block.cells[i] * num_vertices + v]));
   }
-  return result;
+  return std::move(conflicts).finish();
 }
 
 } // namespace
@@ -67,8 +61,7 @@ std::vector<std::int32_t> padded_to_batches(std::vector<std::int32_t> cells, int
 std::vector<std::vector<Chunk>> make_stages(const Mesh& mesh, std::span<const BatchedBlock> blocks,
                                             const BatchOptions& options) {
   const std::vector<Chunk> chunks = cut_into_chunks(blocks, options.batches_per_chunk);
-  const ChunkVertices touched = chunk_vertices(mesh, blocks, chunks, options.cells_per_batch);
-  const Graph conflicts = intersection_graph(touched.starts, touched.vertices, mesh.num_vertices);
+  const Graph conflicts = find_conflicts(mesh, blocks, chunks, options.cells_per_batch);
   std::vector<std::int32_t> num_batches;
   for (const auto& chunk : chunks) num_batches.push_back(chunk.batch_end - chunk.batch_begin);
   const auto colours = coloured(conflicts, num_batches);

@@ -66,53 +66,42 @@ void balance(const Graph& graph, std::span<const std::int32_t> weights, Colours&
   }
 }
 
-/// For each member, the sets that contain it, ascending.
-Graph sets_of_members(std::span<const std::int64_t> starts, std::span<const std::int32_t> members,
-                      std::int32_t num_members) {
-  Graph sets;
-  sets.starts.assign(static_cast<std::size_t>(num_members) + 1, 0);
-  std::vector<std::int32_t> last(num_members, -1);
-  const auto num_sets = static_cast<std::int32_t>(starts.size()) - 1;
-  auto for_each_distinct = [&](auto&& visit) {
-    std::fill(last.begin(), last.end(), -1);
-    for (std::int32_t set = 0; set < num_sets; ++set)
-      for (auto i = starts[set]; i < starts[set + 1]; ++i)
-        if (last[members[i]] != set) {
-          last[members[i]] = set;
-          visit(members[i], set);
-        }
-  };
-  for_each_distinct([&](std::int32_t member, std::int32_t) { ++sets.starts[member + 1]; });
-  std::partial_sum(sets.starts.begin(), sets.starts.end(), sets.starts.begin());
-  sets.targets.resize(sets.starts.back());
-  std::vector<std::int64_t> next(sets.starts.begin(), sets.starts.end() - 1);
-  for_each_distinct([&](std::int32_t member, std::int32_t set) { sets.targets[next[member]++] = set; });
-  return sets;
-}
-
 } // namespace
 
-Graph intersection_graph(std::span<const std::int64_t> starts, std::span<const std::int32_t> members,
-                         std::int32_t num_members) {
-  const Graph sets = sets_of_members(starts, members, num_members);
-  const auto num_sets = static_cast<std::int32_t>(starts.size()) - 1;
-  Graph graph;
-  std::vector<std::int32_t> seen_by(num_sets, -1), visited_by(num_members, -1);
-  for (std::int32_t set = 0; set < num_sets; ++set) {
-    const auto begin = static_cast<std::ptrdiff_t>(graph.targets.size());
-    seen_by[set] = set;
-    for (auto i = starts[set]; i < starts[set + 1]; ++i) {
-      if (visited_by[members[i]] == set) continue;
-      visited_by[members[i]] = set;
-      for (const auto other : sets.neighbours(members[i])) {
-        if (seen_by[other] == set) continue;
-        seen_by[other] = set;
-        graph.targets.push_back(other);
-      }
-    }
-    std::sort(graph.targets.begin() + begin, graph.targets.end());
-    graph.starts.push_back(static_cast<std::int64_t>(graph.targets.size()));
+void IntersectionGraph::take(std::size_t member) {
+  if (last_[member] >= 0) {
+    connect(last_[member]);
+    for (auto i = earlier_[member]; i >= 0; i = links_[static_cast<std::size_t>(i)].next)
+      connect(links_[static_cast<std::size_t>(i)].set);
+    links_.push_back({last_[member], earlier_[member]});
+    earlier_[member] = static_cast<std::int32_t>(links_.size()) - 1;
   }
+  last_[member] = set_;
+}
+
+void IntersectionGraph::connect(std::int32_t other) {
+  auto& seen_by = seen_by_[static_cast<std::size_t>(other)];
+  if (seen_by == set_) return;
+  seen_by = set_;
+  edges_.emplace_back(set_, other);
+}
+
+Graph IntersectionGraph::finish() && {
+  Graph graph;
+  graph.starts.assign(seen_by_.size() + 1, 0);
+  for (const auto& [one, other] : edges_) {
+    ++graph.starts[static_cast<std::size_t>(one) + 1];
+    ++graph.starts[static_cast<std::size_t>(other) + 1];
+  }
+  std::partial_sum(graph.starts.begin(), graph.starts.end(), graph.starts.begin());
+  graph.targets.resize(static_cast<std::size_t>(graph.starts.back()));
+  std::vector<std::int64_t> next(graph.starts.begin(), graph.starts.end() - 1);
+  for (const auto& [one, other] : edges_) {
+    graph.targets[static_cast<std::size_t>(next[static_cast<std::size_t>(one)]++)] = other;
+    graph.targets[static_cast<std::size_t>(next[static_cast<std::size_t>(other)]++)] = one;
+  }
+  for (std::size_t node = 0; node + 1 < graph.starts.size(); ++node)
+    std::sort(graph.targets.begin() + graph.starts[node], graph.targets.begin() + graph.starts[node + 1]);
   return graph;
 }
 

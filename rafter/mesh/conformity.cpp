@@ -31,7 +31,7 @@ struct SurfaceFacet {
 std::vector<SurfaceFacet> surface_facets(const Mesh& mesh) {
   std::vector<SurfaceFacet> facets;
   const auto gdim = static_cast<std::size_t>(mesh.gdim);
-  for (const auto& ref : mesh.topology().exterior_facets) {
+  for (const auto& ref : mesh.surface().exterior_facets) {
     const auto& group = mesh.groups[static_cast<std::size_t>(ref.group)];
     const auto x = cell_vertex_coordinates(mesh, ref.group, ref.cell);
     const auto first =

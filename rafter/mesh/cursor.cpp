@@ -9,12 +9,6 @@
 
 namespace rafter::mesh {
 
-namespace {
-
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-} // namespace
-
 std::string printable(std::string_view text) {
   std::string result;
   for (const char c : text.substr(0, 40)) result += c >= ' ' && c <= '~' ? c : '?';
@@ -48,7 +42,7 @@ std::string_view Cursor::peek() {
 std::string_view Cursor::word(std::string_view what) {
   const auto result = peek();
   last_ = position_;
-  if (result.empty()) fail(fmt::format("the file ends where {} should be: it is truncated", what));
+  if (result.empty()) fail_truncated(what);
   position_ += result.size();
   return result;
 }
@@ -74,19 +68,11 @@ bool Cursor::skip_past(std::string_view mark) {
   return true;
 }
 
-template <class T> T Cursor::raw(std::string_view what) {
-  last_ = position_;
-  if (remaining() < sizeof(T)) fail(fmt::format("the file ends where {} should be: it is truncated", what));
-  char buffer[sizeof(T)];
-  std::memcpy(buffer, bytes_.data() + position_, sizeof(T));
-  if (swapped_) std::reverse(buffer, buffer + sizeof(T));
-  T value;
-  std::memcpy(&value, buffer, sizeof(T));
-  position_ += sizeof(T);
-  return value;
+void Cursor::fail_truncated(std::string_view what) const {
+  fail(fmt::format("the file ends where {} should be: it is truncated", what));
 }
 
-std::int64_t Cursor::text_integer(std::string_view what) {
+std::int64_t Cursor::any_text_integer(std::string_view what) {
   const auto text = word(what);
   const auto digits = text.starts_with('+') ? text.substr(1) : text;
   std::int64_t value = 0;
@@ -96,8 +82,6 @@ std::int64_t Cursor::text_integer(std::string_view what) {
   return value;
 }
 
-std::int64_t Cursor::integer(std::string_view what) { return binary_ ? raw<std::int32_t>(what) : text_integer(what); }
-
 std::int64_t Cursor::size(std::string_view what) {
   const std::int64_t value = binary_ ? static_cast<std::int64_t>(raw<std::uint64_t>(what)) : text_integer(what);
   if (value < 0) fail(fmt::format("{} is {}; it cannot be negative or this large", what, value));
@@ -106,6 +90,15 @@ std::int64_t Cursor::size(std::string_view what) {
 
 double Cursor::number(std::string_view what) {
   if (binary_) return raw<double>(what);
+  skip_blanks();
+  const char *const begin = bytes_.data() + position_, *const last = bytes_.data() + bytes_.size();
+  double plain = 0; // a number between blanks, as nearly all are
+  if (const auto [after, failure] = std::from_chars(begin, last, plain);
+      failure == std::errc() && (after == last || is_blank(*after))) {
+    last_ = position_;
+    position_ += static_cast<std::size_t>(after - begin);
+    return plain;
+  }
   const auto text = word(what);
   const auto digits = text.starts_with('+') ? text.substr(1) : text;
   double value = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -35,11 +36,15 @@ public:
   /// Skips text up to and including `mark`. Returns false, and does not move, when `mark` does not occur any more.
   bool skip_past(std::string_view mark);
 
-  std::int64_t integer(std::string_view what); ///< integer as text or in 4 bytes
-  std::int64_t size(std::string_view what);    ///< size as text or in 8 bytes; not negative
-  double number(std::string_view what);        ///< number as text or in 8 bytes
+  /// An integer as text or in 4 bytes.
+  std::int64_t integer(std::string_view what) { return binary_ ? raw<std::int32_t>(what) : text_integer(what); }
+  std::int64_t size(std::string_view what); ///< size as text or in 8 bytes; not negative
+  double number(std::string_view what);     ///< number as text or in 8 bytes
 
-  std::int64_t text_integer(std::string_view what);
+  std::int64_t text_integer(std::string_view what) {
+    std::int64_t value = 0;
+    return read_plain_integer(value) ? value : any_text_integer(what);
+  }
   /// Reads a count (as text, or as size() does). Throws InputError when the rest of the file cannot hold that many
   /// items of `bytes_each` bytes, so that a wrong count never makes a reader allocate memory.
   std::size_t count(std::string_view what, std::size_t bytes_each) {
@@ -58,8 +63,40 @@ public:
   [[noreturn]] void fail(const std::string& message) const;
 
 private:
+  static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
   void skip_blanks();
-  template <class T> T raw(std::string_view what);
+  /// Reads an integer of at most 18 digits that stands between blanks, as nearly all do. Returns false, and does not
+  /// move, where there is anything else.
+  bool read_plain_integer(std::int64_t& value) {
+    constexpr std::ptrdiff_t most_digits = 18; // which fit 64 bits
+    const char *next = bytes_.data() + position_, *end = bytes_.data() + bytes_.size();
+    while (next != end && is_blank(*next)) ++next;
+    const char* const word = next;
+    const bool is_negative = next != end && *next == '-';
+    if (is_negative) ++next;
+    const char* const digits = next;
+    std::uint64_t sum = 0;
+    for (; next != end && *next >= '0' && *next <= '9'; ++next)
+      sum = 10 * sum + static_cast<std::uint64_t>(*next - '0');
+    if (next == digits || next - digits > most_digits || (next != end && !is_blank(*next))) return false;
+    value = is_negative ? -static_cast<std::int64_t>(sum) : static_cast<std::int64_t>(sum);
+    last_ = static_cast<std::size_t>(word - bytes_.data());
+    position_ = static_cast<std::size_t>(next - bytes_.data());
+    return true;
+  }
+  std::int64_t any_text_integer(std::string_view what);
+  [[noreturn]] void fail_truncated(std::string_view what) const;
+  template <class T> T raw(std::string_view what) {
+    last_ = position_;
+    if (remaining() < sizeof(T)) fail_truncated(what);
+    char buffer[sizeof(T)];
+    std::memcpy(buffer, bytes_.data() + position_, sizeof(T));
+    if (swapped_) std::reverse(buffer, buffer + sizeof(T));
+    T value;
+    std::memcpy(&value, buffer, sizeof(T));
+    position_ += sizeof(T);
+    return value;
+  }
 
   std::string path_;
   std::string_view bytes_;

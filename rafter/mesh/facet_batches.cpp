@@ -15,18 +15,21 @@ namespace {
 
 /// Exterior facets with one of the tags (all facets if there are no tags), for each group of cells.
 std::vector<std::vector<FacetRef>> selected_facets(const Mesh& mesh, std::span<const std::int32_t> tags) {
-  const auto& topology = mesh.topology();
+  const auto& surface = mesh.surface();
   std::vector<std::vector<FacetRef>> facets(mesh.groups.size());
-  for (std::size_t i = 0; i < topology.exterior_facets.size(); ++i)
-    if (tags.empty() || std::find(tags.begin(), tags.end(), topology.exterior_tags[i]) != tags.end())
-      facets[topology.exterior_facets[i].group].push_back(topology.exterior_facets[i]);
+  for (std::size_t i = 0; i < surface.exterior_facets.size(); ++i)
+    if (tags.empty() || std::find(tags.begin(), tags.end(), surface.exterior_tags[i]) != tags.end())
+      facets[surface.exterior_facets[i].group].push_back(surface.exterior_facets[i]);
   return facets;
 }
 
 /// Sorts facets of one group into the visiting order of their cells.
 void sort_by_cell(const Mesh& mesh, std::int32_t group, std::vector<FacetRef>& facets) {
-  const auto order = visiting_order(mesh, group);
-  std::vector<std::int32_t> rank(order.size());
+  std::vector<std::int32_t> cells;
+  for (const auto& facet : facets) // which are sorted by their cells
+    if (cells.empty() || cells.back() != facet.cell) cells.push_back(facet.cell);
+  const auto order = in_visiting_order(mesh, group, std::move(cells));
+  std::vector<std::int32_t> rank(mesh.groups[static_cast<std::size_t>(group)].tags.size());
   for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<std::int32_t>(i);
   std::sort(facets.begin(), facets.end(), [&](const FacetRef& a, const FacetRef& b) {
     return std::tie(rank[a.cell], a.facet) < std::tie(rank[b.cell], b.facet);

@@ -109,12 +109,16 @@ std::vector<double> vertex_functions(element::Shape shape, std::span<const doubl
 std::int32_t number_shared_nodes(Mesh& mesh) {
   std::set<int> degrees;
   for (auto& group : mesh.groups) {
+    if (group.degree == 1) {
+      group.nodes = group.vertices;
+      continue;
+    }
     degrees.insert(group.degree);
     group.nodes.assign(group.tags.size() * static_cast<std::size_t>(geometry_element(group)->num_dofs()), -1);
   }
   std::int64_t next = mesh.num_vertices;
   for (const int degree : degrees) {
-    for (int dim = 1; dim < mesh.tdim && degree > 1; ++dim) {
+    for (int dim = 1; dim < mesh.tdim; ++dim) {
       EntityStarts starts{{}, next};
       for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
         if (mesh.groups[g].degree != degree) continue;
@@ -152,7 +156,7 @@ void raise_geometry_degree(Mesh& mesh, int degree) {
     const auto num_points = static_cast<std::size_t>(placement.num_points());
     x.resize(num_points * dim);
     for (std::size_t c = 0; c < group.tags.size(); ++c) {
-      placement.place(cell_geometry(straight, g, c), x);
+      placement.place(cell_geometry(straight, g, c, placement.is_oriented()), x);
       for (std::size_t n = 0; n < num_points; ++n)
         std::copy_n(x.data() + n * dim, dim,
                     mesh.points.data() + static_cast<std::size_t>(group.nodes[c * num_points + n]) * dim);

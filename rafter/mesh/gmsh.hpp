@@ -14,16 +14,24 @@ namespace rafter::mesh {
 class NodeRows {
 public:
   void add(std::int64_t tag) { tags_.push_back(tag); }
+  void reserve(std::size_t count) { tags_.reserve(count); }
   /// Must be called when all tags are added. Returns a tag that was given twice, or -1.
   std::int64_t finish();
   /// Row of a tag; -1 for a tag that the file does not have.
-  std::int32_t row(std::int64_t tag) const;
+  std::int32_t row(std::int64_t tag) const {
+    if (dense_.empty()) return row_of_sorted(tag);
+    const auto place = static_cast<std::uint64_t>(tag) - static_cast<std::uint64_t>(least_);
+    return place < dense_.size() ? dense_[place] : -1;
+  }
   std::size_t size() const { return tags_.size(); }
 
 private:
+  std::int32_t row_of_sorted(std::int64_t tag) const;
   std::vector<std::int64_t> tags_; ///< in file order
-  /// Sorted by tag; empty while tags are contiguous and ascending.
-  std::vector<std::pair<std::int64_t, std::int32_t>> rows_;
+  std::int64_t least_ = 0;         ///< tag
+  /// Rows by tags from the least one on, -1 where the file has none; empty where tags lie far apart.
+  std::vector<std::int32_t> dense_;
+  std::vector<std::pair<std::int64_t, std::int32_t>> sorted_; ///< sorted by tag, where they lie far apart
 };
 
 /// All elements of one type in a file.

@@ -91,8 +91,9 @@ void read_entities(Cursor& in, GmshData& data, bool is_partitioned) {
 
 void read_coordinates(Cursor& in, GmshData& data) {
   for (int d = 0; d < 3; ++d) {
-    data.coordinates.push_back(in.number("a coordinate of a node"));
-    if (!std::isfinite(data.coordinates.back())) in.fail("a coordinate of a node is not a finite number");
+    const double x = in.number("a coordinate of a node");
+    if (!std::isfinite(x)) in.fail("a coordinate of a node is not a finite number");
+    data.coordinates.push_back(x);
   }
 }
 
@@ -108,6 +109,7 @@ void read_nodes_2(Cursor& in, GmshData& data, bool is_parametric) {
   const auto count = in.text_count("the number of nodes", data.is_binary ? 28 : 8);
   if (data.is_binary) in.line();
   in.set_binary(data.is_binary);
+  data.rows.reserve(count);
   data.coordinates.reserve(3 * count);
   for (std::size_t i = 0; i < count; ++i) {
     data.rows.add(in.integer("the number of a node"));
@@ -126,6 +128,7 @@ void read_nodes_4(Cursor& in, GmshData& data) {
   const auto total = in.count("the number of nodes", least_bytes(data.is_binary, 32));
   in.size("the smallest node number");
   in.size("the largest node number");
+  data.rows.reserve(total);
   data.coordinates.reserve(3 * total);
   for (std::size_t b = 0; b < num_blocks; ++b) {
     const auto dim = in.integer("the dimension of a node block");
@@ -141,6 +144,12 @@ void read_nodes_4(Cursor& in, GmshData& data) {
   }
   if (data.rows.size() != total) in.fail(fmt::format("{} nodes are announced, {} are given", total, data.rows.size()));
   finish_nodes(in, data);
+}
+
+/// Makes room for `count` more values without as many reallocations as there are blocks.
+template <class T> void reserve_more(std::vector<T>& values, std::size_t count) {
+  const std::size_t needed = values.size() + count;
+  if (needed > values.capacity()) values.reserve(std::max(needed, 2 * values.capacity()));
 }
 
 GmshElements& elements_of(Cursor& in, GmshData& data, std::int64_t number) {
@@ -200,10 +209,13 @@ void read_elements_2(Cursor& in, GmshData& data) {
   const auto total = in.text_count("the number of elements", data.is_binary ? 8 : 6);
   if (data.is_binary) in.line();
   in.set_binary(data.is_binary);
+  GmshElements* last = nullptr; // successive elements mostly have one type
   for (std::size_t done = 0; done < total;) {
     if (!data.is_binary) {
       const auto number = in.integer("the number of an element");
-      auto& elements = elements_of(in, data, in.integer("the type of an element"));
+      const auto type = in.integer("the type of an element");
+      if (last == nullptr || last->type.number != type) last = &elements_of(in, data, type);
+      auto& elements = *last;
       read_element_tags(in, elements, in.checked_count(in.integer("the number of tags"), "the number of tags", 2));
       read_element_nodes(in, data, elements, number);
       drop_repetition(elements);
@@ -241,12 +253,13 @@ void read_elements_4(Cursor& in, GmshData& data) {
     const auto found = data.entity_physicals.find({static_cast<int>(dim), entity});
     const auto tag = found == data.entity_physicals.end() ? 0 : found->second;
     const auto count = in.count("the number of elements in a block", least_bytes(data.is_binary, 16));
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto number = in.size("the number of an element");
-      elements.tags.push_back(tag);
-      elements.entities.push_back(static_cast<std::int32_t>(entity));
-      read_element_nodes(in, data, elements, number);
-    }
+    const auto num_nodes = static_cast<std::size_t>(elements.type.num_nodes);
+    // No more than the file can hold, whatever number it gives.
+    const std::size_t most = in.remaining() / ((num_nodes + 1) * least_bytes(data.is_binary, 8)) + 1;
+    reserve_more(elements.nodes, std::min(count, most) * num_nodes);
+    for (std::size_t i = 0; i < count; ++i) read_element_nodes(in, data, elements, in.size("the number of an element"));
+    elements.tags.insert(elements.tags.end(), count, tag);
+    elements.entities.insert(elements.entities.end(), count, static_cast<std::int32_t>(entity));
     done += count;
   }
   if (done != total) in.fail(fmt::format("{} elements are announced, {} are given", total, done));
@@ -284,26 +297,31 @@ bool read_section(Cursor& in, GmshData& data, std::string_view name) {
 } // namespace
 
 std::int64_t NodeRows::finish() {
-  bool is_contiguous = true;
-  for (std::size_t i = 1; i < tags_.size(); ++i)
-    is_contiguous = is_contiguous && tags_[i - 1] < tags_[i] && tags_[i] - tags_[i - 1] == 1;
-  if (is_contiguous) return -1;
-  rows_.reserve(tags_.size());
-  for (std::size_t i = 0; i < tags_.size(); ++i) rows_.emplace_back(tags_[i], static_cast<std::int32_t>(i));
-  std::sort(rows_.begin(), rows_.end());
-  const auto twice =
-      std::adjacent_find(rows_.begin(), rows_.end(), [](const auto& a, const auto& b) { return a.first == b.first; });
-  return twice == rows_.end() ? -1 : twice->first;
+  if (tags_.empty()) return -1;
+  constexpr std::uint64_t most_per_tag = 8; // entries of the dense table
+  const auto [least, largest] = std::ranges::minmax(tags_);
+  least_ = least;
+  const auto range = static_cast<std::uint64_t>(largest) - static_cast<std::uint64_t>(least);
+  if (range < most_per_tag * tags_.size()) {
+    dense_.assign(static_cast<std::size_t>(range) + 1, -1);
+    for (std::size_t i = 0; i < tags_.size(); ++i) {
+      auto& row = dense_[static_cast<std::size_t>(tags_[i] - least)];
+      if (row >= 0) return tags_[i];
+      row = static_cast<std::int32_t>(i);
+    }
+    return -1;
+  }
+  sorted_.reserve(tags_.size());
+  for (std::size_t i = 0; i < tags_.size(); ++i) sorted_.emplace_back(tags_[i], static_cast<std::int32_t>(i));
+  std::sort(sorted_.begin(), sorted_.end());
+  const auto twice = std::adjacent_find(sorted_.begin(), sorted_.end(),
+                                        [](const auto& a, const auto& b) { return a.first == b.first; });
+  return twice == sorted_.end() ? -1 : twice->first;
 }
 
-std::int32_t NodeRows::row(std::int64_t tag) const {
-  if (tags_.empty()) return -1;
-  if (rows_.empty()) {
-    if (tag < tags_.front() || tag > tags_.back()) return -1;
-    return static_cast<std::int32_t>(tag - tags_.front());
-  }
-  const auto found = std::lower_bound(rows_.begin(), rows_.end(), std::pair<std::int64_t, std::int32_t>(tag, -1));
-  return found != rows_.end() && found->first == tag ? found->second : -1;
+std::int32_t NodeRows::row_of_sorted(std::int64_t tag) const {
+  const auto found = std::lower_bound(sorted_.begin(), sorted_.end(), std::pair<std::int64_t, std::int32_t>(tag, -1));
+  return found != sorted_.end() && found->first == tag ? found->second : -1;
 }
 
 GmshData read_gmsh_sections(Cursor& in) {

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/disjoint_sets.hpp>
@@ -59,31 +58,29 @@ std::span<const std::int32_t> vertices_of(const std::array<std::int32_t, 4>& pad
   return std::span(padded.begin(), std::ranges::find(padded, -1));
 }
 
-std::int32_t find_periodic_facet(const Mesh& mesh, const EntityNumbers& facets,
-                                 std::span<const std::int32_t> vertices) {
-  const bool exists = std::ranges::all_of(vertices, [&](auto v) { return v >= 0 && v < mesh.num_vertices; });
-  const auto facet = exists && !vertices.empty() ? facets.find(make_entity_key(vertices)) : -1;
-  if (facet < 0)
-    throw base::InputError(fmt::format("{}the periodic facet with vertices {} is not a facet of any cell", prefix(mesh),
-                                       fmt::join(vertices, ", ")));
-  return facet;
-}
-
-std::vector<std::int32_t> entity_representatives(const Mesh& mesh, int dim, const EntityNumbers& known) {
-  if (mesh.periodic_facets.empty()) return {};
-  DisjointSets sets(known.count());
+std::vector<EntityKey> periodic_entities(const Mesh& mesh, int dim) {
+  std::vector<EntityKey> keys;
   for (const auto& facet : mesh.periodic_facets) {
     const auto from = vertices_of(facet.from), to = vertices_of(facet.to);
     for (int e = 0; e < element::num_entities(facet_shape_of(from), dim); ++e) {
-      const auto one = known.find(key_of(from, dim, e)), other = known.find(key_of(to, dim, e));
-      if (one < 0 || other < 0)
-        throw base::InternalError(fmt::format("{}periodic facets with vertices {} and {} have no common edges",
-                                              prefix(mesh), fmt::join(from, ", "), fmt::join(to, ", ")));
-      sets.unite(one, other);
+      keys.push_back(key_of(from, dim, e));
+      keys.push_back(key_of(to, dim, e));
     }
   }
+  return keys;
+}
+
+std::vector<std::int32_t> entity_representatives(const Mesh& mesh, const EntityNumbers& entities) {
+  if (mesh.periodic_facets.empty()) return {};
+  DisjointSets sets(entities.count);
+  for (std::size_t i = 0; i < entities.of_lookups.size(); i += 2) {
+    const auto one = entities.of_lookups[i], other = entities.of_lookups[i + 1];
+    if (one < 0 || other < 0)
+      throw base::InternalError(fmt::format("{}periodic facets have no common edges", prefix(mesh)));
+    sets.unite(one, other);
+  }
   std::vector<std::int32_t> result;
-  for (std::int32_t entity = 0; entity < known.count(); ++entity) result.push_back(sets.find(entity));
+  for (std::int32_t entity = 0; entity < entities.count; ++entity) result.push_back(sets.find(entity));
   return result;
 }
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include <rafter/mesh/entity_numbers.hpp>
+#include <rafter/mesh/entity_matching.hpp>
 #include <rafter/mesh/mesh.hpp>
 
 /// Finds entities that are the same because of their global vertex numbers, or because periodic facets identify them.
@@ -22,14 +22,14 @@ VertexOrder order_vertices(const Mesh& mesh);
 /// The vertices of one side of a periodic facet without padding; the other side has as many.
 std::span<const std::int32_t> vertices_of(const std::array<std::int32_t, 4>& padded);
 
-/// Number of the facet with these vertices. Throws InputError where no cell has such a facet.
-std::int32_t find_periodic_facet(const Mesh& mesh, const EntityNumbers& facets, std::span<const std::int32_t> vertices);
+/// Returns the edges (dim 1) or faces (2) of the periodic facets, each followed by the one that is identified with it.
+/// They are parts of facets and not told by their global vertices: where two cells fill the mesh from one side to the
+/// opposite one, different edges may have the same ones.
+std::vector<EntityKey> periodic_entities(const Mesh& mesh, int dim);
 
-/// For each edge (dim 1) or face (2), the lowest number among those with which periodic facets identify it, directly or
-/// through others; empty without periodic facets. Edges and faces are identified as parts of facets and not by their
-/// vertices: where two cells fill the mesh from one side to the opposite one, different edges may have the same global
-/// vertices.
-std::vector<std::int32_t> entity_representatives(const Mesh& mesh, int dim, const EntityNumbers& known);
+/// For each of the entities, numbered with `periodic_entities` as lookups, the lowest number among those with which
+/// periodic facets identify it, directly or through others; empty without periodic facets.
+std::vector<std::int32_t> entity_representatives(const Mesh& mesh, const EntityNumbers& entities);
 
 /// Gives vertices that periodic facets identify one global number, the lowest of theirs; other vertices keep theirs.
 void number_identified_vertices(Mesh& mesh);

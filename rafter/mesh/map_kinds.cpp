@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include <rafter/base/parallel.hpp>
 #include <rafter/mesh/geometry_nodes.hpp>
 
 namespace rafter::mesh {
@@ -119,8 +120,10 @@ std::vector<MapKind> map_kinds(const Mesh& mesh, int group, double tolerance) {
   const auto& cells = mesh.groups[group];
   std::vector<MapKind> kinds(cells.tags.size(), MapKind::affine);
   if (element::is_simplex(cells.shape) && cells.degree == 1) return kinds;
-  MapClassifier classifier(mesh, cells, tolerance);
-  for (std::int32_t c = 0; c < cells.num_cells(); ++c) kinds[c] = classifier.kind(c);
+  base::Parts(cells.num_cells()).run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+    MapClassifier classifier(mesh, cells, tolerance);
+    for (std::int64_t c = begin; c < end; ++c) kinds[c] = classifier.kind(static_cast<std::int32_t>(c));
+  });
   return kinds;
 }
 

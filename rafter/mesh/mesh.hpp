@@ -34,10 +34,23 @@ struct FacetRef {
   auto operator<=>(const FacetRef&) const = default;
 };
 
-/// Cells on both sides of every facet, and the numbering of edges and faces. Local numbers, 32 bit. Entities are told
-/// apart by the vertices of the mesh; those that periodic facets identify have one representative, which stands for the
-/// unknowns of all of them.
-struct Topology {
+/// The facets that bound a mesh, and the vertices that are one. Local numbers, 32 bit.
+struct Surface {
+  std::vector<FacetRef> exterior_facets;   ///< facets with one cell, on all processes, that are not periodic; sorted
+  std::vector<std::int32_t> exterior_tags; ///< tag of each exterior facet, 0 = untagged
+  std::set<std::int32_t> boundary_tags;    ///< of the exterior facets of all processes, 0 included
+  std::set<std::int32_t> periodic_tags;    ///< of the facets that periodic facets identify, on all processes
+  /// Lowest number among the vertices with which each is identified; empty: each stands for itself.
+  std::vector<std::int32_t> vertex_representatives;
+
+  std::int32_t vertex_representative(std::int32_t vertex) const {
+    return vertex_representatives.empty() ? vertex : vertex_representatives[static_cast<std::size_t>(vertex)];
+  }
+};
+
+/// The surface of a mesh, and the numbering of edges and faces. Entities are told apart by the vertices of the mesh;
+/// those that periodic facets identify have one representative, which stands for the unknowns of all of them.
+struct Topology : Surface {
   int tdim = 0;
   std::int32_t num_vertices = 0, num_edges = 0, num_faces = 0; ///< no edges in 1D, no faces in 1D and 2D
   struct Group {
@@ -46,11 +59,7 @@ struct Topology {
     std::vector<std::uint8_t> edge_orientations; ///< element::orientation codes, shape (cell, local edge)
     std::vector<std::uint8_t> face_orientations; ///< shape (cell, local face)
   };
-  std::vector<Group> groups;               ///< as Mesh::groups
-  std::vector<FacetRef> exterior_facets;   ///< facets with one cell, on all processes, that are not periodic; sorted
-  std::vector<std::int32_t> exterior_tags; ///< tag of each exterior facet, 0 = untagged
-  std::set<std::int32_t> boundary_tags;    ///< of the exterior facets of all processes, 0 included
-  std::set<std::int32_t> periodic_tags;    ///< of the facets that periodic facets identify, on all processes
+  std::vector<Group> groups; ///< as Mesh::groups
   /// Lowest number among the entities with which each is identified, shape (dim)(entity); empty: each stands for
   /// itself. Vertices, edges and faces.
   std::array<std::vector<std::int32_t>, 3> representatives;
@@ -63,7 +72,7 @@ struct Topology {
   std::int32_t num_representatives(int dim) const;
 };
 
-/// Tagged facets as the file gives them, by vertex numbers (padded with -1), matched to cells by `topology()`.
+/// Tagged facets as the file gives them, by vertex numbers (padded with -1), matched to cells by `surface()`.
 struct TaggedFacet {
   std::array<std::int32_t, 4> vertices{-1, -1, -1, -1};
   std::int32_t tag = 0;
@@ -109,9 +118,14 @@ public:
   std::int64_t global_vertex(std::int32_t vertex) const {
     return global_vertices.empty() ? vertex : global_vertices[static_cast<std::size_t>(vertex)];
   }
-  /// Facet and entity numbering, built on first use and shared by copies. Throws InputError for facets with more than
-  /// two cells, duplicate cells, tagged facets that no cell has, and cells with two vertices of one global number.
+  /// The boundary, built on first use and shared by copies. Throws InputError for facets with more than two cells,
+  /// duplicate cells, tagged facets that no cell has, and cells with two vertices of one global number.
+  const Surface& surface() const;
+  /// The boundary and the numbering of all entities, which takes several times as long: spaces of degree 1 on straight
+  /// cells do without. Built and shared as the surface; throws the same.
   const Topology& topology() const;
+  /// Vertices that stand for themselves: one of those that are identified.
+  std::int32_t num_distinct_vertices() const;
 
   /// Uniformly refined `times` times: children keep tags (cells and facets), curved geometry, parents and periodic
   /// facets. The new vertices have their local numbers as global ones, but for those that are identified. Throws
@@ -136,6 +150,7 @@ public:
   std::vector<std::int32_t> tags_of(const std::string& tag, int dim) const;
 
 private:
+  mutable std::shared_ptr<const Surface> surface_;
   mutable std::shared_ptr<const Topology> topology_;
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include <rafter/mesh/cell_batches.hpp>
+#include <rafter/mesh/entity_matching.hpp>
 
 namespace rafter::mesh {
 
@@ -32,22 +33,19 @@ public:
   Neighbours(const Mesh& mesh, int group)
       : cells_(mesh.groups[group]), dim_(element::dimension(cells_.shape)), facets_(facets_of_axes(cells_.shape)),
         num_facets_(element::num_entities(cells_.shape, dim_ - 1)) {
-    const auto& topology = mesh.topology();
-    facet_numbers_ = dim_ == 3 ? topology.groups[group].faces : topology.groups[group].edges;
-    sides_.assign(2 * static_cast<std::size_t>(dim_ == 3 ? topology.num_faces : topology.num_edges), -1);
-    for (std::int32_t cell = 0; cell < mesh.groups[group].num_cells(); ++cell)
-      for (int f = 0; f < num_facets_; ++f) {
-        const std::size_t side = 2 * facet(cell, f);
-        (sides_[side] < 0 ? sides_[side] : sides_[side + 1]) = cell;
-      }
+    across_.assign(cells_.tags.size() * static_cast<std::size_t>(num_facets_), -1);
+    match_entities(mesh, dim_ - 1, {}, [&](std::span<const EntitySide> sides, std::size_t) {
+      if (sides.size() != 2 || sides[0].group != group || sides[1].group != group) return;
+      across_[place(sides[0].cell, sides[0].facet)] = sides[1].cell;
+      across_[place(sides[1].cell, sides[1].facet)] = sides[0].cell;
+    });
   }
   int dim() const { return dim_; }
 
   /// The cell across the facet at this end (0, 1) of an axis; -1 if there is none with parallel axes.
   std::int32_t beside(std::int32_t cell, int axis, int side) const {
-    const std::size_t shared = facet(cell, facets_[axis][side]);
-    const std::int32_t other = sides_[2 * shared] == cell ? sides_[2 * shared + 1] : sides_[2 * shared];
-    return other >= 0 && other != cell && continues(cell, other, axis, side) ? other : -1;
+    const std::int32_t other = across_[place(cell, facets_[axis][side])];
+    return other >= 0 && continues(cell, other, axis, side) ? other : -1;
   }
 
 private:
@@ -59,15 +57,14 @@ private:
       if (((v & bit) != 0) == (side == 1) && here[v] != there[v ^ bit]) return false;
     return true;
   }
-  std::size_t facet(std::int32_t cell, int local) const {
-    return static_cast<std::size_t>(facet_numbers_[static_cast<std::size_t>(cell) * num_facets_ + local]);
+  std::size_t place(std::int32_t cell, int facet) const {
+    return static_cast<std::size_t>(cell) * static_cast<std::size_t>(num_facets_) + static_cast<std::size_t>(facet);
   }
   const CellGroup& cells_;
   int dim_;
   FacetsOfAxis facets_;
   int num_facets_;
-  std::span<const std::int32_t> facet_numbers_; ///< facet numbers, shape (cell, local facet)
-  std::vector<std::int32_t> sides_;             ///< cells of the group at each facet, shape (facet, 2); -1: none
+  std::vector<std::int32_t> across_; ///< cell of the group on the other side, shape (cell, local facet); -1: none
 };
 
 /// Converts numbers below width^dim to places along the axes and back.
@@ -134,7 +131,7 @@ public:
         if (known >= 0 && known != vertex) return false;
         known = vertex;
       }
-    for (auto& vertex : vertices_) vertex = mesh.topology().representative(0, vertex);
+    for (auto& vertex : vertices_) vertex = mesh.surface().vertex_representative(vertex);
     std::ranges::sort(vertices_);
     return std::ranges::adjacent_find(vertices_) == vertices_.end();
   }

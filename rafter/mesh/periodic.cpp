@@ -97,9 +97,9 @@ Side make_side(const Mesh& mesh, const std::vector<std::string>& tags) {
   for (const auto& tag : tags)
     for (const auto number : mesh.tags_of(tag, mesh.tdim - 1)) numbers.insert(number);
   mesh.require_boundary(std::vector<std::int32_t>(numbers.begin(), numbers.end()));
-  const auto& topology = mesh.topology();
-  for (std::size_t i = 0; i < topology.exterior_facets.size(); ++i)
-    if (numbers.contains(topology.exterior_tags[i])) add_facet(mesh, topology.exterior_facets[i], side);
+  const auto& surface = mesh.surface();
+  for (std::size_t i = 0; i < surface.exterior_facets.size(); ++i)
+    if (numbers.contains(surface.exterior_tags[i])) add_facet(mesh, surface.exterior_facets[i], side);
   if (side.facets.empty())
     throw base::InputError(fmt::format("{}no facets of the boundary are tagged {}: periodic facets lie on the boundary",
                                        prefix(mesh), side.name));
@@ -247,7 +247,7 @@ private:
 } // namespace
 
 void Mesh::require_boundary(std::span<const std::int32_t> tags) const {
-  const auto& periodic_tags = topology().periodic_tags;
+  const auto& periodic_tags = surface().periodic_tags;
   for (const auto tag : tags) {
     if (!periodic_tags.contains(tag)) continue;
     std::string name = std::to_string(tag);
@@ -264,6 +264,7 @@ Mesh Mesh::periodic(const std::vector<PeriodicPair>& pairs) const {
     throw base::InputError(prefix(*this) +
                            "the mesh is a part of a larger one: make the whole periodic before it is distributed");
   Mesh result = *this;
+  result.surface_.reset();
   result.topology_.reset();
   const double size = diagonal(*this);
   std::set<FacetRef> identified;
@@ -282,7 +283,7 @@ Mesh Mesh::periodic(const std::vector<PeriodicPair>& pairs) const {
     std::ranges::move(facets, std::back_inserter(result.periodic_facets));
   }
   number_identified_vertices(result);
-  result.topology();
+  result.surface();
   return result;
 }
 

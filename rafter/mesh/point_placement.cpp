@@ -76,16 +76,19 @@ PointFamily lagrange_points(int degree) {
   };
 }
 
-CellGeometry cell_geometry(const Mesh& mesh, std::size_t group, std::size_t cell) {
+CellGeometry cell_geometry(const Mesh& mesh, std::size_t group, std::size_t cell, bool has_orientations) {
   const CellGroup& cells = mesh.groups[group];
-  const Topology::Group& entities = mesh.topology().groups[group];
   const std::size_t num_cells = cells.tags.size();
-  return {.coordinates = mesh.points,
-          .gdim = mesh.gdim,
-          .nodes = part_of(cells.nodes, cell, cells.nodes.size() / num_cells),
-          .edge_orientations = part_of(entities.edge_orientations, cell, entities.edge_orientations.size() / num_cells),
-          .face_orientations =
-              part_of(entities.face_orientations, cell, entities.face_orientations.size() / num_cells)};
+  CellGeometry result{.coordinates = mesh.points,
+                      .gdim = mesh.gdim,
+                      .nodes = part_of(cells.nodes, cell, cells.nodes.size() / num_cells),
+                      .edge_orientations = {},
+                      .face_orientations = {}};
+  if (!has_orientations) return result;
+  const Topology::Group& entities = mesh.topology().groups[group];
+  result.edge_orientations = part_of(entities.edge_orientations, cell, entities.edge_orientations.size() / num_cells);
+  result.face_orientations = part_of(entities.face_orientations, cell, entities.face_orientations.size() / num_cells);
+  return result;
 }
 
 PointPlacement::PointPlacement(Shape shape, int degree, const PointFamily& points)
@@ -99,6 +102,10 @@ PointPlacement::PointPlacement(Shape shape, const Families& families) : tdim_(el
   // lies.
   for (int dim = tdim_; dim >= 0; --dim)
     for (int number = 0; number < element::num_entities(shape, dim); ++number) add_entity(shape, dim, number, families);
+  is_oriented_ = std::ranges::any_of(places_, [this](const Place& place) {
+    const int dim = entities_[static_cast<std::size_t>(place.entity)].dim;
+    return dim > 0 && dim < tdim_;
+  });
 }
 
 void PointPlacement::add_entity(Shape shape, int dim, int number, const Families& families) {

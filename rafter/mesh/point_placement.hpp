@@ -25,7 +25,8 @@ struct CellGeometry {
   std::span<const std::uint8_t> edge_orientations; ///< codes of element::orientation, shape (local edge)
   std::span<const std::uint8_t> face_orientations; ///< codes of element::orientation, shape (local face)
 };
-CellGeometry cell_geometry(const Mesh& mesh, std::size_t group, std::size_t cell);
+/// `has_orientations`: where false, the cell's edges and faces need not be numbered (PointPlacement::is_oriented).
+CellGeometry cell_geometry(const Mesh& mesh, std::size_t group, std::size_t cell, bool has_orientations = true);
 
 /// Interpolates the geometry nodes of cells of one shape at points of the reference cell.
 ///
@@ -45,6 +46,8 @@ public:
   PointPlacement(element::Shape shape, int degree, const PointFamily& nodes, const PointFamily& points);
 
   int num_points() const { return static_cast<int>(places_.size()); }
+  /// Whether points lie inside edges or faces, so that it matters how a cell sees those.
+  bool is_oriented() const { return is_oriented_; }
   /// Writes the coordinates of all points in a cell to `x`, shape (point, gdim). Allocates nothing.
   void place(const CellGeometry& cell, std::span<double> x) const;
   /// Writes the coordinates of some points in a cell to `x`, shape (point of `which`, gdim).
@@ -77,6 +80,7 @@ private:
   void place_point(const CellGeometry& cell, const Place& place, double* x) const;
 
   int tdim_ = 3;
+  bool is_oriented_ = false;
   std::vector<Weights> weights_; ///< weights for each shape of entities
   std::vector<Entity> entities_;
   std::vector<Place> places_; ///< place of each point, shape (point)

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/parallel.hpp>
 #include <rafter/mesh/geometry_nodes.hpp>
 #include <rafter/mesh/point_placement.hpp>
 
@@ -16,14 +17,17 @@ namespace {
 std::vector<std::int32_t> corner_nodes(const RawCells& cells) {
   const auto lattice = gmsh_lattice(cells.shape, cells.degree);
   const auto index = lattice_index(cells.degree, lattice);
-  const int num_vertices = element::num_vertices(cells.shape);
-  std::vector<std::int32_t> corners;
-  corners.reserve(cells.tags.size() * static_cast<std::size_t>(num_vertices));
-  for (std::size_t c = 0; c < cells.tags.size(); ++c)
-    for (int v = 0; v < num_vertices; ++v) {
-      const auto local = index[lattice_key(cells.degree, lattice_vertex(cells.shape, cells.degree, v))];
-      corners.push_back(cells.nodes[c * lattice.size() + static_cast<std::size_t>(local)]);
-    }
+  std::vector<std::size_t> locals;
+  for (int v = 0; v < element::num_vertices(cells.shape); ++v)
+    locals.push_back(
+        static_cast<std::size_t>(index[lattice_key(cells.degree, lattice_vertex(cells.shape, cells.degree, v))]));
+  std::vector<std::int32_t> corners(cells.tags.size() * locals.size());
+  base::Parts(static_cast<std::int64_t>(cells.tags.size()))
+      .run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+        for (auto c = static_cast<std::size_t>(begin); c < static_cast<std::size_t>(end); ++c)
+          for (std::size_t v = 0; v < locals.size(); ++v)
+            corners[c * locals.size() + v] = cells.nodes[c * lattice.size() + locals[v]];
+      });
   return corners;
 }
 
@@ -55,24 +59,36 @@ void copy_facets(const RawMesh& raw, const std::vector<std::int32_t>& number, Me
   }
 }
 
-/// Throws InputError unless all nodes of cells lie in the space of the cells' dimension: z = 0 for plane meshes, y = z
-/// = 0 for lines.
-void check_plane(const RawMesh& raw) {
-  double extent = 0;
+/// Throws InputError for nodes of cells that are not finite, and for those of plane meshes and lines with nodes outside
+/// of the space of their dimension: z = 0 for plane meshes, y = z = 0 for lines.
+void check_points(const RawMesh& raw) {
+  double extent = 0; // largest coordinate of nodes of cells
+  const auto for_nodes = [&raw](const auto& visit) {
+    for (const auto& cells : raw.cells)
+      base::Parts(static_cast<std::int64_t>(cells.nodes.size()))
+          .run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+            for (auto i = begin; i < end; ++i)
+              visit(raw.coordinates.data() + 3 * static_cast<std::size_t>(cells.nodes[static_cast<std::size_t>(i)]));
+          });
+  };
+  for_nodes([&raw](const double* x) {
+    if (!std::isfinite(x[0]) || !std::isfinite(x[1]) || !std::isfinite(x[2]))
+      throw base::InputError(
+          fmt::format("{}: a node lies at ({}, {}, {}): coordinates must be finite", raw.source, x[0], x[1], x[2]));
+  });
+  if (raw.tdim == 3) return;
   for (const auto& cells : raw.cells)
     for (const auto n : cells.nodes)
       for (std::size_t d = 0; d < 3; ++d)
         extent = std::max(extent, std::abs(raw.coordinates[3 * static_cast<std::size_t>(n) + d]));
-  for (const auto& cells : raw.cells)
-    for (const auto n : cells.nodes)
-      for (auto d = static_cast<std::size_t>(raw.tdim); d < 3; ++d) {
-        const double* x = raw.coordinates.data() + 3 * static_cast<std::size_t>(n);
-        if (!(std::abs(x[d]) <= 1e-10 * extent))
-          throw base::InputError(
-              fmt::format("{}: the cells have dimension {}, but a node lies at ({:.6g}, {:.6g}, {:.6g}): surface "
-                          "meshes are not supported, {} must be 0",
-                          raw.source, raw.tdim, x[0], x[1], x[2], raw.tdim == 2 ? "z" : "y and z"));
-      }
+  for_nodes([&raw, extent](const double* x) {
+    for (auto d = static_cast<std::size_t>(raw.tdim); d < 3; ++d)
+      if (!(std::abs(x[d]) <= 1e-10 * extent))
+        throw base::InputError(
+            fmt::format("{}: the cells have dimension {}, but a node lies at ({:.6g}, {:.6g}, {:.6g}): surface "
+                        "meshes are not supported, {} must be 0",
+                        raw.source, raw.tdim, x[0], x[1], x[2], raw.tdim == 2 ? "z" : "y and z"));
+  });
 }
 
 /// Fills the geometry nodes of all cells of a group, by interpolating the file's nodes at the element's nodes.
@@ -85,7 +101,7 @@ void fill_points(const RawCells& cells, std::size_t g, const RawMesh& raw, Mesh&
   const auto n = static_cast<std::size_t>(placement.num_points()), gdim = static_cast<std::size_t>(mesh.gdim);
   std::vector<double> x(n * 3);
   for (std::size_t c = 0; c < group.tags.size(); ++c) {
-    CellGeometry cell = cell_geometry(mesh, g, c);
+    CellGeometry cell = cell_geometry(mesh, g, c, placement.is_oriented());
     cell.coordinates = raw.coordinates;
     cell.gdim = 3;
     cell.nodes = std::span(cells.nodes).subspan(c * n, n);
@@ -93,16 +109,6 @@ void fill_points(const RawCells& cells, std::size_t g, const RawMesh& raw, Mesh&
     for (std::size_t i = 0; i < n; ++i)
       std::copy_n(x.data() + i * 3, gdim, mesh.points.data() + static_cast<std::size_t>(group.nodes[c * n + i]) * gdim);
   }
-}
-
-void check_finite(const RawMesh& raw) {
-  for (const auto& cells : raw.cells)
-    for (const auto n : cells.nodes) {
-      const double* x = raw.coordinates.data() + 3 * static_cast<std::size_t>(n);
-      if (!std::isfinite(x[0]) || !std::isfinite(x[1]) || !std::isfinite(x[2]))
-        throw base::InputError(
-            fmt::format("{}: a node lies at ({}, {}, {}): coordinates must be finite", raw.source, x[0], x[1], x[2]));
-    }
 }
 
 } // namespace
@@ -117,10 +123,12 @@ RawCells& cells_of(RawMesh& raw, element::Shape shape, int degree) {
 Mesh assemble(RawMesh raw) {
   std::erase_if(raw.cells, [](const RawCells& cells) { return cells.tags.empty(); });
   if (raw.cells.empty()) throw base::InputError(fmt::format("{}: the mesh has no cells", raw.source));
-  check_finite(raw);
-  check_plane(raw);
-  for (auto& cells : raw.cells)
+  check_points(raw);
+  std::vector<bool> has_vertex_points; // shape (group): all nodes are vertices, whose rows of coordinates are known
+  for (auto& cells : raw.cells) {
+    has_vertex_points.push_back(raw.is_continuous && cells.degree == 1 && cells.vertices.empty());
     if (cells.vertices.empty()) cells.vertices = corner_nodes(cells);
+  }
 
   Mesh mesh;
   mesh.source = raw.source;
@@ -130,21 +138,29 @@ Mesh assemble(RawMesh raw) {
   copy_facets(raw, number, mesh);
   for (auto& cells : raw.cells) {
     CellGroup group{.shape = cells.shape, .degree = cells.degree};
-    group.vertices.reserve(cells.vertices.size());
-    for (const auto v : cells.vertices) group.vertices.push_back(number[static_cast<std::size_t>(v)]);
+    group.vertices = std::move(cells.vertices);
+    if (mesh.num_vertices < raw.num_vertices) // else every vertex keeps its number
+      base::Parts(static_cast<std::int64_t>(group.vertices.size()))
+          .run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+            for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+              group.vertices[i] = number[static_cast<std::size_t>(group.vertices[i])];
+          });
     group.tags = std::move(cells.tags);
     mesh.groups.push_back(std::move(group));
   }
   if (raw.is_continuous) { // errors in the topology can then be described with coordinates
+    const auto gdim = static_cast<std::size_t>(mesh.gdim);
+    mesh.points.resize(static_cast<std::size_t>(mesh.num_vertices) * gdim);
     for (std::size_t v = 0; v < number.size(); ++v)
       if (number[v] != -1)
-        for (std::size_t d = 0; d < static_cast<std::size_t>(mesh.gdim); ++d)
-          mesh.points.push_back(raw.coordinates[3 * v + d]);
+        std::copy_n(raw.coordinates.data() + 3 * v, gdim,
+                    mesh.points.data() + static_cast<std::size_t>(number[v]) * gdim);
   }
-  mesh.topology();
+  mesh.surface();
   const auto num_nodes = raw.is_continuous ? number_shared_nodes(mesh) : number_separate_nodes(mesh);
-  mesh.points.assign(static_cast<std::size_t>(num_nodes) * static_cast<std::size_t>(mesh.gdim), 0.0);
-  for (std::size_t g = 0; g < mesh.groups.size(); ++g) fill_points(raw.cells[g], g, raw, mesh);
+  mesh.points.resize(static_cast<std::size_t>(num_nodes) * static_cast<std::size_t>(mesh.gdim));
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g)
+    if (!has_vertex_points[g]) fill_points(raw.cells[g], g, raw, mesh);
   return mesh;
 }
 

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include <fmt/format.h>
+#include <rafter/base/aligned.hpp>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/mesh/cursor.hpp>
@@ -28,7 +29,7 @@ constexpr std::array formats{
     Format{"MFEM ", "MFEM mesh v1.0 (MFEM mesh v1.0)", read_mfem},
 };
 
-std::string read_bytes(const std::string& path) {
+base::RawVector<char> read_bytes(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) throw base::InputError(fmt::format("{}: no such file", path));
@@ -39,7 +40,7 @@ std::string read_bytes(const std::string& path) {
   if (!file) throw base::InputError(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
   const auto size = std::filesystem::file_size(path, error);
   if (error) throw base::InputError(fmt::format("{}: cannot be read: {}", path, error.message()));
-  std::string bytes(size, '\0');
+  base::RawVector<char> bytes(size);
   file.read(bytes.data(), static_cast<std::streamsize>(size));
   if (file.gcount() != static_cast<std::streamsize>(size))
     throw base::InputError(fmt::format("{}: cannot be read to its end", path));
@@ -54,7 +55,10 @@ std::string_view first_line(std::string_view bytes) {
 
 } // namespace
 
-Mesh read_mesh(const std::string& path) { return parse_mesh(path, read_bytes(path)); }
+Mesh read_mesh(const std::string& path) {
+  const auto bytes = read_bytes(path);
+  return parse_mesh(path, {bytes.data(), bytes.size()});
+}
 
 Mesh parse_mesh(const std::string& path, std::string_view bytes) {
   const auto line = first_line(bytes);

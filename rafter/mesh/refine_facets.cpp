@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
-#include <rafter/mesh/entity_numbers.hpp>
+#include <rafter/mesh/entity_matching.hpp>
 #include <rafter/mesh/refinement.hpp>
 
 namespace rafter::mesh {

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/parallel.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/element/quadrature.hpp>
 #include <rafter/mesh/conformity.hpp>
@@ -178,33 +180,73 @@ std::string describe_fault(const CellSize& size, double mean, double scaled) {
   return fmt::format("is degenerate or partly inverted: its smallest det J is {:.3g} times its mean", scaled);
 }
 
+/// Holds what is known of successive cells of a group.
+struct CellFaults {
+  double volume = 0, worst = std::numeric_limits<double>::infinity(); ///< smallest det J of a cell over its mean
+  std::int32_t worst_cell = -1;
+  std::vector<std::pair<std::int32_t, CellSize>> invalid;
+};
+
+/// Returns the smallest det J over its mean.
+double scaled_worst(const CellSize& size, double reference_volume) {
+  const double mean = std::abs(size.volume) / reference_volume;
+  return mean > 0 ? size.worst / mean : -1.0;
+}
+
+CellFaults find_faults(const CellMeasure& measure, double reference_volume, std::int64_t begin, std::int64_t end) {
+  CellFaults faults;
+  for (std::int64_t c = begin; c < end; ++c) {
+    const auto cell = static_cast<std::int32_t>(c);
+    const auto size = measure(cell);
+    faults.volume += std::abs(size.volume);
+    const double scaled = scaled_worst(size, reference_volume);
+    if (!(scaled >= faults.worst)) {
+      faults.worst = scaled;
+      faults.worst_cell = cell;
+    }
+    if (!size.is_valid) faults.invalid.emplace_back(cell, size);
+  }
+  return faults;
+}
+
 void check_group(const Mesh& mesh, std::size_t g, ValidityReport& report) {
   const auto& group = mesh.groups[g];
   if (group.num_cells() == 0) return;
   const CellMeasure measure(mesh, group);
   const double reference_volume = element::reference_volume(group.shape);
-  for (std::int32_t c = 0; c < group.num_cells(); ++c) {
-    const auto size = measure(c);
-    report.volume += std::abs(size.volume);
-    const double mean = std::abs(size.volume) / reference_volume;
-    const double scaled = mean > 0 ? size.worst / mean : -1.0;
-    const FacetRef cell{static_cast<std::int32_t>(g), c, 0};
-    if (!(scaled >= report.worst_det_j)) {
-      report.worst_det_j = scaled;
-      report.worst_cell = cell;
+  const base::Parts parts(group.num_cells());
+  std::vector<CellFaults> faults(static_cast<std::size_t>(parts.count()));
+  parts.run([&](std::int64_t begin, std::int64_t end, std::int64_t part) {
+    faults[static_cast<std::size_t>(part)] = find_faults(measure, reference_volume, begin, end);
+  });
+  const auto number = static_cast<std::int32_t>(g);
+  for (const auto& of_part : faults) {
+    report.volume += of_part.volume;
+    if (of_part.worst_cell >= 0 && !(of_part.worst >= report.worst_det_j)) {
+      report.worst_det_j = of_part.worst;
+      report.worst_cell = {number, of_part.worst_cell, 0};
     }
-    if (size.is_valid) continue;
-    report.inverted_cells.push_back(cell);
-    add_problem(report, fmt::format("{} {}", describe_cell(mesh, cell.group, c), describe_fault(size, mean, scaled)));
+    for (const auto& [cell, size] : of_part.invalid) {
+      report.inverted_cells.push_back({number, cell, 0});
+      if (report.problems.size() == max_problems) continue;
+      const double mean = std::abs(size.volume) / reference_volume;
+      report.problems.push_back(fmt::format("{} {}", describe_cell(mesh, number, cell),
+                                            describe_fault(size, mean, scaled_worst(size, reference_volume))));
+    }
   }
 }
 
+/// Throws for the first point that is not finite.
 void check_finite(const Mesh& mesh) {
   const auto dim = static_cast<std::size_t>(mesh.gdim);
-  for (std::size_t i = 0; i < mesh.points.size(); ++i)
-    if (!std::isfinite(mesh.points[i]))
-      throw base::InputError(fmt::format("{}geometry node {} lies at {}: coordinates must be finite", prefix(mesh),
-                                         i / dim, describe_point(std::span(mesh.points).subspan(i / dim * dim, dim))));
+  base::Parts(static_cast<std::int64_t>(mesh.points.size()))
+      .run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+          if (!std::isfinite(mesh.points[i]))
+            throw base::InputError(fmt::format("{}geometry node {} lies at {}: coordinates must be finite",
+                                               prefix(mesh), i / dim,
+                                               describe_point(std::span(mesh.points).subspan(i / dim * dim, dim))));
+      });
 }
 
 } // namespace

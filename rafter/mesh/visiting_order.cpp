@@ -5,8 +5,13 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <tuple>
+#include <numeric>
+#include <span>
+#include <utility>
 
+#include <rafter/base/aligned.hpp>
+#include <rafter/base/parallel.hpp>
+#include <rafter/base/sorted_order.hpp>
 #include <rafter/base/timing.hpp>
 #include <rafter/mesh/geometry_nodes.hpp>
 #include <rafter/mesh/hilbert.hpp>
@@ -17,47 +22,97 @@ namespace {
 
 using Point = std::array<double, 3>;
 
-/// Centroid (mean of the vertices) and extents along the axes of every cell.
-struct CellBoxes {
-  std::vector<Point> centroids;
-  std::array<std::vector<double>, 3> extents;
-  Point lower, upper; ///< bounding box of all cells
+struct Bounds {
+  Point lower, upper;
 
-  CellBoxes(const Mesh& mesh, const CellGroup& group) {
-    const auto e = geometry_element(group);
-    const auto corners = vertex_nodes(*e);
-    const std::size_t num_cells = group.tags.size();
+  Bounds() {
     lower.fill(std::numeric_limits<double>::max());
     upper.fill(std::numeric_limits<double>::lowest());
-    centroids.assign(num_cells, {});
-    for (int d = 0; d < mesh.gdim; ++d) {
-      extents[d].resize(num_cells);
-      for (std::size_t c = 0; c < num_cells; ++c) {
-        double low = std::numeric_limits<double>::max(), high = std::numeric_limits<double>::lowest(), sum = 0;
-        for (const int corner : corners) {
-          const auto node = static_cast<std::size_t>(group.nodes[c * e->num_dofs() + corner]);
-          const double x = mesh.points[node * mesh.gdim + d];
-          low = std::min(low, x);
-          high = std::max(high, x);
-          sum += x;
-        }
-        centroids[c][d] = sum / static_cast<double>(corners.size());
-        extents[d][c] = high - low;
-        lower[d] = std::min(lower[d], low);
-        upper[d] = std::max(upper[d], high);
-      }
+  }
+  void add(const double* x, std::size_t dim) {
+    for (std::size_t d = 0; d < dim; ++d) {
+      lower[d] = std::min(lower[d], x[d]);
+      upper[d] = std::max(upper[d], x[d]);
     }
   }
 };
 
+/// Returns the box around all geometry nodes.
+Bounds bounds_of(const Mesh& mesh) {
+  const auto dim = static_cast<std::size_t>(mesh.gdim);
+  const base::Parts parts(static_cast<std::int64_t>(mesh.points.size() / dim), 1 << 16);
+  std::vector<Bounds> of_parts(static_cast<std::size_t>(parts.count()));
+  parts.run([&](std::int64_t begin, std::int64_t end, std::int64_t part) {
+    Bounds bounds;
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      bounds.add(mesh.points.data() + i * dim, dim);
+    of_parts[static_cast<std::size_t>(part)] = bounds;
+  });
+  Bounds result;
+  for (const auto& bounds : of_parts) {
+    result.add(bounds.lower.data(), dim);
+    result.add(bounds.upper.data(), dim);
+  }
+  return result;
+}
+
+/// Knows where the vertices of the cells of a group lie.
+class Corners {
+public:
+  Corners(const Mesh& mesh, const CellGroup& group)
+      : dim_(static_cast<std::size_t>(mesh.gdim)), points_(mesh.points.data()), nodes_(group.nodes.data()),
+        num_nodes_(static_cast<std::size_t>(geometry_element(group)->num_dofs())),
+        corners_(vertex_nodes(*geometry_element(group))) {}
+
+  /// Returns the mean of the vertices.
+  Point centroid(std::size_t cell) const {
+    Point sum{};
+    for_all(cell, [&](const double* x) {
+      for (std::size_t d = 0; d < dim_; ++d) sum[d] += x[d];
+    });
+    for (auto& x : sum) x /= static_cast<double>(corners_.size());
+    return sum;
+  }
+  Bounds bounds(std::size_t cell) const {
+    Bounds result;
+    for_all(cell, [&](const double* x) { result.add(x, dim_); });
+    return result;
+  }
+
+private:
+  template <class Visit> void for_all(std::size_t cell, const Visit& visit) const {
+    const auto* nodes = nodes_ + cell * num_nodes_;
+    for (const int corner : corners_) visit(points_ + static_cast<std::size_t>(nodes[corner]) * dim_);
+  }
+  std::size_t dim_;
+  const double* points_;
+  const std::int32_t* nodes_;
+  std::size_t num_nodes_;
+  std::vector<int> corners_; ///< geometry nodes at the vertices of a cell
+};
+
+/// Returns the median extent along an axis, of a sample of the cells where there are very many.
+double typical_extent(const Corners& corners, std::size_t num_cells, std::size_t axis) {
+  constexpr std::size_t enough = 1 << 15;
+  const std::size_t step = std::max<std::size_t>(1, num_cells / enough);
+  std::vector<double> extents;
+  for (std::size_t cell = 0; cell < num_cells; cell += step) {
+    const auto bounds = corners.bounds(cell);
+    extents.push_back(bounds.upper[axis] - bounds.lower[axis]);
+  }
+  return base::median(std::move(extents));
+}
+
 /// Maps points to positions along the Hilbert curve.
 class Curve {
 public:
-  Curve(CellBoxes& boxes, int dim) : dim_(dim), bits_(63 / dim), lower_(boxes.lower) {
-    bits_ = std::min(bits_, 31);
+  Curve(const Mesh& mesh, const Corners& corners, std::size_t num_cells)
+      : dim_(mesh.tdim), bits_(std::min(63 / mesh.tdim, 31)) {
+    const auto bounds = bounds_of(mesh);
+    lower_ = bounds.lower;
     double longest = 1;
-    for (int d = 0; d < dim; ++d) {
-      const double length = boxes.upper[d] - boxes.lower[d], cell = base::median(boxes.extents[d]);
+    for (int d = 0; d < dim_; ++d) {
+      const double length = bounds.upper[d] - lower_[d], cell = typical_extent(corners, num_cells, d);
       // A whole number of typical cells fits across the box, so that lattice planes fall between the cells of a
       // structured mesh.
       const double across = length > 0 && cell > 0 ? std::clamp(std::round(length / cell), 1.0, 1e9) : 1.0;
@@ -65,7 +120,7 @@ public:
       longest = std::max(longest, across);
     }
     const int coarse_bits = static_cast<int>(std::ceil(std::log2(longest)));
-    for (int d = 0; d < dim; ++d) scale_[d] = std::ldexp(scale_[d], bits_ - coarse_bits);
+    for (int d = 0; d < dim_; ++d) scale_[d] = std::ldexp(scale_[d], bits_ - coarse_bits);
   }
 
   std::uint64_t place(const Point& x) const {
@@ -78,7 +133,7 @@ public:
 
 private:
   int dim_, bits_;
-  Point lower_, scale_{};
+  Point lower_{}, scale_{};
 };
 
 /// Number of consecutive cells with a common parent: 2^dim if that is so throughout the group, else 1.
@@ -91,35 +146,60 @@ std::size_t siblings_per_set(const CellGroup& group, int dim) {
   return n;
 }
 
-struct Key {
-  std::uint64_t set_place = 0, place = 0;
-  std::int32_t set = 0, cell = 0;
-  auto tied() const { return std::tie(set_place, set, place, cell); }
-};
+/// Returns sets of `size` consecutive cells in the order of the curve through their centres.
+std::vector<std::int32_t> ordered_sets(const Corners& corners, const Curve& curve, std::size_t size,
+                                       std::span<const std::int32_t> sets) {
+  base::RawVector<std::uint64_t> places(sets.size());
+  base::Parts(static_cast<std::int64_t>(sets.size())).run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const auto first = static_cast<std::size_t>(sets[i]) * size;
+      Point centre{};
+      for (std::size_t c = first; c < first + size; ++c) {
+        const auto x = corners.centroid(c);
+        for (std::size_t d = 0; d < 3; ++d) centre[d] += x[d] / static_cast<double>(size);
+      }
+      places[i] = curve.place(centre);
+    }
+  });
+  auto order = base::sorted_order(places);
+  for (auto& set : order) set = sets[static_cast<std::size_t>(set)];
+  return order;
+}
 
 } // namespace
 
-std::vector<std::int32_t> visiting_order(const Mesh& mesh, int group) {
-  const auto& cells = mesh.groups[group];
-  CellBoxes boxes(mesh, cells);
-  const std::size_t num_cells = cells.tags.size();
-  if (num_cells == 0) return {};
-  const Curve curve(boxes, mesh.tdim);
-  const std::size_t set_size = siblings_per_set(cells, mesh.tdim);
-  std::vector<Key> keys(num_cells);
-  for (std::size_t begin = 0; begin < num_cells; begin += set_size) {
-    Point centre{};
-    for (std::size_t c = begin; c < begin + set_size; ++c)
-      for (int d = 0; d < 3; ++d) centre[d] += boxes.centroids[c][d] / static_cast<double>(set_size);
-    const std::uint64_t set_place = curve.place(centre);
-    for (std::size_t c = begin; c < begin + set_size; ++c)
-      keys[c] = {set_place, set_size == 1 ? set_place : curve.place(boxes.centroids[c]),
-                 static_cast<std::int32_t>(begin / set_size), static_cast<std::int32_t>(c)};
+std::vector<std::int32_t> in_visiting_order(const Mesh& mesh, int group, std::vector<std::int32_t> cells) {
+  if (cells.empty()) return cells;
+  if (!std::ranges::is_sorted(cells)) std::ranges::sort(cells);
+  const auto& all = mesh.groups[group];
+  const Corners corners(mesh, all);
+  const Curve curve(mesh, corners, all.tags.size());
+  const std::size_t set_size = siblings_per_set(all, mesh.tdim);
+  if (set_size == 1) return ordered_sets(corners, curve, 1, cells);
+  const auto set_of = [set_size](std::int32_t cell) {
+    return static_cast<std::int32_t>(static_cast<std::size_t>(cell) / set_size);
+  };
+  std::vector<std::int32_t> sets;
+  for (const auto cell : cells)
+    if (sets.empty() || sets.back() != set_of(cell)) sets.push_back(set_of(cell));
+  std::vector<std::int32_t> result;
+  result.reserve(cells.size());
+  std::vector<std::pair<std::uint64_t, std::int32_t>> of_set;
+  for (const auto set : ordered_sets(corners, curve, set_size, sets)) {
+    of_set.clear();
+    for (auto cell = std::ranges::lower_bound(cells, set, {}, set_of); cell != cells.end() && set_of(*cell) == set;
+         ++cell)
+      of_set.emplace_back(curve.place(corners.centroid(static_cast<std::size_t>(*cell))), *cell);
+    std::ranges::sort(of_set);
+    for (const auto& [place, cell] : of_set) result.push_back(cell);
   }
-  std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) { return a.tied() < b.tied(); });
-  std::vector<std::int32_t> order(num_cells);
-  for (std::size_t i = 0; i < num_cells; ++i) order[i] = keys[i].cell;
-  return order;
+  return result;
+}
+
+std::vector<std::int32_t> visiting_order(const Mesh& mesh, int group) {
+  std::vector<std::int32_t> cells(mesh.groups[group].tags.size());
+  std::iota(cells.begin(), cells.end(), 0);
+  return in_visiting_order(mesh, group, std::move(cells));
 }
 
 } // namespace rafter::mesh

@@ -12,4 +12,7 @@ namespace rafter::mesh {
 /// The children of one refined cell always stay together.
 std::vector<std::int32_t> visiting_order(const Mesh& mesh, int group);
 
+/// Returns some different cells of the group in that order.
+std::vector<std::int32_t> in_visiting_order(const Mesh& mesh, int group, std::vector<std::int32_t> cells);
+
 } // namespace rafter::mesh

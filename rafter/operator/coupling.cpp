@@ -22,15 +22,15 @@ double& of(Entities& entities, element::Shape shape) { return entities[static_ca
 
 /// Counts the vertices on exterior facets; vertices that periodic facets identify count once.
 double count_boundary_vertices(const mesh::Mesh& mesh) {
-  const auto& topology = mesh.topology();
+  const auto& surface = mesh.surface();
   std::vector<bool> is_seen(static_cast<std::size_t>(mesh.num_vertices));
   double count = 0;
-  for (const auto& facet : topology.exterior_facets) {
+  for (const auto& facet : surface.exterior_facets) {
     const auto& group = mesh.groups[static_cast<std::size_t>(facet.group)];
     const auto first =
         static_cast<std::size_t>(facet.cell) * static_cast<std::size_t>(element::num_vertices(group.shape));
     for (const int v : element::entity_vertices(group.shape, mesh.tdim - 1, facet.facet)) {
-      const auto vertex = topology.representative(0, group.vertices[first + static_cast<std::size_t>(v)]);
+      const auto vertex = surface.vertex_representative(group.vertices[first + static_cast<std::size_t>(v)]);
       if (is_seen[static_cast<std::size_t>(vertex)]) continue;
       is_seen[static_cast<std::size_t>(vertex)] = true;
       count += 1;
@@ -44,21 +44,31 @@ double count_boundary_vertices(const mesh::Mesh& mesh) {
 /// alternating sum is 1 for every pair.
 Entities signed_entities(const mesh::Mesh& mesh) {
   using element::Shape;
-  const auto& topology = mesh.topology();
+  const auto& surface = mesh.surface();
   Entities result{};
+  double sides = 0; // of cells
   for (const auto& group : mesh.groups)
-    for (int facet = 0; facet < element::num_facets(group.shape); ++facet)
+    for (int facet = 0; facet < element::num_facets(group.shape); ++facet) {
       of(result, element::facet_shape(group.shape, facet)) -= group.num_cells() / 2.0;
+      sides += group.num_cells();
+    }
   double boundary_sides = 0; // edges of boundary faces, each counted by both of its faces
-  for (const auto& exterior : topology.exterior_facets) {
+  for (const auto& exterior : surface.exterior_facets) {
     const auto shape =
         element::facet_shape(mesh.groups[static_cast<std::size_t>(exterior.group)].shape, exterior.facet);
     of(result, shape) += 0.5;
     if (mesh.tdim == 3) boundary_sides += element::num_facets(shape);
   }
-  const double inner_vertices = topology.num_representatives(0) - count_boundary_vertices(mesh);
-  if (mesh.tdim == 3) { // an edge of the boundary is in two boundary faces
-    of(result, Shape::interval) += topology.num_representatives(1) - boundary_sides / 2;
+  const double vertices = mesh.num_distinct_vertices(), boundary_vertices = count_boundary_vertices(mesh);
+  const double inner_vertices = vertices - boundary_vertices;
+  if (mesh.tdim == 3) {
+    // Two boundary faces meet in an edge, and the Euler characteristic of a manifold of dimension 3 is half of that of
+    // its boundary: edges need not be numbered to be counted.
+    const auto boundary_faces = static_cast<double>(surface.exterior_facets.size());
+    const double faces = (sides + boundary_faces) / 2, boundary_edges = boundary_sides / 2;
+    const double edges = vertices + faces - static_cast<double>(mesh.num_cells()) -
+                         (boundary_vertices - boundary_edges + boundary_faces) / 2;
+    of(result, Shape::interval) += edges - boundary_edges;
     of(result, Shape::point) -= inner_vertices;
   } else if (mesh.tdim == 2)
     of(result, Shape::point) += inner_vertices;

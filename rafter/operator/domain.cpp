@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/parallel.hpp>
 #include <rafter/kernel/qfunction.hpp>
 #include <rafter/mesh/distribution.hpp>
 
@@ -61,6 +62,14 @@ std::vector<double> vertices_to_modes(element::Shape shape, mesh::MapKind map) {
   return matrix;
 }
 
+/// Calls visit(item) for all cells of the batches, on several threads.
+template <class Visit> void for_items(const BatchedCells& cells, const Visit& visit) {
+  base::Parts(static_cast<std::int64_t>(cells.cells.size()))
+      .run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+        for (auto item = static_cast<std::size_t>(begin); item < static_cast<std::size_t>(end); ++item) visit(item);
+      });
+}
+
 template <class Cells> BatchedCells common(const Cells& block, int cells_per_batch) {
   BatchedCells result;
   result.group = block.group;
@@ -101,21 +110,25 @@ base::AlignedVector<double> map_coefficients(const mesh::Mesh& mesh, const Batch
   const auto num_nodes = static_cast<std::size_t>(element->num_dofs());
   const auto matrix = vertices_to_modes(cells.shape, cells.map);
   const std::size_t num_modes = matrix.size() / num_vertices;
-  std::vector<std::size_t> vertex_nodes;
-  for (std::size_t v = 0; v < num_vertices; ++v)
-    vertex_nodes.push_back(static_cast<std::size_t>(element->entity_dofs(0, static_cast<int>(v))[0]));
+  struct Term {
+    std::size_t mode, node;
+    double factor;
+  };
+  std::vector<Term> terms;
+  for (std::size_t m = 0; m < num_modes; ++m)
+    for (std::size_t v = 0; v < num_vertices; ++v)
+      if (const double factor = matrix[m * num_vertices + v]; factor != 0)
+        terms.push_back({m, static_cast<std::size_t>(element->entity_dofs(0, static_cast<int>(v))[0]), factor});
   const auto cells_per_batch = static_cast<std::size_t>(cells.cells_per_batch);
   base::AlignedVector<double> result(static_cast<std::size_t>(cells.num_batches) * num_modes * dim * cells_per_batch);
-  for (std::size_t item = 0; item < cells.cells.size(); ++item) {
+  for_items(cells, [&](std::size_t item) {
     const auto* nodes = &group.nodes[static_cast<std::size_t>(cells.cells[item]) * num_nodes];
-    for (std::size_t m = 0; m < num_modes; ++m)
-      for (std::size_t a = 0; a < dim; ++a) {
-        double sum = 0;
-        for (std::size_t v = 0; v < num_vertices; ++v)
-          sum += matrix[m * num_vertices + v] * mesh.points[static_cast<std::size_t>(nodes[vertex_nodes[v]]) * dim + a];
-        result[((item / cells_per_batch * num_modes + m) * dim + a) * cells_per_batch + item % cells_per_batch] = sum;
-      }
-  }
+    double* const first = &result[item / cells_per_batch * num_modes * dim * cells_per_batch + item % cells_per_batch];
+    for (const auto& [mode, node, factor] : terms) {
+      const double* x = &mesh.points[static_cast<std::size_t>(nodes[node]) * dim];
+      for (std::size_t a = 0; a < dim; ++a) first[(mode * dim + a) * cells_per_batch] += factor * x[a];
+    }
+  });
   return result;
 }
 
@@ -125,7 +138,7 @@ base::AlignedVector<double> geometry_nodes(const mesh::Mesh& mesh, const Batched
   const auto num_nodes = static_cast<std::size_t>(mesh::geometry_element(group)->num_dofs());
   const auto cells_per_batch = static_cast<std::size_t>(cells.cells_per_batch);
   base::AlignedVector<double> result(static_cast<std::size_t>(cells.num_batches) * num_nodes * dim * cells_per_batch);
-  for (std::size_t item = 0; item < cells.cells.size(); ++item)
+  for_items(cells, [&](std::size_t item) {
     for (std::size_t i = 0; i < num_nodes; ++i) {
       const auto node =
           static_cast<std::size_t>(group.nodes[static_cast<std::size_t>(cells.cells[item]) * num_nodes + i]);
@@ -133,6 +146,7 @@ base::AlignedVector<double> geometry_nodes(const mesh::Mesh& mesh, const Batched
         result[((item / cells_per_batch * num_nodes + i) * dim + a) * cells_per_batch + item % cells_per_batch] =
             mesh.points[node * dim + a];
     }
+  });
   return result;
 }
 
@@ -184,10 +198,12 @@ base::AlignedVector<double> CellCoefficients::values(const BatchedCells& cells) 
   const auto& group = mesh_.groups[static_cast<std::size_t>(cells.group)];
   const auto cells_per_batch = static_cast<std::size_t>(cells.cells_per_batch);
   base::AlignedVector<double> result(static_cast<std::size_t>(cells.num_batches) * tables_.size() * cells_per_batch);
-  for (std::size_t item = 0; item < cells.cells.size(); ++item)
-    for (std::size_t t = 0; t < tables_.size(); ++t)
-      result[(item / cells_per_batch * tables_.size() + t) * cells_per_batch + item % cells_per_batch] =
-          tables_[t](group.tags[static_cast<std::size_t>(cells.cells[item])]);
+  if (!tables_.empty())
+    for_items(cells, [&](std::size_t item) {
+      for (std::size_t t = 0; t < tables_.size(); ++t)
+        result[(item / cells_per_batch * tables_.size() + t) * cells_per_batch + item % cells_per_batch] =
+            tables_[t](group.tags[static_cast<std::size_t>(cells.cells[item])]);
+    });
   return result;
 }
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
-#include <rafter/device/host/all_cores.hpp>
+#include <rafter/base/parallel.hpp>
 #include <rafter/kernel/cell_matrices.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 #include <rafter/schedule/matrix_product.hpp>
@@ -186,7 +186,8 @@ private:
   /// Makes the kernels of all pieces at the same time: they know nothing of each other.
   void generate() {
     auto& pieces = built_.pieces;
-    device::on_all_cores(pieces.size(), [this, &pieces](std::size_t i) {
+    base::run_parallel(std::ssize(pieces), [this, &pieces](std::int64_t number) {
+      const auto i = static_cast<std::size_t>(number);
       pieces[i].kernel = build_kernel(planned_[i].specification, built_.options);
     });
     for (std::size_t i = 0; i < pieces.size(); ++i) {

@@ -19,10 +19,10 @@ void add_cells(const mesh::Mesh& mesh, std::span<const std::int32_t> tags, mesh:
 }
 
 void add_cells_of_facets(const mesh::Mesh& mesh, std::span<const std::int32_t> tags, mesh::CellMask& mask) {
-  const auto& topology = mesh.topology();
-  for (std::size_t i = 0; i < topology.exterior_facets.size(); ++i) {
-    const auto& facet = topology.exterior_facets[i];
-    if (has_tag(tags, topology.exterior_tags[i]))
+  const auto& surface = mesh.surface();
+  for (std::size_t i = 0; i < surface.exterior_facets.size(); ++i) {
+    const auto& facet = surface.exterior_facets[i];
+    if (has_tag(tags, surface.exterior_tags[i]))
       mask[static_cast<std::size_t>(facet.group)][static_cast<std::size_t>(facet.cell)] = 1;
   }
 }
@@ -73,7 +73,7 @@ Unknowns fixed_on_boundary(const System& system, const mesh::Pieces& pieces, std
   Unknowns result{.gdim = system.mesh->gdim, .component = {}, .piece = {}, .points = {}, .field_offsets = {0}};
   const auto dim = static_cast<std::size_t>(result.gdim);
   auto cells = mesh::make_cell_mask(*system.mesh, false);
-  const auto& facets = system.mesh->topology().exterior_facets;
+  const auto& facets = system.mesh->surface().exterior_facets;
   for (std::size_t i = 0; i < facets.size(); i += stride)
     cells[static_cast<std::size_t>(facets[i].group)][static_cast<std::size_t>(facets[i].cell)] = 1;
   std::vector<int> fixed; // local numbers of the constrained entries

@@ -14,13 +14,13 @@ namespace rafter::space {
 namespace {
 
 void require_tags(const FunctionSpace& space, const DirichletCondition& condition) {
-  const auto& topology = space.mesh().topology();
-  if (topology.boundary_tags.empty())
+  const auto& surface = space.mesh().surface();
+  if (surface.boundary_tags.empty())
     throw base::InputError(fmt::format("Dirichlet condition on field '{}': the mesh '{}' has no boundary{}", space.name,
                                        space.mesh().source,
-                                       topology.periodic_tags.empty() ? "" : ", all its outer facets are periodic"));
+                                       surface.periodic_tags.empty() ? "" : ", all its outer facets are periodic"));
   space.mesh().require_boundary(condition.tags);
-  auto present = topology.boundary_tags;
+  auto present = surface.boundary_tags;
   present.erase(0); // tag 0 stands for facets without a tag
   for (const std::int32_t tag : condition.tags)
     if (!present.contains(tag))
@@ -62,13 +62,13 @@ public:
   }
 
   void add(const DirichletCondition& condition) {
-    const auto& topology = space_.mesh().topology();
+    const auto& surface = space_.mesh().surface();
     const auto components = components_of(space_, condition);
     const bool is_everywhere = condition.is_all || condition.tags.empty();
     ++condition_;
-    for (std::size_t i = 0; i < topology.exterior_facets.size(); ++i)
-      if (is_everywhere || std::ranges::count(condition.tags, topology.exterior_tags[i]) > 0)
-        add_facet(topology.exterior_facets[i], condition, components);
+    for (std::size_t i = 0; i < surface.exterior_facets.size(); ++i)
+      if (is_everywhere || std::ranges::count(condition.tags, surface.exterior_tags[i]) > 0)
+        add_facet(surface.exterior_facets[i], condition, components);
   }
 
   Constraints finish() {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <rafter/base/parallel.hpp>
+
 #include <rafter/device/host/cpu.hpp>
 
 namespace rafter::space {
@@ -56,7 +58,7 @@ const mesh::FacetBatches& Discretisation::facets(std::vector<std::int32_t> tags)
 }
 
 std::shared_ptr<device::Device> Discretisation::device(const std::string& name, int num_threads) const {
-  if (num_threads == 0) num_threads = device::num_available_cores(); // those who count cores get the same device
+  if (num_threads == 0) num_threads = base::num_available_cores(); // those who count cores get the same device
   const std::lock_guard lock(mutex_);
   auto& known = devices_[{name, num_threads}];
   if (known == nullptr) known = device::make_device(name, num_threads);

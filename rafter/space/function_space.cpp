@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/parallel.hpp>
 #include <rafter/space/index_tables.hpp>
 #include <rafter/space/layout.hpp>
 #include <rafter/space/numbering.hpp>
@@ -21,19 +22,26 @@ Positions make_positions(const mesh::Mesh& mesh, const mesh::CellBatches& batche
   Positions positions(mesh.groups.size());
   for (std::size_t g = 0; g < positions.size(); ++g)
     positions[g].assign(static_cast<std::size_t>(mesh.groups[g].num_cells()), {.block = -1});
+  std::int64_t num_cells = 0;
   for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
     const mesh::CellBlock& block = batches.blocks[b];
-    for (std::int32_t i = 0; i < block.num_cells; ++i) {
-      const std::int32_t cell = block.cells[static_cast<std::size_t>(i)];
-      auto& position = positions.at(static_cast<std::size_t>(block.group)).at(static_cast<std::size_t>(cell));
-      if (position.block >= 0)
-        throw base::InternalError(fmt::format("cell {} of group {} lies in two batches", cell, block.group));
-      position = {.block = static_cast<std::int32_t>(b),
-                  .batch = i / batches.cells_per_batch,
-                  .lane = i % batches.cells_per_batch};
-    }
+    auto& of_group = positions.at(static_cast<std::size_t>(block.group));
+    num_cells += block.num_cells;
+    base::Parts(block.num_cells).run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+      auto batch = static_cast<std::int32_t>(begin / batches.cells_per_batch);
+      auto lane = static_cast<int>(begin % batches.cells_per_batch);
+      for (auto i = begin; i < end; ++i) {
+        const auto cell = static_cast<std::size_t>(block.cells[static_cast<std::size_t>(i)]);
+        of_group.at(cell) = {.block = static_cast<std::int32_t>(b), .batch = batch, .lane = lane};
+        if (++lane < batches.cells_per_batch) continue;
+        lane = 0;
+        ++batch;
+      }
+    });
   }
-  for (std::size_t g = 0; g < positions.size(); ++g)
+  if (num_cells != mesh.num_cells())
+    throw base::InternalError(fmt::format("{} cells are in batches; the mesh has {}", num_cells, mesh.num_cells()));
+  for (std::size_t g = 0; g < positions.size(); ++g) // as many as there are, so that none is in two
     for (const auto& position : positions[g])
       if (position.block < 0) throw base::InternalError(fmt::format("a cell of group {} lies in no batch", g));
   return positions;
@@ -166,14 +174,16 @@ std::shared_ptr<const IndexTables> FunctionSpace::index_tables(const std::shared
 void FunctionSpace::node_points(std::int32_t group, std::int32_t cell, std::span<const int> dofs,
                                 std::span<double> points) const {
   const auto g = static_cast<std::size_t>(group);
-  node_placements_[g].place(mesh::cell_geometry(mesh(), g, static_cast<std::size_t>(cell)), dofs, points);
+  const auto& placement = node_placements_[g];
+  placement.place(mesh::cell_geometry(mesh(), g, static_cast<std::size_t>(cell), placement.is_oriented()), dofs,
+                  points);
 }
 
 std::vector<double> FunctionSpace::cell_node_points(std::int32_t group, std::int32_t cell) const {
   const auto g = static_cast<std::size_t>(group);
   const auto& placement = node_placements_[g];
   std::vector<double> points(static_cast<std::size_t>(placement.num_points() * mesh().gdim));
-  placement.place(mesh::cell_geometry(mesh(), g, static_cast<std::size_t>(cell)), points);
+  placement.place(mesh::cell_geometry(mesh(), g, static_cast<std::size_t>(cell), placement.is_oriented()), points);
   return points;
 }
 

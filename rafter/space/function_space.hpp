@@ -77,9 +77,9 @@ struct PatchLayout {
 struct BlockDofs {
   ElementLayout layout;
   /// First entry of each run, shape (batch, run, lane); padded lanes repeat the last active lane.
-  base::AlignedVector<std::int32_t> run_starts;
+  base::RawVector<std::int32_t> run_starts;
   /// Offsets into layout.permutations, shape (batch, run, lane).
-  base::AlignedVector<std::int32_t> run_permutations;
+  base::RawVector<std::int32_t> run_permutations;
   /// First entry of the interior run, shape (batch).
   std::vector<std::int32_t> interior_starts;
   /// Number of the batch's pattern, from 1, where all lanes are active and see the entities of each run in the same

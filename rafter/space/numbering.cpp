@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/parallel.hpp>
 #include <rafter/space/entry_parts.hpp>
 #include <rafter/space/patch_layout.hpp>
 #include <rafter/space/patch_numbering.hpp>
@@ -27,12 +29,12 @@ std::int64_t dofs_of(const ElementLayout& layout, element::Shape kind) {
 
 /// Returns the number of dofs on a face of this shape, and adds twice the number of such faces of the group to
 /// `twice_faces`: cells see each interior face twice, and exterior ones are added once more.
-std::int64_t num_face_dofs(const mesh::Mesh& mesh, const mesh::Topology& topology, std::int32_t group,
-                           const ElementLayout& layout, element::Shape kind, std::int64_t& twice_faces) {
+std::int64_t num_face_dofs(const mesh::Mesh& mesh, std::int32_t group, const ElementLayout& layout, element::Shape kind,
+                           std::int64_t& twice_faces) {
   const auto& cells = mesh.groups[static_cast<std::size_t>(group)];
   for (int f = 0; f < element::num_entities(cells.shape, 2); ++f)
     if (element::entity_shape(cells.shape, 2, f) == kind) twice_faces += cells.num_cells();
-  for (const auto& facet : topology.exterior_facets)
+  for (const auto& facet : mesh.surface().exterior_facets)
     if (facet.group == group && element::facet_shape(cells.shape, facet.facet) == kind) ++twice_faces;
   return dofs_of(layout, kind);
 }
@@ -40,15 +42,14 @@ std::int64_t num_face_dofs(const mesh::Mesh& mesh, const mesh::Topology& topolog
 /// Counts the scalar dofs of the whole mesh, from numbers of entities alone.
 std::int64_t count_dofs(const mesh::Mesh& mesh, const mesh::CellBatches& batches,
                         const std::vector<ElementLayout>& layouts) {
-  const mesh::Topology& topology = mesh.topology();
   std::int64_t count = 0, per_vertex = 0, per_edge = 0;
   for (std::size_t b = 0; b < layouts.size(); ++b) {
     count += static_cast<std::int64_t>(layouts[b].interior_dofs.size()) * batches.blocks[b].num_cells;
     per_vertex = std::max(per_vertex, dofs_of(layouts[b], element::Shape::point));
     per_edge = std::max(per_edge, dofs_of(layouts[b], element::Shape::interval));
   }
-  count += per_vertex * topology.num_representatives(0);
-  if (mesh.tdim > 1) count += per_edge * topology.num_representatives(1);
+  count += per_vertex * mesh.num_distinct_vertices();
+  if (mesh.tdim > 1 && per_edge > 0) count += per_edge * mesh.topology().num_representatives(1);
   if (mesh.tdim < 3) return count;
   for (const element::Shape kind : {element::Shape::triangle, element::Shape::quadrilateral}) {
     std::int64_t twice_faces = 0, per_face = 0;
@@ -57,7 +58,7 @@ std::int64_t count_dofs(const mesh::Mesh& mesh, const mesh::CellBatches& batches
       const std::int32_t group = batches.blocks[b].group;
       if (is_done[static_cast<std::size_t>(group)]) continue;
       is_done[static_cast<std::size_t>(group)] = true;
-      per_face = std::max(per_face, num_face_dofs(mesh, topology, group, layouts[b], kind, twice_faces));
+      per_face = std::max(per_face, num_face_dofs(mesh, group, layouts[b], kind, twice_faces));
     }
     count += per_face * (twice_faces / 2);
   }
@@ -115,19 +116,28 @@ struct RunSource {
   }
 };
 
+/// Says whether edges or faces have dofs, so that they must be numbered.
+bool has_runs_beside_vertices(const ElementLayout& layout) {
+  return std::ranges::any_of(layout.run_dims, [](int dim) { return dim > 0; });
+}
+
 RunSource make_source(const mesh::Mesh& mesh, std::int32_t group, const ElementLayout& layout, std::size_t run,
                       EntityStarts& starts, int num_components, const EntryParts& parts) {
   const auto g = static_cast<std::size_t>(group);
-  const auto& topology = mesh.topology().groups[g];
   const int dim = layout.run_dims[run];
   const auto entity = static_cast<std::size_t>(layout.run_entities[run]);
-  const auto& numbers = dim == 0 ? mesh.groups[g].vertices : dim == 1 ? topology.edges : topology.faces;
+  const std::int32_t* numbers = mesh.groups[g].vertices.data();
   const std::uint8_t* codes = nullptr;
-  if (dim == 1) codes = topology.edge_orientations.data() + entity;
-  if (dim == 2) codes = topology.face_orientations.data() + entity;
-  const auto& representatives = mesh.topology().representatives[static_cast<std::size_t>(dim)];
-  return {.entities = numbers.data() + entity,
-          .representatives = representatives.empty() ? nullptr : representatives.data(),
+  const auto* representatives = &mesh.surface().vertex_representatives;
+  if (dim > 0) {
+    const auto& topology = mesh.topology();
+    const auto& of_group = topology.groups[g];
+    numbers = (dim == 1 ? of_group.edges : of_group.faces).data();
+    codes = (dim == 1 ? of_group.edge_orientations : of_group.face_orientations).data() + entity;
+    representatives = &topology.representatives[static_cast<std::size_t>(dim)];
+  }
+  return {.entities = numbers + entity,
+          .representatives = representatives->empty() ? nullptr : representatives->data(),
           .codes = codes,
           .parts = parts.parts_of(dim),
           .stride = static_cast<std::size_t>(element::num_entities(mesh.groups[g].shape, dim)),
@@ -137,18 +147,21 @@ RunSource make_source(const mesh::Mesh& mesh, std::int32_t group, const ElementL
           .arrangements = layout.arrangement_offsets[run].data()};
 }
 
-/// Numbers one batch after the other, and knows the next free entry of each part.
+/// The next free entry of each part of the vector is known by the number of the part.
+using Nexts = std::vector<std::int32_t>;
+
+/// Numbers one chunk after the other, or those of a stage at the same time: they share no entity.
 class Numberer {
 public:
   Numberer(const mesh::Mesh& mesh, const mesh::CellBatches& batches, std::vector<ElementLayout> layouts,
            int num_components, const EntryParts& parts)
       : batches_(batches), num_components_(num_components), parts_(parts), blocks_(layouts.size()),
         sources_(layouts.size()), patterns_(layouts.size()), patches_(layouts.size()) {
-    for (const auto begin : parts.begins()) nexts_.push_back(static_cast<std::int32_t>(begin));
-    const mesh::Topology& topology = mesh.topology();
     starts_[0].assign(static_cast<std::size_t>(mesh.num_vertices), -1);
-    starts_[1].assign(static_cast<std::size_t>(topology.num_edges), -1);
-    starts_[2].assign(static_cast<std::size_t>(topology.num_faces), -1);
+    if (std::ranges::any_of(layouts, has_runs_beside_vertices)) {
+      starts_[1].assign(static_cast<std::size_t>(mesh.topology().num_edges), -1);
+      starts_[2].assign(static_cast<std::size_t>(mesh.topology().num_faces), -1);
+    }
     for (std::size_t b = 0; b < layouts.size(); ++b) {
       blocks_[b].layout = std::move(layouts[b]);
       allocate(b);
@@ -159,23 +172,19 @@ public:
     }
   }
 
-  void number(std::int32_t block, std::int32_t batch) {
-    const auto b = static_cast<std::size_t>(block);
-    const auto i = static_cast<std::size_t>(batch);
-    BlockDofs& dofs = blocks_[b];
-    if (block < 0 || batch < 0 || b >= blocks_.size() || i >= dofs.interior_starts.size() ||
-        dofs.interior_starts[i] >= 0)
-      throw base::InternalError(fmt::format("batch {} of block {} does not exist or is visited twice", batch, block));
-    const int active = batches_.num_active(block, batch);
-    std::int32_t& next = nexts_.front(); // next entry of part 0, which no other process has: interiors belong to it
-    dofs.first_touch[2 * i] = next;
-    if (patches_[b] != nullptr && batches_.blocks[b].are_patches[i] != 0)
-      dofs.patch_numbers[i] = patches_[b]->number(i, next);
-    const bool is_uniform = number_runs(b, i, active);
-    if (is_uniform && active == batches_.cells_per_batch) dofs.pattern_numbers[i] = pattern_number(b, i);
-    dofs.interior_starts[i] = next;
-    next += static_cast<std::int32_t>(dofs.layout.interior_dofs.size()) * num_components_ * active;
-    dofs.first_touch[2 * i + 1] = next;
+  void number_all() {
+    Nexts nexts;
+    for (const auto begin : parts_.begins()) nexts.push_back(static_cast<std::int32_t>(begin));
+    const bool has_patches = std::ranges::any_of(patches_, [](const auto& patches) { return patches != nullptr; });
+    // Patches collect their patterns as they are numbered.
+    if (has_patches || base::num_loop_threads() == 1)
+      for (const auto& stage : batches_.stages)
+        for (const auto& chunk : stage) number(chunk, nexts);
+    else
+      number_on_threads(nexts);
+    num_entries_ = nexts.front();
+    for (const auto& stage : batches_.stages)
+      for (const auto& chunk : stage) find_patterns(chunk);
   }
 
   Numbering finish() && {
@@ -186,12 +195,78 @@ public:
       blocks_[b].patterns = std::move(patterns_[b]).take();
       if (patches_[b] != nullptr) std::move(*patches_[b]).finish(blocks_[b]);
     }
-    auto index_map = parts_.index_map(starts_, nexts_.front());
+    auto index_map = parts_.index_map(starts_, num_entries_);
     const auto interface_begin = parts_.is_distributed() ? parts_.begins()[1] : index_map.num_owned();
     return {.blocks = std::move(blocks_), .index_map = std::move(index_map), .interface_begin = interface_begin};
   }
 
 private:
+  static constexpr std::int32_t unseen = -1, counted = -2; ///< starts of entities without entries
+  static constexpr std::int32_t uniform = -1;              ///< in place of the number of a pattern
+
+  /// Gives the chunks of a stage their entries at the same time, the same ones as one after the other: what each is the
+  /// first to touch is counted before.
+  void number_on_threads(Nexts& nexts) {
+    std::vector<Nexts> of_chunks;
+    for (const auto& stage : batches_.stages) {
+      std::vector<Nexts> counts(stage.size(), Nexts(nexts.size(), 0));
+      base::run_parallel(static_cast<std::int64_t>(stage.size()), [&](std::int64_t c) {
+        count(stage[static_cast<std::size_t>(c)], counts[static_cast<std::size_t>(c)]);
+      });
+      std::ranges::move(counts, std::back_inserter(of_chunks));
+    }
+    for (auto& of_chunk : of_chunks)
+      for (std::size_t part = 0; part < nexts.size(); ++part) nexts[part] += std::exchange(of_chunk[part], nexts[part]);
+    auto* first = of_chunks.data();
+    for (const auto& stage : batches_.stages) {
+      base::run_parallel(static_cast<std::int64_t>(stage.size()),
+                         [&](std::int64_t c) { number(stage[static_cast<std::size_t>(c)], first[c]); });
+      first += stage.size();
+    }
+  }
+
+  /// Adds the numbers of entries that a chunk is the first to touch.
+  void count(const mesh::Chunk& chunk, Nexts& counts) {
+    const auto b = static_cast<std::size_t>(chunk.block);
+    const auto cells_per_batch = static_cast<std::size_t>(batches_.cells_per_batch);
+    const auto num_interior = static_cast<std::int32_t>(blocks_[b].layout.interior_dofs.size()) * num_components_;
+    for (std::int32_t batch = chunk.batch_begin; batch < chunk.batch_end; ++batch) {
+      const int active = batches_.num_active(chunk.block, batch);
+      const std::int32_t* cells = batches_.blocks[b].cells.data() + static_cast<std::size_t>(batch) * cells_per_batch;
+      counts.front() += num_interior * active;
+      for (const RunSource& source : sources_[b])
+        for (int lane = 0; lane < active; ++lane) {
+          const std::size_t entity = static_cast<std::size_t>(cells[lane]) * source.stride;
+          std::int32_t& start = source.start(entity);
+          if (start != unseen) continue;
+          start = counted;
+          counts[source.part(entity)] += source.num_entries;
+        }
+    }
+  }
+
+  void number(const mesh::Chunk& chunk, Nexts& nexts) {
+    for (std::int32_t batch = chunk.batch_begin; batch < chunk.batch_end; ++batch) number(chunk.block, batch, nexts);
+  }
+  void number(std::int32_t block, std::int32_t batch, Nexts& nexts) {
+    const auto b = static_cast<std::size_t>(block);
+    const auto i = static_cast<std::size_t>(batch);
+    BlockDofs& dofs = blocks_[b];
+    if (block < 0 || batch < 0 || b >= blocks_.size() || i >= dofs.interior_starts.size() ||
+        dofs.interior_starts[i] >= 0)
+      throw base::InternalError(fmt::format("batch {} of block {} does not exist or is visited twice", batch, block));
+    const int active = batches_.num_active(block, batch);
+    std::int32_t& next = nexts.front(); // next entry of part 0, which no other process has: interiors belong to it
+    dofs.first_touch[2 * i] = next;
+    if (patches_[b] != nullptr && batches_.blocks[b].are_patches[i] != 0)
+      dofs.patch_numbers[i] = patches_[b]->number(i, next);
+    const bool is_uniform = number_runs(b, i, active, nexts);
+    if (is_uniform && active == batches_.cells_per_batch) dofs.pattern_numbers[i] = uniform;
+    dofs.interior_starts[i] = next;
+    next += static_cast<std::int32_t>(dofs.layout.interior_dofs.size()) * num_components_ * active;
+    dofs.first_touch[2 * i + 1] = next;
+  }
+
   void begin_patches(std::size_t b) {
     auto layout = make_patch_layout(blocks_[b].layout, batches_.patch_width);
     if (layout == nullptr) return;
@@ -218,7 +293,7 @@ private:
   }
 
   /// Returns true if the permutations of each run are the same in all lanes.
-  bool number_runs(std::size_t b, std::size_t batch, int active) {
+  bool number_runs(std::size_t b, std::size_t batch, int active, Nexts& nexts) {
     const auto cells_per_batch = static_cast<std::size_t>(batches_.cells_per_batch);
     const std::int32_t* cells = batches_.blocks[b].cells.data() + batch * cells_per_batch;
     std::size_t at = batch * sources_[b].size() * cells_per_batch;
@@ -230,7 +305,7 @@ private:
         const std::size_t entity = static_cast<std::size_t>(cells[lane]) * source.stride;
         std::int32_t& start = source.start(entity);
         if (start < 0) {
-          auto& next = nexts_[source.part(entity)];
+          auto& next = nexts[source.part(entity)];
           start = std::exchange(next, next + source.num_entries);
         }
         starts[lane] = start;
@@ -243,21 +318,28 @@ private:
     }
     return is_uniform;
   }
+  void find_patterns(const mesh::Chunk& chunk) {
+    const auto b = static_cast<std::size_t>(chunk.block);
+    for (auto batch = static_cast<std::size_t>(chunk.batch_begin); batch < static_cast<std::size_t>(chunk.batch_end);
+         ++batch)
+      if (auto& number = blocks_[b].pattern_numbers[batch]; number == uniform) number = pattern_number(b, batch);
+  }
   /// Returns the number of the pattern of a batch whose lanes are all like its first one.
   std::int32_t pattern_number(std::size_t b, std::size_t batch) {
     const auto cell =
         static_cast<std::size_t>(batches_.blocks[b].cells[batch * static_cast<std::size_t>(batches_.cells_per_batch)]);
-    std::vector<std::int32_t> pattern;
+    pattern_.clear();
     for (const RunSource& source : sources_[b])
-      pattern.push_back(source.arrangements[source.codes == nullptr ? 0 : source.codes[cell * source.stride]]);
-    return patterns_[b].number(std::move(pattern));
+      pattern_.push_back(source.arrangements[source.codes == nullptr ? 0 : source.codes[cell * source.stride]]);
+    return patterns_[b].number(pattern_);
   }
 
   const mesh::CellBatches& batches_;
   int num_components_;
   const EntryParts& parts_;
-  std::vector<std::int32_t> nexts_; ///< next free entry, shape (part)
+  std::int32_t num_entries_ = 0; ///< number of entries of part 0
   EntityStarts starts_;
+  std::vector<std::int32_t> pattern_; ///< of the batch that is numbered
   std::vector<BlockDofs> blocks_;
   std::vector<std::vector<RunSource>> sources_;          ///< shape (block, run)
   std::vector<Patterns> patterns_;                       ///< shape (block)
@@ -271,10 +353,7 @@ Numbering number_dofs(const mesh::Mesh& mesh, const mesh::CellBatches& batches, 
   const EntryParts parts(mesh, batches, layouts, num_components);
   comm::agree(*mesh.communicator(), [&] { require_fits(mesh, batches, layouts, num_components, parts); });
   Numberer numberer(mesh, batches, std::move(layouts), num_components, parts);
-  for (const auto& stage : batches.stages)
-    for (const auto& chunk : stage)
-      for (std::int32_t batch = chunk.batch_begin; batch < chunk.batch_end; ++batch)
-        numberer.number(chunk.block, batch);
+  numberer.number_all();
   return std::move(numberer).finish();
 }
 

@@ -32,7 +32,7 @@ std::int32_t PatchNumbering::number(std::size_t batch, std::int32_t& next) {
     first_piece += num_pieces;
     first_dof += entries_.size();
   }
-  return is_uniform ? patterns_.number(std::move(pattern)) : 0;
+  return is_uniform ? patterns_.number(pattern) : 0;
 }
 
 /// Writes the entries of the dofs of a run into entries_, where pieces that no batch has touched get new ones, and

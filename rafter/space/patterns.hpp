@@ -11,12 +11,13 @@ namespace rafter::space {
 class Patterns {
 public:
   /// Returns the number of a pattern, from 1; 0 where there would be more than `most` different ones.
-  std::int32_t number(std::vector<std::int32_t> pattern) {
-    if (const auto found = numbers_.find(pattern); found != numbers_.end()) return found->second;
+  std::int32_t number(const std::vector<std::int32_t>& pattern) {
+    if (last_ != nullptr && last_->first == pattern) return last_->second;
+    if (const auto found = numbers_.find(pattern); found != numbers_.end()) return (last_ = &*found)->second;
     if (numbers_.size() == most) return 0;
     all_.insert(all_.end(), pattern.begin(), pattern.end());
     const auto result = static_cast<std::int32_t>(numbers_.size()) + 1;
-    numbers_.emplace(std::move(pattern), result);
+    last_ = &*numbers_.emplace(pattern, result).first;
     return result;
   }
   /// Returns the patterns one after the other, in the order of their numbers.
@@ -25,6 +26,7 @@ public:
 private:
   static constexpr std::size_t most = 256;
   std::map<std::vector<std::int32_t>, std::int32_t> numbers_;
+  const std::pair<const std::vector<std::int32_t>, std::int32_t>* last_ = nullptr; ///< batches repeat the one before
   std::vector<std::int32_t> all_;
 };
 

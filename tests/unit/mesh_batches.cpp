@@ -62,13 +62,12 @@ TEST(hilbert, is_a_bijection_and_steps_to_neighbours) {
 TEST(colouring, of_a_cycle_and_of_a_clique) {
   // The sets {i, i+1 mod n} are a cycle; with one more member that all share they are a clique.
   auto cycle = [](std::int32_t n) {
-    std::vector<std::int64_t> starts{0};
-    std::vector<std::int32_t> members;
+    mesh::IntersectionGraph sets(n);
     for (std::int32_t i = 0; i < n; ++i) {
-      members.insert(members.end(), {i, (i + 1) % n, i});
-      starts.push_back(static_cast<std::int64_t>(members.size()));
+      sets.begin_set();
+      for (const auto member : {i, (i + 1) % n, i}) sets.add(member);
     }
-    return mesh::intersection_graph(starts, members, n);
+    return std::move(sets).finish();
   };
   auto count = [](const std::vector<std::int32_t>& colours) {
     return *std::max_element(colours.begin(), colours.end()) + 1;
@@ -76,9 +75,12 @@ TEST(colouring, of_a_cycle_and_of_a_clique) {
   EXPECT_EQ(cycle(8).neighbours(0).size(), 2u);
   EXPECT_EQ(count(mesh::coloured(cycle(8), std::vector<std::int32_t>(8, 1))), 2);
   EXPECT_EQ(count(mesh::coloured(cycle(9), std::vector<std::int32_t>(9, 1))), 3);
-  std::vector<std::int64_t> starts(101);
-  for (int i = 0; i <= 100; ++i) starts[i] = i;
-  const auto clique = mesh::intersection_graph(starts, std::vector<std::int32_t>(100, 0), 1);
+  mesh::IntersectionGraph sets(1);
+  for (int i = 0; i < 100; ++i) {
+    sets.begin_set();
+    sets.add(0);
+  }
+  const auto clique = std::move(sets).finish();
   EXPECT_EQ(count(mesh::coloured(clique, std::vector<std::int32_t>(100, 1))), 100);
 }
 

@@ -5,8 +5,6 @@
 #include <fstream>
 #include <iterator>
 #include <rafter/base/text.hpp>
-#include <sched.h>
-#include <thread>
 
 namespace rafter::device {
 namespace {
@@ -60,13 +58,6 @@ std::vector<int> register_bits(const Cpu& cpu) {
   if (has_instruction_set(cpu, "avx")) widths.push_back(256);
   if (has_instruction_set(cpu, "avx512f")) widths.push_back(512);
   return widths;
-}
-
-int num_available_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 } // namespace rafter::device

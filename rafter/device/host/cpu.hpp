@@ -25,7 +25,4 @@ std::vector<std::string> vector_instruction_sets(const std::vector<std::string>&
 /// Widths in bits of the processor's registers for numbers, ascending, 64 first.
 std::vector<int> register_bits(const Cpu& cpu);
 
-/// Number of cores that this process may run on (by its affinity mask), at least 1.
-int num_available_cores();
-
 } // namespace rafter::device

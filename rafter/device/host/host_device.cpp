@@ -5,7 +5,7 @@
 #include <cstring>
 #include <rafter/base/aligned.hpp>
 #include <rafter/base/error.hpp>
-#include <rafter/device/host/cpu.hpp>
+#include <rafter/base/parallel.hpp>
 
 namespace rafter::device {
 namespace {
@@ -15,7 +15,7 @@ int checked_num_threads(int num_threads) {
   if (num_threads < 0 || num_threads > most)
     throw base::InputError("the number of threads is " + std::to_string(num_threads) + "; accepted: 1 to " +
                            std::to_string(most) + ", or 0 for all cores");
-  return num_threads == 0 ? num_available_cores() : num_threads;
+  return num_threads == 0 ? base::num_available_cores() : num_threads;
 }
 
 /// A buffer over host memory, which belongs to the caller or, with `owner`, to the buffer.

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <rafter/base/error.hpp>
-#include <rafter/device/host/cpu.hpp>
+#include <rafter/base/parallel.hpp>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -28,7 +28,7 @@ void relax() {
 
 ThreadPool::ThreadPool(int num_threads)
     : shares_(static_cast<std::size_t>(std::max(1, num_threads))),
-      num_spins_(num_threads <= num_available_cores() ? num_spins : 0) {
+      num_spins_(num_threads <= base::num_available_cores() ? num_spins : 0) {
   try {
     for (std::size_t rank = 1; rank < shares_.size(); ++rank) workers_.emplace_back([this, rank] { work(rank); });
   } catch (const std::system_error& error) {

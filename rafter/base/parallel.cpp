@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/base/parallel.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <sched.h>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace rafter::base {
+
+namespace {
+
+thread_local int thread_limit = 0; ///< as ThreadLimit; 0: there is no limit
+
+/// Hands the tasks of one loop to threads, one after the other.
+class Tasks {
+public:
+  Tasks(std::int64_t count, const std::function<void(std::int64_t)>& task)
+      : count_(count), task_(task), failed_(count) {}
+
+  void work() {
+    for (std::int64_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < count_;) {
+      if (i > failed_.load(std::memory_order_relaxed)) return; // tasks are taken in ascending order
+      try {
+        task_(i);
+      } catch (...) {
+        const std::scoped_lock lock(mutex_);
+        if (i < failed_.load(std::memory_order_relaxed)) {
+          failed_.store(i, std::memory_order_relaxed);
+          failure_ = std::current_exception();
+        }
+      }
+    }
+  }
+  void rethrow_failure() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+private:
+  std::int64_t count_;
+  const std::function<void(std::int64_t)>& task_;
+  std::atomic<std::int64_t> next_ = 0, failed_; ///< failed_: the lowest task that has thrown, `count_` if none has
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+} // namespace
+
+int num_available_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+int num_loop_threads() { return thread_limit == 0 ? num_available_cores() : thread_limit; }
+
+ThreadLimit::ThreadLimit(int num_threads) : before_(std::exchange(thread_limit, std::max(0, num_threads))) {}
+ThreadLimit::~ThreadLimit() { thread_limit = before_; }
+
+void run_parallel(std::int64_t count, const std::function<void(std::int64_t)>& task) {
+  const std::int64_t num_threads = count < 2 ? 1 : std::min<std::int64_t>(num_loop_threads(), count);
+  if (num_threads == 1) {
+    for (std::int64_t i = 0; i < count; ++i) task(i);
+    return;
+  }
+  Tasks tasks(count, task);
+  std::vector<std::thread> threads;
+  try {
+    for (std::int64_t t = 1; t < num_threads; ++t)
+      threads.emplace_back([&tasks] {
+        const ThreadLimit alone(1);
+        tasks.work();
+      });
+  } catch (const std::system_error&) { // the system gives no more: those there are do the work
+  }
+  {
+    const ThreadLimit alone(1);
+    tasks.work();
+  }
+  for (auto& thread : threads) thread.join();
+  tasks.rethrow_failure();
+}
+
+Parts::Parts(std::int64_t count, std::int64_t length, std::int64_t most)
+    : count_(count), length_(std::max(length, (count + most - 1) / most)), num_parts_((count + length_ - 1) / length_) {
+}
+
+} // namespace rafter::base
