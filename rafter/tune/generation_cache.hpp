@@ -18,15 +18,15 @@ namespace rafter::tune {
 /// of another generator are never taken for those of this one.
 std::string_view generator_id();
 
-/// A program as it runs: its text, what it takes, and the tables of element and rule among that.
+/// A program as it runs: its text, and its arguments with the tables of elements and quadrature rules among them.
 struct GeneratedProgram {
-  std::string source; ///< "": there is none
-  std::string name;   ///< entry point
+  std::string source; ///< text of the program; "" where there is none
+  std::string name;   ///< name of its entry point
   schedule::Plan plan;
   int vector_width = 1;
   std::vector<schedule::LoopBuffer> arguments;
-  std::vector<std::vector<double>> matrices; ///< of the tensor program, packed; empty: it stands in the text
-  std::vector<double> points, weights;       ///< of the rule, padding included
+  std::vector<std::vector<double>> matrices; ///< packed tables; one that stands in the text is empty
+  std::vector<double> points, weights;       ///< points and weights of the rule, padding included
   bool operator==(const GeneratedProgram&) const = default;
 };
 
@@ -42,18 +42,18 @@ struct GeneratedOutput {
 
 /// What planning decided, and what lowering and emission wrote, for one specification of a kernel.
 struct Generation {
-  double seconds = 0;                          ///< of a run, as the planner predicted; 0: not known
-  bool is_too_large = false;                   ///< nothing was generated
-  GeneratedProgram main;                       ///< with the plan of the kernel
-  GeneratedProgram setup;                      ///< computes what the kernel reads as stored
-  std::string tensor_program;                  ///< of the kernel, as text
-  std::string loop_program;                    ///< of the kernel, as text
-  schedule::LoopCounts counts;                 ///< of the kernel, without instructions
-  std::optional<schedule::LeastTraffic> least; ///< of the kernel; absent: nobody has asked yet
-  double cell_flops = 0;                       ///< of the tensor program
-  double work_bytes = 0;                       ///< of its work arrays
-  double data_bytes = 0; ///< that a batch reads besides vectors; of rows that batches share, its part
-  int num_points = 0;    ///< of a cell, padding included
+  double seconds = 0;                          ///< time of a run that the planner predicted; 0: it is not known
+  bool is_too_large = false;                   ///< the kernel is too large to be worth it, and nothing was generated
+  GeneratedProgram main;                       ///< the kernel, with the plan that was decided for
+  GeneratedProgram setup;                      ///< the kernel that computes what `main` reads as stored
+  std::string tensor_program;                  ///< the tensor program of `main` as text
+  std::string loop_program;                    ///< the loop program of `main` as text
+  schedule::LoopCounts counts;                 ///< counts of `main` without its instructions
+  std::optional<schedule::LeastTraffic> least; ///< absent until somebody has asked for it
+  double cell_flops = 0;                       ///< operations per cell of the tensor program
+  double work_bytes = 0;                       ///< bytes of the work arrays of `main`
+  double data_bytes = 0; ///< bytes that a batch reads besides vectors; of rows that batches share it counts its part
+  int num_points = 0;    ///< points of a cell, padding included
   int stored_point_slots = 0, stored_cell_slots = 0;
   std::vector<int> setup_fields, setup_parameters; ///< data fields and parameters of the form that set-up reads
   std::vector<GeneratedOutput> outputs;
