@@ -78,7 +78,7 @@ TEST_P(SetUp, OfSpacesIsTheSameOnAnyNumberOfThreads) {
 INSTANTIATE_TEST_SUITE_P(Shapes, SetUp,
                          testing::Values("interval", "triangle", "quadrilateral", "tetrahedron", "hexahedron", "prism",
                                          "pyramid", "mixed"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& shape) { return shape.param; });
 
 } // namespace
 } // namespace rafter
