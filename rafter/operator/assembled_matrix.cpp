@@ -17,21 +17,17 @@ namespace {
 
 using Entries = base::AlignedVector<double>;
 
-/// The diagonal, shape (unknown). An entry is 0 where no cell has the unknown or where its test function does not meet
-/// its trial function.
-std::vector<double> diagonal_of(const SlicedPattern& pattern, const CellUnknowns& unknowns, const Entries& entries) {
-  std::vector<double> result(static_cast<std::size_t>(pattern.num_rows) * static_cast<std::size_t>(pattern.block), 0.0);
-  for (const auto& block : unknowns.blocks)
-    for (std::int64_t c = 0; c < block.num_cells; ++c)
-      for (std::size_t local = 0; local < static_cast<std::size_t>(block.length); ++local) {
-        const std::int64_t place = block.first + c * block.length + static_cast<std::int64_t>(local);
-        const auto slot = pattern.slots[CellUnknowns::first_pair(block, place) + local];
-        const std::int32_t entry = unknowns.entries[static_cast<std::size_t>(place)];
-        if (slot != SlicedPattern::not_coupled)
-          result[static_cast<std::size_t>(entry)] =
-              entries[pattern.first_place(entry) + slot * pattern.block_stride() +
-                      static_cast<std::size_t>(entry % pattern.block * pattern.height)];
-      }
+/// 0 where no cell has the unknown or its test function does not meet its trial function.
+std::vector<double> diagonal_of(const SlicedPattern& pattern, const Entries& entries) {
+  const auto block = static_cast<std::size_t>(pattern.block);
+  std::vector<double> result(static_cast<std::size_t>(pattern.num_rows) * block, 0.0);
+  for (std::int32_t row = 0; row < pattern.num_rows; ++row) {
+    const auto number = static_cast<std::size_t>(row);
+    if (pattern.diagonals[number] == SlicedPattern::not_coupled) continue;
+    const auto first = pattern.first_places[number] + pattern.diagonals[number] * pattern.block_stride();
+    for (std::size_t i = 0; i < block; ++i)
+      result[number * block + i] = entries[first + i * (pattern.row_stride(row) + pattern.column_stride())];
+  }
   return result;
 }
 
@@ -99,11 +95,10 @@ public:
 
 private:
   void set_up(std::shared_ptr<FormData> data) {
-    const CellUnknowns unknowns(built_->system);
-    SlicedPattern pattern(unknowns, Incidences(unknowns, built_->system.size()), built_->coupling,
-                          built_->system.size(), built_->loops.vector_width, *device_);
+    const CellUnknowns unknowns(built_->system, *device_, built_->coupling.block_size());
+    SlicedPattern pattern(unknowns, built_->coupling, built_->system.size(), built_->loops.vector_width, *device_);
     auto entries = CellSum(*built_, unknowns, pattern, std::move(data)).run();
-    diagonal_ = diagonal_of(pattern, unknowns, entries);
+    diagonal_ = diagonal_of(pattern, entries);
     count(pattern);
     ranges_ = balanced_ranges(pattern);
     const std::int32_t num_rows = pattern.num_rows;

@@ -67,12 +67,22 @@ void BoundKernel::add_data(const std::vector<schedule::LoopBuffer>& arguments, d
     if (read_dof_entries(arguments, static_cast<int>(i)))
       registry.add(space::role::dof_entries, static_cast<int>(i), spaces_[i]->dof_entries().device_read());
   }
+  if (geometry_ != nullptr) return; // a MatrixWork has the rest
   cell_data_->add_to(registry);
   registry.add(schedule::role::cell_coefficients, 0, cell_coefficients_.device_read());
 }
 
 void BoundKernel::fill_data() {
   const auto& cells = piece_.cells;
+  const bool is_read_once =
+      form_.purpose == Purpose::matrix && piece_.block >= 0 && piece_.spaces.empty() && piece_.setup_program == nullptr;
+  if (is_read_once) {
+    geometry_ = std::make_unique<const CellGeometry>(*form_.system.mesh, cells);
+    base::AlignedVector<std::int32_t> records(static_cast<std::size_t>(num_records()));
+    std::iota(records.begin(), records.end(), 0);
+    data_rows_ = Integers(device_, std::move(records));
+    return;
+  }
   const auto representatives = piece_.rows.representatives(cells);
   cell_data_ = cell_data(*form_.system.discretisation, cells, representatives, device_);
   data_rows_ = to_array<std::int32_t>(device_, piece_.rows.of_batch);
@@ -225,17 +235,58 @@ void BoundKernel::bind(KernelArguments& arguments, const device::BufferRegistry&
   arguments.bind(run, own);
 }
 
-CellMatrices BoundKernel::cell_matrices(const KernelArguments& arguments, std::int32_t begin, std::int32_t end,
-                                        Vector& values) const {
-  (void)values.device_write(); // the matrices of earlier batches on the host become stale
-  const device::Task batches = task(arguments, begin, end);
-  device_->run(std::span(&batches, 1))->wait();
-  return {.batch_begin = begin, .batch_end = end, .values = values.host_read()};
+void MatrixWork::add_to(device::BufferRegistry& registry) {
+  registry.add(schedule::role::output_vector, 0, values.device_write());
+  registry.add(schedule::role::map, 0, geometry.device_read());
+  registry.add(schedule::role::nodes, 0, geometry.device_read());
+  registry.add(schedule::role::cell_coefficients, 0, coefficients.device_read());
+  registry.add(schedule::role::num_active, 0, num_active.device_read());
 }
 
-std::int64_t BoundKernel::record_size() const {
-  return tune::num_matrix_entries(piece_.kernel.generation) * piece_.cells.cells_per_batch;
+CellMatrices BoundKernel::cell_matrices(const KernelArguments& arguments, std::int32_t begin, std::int32_t end,
+                                        MatrixWork& work) const {
+  const std::int32_t first = geometry_ == nullptr ? begin : begin % num_records();
+  if (geometry_ != nullptr) write_cells(begin, end, work);
+  device::BufferRegistry used;
+  work.add_to(used); // what was written on the host goes to the device, and earlier matrices on the host become stale
+  const device::Task batches = task(arguments, first, first + end - begin);
+  device_->run(std::span(&batches, 1))->wait();
+  return {.batch_begin = begin, .batch_end = end, .values = work.values.host_read()};
 }
+
+/// Writes what the kernel reads of the cells of batches. It takes the number of the record for that of the batch.
+void BoundKernel::write_cells(std::int32_t begin, std::int32_t end, MatrixWork& work) const {
+  const auto& cells = piece_.cells;
+  const auto lanes = static_cast<std::size_t>(cells.cells_per_batch);
+  const std::size_t numbers = geometry_->numbers_per_batch(),
+                    coefficients = static_cast<std::size_t>(form_.coefficients.count()) * lanes;
+  double* geometry = work.geometry.host_write().data();
+  const auto num_active = work.num_active.host_write();
+  for (std::int32_t batch = begin; batch < end; ++batch) {
+    const auto record = static_cast<std::size_t>(batch % num_records());
+    geometry_->write(batch, work.points, geometry + record * numbers);
+    num_active[record] = std::min(cells.cells_per_batch, cells.num_items - batch * cells.cells_per_batch);
+    if (coefficients == 0) continue;
+    auto of_batch = cells;
+    of_batch.cells = cells.cells.subspan(static_cast<std::size_t>(batch) * lanes, lanes);
+    of_batch.num_batches = 1;
+    std::ranges::copy(form_.coefficients.values(of_batch),
+                      work.coefficients.host_write().begin() + static_cast<std::ptrdiff_t>(record * coefficients));
+  }
+}
+
+void BoundKernel::enlarge(MatrixWorkSizes& sizes) const {
+  const auto lanes = static_cast<std::size_t>(piece_.cells.cells_per_batch),
+             records = static_cast<std::size_t>(num_records());
+  const auto entries = static_cast<std::size_t>(tune::num_matrix_entries(piece_.kernel.generation));
+  sizes.values = std::max(sizes.values, records * entries * lanes);
+  sizes.num_active = std::max(sizes.num_active, records);
+  if (geometry_ == nullptr) return;
+  sizes.geometry = std::max(sizes.geometry, records * geometry_->numbers_per_batch());
+  sizes.coefficients =
+      std::max(sizes.coefficients, records * static_cast<std::size_t>(form_.coefficients.count()) * lanes);
+}
+
 std::int32_t BoundKernel::num_records() const {
   return schedule::num_matrix_records(tune::num_matrix_entries(piece_.kernel.generation), piece_.cells.cells_per_batch);
 }

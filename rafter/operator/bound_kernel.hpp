@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <rafter/operator/cell_data.hpp>
+#include <rafter/operator/cell_geometry.hpp>
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/form_data.hpp>
 #include <rafter/operator/kernel_arguments.hpp>
@@ -12,6 +13,24 @@
 
 /// Binds a compiled kernel to the data that it reads.
 namespace rafter::op {
+
+struct MatrixWorkSizes {
+  std::size_t values = 1, geometry = 1, coefficients = 1, num_active = 1;
+};
+
+/// Memory in which a thread has cell matrices computed, for as many batches as any kernel has records.
+struct MatrixWork {
+  MatrixWork(const std::shared_ptr<device::Device>& device, const MatrixWorkSizes& sizes)
+      : values(device, sizes.values), geometry(device, sizes.geometry), coefficients(device, sizes.coefficients),
+        num_active(device, sizes.num_active) {}
+  void add_to(device::BufferRegistry& registry);
+
+  Vector values;                          ///< cell matrices, as schedule::num_matrix_records says
+  Vector geometry;                        ///< numbers of CellGeometry, shape (record, number)
+  Vector coefficients;                    ///< numbers per cell, shape (record, coefficient, lane)
+  device::Array<std::int32_t> num_active; ///< number of cells, shape (record)
+  std::vector<double> points;             ///< work array of CellGeometry::write
+};
 
 /// A kernel of a form with its data on one block of cells or facets: index tables of the spaces, numbers per cell,
 /// tables of the element, and what its set-up has computed and stored.
@@ -39,11 +58,14 @@ public:
     return arguments.task(*kernel_, begin, end);
   }
 
-  /// Computes the matrices of batches begin .. end - 1, of which there may be at most num_records(). Only kernels of
-  /// Purpose::matrix do so. `values` is bound as the output vector and holds record_size() * num_records() numbers.
+  /// Computes the matrices of batches begin .. end - 1, which have different records (num_records()). Only kernels of
+  /// Purpose::matrix do so. `arguments` are bound to `work`, which holds the output. What the kernel reads of the cells
+  /// is written there, too, unless it reads known fields or runs on facets: it is read once, and tables for all cells
+  /// would only move through memory.
   CellMatrices cell_matrices(const KernelArguments& arguments, std::int32_t begin, std::int32_t end,
-                             Vector& values) const;
-  std::int64_t record_size() const; ///< numbers in the matrices of one batch
+                             MatrixWork& work) const;
+  /// Enlarges the sizes to what the kernel needs.
+  void enlarge(MatrixWorkSizes& sizes) const;
   /// Number of batches whose matrices an output holds at a time, see schedule::num_matrix_records.
   std::int32_t num_records() const;
 
@@ -76,6 +98,7 @@ private:
   };
   Runs runs() const;
   void fill_data();
+  void write_cells(std::int32_t begin, std::int32_t end, MatrixWork& work) const;
   void count();
   double uncounted_clearing_bytes() const;
   schedule::LeastTraffic least_traffic() const;
@@ -93,7 +116,8 @@ private:
   KernelArguments arguments_; ///< only those that stay are bound
   std::vector<std::shared_ptr<const space::IndexTables>> spaces_;
   Tables tables_;
-  std::shared_ptr<const CellData> cell_data_;
+  std::shared_ptr<const CellData> cell_data_;    ///< null where geometry_ takes its place
+  std::unique_ptr<const CellGeometry> geometry_; ///< where cell matrices compute it as they go; else null
   device::Array<double> cell_coefficients_;
   device::Array<double> integrals_; ///< shape (value, batch, lane)
   std::size_t num_integrals_ = 0;   ///< values

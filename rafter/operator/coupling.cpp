@@ -299,17 +299,19 @@ const Coupling::Pairs* Coupling::pairs(std::size_t block, int row, int column) c
   return number < 0 ? nullptr : &pairs_[static_cast<std::size_t>(number)];
 }
 
-std::vector<std::vector<std::int32_t>> Coupling::local_columns(std::size_t block) const {
+std::vector<std::vector<std::int32_t>> Coupling::local_columns(std::size_t block, int group_size) const {
   std::vector<std::vector<std::int32_t>> result;
   const auto& num_dofs = num_dofs_[block];
-  for (int row = 0; row < size_; ++row)
+  for (int row = 0; row < size_; row += group_size)
     for (int i = 0; i < num_dofs[static_cast<std::size_t>(row)]; ++i) {
       auto& columns = result.emplace_back();
       std::int32_t first = 0;
-      for (int column = 0; column < size_; first += num_dofs[static_cast<std::size_t>(column++)])
+      for (int column = 0; column < size_; column += group_size) {
         if (const auto* coupled = pairs(block, row, column))
           for (int j = 0; j < coupled->num_columns; ++j)
             if ((*coupled)(i, j)) columns.push_back(first + j);
+        first += num_dofs[static_cast<std::size_t>(column)];
+      }
     }
   return result;
 }

@@ -43,8 +43,9 @@ public:
   /// Returns the coupled basis functions of two components in the cells of a block; null: none couple.
   const Pairs* pairs(std::size_t block, int row, int column) const;
   /// Lists for each local unknown of a cell of this block the local unknowns that couple with it, in ascending order.
-  /// Local unknowns are numbered (component, basis function).
-  std::vector<std::vector<std::int32_t>> local_columns(std::size_t block) const;
+  /// Local unknowns are numbered (component, basis function). With a `group_size` of block_size() the lists are those
+  /// of blocks of unknowns, numbered (block of components, basis function).
+  std::vector<std::vector<std::int32_t>> local_columns(std::size_t block, int group_size = 1) const;
   int num_components() const { return size_; }
 
 private:

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <random>
 #include <unordered_map>
 
 namespace rafter::op {
@@ -25,7 +26,8 @@ public:
       : mesh_(mesh), group_(mesh.groups[static_cast<std::size_t>(cells.group)]), cells_(cells),
         num_nodes_(static_cast<std::size_t>(mesh::geometry_element(group_)->num_dofs())), nodes_(telling_nodes()),
         dim_(static_cast<std::size_t>(mesh.gdim)), cells_per_batch_(static_cast<std::size_t>(cells.cells_per_batch)),
-        coefficients_(coefficients.values(cells)), num_coefficients_(static_cast<std::size_t>(coefficients.count())) {}
+        coefficients_(coefficients.values(cells)), num_coefficients_(static_cast<std::size_t>(coefficients.count())),
+        weights_(key_weights(cells_per_batch_ * nodes_.size() * dim_)) {}
 
   DataRows find() {
     DataRows result;
@@ -97,11 +99,12 @@ private:
 
   std::int32_t row(std::int32_t batch) {
     if (last_ < rows_.size() && equals(rows_[last_].outline)) return static_cast<std::int32_t>(last_);
-    const auto [first, end] = rows_of_key_.equal_range(key());
+    const auto own_key = key();
+    const auto [first, end] = rows_of_key_.equal_range(own_key);
     for (auto candidate = first; candidate != end; ++candidate)
       if (equals(rows_[candidate->second].outline)) return static_cast<std::int32_t>(last_ = candidate->second);
     last_ = rows_.size();
-    rows_of_key_.emplace(key(), last_);
+    rows_of_key_.emplace(own_key, last_);
     rows_.push_back({batch, outline_});
     return static_cast<std::int32_t>(last_);
   }
@@ -124,14 +127,25 @@ private:
   /// is far above rounding, and no ratio of usual lengths lies half way between two multiples.
   std::size_t key() const {
     constexpr double quanta_per_size = 731058.5786;
-    std::size_t result = 0;
-    const auto mix = [&result](std::int64_t value) {
-      result = (result ^ static_cast<std::size_t>(value)) * 0x9e3779b97f4a7c15ULL;
-      result ^= result >> 32;
-    };
-    const double size = std::abs(*std::ranges::max_element(outline_.offsets, {}, [](double x) { return std::abs(x); }));
-    for (const double offset : outline_.offsets) mix(size > 0 ? std::llround(offset / size * quanta_per_size) : 0);
-    for (const double value : outline_.coefficients) mix(static_cast<std::int64_t>(std::hash<double>()(value)));
+    double size = 0;
+    for (const double offset : outline_.offsets) size = std::max(size, std::abs(offset));
+    const double scale = size > 0 ? quanta_per_size / size : 0;
+    std::uint64_t result = 0;
+    for (std::size_t i = 0; i < outline_.offsets.size(); ++i) { // terms do not wait for each other
+      const double quanta = outline_.offsets[i] * scale;
+      result +=
+          weights_[i] * static_cast<std::uint64_t>(static_cast<std::int64_t>(quanta < 0 ? quanta - 0.5 : quanta + 0.5));
+    }
+    for (const double value : outline_.coefficients)
+      result = (result ^ std::hash<double>()(value)) * 0x9e3779b97f4a7c15ULL;
+    return result ^ result >> 32;
+  }
+
+  /// Odd numbers by which the offsets of a batch count in a key.
+  static std::vector<std::uint64_t> key_weights(std::size_t count) {
+    std::vector<std::uint64_t> result;
+    std::mt19937_64 random(1);
+    for (std::size_t i = 0; i < count; ++i) result.push_back(random() | 1);
     return result;
   }
 
@@ -143,7 +157,8 @@ private:
   std::size_t dim_, cells_per_batch_;
   base::AlignedVector<double> coefficients_; ///< shape (batch, coefficient, lane)
   std::size_t num_coefficients_;
-  Outline outline_; ///< outline of the batch that was measured last
+  Outline outline_;                    ///< outline of the batch that was measured last
+  std::vector<std::uint64_t> weights_; ///< what each offset of a batch counts in a key
   std::vector<Row> rows_;
   std::unordered_multimap<std::size_t, std::size_t> rows_of_key_;
   std::size_t last_ = 0; ///< row that was found last, which most often fits the next batch, too

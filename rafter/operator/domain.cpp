@@ -2,65 +2,18 @@
 #include <rafter/operator/domain.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/parallel.hpp>
-#include <rafter/kernel/qfunction.hpp>
 #include <rafter/mesh/distribution.hpp>
+#include <rafter/operator/cell_geometry.hpp>
 
 namespace rafter::op {
 
 namespace {
-
-/// Returns the local vertex at the unit steps from vertex 0 that the bits of `mask` say; -1 when the shape has none
-/// there.
-int vertex_at(element::Shape shape, int mask) {
-  const int dim = element::dimension(shape);
-  const auto vertices = element::reference_vertices(shape);
-  for (int v = 0; v < element::num_vertices(shape); ++v) {
-    bool matches = true;
-    for (int a = 0; a < dim; ++a)
-      matches = matches && vertices[static_cast<std::size_t>(v * dim + a)] == ((mask >> a & 1) != 0 ? 1.0 : -1.0);
-    if (matches) return v;
-  }
-  return -1;
-}
-
-/// Matrix that turns coordinates of vertices into coefficients of the modes of x(X), shape (mode, vertex).
-std::vector<double> vertices_to_modes(element::Shape shape, mesh::MapKind map) {
-  const int dim = element::dimension(shape);
-  const int num_vertices = element::num_vertices(shape);
-  const auto modes = kernel::map_modes(map, dim);
-  std::vector<double> matrix(modes.size() * static_cast<std::size_t>(num_vertices), 0.0);
-  const auto entry = [&](std::size_t mode, int vertex) -> double& {
-    return matrix[mode * static_cast<std::size_t>(num_vertices) + static_cast<std::size_t>(vertex)];
-  };
-  if (map == mesh::MapKind::multilinear) { // c(m) = 2^-d sum_v prod_{a in m} X_a(v) x_v
-    const auto vertices = element::reference_vertices(shape);
-    for (std::size_t m = 0; m < modes.size(); ++m)
-      for (int v = 0; v < num_vertices; ++v) {
-        double sign = std::ldexp(1.0, -dim);
-        for (int a = 0; a < dim; ++a)
-          if ((modes[m] >> a & 1) != 0) sign *= vertices[static_cast<std::size_t>(v * dim + a)];
-        entry(m, v) = sign;
-      }
-    return matrix;
-  }
-  const int origin = vertex_at(shape, 0);
-  entry(0, origin) = 1; // from x_0 = c_0 - sum_b c_b with c_b = (x_b - x_0) / 2
-  for (std::size_t m = 1; m < modes.size(); ++m) {
-    const int vertex = vertex_at(shape, modes[m]);
-    entry(m, vertex) += 0.5;
-    entry(m, origin) -= 0.5;
-    entry(0, vertex) += 0.5;
-    entry(0, origin) -= 0.5;
-  }
-  return matrix;
-}
 
 /// Calls visit(item) for all cells of the batches, on several threads.
 template <class Visit> void for_items(const BatchedCells& cells, const Visit& visit) {
@@ -102,52 +55,27 @@ base::AlignedVector<std::int32_t> active_counts(const BatchedCells& cells) {
   return counts;
 }
 
-base::AlignedVector<double> map_coefficients(const mesh::Mesh& mesh, const BatchedCells& cells) {
-  const auto& group = mesh.groups[static_cast<std::size_t>(cells.group)];
-  const auto element = mesh::geometry_element(group);
-  const auto dim = static_cast<std::size_t>(mesh.gdim);
-  const auto num_vertices = static_cast<std::size_t>(element::num_vertices(cells.shape));
-  const auto num_nodes = static_cast<std::size_t>(element->num_dofs());
-  const auto matrix = vertices_to_modes(cells.shape, cells.map);
-  const std::size_t num_modes = matrix.size() / num_vertices;
-  struct Term {
-    std::size_t mode, node;
-    double factor;
-  };
-  std::vector<Term> terms;
-  for (std::size_t m = 0; m < num_modes; ++m)
-    for (std::size_t v = 0; v < num_vertices; ++v)
-      if (const double factor = matrix[m * num_vertices + v]; factor != 0)
-        terms.push_back({m, static_cast<std::size_t>(element->entity_dofs(0, static_cast<int>(v))[0]), factor});
-  const auto cells_per_batch = static_cast<std::size_t>(cells.cells_per_batch);
-  base::AlignedVector<double> result(static_cast<std::size_t>(cells.num_batches) * num_modes * dim * cells_per_batch);
-  for_items(cells, [&](std::size_t item) {
-    const auto* nodes = &group.nodes[static_cast<std::size_t>(cells.cells[item]) * num_nodes];
-    double* const first = &result[item / cells_per_batch * num_modes * dim * cells_per_batch + item % cells_per_batch];
-    for (const auto& [mode, node, factor] : terms) {
-      const double* x = &mesh.points[static_cast<std::size_t>(nodes[node]) * dim];
-      for (std::size_t a = 0; a < dim; ++a) first[(mode * dim + a) * cells_per_batch] += factor * x[a];
-    }
+namespace {
+
+base::AlignedVector<double> geometry(const CellGeometry& cells, std::int32_t num_batches) {
+  base::AlignedVector<double> result(static_cast<std::size_t>(num_batches) * cells.numbers_per_batch());
+  base::Parts(num_batches, 1 << 11).run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+    std::vector<double> points;
+    for (auto batch = begin; batch < end; ++batch)
+      cells.write(static_cast<std::int32_t>(batch), points,
+                  result.data() + static_cast<std::size_t>(batch) * cells.numbers_per_batch());
   });
   return result;
 }
 
+} // namespace
+
+base::AlignedVector<double> map_coefficients(const mesh::Mesh& mesh, const BatchedCells& cells) {
+  return geometry({mesh, cells, CellGeometry::Kind::maps}, cells.num_batches);
+}
+
 base::AlignedVector<double> geometry_nodes(const mesh::Mesh& mesh, const BatchedCells& cells) {
-  const auto& group = mesh.groups[static_cast<std::size_t>(cells.group)];
-  const auto dim = static_cast<std::size_t>(mesh.gdim);
-  const auto num_nodes = static_cast<std::size_t>(mesh::geometry_element(group)->num_dofs());
-  const auto cells_per_batch = static_cast<std::size_t>(cells.cells_per_batch);
-  base::AlignedVector<double> result(static_cast<std::size_t>(cells.num_batches) * num_nodes * dim * cells_per_batch);
-  for_items(cells, [&](std::size_t item) {
-    for (std::size_t i = 0; i < num_nodes; ++i) {
-      const auto node =
-          static_cast<std::size_t>(group.nodes[static_cast<std::size_t>(cells.cells[item]) * num_nodes + i]);
-      for (std::size_t a = 0; a < dim; ++a)
-        result[((item / cells_per_batch * num_nodes + i) * dim + a) * cells_per_batch + item % cells_per_batch] =
-            mesh.points[node * dim + a];
-    }
-  });
-  return result;
+  return geometry({mesh, cells, CellGeometry::Kind::nodes}, cells.num_batches);
 }
 
 double CellCoefficients::Table::operator()(std::int32_t tag) const {

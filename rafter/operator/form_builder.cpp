@@ -168,7 +168,9 @@ private:
     specification.geometry = mesh::geometry_element(system_.mesh->groups[static_cast<std::size_t>(cells.group)]);
     specification.purpose = built_.purpose;
     specification.cells_per_batch = cells.cells_per_batch;
-    piece.rows = make_data_rows(*system_.mesh, cells, built_.coefficients, reads_position(parts));
+    piece.rows = built_.purpose == Purpose::matrix // which is computed once: nothing is read again
+                     ? one_row_each(cells)
+                     : make_data_rows(*system_.mesh, cells, built_.coefficients, reads_position(parts));
     set_sizes(specification, piece);
     set_fields(specification, piece, facets);
     specification.whole_runs_share = whole_runs_share(piece);

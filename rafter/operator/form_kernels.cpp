@@ -163,23 +163,23 @@ public:
   void cell_matrices(const std::function<void(const CellMatrices&)>& visit) {
     if (built_->purpose != Purpose::matrix) throw base::InternalError("the kernels are not those of cell matrices");
     data_->require_values();
-    std::int64_t size = 1;
-    for (const auto& kernel : kernels_) size = std::max(size, kernel->record_size() * kernel->num_records());
-    FreeList<Vector> records;
-    const auto without_records = registered<double>(nullptr, nullptr);
+    MatrixWorkSizes sizes;
+    for (const auto& kernel : kernels_) kernel->enlarge(sizes);
+    FreeList<MatrixWork> all_work;
+    const auto without_work = registered<double>(nullptr, nullptr);
     for (const auto& stage : stages_)
       device_->parallel_for(static_cast<std::int64_t>(stage.size()), [&](std::int64_t c) {
         const auto& chunk = stage[static_cast<std::size_t>(c)];
         auto& kernel = *kernels_[chunk.piece];
         const std::int32_t step = kernel.num_records();
-        auto values = records.take([&] { return Vector(device_, static_cast<std::size_t>(size)); });
-        auto run = without_records;
-        run.add(schedule::role::output_vector, 0, values->device_write());
+        auto work = all_work.take([&] { return MatrixWork(device_, sizes); });
+        auto run = without_work;
+        work->add_to(run);
         auto arguments = kernel.arguments();
         kernel.bind(arguments, run, (chunk.piece < built_->num_cell_pieces ? overwrite_ : add_).device_read());
         for (std::int32_t begin = chunk.batch_begin, end = begin; begin < chunk.batch_end; begin = end) {
           end = std::min(chunk.batch_end, (begin / step + 1) * step);
-          auto matrices = kernel.cell_matrices(arguments, begin, end, *values);
+          auto matrices = kernel.cell_matrices(arguments, begin, end, *work);
           matrices.piece = chunk.piece;
           visit(matrices);
         }

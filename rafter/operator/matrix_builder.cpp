@@ -18,9 +18,9 @@
 namespace rafter::op {
 namespace {
 
-/// Predicted time of set-up on one thread for every entry of a cell matrix, beside the evaluation of coefficients. It
-/// is about the most that was seen, see docs/decisions/0031.
-constexpr double seconds_per_cell_entry = 40e-9;
+/// Predicted time of set-up on one thread for every entry of a cell matrix, beside the evaluation of coefficients, as
+/// it was seen on linear simplices and prisms, see docs/decisions/0040.
+constexpr double seconds_per_cell_entry = 10e-9;
 
 KernelOptions cell_options(KernelOptions options) {
   options.num_applications = 0;
@@ -89,7 +89,7 @@ double matrix_bytes(const System& system, const Coupling& coupling, double num_e
   // Bytes of two vectors, the entries in both spaces, the incidence and tables.
   constexpr double per_cell_unknown = 16 + 4 + 4 + 8 + 8;
   return filled_up * num_entries * (entry + column_numbers) + per_cell_unknown * cell_unknowns +
-         2 * cell_pairs + // the slots of pairs have 16 bits
+         2 * cell_pairs / (block * block) + // the slots of pairs have 16 bits
          32 * static_cast<double>(system.size());
 }
 

@@ -2,6 +2,8 @@
 #include <rafter/operator/sliced_pattern.hpp>
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -13,187 +15,322 @@ namespace {
 /// Number of rows that are sorted together: few enough that their part of the vector stays in the nearest cache.
 constexpr std::int32_t window = 512;
 
-/// Finds the block columns of rows, one after the other, and where the unknowns of cells stand among them.
+/// For each local group of unknowns of the cells of a block the local groups that couple with it.
+struct LocalColumns {
+  LocalColumns(const CellUnknowns& unknowns, const Coupling& coupling, std::size_t block)
+      : length(static_cast<std::size_t>(unknowns.blocks[block].length)),
+        columns(coupling.local_columns(block, unknowns.group_size)),
+        is_dense(std::ranges::all_of(columns, [this](const auto& of_row) { return of_row.size() == length; })) {}
+  std::size_t length;
+  std::vector<std::vector<std::int32_t>> columns; ///< shape (local group, column)
+  bool is_dense;                                  ///< all with all
+};
+
+/// Finds the columns of rows, one after the other, and where the unknowns of cells stand among them.
 class ColumnFinder {
 public:
-  ColumnFinder(const CellUnknowns& unknowns, const Incidences& incidences, const Coupling& coupling, int block,
-               std::int32_t num_columns, std::span<std::uint16_t> slots)
-      : unknowns_(unknowns), incidences_(incidences), block_(block), slots_(slots),
-        marks_(static_cast<std::size_t>(num_columns), no_row) {
-    for (std::size_t b = 0; b < unknowns.blocks.size(); ++b) local_columns_.push_back(coupling.local_columns(b));
-  }
+  /// For rows begin .. end - 1 of the pattern. Columns come in ascending order, or else in that in which the cells of a
+  /// row have them, which takes less time.
+  ColumnFinder(const CellUnknowns& unknowns, const std::vector<LocalColumns>& local_columns, SlicedPattern& pattern,
+               std::int32_t begin, std::int32_t end, bool is_ascending)
+      : unknowns_(unknowns), local_columns_(local_columns), incidences_(unknowns, begin, end), slots_(pattern.slots),
+        is_ascending_(is_ascending), marks_(static_cast<std::size_t>(pattern.num_rows), no_row),
+        common_length_(common_length(local_columns)),
+        most_per_cell_(static_cast<std::size_t>(unknowns.most_per_cell())) {}
 
-  /// Appends the columns of a row in ascending order and returns their number.
-  std::int32_t append(std::int32_t row, std::vector<std::int32_t>& columns) {
-    find_cells(row);
-    const std::size_t length = block_ == 1 ? find<true>(row) : find<false>(row);
-    if (length >= SlicedPattern::not_coupled)
-      throw base::InputError(fmt::format("a matrix has at most {} columns in a row, this one would have {}: apply the "
-                                         "operator without a matrix (another mapping than assembled)",
-                                         SlicedPattern::not_coupled - 1, length));
-    rank(std::span(found_).first(length));
-    const auto begin = columns.size();
-    columns.resize(begin + length);
-    for (std::size_t k = 0; k < length; ++k) columns[begin + ranks_[k]] = found_[k];
-    const auto* number = numbers_.data();
-    for (const auto& cell : cells_)
-      for (const auto local : cell.columns) cell.slots[local] = ranks_[*number++];
-    return static_cast<std::int32_t>(length);
+  /// Appends the columns of a row and returns the number of the row itself among them.
+  std::uint16_t append(std::int32_t row, std::vector<std::int32_t>& columns) {
+    switch (common_length_) { // lengths that the compiler knows make loops over a cell straight
+    case 3:
+      return append_row<3>(row, columns);
+    case 4:
+      return append_row<4>(row, columns);
+    case 6:
+      return append_row<6>(row, columns);
+    case 8:
+      return append_row<8>(row, columns);
+    case 10:
+      return append_row<10>(row, columns);
+    default:
+      return append_row<0>(row, columns);
+    }
   }
 
 private:
-  /// A cell that has an unknown of the row.
+  /// A cell of a row.
   struct Cell {
-    std::span<const std::int32_t> columns; ///< local unknowns that couple with the unknown of the row
-    const std::int32_t* entries;           ///< entries of the cell's unknowns, shape (local unknown)
-    std::uint16_t* slots;                  ///< slots of the pairs of the row's unknown, shape (local unknown)
+    const std::int32_t* entries;       ///< shape (local group)
+    std::uint16_t* slots;              ///< of the pairs of the row with the cell's groups, shape (local group)
+    const LocalColumns* local_columns; ///< null: the cell is dense and of common_length_
+    std::size_t local;                 ///< group of the row
   };
 
-  void find_cells(std::int32_t row) {
-    cells_.clear();
-    std::size_t num_pairs = 0;
-    for (std::int32_t i = 0; i < block_; ++i)
-      for (const auto& item : incidences_.of(row * block_ + i)) {
-        const auto& block = unknowns_.block_of(item.cell);
-        const auto& local_columns = local_columns_[static_cast<std::size_t>(&block - unknowns_.blocks.data())];
-        const auto& columns = local_columns[static_cast<std::size_t>(item.place - item.cell)];
-        cells_.push_back({columns, unknowns_.entries.data() + item.cell,
-                          slots_.data() + CellUnknowns::first_pair(block, item.place)});
-        num_pairs += columns.size();
+  /// Returns the number of groups of a cell where it is the same for all cells and all groups couple; else 0.
+  static std::size_t common_length(const std::vector<LocalColumns>& blocks) {
+    const bool is_common = std::ranges::all_of(
+        blocks, [&](const LocalColumns& block) { return block.is_dense && block.length == blocks.front().length; });
+    return is_common && !blocks.empty() ? blocks.front().length : 0;
+  }
+
+  /// `length`: of all cells, which are dense; 0: they differ.
+  template <std::size_t length> std::uint16_t append_row(std::int32_t row, std::vector<std::int32_t>& columns) {
+    const auto places = incidences_.of(row);
+    if (const auto room = places.size() * most_per_cell_ + rank_step; found_.size() < room) {
+      found_.resize(room);
+      ranks_.resize(room);
+    }
+    const std::size_t num_columns = find<length>(row, places);
+    if (num_columns >= SlicedPattern::not_coupled)
+      throw base::InputError(fmt::format("a matrix has at most {} columns in a row, this one would have {}: apply the "
+                                         "operator without a matrix (another mapping than assembled)",
+                                         SlicedPattern::not_coupled - 1, num_columns));
+    if (is_ascending_) sort<length>(row, places, num_columns);
+    columns.insert(columns.end(), found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(num_columns));
+    const auto own = marks_[static_cast<std::size_t>(row)];
+    return own >> slot_bits == static_cast<std::uint64_t>(row) ? static_cast<std::uint16_t>(own)
+                                                               : SlicedPattern::not_coupled;
+  }
+
+  template <std::size_t length, class Visit>
+  void for_each_cell(std::span<const std::int32_t> places, const Visit& visit) const {
+    for (const auto place : places)
+      if constexpr (length > 0) {
+        const auto number = static_cast<std::size_t>(place);
+        visit(Cell{unknowns_.entries.data() + number / length * length, slots_.data() + number * length, nullptr, 0});
+      } else {
+        const auto b = unknowns_.block_of(place);
+        const auto& block = unknowns_.blocks[b];
+        const auto local = static_cast<std::size_t>(place - block.first) % static_cast<std::size_t>(block.length);
+        visit(Cell{unknowns_.entries.data() + (static_cast<std::size_t>(place) - local),
+                   slots_.data() + CellUnknowns::first_pair(block, place), &local_columns_[b], local});
       }
-    if (numbers_.size() >= num_pairs) return;
-    found_.resize(num_pairs + 1);
-    numbers_.resize(num_pairs);
+  }
+
+  template <std::size_t length, class Visit> static void visit_columns(const Cell& cell, const Visit& visit) {
+    if constexpr (length > 0)
+      for (std::size_t k = 0; k < length; ++k) visit(k);
+    else if (cell.local_columns->is_dense)
+      for (std::size_t k = 0; k < cell.local_columns->length; ++k) visit(k);
+    else
+      for (const auto k : cell.local_columns->columns[cell.local]) visit(static_cast<std::size_t>(k));
   }
 
   /// Numbers the columns of a row as they appear and returns how many there are. It has no branches, because no
-  /// processor can predict which pairs are new.
-  template <bool has_single_entries> std::size_t find(std::int32_t row) {
-    const auto marked_row = static_cast<std::uint64_t>(row);
+  /// processor can predict which of them are new.
+  template <std::size_t length> std::size_t find(std::int32_t row, std::span<const std::int32_t> places) {
+    const auto marked_row = static_cast<std::uint64_t>(row) << slot_bits;
     std::uint64_t count = 0;
-    auto* number = numbers_.data();
-    for (const auto& cell : cells_)
-      for (const auto local : cell.columns) {
-        const std::int32_t column = has_single_entries ? cell.entries[local] : cell.entries[local] / block_;
-        auto& mark = marks_[static_cast<std::size_t>(column)];
-        const std::uint64_t is_new = (mark >> number_bits) != marked_row ? 1 : 0, keep = is_new - 1;
-        mark = (mark & keep) | ((marked_row << number_bits | count) & ~keep);
-        found_[count] = column;
-        *number++ = static_cast<std::uint32_t>(mark);
-        count += is_new;
-      }
+    for_each_cell<length>(places, [&count, marked_row, found = found_.data(), marks = marks_.data()](const Cell& cell) {
+      if (length == 0 && !cell.local_columns->is_dense)
+        std::fill_n(cell.slots, cell.local_columns->length, SlicedPattern::not_coupled);
+      visit_columns<length>(cell, [&](std::size_t k) {
+        const std::int32_t column = cell.entries[k];
+        const std::uint64_t mark = marks[column], keep = (mark ^ marked_row) >> slot_bits == 0 ? ~std::uint64_t{0} : 0,
+                            number = (mark & keep) | ((marked_row | count) & ~keep);
+        marks[column] = number;
+        found[count] = column;
+        cell.slots[k] = static_cast<std::uint16_t>(number);
+        count += keep + 1;
+      });
+    });
     return count;
+  }
+
+  /// Puts the columns in ascending order.
+  template <std::size_t length>
+  void sort(std::int32_t row, std::span<const std::int32_t> places, std::size_t num_columns) {
+    rank(num_columns);
+    const auto marked_row = static_cast<std::uint64_t>(row) << slot_bits;
+    for (std::size_t k = 0; k < num_columns; ++k) marks_[static_cast<std::size_t>(found_[k])] = marked_row | ranks_[k];
+    sorted_.resize(num_columns);
+    for (std::size_t k = 0; k < num_columns; ++k) sorted_[ranks_[k]] = found_[k];
+    std::ranges::copy(sorted_, found_.begin());
+    for_each_cell<length>(places, [marks = marks_.data()](const Cell& cell) {
+      visit_columns<length>(cell,
+                            [&](std::size_t k) { cell.slots[k] = static_cast<std::uint16_t>(marks[cell.entries[k]]); });
+    });
   }
 
   /// Finds the position of each column in ascending order. Where there are few, smaller ones are counted, which takes
   /// no branches, either.
-  void rank(std::span<const std::int32_t> found) {
+  void rank(std::size_t length) {
     constexpr std::size_t few = 96;
-    ranks_.assign(found.size(), 0);
-    if (found.size() <= few) {
-      for (std::size_t i = 0; i < found.size(); ++i)
-        for (std::size_t k = 0; k < found.size(); ++k) ranks_[k] += found[i] < found[k] ? 1 : 0;
-      return;
+    if (length > few) return rank_by_sorting(length);
+    for (std::size_t k = length; k % rank_step != 0; ++k) found_[k] = 0;
+    for (std::size_t first = 0; first < length; first += rank_step) {
+      std::array<std::int32_t, rank_step> columns, ranks{};
+      std::copy_n(found_.data() + first, rank_step, columns.data());
+      for (std::size_t i = 0; i < length; ++i)
+        for (std::size_t k = 0; k < rank_step; ++k) ranks[k] += found_[i] < columns[k] ? 1 : 0;
+      std::ranges::copy(ranks, ranks_.data() + first);
     }
-    order_.resize(found.size());
+  }
+  void rank_by_sorting(std::size_t length) {
+    order_.resize(length);
     std::iota(order_.begin(), order_.end(), 0);
     std::sort(order_.begin(), order_.end(), [&](std::int32_t a, std::int32_t b) {
-      return found[static_cast<std::size_t>(a)] < found[static_cast<std::size_t>(b)];
+      return found_[static_cast<std::size_t>(a)] < found_[static_cast<std::size_t>(b)];
     });
-    for (std::size_t k = 0; k < found.size(); ++k)
-      ranks_[static_cast<std::size_t>(order_[k])] = static_cast<std::uint16_t>(k);
+    for (std::size_t k = 0; k < length; ++k)
+      ranks_[static_cast<std::size_t>(order_[k])] = static_cast<std::uint32_t>(k);
   }
 
-  static constexpr int number_bits = 32;
+  static constexpr int slot_bits = 16;
+  static constexpr std::size_t rank_step = 8;
   static constexpr std::uint64_t no_row = ~std::uint64_t{0};
   const CellUnknowns& unknowns_;
-  const Incidences& incidences_;
-  std::int32_t block_;
+  const std::vector<LocalColumns>& local_columns_;
+  Incidences incidences_;
   std::span<std::uint16_t> slots_;
-  std::vector<std::vector<std::vector<std::int32_t>>> local_columns_; ///< shape (block, local unknown, column)
-  /// The row where a column was met last, and in its lower number_bits bits the number of the column among those of
-  /// that row as they appeared; shape (column).
-  std::vector<std::uint64_t> marks_;
-  std::vector<Cell> cells_;            ///< cells of the row
-  std::vector<std::int32_t> found_;    ///< columns of the row, as they appeared
-  std::vector<std::uint32_t> numbers_; ///< number of the column of each pair, in the order in which pairs are visited
-  std::vector<std::uint16_t> ranks_;   ///< position of each column in ascending order, shape (number)
-  std::vector<std::int32_t> order_;    ///< work array
+  bool is_ascending_;
+  /// The row where a column was met last, and in its lower slot_bits bits the number of the column among those of that
+  /// row; shape (column).
+  base::AlignedVector<std::uint64_t> marks_;
+  std::size_t common_length_; ///< as append_row
+  std::size_t most_per_cell_;
+  std::vector<std::int32_t> found_;          ///< columns of the row, as they appeared
+  std::vector<std::uint32_t> ranks_;         ///< of columns in ascending order, shape (number)
+  std::vector<std::int32_t> order_, sorted_; ///< work arrays
 };
 
 } // namespace
 
-std::vector<std::int64_t> thread_ranges(std::int64_t count, const device::Device& device) {
-  const std::int64_t parts = std::max(1, device.num_threads());
-  std::vector<std::int64_t> result;
-  for (std::int64_t p = 0; p <= parts; ++p) result.push_back(count * p / parts);
-  return result;
-}
+/// Fills a pattern with the rows of a thread.
+class SlicedPattern::Builder {
+public:
+  Builder(SlicedPattern& pattern, std::int32_t begin, std::int32_t end) : to_(pattern), begin_(begin), end_(end) {}
 
-SlicedPattern::SlicedPattern(const CellUnknowns& unknowns, const Incidences& incidences, const Coupling& coupling,
-                             std::int64_t size, int slice_height, device::Device& device)
-    : block(slice_height > 1 ? coupling.block_size() : 1), height(slice_height),
-      num_rows(static_cast<std::int32_t>(size / block)), lengths(static_cast<std::size_t>(num_rows)),
-      places(static_cast<std::size_t>(num_rows)), first_places(places.size()), slots(unknowns.num_pairs, not_coupled) {
-  const auto ranges = thread_ranges(num_rows, device);
-  std::vector<Columns> found(ranges.size() - 1);
-  device.parallel_for(static_cast<std::int64_t>(found.size()), [&](std::int64_t r) {
-    const auto range = static_cast<std::size_t>(r);
-    ColumnFinder finder(unknowns, incidences, coupling, block, num_rows, slots);
-    for (std::int64_t row = ranges[range]; row < ranges[range + 1]; ++row)
-      lengths[static_cast<std::size_t>(row)] = finder.append(static_cast<std::int32_t>(row), found[range]);
-  });
-  for (const auto length : lengths) num_blocks += length;
-  place_rows();
-  fill_columns(found, ranges, device);
-}
-
-void SlicedPattern::place_rows() {
-  const auto rows_per_slice = static_cast<std::size_t>(height);
-  rows.resize((static_cast<std::size_t>(num_rows) + rows_per_slice - 1) / rows_per_slice * rows_per_slice);
-  std::iota(rows.begin(), rows.begin() + num_rows, 0);
-  for (std::int64_t begin = 0; begin < num_rows && height > 1; begin += window) // `begin` passes the last row
-    std::stable_sort(rows.begin() + begin, rows.begin() + std::min<std::int64_t>(num_rows, begin + window),
-                     [this](std::int32_t a, std::int32_t b) {
-                       return lengths[static_cast<std::size_t>(a)] > lengths[static_cast<std::size_t>(b)];
-                     });
-  starts.assign(1, 0);
-  std::int64_t start = 0;
-  for (std::size_t first = 0; first < rows.size(); first += rows_per_slice) {
-    const auto slice = rows.begin() + static_cast<std::ptrdiff_t>(first);
-    const auto end =
-        rows.begin() + std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(first + rows_per_slice), num_rows);
-    start += lengths[static_cast<std::size_t>(*slice)]; // the first row is the longest one
-    starts.push_back(start);
-    std::sort(slice, end);
-    std::fill(end, slice + height, *slice);
-    const auto first_place = static_cast<std::size_t>(starts[starts.size() - 2]) * block_stride();
-    for (auto row = slice; row != end; ++row) {
-      places[static_cast<std::size_t>(*row)] = static_cast<std::int32_t>(row - rows.begin());
-      first_places[static_cast<std::size_t>(*row)] = first_place + static_cast<std::size_t>(row - slice);
+  /// Starts and places count from those of the first row on.
+  void run(const CellUnknowns& unknowns, const std::vector<LocalColumns>& local_columns) {
+    if (begin_ == end_) return;
+    ColumnFinder finder(unknowns, local_columns, to_, begin_, end_, to_.height == 1);
+    for (std::int32_t first = begin_, last = begin_; first < end_; first = last) {
+      last = end_ - first > window ? first + window : end_;
+      find_window(finder, first, last);
+      order_window(first, last);
+      for (std::int32_t slice = 0; slice < last - first; slice += to_.height)
+        add_slice(first + slice, first + std::min(last - first, slice + to_.height));
+      if (first == begin_) reserve_columns(last);
     }
   }
-}
 
-void SlicedPattern::fill_columns(const std::vector<Columns>& found, const std::vector<std::int64_t>& ranges,
-                                 device::Device& device) {
-  columns.resize(static_cast<std::size_t>(num_stored()), 0);
-  const auto rows_per_slice = static_cast<std::size_t>(height);
-  device.parallel_for(static_cast<std::int64_t>(found.size()), [&](std::int64_t r) {
-    const auto range = static_cast<std::size_t>(r);
-    const auto* next = found[range].data();
-    for (auto row = static_cast<std::size_t>(ranges[range]); row < static_cast<std::size_t>(ranges[range + 1]); ++row) {
-      const auto slice = static_cast<std::size_t>(places[row] / height),
-                 lane = static_cast<std::size_t>(places[row] % height);
-      const auto length = static_cast<std::size_t>(lengths[row]);
-      // Padding repeats what the row reads anyhow, so that no value of another row becomes part of its sum.
-      for (auto place = static_cast<std::size_t>(starts[slice]), k = std::size_t{0};
-           place < static_cast<std::size_t>(starts[slice + 1]); ++place, ++k)
-        columns[place * rows_per_slice + lane] =
-            length == 0 ? static_cast<std::int32_t>(row) : next[std::min(k, length - 1)];
-      next += length;
+  std::int64_t num_columns() const { return start_; }
+  std::int64_t num_blocks() const { return num_blocks_; }
+
+  /// Moves the rows behind `before` columns of the rows of other threads.
+  void place(std::int64_t before) {
+    const auto height = static_cast<std::size_t>(to_.height);
+    const std::size_t columns_before = static_cast<std::size_t>(before) * height;
+    std::ranges::copy(columns_, to_.columns.begin() + static_cast<std::ptrdiff_t>(columns_before));
+    const auto step = columns_before * static_cast<std::size_t>(to_.block * to_.block);
+    for (auto row = static_cast<std::size_t>(begin_); row < static_cast<std::size_t>(end_); ++row)
+      to_.first_places[row] += step;
+    for (auto slice = static_cast<std::size_t>(begin_) / height; slice * height < static_cast<std::size_t>(end_);
+         ++slice)
+      to_.starts[slice + 1] += before;
+  }
+  base::AlignedVector<std::int32_t> take_columns() { return std::move(columns_); }
+
+private:
+  /// Reserves memory for as many columns per row as the rows up to here have, and some more.
+  void reserve_columns(std::int32_t row) {
+    constexpr double room = 1.2;
+    columns_.reserve(
+        static_cast<std::size_t>(room * static_cast<double>(columns_.size()) * (end_ - begin_) / (row - begin_)));
+  }
+
+  void find_window(ColumnFinder& finder, std::int32_t first, std::int32_t last) {
+    found_.clear();
+    starts_.assign(1, 0);
+    for (std::int32_t row = first; row < last; ++row) {
+      to_.diagonals[static_cast<std::size_t>(row)] = finder.append(row, found_);
+      starts_.push_back(found_.size());
     }
-  });
+    num_blocks_ += static_cast<std::int64_t>(found_.size());
+  }
+  std::size_t length(std::int32_t row_of_window) const {
+    const auto row = static_cast<std::size_t>(row_of_window);
+    return starts_[row + 1] - starts_[row];
+  }
+
+  /// Orders the rows of a window by length, the longest first, and those of one length by number.
+  void order_window(std::int32_t first, std::int32_t last) {
+    auto* to = to_.rows.data() + first;
+    if (to_.height == 1) return std::iota(to, to + (last - first), first);
+    std::size_t longest = 0;
+    for (std::int32_t row = 0; row < last - first; ++row) longest = std::max(longest, length(row));
+    places_.assign(longest + 2, 0);
+    for (std::int32_t row = 0; row < last - first; ++row) ++places_[longest - length(row) + 1];
+    std::partial_sum(places_.begin(), places_.end(), places_.begin());
+    for (std::int32_t row = 0; row < last - first; ++row) to[places_[longest - length(row)]++] = first + row;
+  }
+
+  void add_slice(std::int32_t begin, std::int32_t end) {
+    const auto height = static_cast<std::size_t>(to_.height), slice = static_cast<std::size_t>(begin) / height;
+    auto* rows = to_.rows.data() + begin;
+    const std::int32_t first_row = begin / window * window;
+    const std::size_t most = length(*rows - first_row); // of the first, which is the longest
+    std::sort(rows, rows + (end - begin));
+    std::fill(rows + (end - begin), rows + height, *rows);
+    const auto place = static_cast<std::size_t>(start_) * height;
+    columns_.resize(place + most * height);
+    auto* to = columns_.data() + place;
+    for (std::size_t lane = 0; lane < height; ++lane) {
+      const std::int32_t row = rows[lane] - first_row;
+      const auto num_columns = length(row);
+      const auto* from = found_.data() + starts_[static_cast<std::size_t>(row)];
+      // Padding repeats what the row reads anyhow, so that no value of another row becomes part of its sum.
+      const std::int32_t last = num_columns == 0 ? rows[lane] : from[num_columns - 1];
+      for (std::size_t k = 0; k < num_columns; ++k) to[k * height + lane] = from[k];
+      for (std::size_t k = num_columns; k < most; ++k) to[k * height + lane] = last;
+    }
+    const std::size_t first_place = place * static_cast<std::size_t>(to_.block * to_.block);
+    for (std::size_t lane = 0; lane < static_cast<std::size_t>(end - begin); ++lane)
+      to_.first_places[static_cast<std::size_t>(rows[lane])] = first_place + lane;
+    start_ += static_cast<std::int64_t>(most);
+    to_.starts[slice + 1] = start_;
+  }
+
+  SlicedPattern& to_;
+  std::int32_t begin_, end_;
+  std::int64_t start_ = 0, num_blocks_ = 0;
+  base::AlignedVector<std::int32_t> columns_; ///< of the slices, as those of the pattern
+  std::vector<std::int32_t> found_;           ///< columns of the rows of a window, one after the other
+  std::vector<std::size_t> starts_;           ///< of the columns of the rows of a window, shape (row + 1)
+  std::vector<std::size_t> places_;           ///< work array
+};
+
+SlicedPattern::SlicedPattern(const CellUnknowns& unknowns, const Coupling& coupling, std::int64_t size,
+                             int slice_height, device::Device& device)
+    : block(unknowns.group_size), height(slice_height), num_rows(static_cast<std::int32_t>(size / block)),
+      first_places(static_cast<std::size_t>(num_rows)), diagonals(first_places.size()), slots(unknowns.num_pairs) {
+  const std::int64_t num_slices = (num_rows + height - 1) / height;
+  starts.assign(static_cast<std::size_t>(num_slices) + 1, 0);
+  rows.resize(static_cast<std::size_t>(num_slices * height));
+  std::vector<LocalColumns> local_columns;
+  for (std::size_t b = 0; b < unknowns.blocks.size(); ++b) local_columns.emplace_back(unknowns, coupling, b);
+  auto ranges = thread_ranges((num_rows + window - 1) / window, device);
+  for (auto& bound : ranges) bound = std::min(bound * window, std::int64_t{num_rows});
+  std::vector<Builder> builders;
+  for (std::size_t r = 0; r + 1 < ranges.size(); ++r)
+    builders.emplace_back(*this, static_cast<std::int32_t>(ranges[r]), static_cast<std::int32_t>(ranges[r + 1]));
+  const auto for_each_builder = [&](const auto& body) {
+    device.parallel_for(static_cast<std::int64_t>(builders.size()),
+                        [&](std::int64_t b) { body(builders[static_cast<std::size_t>(b)]); });
+  };
+  for_each_builder([&](Builder& builder) { builder.run(unknowns, local_columns); });
+  std::vector<std::int64_t> before{0}; // columns of the slices of each thread
+  for (const auto& builder : builders) {
+    before.push_back(before.back() + builder.num_columns());
+    num_blocks += builder.num_blocks();
+  }
+  if (builders.size() == 1) {
+    columns = builders.front().take_columns();
+    return;
+  }
+  columns.resize(static_cast<std::size_t>(before.back() * height));
+  for_each_builder(
+      [&](Builder& builder) { builder.place(before[static_cast<std::size_t>(&builder - builders.data())]); });
 }
 
 } // namespace rafter::op

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -84,14 +85,13 @@ double SparseMatrix::asymmetry() const {
 class SparseAssembly::Implementation {
 public:
   Implementation(const GeneratedForm& form, const space::Constraints& constraints, std::shared_ptr<FormData> data)
-      : built_(compiled_cells(form)), unknowns_(built_->system),
+      : built_(compiled_cells(form)), device_(built_->cells->options.device),
+        unknowns_(built_->system, *device_, built_->coupling.block_size()),
         is_constrained_(static_cast<std::size_t>(built_->system.size()), 0) {
-    constexpr double extra_bytes = 8 + 4 + 8; // bytes per entry: values and columns once more, and sources
+    constexpr double extra_bytes = 8 + 4; // bytes per entry: values and columns once more
     if (const auto lack = memory_lack(*built_, built_->info.plan, extra_bytes); !lack.empty())
       throw base::EnvironmentError(lack + "use an iterative method, which needs no matrix");
-    pattern_ =
-        std::make_unique<const SlicedPattern>(unknowns_, Incidences(unknowns_, built_->system.size()), built_->coupling,
-                                              built_->system.size(), 1, *built_->cells->options.device);
+    pattern_ = std::make_unique<const SlicedPattern>(unknowns_, built_->coupling, built_->system.size(), 1, *device_);
     sum_ = std::make_unique<const CellSum>(*built_, unknowns_, *pattern_, std::move(data));
     for (const auto entry : constraints.entries) is_constrained_[static_cast<std::size_t>(entry)] = 1;
     for (const auto entry : built_->system.padding()) is_constrained_[static_cast<std::size_t>(entry)] = 1;
@@ -100,7 +100,6 @@ public:
 
   SparseMatrix matrix() const {
     SparseMatrix result = empty_;
-    result.values.resize(sources_.size());
     update(result);
     return result;
   }
@@ -111,9 +110,13 @@ public:
                                          matrix.num_rows(), matrix.num_entries(), empty_.num_rows(),
                                          empty_.num_entries()));
     const auto entries = sum_->run();
-    matrix.values.resize(sources_.size());
-    for (std::size_t k = 0; k < sources_.size(); ++k)
-      matrix.values[k] = sources_[k] == of_identity ? 1 : entries[static_cast<std::size_t>(sources_[k])];
+    matrix.values.resize(empty_.columns.size());
+    for_each_row([&](std::size_t row) {
+      auto* to = matrix.values.data() + empty_.row_offsets[row];
+      visit_row(row, [&](std::int32_t, std::int64_t place) {
+        *to++ = place == of_identity ? 1 : entries[static_cast<std::size_t>(place)];
+      });
+    });
   }
 
   DiagonalBlocks diagonal_blocks(const SparseMatrix& matrix, BlockKind kind) const {
@@ -121,9 +124,10 @@ public:
     result.offsets.push_back(0);
     result.value_offsets.push_back(0);
     std::vector<std::uint8_t> is_done(is_constrained_.size(), 0);
-    for (std::size_t b = 0; b < unknowns_.blocks.size(); ++b)
-      for (std::int64_t cell = 0; cell < unknowns_.blocks[b].num_cells; ++cell) {
-        const auto of_cell = cell_unknowns(unknowns_, unknowns_.blocks[b], cell);
+    const CellUnknowns unknowns(built_->system, *device_);
+    for (std::size_t b = 0; b < unknowns.blocks.size(); ++b)
+      for (std::int64_t cell = 0; cell < unknowns.blocks[b].num_cells; ++cell) {
+        const auto of_cell = cell_unknowns(unknowns, unknowns.blocks[b], cell);
         if (kind == BlockKind::cell)
           add_block(matrix, of_cell, result);
         else
@@ -133,24 +137,38 @@ public:
   }
 
 private:
-  /// Finds the columns, and where their values stand among the entries of the operator without conditions.
-  void find_pattern() {
-    empty_.num_columns = built_->system.size();
-    empty_.row_offsets.push_back(0);
-    for (std::size_t row = 0; row < is_constrained_.size(); ++row) {
-      if (is_constrained_[row] != 0)
-        add_entry(static_cast<std::int32_t>(row), of_identity);
-      else
-        for (auto k = pattern_->starts[row]; k < pattern_->starts[row + 1]; ++k)
-          if (const auto column = pattern_->columns[static_cast<std::size_t>(k)];
-              is_constrained_[static_cast<std::size_t>(column)] == 0)
-            add_entry(column, k);
-      empty_.row_offsets.push_back(static_cast<std::int64_t>(empty_.columns.size()));
+  template <class Body> void for_each_row(const Body& body) const {
+    for_each_range(thread_ranges(static_cast<std::int64_t>(is_constrained_.size()), *device_), *device_,
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (auto row = begin; row < end; ++row) body(static_cast<std::size_t>(row));
+                   });
+  }
+
+  /// visit(column, place among the entries of the free operator) for the entries of a row, ascending.
+  template <class Visit> void visit_row(std::size_t row, const Visit& visit) const {
+    if (is_constrained_[row] != 0) return visit(static_cast<std::int32_t>(row), of_identity);
+    const auto size = static_cast<std::size_t>(pattern_->block);
+    const std::size_t of_blocks = row / size;
+    auto place = static_cast<std::int64_t>(pattern_->first_places[of_blocks] +
+                                           row % size * pattern_->row_stride(static_cast<std::int32_t>(of_blocks)));
+    for (auto k = pattern_->starts[of_blocks]; k < pattern_->starts[of_blocks + 1]; ++k) {
+      auto column = pattern_->columns[static_cast<std::size_t>(k)] * pattern_->block;
+      for (int j = 0; j < pattern_->block; ++j, ++column, ++place)
+        if (is_constrained_[static_cast<std::size_t>(column)] == 0) visit(column, place);
     }
   }
-  void add_entry(std::int32_t column, std::int64_t source) {
-    empty_.columns.push_back(column);
-    sources_.push_back(source);
+
+  void find_pattern() {
+    empty_.num_columns = built_->system.size();
+    auto& offsets = empty_.row_offsets;
+    offsets.assign(is_constrained_.size() + 1, 0);
+    for_each_row([&](std::size_t row) { visit_row(row, [&](std::int32_t, std::int64_t) { ++offsets[row + 1]; }); });
+    std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+    empty_.columns.resize(static_cast<std::size_t>(offsets.back()));
+    for_each_row([&](std::size_t row) {
+      auto* to = empty_.columns.data() + offsets[row];
+      visit_row(row, [&](std::int32_t column, std::int64_t) { *to++ = column; });
+    });
   }
 
   static void add_block(const SparseMatrix& matrix, std::span<const std::int32_t> unknowns, DiagonalBlocks& to) {
@@ -179,13 +197,13 @@ private:
   }
 
   std::shared_ptr<const GeneratedMatrix> built_;
-  CellUnknowns unknowns_;
+  std::shared_ptr<device::Device> device_;
+  CellUnknowns unknowns_;                        ///< groups of Coupling::block_size() unknowns
   std::unique_ptr<const SlicedPattern> pattern_; ///< pattern of the operator without conditions
   std::unique_ptr<const CellSum> sum_;
   /// 1 where the row is that of the identity, at constrained unknowns and padding; shape (row).
   std::vector<std::uint8_t> is_constrained_;
-  SparseMatrix empty_;                ///< the matrix without values
-  std::vector<std::int64_t> sources_; ///< entry of the operator without conditions, or of_identity; shape (entry)
+  SparseMatrix empty_; ///< the matrix without values
 };
 
 SparseAssembly::SparseAssembly(const GeneratedForm& form, const space::Constraints& constraints,

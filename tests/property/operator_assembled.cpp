@@ -193,11 +193,10 @@ TEST_P(Assembled, EntriesAreCountedBeforeTheyAreFound) {
     const Problem problem(scrambled(box(GetParam(), 4), 3),
                           {{.degree = degree, .components = 2, .name = "a"}, {.degree = 1, .name = "b"}});
     const auto system = problem.system();
-    const op::CellUnknowns unknowns(system);
-    const op::Incidences incidences(unknowns, system.size());
     for (const char* text : {"inner(grad(a), grad(v_a))*dx + b*v_b*dx", "(a[0] + b)*(v_a[1] + v_b)*dx"}) {
       const op::Coupling coupling(*in_text(problem, text), system);
-      const op::SlicedPattern pattern(unknowns, incidences, coupling, system.size(), 8, host);
+      const op::CellUnknowns unknowns(system, host, coupling.block_size());
+      const op::SlicedPattern pattern(unknowns, coupling, system.size(), 8, host);
       EXPECT_EQ(op::count_entries(system, coupling), static_cast<double>(pattern.num_blocks)) << degree << " " << text;
       EXPECT_GT(op::count_cell_entries(system, coupling), op::count_entries(system, coupling));
     }
@@ -229,11 +228,10 @@ TEST(AssembledMatrix, HoldsNoEntriesThatAreZeroByStructure) {
         op::OperatorOptions options = interpreted();
         options.quadrature = {.kind = element::QuadratureKind::gll, .points = degree + 1, .degree = {}};
         const auto system = problem.system();
-        const op::CellUnknowns unknowns(system);
         for (const char* text : {"inner(grad(u), grad(v))*dx", "u*v*dx", "u.dx(0)*v*dx + 3.1*u*v*dx"}) {
           const op::Coupling coupling(*in_text(problem, text, options.quadrature), system);
-          const op::SlicedPattern pattern(unknowns, op::Incidences(unknowns, system.size()), coupling, system.size(), 8,
-                                          host);
+          const op::CellUnknowns unknowns(system, host, coupling.block_size());
+          const op::SlicedPattern pattern(unknowns, coupling, system.size(), 8, host);
           EXPECT_EQ(static_cast<double>(pattern.num_blocks), count_nonzeros(Pair::make(problem, text, options, {})))
               << text;
           EXPECT_EQ(op::count_entries(system, coupling), static_cast<double>(pattern.num_blocks)) << text;

@@ -16,9 +16,9 @@ namespace rafter::test {
 namespace {
 
 std::vector<double> entries_of(const op::GeneratedMatrix& built) {
-  const op::CellUnknowns unknowns(built.system);
-  const op::SlicedPattern pattern(unknowns, op::Incidences(unknowns, built.system.size()), built.coupling,
-                                  built.system.size(), 4, *built.cells->options.device);
+  auto& device = *built.cells->options.device;
+  const op::CellUnknowns unknowns(built.system, device, built.coupling.block_size());
+  const op::SlicedPattern pattern(unknowns, built.coupling, built.system.size(), 4, device);
   const auto entries = op::CellSum(built, unknowns, pattern).run();
   return {entries.begin(), entries.end()};
 }
