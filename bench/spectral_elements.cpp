@@ -147,7 +147,8 @@ std::optional<op::Operator> make_spectral_operator(Report& report, const Case& e
   const bool is_followed = std::ranges::all_of(
       A.info(), [factors](const op::KernelInfo& info) { return kernel::name(info.plan.factors) == factors; });
   if (is_followed) return A;
-  missing(std::string("no factors ") + factors + " at this degree");
+  missing(fmt::format("no factors {} {}", factors,
+                      A.info().size() == 1 ? "at this degree" : "for all cells at this degree"));
   return std::nullopt;
 }
 

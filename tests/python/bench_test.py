@@ -351,9 +351,18 @@ class Meshes(Bench):
 
     def test_suites_of_hexahedra(self):
         curved = self.kept("small-cylinder-hexahedra-order2.msh")
-        report, _ = self.on_mesh(curved, "--suite", "axlocal", "--equations", "poisson", "--kernels", "baseline,parallelepiped,trilinear")
+        kernels = ("--suite", "axlocal", "--equations", "poisson", "--kernels", "baseline,parallelepiped,trilinear")
+        report, _ = self.on_mesh(curved, *kernels)
         rows = {row["kernel"]: row for row in report["rows"]}
         self.assertIn("no parallelepipeds", rows["parallelepiped"]["missing"])
+        self.assertIn("no factors", rows["trilinear"]["missing"])  # of the curved cells
+        self.assertGreater(rows["baseline"]["seconds"], 0)
+        corners = "0 0 0\n1 0 0\n1 1 0\n0 1 0\n0 0 1\n1 0 1\n1.2 1.1 1.3\n0 1 1\n"
+        with open(self.path("straight.mesh"), "w", encoding="utf-8") as file:
+            file.write("MFEM mesh v1.0\n\ndimension\n3\n\nelements\n1\n1 5 0 1 2 3 4 5 6 7\n\nboundary\n0\n\nvertices\n8\n3\n" + corners)
+        report, _ = self.on_mesh("straight.mesh", *kernels)
+        rows = {row["kernel"]: row for row in report["rows"]}
+        self.assertEqual(rows["trilinear"]["maps"], {"multilinear": 1})
         self.assertLess(rows["trilinear"]["difference"], 1e-12)
         report, _ = self.on_mesh(self.sample("fichera.mesh"), "--suite", "axlocal", "--equations", "poisson",
                                  "--kernels", "parallelepiped,trilinear")
