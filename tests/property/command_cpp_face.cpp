@@ -37,7 +37,7 @@ void expect_equal(const op::GeneratedForm& command, const op::GeneratedForm& cpp
     EXPECT_EQ(a.kernel.info.name, b.kernel.info.name);
     EXPECT_EQ(schedule::to_string(a.kernel.info.plan), schedule::to_string(b.kernel.info.plan));
     EXPECT_EQ(a.kernel.info.source, b.kernel.info.source);
-    EXPECT_EQ(a.kernel.setup_source, b.kernel.setup_source);
+    EXPECT_EQ(a.kernel.generation.setup.source, b.kernel.generation.setup.source);
     EXPECT_TRUE(std::ranges::equal(a.cells.cells, b.cells.cells)) << "the order of the cells";
   }
 }
