@@ -83,7 +83,7 @@ CellSum::Target CellSum::target_of(std::size_t number) const {
 
 void CellSum::find_places(const GeneratedBlock& piece, Target& target) const {
   const auto& form = *built_.cells;
-  const auto& program = piece.kernel.program;
+  const auto& generation = piece.kernel.generation;
   const auto length = static_cast<std::size_t>(unknowns_.blocks[target.range].length),
              size = static_cast<std::size_t>(pattern_.block);
   target.places.assign(length * length * size * size, -1);
