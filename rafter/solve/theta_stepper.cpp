@@ -140,7 +140,9 @@ void ThetaStepper::bind(const Weights& weights, double begin, double end, const 
 
 void ThetaStepper::bind(const TimeStep& step, const Vector& u) {
   bind(weights_of(step), step.begin, step.end, u);
-  if (problem_) problem_->linearise(u);
+  if (!problem_) return;
+  problem_->bind(u);
+  problem_->linearise(u);
 }
 
 std::string ThetaStepper::describe_non_finite(const TimeStep& step, const Vector& u) {

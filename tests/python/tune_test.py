@@ -42,7 +42,7 @@ class Tune(command_test.CommandTest):
     def plan_of(text):
         """Returns the full text of the first plan that a command prints, and where it comes from."""
         letter, origin = re.search(r"^  plan ([A-Z]): .* \((\w+)\)$", text, re.MULTILINE).groups()
-        (plan,) = re.findall(rf'^  {letter} +\S.*\n +--plan "([^"]*)"', text, re.MULTILINE)
+        (plan,) = re.findall(rf'^  {letter} +\S[^"]*?\n +--plan "([^"]*)"', text, re.MULTILINE)
         return " ".join(plan.split()), origin
 
     def timed(self, result):
