@@ -520,13 +520,15 @@ class Outputs(CommandTest):
 
     def test_results_do_not_depend_on_the_number_of_threads(self):
         text, plan, values = self.write(POISSON), [], []
-        for threads in ("1", "2"):
+        # The fastest plan may depend on the number of threads: the first run finds one for the others.
+        for threads in ("1", "1", "2"):
             result = self.run_rafter("solve", text, "--threads", threads, "--json", "r.json", *plan)
             self.assertEqual(result.returncode, DONE)
             with open(self.path("r.json"), encoding="utf-8") as file:
                 report = json.load(file)
-            plan = ["--plan", report["operators"][0]["plan"]]  # the fastest plan may depend on the number of threads
-            values.append((report["iterations"], report["residual"]))
+            if plan:
+                values.append((report["iterations"], report["residual"]))
+            plan = ["--plan", report["operators"][0]["plan"]]
         self.assertEqual(values[0], values[1])
 
 
