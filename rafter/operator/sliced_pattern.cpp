@@ -219,13 +219,13 @@ public:
 
   /// Moves the rows behind `before` columns of the rows of other threads.
   void place(std::int64_t before) {
-    const auto height = static_cast<std::size_t>(to_.height);
-    const std::size_t columns_before = static_cast<std::size_t>(before) * height;
+    const auto num_lanes = static_cast<std::size_t>(to_.height);
+    const std::size_t columns_before = static_cast<std::size_t>(before) * num_lanes;
     std::ranges::copy(columns_, to_.columns.begin() + static_cast<std::ptrdiff_t>(columns_before));
     const auto step = columns_before * static_cast<std::size_t>(to_.block * to_.block);
     for (auto row = static_cast<std::size_t>(begin_); row < static_cast<std::size_t>(end_); ++row)
       to_.first_places[row] += step;
-    for (auto slice = static_cast<std::size_t>(begin_) / height; slice * height < static_cast<std::size_t>(end_);
+    for (auto slice = static_cast<std::size_t>(begin_) / num_lanes; slice * num_lanes < static_cast<std::size_t>(end_);
          ++slice)
       to_.starts[slice + 1] += before;
   }
@@ -266,27 +266,27 @@ private:
   }
 
   void add_slice(std::int32_t begin, std::int32_t end) {
-    const auto height = static_cast<std::size_t>(to_.height), slice = static_cast<std::size_t>(begin) / height;
-    auto* rows = to_.rows.data() + begin;
+    const auto num_lanes = static_cast<std::size_t>(to_.height), slice = static_cast<std::size_t>(begin) / num_lanes;
+    auto* of_slice = to_.rows.data() + begin;
     const std::int32_t first_row = begin / window * window;
-    const std::size_t most = length(*rows - first_row); // of the first, which is the longest
-    std::sort(rows, rows + (end - begin));
-    std::fill(rows + (end - begin), rows + height, *rows);
-    const auto place = static_cast<std::size_t>(start_) * height;
-    columns_.resize(place + most * height);
+    const std::size_t most = length(*of_slice - first_row); // of the first, which is the longest
+    std::sort(of_slice, of_slice + (end - begin));
+    std::fill(of_slice + (end - begin), of_slice + num_lanes, *of_slice);
+    const auto place = static_cast<std::size_t>(start_) * num_lanes;
+    columns_.resize(place + most * num_lanes);
     auto* to = columns_.data() + place;
-    for (std::size_t lane = 0; lane < height; ++lane) {
-      const std::int32_t row = rows[lane] - first_row;
+    for (std::size_t lane = 0; lane < num_lanes; ++lane) {
+      const std::int32_t row = of_slice[lane] - first_row;
       const auto num_columns = length(row);
       const auto* from = found_.data() + starts_[static_cast<std::size_t>(row)];
       // Padding repeats what the row reads anyhow, so that no value of another row becomes part of its sum.
-      const std::int32_t last = num_columns == 0 ? rows[lane] : from[num_columns - 1];
-      for (std::size_t k = 0; k < num_columns; ++k) to[k * height + lane] = from[k];
-      for (std::size_t k = num_columns; k < most; ++k) to[k * height + lane] = last;
+      const std::int32_t last = num_columns == 0 ? of_slice[lane] : from[num_columns - 1];
+      for (std::size_t k = 0; k < num_columns; ++k) to[k * num_lanes + lane] = from[k];
+      for (std::size_t k = num_columns; k < most; ++k) to[k * num_lanes + lane] = last;
     }
     const std::size_t first_place = place * static_cast<std::size_t>(to_.block * to_.block);
     for (std::size_t lane = 0; lane < static_cast<std::size_t>(end - begin); ++lane)
-      to_.first_places[static_cast<std::size_t>(rows[lane])] = first_place + lane;
+      to_.first_places[static_cast<std::size_t>(of_slice[lane])] = first_place + lane;
     start_ += static_cast<std::int64_t>(most);
     to_.starts[slice + 1] = start_;
   }
