@@ -88,7 +88,7 @@ void run_parallel(std::int64_t count, const std::function<void(std::int64_t)>& t
 }
 
 Parts::Parts(std::int64_t count, std::int64_t length, std::int64_t most)
-    : count_(count), length_(std::max(length, (count + most - 1) / most)), num_parts_((count + length_ - 1) / length_) {
-}
+    : count_(count), length_(std::max(length, count / most + (count % most > 0 ? 1 : 0))),
+      num_parts_((count + length_ - 1) / length_) {}
 
 } // namespace rafter::base
