@@ -31,7 +31,7 @@ struct Setup {
 constexpr std::array setups{
     Setup{"deformed", false, Coefficients::expressions, "none", 50,
           [](std::span<const double> x) { return std::sin(3 * x[0] + x[1]) * std::cos(5 * x[2]); }},
-    // These are the problem of nekBench, the lowest mode of the Laplacian on a box, and its Jacobi preconditioner.
+    // nekBench solves for the lowest mode of the Laplacian on a box, preconditioned by Jacobi.
     Setup{"nekbone", true, Coefficients::ones, "jacobi", 1000, [](std::span<const double> x) {
             constexpr double pi = std::numbers::pi;
             return std::sin(pi * x[0]) * std::sin(pi * x[1]) * std::sin(pi * x[2]);

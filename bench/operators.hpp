@@ -25,7 +25,7 @@ struct Case {
   int extra_points = 1; ///< points per direction in excess of the degree
   element::QuadratureKind rule = element::QuadratureKind::gauss;
 };
-/// These are CEED's bake-off problems 1 to 6 (https://ceed.exascaleproject.org/bps), a Helmholtz operator and linear
+/// Lists CEED's bake-off problems 1 to 6 (https://ceed.exascaleproject.org/bps), a Helmholtz operator and linear
 /// elasticity.
 const std::vector<Case>& bake_off_cases();
 std::vector<std::string> names_of(std::span<const Case> cases);
@@ -122,7 +122,7 @@ Column share_column();
 Column limit_column();
 Column level_column();
 Column memory_column();
-/// These are the columns for the results of measure(): size and speed, and the table of counts per unknown. Columns of
+/// Returns the columns for the results of measure(): size and speed, and the table of counts per unknown. Columns of
 /// the identity are left to the suite.
 std::vector<Column> measured_columns();
 Table counts_table();

@@ -17,9 +17,9 @@ struct Option {
   std::function<void(const std::string& text)> set;
 };
 
-/// These options write into `target`, which must outlive them; its present value is the default that the help names.
-/// Lists are separated by commas; a part of a list of integers may be a range, "1..8". The help of names lists those
-/// that are accepted.
+/// Each of the following functions makes an option that writes into `target`, which must outlive it; its present value
+/// is the default that the help names. Lists are separated by commas; a part of a list of integers may be a range,
+/// "1..8". The help of names lists those that are accepted.
 Option integer_option(const std::string& key, const std::string& help, int& target, int least, int most);
 Option number_option(const std::string& key, const std::string& help, double& target, double least, double most);
 Option integers_option(const std::string& key, const std::string& help, std::vector<int>& target, int least, int most);

@@ -2,8 +2,9 @@
 #pragma once
 #include <array>
 
-/// These are the operations and words per cell of Cao, Sun, Zhang, Li, "Towards a higher roofline for matrix-vector
-/// multiplication in matrix-free HOSFEM", tables 2 and 3. N is the number of points per direction, which are the nodes.
+/// Holds the operations and words per cell that are published in Cao, Sun, Zhang, Li, "Towards a higher roofline for
+/// matrix-vector multiplication in matrix-free HOSFEM", tables 2 and 3. N is the number of points per direction, which
+/// are the nodes.
 namespace rafter::bench {
 
 struct PublishedEquation {

@@ -3,7 +3,7 @@
 #include <array>
 #include <map>
 
-/// These are the operations, bytes and work arrays per cell of Chang et al., "Shifting the sweet spot",
+/// Holds the operations, bytes and work arrays per cell that are published in Chang et al., "Shifting the sweet spot",
 /// arXiv:2601.08374, for elasticity on affine hexahedra of degree p with D = p + 1 nodes and Q = p + 2 points along
 /// each axis.
 namespace rafter::bench {

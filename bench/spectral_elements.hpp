@@ -13,7 +13,7 @@
 /// kernel come from.
 namespace rafter::bench {
 
-/// These are "poisson", "helmholtz" with coefficients that vary within cells, and both with three components.
+/// Lists "poisson", "helmholtz" with coefficients that vary within cells, and both with three components.
 const std::vector<Case>& spectral_equations();
 bool is_helmholtz(const Case& equation);
 Column equation_column();

@@ -63,7 +63,7 @@ int num_null_space_vectors(const io::Problem& problem) {
   int result = 0;
   for (const auto& constraint : problem.constraints) {
     const int n = problem.fields[constraint.field].num_components();
-    // These are the modes, their load vectors, and the orthonormal basis.
+    // Three vectors are kept per mode: the mode itself, its load vector, and its part of the orthonormal basis.
     result += 3 * (constraint.kind == Kind::rigid_modes ? n * (n + 1) / 2 : n);
   }
   return result;

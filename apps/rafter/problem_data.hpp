@@ -22,7 +22,7 @@ std::vector<base::NamedFile> input_files(const io::Problem& problem);
 void read_result(const io::ResultSource& source, const std::string& key, const space::FunctionSpace& space,
                  std::span<double> values);
 
-/// These are the coefficients of a problem that are functions of Lagrange spaces on its mesh, with their values.
+/// Holds the coefficients of a problem that are functions of Lagrange spaces on its mesh, with their values.
 class ProblemData {
 public:
   /// Spaces are made on the discretisation of the system. Their degree is the highest of the problem's fields where

@@ -22,7 +22,7 @@
 /// The content of a problem file becomes solved fields and a report.
 namespace rafter::app {
 
-/// These options say where and how a problem runs.
+/// Says where and how a problem runs.
 struct RunOptions {
   std::string device = "host"; ///< name as for --device
   int threads = 0;             ///< 0 takes all cores

@@ -10,7 +10,7 @@
 /// The points of an output file are numbered here.
 namespace rafter::io {
 
-/// These are the lattice points of the cells of a mesh; neighbours refer to one point for each lattice point that they
+/// Holds the lattice points of the cells of a mesh; neighbours refer to one point for each lattice point that they
 /// share. Points are numbered in the order in which the cells, group after group, list them first.
 struct OutputPoints {
   std::vector<std::vector<std::int32_t>> cells; ///< by group: point of each lattice point, shape (cell, lattice point)

@@ -241,7 +241,7 @@ TEST(ElementOrientation, NeighboursAgreeOnTheNodesOfASharedEntity) {
       std::ranges::shuffle(global, generator);
       const auto element = make_element(Family::lagrange, entity, degree);
       std::vector<double> canonical;
-      // These are all orders in which a cell may list the vertices.
+      // `view` runs over all orders in which a cell may list the vertices.
       for (int view = 0; view < num_orientations(entity); ++view) {
         const auto listed = vertex_permutation(entity, view);
         std::vector<std::array<double, 3>> seen_corners(n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// These are systems of several fields, and forms with known fields.
+// Tests systems of several fields, and forms with known fields.
 #include <gtest/gtest.h>
 
 #include <tests/support/interpreter_device.hpp>

@@ -11,7 +11,7 @@
 
 #include <tests/support/space_meshes.hpp>
 
-/// These boxes have identified sides.
+/// Makes boxes with identified sides.
 namespace rafter::test {
 
 /// Returns the edge lengths that box() uses.
@@ -66,7 +66,7 @@ inline mesh::Mesh wavy_box(const std::string& shape, int n, int geometry_degree,
   return mesh;
 }
 
-/// These are coordinates modulo the periods of the box along the given axes, rounded so that they can be compared.
+/// Coordinates modulo the periods of the box along the given axes, rounded so that they can be compared.
 using Place = std::vector<std::int64_t>;
 inline Place place_modulo_periods(std::span<const double> x, std::span<const int> axes) {
   constexpr double per_unit = 1e7;

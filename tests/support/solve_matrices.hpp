@@ -143,7 +143,7 @@ inline std::vector<double> random_values(std::size_t n, unsigned seed) {
   return result;
 }
 
-/// These are scaled finite differences of -u'' at n interior points, with eigenvalues 2 - 2 cos(k pi / (n + 1)).
+/// Returns scaled finite differences of -u'' at n interior points, with eigenvalues 2 - 2 cos(k pi / (n + 1)).
 inline DenseMatrix laplacian(std::size_t n) {
   return {n, [](std::size_t i, std::size_t j) { return i == j ? 2.0 : (i + 1 == j || j + 1 == i ? -1.0 : 0.0); }};
 }

@@ -153,11 +153,21 @@ solvers::NewtonOptions tight() {
   return options;
 }
 
-TEST(Newton, ConvergesQuadratically) {
-  PointwiseProblem problem([](double u) { return u + u * u * u; }, [](double u) { return 1 + 3 * u * u; },
-                           {2.0, 10.0, 0.0}, 0.0);
+/// The equations u + u^3 = 2, 10 and 0, whose solutions are 1, 2 and 0.
+PointwiseProblem cubic_problem() {
+  return PointwiseProblem([](double u) { return u + u * u * u; }, [](double u) { return 1 + 3 * u * u; },
+                          {2.0, 10.0, 0.0}, 0.0);
+}
+
+device::Vector zeros(const PointwiseProblem& problem) {
   device::Vector u(problem.device(), 3);
   std::ranges::fill(u.host_overwrite(), 0.0);
+  return u;
+}
+
+TEST(Newton, ConvergesQuadratically) {
+  PointwiseProblem problem = cubic_problem();
+  device::Vector u = zeros(problem);
   const auto result = solvers::newton(problem, u, tight());
   ASSERT_EQ(result.status, Status::converged) << result.message;
   EXPECT_NEAR(u.host_read()[0], 1, 1e-12);
@@ -171,10 +181,8 @@ TEST(Newton, ConvergesQuadratically) {
 }
 
 TEST(Newton, AppliesTheTangentForItsLinearSolvesAlone) {
-  PointwiseProblem problem([](double u) { return u + u * u * u; }, [](double u) { return 1 + 3 * u * u; },
-                           {2.0, 10.0, 0.0}, 0.0);
-  device::Vector u(problem.device(), 3);
-  std::ranges::fill(u.host_overwrite(), 0.0);
+  PointwiseProblem problem = cubic_problem();
+  device::Vector u = zeros(problem);
   const auto result = solvers::newton(problem, u, tight());
   ASSERT_EQ(result.status, Status::converged) << result.message;
   // A direct solve looks at the residual that it begins with and at the one that it leaves.
