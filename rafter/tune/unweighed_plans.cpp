@@ -46,6 +46,8 @@ Decision plan_product(const schedule::Plan& cells, const std::optional<schedule:
     result.plan.vector_width = given->vector_width;
     result.plan.storage = given->storage;
   }
+  // The flags of the cells are for kernels that run a few times, while the product runs in every application.
+  result.plan.flags = given ? given->flags : schedule::Plan().flags;
   result.plan.mapping = schedule::assembled_mapping;
   result.plan.vector_width = schedule::slice_height(result.plan);
   result.origin = given ? Origin::given : Origin::predicted;

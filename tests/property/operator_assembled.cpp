@@ -273,15 +273,20 @@ TEST(AssembledMatrix, WorksInMemoryOfItsOwn) {
   expect_equal({problem, helmholtz_form(), {.device = "checked", .plan = assembled}}, rounding(2));
 }
 
-/// Returns the kernels of a form of a degree on tetrahedra, planned for this many applications.
-std::shared_ptr<const op::GeneratedForm> weighed(int degree, double num_applications) {
+/// Returns the kernels of a form of a degree on tetrahedra, planned for this many applications on this device.
+std::shared_ptr<const op::GeneratedForm> weighed(int degree, double num_applications,
+                                                 std::shared_ptr<device::Device> device) {
   Problem problem(mesh::make_box({.cells = {6, 6, 6}, .shape = "tetrahedron"}), degree);
   op::KernelOptions options;
-  options.device = std::make_shared<TextDevice>();
+  options.device = std::move(device);
   options.planner = planner();
   options.num_applications = num_applications;
   return op::build_form(form::lower(problem.form("inner(grad(u), grad(v))*dx")), problem.system(), op::Purpose::action,
                         options);
+}
+
+std::shared_ptr<const op::GeneratedForm> weighed(int degree, double num_applications) {
+  return weighed(degree, num_applications, std::make_shared<TextDevice>());
 }
 
 TEST(AssembledMatrix, IsChosenWhereItsSetUpPays) {
@@ -297,6 +302,13 @@ TEST(AssembledMatrix, IsChosenWhereItsSetUpPays) {
   ASSERT_TRUE(high->forecast.has_value());
   EXPECT_GT(high->forecast->seconds, high->forecast->kernel_seconds);
   EXPECT_EQ(high->matrix, nullptr);
+}
+
+TEST(AssembledMatrix, ItsProductIsCompiledForManyRunsWhateverItsCellsAre) {
+  const auto built = weighed(1, 1e7, device::make_device("host", 1));
+  ASSERT_NE(built->matrix, nullptr);
+  EXPECT_EQ(built->matrix->cells->pieces.front().kernel.info.plan.flags, schedule::quick_flags);
+  EXPECT_EQ(built->matrix->info.plan.flags, schedule::Plan().flags);
 }
 
 TEST(AssembledMatrix, WithoutMemoryForItKernelsAreTaken) {
