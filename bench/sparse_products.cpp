@@ -43,9 +43,13 @@ void product(void* const* arguments, long begin, long end) {
 }
 )";
 constexpr const char* parts_text = R"(
-typedef double vec __attribute__((vector_size(64), aligned(64)));
-static inline vec gather(const double* x, const int* at) {
-  return (vec){x[at[0]], x[at[1]], x[at[2]], x[at[3]], x[at[4]], x[at[5]], x[at[6]], x[at[7]]};
+typedef double vec __attribute__((vector_size(32), may_alias));
+static inline vec gather(const double* x, const int* at) { return (vec){x[at[0]], x[at[1]], x[at[2]], x[at[3]]}; }
+static inline void add(double* y, const int* at, vec v) {
+  y[at[0]] += v[0];
+  y[at[1]] += v[1];
+  y[at[2]] += v[2];
+  y[at[3]] += v[3];
 }
 void product(void* const* arguments, long begin, long end) {
   const int *restrict first_rows = arguments[0], *restrict first_slices = arguments[1], *restrict starts = arguments[2],
@@ -58,17 +62,22 @@ void product(void* const* arguments, long begin, long end) {
     for (long i = first_rows[part]; i < first_rows[part + 1]; ++i) y[i] = diagonal[i] * x[i];
     for (long slice = first_slices[part]; slice < first_slices[part + 1]; ++slice) {
       const int* row = rows + 8 * slice;
-      const vec own = gather(x, row);
-      vec sum = {0};
+      const vec own_low = gather(x, row), own_high = gather(x, row + 4);
+      vec low = {0}, high = {0};
       long k = starts[2 * slice];
       for (; k < starts[2 * slice + 1]; ++k) {
         const int* column = columns + 8 * k;
-        sum += entries[k] * gather(x, column);
-        const vec other = entries[k] * own;
-        for (int l = 0; l < 8; ++l) y[column[l]] += other[l];
+        low += entries[2 * k] * gather(x, column);
+        high += entries[2 * k + 1] * gather(x, column + 4);
+        add(y, column, entries[2 * k] * own_low);
+        add(y, column + 4, entries[2 * k + 1] * own_high);
       }
-      for (; k < starts[2 * slice + 2]; ++k) sum += entries[k] * gather(x, columns + 8 * k);
-      for (int l = 0; l < 8; ++l) y[row[l]] += sum[l];
+      for (; k < starts[2 * slice + 2]; ++k) {
+        low += entries[2 * k] * gather(x, columns + 8 * k);
+        high += entries[2 * k + 1] * gather(x, columns + 8 * k + 4);
+      }
+      add(y, row, low);
+      add(y, row + 4, high);
     }
   }
 }
