@@ -8,6 +8,7 @@
 #include <bench/elasticity_kernel.hpp>
 #include <bench/hosfem.hpp>
 #include <bench/mesh.hpp>
+#include <bench/sparse.hpp>
 
 namespace rafter::bench {
 
@@ -21,6 +22,8 @@ std::span<const Suite> suites() {
             elasticity_kernel_options, run_elasticity_kernel},
       Suite{"hosfem", "conjugate gradients on a box, one operation after the other and fused with the loop over cells",
             hosfem_options, run_hosfem},
+      Suite{"sparse", "products of an assembled matrix beside compressed rows written by hand", sparse_options,
+            run_sparse},
       Suite{"mesh", "one of these suites on the mesh of a file", mesh_options, run_mesh},
   };
   return table;

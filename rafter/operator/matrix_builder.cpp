@@ -66,7 +66,8 @@ std::shared_ptr<GeneratedMatrix> build_matrix(const form::LoweredForm& form, con
   auto& info = result->info;
   info.name = "assembled matrix";
   const auto& pieces = result->cells->pieces;
-  info.decision = tune::plan_product(pieces.empty() ? schedule::Plan() : pieces.front().kernel.info.plan, options.plan);
+  info.decision = tune::plan_product(pieces.empty() ? schedule::Plan() : pieces.front().kernel.info.plan, options.plan,
+                                     *result->cells->options.planner);
   info.plan = info.decision.plan;
   result->loops = schedule::matrix_product(result->coupling.block_size(), info.plan);
   info.source = emit::emit(result->loops, result->cells->options.device->language());

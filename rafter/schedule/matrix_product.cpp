@@ -18,7 +18,8 @@ struct Names {
 
 class Lowering {
 public:
-  Lowering(int block_size, const Plan& plan) : size_(block_size), vector_width_(slice_height(plan)) {
+  Lowering(int block_size, const Plan& plan)
+      : size_(block_size), vector_width_(slice_height(plan)), gathers_by_lane_(plan.gathers_by_lane) {
     program_.name = "matrix_product";
     program_.vector_width = vector_width_;
     entry_type_ = plan.storage == Precision::single_precision ? Type::real32 : Type::real;
@@ -65,8 +66,9 @@ private:
     const auto place = iadd(variable("start"), variable("k"));
     Statements body{ilet("column", iload(names_.columns, at_lane(place)))};
     const auto column = imul(variable("column", true), integer(size_));
+    const auto load_of_x = gathers_by_lane_ ? load_by_lane : load;
     for (int j = 0; j < size_; ++j)
-      body.push_back(let(fmt::format("x{}", j), load(names_.x, iadd(column, integer(j)))));
+      body.push_back(let(fmt::format("x{}", j), load_of_x(names_.x, iadd(column, integer(j)), Type::real)));
     for (int i = 0; i < size_; ++i)
       for (int j = 0; j < size_; ++j) {
         const auto entry = iadd(imul(place, integer(size_ * size_)), integer(i * size_ + j));
@@ -103,6 +105,7 @@ private:
   }
 
   int size_, vector_width_;
+  bool gathers_by_lane_;
   Type entry_type_ = Type::real;
   LoopProgram program_;
   Names names_;

@@ -25,7 +25,7 @@ int slice_height(const Plan& plan);
 ///   rows_0            shape (slice, lane): block rows, ascending in a slice; the first one again behind the last row
 ///   columns_0         shape (start, lane): block columns; any valid one in padding
 ///   entries_0         shape (start, row of the block, column of the block, lane); 0 in padding
-/// `plan` gives the vector width and the precision of the entries.
+/// `plan` gives the vector width, the precision of the entries and how x is gathered.
 LoopProgram matrix_product(int block, const Plan& plan);
 
 } // namespace rafter::schedule

@@ -15,7 +15,10 @@ Features slice_features(double length, int block, const schedule::Plan& plan) {
   f.flops = 2 * f.operations;
   f.arithmetic = length * entries;
   f.loads = length * (entries + 1); // entries and column numbers
-  f.gathers = length * block;
+  if (plan.gathers_by_lane)
+    f.lane_loads = length * block * vector_width;
+  else
+    f.gathers = length * block;
   f.iterations = length;
   f.stores = block;
   f.vector_width = vector_width;
@@ -39,13 +42,17 @@ schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, in
   return result;
 }
 
-Decision plan_product(const schedule::Plan& cells, const std::optional<schedule::Plan>& given) {
+Decision plan_product(const schedule::Plan& cells, const std::optional<schedule::Plan>& given, const Planner& planner) {
   Decision result;
   result.plan = cells;
   if (given) {
     result.plan.vector_width = given->vector_width;
     result.plan.storage = given->storage;
-  }
+    result.plan.gathers_by_lane = given->gathers_by_lane;
+  } else
+    schedule::set(result.plan, "gathers", planner.ways_to_gather().front());
+  // The flags of the cells are for kernels that run a few times, while the product runs in every application.
+  result.plan.flags = given ? given->flags : schedule::Plan().flags;
   result.plan.mapping = schedule::assembled_mapping;
   result.plan.vector_width = schedule::slice_height(result.plan);
   result.origin = given ? Origin::given : Origin::predicted;
@@ -55,6 +62,7 @@ Decision plan_product(const schedule::Plan& cells, const std::optional<schedule:
 double predict_product(const ProductProblem& problem, const Planner& planner) {
   schedule::Plan plan;
   plan.vector_width = usual_width(problem.cells_per_batch, planner.register_width());
+  schedule::set(plan, "gathers", planner.ways_to_gather().front());
   PlanningProblem slices;
   slices.cells_per_batch = plan.vector_width;
   slices.num_batches = problem.num_rows / (problem.block * plan.vector_width);

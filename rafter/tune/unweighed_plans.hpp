@@ -20,9 +20,9 @@ struct ProductProblem {
   int num_threads = 1;
 };
 
-/// The plan of the product: lanes and storage as a plan that was asked for says, and the compiler of the kernels of the
-/// cells, whose plan is `cells`.
-Decision plan_product(const schedule::Plan& cells, const std::optional<schedule::Plan>& given);
+/// The plan of the product: lanes, storage and gathers as a plan that was asked for says, else the way to gather that
+/// is faster on the planner's machine, and the compiler of the kernels of the cells, whose plan is `cells`.
+Decision plan_product(const schedule::Plan& cells, const std::optional<schedule::Plan>& given, const Planner& planner);
 /// Seconds that a product takes with the usual plan, as the cost model predicts.
 double predict_product(const ProductProblem& problem, const Planner& planner);
 

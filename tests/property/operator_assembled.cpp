@@ -8,6 +8,7 @@
 #include <rafter/form/lowering.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 #include <rafter/operator/sliced_pattern.hpp>
+#include <rafter/tune/unweighed_plans.hpp>
 
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_laws.hpp>
@@ -143,9 +144,9 @@ TEST_P(Assembled, CompiledProductsEqualTheirMeaningForAnyLanesAndThreads) {
     const std::string form = "(inner(grad(u), grad(v)) + kappa*" +
                              std::string(components == 0 ? "u*v" : "(u[0] + u[1])*(v[0] - v[1])") + ")*dx";
     std::vector<double> expected, bits;
-    for (const int cells_per_batch : {4, 8})
+    for (const char* keys : {"vector_width=4", "vector_width=8", "vector_width=8 gathers=scalar"})
       for (const int threads : {1, 3}) {
-        const auto plan = fmt::format("mapping=assembled vector_width={}", cells_per_batch);
+        const auto plan = fmt::format("mapping=assembled {}", keys);
         const op::Operator A(problem.form(form), planned({.threads = threads, .plan = plan}));
         const auto y = values_of(applied(A, random_vector(A, 3)));
         if (expected.empty())
@@ -273,15 +274,20 @@ TEST(AssembledMatrix, WorksInMemoryOfItsOwn) {
   expect_equal({problem, helmholtz_form(), {.device = "checked", .plan = assembled}}, rounding(2));
 }
 
-/// Returns the kernels of a form of a degree on tetrahedra, planned for this many applications.
-std::shared_ptr<const op::GeneratedForm> weighed(int degree, double num_applications) {
+/// Returns the kernels of a form of a degree on tetrahedra, planned for this many applications on this device.
+std::shared_ptr<const op::GeneratedForm> weighed(int degree, double num_applications,
+                                                 std::shared_ptr<device::Device> device) {
   Problem problem(mesh::make_box({.cells = {6, 6, 6}, .shape = "tetrahedron"}), degree);
   op::KernelOptions options;
-  options.device = std::make_shared<TextDevice>();
+  options.device = std::move(device);
   options.planner = planner();
   options.num_applications = num_applications;
   return op::build_form(form::lower(problem.form("inner(grad(u), grad(v))*dx")), problem.system(), op::Purpose::action,
                         options);
+}
+
+std::shared_ptr<const op::GeneratedForm> weighed(int degree, double num_applications) {
+  return weighed(degree, num_applications, std::make_shared<TextDevice>());
 }
 
 TEST(AssembledMatrix, IsChosenWhereItsSetUpPays) {
@@ -297,6 +303,39 @@ TEST(AssembledMatrix, IsChosenWhereItsSetUpPays) {
   ASSERT_TRUE(high->forecast.has_value());
   EXPECT_GT(high->forecast->seconds, high->forecast->kernel_seconds);
   EXPECT_EQ(high->matrix, nullptr);
+}
+
+TEST(AssembledMatrix, ItsProductIsCompiledForManyRunsWhateverItsCellsAre) {
+  const auto built = weighed(1, 1e7, device::make_device("host", 1));
+  ASSERT_NE(built->matrix, nullptr);
+  EXPECT_EQ(built->matrix->cells->pieces.front().kernel.info.plan.flags, schedule::quick_flags);
+  EXPECT_EQ(built->matrix->info.plan.flags, schedule::Plan().flags);
+}
+
+TEST(AssembledMatrix, ItsProductGathersTheWayThatIsFasterOnThisMachine) {
+  const auto product_on = [](double by_instruction, double by_lane) {
+    Problem problem(mesh::make_box({.cells = {6, 6, 6}, .shape = "tetrahedron"}), 1);
+    op::KernelOptions options;
+    options.device = std::make_shared<TextDevice>();
+    auto of_machine = planner()->options();
+    of_machine.machine.vector_gather.one_core = by_instruction;
+    of_machine.machine.scalar_gather.one_core = by_lane;
+    options.planner = std::make_shared<const tune::Planner>(of_machine);
+    options.num_applications = 1e7;
+    return op::build_form(form::lower(problem.form("inner(grad(u), grad(v))*dx")), problem.system(),
+                          op::Purpose::action, options);
+  };
+  const auto fast = product_on(8e9, 4e9), slow = product_on(2e9, 4e9);
+  ASSERT_NE(fast->matrix, nullptr);
+  ASSERT_NE(slow->matrix, nullptr);
+  EXPECT_FALSE(fast->matrix->info.plan.gathers_by_lane);
+  EXPECT_TRUE(slow->matrix->info.plan.gathers_by_lane);
+  EXPECT_NE(slow->matrix->info.source, fast->matrix->info.source);
+  // A plan that is asked for says itself how it gathers.
+  for (const char* gathers : {"vector", "scalar"}) {
+    const auto plan = schedule::parse_plan(fmt::format("mapping=assembled gathers={}", gathers));
+    EXPECT_EQ(tune::plan_product(schedule::Plan(), plan, *planner()).plan.gathers_by_lane, plan.gathers_by_lane);
+  }
 }
 
 TEST(AssembledMatrix, WithoutMemoryForItKernelsAreTaken) {
