@@ -19,11 +19,11 @@ struct Weight {
   std::string_view feature;
   double value;
 };
-constexpr std::array weights{Weight{"arithmetic", 0.88}, Weight{"divisions", 22}, Weight{"functions", 40},
-                             Weight{"loads", 0.75},      Weight{"stores", 1.1},   Weight{"broadcasts", 0.53},
-                             Weight{"gathers", 14},      Weight{"scatters", 2.7}, Weight{"index_loads", 0.46},
-                             Weight{"iterations", 1.3},  Weight{"spilling", 1.3}};
-constexpr double overlap = 0.54;
+constexpr std::array weights{Weight{"arithmetic", 0.89}, Weight{"divisions", 23}, Weight{"functions", 40},
+                             Weight{"loads", 0.79},      Weight{"stores", 1.2},   Weight{"broadcasts", 0.51},
+                             Weight{"gathers", 14},      Weight{"scatters", 2.7}, Weight{"index_loads", 0.45},
+                             Weight{"iterations", 1.3},  Weight{"spilling", 1.1}};
+constexpr double overlap = 0.55;
 /// Cost factor of an instruction on more lanes than a register holds, per register, in texts that clang compiles.
 constexpr double splitting = 1.3;
 constexpr double crowding = 2; ///< a kernel's data stay in a cache only if they fill at most half of it
