@@ -5,7 +5,10 @@
 usage: record_sweeps.py RAFTER FOLDER [NAME...]
 
 Writes FOLDER/NAME.json (`rafter tune --record`) for each case of the table below, or for those that are named; files that are there stay.
-About half an hour on a free core. Times are CPU times of one thread; the plans of a kernel are sampled in turn.
+FOLDER is one of the machine, such as bench/data/sweeps/amd-avx2: the record of the machine stands in each file, and the fit and the tests read all
+folders. Most of the time is the compilers', half an hour and more on a free core; a second recording finds the kernels in the cache. Times are CPU
+times of one thread; the plans of a kernel are sampled in turn. Pin the command to one core that nobody else uses (`taskset`), and measure the machine
+there first (`rafter machine --fresh`), which has to call itself quiet.
 """
 import math
 import pathlib
@@ -34,6 +37,7 @@ CASES = {
     "helmholtz-hex-3": ("helmholtz", 3, ("hexahedron", 10)),
     "elasticity-hex-2": ("elasticity", 2, ("hexahedron", 10)),
     "elasticity-hex-4": ("elasticity", 4, ("hexahedron", 6)),
+    "elasticity-hex-8": ("elasticity", 8, ("hexahedron", 4)),
     "mass-deformed-3": ("mass", 3, ("deformed", 10)),
     "laplace-deformed-2": ("laplace", 2, ("deformed", 12)),
     "laplace-deformed-4": ("laplace", 4, ("deformed", 8)),

@@ -60,12 +60,17 @@ double rounded(double seconds) { return base::parse_double(fmt::format("{:.4g}",
 Json kernel_json(const op::TunedKernel& tuned, int cells_per_batch) {
   const auto& info = tuned.info;
   Json candidates = Json::array();
-  for (const auto& c : info.decision.candidates)
-    candidates.push_back({{"plan", schedule::to_string(c.plan)},
+  std::vector<schedule::Plan> plans;
+  for (const auto& c : info.decision.candidates) plans.push_back(c.plan);
+  const auto names = schedule::short_names(plans);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto& c = info.decision.candidates[i];
+    candidates.push_back({{"plan", names[i]},
                           {"seconds", rounded(c.measured_seconds.value_or(0))},
                           {"predicted", rounded(c.predicted_seconds)},
                           {"bound", rounded(c.bound_seconds)},
                           {"features", features_json(c.features)}});
+  }
   return {{"kernel", info.name},
           {"cells", info.num_cells},
           {"batches", info.num_batches},

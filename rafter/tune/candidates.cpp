@@ -57,18 +57,31 @@ Values mappings(const PlanningProblem& problem, const Plan& plan) {
   return result;
 }
 
-/// As many as a register holds: compilers take wider vectors apart badly. Twice as many where the batch has them, since
-/// instructions of two registers do not wait for each other; half as many, which halve the working set, where the
+/// Processors whose registers hold 4 doubles (AVX2) have 16 of them, most others have 32.
+bool has_few_registers(const PlanningProblem& problem) { return problem.register_width == 4; }
+
+/// More lanes than a register holds. clang keeps the parts of such vectors in registers, while gcc passes them through
+/// memory and takes up to five times as long.
+bool is_split(const PlanningProblem& problem, int vector_width) {
+  return vector_width > usual_width(problem.cells_per_batch, problem.register_width);
+}
+constexpr const char* splitting_compiler = "clang";
+
+/// As many as a register holds. Twice as many where the batch has them and a compiler that splits them well is there,
+/// since instructions of two registers do not wait for each other; half as many, which halve the working set, where the
 /// arrays of all points, a dozen and more, leave the second cache. Patches are gathered by plans of their lanes alone.
 Values vector_widths(const PlanningProblem& problem, const Plan& plan) {
   const int usual = usual_width(problem.cells_per_batch, problem.register_width);
+  const bool has_wide = std::ranges::find(problem.compilers, splitting_compiler) != problem.compilers.end();
+  const auto is_apt = [&](int vector_width) { return has_wide || !is_split(problem, vector_width); };
   Values result{std::to_string(usual)};
   if (plan.mapping == "plain" || plan.mapping == "simd_points") return result;
   if (problem.patches_per_batch > 0) {
-    if (usual != problem.patches_per_batch) result.push_back(std::to_string(problem.patches_per_batch));
+    if (usual != problem.patches_per_batch && is_apt(problem.patches_per_batch))
+      result.push_back(std::to_string(problem.patches_per_batch));
     return result;
   }
-  if (usual < problem.cells_per_batch) result.push_back(std::to_string(2 * usual));
+  if (usual < problem.cells_per_batch && is_apt(2 * usual)) result.push_back(std::to_string(2 * usual));
   if (usual >= 4 && has_large_arrays(problem, usual)) result.push_back(std::to_string(usual / 2));
   return result;
 }
@@ -100,6 +113,7 @@ Values subbatches(const PlanningProblem& problem, const Plan& plan) {
 Values rows(const PlanningProblem& problem, const Plan& plan) {
   constexpr int wide_registers = 8; // processors with as many have 32 registers
   if (problem.is_tensor) return {"16"};
+  if (has_few_registers(problem)) return {"8"};
   return plan.subbatches > 1 && problem.register_width >= wide_registers ? Values{"24", "16"} : Values{"16", "8"};
 }
 
@@ -116,14 +130,22 @@ Values indices(const PlanningProblem& problem, const Plan&) {
   if (!problem.has_longer_runs || problem.whole_runs_share < most) return {"dofs"};
   return {"runs", "dofs"};
 }
-Values gathers(const PlanningProblem& problem, const Plan&) { return problem.gathers; }
+/// On tensor cells most numbers move as runs, and both ways to load the others take the same time.
+Values gathers(const PlanningProblem& problem, const Plan&) {
+  return problem.is_tensor ? Values{problem.gathers.front()} : problem.gathers;
+}
 
 /// Of vectors from memory a cached store first reads what it overwrites: a fourth to a half of all traffic.
 Values stores(const PlanningProblem& problem, const Plan&) {
   return {problem.streams_outputs ? "streaming" : "cached"};
 }
 
-Values compilers(const PlanningProblem& problem, const Plan&) { return problem.compilers; }
+/// Few registers: of vectors that fill one, clang made nothing faster than gcc in any recorded sweep, and dense
+/// products slower by up to a half.
+Values compilers(const PlanningProblem& problem, const Plan& plan) {
+  if (is_split(problem, plan.vector_width)) return {splitting_compiler};
+  return has_few_registers(problem) ? Values{problem.compilers.front()} : problem.compilers;
+}
 /// Large kernels: -O2 is as fast and compiles in half the time; small ones lose a tenth.
 Values flag_sets(const PlanningProblem& problem, const Plan&) {
   constexpr int many_points = 216;

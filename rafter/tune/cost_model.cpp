@@ -11,22 +11,21 @@ namespace rafter::tune {
 namespace {
 
 /// Cost of a feature, in vector instructions at peak rate. The weights were found by
-///   scripts/record_sweeps.py build/rafter bench/data/sweeps
-///   scripts/fit_cost_model.py bench/data/sweeps/*.json
-/// on the machine whose record the sweeps hold; that of "functions", which occur in none of them, is a guess.
+///   scripts/record_sweeps.py build/rafter bench/data/sweeps/MACHINE
+///   scripts/fit_cost_model.py bench/data/sweeps/*/*.json
+/// on the machines whose records the sweeps hold, an Intel Xeon with AVX-512 and an AMD EPYC with AVX2. They are common
+/// to both: what differs is in the records. That of "functions", which occur in no sweep, is a guess.
 struct Weight {
   std::string_view feature;
   double value;
 };
-constexpr std::array weights{Weight{"arithmetic", 0.61}, Weight{"divisions", 22}, Weight{"functions", 40},
-                             Weight{"loads", 0.78},      Weight{"stores", 1.2},   Weight{"broadcasts", 0.48},
-                             Weight{"gathers", 9.8},     Weight{"scatters", 1.9}, Weight{"index_loads", 0.43},
-                             Weight{"iterations", 1.3},  Weight{"spilling", 2}};
-constexpr double overlap = 0.67;
-/// Cost factor of an instruction on more lanes than a register holds, per register: elasticity with the plan
-/// "flags=avx2 vector_width=8" takes 1.6 to 1.9 times as long as with "flags=avx2 vector_width=4" (`rafter bench bp
-/// --cases elasticity --plan`).
-constexpr double splitting = 1.5;
+constexpr std::array weights{Weight{"arithmetic", 0.89}, Weight{"divisions", 23}, Weight{"functions", 40},
+                             Weight{"loads", 0.79},      Weight{"stores", 1.2},   Weight{"broadcasts", 0.51},
+                             Weight{"gathers", 14},      Weight{"scatters", 2.7}, Weight{"index_loads", 0.45},
+                             Weight{"iterations", 1.3},  Weight{"spilling", 1.1}};
+constexpr double overlap = 0.55;
+/// Cost factor of an instruction on more lanes than a register holds, per register, in texts that clang compiles.
+constexpr double splitting = 1.3;
 constexpr double crowding = 2; ///< a kernel's data stay in a cache only if they fill at most half of it
 
 double weight_of(std::string_view feature) {
@@ -61,11 +60,17 @@ double gathering(const Features& f, const machine::Machine& machine) {
                                  f.lane_loads / f.vector_width * (is_by_lane ? 1 : slowdown(scalar, vector)));
 }
 
+/// Cost of what is executed once for every register that the lanes fill.
 double vector_instructions(const Features& f, const machine::Machine& machine) {
-  double sum = gathering(f, machine);
-  for (const auto& feature : feature_names)
-    if (feature.name != "gathers") sum += weight_of(feature.name) * f.*feature.value;
-  return sum + spilling(f.work_bytes, machine) * (f.loads + f.stores);
+  return gathering(f, machine) + spilling(f.work_bytes, machine) * (f.loads + f.stores) +
+         weight_of("arithmetic") * f.arithmetic + weight_of("divisions") * f.divisions + weight_of("loads") * f.loads +
+         weight_of("stores") * f.stores;
+}
+/// Cost of what more lanes do not make longer, or whose lanes are counted one by one.
+double scalar_instructions(const Features& f) {
+  return weight_of("functions") * f.functions + weight_of("broadcasts") * f.broadcasts +
+         weight_of("scatters") * f.scatters + weight_of("index_loads") * f.index_loads +
+         weight_of("iterations") * f.iterations;
 }
 
 /// Time of computing and of memory traffic together, when they overlap in part.
@@ -99,14 +104,14 @@ Prediction predict(const Features& features, const PlanningProblem& problem, con
     counts.single_flops = counts.flops;
     counts.single_operations = counts.operations;
   }
-  const double instructions = vector_instructions(features, machine) * problem.num_batches;
   // registers that are not full take as long as full ones
-  const double register_width = machine.peaks.back().bits / (8 * features.word_bytes);
-  const double flops_per_instruction =
-      2 * (features.vector_width > register_width ? splitting * features.vector_width : register_width);
-  const double compute =
-      instructions * flops_per_instruction /
-      (is_single ? machine.single_peak_flops(problem.num_threads) : machine.peak_flops(problem.num_threads));
+  const double bits = machine.peaks.back().bits, filled = 8 * features.word_bytes * features.vector_width / bits;
+  const double registers = filled > 1 ? splitting * filled : 1;
+  const double instructions =
+      problem.num_batches * (registers * vector_instructions(features, machine) + scalar_instructions(features));
+  const double seconds_per_instruction = is_single ? 2 * (bits / 32) / machine.single_peak_flops(problem.num_threads)
+                                                   : 2 * (bits / 64) / machine.peak_flops(problem.num_threads);
+  const double compute = instructions * seconds_per_instruction;
   const auto seen = seen_by(problem, bytes, machine);
   const double bound = machine::bound(counts, seen, problem.num_threads).seconds;
   // The time of the program's accesses is likely, but no bound: a compiler keeps some of them in registers.

@@ -12,8 +12,9 @@ struct Prediction {
 };
 
 /// Predicts the time from counts and the machine's ceilings. A batch computes for
-///   C = s (sum_f weight_f f + w sum_l spilling_l r_l (loads + stores)),
-/// with s the seconds of one vector instruction at peak, spilling_l the share of the work arrays that cache l does not
+///   C = s (n (sum_f weight_f f + w sum_l spilling_l r_l (loads + stores)) + sum_g weight_g g),
+/// with s the seconds of one vector instruction at peak, n the number of registers that the lanes fill, f the features
+/// of which each register has its own and g the others, spilling_l the share of the work arrays that cache l does not
 /// hold, and r_l how much slower the next level is than the second cache. It moves its bytes to and from the level of
 /// memory that holds the whole problem in M seconds, and takes max(C, M) + overlap min(C, M).
 Prediction predict(const Features& features, const PlanningProblem& problem, const machine::Machine& machine);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <exception>
 #include <map>
+#include <set>
 
 #include <rafter/base/error.hpp>
 #include <rafter/device/host/cpu.hpp>
@@ -44,13 +45,15 @@ std::vector<schedule::Plan> promising(const PlanningProblem& problem, PlanLoweri
   return result;
 }
 
-/// Candidates of the usual compiler, flags and way to gather alone.
+/// One candidate of every program, of the first compiler, flags and way to gather.
 std::vector<schedule::Plan> distinct_programs(const std::vector<schedule::Plan>& plans) {
   std::vector<schedule::Plan> result;
-  for (const auto& plan : plans)
-    if (plan.compiler == plans.front().compiler && plan.flags == plans.front().flags &&
-        plan.gathers_by_lane == plans.front().gathers_by_lane)
-      result.push_back(plan);
+  std::set<std::string> programs;
+  for (const auto& plan : plans) {
+    auto program = schedule::without_compilation(plan);
+    program.gathers_by_lane = plans.front().gathers_by_lane;
+    if (programs.insert(schedule::to_string(program)).second) result.push_back(plan);
+  }
   return result;
 }
 

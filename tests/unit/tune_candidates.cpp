@@ -75,12 +75,16 @@ TEST(Candidates, DenseProductsDifferInRegistersAndText) {
   EXPECT_EQ(values(candidates(tetrahedron()), "rows"), (std::set<std::string>{"16", "8"}));
   EXPECT_EQ(values(candidates(tetrahedron()), "unroll"), (std::set<std::string>{"256", "0"}));
   EXPECT_EQ(values(candidates(hexahedron()), "rows").size(), 1U);
+  auto few_registers = tetrahedron();
+  few_registers.register_width = 4;
+  EXPECT_EQ(values(candidates(few_registers), "rows"), std::set<std::string>{"8"});
 }
 
 TEST(Candidates, DenseProductsTakeSeveralGroupsWhereABatchHasThem) {
   const auto subbatches = [](PlanningProblem problem, int batch, int of_register) {
     problem.cells_per_batch = batch;
     problem.register_width = of_register;
+    problem.compilers = {"default", "clang"};
     return values(candidates(problem), "subbatches");
   };
   EXPECT_EQ(subbatches(tetrahedron(), 8, 8), std::set<std::string>{"1"});
@@ -179,8 +183,33 @@ TEST(Candidates, PointsInLanesWhereTheArraysAreLargeAndLinesFillRegisters) {
   EXPECT_FALSE(values(candidates(problem), "mapping").contains("simd_points"));
 }
 
+TEST(Candidates, VectorsOfTwoRegistersAreCompiledByClangAlone) {
+  auto problem = hexahedron();
+  problem.register_width = 4;
+  EXPECT_EQ(values(candidates(problem), "vector_width"), std::set<std::string>{"4"});
+  problem.compilers = {"default", "clang"};
+  std::set<std::string> of_wide, of_usual;
+  for (const auto& plan : candidates(problem)) (plan.vector_width > 4 ? of_wide : of_usual).insert(plan.compiler);
+  EXPECT_EQ(of_wide, std::set<std::string>{"clang"});
+  EXPECT_EQ(of_usual, std::set<std::string>{""});
+  problem.cells_per_batch = 16;
+  problem.register_width = 8;
+  of_usual.clear();
+  for (const auto& plan : candidates(problem))
+    if (plan.vector_width == 8) of_usual.insert(plan.compiler);
+  EXPECT_EQ(of_usual, (std::set<std::string>{"", "clang"}));
+}
+
+TEST(Candidates, BothWaysToGatherOnSimplicesAlone) {
+  auto hexahedra = hexahedron(), tetrahedra = tetrahedron();
+  hexahedra.gathers = tetrahedra.gathers = {"scalar", "vector"};
+  EXPECT_EQ(values(candidates(hexahedra), "gathers"), std::set<std::string>{"scalar"});
+  EXPECT_EQ(values(candidates(tetrahedra), "gathers"), (std::set<std::string>{"scalar", "vector"}));
+}
+
 TEST(Candidates, AsManyLanesAsARegisterHoldsOrTwice) {
   auto problem = hexahedron();
+  problem.compilers = {"default", "clang"};
   for (const auto& [register_width, expected] :
        {std::pair(16, std::set<std::string>{"8"}), std::pair(4, std::set<std::string>{"4", "8"}),
         std::pair(2, std::set<std::string>{"2", "4"}), std::pair(1, std::set<std::string>{"2", "4"})}) {

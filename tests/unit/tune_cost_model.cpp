@@ -146,6 +146,17 @@ TEST(CostModel, InstructionsTakeTheirTimeHoweverManyLanesTheyUse) {
   EXPECT_GT(seconds(16), 1.5 * seconds(8)); // each vector takes two registers
 }
 
+TEST(CostModel, WhatLanesDoOneByOneTakesAsLongInWiderVectors) {
+  const auto machine = typical_machine(256);
+  const auto seconds = [&](double scatters, int vector_width) {
+    auto features = usual_features();
+    features.scatters = scatters;
+    features.vector_width = vector_width;
+    return predict(features, problem_of(10), machine).seconds;
+  };
+  EXPECT_NEAR(seconds(2e5, 8) - seconds(1e5, 8), seconds(2e5, 4) - seconds(1e5, 4), 1e-9 * seconds(2e5, 4));
+}
+
 TEST(CostModel, RatesOfBusyMachinesDoNotCount) {
   auto record = typical_machine(256, 4);
   record.levels[1].bytes = 12345;

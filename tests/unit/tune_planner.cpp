@@ -76,6 +76,21 @@ TEST(Planner, WithoutTimingsTheUsualCompilerIsTaken) {
   EXPECT_EQ(Planner().decide(kernel.problem, kernel).plan.compiler, "");
 }
 
+TEST(Planner, VectorsOfSeveralRegistersAreForClang) {
+  Kernel kernel;
+  kernel.problem.register_width = 4;
+  const Planner planner({.machine = typical_machine(256)});
+  for (const auto& candidate : planner.decide(kernel.problem, kernel).candidates)
+    EXPECT_EQ(candidate.plan.vector_width, 4);
+  kernel.problem.compilers = {"default", "clang"};
+  int num_wide = 0;
+  for (const auto& candidate : planner.decide(kernel.problem, kernel).candidates) {
+    EXPECT_EQ(candidate.plan.compiler, candidate.plan.vector_width > 4 ? "clang" : "");
+    num_wide += candidate.plan.vector_width > 4 ? 1 : 0;
+  }
+  EXPECT_GT(num_wide, 0);
+}
+
 TEST(Planner, WhatWasMeasuredCounts) {
   const test::Folder folder;
   const auto store = std::make_shared<Store>(folder.path() / "plans.sqlite");
