@@ -206,9 +206,9 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
     is_boundary_in_time_ = is_boundary_in_time_ || has_time_values(problem, i, *forms_);
   phases.stop();
 
-  // The ceilings are measured once, which is slow, so that checks come first. A first solve waits for half of what
-  // `rafter machine` takes.
-  constexpr double first_seconds = 1.2;
+  // The ceilings are measured once, which is slow, so that checks come first. A first solve waits for a quarter of
+  // what `rafter machine` takes.
+  constexpr double first_seconds = 0.6;
   machine_ = machine::load_or_probe(
       {.seconds = first_seconds, .begins = [this] { tell("machine: measuring its ceilings, which are kept"); }});
   options_.planner = make_planner(machine_, options);
@@ -228,7 +228,10 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
     forms.kept.push_back(built);
     return built;
   };
-  const auto own_options = op::kernel_options(options_, options_.shared_device);
+  auto action_options = options_;
+  // Steps in time and of Newton's method apply the operator more often than num_applications says.
+  action_options.weighs_compilation = solves && !problem_.forms.F && !problem_.time;
+  const auto own_options = op::kernel_options(action_options, options_.shared_device);
   const auto action = keep(op::build_form(bilinear, system_, op::Purpose::action, own_options));
   std::shared_ptr<op::GeneratedForm> diagonal, load;
   if (solves && action->matrix == nullptr && // an assembled matrix has its diagonal

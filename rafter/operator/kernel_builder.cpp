@@ -97,10 +97,11 @@ std::string text_of(const KernelSpecification& specification, const KernelOption
     result += fmt::format("patches {} of {}\n", patches_per_batch(specification, *layout),
                           layout->patch == nullptr ? 0 : layout->patch->corners.size());
   // The machine and its threads decide which cuts there are, and so what a plan means by them.
-  const auto& machine = options.planner->options().machine;
-  result += fmt::format("threads {}\n{}\n", options.device->num_threads(), machine::to_json(machine));
+  result += fmt::format("threads {}\n{}\n", options.device->num_threads(),
+                        machine::to_json(tune::without_circumstances(options.planner->options().machine)));
   result += fmt::format("batches {} rows {}\n", specification.num_batches, specification.num_data_rows);
   if (runs_few_times(specification, options)) result += "few times\n";
+  if (options.weighs_compilation) result += fmt::format("applications {}\n", options.num_applications);
   if (options.plan) return result + "asked for " + schedule::to_string(*options.plan) + "\n";
   if (has_usual_plan(specification, options)) return result + "usual\n";
   if (decided.origin == tune::Origin::measured) return result + "measured " + schedule::to_string(decided.plan) + "\n";
