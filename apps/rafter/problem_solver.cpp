@@ -59,6 +59,25 @@ double expected_applications(const io::Problem& problem, const op::System& syste
                           per_point_of_an_edge * std::pow(points, 1.0 / system.mesh->tdim));
 }
 
+/// Says whether all applications of the operator that a stationary linear problem is expected to need take less time
+/// than compilers and the planner need to make them faster. What counts is the work of dense kernels, which other ones
+/// do not exceed; a solve may also need several times as many applications as expected. Plans that were given or
+/// measured are taken in any case.
+bool is_over_before_compilers_are(const io::Problem& problem, const op::System& system,
+                                  const op::OperatorOptions& options) {
+  constexpr double few_flops = 2e9, flops_per_pair = 8; // values and gradients there and back
+  if (problem.forms.F || problem.time || !options.plan.empty()) return false;
+  const auto& planner = options.planner->options();
+  if (planner.weighs_all || (planner.store != nullptr && planner.store->exists())) return false;
+  double flops = 0;
+  for (const auto& space : system.spaces)
+    for (const auto& group : system.mesh->groups) {
+      const double dofs = space->element(group.shape)->num_dofs();
+      flops += flops_per_pair * dofs * dofs * space->num_components() * group.num_cells();
+    }
+  return options.num_applications * flops < few_flops;
+}
+
 /// The right-hand side and initial guess are those of the system with its constraints.
 struct RightHandSide {
   op::Vector b, x;
@@ -229,8 +248,7 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
     return built;
   };
   auto action_options = options_;
-  // Steps in time and of Newton's method apply the operator more often than num_applications says.
-  action_options.weighs_compilation = solves && !problem_.forms.F && !problem_.time;
+  action_options.runs_few_times = solves && is_over_before_compilers_are(problem_, system_, options_);
   const auto own_options = op::kernel_options(action_options, options_.shared_device);
   const auto action = keep(op::build_form(bilinear, system_, op::Purpose::action, own_options));
   std::shared_ptr<op::GeneratedForm> diagonal, load;

@@ -45,9 +45,6 @@ struct KernelOptions {
   /// Expected number of applications, which decides whether set-up pays off; 0: it is not known, and an assembled
   /// matrix is taken only if the plan says so.
   double num_applications = 0;
-  /// Says that the kernels are compiled for these applications alone: those that have few operations in all of them
-  /// get schedule::quick_flags, unless their plan was given or measured.
-  bool weighs_compilation = false;
 };
 
 /// The mesh and the unknowns of a (mixed) problem. A vector of the system is one allocation: field f has the entries

@@ -170,13 +170,12 @@ tune::Generation KernelGenerator::generate(const tune::Decision& decision) {
   auto plan = decision.plan;
   const auto main = lowering_.take(plan);
   plan.mapping = main.mapping;
-  result.counts = schedule::count(main.loops);
-  result.counts.instructions = {};
-  if (decision.origin == tune::Origin::predicted && has_few_operations(result.counts.flops)) take_quick_flags(plan);
   result.seconds = decision.seconds;
   result.main = generated(main, plan, plan);
   result.tensor_program = main.program.to_string();
   result.loop_program = schedule::print(main.loops);
+  result.counts = schedule::count(main.loops);
+  result.counts.instructions = {};
   result.cell_flops = kernel::count_flops(main.program);
   result.work_bytes = schedule::work_bytes(main.loops);
   result.data_bytes = lowering_.data_bytes(main.loops, plan);
@@ -262,14 +261,6 @@ schedule::Plan KernelGenerator::setup_plan(const schedule::Plan& plan, bool has_
   auto result = computing_in_double(plan);
   if (!has_fields) take_quick_flags(result);
   return result;
-}
-
-/// Says whether compilers would take longer than all runs of a kernel with so many operations per batch. What counts
-/// are operations, since results must not depend on the number of threads.
-bool KernelGenerator::has_few_operations(double flops_per_batch) const {
-  constexpr double few = 1e10; // about a second on one core; kernels compiled with quick flags take somewhat longer
-  return options_.weighs_compilation && options_.num_applications > 0 &&
-         flops_per_batch * specification_.num_batches * options_.num_applications < few;
 }
 
 void KernelGenerator::take_quick_flags(schedule::Plan& plan) const {

@@ -52,7 +52,6 @@ private:
   schedule::Plan computing_in_double(schedule::Plan plan) const;
   schedule::Plan setup_plan(const schedule::Plan& plan, bool has_fields) const;
   void take_quick_flags(schedule::Plan& plan) const;
-  bool has_few_operations(double flops_per_batch) const;
   kernel::Contraction contraction(kernel::Contraction asked, bool has_facets) const;
   tune::PlanningProblem problem() const;
   bool streams_outputs() const;

@@ -134,7 +134,6 @@ KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<dev
   if (!options.plan.empty()) result.plan = schedule::parse_plan(options.plan);
   result.num_applications = options.num_applications;
   result.runs_few_times = options.runs_few_times;
-  result.weighs_compilation = options.weighs_compilation;
   return result;
 }
 

@@ -46,7 +46,6 @@ struct OperatorOptions {
   std::shared_ptr<const tune::Planner> planner; ///< null: tune::planner_of_this_machine
   double num_applications = 0;                  ///< expected number of applications of an operator, see KernelOptions
   bool runs_few_times = false;                  ///< says that a linear form runs rarely, see KernelOptions
-  bool weighs_compilation = false;              ///< spares compilers where runs are short, see KernelOptions
   std::vector<FieldCondition> dirichlet;
 };
 

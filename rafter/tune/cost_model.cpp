@@ -168,12 +168,4 @@ machine::Machine steady(const machine::Machine& record) {
   return result;
 }
 
-machine::Machine without_circumstances(machine::Machine record) {
-  record.measured_at.clear();
-  record.measured_with.clear();
-  record.streamed_bytes = 0;
-  record.steadiness = record.cpu_share = 1;
-  return record;
-}
-
 } // namespace rafter::tune

@@ -29,8 +29,4 @@ machine::Machine typical_machine(int bits = 512, int cores = 1);
 /// its rates replaced by typical ones, so that predicted plans do not depend on what else the machine did.
 machine::Machine steady(const machine::Machine& record);
 
-/// A record without what tells of the measurement alone and decides nothing: records of a machine that is measured
-/// again and again while it is busy differ in nothing else, once they are steady().
-machine::Machine without_circumstances(machine::Machine record);
-
 } // namespace rafter::tune
