@@ -59,6 +59,25 @@ double expected_applications(const io::Problem& problem, const op::System& syste
                           per_point_of_an_edge * std::pow(points, 1.0 / system.mesh->tdim));
 }
 
+/// Says whether all applications of the operator that a stationary linear problem is expected to need take less time
+/// than compilers and the planner need to make them faster. What counts is the work of dense kernels, which other ones
+/// do not exceed; a solve may also need several times as many applications as expected. Plans that were given or
+/// measured are taken in any case.
+bool is_over_before_compilers_are(const io::Problem& problem, const op::System& system,
+                                  const op::OperatorOptions& options) {
+  constexpr double few_flops = 2e9, flops_per_pair = 8; // values and gradients there and back
+  if (problem.forms.F || problem.time || !options.plan.empty()) return false;
+  const auto& planner = options.planner->options();
+  if (planner.weighs_all || (planner.store != nullptr && planner.store->exists())) return false;
+  double flops = 0;
+  for (const auto& space : system.spaces)
+    for (const auto& group : system.mesh->groups) {
+      const double dofs = space->element(group.shape)->num_dofs();
+      flops += flops_per_pair * dofs * dofs * space->num_components() * group.num_cells();
+    }
+  return options.num_applications * flops < few_flops;
+}
+
 /// The right-hand side and initial guess are those of the system with its constraints.
 struct RightHandSide {
   op::Vector b, x;
@@ -206,9 +225,9 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
     is_boundary_in_time_ = is_boundary_in_time_ || has_time_values(problem, i, *forms_);
   phases.stop();
 
-  // The ceilings are measured once, which is slow, so that checks come first. A first solve waits for half of what
-  // `rafter machine` takes.
-  constexpr double first_seconds = 1.2;
+  // The ceilings are measured once, which is slow, so that checks come first. A first solve waits for a quarter of
+  // what `rafter machine` takes.
+  constexpr double first_seconds = 0.6;
   machine_ = machine::load_or_probe(
       {.seconds = first_seconds, .begins = [this] { tell("machine: measuring its ceilings, which are kept"); }});
   options_.planner = make_planner(machine_, options);
@@ -228,7 +247,9 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
     forms.kept.push_back(built);
     return built;
   };
-  const auto own_options = op::kernel_options(options_, options_.shared_device);
+  auto action_options = options_;
+  action_options.runs_few_times = solves && is_over_before_compilers_are(problem_, system_, options_);
+  const auto own_options = op::kernel_options(action_options, options_.shared_device);
   const auto action = keep(op::build_form(bilinear, system_, op::Purpose::action, own_options));
   std::shared_ptr<op::GeneratedForm> diagonal, load;
   if (solves && action->matrix == nullptr && // an assembled matrix has its diagonal

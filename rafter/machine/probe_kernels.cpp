@@ -52,26 +52,28 @@ std::string arithmetic_kernel(const char* name, int bits, const char* update,
                      fmt::arg("stride", result_stride));
 }
 
-/// The loops take eight registers per step; empty assembly keeps the compiler from replacing them by library calls.
+/// The loops take eight registers per step; empty assembly keeps the compiler from replacing them by library calls. The
+/// headers of intrinsics would take most of the time to compile them.
 constexpr const char* bandwidth_text = R"(
 #include <stdint.h>
 #if defined(__AVX512F__)
-#include <immintrin.h>
 enum { lanes = 8 };
-#define STREAM(p, v) _mm512_stream_pd((double*)(p), (__m512d)(v))
+#define STREAM(p, v) __builtin_ia32_movntpd512((double*)(p), v)
 #elif defined(__AVX__)
-#include <immintrin.h>
 enum { lanes = 4 };
-#define STREAM(p, v) _mm256_stream_pd((double*)(p), (__m256d)(v))
+#define STREAM(p, v) __builtin_ia32_movntpd256((double*)(p), v)
 #elif defined(__SSE2__)
-#include <emmintrin.h>
 enum { lanes = 2 };
-#define STREAM(p, v) _mm_stream_pd((double*)(p), (__m128d)(v))
+#define STREAM(p, v) __builtin_ia32_movntpd((double*)(p), v)
 #else
 enum { lanes = 2 };
 #define STREAM(p, v) (*(p) = (v))
 #endif
-typedef double V __attribute__((vector_size(lanes * 8), may_alias));
+#if defined(__clang__)
+#undef STREAM
+#define STREAM(p, v) __builtin_nontemporal_store(v, p)
+#endif
+typedef double V __attribute__((vector_size(lanes * 8)));
 #define EIGHT(f) f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7)
 
 struct Part { V* block; int64_t size, repeats; };

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include <rafter/mesh/distribution.hpp>
+#include <rafter/mesh/geometry_nodes.hpp>
 
 namespace rafter::mesh {
 namespace {
@@ -31,11 +32,59 @@ struct Box {
   }
 };
 
+/// Bounds how far curved cells of a geometry element leave the box of their vertices. The map interpolated linearly
+/// between the vertices stays in it, since it is an average of them; the rest of the map is at most its largest value
+/// at a node times the Lebesgue constant.
+class Curvature {
+public:
+  explicit Curvature(const element::Element& geometry) {
+    if (geometry.degree() == 1) return;
+    const auto linear = element::make_element(geometry.family(), geometry.shape(), 1);
+    from_vertices_ = linear->tabulate(geometry.nodes());
+    vertices_ = vertex_nodes(geometry);
+    lebesgue_ = lebesgue_constant(geometry);
+  }
+  /// Returns the largest distance along an axis, of geometry nodes of shape (node, axis).
+  double bound(std::span<const double> nodes, std::size_t dim) const {
+    if (vertices_.empty()) return 0;
+    double largest = 0;
+    for (std::size_t i = 0; i < nodes.size() / dim; ++i)
+      for (std::size_t a = 0; a < dim; ++a) {
+        double rest = nodes[i * dim + a];
+        for (std::size_t v = 0; v < vertices_.size(); ++v)
+          rest -= from_vertices_(0, static_cast<int>(i), static_cast<int>(v)) *
+                  nodes[static_cast<std::size_t>(vertices_[v]) * dim + a];
+        largest = std::max(largest, std::abs(rest));
+      }
+    return lebesgue_ * largest;
+  }
+
+private:
+  /// Returns the Lebesgue constant, rounded up since it is sampled.
+  static double lebesgue_constant(const element::Element& geometry) {
+    constexpr double room = 1.5;
+    const auto samples =
+        element::make_element(geometry.family(), geometry.shape(), std::min(12, 2 * geometry.degree()));
+    const auto table = geometry.tabulate(samples->nodes());
+    double largest = 1;
+    for (int p = 0; p < table.num_points; ++p) {
+      double sum = 0;
+      for (int i = 0; i < table.num_dofs; ++i) sum += std::abs(table(0, p, i));
+      largest = std::max(largest, sum);
+    }
+    return room * largest;
+  }
+  element::Table from_vertices_; ///< linear functions at the geometry nodes
+  std::vector<int> vertices_;    ///< geometry nodes at the vertices
+  double lebesgue_ = 1;
+};
+
 /// The map of one cell: coordinates of its geometry nodes, shape (node, axis).
 struct CellMap {
   const element::Element& geometry;
   std::vector<double> nodes;
   std::size_t dim;
+  const Curvature& curvature;
 
   double size() const {
     double result = 0;
@@ -51,10 +100,10 @@ struct CellMap {
     return std::max(reference_tolerance, 256 * std::numeric_limits<double>::epsilon() * largest / size());
   }
 
-  /// Holds the cell. Curved cells leave the box of their nodes by a part of its size.
+  /// Holds the cell.
   Box box() const {
     Box result;
-    const double margin = (geometry.degree() > 1 ? 0.5 : tolerance()) * size();
+    const double margin = tolerance() * size() + curvature.bound(nodes, dim);
     for (std::size_t a = 0; a < dim; ++a)
       for (std::size_t i = a; i < nodes.size(); i += dim) {
         result.low[a] = std::min(result.low[a], nodes[i] - margin);
@@ -138,9 +187,16 @@ std::optional<std::vector<double>> inverse_map(const CellMap& map, element::Shap
   return std::nullopt;
 }
 
-CellMap map_of(const Mesh& mesh, const CellGroup& group, const element::Element& geometry, std::int32_t cell) {
-  const auto dim = static_cast<std::size_t>(mesh.gdim), count = static_cast<std::size_t>(geometry.num_dofs());
-  CellMap result{geometry, {}, dim};
+/// How the cells of a group lie in space.
+struct GroupGeometry {
+  explicit GroupGeometry(const CellGroup& group) : element(geometry_element(group)), curvature(*element) {}
+  std::shared_ptr<const element::Element> element;
+  Curvature curvature;
+};
+
+CellMap map_of(const Mesh& mesh, const CellGroup& group, const GroupGeometry& geometry, std::int32_t cell) {
+  const auto dim = static_cast<std::size_t>(mesh.gdim), count = static_cast<std::size_t>(geometry.element->num_dofs());
+  CellMap result{*geometry.element, {}, dim, geometry.curvature};
   for (std::size_t i = 0; i < count; ++i) {
     const auto node = static_cast<std::size_t>(group.nodes[static_cast<std::size_t>(cell) * count + i]);
     for (std::size_t a = 0; a < dim; ++a) result.nodes.push_back(mesh.points[node * dim + a]);
@@ -162,9 +218,9 @@ std::optional<CellPoint> locate(const Mesh& mesh, std::span<const double> x) {
   require_whole(mesh, "points that are looked for");
   for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
     const auto& group = mesh.groups[g];
-    const auto geometry = geometry_element(group);
+    const GroupGeometry geometry(group);
     for (std::int32_t cell = 0; cell < group.num_cells(); ++cell) {
-      const auto map = map_of(mesh, group, *geometry, cell);
+      const auto map = map_of(mesh, group, geometry, cell);
       if (!map.box().holds(x)) continue;
       if (auto X = find_in_cell(map, group.shape, x))
         return CellPoint{static_cast<std::int32_t>(g), cell, std::move(*X)};
@@ -179,10 +235,10 @@ class PointLocator::Cells {
 public:
   explicit Cells(const Mesh& mesh) : mesh_(mesh) {
     for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
-      geometry_.push_back(geometry_element(mesh.groups[g]));
+      geometry_.emplace_back(mesh.groups[g]);
       for (std::int32_t cell = 0; cell < mesh.groups[g].num_cells(); ++cell)
         entries_.push_back(
-            {map_of(mesh, mesh.groups[g], *geometry_[g], cell).box(), static_cast<std::int32_t>(g), cell});
+            {map_of(mesh, mesh.groups[g], geometry_[g], cell).box(), static_cast<std::int32_t>(g), cell});
     }
     build(0, entries_.size());
   }
@@ -194,7 +250,7 @@ public:
     for (const auto& candidate : candidates) {
       const auto g = static_cast<std::size_t>(candidate.first);
       const auto& group = mesh_.groups[g];
-      if (auto X = find_in_cell(map_of(mesh_, group, *geometry_[g], candidate.second), group.shape, x))
+      if (auto X = find_in_cell(map_of(mesh_, group, geometry_[g], candidate.second), group.shape, x))
         return CellPoint{candidate.first, candidate.second, std::move(*X)};
     }
     return std::nullopt;
@@ -243,8 +299,8 @@ private:
   }
 
   const Mesh& mesh_;
-  std::vector<std::shared_ptr<const element::Element>> geometry_; ///< shape (group)
-  std::vector<Entry> entries_;                                    ///< shape (cell), in the order of the leaves
+  std::vector<GroupGeometry> geometry_; ///< shape (group)
+  std::vector<Entry> entries_;          ///< shape (cell), in the order of the leaves
   std::vector<Node> nodes_;
 };
 

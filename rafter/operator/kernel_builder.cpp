@@ -77,6 +77,16 @@ RuleChoice choose_rule(element::Shape shape, std::span<const kernel::IntegralPar
 
 namespace {
 
+/// Returns a record without what tells of the measurement alone and decides nothing: records of a machine that is
+/// measured again and again while it is busy differ in nothing else, once they are tune::steady.
+machine::Machine without_circumstances(machine::Machine record) {
+  record.measured_at.clear();
+  record.measured_with.clear();
+  record.streamed_bytes = 0;
+  record.steadiness = record.cpu_share = 1;
+  return record;
+}
+
 /// The specification as text: generators of one build give equal texts for equal specifications. `decided` says what
 /// was measured, if anything. Where the planner is asked, the text holds all that it decides from.
 std::string text_of(const KernelSpecification& specification, const KernelOptions& options,
@@ -97,8 +107,8 @@ std::string text_of(const KernelSpecification& specification, const KernelOption
     result += fmt::format("patches {} of {}\n", patches_per_batch(specification, *layout),
                           layout->patch == nullptr ? 0 : layout->patch->corners.size());
   // The machine and its threads decide which cuts there are, and so what a plan means by them.
-  const auto& machine = options.planner->options().machine;
-  result += fmt::format("threads {}\n{}\n", options.device->num_threads(), machine::to_json(machine));
+  result += fmt::format("threads {}\n{}\n", options.device->num_threads(),
+                        machine::to_json(without_circumstances(options.planner->options().machine)));
   result += fmt::format("batches {} rows {}\n", specification.num_batches, specification.num_data_rows);
   if (runs_few_times(specification, options)) result += "few times\n";
   if (options.plan) return result + "asked for " + schedule::to_string(*options.plan) + "\n";

@@ -163,6 +163,13 @@ machine::Machine steady(const machine::Machine& record) {
         level = usual;
         level.bytes = bytes;
       }
+  if (record.vector_gather.one_core > 0 && record.scalar_gather.one_core > 0) {
+    // Which way is faster shows on a busy machine, too; by how much varies.
+    const machine::Rate slower{1, 1}, faster{1.5, 1.5};
+    const bool is_by_lane = record.gathers_faster_by_lane();
+    result.vector_gather = is_by_lane ? slower : faster;
+    result.scalar_gather = is_by_lane ? faster : slower;
+  }
   return result;
 }
 
