@@ -14,51 +14,27 @@
 #include <rafter/space/cell_vectors.hpp>
 
 namespace rafter::bench {
-namespace {
 
-/// The number of components is known to the compiler, so that none of its loops is one over components.
-template <int components>
-void gather_and_add(std::span<const std::int32_t> list, std::size_t of_batch, const double* x, double* y) {
-  std::vector<double> numbers(of_batch * components);
-  for (std::size_t begin = 0; begin < list.size(); begin += of_batch) {
-    const auto batch = list.subspan(begin, std::min(of_batch, list.size() - begin));
-    double* to = numbers.data();
-    for (const std::int32_t entry : batch)
-      for (int c = 0; c < components; ++c) *to++ = x[entry + c];
-    const double* from = numbers.data();
-    for (const std::int32_t entry : batch)
-      for (int c = 0; c < components; ++c) y[entry + c] += *from++;
-  }
-}
-
-} // namespace
-
-PlainLoop::PlainLoop(const space::FunctionSpace& space) : components_(space.num_components()) {
-  if (components_ < 1 || components_ > 3)
-    throw base::InputError(
-        fmt::format("the plain loop has 1 to 3 components, space '{}' has {}", space.name, components_));
+PlainLoop::PlainLoop(const space::FunctionSpace& space) {
   const auto broken = space::make_broken(space);
   std::vector<double> entries(static_cast<std::size_t>(space.num_local()));
   std::iota(entries.begin(), entries.end(), 0.0);
   std::vector<double> of_cells(static_cast<std::size_t>(broken->num_local()));
   space::gather_cells(space, *broken, entries, of_cells);
-  const auto& batches = space.batches();
-  of_batch_ = 1;
-  const double* from = of_cells.data(); // a batch has the shape (dof, component, active lane)
-  for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
-    const auto num_dofs = static_cast<std::size_t>(space.block(static_cast<int>(b)).layout.element->num_dofs());
-    of_batch_ = std::max(of_batch_, num_dofs * static_cast<std::size_t>(batches.cells_per_batch));
-    for (std::int32_t batch = 0; batch < batches.blocks[b].num_batches; ++batch) {
-      const int active = batches.num_active(static_cast<int>(b), batch);
-      for (std::size_t dof = 0; dof < num_dofs; ++dof, from += components_ * active)
-        for (int lane = 0; lane < active; ++lane) list_.push_back(static_cast<std::int32_t>(from[lane]));
-    }
-  }
+  list_.assign(of_cells.begin(), of_cells.end());
+  int num_dofs = 1;
+  for (std::size_t b = 0; b < space.batches().blocks.size(); ++b)
+    num_dofs = std::max(num_dofs, space.block(static_cast<int>(b)).layout.element->num_dofs());
+  of_batch_ = static_cast<std::size_t>(num_dofs * space.num_components() * space.batches().cells_per_batch);
 }
 
 void PlainLoop::apply(std::span<const double> x, std::span<double> y) const {
-  const auto loop = components_ == 1 ? gather_and_add<1> : components_ == 2 ? gather_and_add<2> : gather_and_add<3>;
-  loop(list_, of_batch_, x.data(), y.data());
+  std::vector<double> numbers(of_batch_);
+  for (std::size_t begin = 0; begin < list_.size(); begin += of_batch_) {
+    const auto batch = std::span(list_).subspan(begin, std::min(of_batch_, list_.size() - begin));
+    for (std::size_t i = 0; i < batch.size(); ++i) numbers[i] = x[static_cast<std::size_t>(batch[i])];
+    for (std::size_t i = 0; i < batch.size(); ++i) y[static_cast<std::size_t>(batch[i])] += numbers[i];
+  }
 }
 
 namespace {

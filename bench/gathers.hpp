@@ -13,8 +13,8 @@
 namespace rafter::bench {
 
 /// Computes y += G^T G x one batch of cells after the other, with the numbers of a batch kept between both halves, by a
-/// list that holds the entry of the first component of each dof of each cell, in the order of the cell vector. Loads
-/// and stores take one number at a time.
+/// list that holds the entry of each number of the cell vector, in its order. Loads and stores take one number at a
+/// time.
 class PlainLoop {
 public:
   explicit PlainLoop(const space::FunctionSpace& space);
@@ -23,7 +23,6 @@ public:
   std::size_t num_indices() const { return list_.size(); }
 
 private:
-  int components_;
   std::size_t of_batch_; ///< indices of a batch
   std::vector<std::int32_t> list_;
 };

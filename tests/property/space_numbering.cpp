@@ -184,8 +184,9 @@ TEST_P(Numbering, ListsHaveTheCellsEntriesOfAllBatchesAndOfThoseWithoutAPattern)
       const auto& [numbers, entries] = tables->unpatterned();
       const auto cells_per_batch = static_cast<std::size_t>(space.batches().cells_per_batch);
       const std::size_t of_batch = dofs.layout.run_dofs.size() * cells_per_batch;
-      const auto components = static_cast<std::size_t>(space.num_components());
-      std::vector<std::int32_t> of_cell(static_cast<std::size_t>(dofs.layout.element->num_dofs()) * components);
+
+      std::vector<std::int32_t> of_cell(
+          static_cast<std::size_t>(dofs.layout.element->num_dofs() * space.num_components()));
       std::size_t next = 0;
       for (std::size_t batch = 0; batch < dofs.pattern_numbers.size(); ++batch) {
         const auto of_all = all.subspan(batch * of_batch, of_batch);
@@ -194,7 +195,7 @@ TEST_P(Numbering, ListsHaveTheCellsEntriesOfAllBatchesAndOfThoseWithoutAPattern)
           space.cell_dofs(block, static_cast<std::int32_t>(batch), lane, of_cell);
           for (std::size_t i = 0; i < dofs.layout.run_dofs.size(); ++i)
             ASSERT_EQ(of_all[i * cells_per_batch + static_cast<std::size_t>(lane)],
-                      of_cell[static_cast<std::size_t>(dofs.layout.run_dofs[i]) * components]);
+                      of_cell[static_cast<std::size_t>(dofs.layout.run_dofs[i])]);
         }
         if (dofs.pattern_numbers[batch] != 0) continue;
         ASSERT_EQ(static_cast<std::size_t>(numbers.host_read()[batch]), next);
