@@ -6,6 +6,7 @@
 #include <bench/axlocal.hpp>
 #include <bench/bp.hpp>
 #include <bench/elasticity_kernel.hpp>
+#include <bench/gathers.hpp>
 #include <bench/hosfem.hpp>
 #include <bench/mesh.hpp>
 #include <bench/sparse.hpp>
@@ -20,6 +21,8 @@ std::span<const Suite> suites() {
             run_axlocal},
       Suite{"elasticity-kernel", "linear elasticity from a dense kernel to the planner's, step by step",
             elasticity_kernel_options, run_elasticity_kernel},
+      Suite{"gathers", "what the way between vector and cells costs, beside a plain loop of gathers and sums",
+            gathers_options, run_gathers},
       Suite{"hosfem", "conjugate gradients on a box, one operation after the other and fused with the loop over cells",
             hosfem_options, run_hosfem},
       Suite{"sparse", "products of an assembled matrix beside compressed rows written by hand", sparse_options,

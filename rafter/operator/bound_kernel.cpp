@@ -25,11 +25,10 @@ Array<T> to_array(const std::shared_ptr<device::Device>& device, const Source& s
   return Array<T>(device, base::AlignedVector<T>(source.begin(), source.end()));
 }
 
-/// Says whether a kernel reads the entries of single dofs of a space, by its number.
-bool read_dof_entries(const std::vector<schedule::LoopBuffer>& arguments, int space) {
-  return std::ranges::any_of(arguments, [space](const auto& argument) {
-    return argument.role == space::role::dof_entries && argument.index == space;
-  });
+/// Says whether a kernel reads a table of a space, by its number.
+bool reads(const std::vector<schedule::LoopBuffer>& arguments, const char* role, int space) {
+  return std::ranges::any_of(
+      arguments, [role, space](const auto& argument) { return argument.role == role && argument.index == space; });
 }
 
 } // namespace
@@ -63,9 +62,14 @@ BoundKernel::BoundKernel(const GeneratedForm& form, const GeneratedBlock& piece)
 
 void BoundKernel::add_data(const std::vector<schedule::LoopBuffer>& arguments, device::BufferRegistry& registry) const {
   for (std::size_t i = 0; i < spaces_.size(); ++i) {
-    spaces_[i]->add_to(registry, static_cast<int>(i));
-    if (read_dof_entries(arguments, static_cast<int>(i)))
-      registry.add(space::role::dof_entries, static_cast<int>(i), spaces_[i]->dof_entries().device_read());
+    const int index = static_cast<int>(i);
+    spaces_[i]->add_to(registry, index);
+    if (reads(arguments, space::role::dof_entries, index))
+      registry.add(space::role::dof_entries, index, spaces_[i]->dof_entries().device_read());
+    if (!reads(arguments, space::role::unpatterned_entries, index)) continue;
+    const auto& [numbers, entries] = spaces_[i]->unpatterned();
+    registry.add(space::role::unpatterned_numbers, index, numbers.device_read());
+    registry.add(space::role::unpatterned_entries, index, entries.device_read());
   }
   if (geometry_ != nullptr) return; // a MatrixWork has the rest
   cell_data_->add_to(registry);

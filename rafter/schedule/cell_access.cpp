@@ -60,32 +60,12 @@ public:
   /// `writes`: lanes without a cell take no part.
   void shared(bool writes, Statements& to) {
     if (layout_.num_runs == 0) return;
-    if (!context_.has_dof_lists()) return runs(to);
-    Statements full;
-    each_shared_dof(nullptr, full);
-    if (!writes) {
-      to.insert(to.end(), full.begin(), full.end());
-      return;
-    }
-    Statements partial;
-    each_shared_dof(context_.active_lanes(), partial);
-    to.push_back(
-        branch(ieq(context_.num_active(), integer(context_.input.cells_per_batch)), block(full), block(partial)));
-  }
-  void runs(Statements& to) {
-    if (layout_.num_runs == 0) return;
-    if (!context_.has_cell_lanes() || context_.input.is_facet) {
+    if (!context_.has_cell_lanes() || context_.input.is_facet)
       shared_runs(true, to);
-      return;
-    }
-    Statements uniform, permuted;
-    const NodePtr pattern =
-        context_.define_integer(to, "p", iload(buffer(space::role::pattern_numbers), context_.batch()));
-    if (layout_.arrangements.size() > layout_.run_dofs.size())
-      pattern_ = context_.define_integer(uniform, "p", imul(isub(pattern, integer(1)), integer(layout_.num_runs)));
-    shared_runs(false, uniform);
-    shared_runs(true, permuted);
-    to.push_back(branch(pattern, block(uniform), block(permuted)));
+    else if (context_.has_dof_lists())
+      listed_dofs(space::role::dof_entries, context_.batch(), writes, to);
+    else
+      patterned_runs(writes, to);
   }
   /// The entries of `vector` that the next batch is the first to touch, as a stream.
   void announce(const std::string& vector) {
@@ -117,6 +97,34 @@ public:
   }
 
 private:
+  /// Runs are moved whole where all cells of the batch see them in the same orientations. Other batches have a list of
+  /// their dofs.
+  void patterned_runs(bool writes, Statements& to) {
+    Statements whole, listed;
+    const NodePtr pattern =
+        context_.define_integer(to, "p", iload(buffer(space::role::pattern_numbers), context_.batch()));
+    if (layout_.arrangements.size() > layout_.run_dofs.size())
+      pattern_ = context_.define_integer(whole, "p", imul(isub(pattern, integer(1)), integer(layout_.num_runs)));
+    shared_runs(false, whole);
+    const NodePtr number =
+        context_.define_integer(listed, "b", iload(buffer(space::role::unpatterned_numbers), context_.batch()));
+    listed_dofs(space::role::unpatterned_entries, number, writes, listed);
+    to.push_back(branch(pattern, block(whole), block(listed)));
+  }
+  /// `number`: of the batch in the table of this role.
+  void listed_dofs(const char* role, const NodePtr& number, bool writes, Statements& to) {
+    const std::string list = buffer(role);
+    Statements full;
+    each_listed_dof(list, number, nullptr, full);
+    if (!writes) {
+      to.insert(to.end(), full.begin(), full.end());
+      return;
+    }
+    Statements partial;
+    each_listed_dof(list, number, context_.active_lanes(), partial);
+    to.push_back(
+        branch(ieq(context_.num_active(), integer(context_.input.cells_per_batch)), block(full), block(partial)));
+  }
   std::vector<int> placed(const std::vector<int>& dofs) const {
     std::vector<int> entries;
     for (const int dof : dofs) entries.push_back(placement_.dof_entries[static_cast<std::size_t>(dof)]);
@@ -132,19 +140,19 @@ private:
   std::string buffer(const std::string& role) { return context_.global(role, space_, Type::integer); }
 
   /// Padded lanes have the entries of an active one, which may be read.
-  void each_shared_dof(const NodePtr& active, Statements& to) {
+  void each_listed_dof(const std::string& list, const NodePtr& number, const NodePtr& active, Statements& to) {
     const auto num_dofs = static_cast<std::int64_t>(layout_.run_dofs.size());
     const std::string i = context_.fresh("i");
     Statements body;
-    const NodePtr place = context_.lane_entry(iadd(imul(context_.batch(), integer(num_dofs)), variable(i)));
-    const NodePtr first = context_.define_integer(body, "s", iload(buffer(space::role::dof_entries), place));
+    const NodePtr place = context_.lane_entry(iadd(imul(number, integer(num_dofs)), variable(i)));
+    const NodePtr first = context_.define_integer(body, "s", iload(list, place));
     const std::string entries = entries_of(layout_.run_dofs);
-    const NodePtr number = imul(variable(i), integer(components_));
+    const NodePtr component = imul(variable(i), integer(components_));
     if (active == nullptr)
-      whole_run(context_, touch_, components_, first, entries, number, body);
+      whole_run(context_, touch_, components_, first, entries, component, body);
     else
       for (int c = 0; c < components_; ++c)
-        touch_(body, iadd(first, integer(c)), iload(entries, iadd(number, integer(c))), active, false);
+        touch_(body, iadd(first, integer(c)), iload(entries, iadd(component, integer(c))), active, false);
     to.push_back(loop(i, integer(num_dofs), block(body)));
   }
   void shared_runs(bool is_permuted, Statements& to) {
@@ -454,7 +462,7 @@ void scatter(Context& context, int field, const std::string& source, const Place
   };
   FieldAccess access(context, space, use.components, placement, touch);
   if (context.input.is_facet) {
-    access.runs(to);
+    access.shared(true, to);
     access.interior(to);
     return;
   }

@@ -2,6 +2,7 @@
 #include <rafter/space/index_tables.hpp>
 
 #include <algorithm>
+#include <numeric>
 
 #include <rafter/base/error.hpp>
 
@@ -23,20 +24,29 @@ base::AlignedVector<std::int32_t> shared_first_touch(const BlockDofs& dofs) {
   return result;
 }
 
-base::AlignedVector<std::int32_t> entries_of_dofs(const BlockDofs& dofs, int components) {
+/// Writes the entries of the shared dofs of a batch, shape (dof, lane), and returns the place behind them.
+std::int32_t* write_entries(const BlockDofs& dofs, int components, std::size_t batch, std::int32_t* to) {
   const auto& layout = dofs.layout;
-  const std::size_t num_runs = layout.run_lengths.size(), num_batches = dofs.interior_starts.size();
-  const std::size_t lanes = num_runs == 0 || num_batches == 0 ? 0 : dofs.run_starts.size() / (num_runs * num_batches);
-  base::AlignedVector<std::int32_t> entries(num_batches * layout.run_dofs.size() * lanes);
-  std::size_t to = 0;
-  for (std::size_t batch = 0; batch < num_batches; ++batch)
-    for (std::size_t run = 0; run < num_runs; ++run)
-      for (int k = 0; k < layout.run_lengths[run]; ++k)
-        for (std::size_t lane = 0; lane < lanes; ++lane) {
-          const std::size_t at = (batch * num_runs + run) * lanes + lane;
-          const auto position = layout.permutations[static_cast<std::size_t>(dofs.run_permutations[at] + k)];
-          entries[to++] = dofs.run_starts[at] + position * components;
-        }
+  const std::size_t num_runs = layout.run_lengths.size();
+  const std::size_t lanes = num_runs == 0 ? 0 : dofs.run_starts.size() / (num_runs * dofs.interior_starts.size());
+  for (std::size_t run = 0; run < num_runs; ++run)
+    for (int k = 0; k < layout.run_lengths[run]; ++k)
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const std::size_t at = (batch * num_runs + run) * lanes + lane;
+        const auto position = layout.permutations[static_cast<std::size_t>(dofs.run_permutations[at] + k)];
+        *to++ = dofs.run_starts[at] + position * components;
+      }
+  return to;
+}
+
+base::AlignedVector<std::int32_t> entries_of(const BlockDofs& dofs, int components,
+                                             std::span<const std::size_t> batches) {
+  const auto& layout = dofs.layout;
+  const std::size_t num_starts = layout.run_lengths.size() * dofs.interior_starts.size();
+  const std::size_t lanes = num_starts == 0 ? 0 : dofs.run_starts.size() / num_starts;
+  base::AlignedVector<std::int32_t> entries(batches.size() * layout.run_dofs.size() * lanes);
+  std::int32_t* to = entries.data();
+  for (const std::size_t batch : batches) to = write_entries(dofs, components, batch, to);
   return entries;
 }
 
@@ -68,10 +78,30 @@ void IndexTables::bring_to_device() const {
 const IndexTables::Integers& IndexTables::dof_entries() const {
   if (dofs_ == nullptr) throw base::InternalError("tables of a list of cells have no entries of dofs");
   std::call_once(has_entries_, [this] {
-    dof_entries_ = Integers(device_, entries_of_dofs(*dofs_, components_));
+    std::vector<std::size_t> all(dofs_->interior_starts.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    dof_entries_ = Integers(device_, entries_of(*dofs_, components_, all));
     (void)dof_entries_.device_read();
   });
   return dof_entries_;
+}
+
+const IndexTables::UnpatternedBatches& IndexTables::unpatterned() const {
+  if (dofs_ == nullptr) throw base::InternalError("tables of a list of cells have no patterns");
+  std::call_once(has_unpatterned_, [this] {
+    const auto& patterns_of_batches = dofs_->pattern_numbers;
+    base::AlignedVector<std::int32_t> numbers(patterns_of_batches.size());
+    std::vector<std::size_t> batches;
+    for (std::size_t batch = 0; batch < numbers.size(); ++batch)
+      if (patterns_of_batches[batch] == 0) {
+        numbers[batch] = static_cast<std::int32_t>(batches.size());
+        batches.push_back(batch);
+      }
+    unpatterned_ = {Integers(device_, std::move(numbers)), Integers(device_, entries_of(*dofs_, components_, batches))};
+    (void)unpatterned_.numbers.device_read();
+    (void)unpatterned_.entries.device_read();
+  });
+  return unpatterned_;
 }
 
 void IndexTables::add_to(device::BufferRegistry& registry, int index) const {

@@ -27,6 +27,8 @@ inline constexpr const char* patch_patterns = "patch_patterns";
 inline constexpr const char* pattern_numbers = "pattern_numbers";
 inline constexpr const char* patterns = "patterns";
 inline constexpr const char* dof_entries = "dof_entries";
+inline constexpr const char* unpatterned_numbers = "unpatterned_numbers";
+inline constexpr const char* unpatterned_entries = "unpatterned_entries";
 } // namespace role
 
 /// Says which entries the dofs of one space have on one list of cells, as kernels take them. Entries count from the
@@ -51,6 +53,14 @@ struct IndexTables {
   /// longer than that of the runs. Not of lists of cells.
   const Integers& dof_entries() const;
 
+  /// The same entries of the batches without a pattern alone, whose runs no kernel moves whole.
+  struct UnpatternedBatches {
+    Integers numbers; ///< number of the batch among them, shape (batch); 0 for those with a pattern
+    Integers entries; ///< shape (number, dof, lane)
+  };
+  /// Is made on first use, too. Not of lists of cells.
+  const UnpatternedBatches& unpatterned() const;
+
 private:
   /// Is called before others share the tables, because their threads must only read.
   void bring_to_device() const;
@@ -58,8 +68,9 @@ private:
   const BlockDofs* dofs_ = nullptr;
   int components_ = 1;
   std::shared_ptr<device::Device> device_;
-  mutable std::once_flag has_entries_;
+  mutable std::once_flag has_entries_, has_unpatterned_;
   mutable Integers dof_entries_;
+  mutable UnpatternedBatches unpatterned_;
 };
 
 /// Keeps the tables of the blocks of one space and of lists of its cells while someone holds them, so that they are not

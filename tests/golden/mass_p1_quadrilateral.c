@@ -24,14 +24,14 @@ void kernel(void* const* arguments, long begin, long end)
   const double* restrict input_vector_0 = arguments[0];
   const int* restrict pattern_numbers_0 = arguments[1];
   const int* restrict run_starts_0 = arguments[2];
-  const int* restrict run_permutations_0 = arguments[3];
-  const int* restrict permutations_0 = arguments[4];
-  const int* restrict num_active_0 = arguments[5];
-  const int* restrict first_touch_0 = arguments[6];
-  const double* restrict stored_cell_0 = arguments[7];
-  const int* restrict data_rows_0 = arguments[8];
-  double* restrict output_vector_0 = arguments[9];
-  const int* restrict mode_0 = arguments[10];
+  const int* restrict unpatterned_numbers_0 = arguments[3];
+  const int* restrict unpatterned_entries_0 = arguments[4];
+  const int* restrict first_touch_0 = arguments[5];
+  const double* restrict stored_cell_0 = arguments[6];
+  const int* restrict data_rows_0 = arguments[7];
+  double* restrict output_vector_0 = arguments[8];
+  const int* restrict mode_0 = arguments[9];
+  const int* restrict num_active_0 = arguments[10];
   for (long batch = begin; batch < end; ++batch) {
   const long row = (long)data_rows_0[batch];
   const long p0 = (long)pattern_numbers_0[batch];
@@ -43,12 +43,11 @@ void kernel(void* const* arguments, long begin, long end)
     }
    }
   } else {
-   for (long r6 = 0; r6 < 4; ++r6) {
-    const ivec s7 = ((const ivec*)run_starts_0)[batch*4+r6];
-    const ivec m9 = ((const ivec*)run_permutations_0)[batch*4+r6];
-    for (long k8 = 0; k8 < 1; ++k8) {
-     const ivec p10 = gather_i(permutations_0, (m9 + (int)k8));
-     u0_values[(long)run_entries3[r6+k8]] = gather(input_vector_0, (s7 + p10));
+   const long b6 = (long)unpatterned_numbers_0[batch];
+   for (long i7 = 0; i7 < 4; ++i7) {
+    const ivec s8 = ((const ivec*)unpatterned_entries_0)[b6*4+i7];
+    for (long n9 = 0; n9 < 1; ++n9) {
+     u0_values[(long)run_entries3[i7+n9]] = gather(input_vector_0, (s8 + (int)n9));
     }
    }
   }
@@ -113,12 +112,18 @@ void kernel(void* const* arguments, long begin, long end)
     }
    }
   } else {
-   for (long r38 = 0; r38 < 4; ++r38) {
-    const ivec s39 = ((const ivec*)run_starts_0)[batch*4+r38];
-    const ivec m41 = ((const ivec*)run_permutations_0)[batch*4+r38];
-    for (long k40 = 0; k40 < 1; ++k40) {
-     const ivec p42 = gather_i(permutations_0, (m41 + (int)k40));
-     { const vec v_ = u0_values[(long)run_entries3[r38+k40]]; for (long l_ = 0; l_ < (long)num_active_0[batch]; ++l_) output_vector_0[((long)run_starts_0[(((batch*4+r38)*8) + l_)] + (long)permutations_0[((long)run_permutations_0[(((batch*4+r38)*8) + l_)] + k40)])] += v_[l_]; }
+   const long b38 = (long)unpatterned_numbers_0[batch];
+   if ((long)num_active_0[batch]==8) {
+    for (long i39 = 0; i39 < 4; ++i39) {
+     const ivec s40 = ((const ivec*)unpatterned_entries_0)[b38*4+i39];
+     for (long n41 = 0; n41 < 1; ++n41) {
+      { const vec v_ = u0_values[(long)run_entries3[i39+n41]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)unpatterned_entries_0[(((b38*4+i39)*8) + l_)] + n41)] += v_[l_]; }
+     }
+    }
+   } else {
+    for (long i43 = 0; i43 < 4; ++i43) {
+     const ivec s44 = ((const ivec*)unpatterned_entries_0)[b38*4+i43];
+     { const vec v_ = u0_values[(long)run_entries3[i43]]; for (long l_ = 0; l_ < (long)num_active_0[batch]; ++l_) output_vector_0[(long)unpatterned_entries_0[(((b38*4+i43)*8) + l_)]] += v_[l_]; }
     }
    }
   }

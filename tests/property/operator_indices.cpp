@@ -41,6 +41,11 @@ TEST_P(Indices, OfDofsGiveWhatRunsGive) {
   expect_same(2, box_dimension(GetParam()), elasticity_form(box_dimension(GetParam())), {"indices=dofs"});
 }
 
+TEST_P(Indices, OfBatchesInWhichCellsDifferAreListedBesideThoseOfRuns) {
+  for (const int degree : {1, 2, 3, 4}) expect_same(degree, 0, helmholtz_form(), {"", "vector_width=4 gathers=scalar"});
+  expect_same(3, box_dimension(GetParam()), elasticity_form(box_dimension(GetParam())), {"", "vector_width=4"});
+}
+
 TEST_P(Indices, NumbersLoadedLaneByLaneAreThoseOfAGather) {
   expect_same(3, 0, helmholtz_form(), {"gathers=scalar", "gathers=scalar vector_width=4 prefetch=0"});
   expect_same(1, 0, "(1 + x[0]*x[0])*inner(grad(u), grad(v))*dx + kappa*u*v*ds", {"gathers=scalar indices=dofs"});
@@ -79,7 +84,10 @@ TEST(Indices, OfDofsNeedNoTablesOfRuns) {
   };
   EXPECT_EQ(count_in_source(made("indices=dofs"), "run_starts"), 0U);
   EXPECT_EQ(count_in_source(made("indices=dofs"), "permutations"), 0U);
-  EXPECT_GT(count_in_source(made("indices=runs"), "permutations"), 0U);
+  EXPECT_EQ(count_in_source(made("indices=dofs"), "unpatterned_entries"), 0U);
+  EXPECT_GT(count_in_source(made("indices=runs"), "run_starts"), 0U);
+  EXPECT_GT(count_in_source(made("indices=runs"), "unpatterned_entries"), 0U);
+  EXPECT_EQ(count_in_source(made("indices=runs"), "permutations"), 0U) << "which the list contains";
   EXPECT_GT(count_in_source(made("gathers=scalar"), "gather_lanes("), 0U);
   EXPECT_EQ(count_in_source(made("gathers=vector"), "gather_lanes("), 0U);
 }

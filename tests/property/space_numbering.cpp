@@ -8,6 +8,8 @@
 #include <string>
 
 #include <rafter/base/error.hpp>
+#include <rafter/device/device.hpp>
+#include <rafter/space/index_tables.hpp>
 #include <tests/support/space_meshes.hpp>
 
 /// The numbering obeys laws on every shape and degree, on plain meshes and on scrambled ones (vertices renumbered,
@@ -168,6 +170,42 @@ TEST_P(Numbering, BatchesWithAPatternAreFullAndTheirLanesAlike) {
       }
     }
   });
+}
+
+TEST_P(Numbering, ListsHaveTheCellsEntriesOfAllBatchesAndOfThoseWithoutAPattern) {
+  std::size_t num_listed = 0;
+  for_each_space([&](const space::FunctionSpace& space) {
+    const auto device = device::make_device("host", 1);
+    for (std::size_t b = 0; b < space.batches().blocks.size(); ++b) {
+      const int block = static_cast<int>(b);
+      const auto& dofs = space.block(block);
+      const auto tables = space.index_tables(block, device);
+      const auto all = tables->dof_entries().host_read();
+      const auto& [numbers, entries] = tables->unpatterned();
+      const auto cells_per_batch = static_cast<std::size_t>(space.batches().cells_per_batch);
+      const std::size_t of_batch = dofs.layout.run_dofs.size() * cells_per_batch;
+
+      std::vector<std::int32_t> of_cell(
+          static_cast<std::size_t>(dofs.layout.element->num_dofs() * space.num_components()));
+      std::size_t next = 0;
+      for (std::size_t batch = 0; batch < dofs.pattern_numbers.size(); ++batch) {
+        const auto of_all = all.subspan(batch * of_batch, of_batch);
+        const int active = space.batches().num_active(block, static_cast<std::int32_t>(batch));
+        for (int lane = 0; lane < active; ++lane) {
+          space.cell_dofs(block, static_cast<std::int32_t>(batch), lane, of_cell);
+          for (std::size_t i = 0; i < dofs.layout.run_dofs.size(); ++i)
+            ASSERT_EQ(of_all[i * cells_per_batch + static_cast<std::size_t>(lane)],
+                      of_cell[static_cast<std::size_t>(dofs.layout.run_dofs[i])]);
+        }
+        if (dofs.pattern_numbers[batch] != 0) continue;
+        ASSERT_EQ(static_cast<std::size_t>(numbers.host_read()[batch]), next);
+        ASSERT_TRUE(std::ranges::equal(entries.host_read().subspan(next++ * of_batch, of_batch), of_all));
+      }
+      ASSERT_EQ(entries.size(), next * of_batch);
+      num_listed += next;
+    }
+  });
+  EXPECT_GT(num_listed, 0U);
 }
 
 TEST_P(Numbering, PatchesGiveTheCellsEntries) {

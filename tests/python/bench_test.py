@@ -66,7 +66,7 @@ class Bench(command_test.CommandTest):
 
 class Suites(Bench):
     def test_are_listed_and_explain_their_options(self):
-        self.assertEqual({"bp", "bk", "axlocal", "elasticity-kernel", "hosfem", "sparse", "mesh"}, set(self.suites()))
+        self.assertEqual({"bp", "bk", "axlocal", "elasticity-kernel", "gathers", "hosfem", "sparse", "mesh"}, set(self.suites()))
         explained = self.run_rafter("bench", "--help").stdout
         for suite in self.suites():
             self.assertIn(f"\n{suite}: ", explained)
@@ -81,6 +81,14 @@ class Suites(Bench):
         report, _ = self.check_files("bk", "--cases", "bp2", "--geometry", "cartesian,tetrahedra", num_rows=4, num_plots=8)
         self.assertEqual([(row["cells"], row["dofs"]) for row in report["rows"]],
                          [(64, 3 * 64), (8, 3 * 64), (384, 3 * 64), (48, 3 * 64)])
+
+    def test_gathers(self):
+        report, text = self.check_files("gathers", "--cases", "bp3,elasticity", "--geometry", "tetrahedra,hexahedra", num_rows=8, num_plots=8)
+        self.assertIn("ratio", text)
+        for row in report["rows"]:
+            for key in ("kernel_mdofs_per_second", "kernel_share", "loop_mdofs_per_second", "ratio_to_parts"):
+                self.assertGreater(row[key], 0, key)
+        self.assert_refused(self.run_rafter("bench", "gathers", "--threads", "2"), "bench gathers", "--threads")
 
     def test_bk_on_cells_of_all_shapes(self):
         per_cube = {"curved-hexahedra": (3, 1, 1), "prisms": (3, 2, 1), "curved-pyramids": (3, 6, 2), "triangles": (2, 2, 1)}

@@ -6,12 +6,14 @@
 #include <cmath>
 #include <numeric>
 
+#include <bench/gathers.hpp>
 #include <bench/mesh_file.hpp>
 #include <bench/operators.hpp>
 #include <rafter/device/device.hpp>
 #include <rafter/element/quadrature.hpp>
 #include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/map_kinds.hpp>
+#include <rafter/space/cell_vectors.hpp>
 
 // The suites of `rafter bench` measure what they claim: on every geometry, their operators have the known null spaces
 // and sums. Plans are given, so that nothing depends on the machine.
@@ -260,6 +262,23 @@ TEST(BenchMeshes, CellsAreCountedByShapeAndKindOfMap) {
   EXPECT_EQ(row.at("shapes").at("tetrahedron"), num_cells);
   EXPECT_EQ(row.at("maps").at("affine").get<std::int64_t>() + row.at("maps").at("isoparametric").get<std::int64_t>(),
             num_cells);
+}
+
+TEST(PlainLoop, GathersAndAddsWhatCellsHave) {
+  for (const char* problem : {"bp3", "elasticity"})
+    for (const char* geometry : {"tetrahedra", "prisms", "hexahedra"}) {
+      SCOPED_TRACE(std::string(problem) + " " + geometry);
+      const auto space =
+          make_space(find_case(bake_off_cases(), problem), {.degree = 3, .million_dofs = 0, .geometry = geometry});
+      const auto broken = space::make_broken(*space);
+      std::vector<double> x(static_cast<std::size_t>(space->num_local())), expected(x.size(), 1.0), y(x.size(), 1.0);
+      std::iota(x.begin(), x.end(), 2.0);
+      std::vector<double> cells(static_cast<std::size_t>(broken->num_local()));
+      space::gather_cells(*space, *broken, x, cells);
+      space::add_cells(*space, *broken, cells, expected);
+      PlainLoop(*space).apply(x, y);
+      EXPECT_EQ(y, expected) << "sums of integers are exact";
+    }
 }
 
 } // namespace

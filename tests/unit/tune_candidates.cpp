@@ -122,6 +122,14 @@ TEST(Candidates, StreamOnlyWhatIsExclusiveAndLeavesTheCaches) {
   EXPECT_EQ(values(candidates(problem), "stores"), std::set<std::string>{"streaming"});
 }
 
+TEST(Candidates, StreamWholeLinesAlone) {
+  auto problem = hexahedron();
+  problem.streams_outputs = true;
+  problem.cells_per_batch = 8;
+  problem.register_width = 4;
+  for (const auto& plan : candidates(problem)) EXPECT_EQ(plan.is_streaming, plan.vector_width == 8) << to_string(plan);
+}
+
 TEST(Candidates, IndicesOfDofsWhereRunsSaveNothing) {
   const auto indices = [](PlanningProblem problem, bool has_longer_runs, double share) {
     problem.has_longer_runs = has_longer_runs;
