@@ -50,13 +50,14 @@ void require_refinement_fits(const Mesh& mesh, int times) {
 }
 
 /// Groups of the refined mesh in the order of the old ones (new shapes last) and the place of every child.
-RefinementPlan plan_children(const Mesh& coarse, Mesh& fine) {
+Refinement place_children(std::shared_ptr<const Mesh> mesh, Mesh& fine) {
+  const Mesh& coarse = *mesh;
   for (const auto& group : coarse.groups) group_of(fine, group.shape, group.degree);
-  RefinementPlan plan;
-  plan.diagonals.resize(coarse.groups.size());
+  Refinement refinement{.coarse = std::move(mesh), .places = {}, .diagonals = {}};
+  refinement.diagonals.resize(coarse.groups.size());
   std::vector<std::int32_t> counts;
   for (const auto& group : coarse.groups) {
-    auto& places = plan.places.emplace_back();
+    auto& places = refinement.places.emplace_back();
     std::map<int, int> strides;
     for (const auto& child : subdivision(group.shape).children) {
       const int target = group_of(fine, child.shape, group.degree);
@@ -74,7 +75,7 @@ RefinementPlan plan_children(const Mesh& coarse, Mesh& fine) {
     group.parents.resize(n);
     group.parent_groups.resize(n);
   }
-  return plan;
+  return refinement;
 }
 
 /// For each tetrahedron the shortest of the three diagonals of its inner octahedron: keeps children well shaped. The
@@ -105,13 +106,14 @@ std::vector<std::uint8_t> shortest_diagonals(const Mesh& mesh, const CellGroup& 
   return diagonals;
 }
 
-void fill_children(const Mesh& coarse, const RefinedVertices& vertices, const RefinementPlan& plan, Mesh& fine) {
+void fill_children(const RefinedVertices& vertices, const Refinement& refinement, Mesh& fine) {
+  const Mesh& coarse = *refinement.coarse;
   for (std::size_t g = 0; g < coarse.groups.size(); ++g) {
     const auto& group = coarse.groups[g];
-    const auto& places = plan.places[g];
+    const auto& places = refinement.places[g];
     for (std::int32_t parent = 0; parent < group.num_cells(); ++parent) {
       const auto numbers = vertices.of_cell(static_cast<int>(g), parent);
-      const auto& children = plan.of_cell(coarse, static_cast<int>(g), parent).children;
+      const auto& children = refinement.of_cell(static_cast<int>(g), parent).children;
       for (std::size_t k = 0; k < children.size(); ++k) {
         auto& target = fine.groups[places[k].group];
         const auto cell = static_cast<std::size_t>(places[k].cell(parent));
@@ -125,7 +127,8 @@ void fill_children(const Mesh& coarse, const RefinedVertices& vertices, const Re
   }
 }
 
-Mesh refined_once(const Mesh& coarse) {
+Mesh refined_once(std::shared_ptr<const Mesh> mesh) {
+  const Mesh& coarse = *mesh;
   const RefinedVertices vertices(coarse);
   Mesh fine;
   fine.tdim = coarse.tdim;
@@ -133,14 +136,16 @@ Mesh refined_once(const Mesh& coarse) {
   fine.source = coarse.source;
   fine.tag_names = coarse.tag_names;
   fine.num_vertices = vertices.total();
-  RefinementPlan plan = plan_children(coarse, fine);
+  Refinement refinement = place_children(std::move(mesh), fine);
   for (std::size_t g = 0; g < coarse.groups.size(); ++g)
-    if (coarse.groups[g].shape == Shape::tetrahedron) plan.diagonals[g] = shortest_diagonals(coarse, coarse.groups[g]);
-  fill_children(coarse, vertices, plan, fine);
+    if (coarse.groups[g].shape == Shape::tetrahedron)
+      refinement.diagonals[g] = shortest_diagonals(coarse, coarse.groups[g]);
+  fill_children(vertices, refinement, fine);
   fine.tagged_facets = refined_facets(coarse, vertices);
   fine.periodic_facets = refined_periodic_facets(coarse, vertices);
   if (!fine.periodic_facets.empty()) number_identified_vertices(fine);
-  refine_geometry(coarse, vertices, plan, fine);
+  refine_geometry(coarse, vertices, refinement, fine);
+  fine.refinement = std::make_shared<const Refinement>(std::move(refinement));
   return fine;
 }
 
@@ -207,11 +212,11 @@ Mesh Mesh::refined(int times) const {
     throw base::InputError("mesh '" + source +
                            "' is a part of a larger one: refine the whole before it is distributed");
   require_refinement_fits(*this, times);
-  Mesh result = refined_once(*this);
+  Mesh result = refined_once(std::make_shared<const Mesh>(*this));
   for (int t = 1; t < times; ++t) {
-    Mesh next = refined_once(result);
-    skip_generation(result, next);
-    result = std::move(next);
+    const auto middle = std::make_shared<const Mesh>(std::move(result));
+    result = refined_once(middle);
+    skip_generation(*middle, result);
   }
   return result;
 }

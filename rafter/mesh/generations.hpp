@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <rafter/mesh/mesh.hpp>
+#include <rafter/mesh/subdivision.hpp>
+
+/// Keeps the meshes that a mesh was refined from, and where the children of their cells are.
+namespace rafter::mesh {
+
+/// Place of one child of each cell of a group: it is cell start + parent * stride of a group of the refined mesh.
+struct ChildPlace {
+  int group = 0, stride = 0;
+  std::int32_t start = 0;
+  std::int32_t cell(std::int32_t parent) const { return start + parent * stride; }
+};
+
+/// One uniform refinement of a mesh.
+struct Refinement {
+  std::shared_ptr<const Mesh> coarse; ///< the mesh that was refined
+  /// Places of the children of the cells of `coarse`, shape (group)(child), in the order of Subdivision::children.
+  std::vector<std::vector<ChildPlace>> places;
+  /// The inner diagonal of each tetrahedron, shape (group)(cell); empty for groups of other shapes.
+  std::vector<std::vector<std::uint8_t>> diagonals;
+
+  int diagonal(int group, std::int32_t cell) const {
+    const auto& of_group = diagonals[static_cast<std::size_t>(group)];
+    return of_group.empty() ? 0 : of_group[static_cast<std::size_t>(cell)];
+  }
+  /// The division of a cell of `coarse`.
+  const Subdivision& of_cell(int group, std::int32_t cell) const {
+    return subdivision(coarse->groups[static_cast<std::size_t>(group)].shape, diagonal(group, cell));
+  }
+};
+
+/// The meshes that `mesh` was refined from, and the mesh itself: coarse to fine, at least one. Each but the first is
+/// the refinement of the one before it.
+std::vector<std::shared_ptr<const Mesh>> generations(const std::shared_ptr<const Mesh>& mesh);
+
+} // namespace rafter::mesh
