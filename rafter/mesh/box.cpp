@@ -308,26 +308,12 @@ void tag_boundary(Mesh& mesh, const Lattice& lattice) {
   for (int side = 0; side < 2 * mesh.tdim; ++side) mesh.tag_names[names[side]] = {mesh.tdim - 1, side + 1};
 }
 
-/// Says whether the refinement of a box of half as many cells per direction has the cells of this one.
-bool has_nested_cells(const BoxOptions& options) {
-  return options.shape != "mixed" && options.shape != element::name(Shape::pyramid) &&
-         std::ranges::all_of(options.cells, [](int n) { return n % 2 == 0; });
-}
-
 } // namespace
 
 Mesh make_box(const BoxOptions& options) {
   require_valid(options);
   const Layout layout = make_layout(options);
   const std::int64_t num_centres = require_box_fits(options, layout);
-  if (options.has_coarser && has_nested_cells(options)) {
-    auto coarse = options;
-    int times = 0;
-    for (; has_nested_cells(coarse); ++times)
-      for (int& n : coarse.cells) n /= 2;
-    coarse.has_coarser = false;
-    return make_box(coarse).refined(times);
-  }
   const Lattice lattice(options.cells);
   Mesh mesh;
   mesh.source = "box";

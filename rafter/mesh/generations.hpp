@@ -7,7 +7,7 @@
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/mesh/subdivision.hpp>
 
-/// Keeps the meshes that a mesh was refined from, and where the children of their cells are.
+/// Keeps the meshes that a mesh was refined from, and where the children of their cells are, for multigrid.
 namespace rafter::mesh {
 
 /// Place of one child of each cell of a group: it is cell start + parent * stride of a group of the refined mesh.
@@ -35,8 +35,24 @@ struct Refinement {
   }
 };
 
-/// The meshes that `mesh` was refined from, and the mesh itself: coarse to fine, at least one. Each but the first is
-/// the refinement of the one before it.
-std::vector<std::shared_ptr<const Mesh>> generations(const std::shared_ptr<const Mesh>& mesh);
+/// Meshes of which each is the refinement of the one before it.
+struct Generations {
+  std::vector<std::shared_ptr<const Mesh>> meshes; ///< coarse to fine, at least one
+  std::vector<Refinement> refinements;             ///< refinements[i] makes meshes[i + 1] of meshes[i]
+
+  const std::shared_ptr<const Mesh>& finest() const { return meshes.back(); }
+};
+
+/// Refines a mesh as Mesh::refined does and keeps all generations, that of the mesh included. Throws the same errors.
+Generations refined_generations(std::shared_ptr<const Mesh> mesh, int times);
+
+/// Makes the box of make_box by refining one with half as many cells per direction, and so on while these numbers are
+/// even. The cells of the finest mesh are those of the box, in another order. Boxes of pyramids, whose children are no
+/// pyramids alone, and mixed ones have one generation. Throws the errors of make_box.
+Generations box_generations(const BoxOptions& options);
+
+/// Identifies the facets of each pair on all generations, as Mesh::periodic does. Those too coarse for it, and all
+/// before them, are left out. Throws its errors where the finest mesh cannot be periodic.
+Generations periodic_generations(const Generations& generations, const std::vector<PeriodicPair>& pairs);
 
 } // namespace rafter::mesh

@@ -94,7 +94,6 @@ struct PeriodicPair {
 };
 
 struct Distribution;
-struct Refinement;
 
 class Mesh {
 public:
@@ -112,9 +111,6 @@ public:
   std::map<std::string, std::pair<int, std::int32_t>> tag_names; ///< physical group -> (dimension, tag)
   std::string source;                                            ///< file name, for messages
   std::shared_ptr<const Distribution> distribution; ///< of a part of a mesh (local_part); null: the mesh is whole
-  /// The coarser mesh that this one was refined from, with the places of its children; null: there is none. It has such
-  /// a mesh itself where it was refined, so that all generations stay within reach (mesh/generations.hpp).
-  std::shared_ptr<const Refinement> refinement;
 
   std::int64_t num_cells() const; ///< of this process
   /// The processes that have the cells of the mesh.
@@ -131,10 +127,9 @@ public:
   /// Vertices that stand for themselves: one of those that are identified.
   std::int32_t num_distinct_vertices() const;
 
-  /// Uniformly refined `times` times: children keep tags (cells and facets), curved geometry and periodic facets. Their
-  /// parents are cells of this mesh; the meshes of all generations are kept (`refinement`). The new vertices have their
-  /// local numbers as global ones, but for those that are identified. Throws InputError for a part of a mesh: refine
-  /// the whole before it is distributed.
+  /// Uniformly refined `times` times: children keep tags (cells and facets), curved geometry, parents and periodic
+  /// facets. The new vertices have their local numbers as global ones, but for those that are identified. Throws
+  /// InputError for a part of a mesh: refine the whole before it is distributed.
   Mesh refined(int times = 1) const;
 
   /// The mesh with the facets of each pair identified, beside those that are identified already:
@@ -145,7 +140,7 @@ public:
   /// all their images. Identified facets are no boundary any more. Functions on the mesh are periodic; x is not, it
   /// jumps across the identified facets. Throws InputError for unknown tags, for parts that are no translates of each
   /// other, naming the first facet without a match (its corners, and the nodes of curved facets), and where only one
-  /// cell lies from side to side. Coarser generations are made periodic, too, down to the first that cannot be.
+  /// cell lies from side to side.
   Mesh periodic(const std::vector<PeriodicPair>& pairs) const;
   /// Throws InputError when facets with one of these tags are identified, which boundary conditions cannot see.
   void require_boundary(std::span<const std::int32_t> tags) const;
@@ -186,10 +181,6 @@ struct BoxOptions {
   std::string shape = "hexahedron";  ///< a shape name, "mixed" (2D: quadrilaterals and triangles; 3D: prisms,
                                      ///< hexahedra, pyramids and tetrahedra) or "" (the tensor shape)
   int degree = 1;                    ///< of the geometry
-  /// The box is made by refining one with half as many cells per direction, and so on while these numbers are even, so
-  /// that multigrid has coarser meshes. The cells are the same, in another order. Pyramids, whose children are no
-  /// pyramids alone, and mixed boxes have no coarser ones.
-  bool has_coarser = false;
 };
 Mesh make_box(const BoxOptions& options);
 

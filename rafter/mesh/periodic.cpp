@@ -11,7 +11,6 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/mesh/describe.hpp>
-#include <rafter/mesh/generations.hpp>
 #include <rafter/mesh/identification.hpp>
 #include <rafter/mesh/point_placement.hpp>
 #include <rafter/mesh/point_tree.hpp>
@@ -260,23 +259,6 @@ void Mesh::require_boundary(std::span<const std::int32_t> tags) const {
   }
 }
 
-namespace {
-
-/// The generations below a mesh with their facets identified, too; null where the next of them is too coarse for it.
-std::shared_ptr<const Refinement> with_periodic_facets(const std::shared_ptr<const Refinement>& refinement,
-                                                       const std::vector<PeriodicPair>& pairs) {
-  if (refinement == nullptr) return nullptr;
-  try {
-    auto result = *refinement;
-    result.coarse = std::make_shared<const Mesh>(refinement->coarse->periodic(pairs));
-    return std::make_shared<const Refinement>(std::move(result));
-  } catch (const base::InputError&) { // one cell lies from side to side there
-    return nullptr;
-  }
-}
-
-} // namespace
-
 Mesh Mesh::periodic(const std::vector<PeriodicPair>& pairs) const {
   if (distribution != nullptr)
     throw base::InputError(prefix(*this) +
@@ -302,7 +284,6 @@ Mesh Mesh::periodic(const std::vector<PeriodicPair>& pairs) const {
   }
   number_identified_vertices(result);
   result.surface();
-  result.refinement = with_periodic_facets(refinement, pairs);
   return result;
 }
 

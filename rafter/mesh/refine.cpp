@@ -127,7 +127,12 @@ void fill_children(const RefinedVertices& vertices, const Refinement& refinement
   }
 }
 
-Mesh refined_once(std::shared_ptr<const Mesh> mesh) {
+struct RefinedMesh {
+  Mesh mesh;
+  Refinement refinement;
+};
+
+RefinedMesh refined_once(std::shared_ptr<const Mesh> mesh) {
   const Mesh& coarse = *mesh;
   const RefinedVertices vertices(coarse);
   Mesh fine;
@@ -145,8 +150,7 @@ Mesh refined_once(std::shared_ptr<const Mesh> mesh) {
   fine.periodic_facets = refined_periodic_facets(coarse, vertices);
   if (!fine.periodic_facets.empty()) number_identified_vertices(fine);
   refine_geometry(coarse, vertices, refinement, fine);
-  fine.refinement = std::make_shared<const Refinement>(std::move(refinement));
-  return fine;
+  return {std::move(fine), std::move(refinement)};
 }
 
 /// Parents of `fine` are cells of `middle`: makes them the parents that those have.
@@ -203,20 +207,41 @@ std::array<std::int32_t, max_refined_vertices> RefinedVertices::of_cell(int grou
   return numbers;
 }
 
-Mesh Mesh::refined(int times) const {
+namespace {
+
+void require_refinable(const Mesh& mesh, int times) {
   if (times < 0 || times > max_refinements)
     throw base::InputError(
-        fmt::format("mesh '{}' refined {} times; accepted: 0 to {}", source, times, max_refinements));
-  if (times == 0) return *this;
-  if (distribution != nullptr)
-    throw base::InputError("mesh '" + source +
+        fmt::format("mesh '{}' refined {} times; accepted: 0 to {}", mesh.source, times, max_refinements));
+  if (times > 0 && mesh.distribution != nullptr)
+    throw base::InputError("mesh '" + mesh.source +
                            "' is a part of a larger one: refine the whole before it is distributed");
-  require_refinement_fits(*this, times);
-  Mesh result = refined_once(std::make_shared<const Mesh>(*this));
+  if (times > 0) require_refinement_fits(mesh, times);
+}
+
+} // namespace
+
+Mesh Mesh::refined(int times) const {
+  require_refinable(*this, times);
+  if (times == 0) return *this;
+  const std::shared_ptr<const Mesh> self(std::shared_ptr<void>(), this);
+  Mesh result = refined_once(self).mesh;
   for (int t = 1; t < times; ++t) {
     const auto middle = std::make_shared<const Mesh>(std::move(result));
-    result = refined_once(middle);
+    result = refined_once(middle).mesh;
     skip_generation(*middle, result);
+  }
+  return result;
+}
+
+Generations refined_generations(std::shared_ptr<const Mesh> mesh, int times) {
+  require_refinable(*mesh, times);
+  Generations result{.meshes = {std::move(mesh)}, .refinements = {}};
+  for (int t = 0; t < times; ++t) {
+    auto [fine, refinement] = refined_once(result.finest());
+    if (t > 0) skip_generation(*result.finest(), fine);
+    result.refinements.push_back(std::move(refinement));
+    result.meshes.push_back(std::make_shared<const Mesh>(std::move(fine)));
   }
   return result;
 }

@@ -3,19 +3,21 @@
 #include <cstdint>
 #include <vector>
 
+#include <rafter/mesh/generations.hpp>
 #include <rafter/operator/form_kernels.hpp>
 
 /// Moves vectors between a coarse system of fields and a fine one.
 namespace rafter::op {
 
-/// One side of a transfer: a system of fields, and those of its entries that are constrained, ascending.
-struct TransferSide {
-  System system;
-  std::vector<std::int32_t> constrained;
+/// What a transfer is made of: two systems with the same fields, of any degrees.
+struct TransferSpecification {
+  System coarse, fine;
+  std::vector<std::int32_t> constrained_coarse, constrained_fine; ///< constrained entries of either side, ascending
+  /// The refinement that makes the fine mesh of the coarse one; null: both systems are on one discretisation.
+  const mesh::Refinement* refinement = nullptr;
 };
 
-/// Interpolation P from a coarse system into a fine one, and its exact transpose. The fine mesh is the coarse one, or
-/// was refined from it in one step (mesh::Refinement); the systems have the same fields, of any degrees. P takes the
+/// Interpolation P from a coarse system into a fine one, and its exact transpose. P takes the
 /// values of the coarse function at the nodes of the fine fields, in the reference coordinates of the coarse cells: on
 /// nested spaces it is the identity of functions. Constrained entries of either side and padding are masked: P has zero
 /// rows and columns there.

@@ -16,15 +16,14 @@ namespace rafter::test {
 /// cells of the coarse mesh, and of the children in each.
 class ReferenceTransfer final : public op::Transfer {
 public:
-  ReferenceTransfer(const op::TransferSide& coarse, const op::TransferSide& fine)
-      : num_columns_(coarse.system.size()), rows_(static_cast<std::size_t>(fine.system.size())),
-        is_made_(rows_.size(), false) {
-    for (std::size_t field = 0; field < fine.system.spaces.size(); ++field) add_field(coarse, fine, field);
+  explicit ReferenceTransfer(const op::TransferSpecification& of)
+      : num_columns_(of.coarse.size()), rows_(static_cast<std::size_t>(of.fine.size())), is_made_(rows_.size(), false) {
+    for (std::size_t field = 0; field < of.fine.spaces.size(); ++field) add_field(of, field);
     const auto is_constrained = [&](const Entry& entry) {
-      return std::ranges::binary_search(coarse.constrained, entry.first);
+      return std::ranges::binary_search(of.constrained_coarse, entry.first);
     };
     for (auto& row : rows_) std::erase_if(row, is_constrained);
-    for (const auto entry : fine.constrained) rows_[static_cast<std::size_t>(entry)].clear();
+    for (const auto entry : of.constrained_fine) rows_[static_cast<std::size_t>(entry)].clear();
   }
 
   std::int64_t rows() const override { return static_cast<std::int64_t>(rows_.size()); }
@@ -51,24 +50,24 @@ public:
 private:
   using Entry = std::pair<std::int32_t, double>; ///< column and weight
 
-  void add_field(const op::TransferSide& coarse, const op::TransferSide& fine, std::size_t field) {
-    const auto& from = *coarse.system.spaces[field];
-    const auto& to = *fine.system.spaces[field];
-    const auto& mesh = *coarse.system.mesh;
+  void add_field(const op::TransferSpecification& of, std::size_t field) {
+    const auto& from = *of.coarse.spaces[field];
+    const auto& to = *of.fine.spaces[field];
+    const auto& mesh = *of.coarse.mesh;
     const auto num_components = static_cast<std::size_t>(from.num_components());
-    const auto column_offset = static_cast<std::int32_t>(coarse.system.offset(field)),
-               row_offset = static_cast<std::int32_t>(fine.system.offset(field));
+    const auto column_offset = static_cast<std::int32_t>(of.coarse.offset(field)),
+               row_offset = static_cast<std::int32_t>(of.fine.offset(field));
     for (std::size_t g = 0; g < mesh.groups.size(); ++g)
       for (std::int32_t cell = 0; cell < mesh.groups[g].num_cells(); ++cell) {
         const auto group = static_cast<std::int32_t>(g);
         const auto columns = dofs(from, group, cell, column_offset);
-        if (fine.system.mesh == coarse.system.mesh) {
+        if (of.refinement == nullptr) {
           const auto element = to.element(mesh.groups[g].shape);
           add_rows(values(from, mesh.groups[g].shape, element->nodes()), num_components, columns,
                    dofs(to, group, cell, row_offset));
           continue;
         }
-        const auto& refinement = *fine.system.mesh->refinement;
+        const auto& refinement = *of.refinement;
         const auto& division = refinement.of_cell(group, cell);
         for (std::size_t k = 0; k < division.children.size(); ++k) {
           const auto& child = division.children[k];

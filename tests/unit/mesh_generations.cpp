@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <rafter/base/error.hpp>
 #include <rafter/mesh/generations.hpp>
 #include <tests/support/mesh_laws.hpp>
 
@@ -37,20 +38,21 @@ std::multiset<std::vector<long>> cells_of(const mesh::Mesh& mesh) {
 } // namespace
 
 TEST(generations, of_a_refined_mesh_are_all_that_it_came_from) {
-  const auto fine =
-      std::make_shared<const mesh::Mesh>(mesh::make_box({.cells = {2, 1, 1}, .shape = "pyramid"}).refined(2));
-  const auto meshes = mesh::generations(fine);
-  ASSERT_EQ(meshes.size(), 3u);
-  EXPECT_EQ(meshes[2], fine);
-  EXPECT_EQ(meshes[0]->num_cells(), 12);
-  EXPECT_EQ(meshes[1]->num_cells(), 12 * 10);
-  EXPECT_EQ(meshes[0]->refinement, nullptr);
+  const auto coarsest = std::make_shared<const mesh::Mesh>(mesh::make_box({.cells = {2, 1, 1}, .shape = "pyramid"}));
+  const auto generations = mesh::refined_generations(coarsest, 2);
+  ASSERT_EQ(generations.meshes.size(), 3u);
+  EXPECT_EQ(generations.meshes[0], coarsest);
+  EXPECT_EQ(generations.meshes[1], generations.refinements[1].coarse);
+  EXPECT_EQ(generations.finest()->num_cells(), coarsest->refined(2).num_cells());
+  EXPECT_EQ(generations.finest()->points, coarsest->refined(2).points);
 }
 
 TEST(generations, give_every_cell_of_the_fine_mesh_to_one_parent) {
   for (const auto* shape : {"hexahedron", "tetrahedron", "prism", "pyramid", "mixed"}) {
-    const auto fine = mesh::make_box({.cells = {4, 1, 1}, .shape = shape}).refined();
-    const auto& refinement = *fine.refinement;
+    const auto generations = mesh::refined_generations(
+        std::make_shared<const mesh::Mesh>(mesh::make_box({.cells = {4, 1, 1}, .shape = shape})), 1);
+    const auto& fine = *generations.finest();
+    const auto& refinement = generations.refinements[0];
     std::vector<std::vector<int>> seen;
     for (const auto& group : fine.groups) seen.emplace_back(group.tags.size(), 0);
     for (std::size_t g = 0; g < refinement.coarse->groups.size(); ++g)
@@ -71,33 +73,34 @@ TEST(generations, give_every_cell_of_the_fine_mesh_to_one_parent) {
   }
 }
 
-TEST(generations, of_a_box_are_boxes_with_the_same_cells_at_the_end) {
+TEST(generations, of_a_box_end_with_its_cells) {
   for (const auto* shape : {"interval", "triangle", "quadrilateral", "tetrahedron", "hexahedron", "prism"}) {
     const auto dim = element::dimension(element::shape_from_name(shape));
     mesh::BoxOptions options{.cells = {8, 12, 4}, .size = {2, 1, 1}, .shape = shape};
     options.cells.resize(static_cast<std::size_t>(dim));
     options.size.resize(static_cast<std::size_t>(dim));
-    const auto plain = mesh::make_box(options);
-    options.has_coarser = true;
-    const auto nested = std::make_shared<const mesh::Mesh>(mesh::make_box(options));
-    EXPECT_EQ(mesh::generations(nested).size(), dim == 1 ? 4u : 3u) << shape;
-    EXPECT_TRUE(cells_of(*nested) == cells_of(plain)) << shape;
-    EXPECT_EQ(nested->tag_names, plain.tag_names);
+    const auto box = mesh::make_box(options);
+    const auto generations = mesh::box_generations(options);
+    EXPECT_EQ(generations.meshes.size(), dim == 1 ? 4u : 3u) << shape;
+    EXPECT_TRUE(cells_of(*generations.finest()) == cells_of(box)) << shape;
+    EXPECT_EQ(generations.finest()->tag_names, box.tag_names);
   }
 }
 
-TEST(generations, end_where_a_box_has_an_odd_number_of_cells_or_children_of_other_shapes) {
-  for (const auto& options : {mesh::BoxOptions{.cells = {3, 4}, .shape = "triangle", .has_coarser = true},
-                              mesh::BoxOptions{.cells = {4, 4, 4}, .shape = "pyramid", .has_coarser = true},
-                              mesh::BoxOptions{.cells = {8, 4, 4}, .shape = "mixed", .has_coarser = true}})
-    EXPECT_EQ(mesh::make_box(options).refinement, nullptr) << options.shape;
+TEST(generations, are_one_where_a_box_has_an_odd_number_of_cells_or_children_of_other_shapes) {
+  for (const auto& options : {mesh::BoxOptions{.cells = {3, 4}, .shape = "triangle"},
+                              mesh::BoxOptions{.cells = {4, 4, 4}, .shape = "pyramid"},
+                              mesh::BoxOptions{.cells = {8, 4, 4}, .shape = "mixed"}})
+    EXPECT_EQ(mesh::box_generations(options).meshes.size(), 1u) << options.shape;
 }
 
-TEST(generations, of_a_periodic_mesh_are_periodic_down_to_the_first_with_one_cell_across) {
-  const auto torus =
-      std::make_shared<const mesh::Mesh>(mesh::make_box({.cells = {8, 8}, .shape = "", .has_coarser = true})
-                                             .periodic({{.from = {"xmin"}, .to = {"xmax"}}}));
-  const auto meshes = mesh::generations(torus);
-  ASSERT_EQ(meshes.size(), 3u); // 2, 4 and 8 cells across
-  for (const auto& one : meshes) EXPECT_FALSE(one->surface().periodic_tags.empty());
+TEST(generations, are_periodic_down_to_the_last_with_several_cells_across) {
+  const auto torus = mesh::periodic_generations(mesh::box_generations({.cells = {8, 8}, .shape = ""}),
+                                                {{.from = {"xmin"}, .to = {"xmax"}}});
+  ASSERT_EQ(torus.meshes.size(), 3u); // 2, 4 and 8 cells across
+  for (std::size_t l = 0; l < 3; ++l) EXPECT_FALSE(torus.meshes[l]->surface().periodic_tags.empty());
+  for (std::size_t l = 0; l < 2; ++l) EXPECT_EQ(torus.refinements[l].coarse, torus.meshes[l]);
+  EXPECT_THROW(mesh::periodic_generations(mesh::box_generations({.cells = {1, 8}, .shape = ""}),
+                                          {{.from = {"xmin"}, .to = {"xmax"}}}),
+               base::InputError);
 }

@@ -18,25 +18,25 @@ double quadratic(std::span<const double> x, std::size_t component) {
   return sum;
 }
 
-Vector prolongated(const op::Transfer& P, const op::TransferSide& fine, const Vector& coarse) {
-  Vector result(coarse.device(), static_cast<std::size_t>(fine.system.size()));
-  P.prolongate(coarse, result);
-  return result;
-}
-
 } // namespace
 
 TEST(reference_transfer, keeps_polynomials_of_the_coarse_degree) {
   const auto device = device::make_device("host", 1);
   for (const auto* shape : {"triangle", "quadrilateral", "tetrahedron", "hexahedron", "prism", "mixed"}) {
     const bool is_plane = std::string_view(shape) == "triangle" || std::string_view(shape) == "quadrilateral";
-    const auto box = mesh::make_box({.cells = is_plane ? std::vector{2, 2} : std::vector{4, 1, 1}, .shape = shape});
-    const auto on = [&](const std::shared_ptr<const mesh::Mesh>& mesh, int degree) {
+    const auto meshes =
+        mesh::refined_generations(std::make_shared<const mesh::Mesh>(mesh::make_box(
+                                      {.cells = is_plane ? std::vector{2, 2} : std::vector{4, 1, 1}, .shape = shape})),
+                                  1);
+    const auto on = [](const std::shared_ptr<const mesh::Mesh>& mesh, int degree) {
       const auto discretisation = std::make_shared<const space::Discretisation>(mesh);
       return op::make_system({space::FunctionSpace::make(discretisation, {.degree = degree, .components = 2})});
     };
-    const auto fine_mesh = std::make_shared<const mesh::Mesh>(box.refined());
-    const op::TransferSide h{on(fine_mesh->refinement->coarse, 2), {}}, p{on(fine_mesh, 3), {}};
+    const op::TransferSpecification of{.coarse = on(meshes.meshes[0], 2),
+                                       .fine = on(meshes.meshes[1], 3),
+                                       .constrained_coarse = {},
+                                       .constrained_fine = {},
+                                       .refinement = &meshes.refinements[0]};
     const auto values = [&](const op::System& system) {
       Vector result(device, static_cast<std::size_t>(system.size()));
       space::interpolate(
@@ -47,7 +47,8 @@ TEST(reference_transfer, keeps_polynomials_of_the_coarse_degree) {
           result.host_overwrite());
       return result;
     };
-    const ReferenceTransfer P(h, p);
-    EXPECT_LE(distance(values_of(prolongated(P, p, values(h.system))), values_of(values(p.system))), 1e-13) << shape;
+    Vector fine(device, static_cast<std::size_t>(of.fine.size()));
+    ReferenceTransfer(of).prolongate(values(of.coarse), fine);
+    EXPECT_LE(distance(values_of(fine), values_of(values(of.fine))), 1e-13) << shape;
   }
 }
