@@ -17,9 +17,8 @@ bool has_coarser(const BoxOptions& options) {
 
 } // namespace
 
-Generations box_generations(const BoxOptions& options) {
+Generations box_generations(const BoxOptions& options, int times) {
   auto coarsest = options;
-  int times = 0;
   // A box without cells along an axis is refused below.
   const auto has_cells = [](const BoxOptions& box) {
     return std::ranges::all_of(box.cells, [](int n) { return n > 0; });

@@ -46,10 +46,11 @@ struct Generations {
 /// Refines a mesh as Mesh::refined does and keeps all generations, that of the mesh included. Throws the same errors.
 Generations refined_generations(std::shared_ptr<const Mesh> mesh, int times);
 
-/// Makes the box of make_box by refining one with half as many cells per direction, and so on while these numbers are
-/// even. The cells of the finest mesh are those of the box, in another order. Boxes of pyramids, whose children are no
-/// pyramids alone, and mixed ones have one generation. Throws the errors of make_box.
-Generations box_generations(const BoxOptions& options);
+/// Makes the box of make_box, refined `times` times, by refining one with half as many cells per direction, and so on
+/// while these numbers are even. The cells of the box are those that make_box gives it, in another order. Boxes of
+/// pyramids, whose children are no pyramids alone, and mixed ones have no coarser generation. Throws the errors of
+/// make_box and Mesh::refined.
+Generations box_generations(const BoxOptions& options, int times = 0);
 
 /// Identifies the facets of each pair on all generations, as Mesh::periodic does. Those too coarse for it, and all
 /// before them, are left out. Throws its errors where the finest mesh cannot be periodic.

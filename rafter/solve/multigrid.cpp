@@ -21,9 +21,10 @@ void require_fit(const std::vector<MultigridLevel>& levels, const MultigridParam
     const auto& transfer = levels[l].to_finer;
     if (transfer == nullptr || transfer->columns() != levels[l].A->size() ||
         transfer->rows() != levels[l + 1].A->size())
-      throw base::InputError(fmt::format("preconditioner multigrid: the transfer from level {} to level {} does not fit "
-                                         "the sizes of their operators",
-                                         l, l + 1));
+      throw base::InputError(
+          fmt::format("preconditioner multigrid: the transfer from level {} to level {} does not fit "
+                      "the sizes of their operators",
+                      l, l + 1));
   }
 }
 
@@ -78,9 +79,9 @@ Multigrid::Multigrid(std::vector<MultigridLevel> levels, const MultigridParamete
       return Vector(level.A->device(), is_needed ? static_cast<std::size_t>(level.A->size()) : 0);
     };
     const bool is_coarsest = l == 0, is_finest = l + 1 == levels_.size();
-    work_.push_back({is_coarsest ? nullptr
-                                 : std::make_unique<const Chebyshev>(*level.A, smoother_parameters(level, parameters_)),
-                     vector(!is_coarsest), vector(!is_finest), vector(!is_finest)});
+    work_.push_back(
+        {is_coarsest ? nullptr : std::make_unique<const Chebyshev>(*level.A, smoother_parameters(level, parameters_)),
+         vector(!is_coarsest), vector(!is_finest), vector(!is_finest)});
   }
   coarse_ = make_coarse_solver(levels_.front(), parameters_);
 }
@@ -127,16 +128,16 @@ void Multigrid::start(const Vector& r, Vector& z) const {
 std::string Multigrid::description() const {
   std::vector<std::string> levels;
   for (auto level = levels_.rbegin(); level != levels_.rend(); ++level)
-    levels.push_back(fmt::format("{}{}{} unknowns", level->name, level->name.empty() ? "" : ": ",
-                                 level->A->num_unknowns()));
+    levels.push_back(
+        fmt::format("{}{}{} unknowns", level->name, level->name.empty() ? "" : ": ", level->A->num_unknowns()));
   std::string coarse = fmt::format("Chebyshev iteration of degree {}", parameters_.coarse_degree);
   if (const auto* factors = coarse_->factors())
     coarse = fmt::format("factors of the matrix ({:.3g} MB)", 1e-6 * static_cast<double>(factors->bytes));
-  return fmt::format("{}-cycle of {} level{} ({}); smoother: Chebyshev-Jacobi of degree {}, {} step{} before and after; "
-                     "coarsest level: {}",
-                     name(parameters_.cycle), levels_.size(), levels_.size() == 1 ? "" : "s", base::join(levels, "; "),
-                     parameters_.smoother.degree, parameters_.smoothing_steps,
-                     parameters_.smoothing_steps == 1 ? "" : "s", coarse);
+  return fmt::format(
+      "{}-cycle of {} level{} ({}); smoother: Chebyshev-Jacobi of degree {}, {} step{} before and after; "
+      "coarsest level: {}",
+      name(parameters_.cycle), levels_.size(), levels_.size() == 1 ? "" : "s", base::join(levels, "; "),
+      parameters_.smoother.degree, parameters_.smoothing_steps, parameters_.smoothing_steps == 1 ? "" : "s", coarse);
 }
 
 } // namespace rafter::solvers

@@ -43,6 +43,12 @@ struct MultigridLevel {
   std::string name = {};                            ///< for people, such as "degree 4 on 512 cells"
 };
 
+/// The levels below an operator, of which Multigrid makes its own (SolverOptions::hierarchy).
+struct MultigridHierarchy {
+  std::vector<MultigridLevel> coarser; ///< from coarse to fine; the last transfer is to the vectors of the operator
+  std::string finest_name = {};        ///< name of the operator's own level
+};
+
 /// Multigrid cycles as a preconditioner. With S the error operator of the smoother, symmetric in the inner product of
 /// A, one cycle on two levels has the error operator S^k (I - P A_c^-1 P^T A) S^k: M is symmetric up to rounding, and
 /// positive definite where every level is. The smoothers are Chebyshev iterations with Jacobi scaling (Adams, Brezina,
