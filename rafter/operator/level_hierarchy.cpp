@@ -187,11 +187,11 @@ std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Oper
     const Operator& finer = is_last ? finest : *result[l + 1].A;
     const bool is_on_same_mesh = finer.system().mesh == result[l].system.mesh;
     result[l].to_finer =
-        make_transfer({.coarse = result[l].system,
-                       .fine = finer.system(),
-                       .constrained_coarse = result[l].A->constraints().entries,
-                       .constrained_fine = finer.constraints().entries,
-                       .refinement = is_on_same_mesh ? nullptr : &meshes.refinements[result[l].place.generation]});
+        transfers({.coarse = result[l].system,
+                   .fine = finer.system(),
+                   .constrained_coarse = result[l].A->constraints().entries,
+                   .constrained_fine = finer.constraints().entries,
+                   .refinement = is_on_same_mesh ? nullptr : &meshes.refinements[result[l].place.generation]});
   }
   return result;
 }

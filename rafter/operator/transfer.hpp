@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include <rafter/mesh/generations.hpp>
@@ -31,8 +30,5 @@ public:
   virtual void prolongate_and_add(const Vector& coarse, Vector& fine) const = 0; ///< computes fine += P coarse
   virtual void restrict_to(const Vector& fine, Vector& coarse) const = 0;        ///< computes coarse = P^T fine
 };
-
-/// Makes the transfer with compiled kernels. The refinement need not outlive it.
-std::shared_ptr<const Transfer> make_transfer(const TransferSpecification& specification);
 
 } // namespace rafter::op

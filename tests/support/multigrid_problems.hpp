@@ -38,7 +38,7 @@ public:
         space::FunctionSpace::make(discretisation, {.degree = options.degree, .components = options.components});
     system_ = op::make_system({space});
     form::Scope scope(meshes_->finest()->gdim);
-    scope.add_arguments({space});
+    scope.add_arguments(std::vector<std::shared_ptr<const form::FieldSpace>>{space});
     const auto form = form::parse_form(options.form, scope);
     std::vector<op::FieldCondition> conditions;
     if (options.has_dirichlet)
