@@ -32,7 +32,7 @@ public:
     for (const auto& step : program_.steps) {
       check(step);
       if (step.accumulate) read(step.target);
-      if (step.target >= 0 && is_complete(step)) write(step.target);
+      if (step.target >= 0 && completes_target(step)) write(step.target);
     }
     check_atoms();
   }
@@ -84,8 +84,9 @@ private:
     require(mask.components == 1 || mask.components == use.components, "a mask has other components than its field");
   }
   /// Says whether the target of a step is written completely with it. Several fields may be gathered into one array,
-  /// each into places of its own.
-  bool is_complete(const Step& step) {
+  /// each into places of its own, and masked before the others come.
+  bool completes_target(const Step& step) {
+    if (step.kind == StepKind::mask) return false;
     if (step.kind != StepKind::gather) return true;
     const auto& places = program_.inputs[static_cast<std::size_t>(step.field)].places;
     if (places.empty()) return true;

@@ -3,6 +3,7 @@
 // prolongation, masks hold, and malformed programs are refused.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
