@@ -39,6 +39,10 @@ schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, in
   return result;
 }
 
+schedule::Plan plan_transfer(int cells_per_batch, int register_width) {
+  return plan_usual(schedule::Plan().factors, cells_per_batch, register_width, std::nullopt);
+}
+
 Decision plan_product(const schedule::Plan& cells, const std::optional<schedule::Plan>& given) {
   Decision result;
   result.plan = cells;

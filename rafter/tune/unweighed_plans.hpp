@@ -12,6 +12,9 @@ namespace rafter::tune {
 schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, int register_width,
                           const std::optional<schedule::Plan>& given);
 
+/// The plan of a kernel that moves vectors between spaces.
+schedule::Plan plan_transfer(int cells_per_batch, int register_width);
+
 /// The product of an assembled matrix with a vector.
 struct ProductProblem {
   double num_rows = 0, num_entries = 0;
