@@ -9,6 +9,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/operator/compiled_transfer.hpp>
 
 namespace rafter::op {
 namespace {
@@ -175,7 +176,10 @@ std::vector<std::shared_ptr<GeneratedForm>> kernels_of(std::span<const Generated
 }
 
 std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Operator& finest,
-                               const mesh::Generations& meshes, const TransferFactory& transfers) {
+                               const mesh::Generations& meshes, const TransferFactory& make) {
+  const auto compiled = [&finest](const TransferSpecification& of) {
+    return make_transfer(of, {.device = finest.device(), .plan = {}, .planner = finest.built().options.planner});
+  };
   std::vector<Level> result;
   for (auto& level : generated) {
     auto A = std::make_shared<Operator>(level.action, std::move(level.constraints), level.diagonal);
@@ -186,12 +190,16 @@ std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Oper
     const bool is_last = l + 1 == result.size();
     const Operator& finer = is_last ? finest : *result[l + 1].A;
     const bool is_on_same_mesh = finer.system().mesh == result[l].system.mesh;
-    result[l].to_finer =
-        transfers({.coarse = result[l].system,
-                   .fine = finer.system(),
-                   .constrained_coarse = result[l].A->constraints().entries,
-                   .constrained_fine = finer.constraints().entries,
-                   .refinement = is_on_same_mesh ? nullptr : &meshes.refinements[result[l].place.generation]});
+    const TransferSpecification of{.coarse = result[l].system,
+                                   .fine = finer.system(),
+                                   .constrained_coarse = result[l].A->constraints().entries,
+                                   .constrained_fine = finer.constraints().entries,
+                                   .refinement =
+                                       is_on_same_mesh ? nullptr : &meshes.refinements[result[l].place.generation]};
+    if (make)
+      result[l].to_finer = make(of);
+    else
+      result[l].to_finer = compiled(of);
   }
   return result;
 }

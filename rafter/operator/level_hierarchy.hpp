@@ -83,9 +83,9 @@ struct Level {
 using TransferFactory = std::function<std::shared_ptr<const Transfer>(const TransferSpecification&)>;
 
 /// Binds the compiled levels, with the values that the constants and parameters of `finest` have now, and makes the
-/// transfers between them and to it.
+/// transfers between them and to it: by `make`, or with compiled kernels where that is empty.
 std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Operator& finest,
-                               const mesh::Generations& meshes, const TransferFactory& transfers = make_transfer);
+                               const mesh::Generations& meshes, const TransferFactory& make = {});
 
 /// "degree 4 on 512 cells"
 std::string describe_level(const System& system);
