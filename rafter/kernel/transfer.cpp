@@ -29,8 +29,8 @@ std::span<const double> row(const std::vector<double>& points, std::size_t i, st
 /// The different numbers, ascending.
 std::vector<double> distinct(std::vector<double> numbers) {
   std::ranges::sort(numbers);
-  const auto same = std::ranges::unique(numbers, [](double a, double b) { return b - a < tolerance; });
-  numbers.erase(same.begin(), same.end());
+  const auto is_same = [](double a, double b) { return b - a < tolerance; };
+  numbers.erase(std::unique(numbers.begin(), numbers.end(), is_same), numbers.end());
   return numbers;
 }
 

@@ -103,11 +103,13 @@ private:
           places.push_back({direction, field, kind});
       }
     }
+    const auto flag_sets = device_->flag_sets();
     base::run_parallel(std::ssize(places), [&](std::int64_t i) {
       const auto& [direction, field, kind] = places[static_cast<std::size_t>(i)];
       const auto& cells = fields_[field]->kinds[kind];
-      const auto plan = options_.plan ? schedule::in_double(*options_.plan)
-                                      : tune::plan_transfer(cells.cells_per_batch, options_.planner->register_width());
+      const auto plan = options_.plan
+                            ? schedule::in_double(*options_.plan)
+                            : tune::plan_transfer(cells.cells_per_batch, options_.planner->register_width(), flag_sets);
       kernels_[number(direction)][field][kind] = std::make_unique<TransferKernel>(cells, direction, plan, *device_);
     });
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <optional>
+#include <span>
+#include <string>
 
 #include <rafter/tune/planner.hpp>
 
@@ -12,8 +14,8 @@ namespace rafter::tune {
 schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, int register_width,
                           const std::optional<schedule::Plan>& given);
 
-/// The plan of a kernel that moves vectors between spaces.
-schedule::Plan plan_transfer(int cells_per_batch, int register_width);
+/// The plan of a kernel that moves vectors between spaces, compiled with -O2 where the device has these flags.
+schedule::Plan plan_transfer(int cells_per_batch, int register_width, std::span<const std::string> flag_sets);
 
 /// The product of an assembled matrix with a vector.
 struct ProductProblem {

@@ -127,8 +127,8 @@ TEST_P(Transfers, MakeTheCoarseOperatorOfTheFineOne) {
         std::vector<std::shared_ptr<const form::FieldSpace>>(system.spaces.begin(), system.spaces.end()));
     return form::parse_form("inner(grad(u0), grad(v))*dx + 0.7*u0*v*dx", scope);
   };
-  const op::Operator coarse(helmholtz(of.coarse), planned({.threads = 1})),
-      fine(helmholtz(of.fine), planned({.threads = 1}));
+  const auto options = planned({.threads = 1, .plan = "flags=quick"});
+  const op::Operator coarse(helmholtz(of.coarse), options), fine(helmholtz(of.fine), options);
   const auto transfer = op::make_transfer(of, on(fine.device()));
   const Vector x = random_vector(coarse, 1);
   Vector Px = fine.make_vector(), result = coarse.make_vector();
