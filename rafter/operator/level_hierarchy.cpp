@@ -177,7 +177,7 @@ std::vector<std::shared_ptr<GeneratedForm>> kernels_of(std::span<const Generated
 
 std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Operator& finest,
                                const mesh::Generations& meshes, const TransferFactory& make) {
-  const auto compiled = [&finest](const TransferSpecification& of) {
+  const TransferFactory compiled = [&finest](const TransferSpecification& of) {
     return make_transfer(of, {.device = finest.device(), .plan = {}, .planner = finest.built().options.planner});
   };
   std::vector<Level> result;
@@ -196,10 +196,7 @@ std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Oper
                                    .constrained_fine = finer.constraints().entries,
                                    .refinement =
                                        is_on_same_mesh ? nullptr : &meshes.refinements[result[l].place.generation]};
-    if (make)
-      result[l].to_finer = make(of);
-    else
-      result[l].to_finer = compiled(of);
+    result[l].to_finer = make ? make(of) : compiled(of);
   }
   return result;
 }

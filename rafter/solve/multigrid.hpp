@@ -28,8 +28,8 @@ std::string_view name(CoarseSolver solver); ///< "direct" or "chebyshev", as in 
 /// Parameters of Multigrid.
 struct MultigridParameters {
   Cycle cycle = Cycle::v;
-  /// Parameters of the smoother. Its interval reaches from 0.13 to 1.05 times the estimated largest eigenvalue of D^-1 A;
-  /// that of MFEM, from 0.3 to 1.2 times, is {.eigenvalue_ratio = 4, .safety_factor = 1.2}.
+  /// Parameters of the smoother. Its interval reaches from 0.13 to 1.05 times the estimated largest eigenvalue of D^-1
+  /// A; that of MFEM, from 0.3 to 1.2 times, is {.eigenvalue_ratio = 4, .safety_factor = 1.2}.
   ChebyshevParameters smoother{.degree = 2, .eigenvalue_ratio = 8, .safety_factor = 1.05};
   int smoothing_steps = 1; ///< applications of the smoother before and as many after the coarse correction, 1 to 20
   CoarseSolver coarse = CoarseSolver::direct;
