@@ -17,9 +17,12 @@
 #include <rafter/io/matrix_market.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/io/vtkhdf_reader.hpp>
+#include <rafter/mesh/generations.hpp>
 #include <rafter/mesh/mesh.hpp>
+#include <rafter/operator/level_hierarchy.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/solve/force_norm.hpp>
+#include <rafter/solve/multigrid_levels.hpp>
 #include <rafter/solve/null_space_condition.hpp>
 #include <rafter/solve/residual_problem.hpp>
 #include <rafter/solve/solver.hpp>
@@ -47,7 +50,9 @@ using base::EnvironmentError;
 using base::InputError;
 using base::SolverError;
 
+using mesh::box_generations;
 using mesh::BoxOptions;
+using mesh::Generations;
 using mesh::make_box;
 using mesh::Mesh;
 using mesh::MeshFormat;
@@ -99,6 +104,7 @@ using form::transpose;
 
 using op::BlockKind;
 using op::cells_per_batch; // that a plan asks for, for DiscretisationOptions
+using op::Coarsening;
 using op::DiagonalBlocks;
 using op::FieldCondition;
 using op::Functional;
@@ -110,6 +116,7 @@ using op::SparseMatrix; // of an operator: A.sparse_matrix(); its blocks: A.diag
 using op::Vector;
 
 using io::write_matrix_market;
+using solvers::MultigridParameters;
 using solvers::NullSpaceCondition;
 using space::DiscretisationOptions;
 using space::SpatialFunction;
@@ -123,9 +130,12 @@ class Discretisation {
 public:
   /// options.degree is the highest degree of the spaces that will be made here: batches of cells are for it. Throws
   /// InputError for meshes that are not valid.
-  explicit Discretisation(const Mesh& mesh, const DiscretisationOptions& options = {}) {
-    require_valid(mesh);
-    discretisation_ = std::make_shared<const space::Discretisation>(std::make_shared<const Mesh>(mesh), options);
+  explicit Discretisation(const Mesh& mesh, const DiscretisationOptions& options = {})
+      : Discretisation(std::make_shared<const Mesh>(mesh), options) {}
+  /// The same on a mesh that others keep, too, such as the finest of some generations.
+  explicit Discretisation(std::shared_ptr<const Mesh> mesh, const DiscretisationOptions& options = {}) {
+    require_valid(*mesh);
+    discretisation_ = std::make_shared<const space::Discretisation>(std::move(mesh), options);
   }
   explicit Discretisation(std::shared_ptr<const space::Discretisation> made) : discretisation_(std::move(made)) {}
 
@@ -147,6 +157,9 @@ public:
   /// not valid and degrees out of range.
   FunctionSpace(const Mesh& mesh, const space::SpaceOptions& options)
       : FunctionSpace(Discretisation(mesh, {.degree = options.degree}), options) {}
+  /// The same on the finest of some meshes, for operators that multigrid preconditions.
+  FunctionSpace(const Generations& meshes, const space::SpaceOptions& options)
+      : FunctionSpace(Discretisation(meshes.finest(), {.degree = options.degree}), options) {}
   /// A further space (another field) on the discretisation of a space.
   FunctionSpace(const FunctionSpace& with, const space::SpaceOptions& options)
       : FunctionSpace(with.discretisation(), options) {}
@@ -205,13 +218,63 @@ inline Vector assemble(const Form& L, const Operator& A) {
   return b;
 }
 
+/// The mesh refined so many times, with all meshes between.
+inline Generations refined_generations(Mesh mesh, int times) {
+  return mesh::refined_generations(std::make_shared<const Mesh>(std::move(mesh)), times);
+}
+
+/// What multigrid is made of besides the operator.
+struct MultigridOptions {
+  Generations meshes;             ///< the last is the mesh of the operator
+  Coarsening coarsening;          ///< levels below the operator
+  MultigridParameters parameters; ///< cycle, smoother and coarse solver
+};
+
+/// The name of a preconditioner, with what multigrid needs.
+struct PreconditionerChoice {
+  PreconditionerChoice(const char* text) : name(text) {}
+  PreconditionerChoice(std::string text) : name(std::move(text)) {}
+  std::string name;
+  std::optional<MultigridOptions> multigrid{};
+};
+
+/// Multigrid as a preconditioner of solve(), whose levels have the form and the conditions of the operator:
+///
+///     auto meshes = refined_generations(read_mesh("beam-hex.mesh"), 2);
+///     FunctionSpace V(meshes, {.degree = 4, .components = 3});
+///     auto result = solve(A, b, {.preconditioner = multigrid({.meshes = meshes})});
+inline PreconditionerChoice multigrid(MultigridOptions options) {
+  PreconditionerChoice result("multigrid");
+  result.multigrid = std::move(options);
+  return result;
+}
+
+/// The levels of multigrid below an operator, compiled and bound. Throws InputError for forms without a source and what
+/// op::generate_levels refuses.
+inline std::shared_ptr<const solvers::MultigridHierarchy>
+make_hierarchy(const Operator& A, const MultigridOptions& options,
+               std::span<const NullSpaceCondition> null_space = {}) {
+  if (A.form().source == nullptr) throw InputError("multigrid: the operator was made without its form");
+  if (!A.constraints().entries.empty() && A.conditions().empty())
+    throw InputError("multigrid: the operator was made with constrained entries, coarser levels need conditions");
+  const auto meshes = std::make_shared<const Generations>(options.meshes);
+  auto levels = op::generate_levels({.form = *A.form().source,
+                                     .system = A.system(),
+                                     .meshes = meshes,
+                                     .conditions = {A.conditions().begin(), A.conditions().end()},
+                                     .kernels = A.built().options,
+                                     .coarsening = options.coarsening});
+  op::compile(op::kernels_of(levels));
+  return solvers::make_hierarchy(op::make_levels(std::move(levels), A, *meshes), A.system(), null_space);
+}
+
 struct SolveOptions {
-  std::string method = "cg";                    ///< cg, gmres, minres, direct
-  std::string preconditioner = "jacobi";        ///< none, jacobi, chebyshev
-  double rtol = 1e-8;                           ///< of the residual, relative to the loads (solvers::force_norm)
-  solvers::Norm norm = solvers::Norm::residual; ///< or preconditioned (cg, minres)
-  std::optional<int> max_iterations;            ///< absent: at most 5000, fewer where nothing is gained any more
-  solvers::Monitor monitor;                     ///< called once per iteration; false stops
+  std::string method = "cg";                      ///< cg, gmres, minres, direct
+  PreconditionerChoice preconditioner = "jacobi"; ///< none, jacobi, chebyshev, multigrid({...})
+  double rtol = 1e-8;                             ///< of the residual, relative to the loads (solvers::force_norm)
+  solvers::Norm norm = solvers::Norm::residual;   ///< or preconditioned (cg, minres)
+  std::optional<int> max_iterations;              ///< absent: at most 5000, fewer where nothing is gained any more
+  solvers::Monitor monitor;                       ///< called once per iteration; false stops
   std::vector<NullSpaceCondition>
       null_space; ///< of a singular operator: what fixes the solution, one per field at most
 };
@@ -242,7 +305,11 @@ inline SolveResult solve(const Operator& A, const Vector& b, const SolveOptions&
   A.apply_boundary_values(right, x);
   const auto null_space = solvers::make_null_space(A, options.null_space);
   const double removed = null_space.balance(right, load);
-  solvers::SolverOptions parameters{.method = options.method, .preconditioner = options.preconditioner};
+  solvers::SolverOptions parameters{.method = options.method, .preconditioner = options.preconditioner.name};
+  if (const auto& of_multigrid = options.preconditioner.multigrid) {
+    parameters.multigrid = of_multigrid->parameters;
+    parameters.hierarchy = make_hierarchy(A, *of_multigrid, options.null_space);
+  }
   parameters.control.norm = options.norm;
   parameters.control.reference = solvers::force_norm(A, load);
   parameters.control.rtol = options.rtol;

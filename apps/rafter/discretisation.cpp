@@ -50,10 +50,12 @@ double num_vectors(const io::Problem& problem) {
   const auto& options = problem.solver;
   constexpr double conjugate_gradients = 4;
   const double common = 6 + num_null_space_vectors(problem);
+  // The finest level keeps the vectors of its smoother and a residual; all coarser ones together have fewer unknowns.
+  const double multigrid = uses_multigrid(problem) ? 8 : 0;
   constexpr double minimal_residuals = 8;
-  if (options.method == "minres") return common + minimal_residuals;
-  if (options.method != "gmres") return common + conjugate_gradients;
-  return common + std::min(options.restart, options.control.iteration_limit()) + 1;
+  if (options.method == "minres") return common + multigrid + minimal_residuals;
+  if (options.method != "gmres") return common + multigrid + conjugate_gradients;
+  return common + multigrid + std::min(options.restart, options.control.iteration_limit()) + 1;
 }
 
 [[noreturn]] void refuse_size(const io::Problem& problem, double unknowns, double cells, double needed,
@@ -133,9 +135,9 @@ void require_box_fits(const io::Problem& problem) {
   require_valid(corner);
 }
 
-/// Returns the mesh after the facets that [[periodic]] names have been identified.
-mesh::Mesh with_periodic_facets(const io::Problem& problem, mesh::Mesh mesh) {
-  if (problem.periodic.empty()) return mesh;
+/// Returns what `identify` makes of the pairs of facets that [[periodic]] names.
+template <class Identify>
+auto with_periodic_facets(const io::Problem& problem, const mesh::Mesh& mesh, const Identify& identify) {
   std::vector<mesh::PeriodicPair> pairs;
   for (std::size_t i = 0; i < problem.periodic.size(); ++i) {
     const auto& pair = problem.periodic[i];
@@ -149,7 +151,7 @@ mesh::Mesh with_periodic_facets(const io::Problem& problem, mesh::Mesh mesh) {
     pairs.push_back({.from = pair.from.tags, .to = pair.to.tags, .tolerance = pair.tolerance});
   }
   try {
-    return mesh.periodic(pairs);
+    return identify(pairs);
   } catch (const base::InputError& error) {
     throw base::InputError(fmt::format("{}: periodic: {}", problem.periodic[0].location.text(), error.what()));
   }
@@ -167,7 +169,35 @@ std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem) {
     result = result.refined(source.refine);
   }
   if (source.refine > 0) require_valid(result); // what is read is valid, and boxes are
-  return std::make_shared<const mesh::Mesh>(with_periodic_facets(problem, std::move(result)));
+  if (!problem.periodic.empty())
+    result = with_periodic_facets(problem, result, [&](const auto& pairs) { return result.periodic(pairs); });
+  return std::make_shared<const mesh::Mesh>(std::move(result));
+}
+
+bool uses_multigrid(const io::Problem& problem) {
+  return problem.solver.preconditioner == "multigrid" && !solvers::find_method(problem.solver.method).is_direct;
+}
+
+mesh::Generations make_meshes(const io::Problem& problem) {
+  if (!uses_multigrid(problem)) return {.meshes = {make_mesh(problem)}, .refinements = {}};
+  const auto& source = problem.mesh;
+  mesh::Generations result;
+  if (source.box) {
+    require_box_fits(problem);
+    result = mesh::box_generations(*source.box, source.refine);
+  } else {
+    auto coarsest = std::make_shared<const mesh::Mesh>(mesh::read_mesh(source.file));
+    if (source.refine > 0) {
+      require_valid(*coarsest); // messages name cells of the file, not refined ones
+      require_fits(problem, *coarsest, refinement_factor(problem, coarsest->tdim));
+    }
+    result = mesh::refined_generations(std::move(coarsest), source.refine);
+  }
+  if (source.refine > 0) require_valid(*result.finest());
+  if (!problem.periodic.empty())
+    result = with_periodic_facets(problem, *result.finest(),
+                                  [&](const auto& pairs) { return mesh::periodic_generations(result, pairs); });
+  return result;
 }
 
 double count_unknowns(const io::Problem& problem, const mesh::Mesh& mesh) {

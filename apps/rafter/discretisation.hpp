@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <rafter/io/problem.hpp>
+#include <rafter/mesh/generations.hpp>
 #include <rafter/operator/form_builder.hpp>
 
 /// The mesh and the function spaces of a problem are made here, unless they do not fit into memory.
@@ -14,6 +15,13 @@ namespace rafter::app {
 /// Returns the mesh of a problem: it is read or generated, refined and checked, and its periodic facets are identified.
 /// Throws InputError.
 std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem);
+
+/// Says whether the linear systems of a problem are preconditioned by multigrid.
+bool uses_multigrid(const io::Problem& problem);
+
+/// Returns the same mesh with those that it was refined from where the problem uses multigrid, else alone. A box that
+/// multigrid coarsens has the cells of make_mesh() in another order.
+mesh::Generations make_meshes(const io::Problem& problem);
 
 /// Returns the number of unknowns of a problem without allocating them.
 double count_unknowns(const io::Problem& problem, const mesh::Mesh& mesh);

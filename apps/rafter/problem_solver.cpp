@@ -13,6 +13,7 @@
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/solve/force_norm.hpp>
+#include <rafter/solve/multigrid_levels.hpp>
 #include <rafter/solve/vector_ops.hpp>
 #include <rafter/tune/generation_cache.hpp>
 #include <rafter/tune/planner.hpp>
@@ -54,6 +55,9 @@ double expected_applications(const io::Problem& problem, const op::System& syste
   double points = 0;
   for (const auto& space : system.spaces)
     points = std::max(points, static_cast<double>(space->num_local()) / space->num_components());
+  // Multigrid takes some ten iterations with some four applications each.
+  constexpr double with_multigrid = 60;
+  if (uses_multigrid(problem)) return std::min<double>(problem.solver.control.iteration_limit(), with_multigrid);
   constexpr double per_point_of_an_edge = 2;
   return std::min<double>(problem.solver.control.iteration_limit(),
                           per_point_of_an_edge * std::pow(points, 1.0 / system.mesh->tdim));
@@ -195,7 +199,8 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
   const base::ThreadLimit limit(options.threads);
 
   phases.start("mesh");
-  mesh_ = make_mesh(problem);
+  meshes_ = std::make_shared<const mesh::Generations>(make_meshes(problem));
+  mesh_ = meshes_->finest();
   tell(fmt::format("mesh: {} cells", mesh_->num_cells()));
 
   phases.start("spaces");
@@ -268,12 +273,16 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
     constraints_ = plan_constraints(problem_, system_, options_);
     forms.passing.insert(forms.passing.end(), constraints_.masses.begin(), constraints_.masses.end());
   }
+  std::vector<op::GeneratedLevel> levels;
+  if (solves && uses_multigrid(problem_)) levels = generate_levels(own_options);
+  for (auto& form : op::kernels_of(levels)) keep(std::move(form));
   require_stored_fits(problem_, system_, forms);
   auto kernels = forms.kept;
   kernels.insert(kernels.end(), forms.passing.begin(), forms.passing.end());
   op::compile(kernels, events_.compilation);
   operator_ = std::make_shared<op::Operator>(action, std::move(constraints), diagonal);
   data_->bind(*operator_, action->form);
+  levels_ = op::make_levels(std::move(levels), *operator_, *meshes_);
   if (theta_forms_)
     make_stepper(std::move(*theta_forms_), load);
   else if (problem_.forms.F)
@@ -281,6 +290,20 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
   else if (load) {
     linear_form_ = std::make_unique<op::LinearForm>(load);
     data_->bind(*linear_form_, load->form);
+  }
+}
+
+std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::KernelOptions& kernels) const {
+  try {
+    return op::generate_levels({.form = forms_->bilinear(),
+                                .system = system_,
+                                .meshes = meshes_,
+                                .conditions = options_.dirichlet,
+                                .kernels = kernels,
+                                .coarsening = problem_.coarsening});
+  } catch (const base::InputError& error) {
+    throw base::InputError(
+        fmt::format("{}: solver.preconditioner: {}", problem_.preconditioner_location.text(), error.what()));
   }
 }
 
@@ -400,6 +423,9 @@ Setup set_up(const PreparedProblem& prepared) {
   prepared.postprocess().require_finite_solutions(right.x);
   auto options = problem.solver;
   options.null_space = null_space.null_space();
+  if (uses_multigrid(problem))
+    options.hierarchy =
+        solvers::make_hierarchy(prepared.levels(), prepared.system(), prepared.constraints().conditions);
   Setup setup{std::move(right), std::move(null_space), {}, std::move(options), nullptr};
   setup.take(A, std::move(choice));
   return setup;
@@ -420,6 +446,7 @@ solvers::Result solve_system(const PreparedProblem& prepared, Setup& setup, cons
 }
 
 void report_method(const Setup& setup, report::SolveReport& report) {
+  report.preconditioner = setup.preconditioner->description();
   report.method = setup.choice.method;
   report.reason = setup.choice.reason;
   if (const auto* factors = setup.preconditioner->factors())
@@ -446,9 +473,11 @@ Solved solve_linear(const PreparedProblem& prepared, const RunEvents& events, Ph
   const auto& problem = prepared.problem();
   phases.start("setup");
   auto setup = set_up(prepared);
-  prepared.tell(setup.preconditioner->factors() != nullptr
-                    ? "setup: factors of the matrix"
-                    : fmt::format("setup: preconditioner {}", problem.solver.preconditioner));
+  prepared.tell(
+      setup.preconditioner->factors() != nullptr
+          ? "setup: factors of the matrix"
+          : fmt::format("setup: preconditioner {}{}", problem.solver.preconditioner,
+                        setup.preconditioner->description().empty() ? "" : ": " + setup.preconditioner->description()));
 
   phases.start("solve");
   const auto result = solve_system(prepared, setup, events);

@@ -11,11 +11,12 @@
 #include <rafter/io/problem.hpp>
 #include <rafter/io/saved_state.hpp>
 #include <rafter/machine/machine.hpp>
-#include <rafter/operator/operator.hpp>
+#include <rafter/operator/level_hierarchy.hpp>
 #include <rafter/report/report.hpp>
 #include <rafter/solve/residual_problem.hpp>
 #include <rafter/solve/theta_stepper.hpp>
 
+#include "discretisation.hpp"
 #include "null_space.hpp"
 #include "postprocess.hpp"
 
@@ -91,19 +92,25 @@ public:
   const ProblemData& data() const { return *data_; }
   const PlannedConstraints& constraints() const { return constraints_; } ///< exist only if the problem is to be solved
 
+  /// Returns the levels of multigrid below the operator; there are some only if the problem is to be solved with it.
+  const std::vector<op::Level>& levels() const { return levels_; }
+
   /// Tells an event. Throws Interrupted when the user has asked to stop.
   void tell(const std::string& text) const;
 
 private:
   /// Returns the Dirichlet conditions with their values at the current time.
   std::vector<op::FieldCondition> make_conditions() const;
+  /// Generates the kernels of the levels of multigrid.
+  std::vector<op::GeneratedLevel> generate_levels(const op::KernelOptions& kernels) const;
   std::vector<double> find_start() const;
   void make_residual_problem(const std::shared_ptr<const op::GeneratedForm>& residual);
   void make_stepper(form::ThetaForms forms, const std::shared_ptr<const op::GeneratedForm>& load);
   void make_operators(const form::LoweredForm& bilinear, const std::optional<form::LoweredForm>& linear, bool solves);
   const io::Problem& problem_;
   RunEvents events_;
-  std::shared_ptr<const mesh::Mesh> mesh_;
+  std::shared_ptr<const mesh::Generations> meshes_;
+  std::shared_ptr<const mesh::Mesh> mesh_; ///< the finest
   machine::Machine machine_;
   op::System system_;
   std::unique_ptr<ProblemData> data_;
@@ -119,6 +126,7 @@ private:
   bool is_boundary_in_time_ = false; ///< whether boundary values depend on the time
   std::unique_ptr<Postprocess> postprocess_;
   PlannedConstraints constraints_;
+  std::vector<op::Level> levels_; ///< levels of multigrid below the operator, from coarse to fine
 };
 
 /// The values of field f of the solution begin at entry system.offset(f).

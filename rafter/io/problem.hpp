@@ -10,6 +10,7 @@
 #include <rafter/element/quadrature.hpp>
 #include <rafter/io/value.hpp>
 #include <rafter/mesh/mesh.hpp>
+#include <rafter/operator/level_hierarchy.hpp>
 #include <rafter/solve/newton.hpp>
 
 /// This is the problem file (TOML) as plain data. It is completely validated except for the expressions, which stay
@@ -197,7 +198,9 @@ struct Problem {
   Forms forms;
   std::vector<Dirichlet> dirichlet;
   std::vector<Constraint> constraints;
-  solvers::SolverOptions solver; ///< rtol is 1e-8 unless the file gives it
+  solvers::SolverOptions solver;    ///< rtol is 1e-8 unless the file gives it
+  op::Coarsening coarsening;        ///< levels of the preconditioner multigrid
+  Location preconditioner_location; ///< place of solver.preconditioner, where the file gives it
   bool has_solver_method =
       false; ///< whether solver.method is given; if not, a small problem that cg cannot take is solved directly
   solvers::NewtonOptions newton;           ///< options for a residual form; the member `solver` is not used

@@ -18,6 +18,8 @@ void read_dirichlet(const Value& list, Problem& problem);
 void read_constraints(const Value& list, Problem& problem);
 void read_time(const TableReader& table, Problem& problem);
 void read_solver(const TableReader& table, Problem& problem);
+/// Reads the table solver.multigrid.
+void read_multigrid(const TableReader& table, Problem& problem);
 void read_newton(const TableReader& table, Problem& problem);
 void read_functionals(const TableReader& table, Problem& problem);
 void read_check(const TableReader& table, Problem& problem);

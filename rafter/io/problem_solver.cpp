@@ -176,13 +176,15 @@ void read_dirichlet(const Value& list, Problem& problem) {
 
 void read_solver(const TableReader& table, Problem& problem) {
   table.accept_only(std::vector<std::string>{"method", "preconditioner", "rtol", "atol", "max_iterations", "fused",
-                                             "restart", "side", "chebyshev", "norm", "stagnation_window"});
+                                             "restart", "side", "chebyshev", "multigrid", "norm", "stagnation_window"});
   auto& options = problem.solver;
   if (const Value* method = table.find("method"))
     require_known(*method, table.path("method"), [](const std::string& name) { solvers::find_method(name); });
-  if (const Value* kind = table.find("preconditioner"))
+  if (const Value* kind = table.find("preconditioner")) {
     require_known(*kind, table.path("preconditioner"),
                   [](const std::string& name) { solvers::find_preconditioner(name); });
+    problem.preconditioner_location = kind->location;
+  }
   problem.has_solver_method = table.find("method") != nullptr;
   options.method = table.string("method").value_or(options.method);
   options.preconditioner = table.string("preconditioner").value_or(options.preconditioner);
@@ -196,6 +198,15 @@ void read_solver(const TableReader& table, Problem& problem) {
   options.side = read_side(table);
   if (const Value* chebyshev = table.find("chebyshev"))
     read_chebyshev(TableReader(*chebyshev, table.path("chebyshev")), options.chebyshev);
+  if (const Value* multigrid = table.find("multigrid"))
+    read_multigrid(TableReader(*multigrid, table.path("multigrid")), problem);
+  if (options.preconditioner == "multigrid" && !solvers::find_method(options.method).is_direct &&
+      (problem.forms.F || problem.time))
+    refuse(
+        problem.preconditioner_location, table.path("preconditioner"),
+        fmt::format("\"multigrid\" is for linear problems that do not change in time in this version, the problem has "
+                    "{}; accepted are \"none\", \"jacobi\", \"chebyshev\"",
+                    problem.time ? "[time]" : "forms.F"));
   warn_of_unread_keys(table, options);
 }
 

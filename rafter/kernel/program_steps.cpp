@@ -42,6 +42,9 @@ void ProgramSteps::scatter(int field, int source) {
 }
 void ProgramSteps::evaluate() { program_.steps.push_back({.kind = StepKind::evaluate}); }
 void ProgramSteps::weigh(int target) { program_.steps.push_back({.kind = StepKind::weigh, .target = target}); }
+void ProgramSteps::mask(int number, int target) {
+  program_.steps.push_back({.kind = StepKind::mask, .field = number, .target = target});
+}
 void ProgramSteps::butterfly(int array, const Folding& folding) {
   program_.steps.push_back({.kind = StepKind::butterfly, .field = add_folding(folding), .target = array});
 }

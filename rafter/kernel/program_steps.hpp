@@ -22,6 +22,7 @@ public:
   void scatter(int field, int source);
   void evaluate();
   void weigh(int target);
+  void mask(int number, int target);
   void butterfly(int array, const Folding& folding);
   /// Notes that the dofs in an array stand in the order of a folding.
   void set_folding(int array, const Folding& folding);

@@ -34,6 +34,33 @@ std::size_t place(const TensorProgram& program, const TensorArray& array, std::s
   return i / places.size() * places.size() + static_cast<std::size_t>(places[i % places.size()]);
 }
 
+/// Calls f(place in the array, component, dof) for the dofs of a field that the program uses.
+template <class F>
+void each_dof(const TensorProgram& program, const TensorArray& array, const FieldUse& use, const F& f) {
+  const auto num_dofs = static_cast<std::size_t>(use.num_dofs()),
+             row = static_cast<std::size_t>(array.size() / array.extents[0]);
+  for (std::size_t c = 0; c < static_cast<std::size_t>(use.components); ++c)
+    for (std::size_t i = 0; i < num_dofs; ++i)
+      if (use.places.empty())
+        f(place(program, array, c * num_dofs + i), c, i);
+      else if (use.places[i] >= 0)
+        f(c * row + static_cast<std::size_t>(use.places[i]), c, i);
+}
+
+void mask(const TensorProgram& program, const Step& step, const CellData& data, Values& target) {
+  const auto number = static_cast<std::size_t>(step.field);
+  const auto& mask = program.masks[number];
+  const auto& use = program.field_of(mask);
+  const auto& element = *use.element;
+  const auto interior = element.entity_dofs(element::dimension(element.shape()), 0);
+  const auto num_dofs = static_cast<std::size_t>(element.num_dofs());
+  each_dof(program, program.arrays[static_cast<std::size_t>(step.target)], use,
+           [&](std::size_t at, std::size_t c, std::size_t i) {
+             const bool is_inside = std::ranges::find(interior, static_cast<int>(i)) != interior.end();
+             if (!is_inside) target[at] *= data.masks.at(number).at((mask.components == 1 ? 0 : c) * num_dofs + i);
+           });
+}
+
 void butterfly(const Folding& folding, Values& values) {
   const std::size_t n = folding.places.size();
   for (std::size_t first = 0; first < values.size(); first += n) {
@@ -157,10 +184,13 @@ CellResult interpret(const TensorProgram& program, const CellData& data) {
     const auto source = static_cast<std::size_t>(step.source), target = static_cast<std::size_t>(step.target);
     const auto field = static_cast<std::size_t>(step.field);
     switch (step.kind) {
-    case StepKind::gather:
-      for (std::size_t i = 0; i < arrays[target].size(); ++i)
-        arrays[target][place(program, program.arrays[target], i)] = data.inputs.at(field).at(i);
+    case StepKind::gather: {
+      const auto& use = program.inputs[field];
+      each_dof(program, program.arrays[target], use, [&](std::size_t at, std::size_t c, std::size_t i) {
+        arrays[target][at] = data.inputs.at(field).at(c * static_cast<std::size_t>(use.num_dofs()) + i);
+      });
       break;
+    }
     case StepKind::load_nodes: {
       const auto nodes = transposed_nodes(data.nodes, program.tdim);
       for (std::size_t i = 0; i < nodes.size(); ++i)
@@ -184,10 +214,16 @@ CellResult interpret(const TensorProgram& program, const CellData& data) {
       for (std::size_t i = 0; i < arrays[target].size(); ++i) arrays[target][i] *= program.weights[i % points];
       break;
     }
-    case StepKind::scatter:
-      for (std::size_t i = 0; i < arrays[source].size(); ++i)
-        result.outputs[field][i] += arrays[source][place(program, program.arrays[source], i)];
+    case StepKind::mask:
+      mask(program, step, data, arrays[target]);
       break;
+    case StepKind::scatter: {
+      const auto& use = program.outputs[field];
+      each_dof(program, program.arrays[source], use, [&](std::size_t at, std::size_t c, std::size_t i) {
+        result.outputs[field][c * static_cast<std::size_t>(use.num_dofs()) + i] += arrays[source][at];
+      });
+      break;
+    }
     }
   }
   return result;

@@ -18,7 +18,8 @@ int FieldUse::num_dofs() const {
 namespace {
 
 constexpr std::array contraction_names{"dense", "modal", "per-derivative", "collocated", "separable"};
-constexpr std::array step_names{"gather", "load_nodes", "contract", "butterfly", "evaluate", "weigh", "scatter"};
+constexpr std::array step_names{"gather",   "load_nodes", "contract", "butterfly",
+                                "evaluate", "weigh",      "mask",     "scatter"};
 
 } // namespace
 
@@ -46,6 +47,7 @@ std::string TensorProgram::to_string() const {
     if (step.target >= 0) text += fmt::format(" {} {}", array_name(step.target), step.accumulate ? "+=" : "=");
     if (step.kind == StepKind::gather || step.kind == StepKind::scatter) text += fmt::format(" field {}", step.field);
     if (step.kind == StepKind::butterfly) text += fmt::format(" folding {}", step.field);
+    if (step.kind == StepKind::mask) text += fmt::format(" mask {}", step.field);
     if (step.kind == StepKind::contract)
       text += fmt::format(" {} . axis {} of", matrices[static_cast<std::size_t>(step.matrix)].name, step.axis);
     if (step.source >= 0) text += " " + array_name(step.source);
@@ -87,11 +89,26 @@ double count_contraction_flops(const TensorProgram& program) {
   return flops;
 }
 
+namespace {
+
+/// Number of dofs of a field that the program uses and that do not lie in the interior of the cell.
+std::int64_t num_shared_dofs(const FieldUse& use) {
+  const auto interior = use.element->entity_dofs(element::dimension(use.element->shape()), 0);
+  const std::int64_t used =
+      use.places.empty() ? use.element->num_dofs() : std::ranges::count_if(use.places, [](int p) { return p >= 0; });
+  return used - std::ssize(interior);
+}
+
+} // namespace
+
 double count_flops(const TensorProgram& program) {
   double flops = count_contraction_flops(program);
   for (const auto& step : program.steps) {
     if (step.kind == StepKind::weigh) {
       flops += program.arrays[static_cast<std::size_t>(step.target)].size();
+    } else if (step.kind == StepKind::mask) {
+      const auto& use = program.field_of(program.masks[static_cast<std::size_t>(step.field)]);
+      flops += use.components * static_cast<double>(num_shared_dofs(use));
     } else if (step.kind == StepKind::evaluate) {
       flops += count_flops(program.function, {.tdim = program.tdim,
                                               .num_points = program.num_points,

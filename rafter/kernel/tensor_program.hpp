@@ -67,6 +67,7 @@ enum class StepKind : std::uint8_t {
               ///< every group of points
   evaluate,   ///< the QFunction at every point, from input slots to output slots
   weigh,      ///< target(c, point) *= quadrature weight of the point
+  mask,       ///< target(c, dof) *= factor of the entity on which the dof lies, by mask number `field`
   scatter     ///< cell dofs of output `field` += source
 };
 
@@ -87,7 +88,19 @@ struct FieldUse {
   /// Element of the trial functions in outputs of programs for cell matrices; `components` then counts pairs of
   /// components. Null in all other outputs and inputs.
   std::shared_ptr<const element::Element> trial_element{};
+  /// Where the dofs stand in an array that several fields fill, as those of the children of a cell do: place of each
+  /// dof among the numbers of a component. -1: another field has this dof, and the program leaves it alone. Either all
+  /// dofs of an entity have places, or none has. Empty: the dofs fill the whole array in their order.
+  std::vector<int> places{};
   int num_dofs() const; ///< number of basis functions, or of pairs of them in cell matrices
+};
+
+/// Factors, 0 or 1, of the entities of a cell for the dofs of one field: which cell speaks for an entity that several
+/// cells share, and which dofs are constrained. Dofs in the interior of the cell have no factor.
+struct FieldMask {
+  bool is_of_output = false; ///< says whether the field is an output
+  int field = 0;             ///< position of the field among the inputs or outputs
+  int components = 1;        ///< 1: factors hold for all components of the field; else there is one for each
 };
 
 /// Position in `uses` of the field that has number `index` in the form. Throws InternalError when there is none.
@@ -131,6 +144,7 @@ struct TensorProgram {
   std::vector<double> points;     ///< reference points, shape (point, tdim); in tensor programs the 1D points
   std::vector<double> weights;    ///< quadrature weights, shape (point)
   std::vector<FieldUse> inputs, outputs;
+  std::vector<FieldMask> masks; ///< those that `mask` steps apply
   /// Element of an isoparametric map that the program evaluates; else null.
   std::shared_ptr<const element::Element> geometry;
   QFunction function;
@@ -146,6 +160,9 @@ struct TensorProgram {
   std::vector<CollocatedEvaluation> evaluations;
   std::vector<CollocatedIntegration> integrations;
 
+  const FieldUse& field_of(const FieldMask& mask) const {
+    return (mask.is_of_output ? outputs : inputs)[static_cast<std::size_t>(mask.field)];
+  }
   std::string to_string() const;
   /// Throws InternalError unless indices are in range, extents match, arrays are written before they are read and every
   /// slot has an array.
@@ -200,6 +217,7 @@ struct CellData {
   std::vector<double> stored_point, stored_cell; ///< shapes (point, slot) and (slot)
   std::vector<double> reference_normal;
   std::vector<std::vector<double>> inputs; ///< unknowns for each input field, shape (component, dof)
+  std::vector<std::vector<double>> masks;  ///< factors of each mask, shape (component of the mask, dof of its field)
 };
 /// What a program computes for one cell.
 struct CellResult {

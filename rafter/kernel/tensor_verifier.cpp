@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -18,7 +19,8 @@ void require(bool condition, const std::string& what) {
 /// Goes through the steps in order and records which arrays have been written.
 class Verifier {
 public:
-  explicit Verifier(const TensorProgram& program) : program_(program), is_written_(program.arrays.size(), 0) {}
+  explicit Verifier(const TensorProgram& program)
+      : program_(program), is_written_(program.arrays.size(), 0), gathered_(program.arrays.size()) {}
 
   void run() {
     const auto& extents = program_.point_extents;
@@ -26,10 +28,11 @@ public:
             "point extents do not match the number of points");
     require(static_cast<int>(program_.weights.size()) == program_.num_points, "one weight per point is needed");
     require(program_.output_slots.size() == program_.function.outputs.size(), "one slot per output is needed");
+    for (const auto& mask : program_.masks) check_mask(mask);
     for (const auto& step : program_.steps) {
       check(step);
       if (step.accumulate) read(step.target);
-      if (step.target >= 0) write(step.target);
+      if (step.target >= 0 && completes_target(step)) write(step.target);
     }
     check_atoms();
   }
@@ -55,6 +58,44 @@ private:
                                element.num_dofs(),
             "the folding does not fit " + array(i).name);
   }
+  /// Checks that the array has a place for each dof that the field has a place for, and for no two of them the same.
+  void check_places(int i, const FieldUse& use) const {
+    if (use.places.empty()) return check_dofs(i, use.components, *use.element);
+    const auto& a = array(i);
+    require(a.extents[0] == use.components && a.folding < 0, "the components of a field do not fit " + a.name);
+    require(static_cast<int>(use.places.size()) == use.element->num_dofs(), "one place per dof is needed");
+    std::vector<char> is_taken(static_cast<std::size_t>(a.size() / a.extents[0]), 0);
+    for (const int place : use.places) {
+      if (place < 0) continue;
+      require(place < static_cast<int>(is_taken.size()), "a dof leaves " + a.name);
+      require(is_taken[static_cast<std::size_t>(place)]++ == 0, "two dofs have one place in " + a.name);
+    }
+    const auto& element = *use.element;
+    for (int dim = 0; dim <= element::dimension(element.shape()); ++dim)
+      for (int entity = 0; entity < element::num_entities(element.shape(), dim); ++entity) {
+        const auto dofs = element.entity_dofs(dim, entity);
+        const auto used =
+            std::ranges::count_if(dofs, [&](int dof) { return use.places[static_cast<std::size_t>(dof)] >= 0; });
+        require(used == 0 || used == std::ssize(dofs), "an entity has places for some of its dofs alone");
+      }
+  }
+  void check_mask(const FieldMask& mask) const {
+    const auto& use = use_of(mask.is_of_output ? program_.outputs : program_.inputs, mask.field, "a mask of");
+    require(mask.components == 1 || mask.components == use.components, "a mask has other components than its field");
+  }
+  /// Says whether the target of a step is written completely with it. Several fields may be gathered into one array,
+  /// each into places of its own, and masked before the others come.
+  bool completes_target(const Step& step) {
+    if (step.kind == StepKind::mask) return false;
+    if (step.kind != StepKind::gather) return true;
+    const auto& places = program_.inputs[static_cast<std::size_t>(step.field)].places;
+    if (places.empty()) return true;
+    const auto& a = array(step.target);
+    auto& gathered = gathered_[static_cast<std::size_t>(step.target)];
+    for (const int place : places)
+      require(place < 0 || gathered.insert(place).second, "two fields are gathered into one place of " + a.name);
+    return static_cast<int>(gathered.size()) == a.size() / a.extents[0];
+  }
   static const FieldUse& use_of(const std::vector<FieldUse>& uses, int field, const std::string& what) {
     require(field >= 0 && field < static_cast<int>(uses.size()), what + " an unknown field");
     return uses[static_cast<std::size_t>(field)];
@@ -70,7 +111,7 @@ private:
     switch (step.kind) {
     case StepKind::gather: {
       const auto& use = use_of(program_.inputs, step.field, "gather of");
-      check_dofs(step.target, use.components, *use.element);
+      check_places(step.target, use);
       break;
     }
     case StepKind::load_nodes:
@@ -89,11 +130,18 @@ private:
     case StepKind::weigh:
       read(step.target);
       break;
+    case StepKind::mask: {
+      require(step.field >= 0 && step.field < static_cast<int>(program_.masks.size()), "unknown mask");
+      const auto& mask = program_.masks[static_cast<std::size_t>(step.field)];
+      if (mask.is_of_output) read(step.target); // fields of inputs are masked as they are gathered
+      check_places(step.target, program_.field_of(mask));
+      break;
+    }
     case StepKind::scatter: {
       const auto& use = use_of(program_.outputs, step.field, "scatter to");
       read(step.source);
       if (use.trial_element == nullptr)
-        check_dofs(step.source, use.components, *use.element);
+        check_places(step.source, use);
       else
         require(array(step.source).extents[0] == use.components &&
                     array(step.source).size() == use.components * use.num_dofs(),
@@ -187,6 +235,7 @@ private:
 
   const TensorProgram& program_;
   std::vector<char> is_written_;
+  std::vector<std::set<int>> gathered_; ///< for each array, the places that fields with places were gathered into
 };
 
 } // namespace

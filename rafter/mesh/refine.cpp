@@ -50,13 +50,14 @@ void require_refinement_fits(const Mesh& mesh, int times) {
 }
 
 /// Groups of the refined mesh in the order of the old ones (new shapes last) and the place of every child.
-RefinementPlan plan_children(const Mesh& coarse, Mesh& fine) {
+Refinement place_children(std::shared_ptr<const Mesh> mesh, Mesh& fine) {
+  const Mesh& coarse = *mesh;
   for (const auto& group : coarse.groups) group_of(fine, group.shape, group.degree);
-  RefinementPlan plan;
-  plan.diagonals.resize(coarse.groups.size());
+  Refinement refinement{.coarse = std::move(mesh), .places = {}, .diagonals = {}};
+  refinement.diagonals.resize(coarse.groups.size());
   std::vector<std::int32_t> counts;
   for (const auto& group : coarse.groups) {
-    auto& places = plan.places.emplace_back();
+    auto& places = refinement.places.emplace_back();
     std::map<int, int> strides;
     for (const auto& child : subdivision(group.shape).children) {
       const int target = group_of(fine, child.shape, group.degree);
@@ -74,7 +75,7 @@ RefinementPlan plan_children(const Mesh& coarse, Mesh& fine) {
     group.parents.resize(n);
     group.parent_groups.resize(n);
   }
-  return plan;
+  return refinement;
 }
 
 /// For each tetrahedron the shortest of the three diagonals of its inner octahedron: keeps children well shaped. The
@@ -105,13 +106,14 @@ std::vector<std::uint8_t> shortest_diagonals(const Mesh& mesh, const CellGroup& 
   return diagonals;
 }
 
-void fill_children(const Mesh& coarse, const RefinedVertices& vertices, const RefinementPlan& plan, Mesh& fine) {
+void fill_children(const RefinedVertices& vertices, const Refinement& refinement, Mesh& fine) {
+  const Mesh& coarse = *refinement.coarse;
   for (std::size_t g = 0; g < coarse.groups.size(); ++g) {
     const auto& group = coarse.groups[g];
-    const auto& places = plan.places[g];
+    const auto& places = refinement.places[g];
     for (std::int32_t parent = 0; parent < group.num_cells(); ++parent) {
       const auto numbers = vertices.of_cell(static_cast<int>(g), parent);
-      const auto& children = plan.of_cell(coarse, static_cast<int>(g), parent).children;
+      const auto& children = refinement.of_cell(static_cast<int>(g), parent).children;
       for (std::size_t k = 0; k < children.size(); ++k) {
         auto& target = fine.groups[places[k].group];
         const auto cell = static_cast<std::size_t>(places[k].cell(parent));
@@ -125,7 +127,13 @@ void fill_children(const Mesh& coarse, const RefinedVertices& vertices, const Re
   }
 }
 
-Mesh refined_once(const Mesh& coarse) {
+struct RefinedMesh {
+  Mesh mesh;
+  Refinement refinement;
+};
+
+RefinedMesh refined_once(std::shared_ptr<const Mesh> mesh) {
+  const Mesh& coarse = *mesh;
   const RefinedVertices vertices(coarse);
   Mesh fine;
   fine.tdim = coarse.tdim;
@@ -133,15 +141,16 @@ Mesh refined_once(const Mesh& coarse) {
   fine.source = coarse.source;
   fine.tag_names = coarse.tag_names;
   fine.num_vertices = vertices.total();
-  RefinementPlan plan = plan_children(coarse, fine);
+  Refinement refinement = place_children(std::move(mesh), fine);
   for (std::size_t g = 0; g < coarse.groups.size(); ++g)
-    if (coarse.groups[g].shape == Shape::tetrahedron) plan.diagonals[g] = shortest_diagonals(coarse, coarse.groups[g]);
-  fill_children(coarse, vertices, plan, fine);
+    if (coarse.groups[g].shape == Shape::tetrahedron)
+      refinement.diagonals[g] = shortest_diagonals(coarse, coarse.groups[g]);
+  fill_children(vertices, refinement, fine);
   fine.tagged_facets = refined_facets(coarse, vertices);
   fine.periodic_facets = refined_periodic_facets(coarse, vertices);
   if (!fine.periodic_facets.empty()) number_identified_vertices(fine);
-  refine_geometry(coarse, vertices, plan, fine);
-  return fine;
+  refine_geometry(coarse, vertices, refinement, fine);
+  return {std::move(fine), std::move(refinement)};
 }
 
 /// Parents of `fine` are cells of `middle`: makes them the parents that those have.
@@ -198,20 +207,41 @@ std::array<std::int32_t, max_refined_vertices> RefinedVertices::of_cell(int grou
   return numbers;
 }
 
-Mesh Mesh::refined(int times) const {
+namespace {
+
+void require_refinable(const Mesh& mesh, int times) {
   if (times < 0 || times > max_refinements)
     throw base::InputError(
-        fmt::format("mesh '{}' refined {} times; accepted: 0 to {}", source, times, max_refinements));
-  if (times == 0) return *this;
-  if (distribution != nullptr)
-    throw base::InputError("mesh '" + source +
+        fmt::format("mesh '{}' refined {} times; accepted: 0 to {}", mesh.source, times, max_refinements));
+  if (times > 0 && mesh.distribution != nullptr)
+    throw base::InputError("mesh '" + mesh.source +
                            "' is a part of a larger one: refine the whole before it is distributed");
-  require_refinement_fits(*this, times);
-  Mesh result = refined_once(*this);
+  if (times > 0) require_refinement_fits(mesh, times);
+}
+
+} // namespace
+
+Mesh Mesh::refined(int times) const {
+  require_refinable(*this, times);
+  if (times == 0) return *this;
+  const std::shared_ptr<const Mesh> self(std::shared_ptr<void>(), this);
+  Mesh result = refined_once(self).mesh;
   for (int t = 1; t < times; ++t) {
-    Mesh next = refined_once(result);
-    skip_generation(result, next);
-    result = std::move(next);
+    const auto middle = std::make_shared<const Mesh>(std::move(result));
+    result = refined_once(middle).mesh;
+    skip_generation(*middle, result);
+  }
+  return result;
+}
+
+Generations refined_generations(std::shared_ptr<const Mesh> mesh, int times) {
+  require_refinable(*mesh, times);
+  Generations result{.meshes = {std::move(mesh)}, .refinements = {}};
+  for (int t = 0; t < times; ++t) {
+    auto [fine, refinement] = refined_once(result.finest());
+    if (t > 0) skip_generation(*result.finest(), fine);
+    result.refinements.push_back(std::move(refinement));
+    result.meshes.push_back(std::make_shared<const Mesh>(std::move(fine)));
   }
   return result;
 }

@@ -91,8 +91,8 @@ std::vector<double> child_nodes(Shape parent, int degree, int diagonal) {
 /// Places the nodes of the children of all cells in one group.
 class ChildNodes {
 public:
-  ChildNodes(const Mesh& coarse, const RefinementPlan& plan, std::size_t group, Mesh& fine)
-      : coarse_(coarse), plan_(plan), group_(group), fine_(fine) {
+  ChildNodes(const Mesh& coarse, const Refinement& refinement, std::size_t group, Mesh& fine)
+      : coarse_(coarse), refinement_(refinement), group_(group), fine_(fine) {
     const auto& cells = coarse.groups[group];
     for (int diagonal = 0; diagonal < (cells.shape == Shape::tetrahedron ? 3 : 1); ++diagonal)
       placements_.emplace_back(cells.shape, cells.degree,
@@ -103,9 +103,9 @@ public:
     const auto& cells = coarse_.groups[group_];
     for (std::int32_t parent = 0; parent < cells.num_cells(); ++parent) {
       const auto geometry = cell_geometry(coarse_, group_, static_cast<std::size_t>(parent));
-      const int variant = plan_.diagonals[group_].empty() ? 0 : plan_.diagonals[group_][parent];
+      const int variant = refinement_.diagonal(static_cast<int>(group_), parent);
       int first = 0; // first node of the child among those of all children
-      for (const ChildPlace& child : plan_.places[group_]) {
+      for (const ChildPlace& child : refinement_.places[group_]) {
         const CellGroup& children = fine_.groups[child.group];
         const std::size_t num_nodes = children.nodes.size() / children.tags.size();
         const auto nodes = std::span(children.nodes).subspan(child.cell(parent) * num_nodes, num_nodes);
@@ -130,7 +130,7 @@ private:
   }
 
   const Mesh& coarse_;
-  const RefinementPlan& plan_;
+  const Refinement& refinement_;
   std::size_t group_;
   Mesh& fine_;
   std::vector<PointPlacement> placements_; ///< placements of the nodes of all children, shape (diagonal)
@@ -140,7 +140,7 @@ private:
 
 } // namespace
 
-void refine_geometry(const Mesh& coarse, const RefinedVertices& vertices, const RefinementPlan& plan, Mesh& fine) {
+void refine_geometry(const Mesh& coarse, const RefinedVertices& vertices, const Refinement& refinement, Mesh& fine) {
   auto corners = vertex_points(coarse);
   const bool is_linear = std::ranges::all_of(coarse.groups, [](const CellGroup& g) { return g.degree == 1; });
   if (is_linear && corners.is_continuous) {
@@ -151,7 +151,7 @@ void refine_geometry(const Mesh& coarse, const RefinedVertices& vertices, const 
   const auto num_nodes = corners.is_continuous ? number_shared_nodes(fine) : number_separate_nodes(fine);
   fine.points.assign(static_cast<std::size_t>(num_nodes) * fine.gdim, 0.0);
   std::vector<char> placed(num_nodes, 0);
-  for (std::size_t g = 0; g < coarse.groups.size(); ++g) ChildNodes(coarse, plan, g, fine).place(placed);
+  for (std::size_t g = 0; g < coarse.groups.size(); ++g) ChildNodes(coarse, refinement, g, fine).place(placed);
 }
 
 } // namespace rafter::mesh

@@ -4,10 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include <rafter/mesh/mesh.hpp>
-#include <rafter/mesh/subdivision.hpp>
+#include <rafter/mesh/generations.hpp>
 
-/// Data that the steps of one uniform refinement share: the places of the children and the numbers of their vertices.
+/// Data that the steps of one uniform refinement share: the numbers of the vertices of the children.
 namespace rafter::mesh {
 
 /// Largest number of vertices of a refined cell (hexahedron: 8 + 12 + 6 + 1).
@@ -34,25 +33,9 @@ private:
   std::int32_t total_ = 0;
 };
 
-/// Place of one child of each cell of a group: it is cell start + parent * stride of a group of the refined mesh.
-struct ChildPlace {
-  int group = 0, stride = 0;
-  std::int32_t start = 0;
-  std::int32_t cell(std::int32_t parent) const { return start + parent * stride; }
-};
-
-/// Places of all children, and the inner diagonals chosen in tetrahedra.
-struct RefinementPlan {
-  std::vector<std::vector<ChildPlace>> places;      ///< shape (group)(child)
-  std::vector<std::vector<std::uint8_t>> diagonals; ///< shape (group)(cell), empty for shapes other than tetrahedra
-  const Subdivision& of_cell(const Mesh& mesh, int group, std::int32_t cell) const {
-    return subdivision(mesh.groups[group].shape, diagonals[group].empty() ? 0 : diagonals[group][cell]);
-  }
-};
-
 /// Fills points and nodes of `fine`, whose cells are complete. The map of a child is that of its parent, interpolated
 /// in the child's nodes. This is exact, except inside pyramids with a rational map; there it is exact on the faces.
-void refine_geometry(const Mesh& coarse, const RefinedVertices& vertices, const RefinementPlan& plan, Mesh& fine);
+void refine_geometry(const Mesh& coarse, const RefinedVertices& vertices, const Refinement& refinement, Mesh& fine);
 
 /// Tagged facets of the refined mesh: all children of each tagged facet.
 std::vector<TaggedFacet> refined_facets(const Mesh& coarse, const RefinedVertices& vertices);

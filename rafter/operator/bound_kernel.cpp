@@ -25,12 +25,6 @@ Array<T> to_array(const std::shared_ptr<device::Device>& device, const Source& s
   return Array<T>(device, base::AlignedVector<T>(source.begin(), source.end()));
 }
 
-/// Says whether a kernel reads a table of a space, by its number.
-bool reads(const std::vector<schedule::LoopBuffer>& arguments, const char* role, int space) {
-  return std::ranges::any_of(
-      arguments, [role, space](const auto& argument) { return argument.role == role && argument.index == space; });
-}
-
 } // namespace
 
 void BoundKernel::Tables::add_to(device::BufferRegistry& registry) const {
@@ -63,13 +57,7 @@ BoundKernel::BoundKernel(const GeneratedForm& form, const GeneratedBlock& piece)
 void BoundKernel::add_data(const std::vector<schedule::LoopBuffer>& arguments, device::BufferRegistry& registry) const {
   for (std::size_t i = 0; i < spaces_.size(); ++i) {
     const int index = static_cast<int>(i);
-    spaces_[i]->add_to(registry, index);
-    if (reads(arguments, space::role::dof_entries, index))
-      registry.add(space::role::dof_entries, index, spaces_[i]->dof_entries().device_read());
-    if (!reads(arguments, space::role::unpatterned_entries, index)) continue;
-    const auto& [numbers, entries] = spaces_[i]->unpatterned();
-    registry.add(space::role::unpatterned_numbers, index, numbers.device_read());
-    registry.add(space::role::unpatterned_entries, index, entries.device_read());
+    spaces_[i]->add_to(registry, index, [&](std::string_view role) { return reads(arguments, role, index); });
   }
   if (geometry_ != nullptr) return; // a MatrixWork has the rest
   cell_data_->add_to(registry);

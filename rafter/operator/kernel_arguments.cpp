@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/operator/kernel_arguments.hpp>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 
 namespace rafter::op {
+
+bool reads(const std::vector<schedule::LoopBuffer>& arguments, std::string_view role, int index) {
+  return std::ranges::any_of(arguments,
+                             [&](const auto& argument) { return argument.role == role && argument.index == index; });
+}
 
 KernelArguments::KernelArguments(const std::vector<schedule::LoopBuffer>& arguments, const device::BufferRegistry& kept)
     : buffers_(arguments.size()), offsets_(arguments.size()) {

@@ -2,12 +2,16 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <rafter/device/buffer_registry.hpp>
 #include <rafter/schedule/loop_program.hpp>
 
 namespace rafter::op {
+
+/// Says whether a buffer of this role and number is among the arguments of a kernel.
+bool reads(const std::vector<schedule::LoopBuffer>& arguments, std::string_view role, int index);
 
 /// The arguments of a kernel, bound by their roles. Those that stay are looked up once; the others, vectors above all,
 /// are looked up before each run. Runs at the same time have copies of their own.

@@ -429,7 +429,7 @@ void Operator::set_boundary_values(std::vector<double> values) {
     throw base::InputError(fmt::format("{} boundary values are given for {} constrained unknowns", values.size(),
                                        constraints_.entries.size()));
   constraints_.values = std::move(values);
-  conditions_.clear(); // these values stay until they are replaced
+  for (auto& condition : conditions_) condition.expression = nullptr; // these values stay until they are replaced
   are_boundary_values_stale_ = false;
 }
 

@@ -171,6 +171,10 @@ public:
   /// The constrained entries, with the values that boundary conditions have now. Throws InputError where those of their
   /// parameters are missing.
   const space::Constraints& constraints() const;
+  /// The conditions that the operator was made with; empty where it was made with entries.
+  std::span<const FieldCondition> conditions() const { return conditions_; }
+  /// The values of data fields, constants and parameters.
+  const FormData& data() const { return *data_; }
   /// Number of unknowns of all processes that no condition fixes.
   std::int64_t num_free() const { return num_unknowns() - num_constrained_; }
   /// The kernels of cells and facets. Throws InternalError for an assembled matrix.
@@ -229,7 +233,7 @@ private:
   /// Constrained entries and, of a square operator, padding, in ascending order: there the operator is the identity.
   std::vector<std::int32_t> identity_entries_;
   std::int64_t num_constrained_ = 0;       ///< number of constrained unknowns of all processes
-  std::vector<FieldCondition> conditions_; ///< boundary values are computed from these; empty: the values were given
+  std::vector<FieldCondition> conditions_; ///< those with expressions are what boundary values are computed from
   mutable bool are_boundary_values_stale_ = false;
   mutable double precision_error_ = 0;
   mutable std::unique_ptr<FormKernels> diagonal_kernels_;             ///< made on first use

@@ -79,6 +79,7 @@ std::string to_json(const SolveReport& report) {
   json["cells"] = object(report.cells);
   if (!report.method.empty()) json["method"] = report.method;
   if (!report.reason.empty()) json["reason"] = report.reason;
+  if (!report.preconditioner.empty()) json["preconditioner"] = report.preconditioner;
   if (report.factors)
     json["factors"] = {{"kind", report.factors->kind},
                        {"entries", report.factors->entries},

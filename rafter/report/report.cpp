@@ -161,6 +161,7 @@ std::string to_text(const SolveReport& report) {
   if (!report.method.empty())
     text += wrapped("method: ", report.reason.empty() ? report.method : report.method + ", " + report.reason);
   if (report.time) text += wrapped("time: ", time_text(*report.time));
+  if (!report.preconditioner.empty()) text += wrapped("preconditioner: ", report.preconditioner);
   if (report.factors) text += wrapped("factors: ", factors_text(*report.factors));
   if (!report.warning.empty()) text += wrapped("warning: ", report.warning);
   if (!report.message.empty()) text += wrapped("", report.message);

@@ -97,6 +97,7 @@ struct SolveReport {
   std::vector<std::pair<std::string, std::int64_t>> cells; ///< per shape
   std::string method;                                      ///< of the solver: "cg", ...; empty: not known
   std::string reason;                                      ///< why this method, where the problem does not say which
+  std::string preconditioner;                              ///< what was built; empty: its name says all
   std::optional<FactorReport> factors;                     ///< of direct solves
   std::vector<NewtonStepReport> newton;                    ///< of residual forms, which `iterations` counts
   std::optional<TimeReport> time;                          ///< `iterations` and `residual` are then of all steps

@@ -60,7 +60,7 @@ public:
   /// `writes`: lanes without a cell take no part.
   void shared(bool writes, Statements& to) {
     if (layout_.num_runs == 0) return;
-    if (!context_.has_cell_lanes() || context_.input.is_facet)
+    if (!context_.has_cell_lanes() || context_.input.has_lists)
       shared_runs(true, to);
     else if (context_.has_dof_lists())
       listed_dofs(space::role::dof_entries, context_.batch(), writes, to);
@@ -69,7 +69,7 @@ public:
   }
   /// The entries of `vector` that the next batch is the first to touch, as a stream.
   void announce(const std::string& vector) {
-    if (context_.input.is_facet) return;
+    if (context_.input.has_lists) return;
     const NodePtr next = context_.next_batch();
     const NodePtr place = imul(next, integer(2));
     const std::string touch = buffer(space::role::first_touch);
@@ -83,8 +83,8 @@ public:
   bool has_interior() const { return !layout_.interior_dofs.empty(); }
   void interior(Statements& to) {
     if (!has_interior()) return;
-    if (context_.input.is_facet)
-      facet_interior(to);
+    if (context_.input.has_lists)
+      list_interior(to);
     else if (!context_.has_cell_lanes())
       partial_interior(to);
     else {
@@ -225,7 +225,7 @@ private:
     each_interior(to, context_.has_cell_lanes() ? context_.active_lanes() : nullptr,
                   [&](const NodePtr& number) { return iadd(iadd(start, imul(number, active)), cell); });
   }
-  void facet_interior(Statements& to) {
+  void list_interior(Statements& to) {
     const NodePtr entry = context_.lane_entry(context_.batch());
     const NodePtr start = context_.define_integer(to, "s", iload(buffer(space::role::interior_starts), entry));
     const NodePtr stride = context_.define_integer(to, "t", iload(buffer(space::role::interior_strides), entry));
@@ -461,7 +461,7 @@ void scatter(Context& context, int field, const std::string& source, const Place
       body.push_back(store(vector, index, value, active));
   };
   FieldAccess access(context, space, use.components, placement, touch);
-  if (context.input.is_facet) {
+  if (context.input.has_lists) {
     access.shared(true, to);
     access.interior(to);
     return;
@@ -482,6 +482,37 @@ void scatter(Context& context, int field, const std::string& source, const Place
   stores_interior = false;
   access.interior(adding);
   to.push_back(branch(is_overwriting, block(storing), block(adding)));
+}
+
+void mask(Context& context, int number, const std::string& target, const Placement& placement, Statements& to) {
+  const auto& use = context.program.masks[static_cast<std::size_t>(number)];
+  const auto field = static_cast<std::size_t>(use.field);
+  const int space = use.is_of_output ? context.input.output_spaces[field] : context.input.input_spaces[field];
+  const auto& layout = *context.input.spaces[static_cast<std::size_t>(space)];
+  const int components = context.program.field_of(use).components, per_factor = components / use.components;
+  if (layout.num_runs == 0) return;
+  const std::string factors = context.global(role::mask, number, Type::real32);
+  const std::string dofs = context.integers("mask_entries", placed(placement, layout.run_dofs));
+  for (const auto& runs : run_classes(layout.run_lengths)) {
+    const std::string r = context.fresh("r"), k = context.fresh("k");
+    Statements per_run, per_dof;
+    const NodePtr run = iadd(imul(context.batch(), integer(layout.num_runs)), iadd(integer(runs.first), variable(r)));
+    std::vector<NodePtr> of_run;
+    for (int c = 0; c < use.components; ++c)
+      of_run.push_back(context.define(
+          per_run, "m",
+          context.fetch(factors, context.lane_entry(iadd(imul(run, integer(use.components)), integer(c))))));
+    const NodePtr number_of_dof =
+        iadd(integer(runs.first_dof), iadd(imul(variable(r), integer(runs.length)), variable(k)));
+    const NodePtr dof = context.define_integer(per_dof, "d", iload(dofs, number_of_dof));
+    for (int c = 0; c < components; ++c) {
+      const NodePtr entry = context.work_entry(iadd(integer(c * placement.component_stride), dof));
+      const auto& factor = of_run[static_cast<std::size_t>(c / per_factor)];
+      per_dof.push_back(store(target, entry, operation(form::ScalarOp::mul, {factor, context.load(target, entry)})));
+    }
+    per_run.push_back(loop(k, integer(runs.length), block(per_dof)));
+    to.push_back(loop(r, integer(runs.count), block(per_run)));
+  }
 }
 
 void load_nodes(Context& context, const std::string& target, const Placement& placement, Statements& to) {

@@ -106,11 +106,11 @@ public:
 
   /// Whether cells of this layout are gathered by patches, one of their children in each sub-batch.
   bool has_patches(const space::ElementLayout& layout) const {
-    return layout.patch != nullptr && plan.has_patches && has_cell_lanes() && subbatches == 1 && !input.is_facet &&
+    return layout.patch != nullptr && plan.has_patches && has_cell_lanes() && subbatches == 1 && !input.has_lists &&
            num_subbatches() == static_cast<int>(layout.patch->corners.size());
   }
   /// Says whether cells find their dofs by an index of each.
-  bool has_dof_lists() const { return plan.has_dof_lists && has_cell_lanes() && !input.is_facet; }
+  bool has_dof_lists() const { return plan.has_dof_lists && has_cell_lanes() && !input.has_lists; }
   /// Element of a global array with one entry per patch of a batch.
   NodePtr patch_entry(NodePtr entry) const { return iadd(imul(std::move(entry), integer(plan.vector_width)), lane()); }
 

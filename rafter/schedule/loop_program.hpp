@@ -133,9 +133,11 @@ inline constexpr const char* output_vector = "output_vector"; ///< by number of 
 inline constexpr const char* integral =
     "integral"; ///< of a functional, one sum per batch and lane: by number of the value
 inline constexpr const char* num_active = "num_active"; ///< cells of a batch
-inline constexpr const char* data_rows = "data_rows";   ///< row of the data per cell that a batch reads
-inline constexpr const char* map = "map";               ///< coefficients of the maps of cells
-inline constexpr const char* nodes = "nodes";           ///< geometry nodes of cells
+inline constexpr const char* mask =
+    "mask"; ///< of the tensor program, floats by number: shape (batch, run, component, lane)
+inline constexpr const char* data_rows = "data_rows"; ///< row of the data per cell that a batch reads
+inline constexpr const char* map = "map";             ///< coefficients of the maps of cells
+inline constexpr const char* nodes = "nodes";         ///< geometry nodes of cells
 inline constexpr const char* cell_coefficients = "cell_coefficients";
 inline constexpr const char* stored_point = "stored_point";         ///< what set-up stores per point
 inline constexpr const char* stored_cell = "stored_cell";           ///< and per cell

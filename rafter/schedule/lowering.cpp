@@ -17,10 +17,11 @@ LoopProgram finished(Context& context, Statements of_pass) {
 
 namespace {
 
-/// Where the dofs of an array stand.
-Placement placement(const kernel::TensorProgram& program, int array) {
+/// Where the dofs of a field stand in an array.
+Placement placement(const kernel::TensorProgram& program, int array, const kernel::FieldUse* field = nullptr) {
   const auto& a = program.arrays[static_cast<std::size_t>(array)];
   auto result = Placement::dense(a.size() / a.extents[0]);
+  if (field != nullptr && !field->places.empty()) result.dof_entries = field->places;
   if (a.folding >= 0) result.dof_entries = program.foldings[static_cast<std::size_t>(a.folding)].places;
   return result;
 }
@@ -42,7 +43,8 @@ void lower_step(Context& context, const kernel::Step& step, Statements& to) {
   const auto& program = context.program;
   switch (step.kind) {
   case kernel::StepKind::gather:
-    gather(context, step.field, array_name(context, step.target), placement(program, step.target), to);
+    gather(context, step.field, array_name(context, step.target),
+           placement(program, step.target, &program.inputs[static_cast<std::size_t>(step.field)]), to);
     break;
   case kernel::StepKind::load_nodes:
     load_nodes(context, array_name(context, step.target), placement(program, step.target), to);
@@ -57,8 +59,14 @@ void lower_step(Context& context, const kernel::Step& step, Statements& to) {
     evaluate(context, to);
     break;
   case kernel::StepKind::scatter:
-    scatter(context, step.field, array_name(context, step.source), placement(program, step.source), to);
+    scatter(context, step.field, array_name(context, step.source),
+            placement(program, step.source, &program.outputs[static_cast<std::size_t>(step.field)]), to);
     break;
+  case kernel::StepKind::mask: {
+    const auto& use = program.field_of(program.masks[static_cast<std::size_t>(step.field)]);
+    mask(context, step.field, array_name(context, step.target), placement(program, step.target, &use), to);
+    break;
+  }
   case kernel::StepKind::weigh:
     weigh(context, step, to);
     break;

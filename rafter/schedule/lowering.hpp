@@ -30,6 +30,8 @@ void gather(Context& context, int field, const std::string& target, const Placem
 /// Adds work buffer `source` to the output vector. In cell integrals that start a vector (mode_0 = 0), the first batch
 /// that touches an entry stores instead of adding.
 void scatter(Context& context, int field, const std::string& source, const Placement& placement, Statements& to);
+/// Multiplies the dofs of work buffer `target` that cells share by the factors of a mask (role::mask).
+void mask(Context& context, int number, const std::string& target, const Placement& placement, Statements& to);
 /// Loads the geometry nodes of the batch into work buffer `target`.
 void load_nodes(Context& context, const std::string& target, const Placement& placement, Statements& to);
 

@@ -27,7 +27,9 @@ struct LoweringInput {
   StoredOrder stored_order =
       StoredOrder::by_batch; ///< memory layout of the stored point data, fixed by the kernel that reads them
   int interleave = 0; ///< cells side by side in the stored point data, fixed by the kernel that reads them; 0: a batch
-  bool is_facet = false; ///< facet batches: interior starts and strides per lane, always adding
+  /// Cells are those of lists (space::ListDofs), as those behind facets are: kernels read interior starts and strides
+  /// per lane, and always add.
+  bool has_lists = false;
 };
 
 /// A mapping turns a tensor program into a loop program for one plan, where it accepts both.

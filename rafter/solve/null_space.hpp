@@ -41,6 +41,7 @@ public:
   /// A maps N to zero; only x moves by vectors of N, and this stays bounded since p stays M-orthogonal to N.
   std::optional<std::span<const double>> diagonal() const override { return preconditioner_->diagonal(); }
   const FactorInfo* factors() const override { return preconditioner_->factors(); }
+  std::string description() const override { return preconditioner_->description(); }
 
 private:
   std::shared_ptr<const Preconditioner> preconditioner_;

@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <span>
+#include <string>
 
 #include <rafter/operator/linear_operator.hpp>
 #include <rafter/solve/vector_ops.hpp>
@@ -19,6 +20,8 @@ public:
   virtual std::optional<std::span<const double>> diagonal() const { return std::nullopt; }
   /// Describes the factors of the matrix, where M^-1 is A^-1 up to rounding; else null.
   virtual const FactorInfo* factors() const { return nullptr; }
+  /// Says in words what was built; empty: the name says all.
+  virtual std::string description() const { return {}; }
 };
 
 /// Sets z = r.

@@ -49,6 +49,22 @@ std::shared_ptr<const Preconditioner> make_chebyshev(const LinearOperator& A, co
   return std::make_shared<Chebyshev>(A, parameters);
 }
 
+std::shared_ptr<const Preconditioner> make_multigrid(const LinearOperator& A, const SolverOptions& options) {
+  if (options.hierarchy == nullptr)
+    throw base::InputError("preconditioner multigrid: the operator has no coarser levels here; accepted are linear "
+                           "problems that do not change in time, and solve() of C++ with the meshes of all generations "
+                           "(SolveOptions::multigrid)");
+  auto levels = options.hierarchy->coarser;
+  levels.push_back({.A = std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A),
+                    .to_finer = nullptr,
+                    .null_space = options.null_space,
+                    .name = options.hierarchy->finest_name});
+  auto parameters = options.multigrid;
+  parameters.smoother.is_fused = parameters.smoother.is_fused && options.is_fused;
+  return std::make_shared<Multigrid>(std::move(levels), parameters);
+}
+
+constexpr std::array<std::string_view, 1> multigrid_keys{"multigrid"};
 constexpr std::array<std::string_view, 2> cg_keys{"preconditioner", "fused"}, chebyshev_keys{"chebyshev", "fused"};
 constexpr std::array<std::string_view, 3> gmres_keys{"preconditioner", "restart", "side"};
 constexpr std::array<std::string_view, 1> minres_keys{"preconditioner"};
@@ -65,7 +81,7 @@ constexpr std::array preconditioner_table{
     PreconditionerKind{"jacobi", "inverse diagonal", make_jacobi, true},
     PreconditionerKind{"chebyshev", "Chebyshev polynomial of the Jacobi-scaled operator", make_chebyshev, true,
                        chebyshev_keys},
-    PreconditionerKind{"multigrid", "geometric and polynomial multigrid", nullptr},
+    PreconditionerKind{"multigrid", "geometric and polynomial multigrid", make_multigrid, true, multigrid_keys},
     PreconditionerKind{"amg", "algebraic multigrid", nullptr},
 };
 

@@ -11,6 +11,7 @@
 #include <rafter/solve/factors.hpp>
 #include <rafter/solve/gmres.hpp>
 #include <rafter/solve/minres.hpp>
+#include <rafter/solve/multigrid.hpp>
 #include <rafter/solve/null_space.hpp>
 
 /// Finds solvers by name, as the problem file, the command and C++ use them. To add one takes its pair of files and one
@@ -25,6 +26,9 @@ struct SolverOptions {
   int restart = 50;        ///< for gmres
   Side side = Side::right; ///< for gmres
   ChebyshevParameters chebyshev;
+  MultigridParameters multigrid;
+  /// Levels below the operator, which the preconditioner multigrid needs.
+  std::shared_ptr<const MultigridHierarchy> hierarchy;
   /// For cg and chebyshev, updates and products of vectors are fused into the application of the operator; false: one
   /// operation after the other. The iterates are the same up to rounding.
   bool is_fused = true;

@@ -104,7 +104,7 @@ const IndexTables::UnpatternedBatches& IndexTables::unpatterned() const {
   return unpatterned_;
 }
 
-void IndexTables::add_to(device::BufferRegistry& registry, int index) const {
+void IndexTables::add_to(device::BufferRegistry& registry, int index, const Reads& reads) const {
   const auto add = [&](const char* role, const Integers& table) { registry.add(role, index, table.device_read()); };
   add(role::run_starts, run_starts);
   add(role::run_permutations, run_permutations);
@@ -117,6 +117,11 @@ void IndexTables::add_to(device::BufferRegistry& registry, int index) const {
   add(role::patch_patterns, patch_patterns);
   add(role::pattern_numbers, pattern_numbers);
   add(role::patterns, patterns);
+  if (reads(role::dof_entries)) add(role::dof_entries, dof_entries());
+  if (reads(role::unpatterned_entries)) {
+    add(role::unpatterned_numbers, unpatterned().numbers);
+    add(role::unpatterned_entries, unpatterned().entries);
+  }
 }
 
 template <class Make>

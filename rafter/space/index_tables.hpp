@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <rafter/device/array.hpp>
@@ -40,8 +41,11 @@ struct IndexTables {
   /// Tables of a block; `dofs` lives as long as they do.
   IndexTables(const BlockDofs& dofs, int components, const std::shared_ptr<device::Device>& device);
   IndexTables(const ListDofs& dofs, const std::shared_ptr<device::Device>& device);
-  /// Registers all tables as those of space number `index`.
-  void add_to(device::BufferRegistry& registry, int index) const;
+  /// Says whether a kernel reads the table of this role.
+  using Reads = std::function<bool(std::string_view role)>;
+  /// Registers all tables as those of space number `index`; those that are made on first use only where the kernel
+  /// reads them.
+  void add_to(device::BufferRegistry& registry, int index, const Reads& reads) const;
 
   Integers run_starts, run_permutations, permutations, interior_starts, interior_strides;
   /// Entries that a batch is the first to touch, without its interior run: kernels add to them later. Shape (batch, 2).

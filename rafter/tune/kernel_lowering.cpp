@@ -116,7 +116,7 @@ schedule::LoweringInput KernelLowering::input_of(const kernel::TensorProgram& pr
   result.program = &program;
   result.spaces = kernel_.spaces;
   result.cells_per_batch = kernel_.cells_per_batch;
-  result.is_facet = kernel_.is_facet();
+  result.has_lists = kernel_.is_facet();
   for (const auto i : used(function, kernel_.program.inputs, reads)) {
     result.input_spaces.push_back(kernel_.input_spaces[i]);
     result.input_vectors.push_back(static_cast<int>(i));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/tune/unweighed_plans.hpp>
 
+#include <algorithm>
+
 #include <rafter/schedule/matrix_product.hpp>
 #include <rafter/tune/candidates.hpp>
 
@@ -39,6 +41,13 @@ schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, in
     result.accumulate = given->accumulate;
   }
   result.vector_width = usual_width(cells_per_batch, register_width, result.compute);
+  return result;
+}
+
+schedule::Plan plan_transfer(int cells_per_batch, int register_width, std::span<const std::string> flag_sets) {
+  auto result = plan_usual(schedule::Plan().factors, cells_per_batch, register_width, std::nullopt);
+  // The texts of cells with children are long, and what -O3 does to their loops takes several times as long to compile.
+  if (std::ranges::find(flag_sets, "O2") != flag_sets.end()) result.flags = "O2";
   return result;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 #include <optional>
+#include <span>
+#include <string>
 
 #include <rafter/tune/planner.hpp>
 
@@ -11,6 +13,9 @@ namespace rafter::tune {
 /// (`factors`), and the precisions of a plan that was asked for.
 schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, int register_width,
                           const std::optional<schedule::Plan>& given);
+
+/// The plan of a kernel that moves vectors between spaces, compiled with -O2 where the device has these flags.
+schedule::Plan plan_transfer(int cells_per_batch, int register_width, std::span<const std::string> flag_sets);
 
 /// The product of an assembled matrix with a vector.
 struct ProductProblem {

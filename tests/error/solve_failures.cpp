@@ -274,10 +274,9 @@ TEST(SolveFailures, NamesWithoutImplementationSayWhatExists) {
     const auto text = message_of<base::InputError>([&] { solvers::find_method(method.name); });
     EXPECT_TRUE(contains(text, "not available in this version") && contains(text, "cg, gmres")) << text;
   }
-  for (const char* name : {"multigrid", "amg"}) {
-    const auto text = message_of<base::InputError>([&] { solvers::find_preconditioner(name); });
-    EXPECT_TRUE(contains(text, "not available in this version") && contains(text, "none, jacobi, chebyshev")) << text;
-  }
+  const auto text = message_of<base::InputError>([&] { solvers::find_preconditioner("amg"); });
+  EXPECT_TRUE(contains(text, "not available in this version") && contains(text, "none, jacobi, chebyshev, multigrid"))
+      << text;
 }
 
 TEST(SolveFailures, FactorsNameASingularMatrix) {

@@ -91,5 +91,31 @@ TEST(Faces, SpacesOfTwoDiscretisationsAreRefused) {
   }
 }
 
+TEST(Faces, LevelsOfMultigrid) {
+  const auto problem =
+      io::parse_problem("[mesh]\nbox = { cells = [8, 8], shape = \"triangle\" }\n[fields.u]\ndegree = 4\n"
+                        "[forms]\na = \"inner(grad(u), grad(v))*dx\"\n"
+                        "[[dirichlet]]\ntags = \"all\"\nvalue = 0.0\n"
+                        "[solver]\npreconditioner = \"multigrid\"\n",
+                        "problem.toml");
+  const auto of_command = app::make_meshes(problem);
+  const auto meshes = box_generations({.cells = {8, 8}, .shape = "triangle"});
+  ASSERT_EQ(of_command.meshes.size(), meshes.meshes.size());
+  EXPECT_EQ(of_command.finest()->points, meshes.finest()->points);
+  const FunctionSpace V(meshes, {.degree = 4});
+  const auto [u, v] = arguments(V);
+  const Operator A(inner(grad(u), grad(v)) * dx, planned({.dirichlet = {V.fixed({}, {0.0})}}));
+  const auto hierarchy = make_hierarchy(A, {.meshes = meshes});
+  ASSERT_EQ(hierarchy->coarser.size(), 1u); // the 289 unknowns of degree 2 are few
+  EXPECT_EQ(hierarchy->finest_name, "degree 4 on 128 cells");
+  const auto b = assemble(v * dx, A);
+  const auto by_multigrid = solve(A, b, {.preconditioner = multigrid({.meshes = meshes}), .rtol = 1e-10});
+  const auto by_jacobi = solve(A, b, {.rtol = 1e-12});
+  ASSERT_TRUE(by_multigrid.is_converged()) << by_multigrid.info.message;
+  EXPECT_LE(by_multigrid.info.iterations, 15);
+  for (std::size_t i = 0; i < by_jacobi.solution.size(); ++i)
+    EXPECT_NEAR(by_multigrid.solution.host_read()[i], by_jacobi.solution.host_read()[i], 1e-9);
+}
+
 } // namespace
 } // namespace rafter::test

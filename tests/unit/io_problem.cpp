@@ -88,6 +88,32 @@ TEST(Problem, SolverKeysThatNothingReadsAreTold) {
   EXPECT_NE(told("method = \"minres\"\nfused = true\n").find("solver.fused is not used"), std::string::npos);
 }
 
+TEST(Problem, KeysOfMultigridAreRead) {
+  using Step = op::CoarseningStep;
+  const auto read = [](const std::string& table) {
+    return parse(std::string(small_problem) + "[solver]\npreconditioner = \"multigrid\"\nmultigrid = { " + table +
+                 " }\n");
+  };
+  const auto all =
+      read("coarsening = \"h,p\", degrees = [2, 1], smoother = \"chebyshev\", smoother_degree = 3, pre = 2, "
+           "post = 2, cycle = \"W\", precision = \"double\", coarse = \"chebyshev\", coarse_iterations = 20");
+  EXPECT_EQ(all.coarsening.steps, (std::vector{Step::h, Step::p}));
+  EXPECT_TRUE(all.coarsening.repeats_steps);
+  EXPECT_EQ(all.coarsening.degrees, (std::vector{2, 1}));
+  EXPECT_EQ(all.solver.multigrid.smoother.degree, 3);
+  EXPECT_EQ(all.solver.multigrid.smoothing_steps, 2);
+  EXPECT_EQ(all.solver.multigrid.cycle, solvers::Cycle::w);
+  EXPECT_EQ(all.solver.multigrid.coarse, solvers::CoarseSolver::chebyshev);
+  EXPECT_EQ(all.solver.multigrid.coarse_degree, 20);
+  const auto list = read("coarsening = [\"p\", \"h\", \"p\"], post = 3");
+  EXPECT_EQ(list.coarsening.steps, (std::vector{Step::p, Step::h, Step::p}));
+  EXPECT_FALSE(list.coarsening.repeats_steps);
+  EXPECT_EQ(list.solver.multigrid.smoothing_steps, 3);
+  const auto none = read("");
+  EXPECT_EQ(none.coarsening.steps, (std::vector{Step::p, Step::h}));
+  EXPECT_EQ(none.solver.multigrid.smoothing_steps, 1);
+}
+
 TEST(Problem, SolverKeysAreRead) {
   const auto solver = parse(beam_problem).solver;
   EXPECT_EQ(solver.method, "gmres");

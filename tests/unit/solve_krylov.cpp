@@ -15,6 +15,7 @@ solvers::SolverOptions options(std::string method, std::string preconditioner, d
   result.method = std::move(method);
   result.preconditioner = std::move(preconditioner);
   result.control.rtol = rtol;
+  result.hierarchy = std::make_shared<const solvers::MultigridHierarchy>(); // multigrid on one level is a direct solve
   return result;
 }
 

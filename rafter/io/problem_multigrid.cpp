@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// This file reads the table solver.multigrid.
+#include <array>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/io/problem_sections.hpp>
+
+namespace rafter::io {
+namespace {
+
+/// Reads a key that is one of some words; `later` are words of versions to come.
+std::string read_word(const TableReader& table, const char* key, const std::vector<std::string>& known,
+                      const std::vector<std::string>& later = {}) {
+  const Value* value = table.find(key);
+  if (value == nullptr) return known.front();
+  const auto text = read_string(*value, table.path(key));
+  if (std::ranges::find(known, text) == known.end()) refuse_name(*value, table.path(key), known, later);
+  return text;
+}
+
+/// Reads "p,h", whose steps are made as often as possible, or a list such as ["h", "p", "p"] of single ones.
+void read_coarsening(const TableReader& table, op::Coarsening& coarsening) {
+  const Value* value = table.find("coarsening");
+  if (value == nullptr) return;
+  const auto path = table.path("coarsening");
+  coarsening.repeats_steps = value->kind == Value::Kind::string;
+  std::vector<std::string> words;
+  if (value->kind == Value::Kind::string)
+    words.push_back(value->text);
+  else if (value->kind == Value::Kind::array)
+    for (const auto& item : value->items) words.push_back(read_string(item, path));
+  else
+    refuse_value(*value, path, "\"p,h\", \"h,p\", \"p\", \"h\", or a list of steps \"p\" and \"h\"");
+  try {
+    coarsening.steps = op::parse_coarsening_steps(base::join(words, ","));
+  } catch (const base::InputError& error) {
+    refuse(value->location, path, error.what());
+  }
+}
+
+void read_degrees(const TableReader& table, op::Coarsening& coarsening) {
+  const Value* value = table.find("degrees");
+  if (value == nullptr) return;
+  const auto path = table.path("degrees");
+  if (value->kind != Value::Kind::array || value->items.empty())
+    refuse_value(*value, path, "a list of degrees that descend, such as [4, 2, 1]");
+  int below = element::max_lagrange_degree + 1;
+  for (const auto& item : value->items) {
+    if (below == 1) refuse(item.location, path, "degrees descend, and there is none below 1");
+    coarsening.degrees.push_back(below = read_integer(item, path, 1, below - 1));
+  }
+}
+
+/// Plain conjugate gradients need a symmetric cycle.
+int read_smoothing_steps(const TableReader& table, int otherwise) {
+  constexpr int most = 20;
+  const int pre = table.integer("pre", 1, most).value_or(table.integer("post", 1, most).value_or(otherwise));
+  const int post = table.integer("post", 1, most).value_or(pre);
+  if (pre != post)
+    refuse(table.find("post")->location, table.path("post"),
+           fmt::format("{} steps after and {} before the coarse correction: this version has symmetric cycles alone, "
+                       "accepted are equal numbers",
+                       post, pre));
+  return pre;
+}
+
+} // namespace
+
+void read_multigrid(const TableReader& table, Problem& problem) {
+  table.accept_only(std::vector<std::string>{"coarsening", "degrees", "smoother", "smoother_degree", "pre", "post",
+                                             "cycle", "precision", "coarse", "coarse_iterations"});
+  auto& parameters = problem.solver.multigrid;
+  read_coarsening(table, problem.coarsening);
+  read_degrees(table, problem.coarsening);
+  read_word(table, "smoother", {"chebyshev"}, {"line"});
+  read_word(table, "precision", {"double"}, {"single"});
+  parameters.smoother.degree = table.integer("smoother_degree", 1, 50).value_or(parameters.smoother.degree);
+  parameters.smoothing_steps = read_smoothing_steps(table, parameters.smoothing_steps);
+  parameters.cycle = read_word(table, "cycle", {"V", "W"}) == "V" ? solvers::Cycle::v : solvers::Cycle::w;
+  parameters.coarse = read_word(table, "coarse", {"direct", "chebyshev"}, {"amg"}) == "direct"
+                          ? solvers::CoarseSolver::direct
+                          : solvers::CoarseSolver::chebyshev;
+  parameters.coarse_degree = table.integer("coarse_iterations", 1, 50).value_or(parameters.coarse_degree);
+}
+
+} // namespace rafter::io

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/kernel/transfer.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/kernel/program_steps.hpp>
+#include <rafter/kernel/reference_matrices.hpp>
+
+namespace rafter::kernel {
+namespace {
+
+using element::Element;
+
+/// Nodes of elements lie much further apart, and those of neighbours agree to rounding.
+constexpr double tolerance = 1e-9;
+
+bool are_equal(std::span<const double> x, std::span<const double> y) {
+  return std::ranges::equal(x, y, [](double a, double b) { return std::fabs(a - b) < tolerance; });
+}
+
+std::span<const double> row(const std::vector<double>& points, std::size_t i, std::size_t dim) {
+  return std::span(points).subspan(i * dim, dim);
+}
+
+/// The different numbers, ascending.
+std::vector<double> distinct(std::vector<double> numbers) {
+  std::ranges::sort(numbers);
+  const auto is_same = [](double a, double b) { return b - a < tolerance; };
+  numbers.erase(std::unique(numbers.begin(), numbers.end(), is_same), numbers.end());
+  return numbers;
+}
+
+class GridNodes {
+public:
+  explicit GridNodes(const TransferInput& input)
+      : input_(input), dim_(static_cast<std::size_t>(element::dimension(input.coarse->shape()))) {}
+
+  ChildNodes run() {
+    std::vector<double> numbers;
+    for (const auto& child : input_.children) numbers.insert(numbers.end(), child.nodes.begin(), child.nodes.end());
+    ChildNodes result{.is_grid = true, .points = distinct(std::move(numbers)), .places = {}};
+    std::size_t num_nodes = 1;
+    for (std::size_t axis = 0; axis < dim_; ++axis) num_nodes *= result.points.size();
+    std::vector<char> is_taken(num_nodes, 0);
+    for (const auto& child : input_.children) {
+      auto& places = result.places.emplace_back();
+      for (std::size_t i = 0; i < static_cast<std::size_t>(child.element->num_dofs()); ++i) {
+        const auto place = place_of(row(child.nodes, i, dim_), result.points);
+        places.push_back(is_taken[place] != 0 ? -1 : static_cast<int>(place));
+        is_taken[place] = 1;
+      }
+    }
+    if (std::ranges::count(is_taken, 0) > 0) throw base::InternalError("the nodes of the children are no grid");
+    return result;
+  }
+
+private:
+  std::size_t place_of(std::span<const double> x, const std::vector<double>& points) const {
+    std::size_t place = 0;
+    for (std::size_t axis = dim_; axis-- > 0;) {
+      const auto found = std::ranges::lower_bound(points, x[axis] - tolerance);
+      place = place * points.size() + static_cast<std::size_t>(found - points.begin());
+    }
+    return place;
+  }
+
+  const TransferInput& input_;
+  std::size_t dim_;
+};
+
+ChildNodes listed_nodes(const TransferInput& input) {
+  const auto dim = static_cast<std::size_t>(element::dimension(input.coarse->shape()));
+  ChildNodes result;
+  for (const auto& child : input.children) {
+    auto& places = result.places.emplace_back();
+    const std::size_t of_others = result.points.size() / dim; // two nodes of one child are never the same
+    for (std::size_t i = 0; i < static_cast<std::size_t>(child.element->num_dofs()); ++i) {
+      const auto x = row(child.nodes, i, dim);
+      bool is_known = false;
+      for (std::size_t n = 0; n < of_others && !is_known; ++n) is_known = are_equal(row(result.points, n, dim), x);
+      places.push_back(is_known ? -1 : static_cast<int>(result.points.size() / dim));
+      if (!is_known) result.points.insert(result.points.end(), x.begin(), x.end());
+    }
+  }
+  return result;
+}
+
+/// Says whether the places of the only child are those of its dofs in their order.
+bool is_in_order(const ChildNodes& nodes) {
+  if (nodes.places.size() != 1) return false;
+  std::vector<int> order(nodes.places.front().size());
+  std::iota(order.begin(), order.end(), 0);
+  return order == nodes.places.front();
+}
+
+ReferenceMatrix transposed(const ReferenceMatrix& matrix) {
+  return weighted_transpose(matrix, std::vector<double>(static_cast<std::size_t>(matrix.rows), 1.0));
+}
+
+class Builder {
+public:
+  explicit Builder(const TransferInput& input) : input_(input), nodes_(distinct_nodes(input)), steps_(program_) {
+    program_.is_tensor = nodes_.is_grid;
+    program_.function.shape = input.coarse->shape();
+    program_.tdim = element::dimension(input.coarse->shape());
+    program_.point_extents = {0};
+    for (int axis = 0; axis < (program_.is_tensor ? program_.tdim : 1); ++axis) factors_.push_back(matrix());
+  }
+
+  TensorProgram run() {
+    const bool prolongates = input_.direction == TransferDirection::prolongation;
+    auto& coarse = prolongates ? program_.inputs : program_.outputs;
+    auto& fine = prolongates ? program_.outputs : program_.inputs;
+    coarse.push_back(field(prolongates, 0, input_.coarse));
+    for (std::size_t k = 0; k < input_.children.size(); ++k) {
+      fine.push_back(field(!prolongates, static_cast<int>(k), input_.children[k].element));
+      if (!is_in_order(nodes_)) fine.back().places = nodes_.places[k];
+    }
+    if (prolongates)
+      prolongate();
+    else
+      restrict_to_coarse();
+    program_.verify();
+    return std::move(program_);
+  }
+
+private:
+  ReferenceMatrix matrix() const {
+    auto result = interpolation_matrix(*input_.coarse, nodes_.points, nodes_.is_grid);
+    return input_.direction == TransferDirection::prolongation ? result : transposed(result);
+  }
+  FieldUse field(bool is_input, int index, std::shared_ptr<const Element> element) const {
+    return {.kind = is_input ? AtomKind::reference_trial : AtomKind::reference_test,
+            .index = index,
+            .components = input_.components,
+            .element = std::move(element)};
+  }
+  std::vector<int> fine_extents() const {
+    const int dim = nodes_.is_grid ? 1 : program_.tdim;
+    const int num_points = static_cast<int>(nodes_.points.size()) / dim;
+    return std::vector<int>(nodes_.is_grid ? static_cast<std::size_t>(program_.tdim) : 1, num_points);
+  }
+
+  void prolongate() {
+    const int coarse = steps_.add_array("coarse", input_.components, dof_extents(program_, *input_.coarse));
+    steps_.gather(0, coarse);
+    mask(false, 0, input_.masks.coarse, coarse);
+    const int fine = contracted(coarse, "fine");
+    for (int k = 0; k < static_cast<int>(input_.children.size()); ++k) {
+      mask(true, k, child_mask(k), fine);
+      steps_.scatter(k, fine);
+    }
+  }
+  void restrict_to_coarse() {
+    const int fine = steps_.add_array("fine", input_.components, fine_extents());
+    for (int k = 0; k < static_cast<int>(input_.children.size()); ++k) {
+      steps_.gather(k, fine);
+      mask(false, k, child_mask(k), fine);
+    }
+    const int coarse = contracted(fine, "coarse");
+    mask(true, 0, input_.masks.coarse, coarse);
+    steps_.scatter(0, coarse);
+  }
+  int contracted(int source, const std::string& name) {
+    if (program_.is_tensor) return steps_.chain(source, factors_, name);
+    return is_identity(factors_.front()) ? source
+                                         : steps_.contract(source, steps_.add_matrix(factors_.front()), 1, name);
+  }
+  int child_mask(int child) const {
+    return input_.masks.children.empty() ? 0 : input_.masks.children[static_cast<std::size_t>(child)];
+  }
+  void mask(bool is_of_output, int field, int components, int array) {
+    if (components == 0) return;
+    program_.masks.push_back({.is_of_output = is_of_output, .field = field, .components = components});
+    steps_.mask(static_cast<int>(program_.masks.size()) - 1, array);
+  }
+
+  const TransferInput& input_;
+  ChildNodes nodes_;
+  TensorProgram program_;
+  ProgramSteps steps_;
+  std::vector<ReferenceMatrix> factors_; ///< matrix along each axis of tensor cells, else one dense matrix
+};
+
+} // namespace
+
+ChildNodes distinct_nodes(const TransferInput& input) {
+  return element::is_tensor(input.coarse->shape()) ? GridNodes(input).run() : listed_nodes(input);
+}
+
+ReferenceMatrix interpolation_matrix(const Element& coarse, std::span<const double> points, bool is_grid) {
+  const auto dim = is_grid ? std::size_t{1} : static_cast<std::size_t>(element::dimension(coarse.shape()));
+  // Along an axis of a tensor cell stand the nodes with the first coordinates on the others.
+  const int num_nodes = is_grid ? coarse.degree() + 1 : coarse.num_dofs();
+  const auto stride = static_cast<std::size_t>(element::dimension(coarse.shape()));
+  const auto table = is_grid ? coarse.tabulate_1d(points) : coarse.tabulate(points);
+  ReferenceMatrix result{"P", table.num_points, num_nodes, {}, Symmetry::none, !is_grid};
+  for (int q = 0; q < table.num_points; ++q) {
+    const auto x = points.subspan(static_cast<std::size_t>(q) * dim, dim);
+    int node = -1;
+    for (int i = 0; i < num_nodes && node < 0; ++i)
+      if (are_equal(coarse.nodes().subspan(static_cast<std::size_t>(i) * stride, dim), x)) node = i;
+    for (int i = 0; i < num_nodes; ++i)
+      result.values.push_back(node < 0 ? table(0, q, i) : static_cast<double>(i == node));
+  }
+  return is_grid ? with_symmetry(std::move(result)) : result;
+}
+
+TensorProgram build_transfer(const TransferInput& input) { return Builder(input).run(); }
+
+} // namespace rafter::kernel

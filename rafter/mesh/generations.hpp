@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <rafter/mesh/mesh.hpp>
+#include <rafter/mesh/subdivision.hpp>
+
+/// Keeps the meshes that a mesh was refined from, and where the children of their cells are, for multigrid.
+namespace rafter::mesh {
+
+/// Place of one child of each cell of a group: it is cell start + parent * stride of a group of the refined mesh.
+struct ChildPlace {
+  int group = 0, stride = 0;
+  std::int32_t start = 0;
+  std::int32_t cell(std::int32_t parent) const { return start + parent * stride; }
+};
+
+/// One uniform refinement of a mesh.
+struct Refinement {
+  std::shared_ptr<const Mesh> coarse; ///< the mesh that was refined
+  /// Places of the children of the cells of `coarse`, shape (group)(child), in the order of Subdivision::children.
+  std::vector<std::vector<ChildPlace>> places;
+  /// The inner diagonal of each tetrahedron, shape (group)(cell); empty for groups of other shapes.
+  std::vector<std::vector<std::uint8_t>> diagonals;
+
+  int diagonal(int group, std::int32_t cell) const {
+    const auto& of_group = diagonals[static_cast<std::size_t>(group)];
+    return of_group.empty() ? 0 : of_group[static_cast<std::size_t>(cell)];
+  }
+  /// The division of a cell of `coarse`.
+  const Subdivision& of_cell(int group, std::int32_t cell) const {
+    return subdivision(coarse->groups[static_cast<std::size_t>(group)].shape, diagonal(group, cell));
+  }
+};
+
+/// Meshes of which each is the refinement of the one before it.
+struct Generations {
+  std::vector<std::shared_ptr<const Mesh>> meshes; ///< coarse to fine, at least one
+  std::vector<Refinement> refinements;             ///< refinements[i] makes meshes[i + 1] of meshes[i]
+
+  const std::shared_ptr<const Mesh>& finest() const { return meshes.back(); }
+};
+
+/// Refines a mesh as Mesh::refined does and keeps all generations, that of the mesh included. Throws the same errors.
+Generations refined_generations(std::shared_ptr<const Mesh> mesh, int times);
+
+/// Makes the box of make_box, refined `times` times, by refining one with half as many cells per direction, and so on
+/// while these numbers are even. The cells of the box are those that make_box gives it, in another order. Boxes of
+/// pyramids, whose children are no pyramids alone, and mixed ones have no coarser generation. Throws the errors of
+/// make_box and Mesh::refined.
+Generations box_generations(const BoxOptions& options, int times = 0);
+
+/// Identifies the facets of each pair on all generations, as Mesh::periodic does. Those too coarse for it, and all
+/// before them, are left out. Throws its errors where the finest mesh cannot be periodic.
+Generations periodic_generations(const Generations& generations, const std::vector<PeriodicPair>& pairs);
+
+} // namespace rafter::mesh

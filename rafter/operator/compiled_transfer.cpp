@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/operator/compiled_transfer.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/base/parallel.hpp>
+#include <rafter/device/compile_all.hpp>
+#include <rafter/operator/free_list.hpp>
+#include <rafter/operator/transfer_kernel.hpp>
+#include <rafter/tune/unweighed_plans.hpp>
+
+namespace rafter::op {
+namespace {
+
+using kernel::TransferDirection;
+
+constexpr std::array directions{TransferDirection::prolongation, TransferDirection::restriction};
+
+void require_fields(const TransferSpecification& of, std::size_t field) {
+  const auto &coarse = *of.coarse.spaces[field], &fine = *of.fine.spaces[field];
+  if (coarse.family != fine.family || coarse.num_components() != fine.num_components())
+    throw base::InputError(fmt::format("a transfer from '{}' to '{}': the fields have other elements or components",
+                                       coarse.name, fine.name));
+  if (of.refinement != nullptr && (coarse.is_broken() || fine.is_broken()))
+    throw base::InputError(fmt::format(
+        "a transfer from '{}' to '{}': cells of broken spaces share nothing with their children's neighbours; "
+        "transfers between meshes need continuous fields",
+        coarse.name, fine.name));
+}
+
+void require_systems(const TransferSpecification& of) {
+  if (of.coarse.spaces.size() != of.fine.spaces.size())
+    throw base::InputError(fmt::format("a transfer from {} fields to {}: both sides have the same fields",
+                                       of.coarse.spaces.size(), of.fine.spaces.size()));
+  if (of.coarse.mesh->distribution != nullptr || of.fine.mesh->distribution != nullptr)
+    throw base::InputError("transfers are for whole meshes, not for parts of them");
+  if (of.refinement == nullptr && of.coarse.discretisation != of.fine.discretisation)
+    throw base::InputError("a transfer without a refinement is between spaces on one discretisation");
+  if (of.refinement != nullptr && of.refinement->coarse != of.coarse.mesh)
+    throw base::InputError("the refinement of a transfer is that of another mesh than the coarse one");
+  for (std::size_t f = 0; f < of.fine.spaces.size(); ++f) require_fields(of, f);
+}
+
+class CompiledTransfer final : public Transfer {
+public:
+  CompiledTransfer(const TransferSpecification& of, TransferOptions options)
+      : coarse_(of.coarse), fine_(of.fine), options_(std::move(options)),
+        device_(options_.device != nullptr ? options_.device : of.fine.discretisation->device("host")),
+        overwrite_(device_, base::AlignedVector<std::int32_t>{0, 0}),
+        add_(device_, base::AlignedVector<std::int32_t>{1, 0}) {
+    require_systems(of);
+    if (options_.planner == nullptr) options_.planner = tune::planner_of_this_machine();
+    for (std::size_t field = 0; field < fine_.spaces.size(); ++field)
+      fields_.push_back(std::make_unique<const TransferStages>(transfer_stages(of, field, device_)));
+    make_kernels();
+    compile();
+    for (const auto* modes : {&overwrite_, &add_}) (void)modes->device_read(); // so that runs need not bring them there
+  }
+
+  std::int64_t rows() const override { return fine_.size(); }
+  std::int64_t columns() const override { return coarse_.size(); }
+  void prolongate(const Vector& coarse, Vector& fine) const override {
+    run(TransferDirection::prolongation, coarse, fine, false);
+  }
+  void prolongate_and_add(const Vector& coarse, Vector& fine) const override {
+    run(TransferDirection::prolongation, coarse, fine, true);
+  }
+  void restrict_to(const Vector& fine, Vector& coarse) const override {
+    run(TransferDirection::restriction, fine, coarse, false);
+  }
+
+private:
+  using Kernels = std::vector<std::unique_ptr<TransferKernel>>; ///< of one field, shape (kind)
+  using Arguments = std::vector<KernelArguments>;
+
+  static std::size_t number(TransferDirection direction) { return static_cast<std::size_t>(direction); }
+  const System& source(TransferDirection direction) const {
+    return direction == TransferDirection::prolongation ? coarse_ : fine_;
+  }
+  const System& target(TransferDirection direction) const {
+    return direction == TransferDirection::prolongation ? fine_ : coarse_;
+  }
+
+  // --- set-up
+  // ---------------------------------------------------------------------------------------------------------
+
+  void make_kernels() {
+    struct Place {
+      TransferDirection direction;
+      std::size_t field, kind;
+    };
+    std::vector<Place> places;
+    for (const auto direction : directions) {
+      auto& of_direction = kernels_[number(direction)];
+      of_direction.resize(fields_.size());
+      for (std::size_t field = 0; field < fields_.size(); ++field) {
+        of_direction[field].resize(fields_[field]->kinds.size());
+        for (std::size_t kind = 0; kind < of_direction[field].size(); ++kind)
+          places.push_back({direction, field, kind});
+      }
+    }
+    const auto flag_sets = device_->flag_sets();
+    base::run_parallel(std::ssize(places), [&](std::int64_t i) {
+      const auto& [direction, field, kind] = places[static_cast<std::size_t>(i)];
+      const auto& cells = fields_[field]->kinds[kind];
+      const auto plan = options_.plan
+                            ? schedule::in_double(*options_.plan)
+                            : tune::plan_transfer(cells.cells_per_batch, options_.planner->register_width(), flag_sets);
+      kernels_[number(direction)][field][kind] = std::make_unique<TransferKernel>(cells, direction, plan, *device_);
+    });
+  }
+  void compile() {
+    std::vector<TransferKernel*> all;
+    std::vector<device::CompileJob> jobs;
+    for (auto& of_direction : kernels_)
+      for (auto& of_field : of_direction)
+        for (auto& kernel : of_field) {
+          all.push_back(kernel.get());
+          jobs.push_back({kernel->source(),
+                          {.language = device_->language(),
+                           .compiler = kernel->plan().compiler,
+                           .flag_set = kernel->plan().flags}});
+        }
+    const auto programs = device::compile_all(*device_, jobs);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i]->bind(programs[i], *fine_.discretisation, device_);
+  }
+
+  // --- runs
+  // -----------------------------------------------------------------------------------------------------------
+
+  void run(TransferDirection direction, const Vector& from, Vector& to, bool adds) const {
+    check_size(source(direction), from, "the input vector");
+    check_size(target(direction), to, "the output vector");
+    if (&from == &to) throw base::InputError("input and output are the same vector");
+    if (!adds) clear(direction, to);
+    for (std::size_t field = 0; field < fields_.size(); ++field) run_field(direction, field, from, to, adds);
+  }
+  /// Clears what kernels do not write when they overwrite: padding, and fields whose kernels add to all entries.
+  void clear(TransferDirection direction, Vector& to) const {
+    const auto& system = target(direction);
+    const auto padding = system.padding();
+    const bool has_lists = std::ranges::any_of(fields_, [](const auto& field) { return is_adding(*field); });
+    if (padding.empty() && !has_lists) return;
+    const auto values = has_lists ? to.host_overwrite() : to.host_write();
+    for (const auto entry : padding) values[static_cast<std::size_t>(entry)] = 0;
+    if (!has_lists) return;
+    constexpr std::int64_t block = 1 << 14;
+    device_->parallel_for((std::ssize(values) + block - 1) / block, [&](std::int64_t i) {
+      const auto begin = static_cast<std::size_t>(i * block);
+      std::ranges::fill(values.subspan(begin, std::min<std::size_t>(block, values.size() - begin)), 0.0);
+    });
+  }
+  static bool is_adding(const TransferStages& field) {
+    return std::ranges::any_of(field.kinds, [](const TransferCells& cells) { return cells.has_lists(); });
+  }
+  void run_field(TransferDirection direction, std::size_t field, const Vector& from, Vector& to, bool adds) const {
+    const auto& kernels = kernels_[number(direction)][field];
+    auto arguments = free_arguments_[number(direction)].take([&] {
+      std::vector<Arguments> all;
+      for (const auto& of_field : kernels_[number(direction)]) {
+        auto& of = all.emplace_back();
+        for (const auto& kernel : of_field) of.push_back(kernel->arguments());
+      }
+      return all;
+    });
+    device::BufferRegistry vectors;
+    const auto bytes = [field](const System& system) {
+      return sizeof(double) * static_cast<std::size_t>(system.offset(field));
+    };
+    vectors.add(schedule::role::input_vector, 0, from.device_read(), bytes(source(direction)));
+    vectors.add(schedule::role::output_vector, 0, to.device_write(), bytes(target(direction)));
+    vectors.add(schedule::role::mode, 0, (adds ? add_ : overwrite_).device_read());
+    auto& bound = (*arguments)[field];
+    for (auto& of_kernel : bound) of_kernel.bind(vectors);
+    std::vector<device::Task> tasks;
+    for (const auto& stage : fields_[field]->stages) {
+      tasks.clear();
+      for (const auto& chunk : stage) {
+        const auto kind = static_cast<std::size_t>(chunk.block);
+        tasks.push_back(kernels[kind]->task(bound[kind], chunk.batch_begin, chunk.batch_end));
+      }
+      device_->run(tasks)->wait();
+    }
+  }
+
+  System coarse_, fine_;
+  TransferOptions options_;
+  std::shared_ptr<device::Device> device_;
+  device::Array<std::int32_t> overwrite_, add_; ///< the modes of kernels
+  std::vector<std::unique_ptr<const TransferStages>> fields_;
+  std::array<std::vector<Kernels>, directions.size()> kernels_; ///< shape (direction)(field)
+  mutable std::array<FreeList<std::vector<Arguments>>, directions.size()> free_arguments_;
+};
+
+} // namespace
+
+std::unique_ptr<Transfer> make_transfer(const TransferSpecification& specification, const TransferOptions& options) {
+  return std::make_unique<CompiledTransfer>(specification, options);
+}
+
+} // namespace rafter::op

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rafter/mesh/generations.hpp>
+#include <rafter/operator/operator.hpp>
+#include <rafter/operator/transfer.hpp>
+
+/// Makes the coarser levels of an operator: the same form and conditions with lower degrees and on coarser meshes.
+namespace rafter::op {
+
+/// A way from a level to the next coarser one.
+enum class CoarseningStep : std::uint8_t {
+  p, ///< lower degrees on the same mesh
+  h  ///< the same degrees on the mesh of the generation before
+};
+
+/// Says which levels there are below the finest.
+struct Coarsening {
+  std::vector<CoarseningStep> steps{CoarseningStep::p, CoarseningStep::h}; ///< from the finest level on
+  bool repeats_steps = true; ///< each step is made until there is no more of its kind; false: once
+  /// Highest degrees of the fields after the p-steps, descending; fields of lower degree keep their distance, down to
+  /// degree 1. Empty: every degree is halved and rounded down, to 1 at least.
+  std::vector<int> degrees;
+  /// Coarsening ends with the first level that has at most so many unknowns, whose matrix is factorised in no time.
+  std::int64_t enough_unknowns = 500;
+};
+
+/// Reads steps from a text such as "p,h". Throws InputError that names what is accepted.
+std::vector<CoarseningStep> parse_coarsening_steps(const std::string& text);
+
+/// Says where a level is.
+struct LevelPlace {
+  std::size_t generation = 0; ///< of its mesh, 0 the coarsest of mesh::Generations
+  std::vector<int> degrees;   ///< of the fields
+  bool operator==(const LevelPlace&) const = default;
+};
+
+/// The levels below `finest`, from fine to coarse, as far as steps lead. Throws InputError for degrees that do not
+/// descend to at least 1.
+std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsening& coarsening);
+
+/// A level whose kernels are text.
+struct GeneratedLevel {
+  LevelPlace place;
+  System system;
+  space::Constraints constraints; ///< of the same parts of the boundary as those of the finest level, with values 0
+  std::shared_ptr<GeneratedForm> action, diagonal; ///< `diagonal` is null where an assembled matrix has it
+};
+
+/// Everything that levels are made of.
+struct HierarchySpecification {
+  form::Form form;                                 ///< of the finest level
+  System system;                                   ///< of the finest level
+  std::shared_ptr<const mesh::Generations> meshes; ///< the last is that of the system
+  std::vector<FieldCondition> conditions;          ///< on spaces of the system
+  KernelOptions kernels;                           ///< of the finest level; its plan is for that level alone
+  Coarsening coarsening;
+};
+
+/// Makes spaces, conditions and kernels of the levels below the finest, from coarse to fine. Levels of one mesh share
+/// its discretisation; rules with a number of points have as many points less as degrees. Kernels are compiled by
+/// compile(), together with others. Throws InputError for a mesh that is not the finest of the generations, and for
+/// forms with data fields, whose values only the finest level has.
+std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specification);
+
+/// All kernels of levels, for compile().
+std::vector<std::shared_ptr<GeneratedForm>> kernels_of(std::span<const GeneratedLevel> levels);
+
+/// A level below the finest, ready to be applied.
+struct Level {
+  LevelPlace place;
+  System system;
+  std::shared_ptr<const Operator> A;
+  std::shared_ptr<const Transfer> to_finer;
+};
+
+using TransferFactory = std::function<std::shared_ptr<const Transfer>(const TransferSpecification&)>;
+
+/// Binds the compiled levels, with the values that the constants and parameters of `finest` have now, and makes the
+/// transfers between them and to it: by `make`, or with compiled kernels where that is empty.
+std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Operator& finest,
+                               const mesh::Generations& meshes, const TransferFactory& make = {});
+
+/// "degree 4 on 512 cells"
+std::string describe_level(const System& system);
+
+} // namespace rafter::op

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include <rafter/mesh/generations.hpp>
+#include <rafter/operator/form_kernels.hpp>
+
+/// Moves vectors between a coarse system of fields and a fine one.
+namespace rafter::op {
+
+/// What a transfer is made of: two systems with the same fields, of any degrees.
+struct TransferSpecification {
+  System coarse, fine;
+  std::vector<std::int32_t> constrained_coarse, constrained_fine; ///< constrained entries of either side, ascending
+  /// The refinement that makes the fine mesh of the coarse one; null: both systems are on one discretisation.
+  const mesh::Refinement* refinement = nullptr;
+};
+
+/// Interpolation P from a coarse system into a fine one, and its exact transpose. P takes the
+/// values of the coarse function at the nodes of the fine fields, in the reference coordinates of the coarse cells: on
+/// nested spaces it is the identity of functions. Constrained entries of either side and padding are masked: P has zero
+/// rows and columns there.
+class Transfer {
+public:
+  virtual ~Transfer() = default;
+  virtual std::int64_t rows() const = 0;                                 ///< number of entries of fine vectors
+  virtual std::int64_t columns() const = 0;                              ///< number of entries of coarse vectors
+  virtual void prolongate(const Vector& coarse, Vector& fine) const = 0; ///< computes fine = P coarse
+  virtual void prolongate_and_add(const Vector& coarse, Vector& fine) const = 0; ///< computes fine += P coarse
+  virtual void restrict_to(const Vector& fine, Vector& coarse) const = 0;        ///< computes coarse = P^T fine
+};
+
+} // namespace rafter::op

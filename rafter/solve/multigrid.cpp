@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/solve/multigrid.hpp>
+
+#include <fmt/format.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/solve/factors.hpp>
+
+namespace rafter::solvers {
+namespace {
+
+void require_fit(const std::vector<MultigridLevel>& levels, const MultigridParameters& parameters) {
+  constexpr int most_steps = 20;
+  if (levels.empty()) throw base::InputError("preconditioner multigrid: there is no level");
+  if (parameters.smoothing_steps < 1 || parameters.smoothing_steps > most_steps)
+    throw base::InputError(fmt::format("preconditioner multigrid: {} smoothing steps; accepted: 1 to {}",
+                                       parameters.smoothing_steps, most_steps));
+  for (std::size_t l = 0; l + 1 < levels.size(); ++l) {
+    const auto& transfer = levels[l].to_finer;
+    if (transfer == nullptr || transfer->columns() != levels[l].A->size() ||
+        transfer->rows() != levels[l + 1].A->size())
+      throw base::InputError(
+          fmt::format("preconditioner multigrid: the transfer from level {} to level {} does not fit "
+                      "the sizes of their operators",
+                      l, l + 1));
+  }
+}
+
+ChebyshevParameters smoother_parameters(const MultigridLevel& level, const MultigridParameters& parameters) {
+  auto result = parameters.smoother;
+  result.null_space = level.null_space;
+  return result;
+}
+
+std::unique_ptr<const Preconditioner> make_coarse_solver(const MultigridLevel& level,
+                                                         const MultigridParameters& parameters) {
+  if (parameters.coarse == CoarseSolver::direct)
+    return std::make_unique<Factors>(level.A->sparse_matrix(), level.null_space.get());
+  const NullSpace none;
+  const auto estimate = estimate_eigenvalues(*level.A, inverse_diagonal(*level.A), parameters.coarse_degree + 10,
+                                             level.null_space ? *level.null_space : none);
+  // Ritz values lie between the extreme eigenvalues.
+  constexpr double above = 1.1, below = 0.9;
+  return std::make_unique<Chebyshev>(*level.A, ChebyshevParameters{.degree = parameters.coarse_degree,
+                                                                   .upper = above * estimate.largest,
+                                                                   .lower = below * estimate.smallest,
+                                                                   .is_fused = parameters.smoother.is_fused});
+}
+
+/// Computes r = b - A x in one pass over the cells.
+void find_residual(const op::LinearOperator& A, const Vector& b, Vector& x, Vector& r) {
+  const double* right = b.host_read().data();
+  double* residual = r.host_write().data();
+  A.apply_with(x, r, {.before = {}, .after = [=](std::int64_t, std::span<const op::EntryRange> ranges) {
+                        for (const auto& range : ranges)
+                          for (auto i = range.begin; i < range.end; ++i) residual[i] = right[i] - residual[i];
+                      }});
+}
+
+} // namespace
+
+std::string_view name(Cycle cycle) { return cycle == Cycle::v ? "V" : "W"; }
+
+std::string_view name(CoarseSolver solver) { return solver == CoarseSolver::direct ? "direct" : "chebyshev"; }
+
+struct Multigrid::Work {
+  std::unique_ptr<const Chebyshev> smoother; ///< null: the level is the coarsest
+  mutable Vector residual, right, solution;  ///< empty where the level needs none
+};
+
+Multigrid::Multigrid(std::vector<MultigridLevel> levels, const MultigridParameters& parameters)
+    : levels_(std::move(levels)), parameters_(parameters) {
+  require_fit(levels_, parameters_);
+  for (std::size_t l = 0; l < levels_.size(); ++l) {
+    const auto& level = levels_[l];
+    const auto vector = [&](bool is_needed) {
+      return Vector(level.A->device(), is_needed ? static_cast<std::size_t>(level.A->size()) : 0);
+    };
+    const bool is_coarsest = l == 0, is_finest = l + 1 == levels_.size();
+    work_.push_back(
+        {is_coarsest ? nullptr : std::make_unique<const Chebyshev>(*level.A, smoother_parameters(level, parameters_)),
+         vector(!is_coarsest), vector(!is_finest), vector(!is_finest)});
+  }
+  coarse_ = make_coarse_solver(levels_.front(), parameters_);
+}
+
+Multigrid::~Multigrid() = default;
+
+void Multigrid::apply(const Vector& r, Vector& z) const { cycle(levels_.size() - 1, r, z, true); }
+
+void Multigrid::cycle(std::size_t level, const Vector& b, Vector& x, bool is_zero) const {
+  if (level == 0) return coarse_->apply(b, x);
+  const auto& smoother = *work_[level].smoother;
+  for (int step = 0; step < parameters_.smoothing_steps; ++step) {
+    if (is_zero && step == 0)
+      smoother.apply(b, x);
+    else
+      smoother.smooth(b, x);
+  }
+  restrict_residual(level, b, x);
+  const auto& below = work_[level - 1];
+  cycle(level - 1, below.right, below.solution, true);
+  if (parameters_.cycle == Cycle::w && level > 1) cycle(level - 1, below.right, below.solution, false);
+  levels_[level - 1].to_finer->prolongate_and_add(below.solution, x);
+  for (int step = 0; step < parameters_.smoothing_steps; ++step) smoother.smooth(b, x);
+}
+
+void Multigrid::restrict_residual(std::size_t level, const Vector& b, Vector& x) const {
+  const auto& work = work_[level];
+  find_residual(*levels_[level].A, b, x, work.residual);
+  levels_[level - 1].to_finer->restrict_to(work.residual, work_[level - 1].right);
+}
+
+void Multigrid::start(const Vector& r, Vector& z) const {
+  const auto finest = levels_.size() - 1;
+  for (auto level = finest; level > 0; --level)
+    levels_[level - 1].to_finer->restrict_to(level == finest ? r : work_[level].right, work_[level - 1].right);
+  for (std::size_t level = 0; level <= finest; ++level) {
+    const Vector& b = level == finest ? r : work_[level].right;
+    Vector& x = level == finest ? z : work_[level].solution;
+    if (level > 0) levels_[level - 1].to_finer->prolongate(work_[level - 1].solution, x);
+    cycle(level, b, x, level == 0);
+  }
+}
+
+std::string Multigrid::description() const {
+  std::vector<std::string> levels;
+  for (auto level = levels_.rbegin(); level != levels_.rend(); ++level)
+    levels.push_back(
+        fmt::format("{}{}{} unknowns", level->name, level->name.empty() ? "" : ": ", level->A->num_unknowns()));
+  std::string coarse = fmt::format("Chebyshev iteration of degree {}", parameters_.coarse_degree);
+  if (const auto* factors = coarse_->factors())
+    coarse = fmt::format("factors of the matrix ({:.3g} MB)", 1e-6 * static_cast<double>(factors->bytes));
+  return fmt::format(
+      "{}-cycle of {} level{} ({}); smoother: Chebyshev-Jacobi of degree {}, {} step{} before and after; "
+      "coarsest level: {}",
+      name(parameters_.cycle), levels_.size(), levels_.size() == 1 ? "" : "s", base::join(levels, "; "),
+      parameters_.smoother.degree, parameters_.smoothing_steps, parameters_.smoothing_steps == 1 ? "" : "s", coarse);
+}
+
+} // namespace rafter::solvers

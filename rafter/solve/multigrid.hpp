@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rafter/operator/transfer.hpp>
+#include <rafter/solve/chebyshev.hpp>
+
+namespace rafter::solvers {
+
+/// How often a cycle visits the next coarser level.
+enum class Cycle {
+  v, ///< once
+  w  ///< twice, but for the coarsest, which is solved
+};
+std::string_view name(Cycle cycle); ///< "V" or "W", as in the problem file
+
+/// How the coarsest level is solved. Either is the same symmetric positive operator at each application, which plain
+/// conjugate gradients need.
+enum class CoarseSolver {
+  direct,   ///< factors of the matrix
+  chebyshev ///< Chebyshev iteration over all eigenvalues, of fixed degree
+};
+std::string_view name(CoarseSolver solver); ///< "direct" or "chebyshev", as in the problem file
+
+/// Parameters of Multigrid.
+struct MultigridParameters {
+  Cycle cycle = Cycle::v;
+  /// Parameters of the smoother. Its interval reaches from 0.13 to 1.05 times the estimated largest eigenvalue of D^-1
+  /// A; that of MFEM, from 0.3 to 1.2 times, is {.eigenvalue_ratio = 4, .safety_factor = 1.2}.
+  ChebyshevParameters smoother{.degree = 2, .eigenvalue_ratio = 8, .safety_factor = 1.05};
+  int smoothing_steps = 1; ///< applications of the smoother before and as many after the coarse correction, 1 to 20
+  CoarseSolver coarse = CoarseSolver::direct;
+  int coarse_degree = 10; ///< degree of CoarseSolver::chebyshev
+};
+
+/// A level of Multigrid.
+struct MultigridLevel {
+  std::shared_ptr<const op::LinearOperator> A;      ///< symmetric positive (semi-)definite
+  std::shared_ptr<const op::Transfer> to_finer;     ///< from this level to the next; null: it is the finest
+  std::shared_ptr<const NullSpace> null_space = {}; ///< null space of A; null: A is regular
+  std::string name = {};                            ///< for people, such as "degree 4 on 512 cells"
+};
+
+/// The levels below an operator, of which Multigrid makes its own (SolverOptions::hierarchy).
+struct MultigridHierarchy {
+  std::vector<MultigridLevel> coarser; ///< from coarse to fine; the last transfer is to the vectors of the operator
+  std::string finest_name = {};        ///< name of the operator's own level
+};
+
+/// Multigrid cycles as a preconditioner. With S the error operator of the smoother, symmetric in the inner product of
+/// A, one cycle on two levels has the error operator S^k (I - P A_c^-1 P^T A) S^k: M is symmetric up to rounding, and
+/// positive definite where every level is. The smoothers are Chebyshev iterations with Jacobi scaling (Adams, Brezina,
+/// Hu, Tuminaro 2003, doi:10.1016/S0021-9991(03)00194-3), whose eigenvalues are estimated once, at construction.
+class Multigrid final : public Preconditioner {
+public:
+  /// Takes levels from coarse to fine, at least one. Throws InputError for parameters out of range and levels whose
+  /// sizes do not fit their transfers, and the errors of Chebyshev and Factors.
+  Multigrid(std::vector<MultigridLevel> levels, const MultigridParameters& parameters = {});
+  ~Multigrid() override;
+
+  void apply(const Vector& r, Vector& z) const override; ///< computes one cycle for A z = r that begins with z = 0
+  /// Computes an approximate solution of A z = r by a cycle on each level, from the coarsest up, each beginning with
+  /// what the level below has found (full multigrid).
+  void start(const Vector& r, Vector& z) const;
+  std::string description() const override;
+
+private:
+  /// What a level keeps besides its operator: the right-hand side and the solution of all but the finest, and what its
+  /// smoother needs.
+  struct Work;
+  /// Does one cycle on a level for A x = b, from x = 0 or from x as it is.
+  void cycle(std::size_t level, const Vector& b, Vector& x, bool is_zero) const;
+  /// Makes the right-hand side of the level below from that of this one and x.
+  void restrict_residual(std::size_t level, const Vector& b, Vector& x) const;
+
+  std::vector<MultigridLevel> levels_;
+  MultigridParameters parameters_;
+  std::unique_ptr<const Preconditioner> coarse_;
+  std::vector<Work> work_; ///< shape (level)
+};
+
+} // namespace rafter::solvers

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <rafter/operator/level_hierarchy.hpp>
+#include <rafter/solve/multigrid.hpp>
+#include <rafter/solve/null_space_condition.hpp>
+
+namespace rafter::solvers {
+
+/// Makes a hierarchy of the levels below an operator, which op::make_levels has made. `conditions` fix the null space
+/// of the operator; those of the levels are found in the same way. Throws InputError where a mode is not in the null
+/// space of a level.
+std::shared_ptr<const MultigridHierarchy> make_hierarchy(std::vector<op::Level> levels, const op::System& finest,
+                                                         std::span<const NullSpaceCondition> conditions = {});
+
+} // namespace rafter::solvers

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Multigrid from the problem file to the report: iterations on the two-material beam, and what is refused.
+
+usage: multigrid_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
+"""
+import json
+import os
+import sys
+import unittest
+
+import command_test
+
+BOX = """[mesh]
+box = { cells = [8, 8], shape = "triangle" }
+[fields.u]
+degree = 3
+[coefficients]
+f = "sin(x[0])"
+[forms]
+a = "inner(grad(u), grad(v))*dx"
+L = "f*v*dx"
+[[dirichlet]]
+tags = "all"
+value = "x[0]"
+[solver]
+preconditioner = "multigrid"
+"""
+
+
+class Multigrid(command_test.CommandTest):
+    def solved(self, problem, *arguments):
+        """Returns the report of a problem that is solved, and the text."""
+        result = self.run_rafter("solve", problem, "--json", "report.json", *arguments)
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
+        with open(self.path("report.json"), encoding="utf-8") as file:
+            return json.load(file), result.stdout
+
+    def test_the_beam_takes_few_iterations_at_every_degree_and_refinement(self):
+        beam = os.path.join(command_test.SOURCE, "examples", "beam-multigrid.toml")
+        for degree, refinements, most in ((1, (2, 3), 8), (2, (1, 2), 8), (4, (0, 1), 9), (8, (0,), 13)):
+            for refine in refinements:
+                with self.subTest(degree=degree, refine=refine):
+                    report, _ = self.solved(beam, "--set", f"fields.u.degree={degree}", "--set", f"mesh.refine={refine}")
+                    self.assertLessEqual(report["iterations"], most)
+
+    def test_the_report_says_what_was_built(self):
+        report, text = self.solved(self.write(BOX))
+        self.assertTrue(report["preconditioner"].startswith(
+            "V-cycle of 2 levels (degree 3 on 128 cells: 625 unknowns; degree 1 on 128 cells: 81 unknowns)"), report["preconditioner"])
+        self.assertIn("preconditioner: V-cycle", text)
+
+    def test_a_box_made_of_coarser_ones_has_the_solution_of_the_plain_one(self):
+        energies = []
+        for preconditioner in ("jacobi", "multigrid"):
+            text = BOX.replace('"multigrid"', f'"{preconditioner}"\nrtol = 1e-12')
+            report, _ = self.solved(self.write(text + '[functionals]\nenergy = "inner(grad(u), grad(u))*dx"\n'),
+                                    "--set", "mesh.box.cells=[16, 12]", "--set", "mesh.box.size=[2, 1]")
+            energies.append(report["functionals"]["energy"])
+        self.assertAlmostEqual(energies[0], energies[1], 10)
+
+    def test_problems_that_it_cannot_serve_are_refused(self):
+        known = BOX.replace('"sin(x[0])"', '{ value = "2 + sin(x[0])", degree = 1 }').replace('"inner(', '"f*inner(')
+        self.assert_refused(self.run_rafter("solve", self.write(known)), "solver.preconditioner", "data fields (f)")
+        residual = BOX.replace('a = "', 'F = "').replace('L = "f*v*dx"\n', "")
+        self.assert_refused(self.run_rafter("solve", self.write(residual)), "solver.preconditioner", "forms.F")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    command_test.RAFTER, command_test.SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

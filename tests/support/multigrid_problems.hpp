@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <rafter/form/parser.hpp>
+#include <rafter/solve/multigrid_levels.hpp>
+#include <rafter/solve/solver.hpp>
+#include <tests/support/operator_problems.hpp>
+#include <tests/support/reference_transfer.hpp>
+
+/// Problems with all their levels, for tests of multigrid.
+namespace rafter::test {
+
+struct MultigridOptions {
+  std::string form = "inner(grad(u), grad(v))*dx";
+  int degree = 2, components = 0;
+  std::vector<std::int32_t> dirichlet_tags{}; ///< empty: the whole boundary
+  bool has_dirichlet = true;
+  op::Coarsening coarsening{};
+};
+
+inline std::shared_ptr<const op::Transfer> reference_transfer(const op::TransferSpecification& of) {
+  return std::make_shared<ReferenceTransfer>(of);
+}
+
+/// An operator on the finest of some meshes, and the levels below it.
+class LevelledProblem {
+public:
+  LevelledProblem(mesh::Generations meshes, const MultigridOptions& options,
+                  const op::TransferFactory& make_transfer = reference_transfer)
+      : meshes_(std::make_shared<const mesh::Generations>(std::move(meshes))) {
+    const auto discretisation = std::make_shared<const space::Discretisation>(
+        meshes_->finest(), space::DiscretisationOptions{.degree = options.degree});
+    const auto space =
+        space::FunctionSpace::make(discretisation, {.degree = options.degree, .components = options.components});
+    system_ = op::make_system({space});
+    form::Scope scope(meshes_->finest()->gdim);
+    scope.add_arguments(std::vector<std::shared_ptr<const form::FieldSpace>>{space});
+    const auto form = form::parse_form(options.form, scope);
+    std::vector<op::FieldCondition> conditions;
+    if (options.has_dirichlet)
+      conditions.push_back(dirichlet(
+          space, [](std::span<const double>, std::size_t) { return 0.0; }, options.dirichlet_tags));
+    const auto own = planned({.device = "host", .threads = 1, .dirichlet = conditions});
+    A_ = std::make_shared<const op::Operator>(form, op::Systems(system_), own);
+    auto levels = op::generate_levels({.form = form,
+                                       .system = system_,
+                                       .meshes = meshes_,
+                                       .conditions = conditions,
+                                       .kernels = A_->built().options,
+                                       .coarsening = options.coarsening});
+    op::compile(op::kernels_of(levels));
+    levels_ = op::make_levels(std::move(levels), *A_, *meshes_, make_transfer);
+  }
+
+  const op::Operator& A() const { return *A_; }
+  const op::System& system() const { return system_; }
+  const std::vector<op::Level>& levels() const { return levels_; }
+  solvers::SolverOptions solver(const solvers::MultigridParameters& parameters = {},
+                                std::span<const solvers::NullSpaceCondition> conditions = {}) const {
+    solvers::SolverOptions options{.method = "cg", .preconditioner = "multigrid"};
+    options.control.rtol = 1e-6;
+    options.control.norm = solvers::Norm::preconditioned;
+    options.multigrid = parameters;
+    options.hierarchy = solvers::make_hierarchy(levels_, system_, conditions);
+    return options;
+  }
+  /// Number of iterations of CG for a load of ones on the free unknowns.
+  int iterations(const solvers::MultigridParameters& parameters = {}) const {
+    Vector b = A_->make_vector(), x = A_->make_vector();
+    std::ranges::fill(b.host_overwrite(), 1.0);
+    std::ranges::fill(x.host_overwrite(), 0.0);
+    for (const auto entry : A_->constraints().entries) b.host_write()[static_cast<std::size_t>(entry)] = 0;
+    const auto result = solvers::solve(*A_, b, x, solver(parameters));
+    EXPECT_EQ(result.status, solvers::Status::converged) << result.message;
+    return result.iterations;
+  }
+
+private:
+  std::shared_ptr<const mesh::Generations> meshes_;
+  op::System system_;
+  std::shared_ptr<const op::Operator> A_;
+  std::vector<op::Level> levels_;
+};
+
+/// The mesh refined so many times, with all generations.
+inline mesh::Generations refined(mesh::Mesh mesh, int times) {
+  return mesh::refined_generations(std::make_shared<const mesh::Mesh>(std::move(mesh)), times);
+}
+
+} // namespace rafter::test

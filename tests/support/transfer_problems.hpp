@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <vector>
+
+#include <rafter/mesh/generations.hpp>
+#include <rafter/operator/compiled_transfer.hpp>
+
+#include <tests/support/operator_problems.hpp>
+
+/// Transfers are tested between spaces on a mesh, and between those on a mesh and on its refinement.
+namespace rafter::test {
+
+/// Says which fields are on both sides of a transfer.
+struct TransferFields {
+  int coarse_degree = 1, fine_degree = 2;
+  std::vector<int> components{0}; ///< shape (field), as space::SpaceOptions::components
+};
+
+/// Two systems with what connects them.
+class TransferProblem {
+public:
+  TransferProblem(mesh::Mesh mesh, bool is_refined, const TransferFields& fields) {
+    auto coarse_mesh = std::make_shared<const mesh::Mesh>(std::move(mesh));
+    generations_ = mesh::refined_generations(std::move(coarse_mesh), is_refined ? 1 : 0);
+    const auto discretised = [](const std::shared_ptr<const mesh::Mesh>& of, int degree) {
+      return std::make_shared<const space::Discretisation>(of, space::DiscretisationOptions{.degree = degree});
+    };
+    const int highest = std::max(fields.coarse_degree, fields.fine_degree);
+    const auto coarse = discretised(generations_.meshes[0], is_refined ? fields.coarse_degree : highest);
+    const auto fine = is_refined ? discretised(generations_.meshes[1], fields.fine_degree) : coarse;
+    specification.coarse = system(coarse, fields.coarse_degree, fields);
+    specification.fine = system(fine, fields.fine_degree, fields);
+    if (is_refined) specification.refinement = &generations_.refinements[0];
+  }
+
+  /// Constrains some components (none: all) of the first field on the whole boundary, on both sides.
+  void constrain(std::vector<int> components) {
+    const space::DirichletCondition condition{
+        .tags = {},
+        .is_all = true,
+        .value = [](auto, std::span<double> values) { std::ranges::fill(values, 0.0); },
+        .components = std::move(components)};
+    const auto entries = [&](const op::System& of) {
+      return space::make_constraints(*of.spaces[0], std::span(&condition, 1)).entries;
+    };
+    specification.constrained_coarse = entries(specification.coarse);
+    specification.constrained_fine = entries(specification.fine);
+  }
+
+  op::TransferSpecification specification;
+
+private:
+  static op::System system(const std::shared_ptr<const space::Discretisation>& on, int degree,
+                           const TransferFields& fields) {
+    std::vector<std::shared_ptr<const space::FunctionSpace>> spaces;
+    for (const int components : fields.components)
+      spaces.push_back(space::FunctionSpace::make(
+          on, {.degree = degree, .components = components, .name = "u" + std::to_string(spaces.size())}));
+    return op::make_system(std::move(spaces));
+  }
+  mesh::Generations generations_;
+};
+
+inline Vector vector_on(const op::System& system, const std::shared_ptr<device::Device>& device, unsigned seed) {
+  Vector result(device, static_cast<std::size_t>(system.size()));
+  fill_random(result, seed);
+  return result;
+}
+
+/// Nodal values of f(x, component) in all fields, and 0 in the padding.
+template <class Function>
+Vector interpolated_on(const op::System& system, const std::shared_ptr<device::Device>& device, const Function& f) {
+  Vector result(device, static_cast<std::size_t>(system.size()));
+  const auto values = result.host_overwrite();
+  std::ranges::fill(values, 0.0);
+  for (std::size_t field = 0; field < system.spaces.size(); ++field) {
+    const auto& space = *system.spaces[field];
+    space::interpolate(
+        space,
+        [&](std::span<const double> x, std::span<double> out) {
+          for (std::size_t c = 0; c < out.size(); ++c) out[c] = f(x, c);
+        },
+        values.subspan(static_cast<std::size_t>(system.offset(field)), static_cast<std::size_t>(space.num_local())));
+  }
+  return result;
+}
+
+} // namespace rafter::test

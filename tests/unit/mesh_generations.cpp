@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/mesh/generations.hpp>
+#include <tests/support/mesh_laws.hpp>
+
+using namespace rafter;
+
+namespace {
+
+/// The vertices of all cells by their coordinates, rounded to a grid that is finer than any cell.
+std::multiset<std::vector<long>> cells_of(const mesh::Mesh& mesh) {
+  std::multiset<std::vector<long>> result;
+  for (const auto& group : mesh.groups) {
+    const auto num_vertices = static_cast<std::size_t>(element::num_vertices(group.shape));
+    for (std::size_t cell = 0; cell < group.tags.size(); ++cell) {
+      std::vector<std::vector<long>> corners;
+      for (std::size_t v = 0; v < num_vertices; ++v) {
+        const auto x = mesh_laws::node(mesh, group.nodes[cell * num_vertices + v]);
+        auto& corner = corners.emplace_back();
+        for (int d = 0; d < mesh.gdim; ++d) corner.push_back(std::lround(x[static_cast<std::size_t>(d)] * 1e6));
+      }
+      std::ranges::sort(corners);
+      auto& all = corners.front();
+      for (std::size_t v = 1; v < corners.size(); ++v) all.insert(all.end(), corners[v].begin(), corners[v].end());
+      result.insert(all);
+    }
+  }
+  return result;
+}
+
+} // namespace
+
+TEST(generations, of_a_refined_mesh_are_all_that_it_came_from) {
+  const auto coarsest = std::make_shared<const mesh::Mesh>(mesh::make_box({.cells = {2, 1, 1}, .shape = "pyramid"}));
+  const auto generations = mesh::refined_generations(coarsest, 2);
+  ASSERT_EQ(generations.meshes.size(), 3u);
+  EXPECT_EQ(generations.meshes[0], coarsest);
+  EXPECT_EQ(generations.meshes[1], generations.refinements[1].coarse);
+  EXPECT_EQ(generations.finest()->num_cells(), coarsest->refined(2).num_cells());
+  EXPECT_EQ(generations.finest()->points, coarsest->refined(2).points);
+}
+
+TEST(generations, give_every_cell_of_the_fine_mesh_to_one_parent) {
+  for (const auto* shape : {"hexahedron", "tetrahedron", "prism", "pyramid", "mixed"}) {
+    const auto generations = mesh::refined_generations(
+        std::make_shared<const mesh::Mesh>(mesh::make_box({.cells = {4, 1, 1}, .shape = shape})), 1);
+    const auto& fine = *generations.finest();
+    const auto& refinement = generations.refinements[0];
+    std::vector<std::vector<int>> seen;
+    for (const auto& group : fine.groups) seen.emplace_back(group.tags.size(), 0);
+    for (std::size_t g = 0; g < refinement.coarse->groups.size(); ++g)
+      for (std::int32_t parent = 0; parent < refinement.coarse->groups[g].num_cells(); ++parent) {
+        const auto& division = refinement.of_cell(static_cast<int>(g), parent);
+        ASSERT_EQ(division.children.size(), refinement.places[g].size());
+        for (std::size_t k = 0; k < division.children.size(); ++k) {
+          const auto& place = refinement.places[g][k];
+          const auto& children = fine.groups[static_cast<std::size_t>(place.group)];
+          const auto cell = static_cast<std::size_t>(place.cell(parent));
+          EXPECT_EQ(children.shape, division.children[k].shape);
+          EXPECT_EQ(children.parents[cell], parent);
+          EXPECT_EQ(children.parent_groups[cell], static_cast<std::int8_t>(g));
+          ++seen[static_cast<std::size_t>(place.group)][cell];
+        }
+      }
+    for (const auto& of_group : seen) EXPECT_TRUE(std::ranges::all_of(of_group, [](int n) { return n == 1; })) << shape;
+  }
+}
+
+TEST(generations, of_a_box_end_with_its_cells) {
+  for (const auto* shape : {"interval", "triangle", "quadrilateral", "tetrahedron", "hexahedron", "prism"}) {
+    const auto dim = element::dimension(element::shape_from_name(shape));
+    mesh::BoxOptions options{.cells = {8, 12, 4}, .size = {2, 1, 1}, .shape = shape};
+    options.cells.resize(static_cast<std::size_t>(dim));
+    options.size.resize(static_cast<std::size_t>(dim));
+    const auto box = mesh::make_box(options);
+    const auto generations = mesh::box_generations(options);
+    EXPECT_EQ(generations.meshes.size(), dim == 1 ? 4u : 3u) << shape;
+    EXPECT_TRUE(cells_of(*generations.finest()) == cells_of(box)) << shape;
+    EXPECT_EQ(generations.finest()->tag_names, box.tag_names);
+  }
+}
+
+TEST(generations, are_one_where_a_box_has_an_odd_number_of_cells_or_children_of_other_shapes) {
+  for (const auto& options : {mesh::BoxOptions{.cells = {3, 4}, .shape = "triangle"},
+                              mesh::BoxOptions{.cells = {4, 4, 4}, .shape = "pyramid"},
+                              mesh::BoxOptions{.cells = {8, 4, 4}, .shape = "mixed"}})
+    EXPECT_EQ(mesh::box_generations(options).meshes.size(), 1u) << options.shape;
+}
+
+TEST(generations, are_periodic_down_to_the_last_with_several_cells_across) {
+  const auto torus = mesh::periodic_generations(mesh::box_generations({.cells = {8, 8}, .shape = ""}),
+                                                {{.from = {"xmin"}, .to = {"xmax"}}});
+  ASSERT_EQ(torus.meshes.size(), 3u); // 2, 4 and 8 cells across
+  for (std::size_t l = 0; l < 3; ++l) EXPECT_FALSE(torus.meshes[l]->surface().periodic_tags.empty());
+  for (std::size_t l = 0; l < 2; ++l) EXPECT_EQ(torus.refinements[l].coarse, torus.meshes[l]);
+  EXPECT_THROW(mesh::periodic_generations(mesh::box_generations({.cells = {1, 8}, .shape = ""}),
+                                          {{.from = {"xmin"}, .to = {"xmax"}}}),
+               base::InputError);
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include <rafter/base/error.hpp>
+#include <tests/support/multigrid_problems.hpp>
+
+using namespace rafter;
+using namespace rafter::test;
+
+namespace {
+
+op::Coarsening all_the_way(const std::string& steps) {
+  return {.steps = op::parse_coarsening_steps(steps), .enough_unknowns = 1};
+}
+
+/// Random values at the owned entries.
+Vector random_residual(const op::Operator& A, unsigned seed) {
+  Vector r = A.make_vector();
+  std::ranges::fill(r.host_overwrite(), 0.0);
+  const Vector values = random_vector(A, seed);
+  for (const auto& range : A.owned_ranges())
+    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i)
+      r.host_write()[i] = values.host_read()[i];
+  return r;
+}
+
+double product(const op::Operator& A, const Vector& x, const Vector& y) { return solvers::VectorOps(A).dot(x, y); }
+
+/// Checks <M r, s> = <r, M s> up to rounding and <M r, r> > 0.
+void expect_symmetric_positive(const op::Operator& A, const solvers::Preconditioner& M) {
+  const Vector r = random_residual(A, 1), s = random_residual(A, 2);
+  Vector Mr = A.make_vector(), Ms = A.make_vector();
+  M.apply(r, Mr);
+  M.apply(s, Ms);
+  const double scale = std::sqrt(product(A, Mr, r) * product(A, Ms, s));
+  EXPECT_GT(product(A, Mr, r), 0);
+  EXPECT_NEAR(product(A, Mr, s), product(A, r, Ms), 1e-12 * scale);
+}
+
+} // namespace
+
+TEST(coarser_places, follow_the_steps) {
+  const op::LevelPlace finest{2, {8}};
+  using Places = std::vector<op::LevelPlace>;
+  EXPECT_EQ(op::coarser_places(finest, {}), (Places{{2, {4}}, {2, {2}}, {2, {1}}, {1, {1}}, {0, {1}}}));
+  EXPECT_EQ(op::coarser_places(finest, all_the_way("h,p")), (Places{{1, {8}}, {0, {8}}, {0, {4}}, {0, {2}}, {0, {1}}}));
+  EXPECT_EQ(op::coarser_places(finest, all_the_way("h")), (Places{{1, {8}}, {0, {8}}}));
+  auto once = all_the_way("p,h,p");
+  once.repeats_steps = false;
+  EXPECT_EQ(op::coarser_places(finest, once), (Places{{2, {4}}, {1, {4}}, {1, {2}}}));
+}
+
+TEST(coarser_places, halve_every_degree_or_take_those_of_a_list) {
+  using Places = std::vector<op::LevelPlace>;
+  EXPECT_EQ(op::coarser_places({0, {5, 2}}, all_the_way("p")), (Places{{0, {2, 1}}, {0, {1, 1}}}));
+  auto listed = all_the_way("p");
+  listed.degrees = {3, 2};
+  EXPECT_EQ(op::coarser_places({0, {4, 3}}, listed), (Places{{0, {3, 2}}, {0, {2, 1}}}));
+  listed.degrees = {2, 2};
+  EXPECT_THROW(op::coarser_places({0, {4}}, listed), base::InputError);
+  EXPECT_THROW(op::parse_coarsening_steps("p,q"), base::InputError);
+}
+
+TEST(levels, of_one_mesh_share_its_discretisation) {
+  const LevelledProblem problem(refined(box("quadrilateral"), 1), {.degree = 4, .coarsening = all_the_way("p,h")});
+  ASSERT_EQ(problem.levels().size(), 3u);
+  EXPECT_EQ(problem.levels()[2].system.discretisation, problem.system().discretisation);
+  EXPECT_EQ(problem.levels()[1].system.discretisation, problem.system().discretisation);
+  EXPECT_NE(problem.levels()[0].system.discretisation, problem.system().discretisation);
+  EXPECT_EQ(problem.levels()[0].A->num_free(), 2); // inner vertices of 3 x 2 squares
+}
+
+TEST(levels, end_where_few_unknowns_are_left) {
+  auto coarsening = all_the_way("p,h");
+  coarsening.enough_unknowns = 12; // the coarsest has 12 vertices, 6 of 3 x 2 squares on a side
+  const LevelledProblem problem(refined(box("quadrilateral"), 2), {.degree = 1, .coarsening = coarsening});
+  EXPECT_EQ(problem.levels().size(), 2u);
+  coarsening.enough_unknowns = 35; // 7 x 5 vertices
+  EXPECT_EQ(LevelledProblem(refined(box("quadrilateral"), 2), {.degree = 1, .coarsening = coarsening}).levels().size(),
+            1u);
+}
+
+TEST(multigrid, is_symmetric_and_positive) {
+  for (const auto& [shape, degree] : {std::pair{"triangle", 3}, {"mixed", 2}})
+    for (const auto* steps : {"p,h", "h,p"}) {
+      const LevelledProblem problem(refined(box(shape), 1), {.degree = degree, .coarsening = all_the_way(steps)});
+      for (const auto cycle : {solvers::Cycle::v, solvers::Cycle::w})
+        for (const auto coarse : {solvers::CoarseSolver::direct, solvers::CoarseSolver::chebyshev}) {
+          const auto M = solvers::make_preconditioner(
+              problem.A(), problem.solver({.cycle = cycle, .smoothing_steps = 2, .coarse = coarse}));
+          expect_symmetric_positive(problem.A(), *M);
+        }
+    }
+}
+
+TEST(multigrid, on_one_level_solves) {
+  const LevelledProblem problem(refined(box("quadrilateral"), 0), {.degree = 1, .coarsening = all_the_way("p,h")});
+  EXPECT_TRUE(problem.levels().empty());
+  EXPECT_EQ(problem.iterations(), 1);
+}
+
+TEST(multigrid, needs_few_iterations_on_every_shape) {
+  for (const auto* shape :
+       {"interval", "triangle", "quadrilateral", "tetrahedron", "hexahedron", "prism", "pyramid", "mixed"}) {
+    const auto dim = box_dimension(shape);
+    for (const int degree : {1, 4}) {
+      const LevelledProblem problem(refined(box(shape), dim == 3 ? 1 : 3),
+                                    {.degree = degree, .coarsening = all_the_way("p,h")});
+      EXPECT_LE(problem.iterations(), 15) << shape << " " << degree;
+    }
+  }
+}
+
+TEST(multigrid, needs_few_iterations_on_curved_cells) {
+  for (const auto* shape : {"triangle", "hexahedron"}) {
+    const LevelledProblem problem(refined(curved_box(shape, 2), 1), {.degree = 3, .coarsening = all_the_way("p,h")});
+    EXPECT_LE(problem.iterations(), 15) << shape;
+  }
+}
+
+TEST(multigrid, needs_as_many_iterations_on_finer_meshes) {
+  std::vector<int> counts;
+  for (const int times : {2, 3, 4})
+    counts.push_back(
+        LevelledProblem(refined(box("quadrilateral"), times), {.degree = 2, .coarsening = all_the_way("p,h")})
+            .iterations());
+  EXPECT_LE(counts[2], counts[0] + 1);
+}
+
+TEST(multigrid, starts_with_a_small_error) {
+  const LevelledProblem problem(refined(box("quadrilateral"), 3), {.degree = 2, .coarsening = all_the_way("p,h")});
+  const auto& A = problem.A();
+  const auto M = std::dynamic_pointer_cast<const solvers::Multigrid>(solvers::make_preconditioner(A, problem.solver()));
+  ASSERT_NE(M, nullptr);
+  Vector b = A.make_vector(), x = A.make_vector(), z = A.make_vector();
+  std::ranges::fill(b.host_overwrite(), 1.0);
+  for (const auto entry : A.constraints().entries) b.host_write()[static_cast<std::size_t>(entry)] = 0;
+  std::ranges::fill(x.host_overwrite(), 0.0);
+  auto options = problem.solver();
+  options.control.rtol = 1e-12;
+  ASSERT_EQ(solvers::solve(A, b, x, options).status, solvers::Status::converged);
+  const solvers::VectorOps ops(A);
+  const auto error = [&](const Vector& of) {
+    Vector e = A.make_vector();
+    ops.copy(of, e);
+    ops.axpy(-1, x, e);
+    const Vector Ae = applied(A, e);
+    return std::sqrt(ops.dot(e, Ae));
+  };
+  M->apply(b, z);
+  const double of_cycle = error(z);
+  M->start(b, z);
+  EXPECT_LT(error(z), 0.5 * of_cycle);
+}
+
+TEST(multigrid, serves_singular_operators) {
+  const LevelledProblem problem(refined(box("quadrilateral"), 2),
+                                {.degree = 2, .has_dirichlet = false, .coarsening = all_the_way("p,h")});
+  const auto& A = problem.A();
+  const std::vector<solvers::NullSpaceCondition> conditions{
+      {.space = problem.system().spaces[0], .kind = solvers::NullSpaceCondition::Kind::mean, .values = {0.0}}};
+  const auto null_space = solvers::make_null_space(A, conditions, {.planner = planner()});
+  auto options = problem.solver({}, conditions);
+  options.null_space = null_space.null_space();
+  Vector b = random_residual(A, 3), x = A.make_vector();
+  std::ranges::fill(x.host_overwrite(), 0.0);
+  null_space.null_space()->project(b);
+  const auto result = solvers::solve(A, b, x, options);
+  EXPECT_EQ(result.status, solvers::Status::converged) << result.message;
+  EXPECT_LE(result.iterations, 15);
+}
+
+TEST(multigrid, refuses_what_it_cannot_serve) {
+  const LevelledProblem problem(refined(box("quadrilateral"), 1), {.degree = 1, .coarsening = all_the_way("p,h")});
+  EXPECT_THROW(solvers::Multigrid({}), base::InputError);
+  EXPECT_THROW(solvers::make_preconditioner(problem.A(), problem.solver({.smoothing_steps = 0})), base::InputError);
+  auto options = problem.solver();
+  options.hierarchy = nullptr;
+  EXPECT_THROW(solvers::make_preconditioner(problem.A(), options), base::InputError);
+  auto unfit = std::make_shared<solvers::MultigridHierarchy>(*problem.solver().hierarchy);
+  unfit->coarser.back().to_finer = nullptr;
+  options.hierarchy = unfit;
+  EXPECT_THROW(solvers::make_preconditioner(problem.A(), options), base::InputError);
+}
