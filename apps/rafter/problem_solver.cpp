@@ -67,7 +67,7 @@ double expected_applications(const io::Problem& problem, const op::System& syste
 /// than compilers and the planner need to make them faster. What counts is the work of dense kernels, which other ones
 /// do not exceed; a solve may also need several times as many applications as expected. Plans that were given or
 /// measured are taken in any case.
-bool is_over_before_compilers_are(const io::Problem& problem, const op::System& system,
+bool is_shorter_than_compilation(const io::Problem& problem, const op::System& system,
                                   const op::OperatorOptions& options) {
   constexpr double few_flops = 2e9, flops_per_pair = 8; // values and gradients there and back
   if (problem.forms.F || problem.time || !options.plan.empty()) return false;
@@ -253,7 +253,7 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
     return built;
   };
   auto action_options = options_;
-  action_options.runs_few_times = solves && is_over_before_compilers_are(problem_, system_, options_);
+  action_options.runs_few_times = solves && is_shorter_than_compilation(problem_, system_, options_);
   const auto own_options = op::kernel_options(action_options, options_.shared_device);
   const auto action = keep(op::build_form(bilinear, system_, op::Purpose::action, own_options));
   std::shared_ptr<op::GeneratedForm> diagonal, load;
