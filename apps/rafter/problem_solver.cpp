@@ -68,7 +68,7 @@ double expected_applications(const io::Problem& problem, const op::System& syste
 /// do not exceed; a solve may also need several times as many applications as expected. Plans that were given or
 /// measured are taken in any case.
 bool is_shorter_than_compilation(const io::Problem& problem, const op::System& system,
-                                  const op::OperatorOptions& options) {
+                                 const op::OperatorOptions& options) {
   constexpr double few_flops = 2e9, flops_per_pair = 8; // values and gradients there and back
   if (problem.forms.F || problem.time || !options.plan.empty()) return false;
   const auto& planner = options.planner->options();
