@@ -28,9 +28,10 @@ double most_around_a_vertex(const System& system) {
   std::vector<double> per_cell(mesh.groups.size(), 0);
   for (std::size_t b = 0; b < system.batches->blocks.size(); ++b)
     per_cell[static_cast<std::size_t>(system.batches->blocks[b].group)] = unknowns_per_cell(system, b);
+  const auto& surface = mesh.surface(); // the topology would number edges and faces, which degree 1 does without
   for (std::size_t g = 0; g < mesh.groups.size(); ++g)
     for (const auto vertex : mesh.groups[g].vertices)
-      around[static_cast<std::size_t>(mesh.topology().representative(0, vertex))] += per_cell[g];
+      around[static_cast<std::size_t>(surface.vertex_representative(vertex))] += per_cell[g];
   return around.empty() ? 0 : *std::ranges::max_element(around);
 }
 

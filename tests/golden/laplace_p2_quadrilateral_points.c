@@ -59,10 +59,10 @@ void kernel(void* const* arguments, long begin, long end)
   const double* restrict input_vector_0 = arguments[0];
   const int* restrict pattern_numbers_0 = arguments[1];
   const int* restrict run_starts_0 = arguments[2];
-  const int* restrict run_permutations_0 = arguments[3];
-  const int* restrict permutations_0 = arguments[4];
-  const int* restrict num_active_0 = arguments[5];
-  const int* restrict interior_starts_0 = arguments[6];
+  const int* restrict unpatterned_numbers_0 = arguments[3];
+  const int* restrict unpatterned_entries_0 = arguments[4];
+  const int* restrict interior_starts_0 = arguments[5];
+  const int* restrict num_active_0 = arguments[6];
   const int* restrict first_touch_0 = arguments[7];
   const double* restrict map_0 = arguments[8];
   double* restrict output_vector_0 = arguments[9];
@@ -80,12 +80,11 @@ void kernel(void* const* arguments, long begin, long end)
      }
     }
    } else {
-    for (long r6 = 0; r6 < 8; ++r6) {
-     const ivec s7 = ((const ivec*)run_starts_0)[(batch*8+r6)*2+pass];
-     const ivec m9 = ((const ivec*)run_permutations_0)[(batch*8+r6)*2+pass];
-     for (long k8 = 0; k8 < 1; ++k8) {
-      const ivec p10 = gather_i(permutations_0, (m9 + (int)k8));
-      u0_dofs[(long)run_entries3[r6+k8]] = gather(input_vector_0, (s7 + p10));
+    const long b6 = (long)unpatterned_numbers_0[batch];
+    for (long i7 = 0; i7 < 8; ++i7) {
+     const ivec s8 = ((const ivec*)unpatterned_entries_0)[(b6*8+i7)*2+pass];
+     for (long n9 = 0; n9 < 1; ++n9) {
+      u0_dofs[(long)run_entries3[i7+n9]] = gather(input_vector_0, (s8 + (int)n9));
      }
     }
    }
@@ -200,45 +199,51 @@ void kernel(void* const* arguments, long begin, long end)
      }
     }
    } else {
-    for (long r81 = 0; r81 < 8; ++r81) {
-     const ivec s82 = ((const ivec*)run_starts_0)[(batch*8+r81)*2+pass];
-     const ivec m84 = ((const ivec*)run_permutations_0)[(batch*8+r81)*2+pass];
-     for (long k83 = 0; k83 < 1; ++k83) {
-      const ivec p85 = gather_i(permutations_0, (m84 + (int)k83));
-      { const vec v_ = u0_dofs[(long)run_entries3[r81+k83]]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-pass*4 < 4 ? (long)num_active_0[batch]-pass*4 : 4); ++l_) output_vector_0[((long)run_starts_0[((((batch*8+r81)*2+pass)*4) + l_)] + (long)permutations_0[((long)run_permutations_0[((((batch*8+r81)*2+pass)*4) + l_)] + k83)])] += v_[l_]; }
+    const long b81 = (long)unpatterned_numbers_0[batch];
+    if ((long)num_active_0[batch]==8) {
+     for (long i82 = 0; i82 < 8; ++i82) {
+      const ivec s83 = ((const ivec*)unpatterned_entries_0)[(b81*8+i82)*2+pass];
+      for (long n84 = 0; n84 < 1; ++n84) {
+       { const vec v_ = u0_dofs[(long)run_entries3[i82+n84]]; for (long l_ = 0; l_ < LANES; ++l_) output_vector_0[((long)unpatterned_entries_0[((((b81*8+i82)*2+pass)*4) + l_)] + n84)] += v_[l_]; }
+      }
+     }
+    } else {
+     for (long i86 = 0; i86 < 8; ++i86) {
+      const ivec s87 = ((const ivec*)unpatterned_entries_0)[(b81*8+i86)*2+pass];
+      { const vec v_ = u0_dofs[(long)run_entries3[i86]]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-pass*4 < 4 ? (long)num_active_0[batch]-pass*4 : 4); ++l_) output_vector_0[(long)unpatterned_entries_0[((((b81*8+i86)*2+pass)*4) + l_)]] += v_[l_]; }
      }
     }
    }
    if ((long)mode_0[0]==0) {
     if ((long)num_active_0[batch]==8) {
-     const long s86 = (long)interior_starts_0[batch];
-     for (long i87 = 0; i87 < 1; ++i87) {
-      const long d88 = (long)interior_dofs12[i87];
-      *(uvec*)(output_vector_0 + s86+i87*8+pass*4) = u0_dofs[d88];
+     const long s88 = (long)interior_starts_0[batch];
+     for (long i89 = 0; i89 < 1; ++i89) {
+      const long d90 = (long)interior_dofs12[i89];
+      *(uvec*)(output_vector_0 + s88+i89*8+pass*4) = u0_dofs[d90];
      }
     } else {
-     const long s89 = (long)interior_starts_0[batch];
-     const long n90 = (long)num_active_0[batch];
-     const ivec l91 = vmin_i(((int)(pass*4) + lane_numbers), isplat(n90-1));
-     for (long i92 = 0; i92 < 1; ++i92) {
-      const long d93 = (long)interior_dofs12[i92];
-      { const vec v_ = u0_dofs[d93]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-pass*4 < 4 ? (long)num_active_0[batch]-pass*4 : 4); ++l_) output_vector_0[((s89+i92*n90) + (((pass*4) + l_) < (n90-1) ? ((pass*4) + l_) : (n90-1)))] = v_[l_]; }
+     const long s91 = (long)interior_starts_0[batch];
+     const long n92 = (long)num_active_0[batch];
+     const ivec l93 = vmin_i(((int)(pass*4) + lane_numbers), isplat(n92-1));
+     for (long i94 = 0; i94 < 1; ++i94) {
+      const long d95 = (long)interior_dofs12[i94];
+      { const vec v_ = u0_dofs[d95]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-pass*4 < 4 ? (long)num_active_0[batch]-pass*4 : 4); ++l_) output_vector_0[((s91+i94*n92) + (((pass*4) + l_) < (n92-1) ? ((pass*4) + l_) : (n92-1)))] = v_[l_]; }
      }
     }
    } else {
     if ((long)num_active_0[batch]==8) {
-     const long s94 = (long)interior_starts_0[batch];
-     for (long i95 = 0; i95 < 1; ++i95) {
-      const long d96 = (long)interior_dofs12[i95];
-      *(uvec*)(output_vector_0 + s94+i95*8+pass*4) += u0_dofs[d96];
+     const long s96 = (long)interior_starts_0[batch];
+     for (long i97 = 0; i97 < 1; ++i97) {
+      const long d98 = (long)interior_dofs12[i97];
+      *(uvec*)(output_vector_0 + s96+i97*8+pass*4) += u0_dofs[d98];
      }
     } else {
-     const long s97 = (long)interior_starts_0[batch];
-     const long n98 = (long)num_active_0[batch];
-     const ivec l99 = vmin_i(((int)(pass*4) + lane_numbers), isplat(n98-1));
-     for (long i100 = 0; i100 < 1; ++i100) {
-      const long d101 = (long)interior_dofs12[i100];
-      { const vec v_ = u0_dofs[d101]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-pass*4 < 4 ? (long)num_active_0[batch]-pass*4 : 4); ++l_) output_vector_0[((s97+i100*n98) + (((pass*4) + l_) < (n98-1) ? ((pass*4) + l_) : (n98-1)))] += v_[l_]; }
+     const long s99 = (long)interior_starts_0[batch];
+     const long n100 = (long)num_active_0[batch];
+     const ivec l101 = vmin_i(((int)(pass*4) + lane_numbers), isplat(n100-1));
+     for (long i102 = 0; i102 < 1; ++i102) {
+      const long d103 = (long)interior_dofs12[i102];
+      { const vec v_ = u0_dofs[d103]; for (long l_ = 0; l_ < ((long)num_active_0[batch]-pass*4 < 4 ? (long)num_active_0[batch]-pass*4 : 4); ++l_) output_vector_0[((s99+i102*n100) + (((pass*4) + l_) < (n100-1) ? ((pass*4) + l_) : (n100-1)))] += v_[l_]; }
      }
     }
    }
