@@ -225,9 +225,9 @@ inline Generations refined_generations(Mesh mesh, int times) {
 
 /// What multigrid is made of besides the operator.
 struct MultigridOptions {
-  Generations meshes;             ///< the last is the mesh of the operator
-  Coarsening coarsening;          ///< levels below the operator
-  MultigridParameters parameters; ///< cycle, smoother and coarse solver
+  Generations meshes{};             ///< the last is the mesh of the operator
+  Coarsening coarsening{};          ///< levels below the operator
+  MultigridParameters parameters{}; ///< cycle, smoother and coarse solver
 };
 
 /// The name of a preconditioner, with what multigrid needs.
@@ -306,7 +306,7 @@ inline SolveResult solve(const Operator& A, const Vector& b, const SolveOptions&
   const auto null_space = solvers::make_null_space(A, options.null_space);
   const double removed = null_space.balance(right, load);
   solvers::SolverOptions parameters{.method = options.method, .preconditioner = options.preconditioner.name};
-  if (const auto& of_multigrid = options.preconditioner.multigrid) {
+  if (const auto& of_multigrid = options.preconditioner.multigrid; of_multigrid && options.method != "direct") {
     parameters.multigrid = of_multigrid->parameters;
     parameters.hierarchy = make_hierarchy(A, *of_multigrid, options.null_space);
   }

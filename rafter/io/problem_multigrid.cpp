@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // This file reads the table solver.multigrid.
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>

@@ -71,7 +71,11 @@ space::Constraints constraints_like(const HierarchySpecification& specification,
 }
 
 void require_servable(const HierarchySpecification& specification, const form::LoweredForm& form) {
-  if (specification.meshes == nullptr || specification.meshes->finest() != specification.system.mesh)
+  const auto* meshes = specification.meshes.get();
+  if (meshes == nullptr || meshes->meshes.empty())
+    throw base::InputError("multigrid: it has no meshes; accepted are those that the operator's mesh was refined from, "
+                           "and itself as the last");
+  if (meshes->refinements.size() + 1 != meshes->meshes.size() || meshes->finest() != specification.system.mesh)
     throw base::InputError("multigrid: the finest of the meshes is not the one of the operator");
   if (form.fields.empty()) return;
   throw base::InputError(fmt::format("multigrid: the form has data fields ({}), whose values this version does not "
@@ -139,6 +143,11 @@ std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsenin
         next.degrees = lowered(place.degrees, coarsening);
       else if (place.generation > 0)
         --next.generation;
+      if (next == place && !coarsening.repeats_steps)
+        throw base::InputError(
+            step == CoarseningStep::p
+                ? "multigrid: a step p of the list finds degree 1 alone, or no lower degree in `degrees`"
+                : "multigrid: a step h of the list finds no coarser mesh");
       if (next == place) break;
       result.push_back(place = std::move(next));
     } while (coarsening.repeats_steps);

@@ -42,7 +42,7 @@ struct LevelPlace {
 };
 
 /// The levels below `finest`, from fine to coarse, as far as steps lead. Throws InputError for degrees that do not
-/// descend to at least 1.
+/// descend to at least 1 and for a single step (Coarsening::repeats_steps) that leads nowhere.
 std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsening& coarsening);
 
 /// A level whose kernels are text.

@@ -51,9 +51,10 @@ struct MultigridHierarchy {
 };
 
 /// Multigrid cycles as a preconditioner. With S the error operator of the smoother, symmetric in the inner product of
-/// A, one cycle on two levels has the error operator S^k (I - P A_c^-1 P^T A) S^k: M is symmetric up to rounding, and
-/// positive definite where every level is. The smoothers are Chebyshev iterations with Jacobi scaling (Adams, Brezina,
-/// Hu, Tuminaro 2003, doi:10.1016/S0021-9991(03)00194-3), whose eigenvalues are estimated once, at construction.
+/// A, one cycle on two levels has the error operator S^k (I - P A_c^-1 P^T A) S^k: M is symmetric up to rounding. A
+/// V-cycle is positive definite where every level is; a W-cycle where, moreover, one cycle below converges by itself.
+/// The smoothers are Chebyshev iterations with Jacobi scaling (Adams, Brezina, Hu, Tuminaro 2003,
+/// doi:10.1016/S0021-9991(03)00194-3), whose eigenvalues are estimated once, at construction.
 class Multigrid final : public Preconditioner {
 public:
   /// Takes levels from coarse to fine, at least one. Throws InputError for parameters out of range and levels whose

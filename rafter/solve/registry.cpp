@@ -53,7 +53,7 @@ std::shared_ptr<const Preconditioner> make_multigrid(const LinearOperator& A, co
   if (options.hierarchy == nullptr)
     throw base::InputError("preconditioner multigrid: the operator has no coarser levels here; accepted are linear "
                            "problems that do not change in time, and solve() of C++ with the meshes of all generations "
-                           "(SolveOptions::multigrid)");
+                           "(SolveOptions::preconditioner = multigrid({.meshes = ...}))");
   auto levels = options.hierarchy->coarser;
   levels.push_back({.A = std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A),
                     .to_finer = nullptr,

@@ -110,6 +110,7 @@ TEST(Faces, LevelsOfMultigrid) {
   EXPECT_EQ(hierarchy->finest_name, "degree 4 on 128 cells");
   const auto b = assemble(v * dx, A);
   const auto by_multigrid = solve(A, b, {.preconditioner = multigrid({.meshes = meshes}), .rtol = 1e-10});
+  EXPECT_THROW(solve(A, b, {.preconditioner = multigrid({})}), InputError) << "there are no meshes";
   const auto by_jacobi = solve(A, b, {.rtol = 1e-12});
   ASSERT_TRUE(by_multigrid.is_converged()) << by_multigrid.info.message;
   EXPECT_LE(by_multigrid.info.iterations, 15);

@@ -50,6 +50,8 @@ TEST(coarser_places, follow_the_steps) {
   auto once = all_the_way("p,h,p");
   once.repeats_steps = false;
   EXPECT_EQ(op::coarser_places(finest, once), (Places{{2, {4}}, {1, {4}}, {1, {2}}}));
+  EXPECT_THROW(op::coarser_places({2, {1}}, once), base::InputError) << "there is no degree below 1";
+  EXPECT_THROW(op::coarser_places({0, {8}}, once), base::InputError) << "there is no coarser mesh";
 }
 
 TEST(coarser_places, halve_every_degree_or_take_those_of_a_list) {
