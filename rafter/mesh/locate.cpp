@@ -63,8 +63,10 @@ private:
   /// Returns the Lebesgue constant, rounded up since it is sampled.
   static double lebesgue_constant(const element::Element& geometry) {
     constexpr double room = 1.5;
+    // Nodes of another degree lie between those of the geometry, where the sum is 1.
+    const int degree = std::min(element::max_lagrange_degree, 2 * geometry.degree());
     const auto samples =
-        element::make_element(geometry.family(), geometry.shape(), std::min(12, 2 * geometry.degree()));
+        element::make_element(geometry.family(), geometry.shape(), degree == geometry.degree() ? degree - 1 : degree);
     const auto table = geometry.tabulate(samples->nodes());
     double largest = 1;
     for (int p = 0; p < table.num_points; ++p) {

@@ -237,7 +237,7 @@ TEST(Search, IsWithinFivePercentOfExhaustiveOnRecordedSweeps) {
   for (const auto& [kernel, loss] : losses("sweeps")) EXPECT_LE(loss, 1.05) << kernel;
 }
 
-/// These sweeps of the same cases were recorded afterwards, and nothing was chosen for them. One kernel is lost, the
+/// These sweeps of the same cases were recorded afterwards, and no weight was fitted to them. One kernel is lost, the
 /// Laplacian of degree 1 on tetrahedra on the AMD: the model takes the fastest plan, on vectors of two registers, for a
 /// quarter slower than the one that the search finds.
 TEST(Search, LosesOneKernelOnSweepsThatWereHeldOut) {
