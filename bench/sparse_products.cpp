@@ -212,7 +212,7 @@ private:
   }
 
   const op::SparseMatrix& matrix_;
-  std::vector<Row> rows_; ///< of a window
+  std::vector<Row> rows_; ///< the rows of the present window
   Integers starts_{0}, slice_rows_, columns_;
   Reals entries_;
 };

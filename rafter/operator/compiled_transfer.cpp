@@ -74,7 +74,7 @@ public:
   }
 
 private:
-  using Kernels = std::vector<std::unique_ptr<TransferKernel>>; ///< of one field, shape (kind)
+  using Kernels = std::vector<std::unique_ptr<TransferKernel>>; ///< the kernels of one field, shape (kind)
   using Arguments = std::vector<KernelArguments>;
 
   static std::size_t number(TransferDirection direction) { return static_cast<std::size_t>(direction); }

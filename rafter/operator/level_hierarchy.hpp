@@ -36,8 +36,8 @@ std::vector<CoarseningStep> parse_coarsening_steps(const std::string& text);
 
 /// Says where a level is.
 struct LevelPlace {
-  std::size_t generation = 0; ///< of its mesh, 0 the coarsest of mesh::Generations
-  std::vector<int> degrees;   ///< of the fields
+  std::size_t generation = 0; ///< number of its mesh, 0 is the coarsest of mesh::Generations
+  std::vector<int> degrees;   ///< degrees of the fields
   bool operator==(const LevelPlace&) const = default;
 };
 
@@ -49,24 +49,24 @@ std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsenin
 struct GeneratedLevel {
   LevelPlace place;
   System system;
-  space::Constraints constraints; ///< of the same parts of the boundary as those of the finest level, with values 0
+  space::Constraints constraints;                  ///< fix the same parts of the boundary as the finest level's, to 0
   std::shared_ptr<GeneratedForm> action, diagonal; ///< `diagonal` is null where an assembled matrix has it
 };
 
 /// Everything that levels are made of.
 struct HierarchySpecification {
-  form::Form form;                                 ///< of the finest level
-  System system;                                   ///< of the finest level
+  form::Form form;                                 ///< form of the finest level
+  System system;                                   ///< system of the finest level
   std::shared_ptr<const mesh::Generations> meshes; ///< the last is that of the system
   std::vector<FieldCondition> conditions;          ///< on spaces of the system
-  KernelOptions kernels;                           ///< of the finest level; its plan is for that level alone
+  KernelOptions kernels;                           ///< options of the finest level, whose plan is for that level alone
   Coarsening coarsening;
 };
 
 /// Makes spaces, conditions and kernels of the levels below the finest, from coarse to fine. Levels of one mesh share
 /// its discretisation; rules with a number of points have as many points less as degrees. Kernels are compiled by
 /// compile(), together with others. Throws InputError for a mesh that is not the finest of the generations, and for
-/// forms with data fields, whose values only the finest level has.
+/// forms with data fields, whose values only the finest level has, and the errors of coarser_places().
 std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specification);
 
 /// All kernels of levels, for compile().

@@ -18,7 +18,7 @@ struct TransferField {
   const space::ElementLayout* layout = nullptr; ///< belongs to the space, or to `dofs`
   std::shared_ptr<const space::ListDofs> dofs;  ///< null for the cells of a block
   std::shared_ptr<const space::IndexTables> tables;
-  int mask_components = 0;      ///< as RunMask::components
+  int mask_components = 0;      ///< 1: components share a factor; else their number; 0: there is no mask
   device::Array<float> factors; ///< factors of the mask, as RunMask::factors
 };
 

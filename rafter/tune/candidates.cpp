@@ -135,7 +135,7 @@ Values gathers(const PlanningProblem& problem, const Plan&) {
   return problem.is_tensor ? Values{problem.gathers.front()} : problem.gathers;
 }
 
-/// Of vectors from memory a cached store first reads what it overwrites: a fourth to a half of all traffic. Lines that
+/// A cached store to a vector from memory first reads what it overwrites: a fourth to a half of all traffic. Lines that
 /// a kernel fills in parts leave the processor in parts, which takes twice as long as cached stores on one with 32-byte
 /// registers.
 Values stores(const PlanningProblem& problem, const Plan& plan) {
