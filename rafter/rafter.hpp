@@ -249,16 +249,18 @@ inline PreconditionerChoice multigrid(MultigridOptions options) {
   return result;
 }
 
-/// The levels of multigrid below an operator, compiled and bound. Throws InputError for forms without a source and what
-/// op::generate_levels refuses.
+/// The levels of multigrid below an operator, compiled and bound; their data fields and parameters follow those of A,
+/// which must outlive them. `form_on` makes the forms of levels where A has no source. Throws InputError where both are
+/// missing, and what op::generate_levels refuses.
 inline std::shared_ptr<const solvers::MultigridHierarchy>
-make_hierarchy(const Operator& A, const MultigridOptions& options,
-               std::span<const NullSpaceCondition> null_space = {}) {
-  if (A.form().source == nullptr) throw InputError("multigrid: the operator was made without its form");
+make_hierarchy(const Operator& A, const MultigridOptions& options, std::span<const NullSpaceCondition> null_space = {},
+               op::FormOnSpaces form_on = {}) {
+  if (A.form().source == nullptr && !form_on) throw InputError("multigrid: the operator was made without its form");
   if (!A.constraints().entries.empty() && A.conditions().empty())
     throw InputError("multigrid: the operator was made with constrained entries, coarser levels need conditions");
   const auto meshes = std::make_shared<const Generations>(options.meshes);
-  auto levels = op::generate_levels({.form = *A.form().source,
+  auto levels = op::generate_levels({.form = form_on ? Form() : *A.form().source,
+                                     .form_on = std::move(form_on),
                                      .system = A.system(),
                                      .meshes = meshes,
                                      .conditions = {A.conditions().begin(), A.conditions().end()},
@@ -347,6 +349,15 @@ inline void set_initial(const std::optional<Vector>& given, Vector& u) {
     ops.fill(0, u);
 }
 
+/// The options with multigrid as the preconditioner, on levels below A. `form_on` is that of make_hierarchy().
+inline solvers::SolverOptions with_multigrid(solvers::SolverOptions options, const MultigridOptions& multigrid,
+                                             const Operator& A, op::FormOnSpaces form_on = {}) {
+  options.preconditioner = "multigrid";
+  options.multigrid = multigrid.parameters;
+  options.hierarchy = make_hierarchy(A, multigrid, {}, std::move(form_on));
+  return options;
+}
+
 struct NonlinearOptions {
   solvers::NewtonOptions newton; ///< tolerances, line search, load steps; newton.solver: of the linear systems
   std::optional<Form> energy;    ///< functional whose derivative is F, for the line search
@@ -354,6 +365,8 @@ struct NonlinearOptions {
   std::vector<std::pair<std::string, Vector>> data;       ///< values of the other data fields of F, by name
   std::vector<std::pair<std::string, double>> parameters; ///< of F, the energy and boundary values, by name
   OperatorOptions discretisation;                         ///< of residual and tangent, with Dirichlet conditions
+  /// Levels below the tangent, by whose cycles newton.solver is then preconditioned.
+  std::optional<MultigridOptions> multigrid;
 };
 
 struct NonlinearResult {
@@ -386,7 +399,9 @@ inline NonlinearResult solve_nonlinear(const Form& F, const std::vector<Expr>& u
   for (const auto& [name, value] : options.parameters) problem.set(name, value);
   Vector u = tangent->make_vector();
   set_initial(options.initial, u);
-  auto info = solvers::newton(problem, u, options.newton);
+  auto own = options.newton;
+  if (options.multigrid) own.solver = with_multigrid(own.solver, *options.multigrid, *tangent);
+  auto info = solvers::newton(problem, u, own);
   return {std::move(u), std::move(info)};
 }
 
@@ -411,6 +426,8 @@ struct TimeOptions {
   std::vector<std::pair<std::string, Vector>> data; ///< values of the other data fields of F, by name; their dt() is 0
   std::vector<std::pair<std::string, double>> parameters; ///< of F and boundary values, by name, but for the time
   OperatorOptions discretisation; ///< with Dirichlet conditions, whose values may hold parameter("t")
+  /// Levels below the operator of the steps, by whose cycles solvers.solver is then preconditioned.
+  std::optional<MultigridOptions> multigrid;
 };
 
 struct TimeResult {
@@ -439,7 +456,12 @@ inline TimeResult solve_in_time(const Form& F, const std::vector<Expr>& unknowns
                           op::build_form(forms.load, system, op::Purpose::action, kernels)};
   op::compile(built);
   auto tangent = std::make_shared<Operator>(built[0], options.discretisation.dirichlet);
-  solvers::ThetaStepper stepper(std::move(forms), std::move(names), tangent, built[1], options.solvers);
+  auto own = options.solvers;
+  if (options.multigrid)
+    own.solver = with_multigrid(own.solver, *options.multigrid, *tangent, [&](const auto& spaces) {
+      return form::theta_tangent_on(F, unknowns, known, spaces);
+    });
+  solvers::ThetaStepper stepper(std::move(forms), std::move(names), tangent, built[1], std::move(own));
   for (const auto& [name, values] : options.data) stepper.set_data(name, values);
   for (const auto& [name, value] : options.parameters) stepper.set_parameter(name, value);
   Vector u = tangent->make_vector();

@@ -295,16 +295,25 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
 
 std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::KernelOptions& kernels) const {
   try {
-    return op::generate_levels({.form = forms_->bilinear(),
-                                .system = system_,
-                                .meshes = meshes_,
-                                .conditions = options_.dirichlet,
-                                .kernels = kernels,
-                                .coarsening = problem_.coarsening});
+    op::HierarchySpecification specification{.system = system_,
+                                             .meshes = meshes_,
+                                             .conditions = options_.dirichlet,
+                                             .kernels = kernels,
+                                             .coarsening = problem_.coarsening};
+    if (problem_.time)
+      specification.form_on = [this](const auto& spaces) { return forms_->theta_tangent(spaces); };
+    else
+      specification.form = forms_->bilinear();
+    return op::generate_levels(specification);
   } catch (const base::InputError& error) {
     throw base::InputError(
         fmt::format("{}: solver.preconditioner: {}", problem_.preconditioner_location.text(), error.what()));
   }
+}
+
+std::shared_ptr<const solvers::MultigridHierarchy> PreparedProblem::make_hierarchy() const {
+  if (!uses_multigrid(problem_)) return nullptr;
+  return solvers::make_hierarchy(levels_, system_, constraints_.conditions);
 }
 
 void PreparedProblem::make_residual_problem(const std::shared_ptr<const op::GeneratedForm>& residual) {
@@ -423,9 +432,7 @@ Setup set_up(const PreparedProblem& prepared) {
   prepared.postprocess().require_finite_solutions(right.x);
   auto options = problem.solver;
   options.null_space = null_space.null_space();
-  if (uses_multigrid(problem))
-    options.hierarchy =
-        solvers::make_hierarchy(prepared.levels(), prepared.system(), prepared.constraints().conditions);
+  options.hierarchy = prepared.make_hierarchy();
   Setup setup{std::move(right), std::move(null_space), {}, std::move(options), nullptr};
   setup.take(A, std::move(choice));
   return setup;
@@ -509,11 +516,14 @@ Solved solve_linear(const PreparedProblem& prepared, const RunEvents& events, Ph
 
 /// Runs Newton's method with the linear solver of the problem, or the one that the tangent at the start requires.
 solvers::NewtonResult run_newton(const PreparedProblem& prepared, const std::string& method, op::Vector& u,
-                                 const RunEvents& events) {
+                                 const RunEvents& events,
+                                 const std::shared_ptr<solvers::KeptPreconditioner>& preconditioner) {
   const auto& problem = prepared.problem();
   auto options = problem.newton;
   options.solver = problem.solver;
   options.solver.method = method;
+  options.solver.hierarchy = prepared.make_hierarchy();
+  options.preconditioner = preconditioner;
   options.solver.control.monitor = [](int, double) { return !is_interrupted(); };
   options.monitor = [&events](int iteration, double residual) {
     return !is_interrupted() && (!events.iteration || events.iteration(iteration, residual));
@@ -542,7 +552,8 @@ Solved solve_residual(const PreparedProblem& prepared, const RunEvents& events, 
   prepared.postprocess().require_finite_solutions(u);
 
   phases.start("solve");
-  const auto result = run_newton(prepared, choice.method, u, events);
+  const auto preconditioner = std::make_shared<solvers::KeptPreconditioner>();
+  const auto result = run_newton(prepared, choice.method, u, events, preconditioner);
   phases.stop();
   if (result.failure == solvers::Failure::stopped) require_not_interrupted();
   prepared.tell(fmt::format("solve: {} after {} Newton steps with {} linear iterations, relative residual {:.2e}",
@@ -552,6 +563,7 @@ Solved solve_residual(const PreparedProblem& prepared, const RunEvents& events, 
   auto& report = solution.report;
   report.method = "newton with " + choice.method;
   report.reason = choice.reason;
+  if (const auto* last = preconditioner->get()) report.preconditioner = last->description();
   report.message = result.message;
   report.warning = result.warning;
   report.iterations = result.iterations;

@@ -95,6 +95,9 @@ public:
   /// Returns the levels of multigrid below the operator; there are some only if the problem is to be solved with it.
   const std::vector<op::Level>& levels() const { return levels_; }
 
+  /// Returns the same for preconditioners, with the null spaces of the levels; null if the problem has no multigrid.
+  std::shared_ptr<const solvers::MultigridHierarchy> make_hierarchy() const;
+
   /// Tells an event. Throws Interrupted when the user has asked to stop.
   void tell(const std::string& text) const;
 

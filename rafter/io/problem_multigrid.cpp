@@ -74,7 +74,7 @@ int read_smoothing_steps(const TableReader& table, int otherwise) {
 
 void read_multigrid(const TableReader& table, Problem& problem) {
   table.accept_only(std::vector<std::string>{"coarsening", "degrees", "smoother", "smoother_degree", "pre", "post",
-                                             "cycle", "precision", "coarse", "coarse_iterations"});
+                                             "cycle", "precision", "coarse", "coarse_iterations", "start"});
   auto& parameters = problem.solver.multigrid;
   read_coarsening(table, problem.coarsening);
   read_degrees(table, problem.coarsening);
@@ -86,6 +86,7 @@ void read_multigrid(const TableReader& table, Problem& problem) {
   parameters.coarse = read_word(table, "coarse", {"direct", "chebyshev"}, {"amg"}) == "direct"
                           ? solvers::CoarseSolver::direct
                           : solvers::CoarseSolver::chebyshev;
+  parameters.has_full_start = read_word(table, "start", {"zero", "full"}) == "full";
   parameters.coarse_degree = table.integer("coarse_iterations", 1, 50).value_or(parameters.coarse_degree);
 }
 

@@ -28,10 +28,27 @@ void require_fit(const std::vector<MultigridLevel>& levels, const MultigridParam
   }
 }
 
-ChebyshevParameters smoother_parameters(const MultigridLevel& level, const MultigridParameters& parameters) {
-  auto result = parameters.smoother;
-  result.null_space = level.null_space;
-  return result;
+/// Does something with the smoother of a level, whose errors get the name of the level.
+template <class Operation> auto on_level(const MultigridLevel& level, const Operation& operation) {
+  try {
+    return operation();
+  } catch (const base::SolverError& error) {
+    throw base::SolverError(fmt::format("multigrid{}{}: {}", level.name.empty() ? "" : ", ", level.name, error.what()));
+  }
+}
+
+std::unique_ptr<Chebyshev> make_smoother(const MultigridLevel& level, const MultigridParameters& parameters) {
+  auto own = parameters.smoother;
+  own.null_space = level.null_space;
+  return on_level(level, [&] { return std::make_unique<Chebyshev>(*level.A, own); });
+}
+
+/// Brings the values of the finest level to the others, from fine to coarse. Says whether any may have changed.
+bool follow(const std::vector<MultigridLevel>& levels) {
+  bool has_changed = levels.size() == 1;
+  for (auto level = levels.rbegin() + 1; level != levels.rend(); ++level)
+    has_changed = (level->follow ? level->follow() : true) || has_changed;
+  return has_changed;
 }
 
 std::unique_ptr<const Preconditioner> make_coarse_solver(const MultigridLevel& level,
@@ -66,27 +83,35 @@ std::string_view name(Cycle cycle) { return cycle == Cycle::v ? "V" : "W"; }
 std::string_view name(CoarseSolver solver) { return solver == CoarseSolver::direct ? "direct" : "chebyshev"; }
 
 struct Multigrid::Work {
-  std::unique_ptr<const Chebyshev> smoother; ///< null: the level is the coarsest
+  std::unique_ptr<Chebyshev> smoother;       ///< null: the level is the coarsest
   mutable Vector residual, right, solution;  ///< empty where the level needs none
 };
 
 Multigrid::Multigrid(std::vector<MultigridLevel> levels, const MultigridParameters& parameters)
     : levels_(std::move(levels)), parameters_(parameters) {
   require_fit(levels_, parameters_);
+  follow(levels_);
   for (std::size_t l = 0; l < levels_.size(); ++l) {
     const auto& level = levels_[l];
     const auto vector = [&](bool is_needed) {
       return Vector(level.A->device(), is_needed ? static_cast<std::size_t>(level.A->size()) : 0);
     };
     const bool is_coarsest = l == 0, is_finest = l + 1 == levels_.size();
-    work_.push_back(
-        {is_coarsest ? nullptr : std::make_unique<const Chebyshev>(*level.A, smoother_parameters(level, parameters_)),
-         vector(!is_coarsest), vector(!is_finest), vector(!is_finest)});
+    work_.push_back({is_coarsest ? nullptr : make_smoother(level, parameters_), vector(!is_coarsest),
+                     vector(!is_finest), vector(!is_finest)});
   }
   coarse_ = make_coarse_solver(levels_.front(), parameters_);
 }
 
 Multigrid::~Multigrid() = default;
+
+bool Multigrid::refresh() const {
+  if (!follow(levels_)) return true;
+  for (std::size_t l = 1; l < levels_.size(); ++l) on_level(levels_[l], [&] { work_[l].smoother->refresh(); });
+  coarse_.reset(); // frees the memory of its factors before the next ones take some
+  coarse_ = make_coarse_solver(levels_.front(), parameters_);
+  return true;
+}
 
 void Multigrid::apply(const Vector& r, Vector& z) const { cycle(levels_.size() - 1, r, z, true); }
 
@@ -113,7 +138,7 @@ void Multigrid::restrict_residual(std::size_t level, const Vector& b, Vector& x)
   levels_[level - 1].to_finer->restrict_to(work.residual, work_[level - 1].right);
 }
 
-void Multigrid::start(const Vector& r, Vector& z) const {
+bool Multigrid::start(const Vector& r, Vector& z) const {
   const auto finest = levels_.size() - 1;
   for (auto level = finest; level > 0; --level)
     levels_[level - 1].to_finer->restrict_to(level == finest ? r : work_[level].right, work_[level - 1].right);
@@ -123,6 +148,7 @@ void Multigrid::start(const Vector& r, Vector& z) const {
     if (level > 0) levels_[level - 1].to_finer->prolongate(work_[level - 1].solution, x);
     cycle(level, b, x, level == 0);
   }
+  return true;
 }
 
 std::string Multigrid::description() const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,6 +35,8 @@ struct MultigridParameters {
   int smoothing_steps = 1; ///< applications of the smoother before and as many after the coarse correction, 1 to 20
   CoarseSolver coarse = CoarseSolver::direct;
   int coarse_degree = 10; ///< degree of CoarseSolver::chebyshev
+  /// solve() begins with Multigrid::start() for the first residual, and residuals stay relative to that one.
+  bool has_full_start = false;
 };
 
 /// A level of Multigrid.
@@ -42,6 +45,9 @@ struct MultigridLevel {
   std::shared_ptr<const op::Transfer> to_finer;     ///< from this level to the next; null: it is the finest
   std::shared_ptr<const NullSpace> null_space = {}; ///< null space of A; null: A is regular
   std::string name = {};                            ///< for people, such as "degree 4 on 512 cells"
+  /// Gives A the values of data and parameters that the operator of the next finer level has; says whether any has
+  /// changed. Empty: those of A never change.
+  std::function<bool()> follow = {};
 };
 
 /// The levels below an operator, of which Multigrid makes its own (SolverOptions::hierarchy).
@@ -54,18 +60,22 @@ struct MultigridHierarchy {
 /// A, one cycle on two levels has the error operator S^k (I - P A_c^-1 P^T A) S^k: M is symmetric up to rounding. A
 /// V-cycle is positive definite where every level is; a W-cycle where, moreover, one cycle below converges by itself.
 /// The smoothers are Chebyshev iterations with Jacobi scaling (Adams, Brezina, Hu, Tuminaro 2003,
-/// doi:10.1016/S0021-9991(03)00194-3), whose eigenvalues are estimated once, at construction.
+/// doi:10.1016/S0021-9991(03)00194-3), whose eigenvalues are estimated at construction, and again by refresh() where
+/// those estimates no longer hold (Chebyshev::refresh).
 class Multigrid final : public Preconditioner {
 public:
   /// Takes levels from coarse to fine, at least one. Throws InputError for parameters out of range and levels whose
-  /// sizes do not fit their transfers, and the errors of Chebyshev and Factors.
+  /// sizes do not fit their transfers, and the errors of Chebyshev and Factors. Values of the levels follow those of
+  /// the finest one now.
   Multigrid(std::vector<MultigridLevel> levels, const MultigridParameters& parameters = {});
   ~Multigrid() override;
 
   void apply(const Vector& r, Vector& z) const override; ///< computes one cycle for A z = r that begins with z = 0
   /// Computes an approximate solution of A z = r by a cycle on each level, from the coarsest up, each beginning with
   /// what the level below has found (full multigrid).
-  void start(const Vector& r, Vector& z) const;
+  bool start(const Vector& r, Vector& z) const override;
+  /// Brings the values of the finest operator to all levels; smoothers and the coarse solver follow.
+  bool refresh() const override;
   std::string description() const override;
 
 private:
@@ -79,7 +89,7 @@ private:
 
   std::vector<MultigridLevel> levels_;
   MultigridParameters parameters_;
-  std::unique_ptr<const Preconditioner> coarse_;
+  mutable std::unique_ptr<const Preconditioner> coarse_;
   std::vector<Work> work_; ///< shape (level)
 };
 

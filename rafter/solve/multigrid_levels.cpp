@@ -27,12 +27,15 @@ std::shared_ptr<const MultigridHierarchy> make_hierarchy(std::vector<op::Level> 
                                                          std::span<const NullSpaceCondition> conditions) {
   auto result = std::make_shared<MultigridHierarchy>();
   result->finest_name = op::describe_level(finest);
+  // Null spaces are looked for with the values that the operator has now.
+  for (auto level = levels.rbegin(); level != levels.rend(); ++level) level->data->follow();
   for (auto& level : levels) {
     auto null_space = null_space_of(level, finest, conditions);
     result->coarser.push_back({.A = std::move(level.A),
                                .to_finer = std::move(level.to_finer),
                                .null_space = std::move(null_space),
-                               .name = op::describe_level(level.system)});
+                               .name = op::describe_level(level.system),
+                               .follow = [data = level.data] { return data->follow(); }});
   }
   return result;
 }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rafter/operator/injection.hpp>
+#include <rafter/operator/operator.hpp>
+
+namespace rafter::op {
+
+/// Brings the values of data fields, constants and parameters from an operator to that of the next coarser level.
+class LevelData {
+public:
+  /// Both operators have the same form on spaces of their own. `refinement` makes the mesh of `finer` of that of
+  /// `coarser`; null: they are on one discretisation. Throws the errors of Injection.
+  LevelData(std::shared_ptr<const Operator> finer, std::shared_ptr<Operator> coarser,
+            const mesh::Refinement* refinement);
+
+  /// Gives the coarser operator the values that have changed since the last call, and those that the finer one has now
+  /// at the first. Values that are not given yet are left out. Says whether there was any. It is for one thread at a
+  /// time, while nobody applies the coarser operator.
+  bool follow();
+
+private:
+  struct Field {
+    std::string name;
+    std::size_t number = 0;                    ///< number of the data field of the finer operator
+    std::shared_ptr<const Injection> injection; ///< null: both are on the same space
+    std::int64_t size = 0;                     ///< number of entries of the coarser vector
+    std::uint64_t version = 0;                 ///< version of the values that the coarser operator has
+  };
+  struct Parameter {
+    std::string name;
+    std::vector<double> values;            ///< shape (component); 0 where the form does not use one
+    std::map<std::size_t, int> components; ///< number of the parameter of the finer operator -> component
+    std::uint64_t version = 0;
+  };
+  void add_fields(const mesh::Refinement* refinement);
+  void add_parameters();
+  bool follow(Field& field);
+  bool follow(Parameter& parameter);
+
+  std::shared_ptr<const Operator> finer_;
+  std::shared_ptr<Operator> coarser_;
+  std::vector<Field> fields_;
+  std::vector<Parameter> parameters_;
+};
+
+} // namespace rafter::op
