@@ -42,7 +42,10 @@ void LevelData::add_fields(const mesh::Refinement* refinement) {
                        .number = i,
                        .injection = injection,
                        .size = coarse->num_local(),
-                       .version = 0});
+                       .version = 0,
+                       .values = {},
+                       .before = {},
+                       .has_changed = false});
   }
 }
 
@@ -67,17 +70,30 @@ bool LevelData::follow() {
 
 bool LevelData::follow(Field& field) {
   const auto version = finer_->data().field_version(field.number);
-  if (version == field.version) return false;
+  field.has_changed = version != field.version;
+  if (!field.has_changed) return false;
   field.version = version;
   const auto& values = finer_->data().field(field.number);
-  if (field.injection == nullptr) {
-    coarser_->set(field.name, values);
-    return true;
-  }
-  Vector injected(coarser_->device(), static_cast<std::size_t>(field.size));
-  field.injection->apply(values, injected);
-  coarser_->set(field.name, injected);
+  std::swap(field.values, field.before);
+  if (!field.values) field.values.emplace(coarser_->device(), static_cast<std::size_t>(field.size));
+  if (field.injection != nullptr)
+    field.injection->apply(values, *field.values);
+  else
+    std::ranges::copy(values.host_read(), field.values->host_overwrite().begin());
+  coarser_->set(field.name, *field.values);
   return true;
+}
+
+bool LevelData::retreat() {
+  bool has_values = false;
+  for (auto& field : fields_) {
+    if (!field.has_changed || !field.before) continue;
+    std::swap(field.values, field.before);
+    coarser_->set(field.name, *field.values);
+    field.has_changed = false;
+    has_values = true;
+  }
+  return has_values;
 }
 
 bool LevelData::follow(Parameter& parameter) {

@@ -43,13 +43,8 @@ std::unique_ptr<Chebyshev> make_smoother(const MultigridLevel& level, const Mult
   return on_level(level, [&] { return std::make_unique<Chebyshev>(*level.A, own); });
 }
 
-/// Brings the values of the finest level to the others, from fine to coarse. Says whether any may have changed.
-bool follow(const std::vector<MultigridLevel>& levels) {
-  bool has_changed = levels.size() == 1;
-  for (auto level = levels.rbegin() + 1; level != levels.rend(); ++level)
-    has_changed = (level->follow ? level->follow() : true) || has_changed;
-  return has_changed;
-}
+/// Brings the values of the next finer level to this one. Says whether any may have changed.
+bool follow(const MultigridLevel& level) { return level.follow ? level.follow() : true; }
 
 std::unique_ptr<const Preconditioner> make_coarse_solver(const MultigridLevel& level,
                                                          const MultigridParameters& parameters) {
@@ -90,7 +85,7 @@ struct Multigrid::Work {
 Multigrid::Multigrid(std::vector<MultigridLevel> levels, const MultigridParameters& parameters)
     : levels_(std::move(levels)), parameters_(parameters) {
   require_fit(levels_, parameters_);
-  follow(levels_);
+  for (auto l = levels_.size() - 1; l-- > 0;) follow(levels_[l]);
   for (std::size_t l = 0; l < levels_.size(); ++l) {
     const auto& level = levels_[l];
     const auto vector = [&](bool is_needed) {
@@ -106,11 +101,26 @@ Multigrid::Multigrid(std::vector<MultigridLevel> levels, const MultigridParamete
 Multigrid::~Multigrid() = default;
 
 bool Multigrid::refresh() const {
-  if (!follow(levels_)) return true;
-  for (std::size_t l = 1; l < levels_.size(); ++l) on_level(levels_[l], [&] { work_[l].smoother->refresh(); });
-  coarse_.reset(); // frees the memory of its factors before the next ones take some
-  coarse_ = make_coarse_solver(levels_.front(), parameters_);
+  const auto finest = levels_.size() - 1;
+  bool has_changed = finest == 0;
+  for (auto l = finest; l-- > 0;)
+    if (follow(levels_[l])) {
+      has_changed = true;
+      try {
+        refresh_level(l);
+      } catch (const base::SolverError&) {
+        if (!levels_[l].retreat || !levels_[l].retreat()) throw;
+        refresh_level(l);
+      }
+    }
+  if (has_changed) refresh_level(finest);
   return true;
+}
+
+void Multigrid::refresh_level(std::size_t level) const {
+  if (level > 0) return on_level(levels_[level], [&] { static_cast<void>(work_[level].smoother->refresh()); });
+  coarse_.reset(); // frees the memory of its factors before the next ones take some
+  coarse_ = on_level(levels_[level], [&] { return make_coarse_solver(levels_[level], parameters_); });
 }
 
 void Multigrid::apply(const Vector& r, Vector& z) const { cycle(levels_.size() - 1, r, z, true); }

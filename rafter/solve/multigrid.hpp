@@ -48,6 +48,8 @@ struct MultigridLevel {
   /// Gives A the values of data and parameters that the operator of the next finer level has; says whether any has
   /// changed. Empty: those of A never change.
   std::function<bool()> follow = {};
+  /// Takes back what follow() did to data fields, where the law of A has no value or is not definite; false: it cannot.
+  std::function<bool()> retreat = {};
 };
 
 /// The levels below an operator, of which Multigrid makes its own (SolverOptions::hierarchy).
@@ -74,7 +76,8 @@ public:
   /// Computes an approximate solution of A z = r by a cycle on each level, from the coarsest up, each beginning with
   /// what the level below has found (full multigrid).
   bool start(const Vector& r, Vector& z) const override;
-  /// Brings the values of the finest operator to all levels; smoothers and the coarse solver follow.
+  /// Brings the values of the finest operator to all levels; smoothers and the coarse solver follow. A level whose
+  /// smoother or solver cannot, because injected data give no definite operator, keeps the data that it had.
   bool refresh() const override;
   std::string description() const override;
 
@@ -84,6 +87,7 @@ private:
   struct Work;
   /// Does one cycle on a level for A x = b, from x = 0 or from x as it is.
   void cycle(std::size_t level, const Vector& b, Vector& x, bool is_zero) const;
+  void refresh_level(std::size_t level) const;
   /// Makes the right-hand side of the level below from that of this one and x.
   void restrict_residual(std::size_t level, const Vector& b, Vector& x) const;
 
