@@ -458,9 +458,8 @@ inline TimeResult solve_in_time(const Form& F, const std::vector<Expr>& unknowns
   auto tangent = std::make_shared<Operator>(built[0], options.discretisation.dirichlet);
   auto own = options.solvers;
   if (options.multigrid)
-    own.solver = with_multigrid(own.solver, *options.multigrid, *tangent, [&](const auto& spaces) {
-      return form::theta_tangent_on(F, unknowns, known, spaces);
-    });
+    own.solver = with_multigrid(own.solver, *options.multigrid, *tangent,
+                                [&](const auto& spaces) { return form::theta_tangent_on(F, unknowns, known, spaces); });
   solvers::ThetaStepper stepper(std::move(forms), std::move(names), tangent, built[1], std::move(own));
   for (const auto& [name, values] : options.data) stepper.set_data(name, values);
   for (const auto& [name, value] : options.parameters) stepper.set_parameter(name, value);

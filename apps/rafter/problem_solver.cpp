@@ -13,7 +13,6 @@
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/solve/force_norm.hpp>
-#include <rafter/solve/multigrid_levels.hpp>
 #include <rafter/solve/vector_ops.hpp>
 #include <rafter/tune/generation_cache.hpp>
 #include <rafter/tune/planner.hpp>
@@ -291,29 +290,6 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
     linear_form_ = std::make_unique<op::LinearForm>(load);
     data_->bind(*linear_form_, load->form);
   }
-}
-
-std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::KernelOptions& kernels) const {
-  try {
-    op::HierarchySpecification specification{.system = system_,
-                                             .meshes = meshes_,
-                                             .conditions = options_.dirichlet,
-                                             .kernels = kernels,
-                                             .coarsening = problem_.coarsening};
-    if (problem_.time)
-      specification.form_on = [this](const auto& spaces) { return forms_->theta_tangent(spaces); };
-    else
-      specification.form = forms_->bilinear();
-    return op::generate_levels(specification);
-  } catch (const base::InputError& error) {
-    throw base::InputError(
-        fmt::format("{}: solver.preconditioner: {}", problem_.preconditioner_location.text(), error.what()));
-  }
-}
-
-std::shared_ptr<const solvers::MultigridHierarchy> PreparedProblem::make_hierarchy() const {
-  if (!uses_multigrid(problem_)) return nullptr;
-  return solvers::make_hierarchy(levels_, system_, constraints_.conditions);
 }
 
 void PreparedProblem::make_residual_problem(const std::shared_ptr<const op::GeneratedForm>& residual) {

@@ -25,18 +25,19 @@ public:
   /// time, while nobody applies the coarser operator.
   bool follow();
   /// Gives the coarser operator the values of data fields back that it had before the last follow(), as the law of a
-  /// form need not have a value at an injected state. Parameters stay. False: nothing has changed, or there were no values before.
+  /// form need not have a value at an injected state. Parameters stay. False: nothing has changed, or there were no
+  /// values before.
   bool retreat();
 
 private:
   struct Field {
     std::string name;
-    std::size_t number = 0;                    ///< number of the data field of the finer operator
+    std::size_t number = 0;                     ///< number of the data field of the finer operator
     std::shared_ptr<const Injection> injection; ///< null: both are on the same space
-    std::int64_t size = 0;                     ///< number of entries of the coarser vector
-    std::uint64_t version = 0;                 ///< version of the values that the coarser operator has
-    std::optional<Vector> values, before;      ///< values that the coarser operator has, and had before
-    bool has_changed = false;                  ///< the last follow() changed the values
+    std::int64_t size = 0;                      ///< number of entries of the coarser vector
+    std::uint64_t version = 0;                  ///< version of the values that the coarser operator has
+    std::optional<Vector> values, before;       ///< values that the coarser operator has, and had before
+    bool has_changed = false;                   ///< the last follow() changed the values
   };
   struct Parameter {
     std::string name;

@@ -98,7 +98,8 @@ public:
       if (is_known || is_unknown) continue;
       finest_.push_back(std::dynamic_pointer_cast<const space::FunctionSpace>(field));
       if (finest_.back() == nullptr)
-        throw base::InputError(fmt::format("multigrid: data field on '{}' has no mesh: use a FunctionSpace", field->name));
+        throw base::InputError(
+            fmt::format("multigrid: data field on '{}' has no mesh: use a FunctionSpace", field->name));
     }
     spaces_ = finest_;
   }

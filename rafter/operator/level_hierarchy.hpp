@@ -59,9 +59,9 @@ using FormOnSpaces = std::function<form::LoweredForm(const std::vector<form::Spa
 
 /// Everything that levels are made of.
 struct HierarchySpecification {
-  form::Form form{};       ///< form of the finest level
-  FormOnSpaces form_on{};  ///< makes those of levels; empty: they are `form` with its arguments and data fields there
-  System system;                                   ///< system of the finest level
+  form::Form form{};      ///< form of the finest level
+  FormOnSpaces form_on{}; ///< makes those of levels; empty: they are `form` with its arguments and data fields there
+  System system;          ///< system of the finest level
   std::shared_ptr<const mesh::Generations> meshes; ///< the last is that of the system
   std::vector<FieldCondition> conditions;          ///< on spaces of the system
   KernelOptions kernels;                           ///< options of the finest level, whose plan is for that level alone

@@ -109,7 +109,7 @@ Chebyshev::Chebyshev(const op::LinearOperator& A, const ChebyshevParameters& par
     : A_(A), ops_(A), parameters_(checked(parameters)), degree_(parameters.degree), is_fused_(parameters.is_fused),
       inverse_diagonal_(positive_inverse_diagonal(A)), residual_(A.device(), inverse_diagonal_.size()),
       direction_(A.device(), inverse_diagonal_.size()), image_(A.device(), inverse_diagonal_.size()) {
-  set_interval();
+  set_interval(parameters_.upper > 0 ? EigenvalueEstimate() : estimate(parameters_.estimate_iterations));
 }
 
 EigenvalueEstimate Chebyshev::estimate(int iterations) const {
@@ -118,27 +118,29 @@ EigenvalueEstimate Chebyshev::estimate(int iterations) const {
                               parameters_.null_space ? *parameters_.null_space : none, parameters_.check_iterations);
 }
 
-void Chebyshev::set_interval() {
-  upper_ = parameters_.upper;
-  if (upper_ == 0) {
-    const auto found = estimate(parameters_.estimate_iterations);
-    upper_ = parameters_.safety_factor * found.largest;
-    checked_ = found.checked;
-  }
+void Chebyshev::set_interval(const EigenvalueEstimate& found) {
+  upper_ = parameters_.upper > 0 ? parameters_.upper : parameters_.safety_factor * found.largest;
+  checked_ = found.checked;
   lower_ = parameters_.lower > 0 ? parameters_.lower : upper_ / parameters_.eigenvalue_ratio;
   if (lower_ >= upper_)
     throw base::InputError(
         fmt::format("chebyshev: lower = {} is not below the estimated largest eigenvalue {}", lower_, upper_));
 }
 
-bool Chebyshev::refresh() {
+bool Chebyshev::refresh(bool accepts_indefinite) {
   constexpr double most_change = 0.05;
   inverse_diagonal_ = positive_inverse_diagonal(A_);
   if (parameters_.upper > 0) return false;
-  const double found = estimate(std::min(parameters_.check_iterations, parameters_.estimate_iterations)).checked;
-  if (std::abs(found - checked_) <= most_change * checked_) return false;
-  set_interval();
-  return true;
+  try {
+    const double found = estimate(std::min(parameters_.check_iterations, parameters_.estimate_iterations)).checked;
+    if (std::abs(found - checked_) <= most_change * checked_) return false;
+    const auto anew = estimate(parameters_.estimate_iterations);
+    set_interval(anew);
+    return true;
+  } catch (const base::SolverError&) {
+    if (!accepts_indefinite) throw;
+    return false;
+  }
 }
 
 double Chebyshev::reduction() const {

@@ -46,9 +46,10 @@ public:
 
   /// Follows the operator, whose values have changed: its diagonal is asked for again. The largest eigenvalue is
   /// estimated anew if a few steps of the estimate, from the same vector, give another value than they gave when it was
-  /// made, by more than 5 %: then the smoother may amplify what it should damp, or damp too little. A given bound stays.
-  /// Says whether there is a new estimate. Throws the SolverErrors of the constructor.
-  bool refresh();
+  /// made, by more than 5 %: then the smoother may amplify what it should damp, or damp too little. A given bound
+  /// stays. Says whether there is a new estimate. Throws the SolverErrors of the constructor; with `accepts_indefinite`
+  /// an operator that the estimate finds to be indefinite keeps the interval, and its solver meets that by itself.
+  bool refresh(bool accepts_indefinite = false);
 
   double lower() const { return lower_; }
   double upper() const { return upper_; }
@@ -58,8 +59,8 @@ public:
 private:
   class Recurrence;
   EigenvalueEstimate estimate(int iterations) const;
-  void set_interval(); ///< estimates the largest eigenvalue where no bound is given
-  void iterate(Vector& x) const; ///< residual_ must be that of x
+  void set_interval(const EigenvalueEstimate& found); ///< takes the estimate where no bound is given
+  void iterate(Vector& x) const;                      ///< residual_ must be that of x
   /// Makes the remaining steps with their updates fused into the products with A; `start` is done before the first of
   /// them.
   void fused_steps(Recurrence& recurrence, ChebyshevOperands& operands, const op::VectorWork::Function& start) const;

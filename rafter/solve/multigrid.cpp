@@ -78,8 +78,8 @@ std::string_view name(Cycle cycle) { return cycle == Cycle::v ? "V" : "W"; }
 std::string_view name(CoarseSolver solver) { return solver == CoarseSolver::direct ? "direct" : "chebyshev"; }
 
 struct Multigrid::Work {
-  std::unique_ptr<Chebyshev> smoother;       ///< null: the level is the coarsest
-  mutable Vector residual, right, solution;  ///< empty where the level needs none
+  std::unique_ptr<Chebyshev> smoother;      ///< null: the level is the coarsest
+  mutable Vector residual, right, solution; ///< empty where the level needs none
 };
 
 Multigrid::Multigrid(std::vector<MultigridLevel> levels, const MultigridParameters& parameters)
@@ -118,7 +118,8 @@ bool Multigrid::refresh() const {
 }
 
 void Multigrid::refresh_level(std::size_t level) const {
-  if (level > 0) return on_level(levels_[level], [&] { static_cast<void>(work_[level].smoother->refresh()); });
+  const bool is_finest = level + 1 == levels_.size();
+  if (level > 0) return on_level(levels_[level], [&] { static_cast<void>(work_[level].smoother->refresh(is_finest)); });
   coarse_.reset(); // frees the memory of its factors before the next ones take some
   coarse_ = on_level(levels_[level], [&] { return make_coarse_solver(levels_[level], parameters_); });
 }

@@ -170,8 +170,7 @@ public:
       result.has_negative_curvature = true;
       if (solved.iterations > 0) return result;
       if (!has_lift) {
-        take_steepest_descent(right, solved.failure == Failure::indefinite_operator ? preconditioner : nullptr,
-                              step);
+        take_steepest_descent(right, solved.failure == Failure::indefinite_operator ? preconditioner : nullptr, step);
         return result;
       }
       result.failure = Failure::indefinite_operator;

@@ -52,8 +52,8 @@ std::shared_ptr<const Preconditioner> make_chebyshev(const LinearOperator& A, co
 
 std::shared_ptr<const Preconditioner> make_multigrid(const LinearOperator& A, const SolverOptions& options) {
   if (options.hierarchy == nullptr)
-    throw base::InputError("preconditioner multigrid: the operator has no coarser levels here; accepted are linear "
-                           "problems that do not change in time, and solve() of C++ with the meshes of all generations "
+    throw base::InputError("preconditioner multigrid: the operator has no coarser levels here; accepted are "
+                           "problem files, and solve() of C++ with the meshes of all generations "
                            "(SolveOptions::preconditioner = multigrid({.meshes = ...}))");
   auto levels = options.hierarchy->coarser;
   levels.push_back({.A = std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A),
@@ -185,8 +185,7 @@ Result solve(const LinearOperator& A, const Vector& b, Vector& x, const Precondi
     return found > 0 && found < first.residual ? found / first.residual : 1;
   };
   auto own = options;
-  if (options.multigrid.has_full_start)
-    start_from_preconditioner(A, b, x, M, first, share_of_reference(), own.control);
+  if (options.multigrid.has_full_start) start_from_preconditioner(A, b, x, M, first, share_of_reference(), own.control);
   Result result = method.run(A, b, x, M, own);
   const double share = share_of_reference();
   result.norms = relative_norms(first, measured(A, b, x, M), share);

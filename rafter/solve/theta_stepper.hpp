@@ -129,7 +129,7 @@ private:
   std::map<std::string, double> parameters_; ///< present values of the tangent's parameters
   std::shared_ptr<KeptPreconditioner> preconditioner_ = std::make_shared<KeptPreconditioner>();
   bool is_stale_ = true;      ///< says whether the operator has changed since the preconditioner followed it
-  std::vector<Vector> parts_;                    ///< vectors of the fields of a state, shape (field)
+  std::vector<Vector> parts_; ///< vectors of the fields of a state, shape (field)
 };
 
 } // namespace rafter::solvers

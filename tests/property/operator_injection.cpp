@@ -66,8 +66,8 @@ TEST_P(Injections, GiveTheSameBitsOnAnyNumberOfThreads) {
   EXPECT_EQ(made(1), made(3));
 }
 
-INSTANTIATE_TEST_SUITE_P(shapes, Injections,
-                         ::testing::Combine(::testing::ValuesIn(box_shapes()), ::testing::Bool()), [](const auto& of) {
+INSTANTIATE_TEST_SUITE_P(shapes, Injections, ::testing::Combine(::testing::ValuesIn(box_shapes()), ::testing::Bool()),
+                         [](const auto& of) {
                            return std::get<0>(of.param) + (std::get<1>(of.param) ? "_refined" : "_degrees");
                          });
 
