@@ -312,6 +312,7 @@ inline SolveResult solve(const Operator& A, const Vector& b, const SolveOptions&
     parameters.multigrid = of_multigrid->parameters;
     parameters.hierarchy = make_hierarchy(A, *of_multigrid, options.null_space);
   }
+  parameters.near_null_space = [&A] { return solvers::make_near_null_space(A.system()); };
   parameters.control.norm = options.norm;
   parameters.control.reference = solvers::force_norm(A, load);
   parameters.control.rtol = options.rtol;

@@ -31,4 +31,8 @@ std::shared_ptr<const solvers::MultigridHierarchy> PreparedProblem::make_hierarc
   return solvers::make_hierarchy(levels_, system_, constraints_.conditions);
 }
 
+std::function<solvers::NearNullSpace()> PreparedProblem::near_null_space() const {
+  return [system = system_] { return solvers::make_near_null_space(system); };
+}
+
 } // namespace rafter::app

@@ -308,6 +308,7 @@ void PreparedProblem::make_stepper(form::ThetaForms forms, const std::shared_ptr
   std::vector<std::string> names;
   for (const auto& field : problem_.fields) names.push_back(field.name);
   solvers::TimeSolverOptions options{.solver = problem_.solver, .newton = problem_.newton};
+  options.solver.near_null_space = near_null_space();
   options.solver.control.monitor = options.newton.monitor = [](int, double) { return !is_interrupted(); };
   stepper_ =
       std::make_unique<solvers::ThetaStepper>(std::move(forms), std::move(names), operator_, load, std::move(options));
@@ -409,6 +410,7 @@ Setup set_up(const PreparedProblem& prepared) {
   auto options = problem.solver;
   options.null_space = null_space.null_space();
   options.hierarchy = prepared.make_hierarchy();
+  options.near_null_space = prepared.near_null_space();
   Setup setup{std::move(right), std::move(null_space), {}, std::move(options), nullptr};
   setup.take(A, std::move(choice));
   return setup;
@@ -499,6 +501,7 @@ solvers::NewtonResult run_newton(const PreparedProblem& prepared, const std::str
   options.solver = problem.solver;
   options.solver.method = method;
   options.solver.hierarchy = prepared.make_hierarchy();
+  options.solver.near_null_space = prepared.near_null_space();
   options.preconditioner = preconditioner;
   options.solver.control.monitor = [](int, double) { return !is_interrupted(); };
   options.monitor = [&events](int iteration, double residual) {

@@ -97,6 +97,8 @@ public:
 
   /// Returns the same for preconditioners, with the null spaces of the levels; null if the problem has no multigrid.
   std::shared_ptr<const solvers::MultigridHierarchy> make_hierarchy() const;
+  /// Returns what algebraic multigrid asks for of the unknowns; the system is copied.
+  std::function<solvers::NearNullSpace()> near_null_space() const;
 
   /// Tells an event. Throws Interrupted when the user has asked to stop.
   void tell(const std::string& text) const;

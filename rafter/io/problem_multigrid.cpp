@@ -73,6 +73,14 @@ int read_smoothing_steps(const TableReader& table, int otherwise) {
   return pre;
 }
 
+solvers::CoarseSolver read_coarse_solver(const TableReader& table) {
+  using enum solvers::CoarseSolver;
+  const auto word = read_word(table, "coarse", {"auto", "direct", "amg", "chebyshev"});
+  for (const auto solver : {automatic, direct, amg})
+    if (word == solvers::name(solver)) return solver;
+  return chebyshev;
+}
+
 } // namespace
 
 void read_multigrid(const TableReader& table, Problem& problem) {
@@ -86,9 +94,7 @@ void read_multigrid(const TableReader& table, Problem& problem) {
   parameters.smoother.degree = table.integer("smoother_degree", 1, 50).value_or(parameters.smoother.degree);
   parameters.smoothing_steps = read_smoothing_steps(table, parameters.smoothing_steps);
   parameters.cycle = read_word(table, "cycle", {"V", "W"}) == "V" ? solvers::Cycle::v : solvers::Cycle::w;
-  parameters.coarse = read_word(table, "coarse", {"direct", "chebyshev"}, {"amg"}) == "direct"
-                          ? solvers::CoarseSolver::direct
-                          : solvers::CoarseSolver::chebyshev;
+  parameters.coarse = read_coarse_solver(table);
   parameters.has_full_start = read_word(table, "start", {"zero", "full"}) == "full";
   parameters.coarse_degree = table.integer("coarse_iterations", 1, 50).value_or(parameters.coarse_degree);
 }

@@ -7,6 +7,7 @@
 #include <rafter/base/text.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
 #include <rafter/solve/factors.hpp>
+#include <rafter/solve/smoothed_aggregation.hpp>
 
 namespace rafter::solvers {
 namespace {
@@ -46,10 +47,27 @@ std::unique_ptr<Chebyshev> make_smoother(const MultigridLevel& level, const Mult
 /// Brings the values of the next finer level to this one. Says whether any may have changed.
 bool follow(const MultigridLevel& level) { return level.follow ? level.follow() : true; }
 
+bool is_singular(const MultigridLevel& level) { return level.null_space != nullptr && !level.null_space->is_empty(); }
+
+CoarseSolver coarse_solver(const MultigridLevel& level, const MultigridParameters& parameters) {
+  if (parameters.coarse != CoarseSolver::automatic) return parameters.coarse;
+  return level.A->num_unknowns() <= most_direct_unknowns || is_singular(level) ? CoarseSolver::direct
+                                                                               : CoarseSolver::amg;
+}
+
 std::unique_ptr<const Preconditioner> make_coarse_solver(const MultigridLevel& level,
                                                          const MultigridParameters& parameters) {
-  if (parameters.coarse == CoarseSolver::direct)
+  const auto solver = coarse_solver(level, parameters);
+  if (solver == CoarseSolver::direct)
     return std::make_unique<Factors>(level.A->sparse_matrix(), level.null_space.get());
+  if (solver == CoarseSolver::amg) {
+    if (is_singular(level))
+      throw base::InputError("coarse = \"amg\" is for regular operators, and the coarsest level has a null space; "
+                             "accepted are \"auto\", \"direct\", \"chebyshev\"");
+    return make_aggregation_multigrid(
+        level.A, level.near_null_space ? level.near_null_space() : constant_near_null_space(level.A->size()),
+        parameters, level.name);
+  }
   const NullSpace none;
   const auto estimate = estimate_eigenvalues(*level.A, inverse_diagonal(*level.A), parameters.coarse_degree + 10,
                                              level.null_space ? *level.null_space : none);
@@ -75,7 +93,19 @@ void find_residual(const op::LinearOperator& A, const Vector& b, Vector& x, Vect
 
 std::string_view name(Cycle cycle) { return cycle == Cycle::v ? "V" : "W"; }
 
-std::string_view name(CoarseSolver solver) { return solver == CoarseSolver::direct ? "direct" : "chebyshev"; }
+std::string_view name(CoarseSolver solver) {
+  switch (solver) {
+  case CoarseSolver::automatic:
+    return "auto";
+  case CoarseSolver::direct:
+    return "direct";
+  case CoarseSolver::amg:
+    return "amg";
+  case CoarseSolver::chebyshev:
+    return "chebyshev";
+  }
+  return "";
+}
 
 struct Multigrid::Work {
   std::unique_ptr<Chebyshev> smoother;      ///< null: the level is the coarsest
@@ -168,6 +198,7 @@ std::string Multigrid::description() const {
     levels.push_back(
         fmt::format("{}{}{} unknowns", level->name, level->name.empty() ? "" : ": ", level->A->num_unknowns()));
   std::string coarse = fmt::format("Chebyshev iteration of degree {}", parameters_.coarse_degree);
+  if (const auto inner = coarse_->description(); !inner.empty()) coarse = "algebraic multigrid, " + inner;
   if (const auto* factors = coarse_->factors())
     coarse = fmt::format("factors of the matrix ({:.3g} MB)", 1e-6 * static_cast<double>(factors->bytes));
   return fmt::format(
@@ -175,6 +206,19 @@ std::string Multigrid::description() const {
       "coarsest level: {}",
       name(parameters_.cycle), levels_.size(), levels_.size() == 1 ? "" : "s", base::join(levels, "; "),
       parameters_.smoother.degree, parameters_.smoothing_steps, parameters_.smoothing_steps == 1 ? "" : "s", coarse);
+}
+
+std::unique_ptr<const Preconditioner> make_aggregation_multigrid(std::shared_ptr<const op::LinearOperator> A,
+                                                                 NearNullSpace near_null_space,
+                                                                 const MultigridParameters& parameters,
+                                                                 std::string name_of_level) {
+  auto levels = aggregated_levels(*A, A->sparse_matrix(), std::move(near_null_space));
+  levels.push_back({.A = std::move(A), .to_finer = nullptr, .name = std::move(name_of_level)});
+  auto own = parameters;
+  own.cycle = Cycle::v;
+  own.coarse = CoarseSolver::direct;
+  own.has_full_start = false;
+  return std::make_unique<Multigrid>(std::move(levels), own);
 }
 
 } // namespace rafter::solvers

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include <rafter/operator/transfer.hpp>
 #include <rafter/solve/chebyshev.hpp>
+#include <rafter/solve/near_null_space.hpp>
 
 namespace rafter::solvers {
 
@@ -18,13 +20,18 @@ enum class Cycle {
 };
 std::string_view name(Cycle cycle); ///< "V" or "W", as in the problem file
 
-/// How the coarsest level is solved. Either is the same symmetric positive operator at each application, which plain
+/// How the coarsest level is solved. Each is the same symmetric positive operator at each application, which plain
 /// conjugate gradients need.
 enum class CoarseSolver {
-  direct,   ///< factors of the matrix
-  chebyshev ///< Chebyshev iteration over all eigenvalues, of fixed degree
+  automatic, ///< direct for up to most_direct_unknowns or where the operator is singular, else amg
+  direct,    ///< factors of the matrix
+  amg,       ///< a cycle on levels that smoothed aggregation makes of the matrix
+  chebyshev  ///< Chebyshev iteration over all eigenvalues, of fixed degree
 };
-std::string_view name(CoarseSolver solver); ///< "direct" or "chebyshev", as in the problem file
+std::string_view name(CoarseSolver solver); ///< "auto", "direct", "amg" or "chebyshev", as in the problem file
+
+/// Unknowns of a coarsest level whose factors take less time than levels of smoothed aggregation would.
+inline constexpr std::int64_t most_direct_unknowns = 10'000;
 
 /// Parameters of Multigrid.
 struct MultigridParameters {
@@ -33,7 +40,7 @@ struct MultigridParameters {
   /// A; that of MFEM, from 0.3 to 1.2 times, is {.eigenvalue_ratio = 4, .safety_factor = 1.2}.
   ChebyshevParameters smoother{.degree = 2, .eigenvalue_ratio = 8, .safety_factor = 1.05};
   int smoothing_steps = 1; ///< applications of the smoother before and as many after the coarse correction, 1 to 20
-  CoarseSolver coarse = CoarseSolver::direct;
+  CoarseSolver coarse = CoarseSolver::automatic;
   int coarse_degree = 10; ///< degree of CoarseSolver::chebyshev
   /// solve() begins with Multigrid::start() for the first residual, and residuals stay relative to that one.
   bool has_full_start = false;
@@ -45,6 +52,8 @@ struct MultigridLevel {
   std::shared_ptr<const op::Transfer> to_finer;     ///< from this level to the next; null: it is the finest
   std::shared_ptr<const NullSpace> null_space = {}; ///< null space of A; null: A is regular
   std::string name = {};                            ///< for people, such as "degree 4 on 512 cells"
+  /// Makes what algebraic multigrid needs to know of the unknowns (CoarseSolver::amg); empty: constants.
+  std::function<NearNullSpace()> near_null_space = {};
   /// Gives A the values of data and parameters that the operator of the next finer level has; says whether any has
   /// changed. Empty: those of A never change.
   std::function<bool()> follow = {};
@@ -96,5 +105,13 @@ private:
   mutable std::unique_ptr<const Preconditioner> coarse_;
   std::vector<Work> work_; ///< shape (level)
 };
+
+/// Makes algebraic multigrid for a symmetric positive definite operator with a matrix: V-cycles on the levels of
+/// aggregated_levels() with the smoothers of the parameters and factors on the coarsest one. Throws the errors of
+/// Multigrid and InputError for operators without a matrix.
+std::unique_ptr<const Preconditioner> make_aggregation_multigrid(std::shared_ptr<const op::LinearOperator> A,
+                                                                 NearNullSpace near_null_space,
+                                                                 const MultigridParameters& parameters,
+                                                                 std::string name_of_level);
 
 } // namespace rafter::solvers

@@ -57,6 +57,7 @@ std::shared_ptr<const MultigridHierarchy> make_hierarchy(std::vector<op::Level> 
                                .to_finer = std::move(level.to_finer),
                                .null_space = std::move(null_space),
                                .name = op::describe_level(level.system),
+                               .near_null_space = [system = level.system] { return make_near_null_space(system); },
                                .follow = [data = level.data] { return data->follow(); },
                                .retreat = [data = level.data] { return data->retreat(); }});
   }

@@ -65,6 +65,16 @@ std::shared_ptr<const Preconditioner> make_multigrid(const LinearOperator& A, co
   return std::make_shared<Multigrid>(std::move(levels), parameters);
 }
 
+std::shared_ptr<const Preconditioner> make_amg(const LinearOperator& A, const SolverOptions& options) {
+  if (options.null_space != nullptr && !options.null_space->is_empty())
+    throw base::InputError("preconditioner amg: it is for regular operators, this one has a null space; accepted are "
+                           "\"jacobi\", \"multigrid\"");
+  return make_aggregation_multigrid(std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A),
+                                    options.near_null_space ? options.near_null_space()
+                                                            : constant_near_null_space(A.size()),
+                                    options.multigrid, "assembled matrix");
+}
+
 constexpr std::array<std::string_view, 1> multigrid_keys{"multigrid"};
 constexpr std::array<std::string_view, 2> cg_keys{"preconditioner", "fused"}, chebyshev_keys{"chebyshev", "fused"};
 constexpr std::array<std::string_view, 3> gmres_keys{"preconditioner", "restart", "side"};
@@ -83,7 +93,7 @@ constexpr std::array preconditioner_table{
     PreconditionerKind{"chebyshev", "Chebyshev polynomial of the Jacobi-scaled operator", make_chebyshev, true,
                        chebyshev_keys},
     PreconditionerKind{"multigrid", "geometric and polynomial multigrid", make_multigrid, true, multigrid_keys},
-    PreconditionerKind{"amg", "algebraic multigrid", nullptr},
+    PreconditionerKind{"amg", "algebraic multigrid of the assembled matrix", make_amg, true, multigrid_keys},
 };
 
 /// |r|_2 and |(M^-1 r, r)|^1/2 of r = b - A x.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,6 +30,8 @@ struct SolverOptions {
   MultigridParameters multigrid;
   /// Levels below the operator, which the preconditioner multigrid needs.
   std::shared_ptr<const MultigridHierarchy> hierarchy;
+  /// What the preconditioner amg needs to know of the unknowns; empty: constants.
+  std::function<NearNullSpace()> near_null_space;
   /// For cg and chebyshev, updates and products of vectors are fused into the application of the operator; false: one
   /// operation after the other. The iterates are the same up to rounding.
   bool is_fused = true;

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/solve/aggregation.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <rafter/base/parallel.hpp>
+#include <rafter/solve/csr_products.hpp>
+
+namespace rafter::solvers {
+namespace {
+
+constexpr std::int64_t most_parts = 32, least_nodes = 256; // each part has a sum for every node
+
+/// Calls visit(other node, s_ij) for all nodes that a node is coupled to with s_ij > 0.
+class Couplings {
+public:
+  Couplings(const op::SparseMatrix& A, const Nodes& nodes)
+      : A_(A), nodes_(nodes), sums_(static_cast<std::size_t>(nodes.count()), 0.0) {}
+
+  template <class Visit> void visit(std::int32_t node, const Visit& visit) {
+    others_.clear();
+    for (const auto unknown : nodes_.of(node)) {
+      const auto component = nodes_.component[static_cast<std::size_t>(unknown)];
+      if (component < 0) continue;
+      const auto entries = row_entries(A_, static_cast<std::size_t>(unknown));
+      for (auto k = entries.begin; k < entries.end; ++k) {
+        const auto column = static_cast<std::size_t>(A_.columns[k]);
+        const auto other = nodes_.node[column];
+        if (other < 0 || other == node || nodes_.component[column] != component || A_.values[k] == 0) continue;
+        auto& sum = sums_[static_cast<std::size_t>(other)];
+        if (sum == 0) others_.push_back(other); // a sum that returns to zero is listed twice, and visited once
+        sum -= A_.values[k];
+      }
+    }
+    for (const auto other : others_)
+      if (const double sum = std::exchange(sums_[static_cast<std::size_t>(other)], 0.0); sum > 0) visit(other, sum);
+  }
+
+private:
+  const op::SparseMatrix& A_;
+  const Nodes& nodes_;
+  std::vector<double> sums_;
+  std::vector<std::int32_t> others_;
+};
+
+/// m_i, shape (node); 0 where no entry is negative.
+std::vector<double> largest_couplings(const op::SparseMatrix& A, const Nodes& nodes) {
+  std::vector<double> result(static_cast<std::size_t>(nodes.count()), 0.0);
+  base::Parts(nodes.count(), least_nodes, most_parts).run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+    Couplings couplings(A, nodes);
+    for (auto node = begin; node < end; ++node)
+      couplings.visit(static_cast<std::int32_t>(node), [&](std::int32_t, double strength) {
+        auto& largest = result[static_cast<std::size_t>(node)];
+        largest = std::max(largest, strength);
+      });
+  });
+  return result;
+}
+
+class Aggregator {
+public:
+  explicit Aggregator(const StrongConnections& connections)
+      : connections_(connections), result_{.count = 0, .of_node = std::vector(connections.is_coupled.size(), none)} {}
+
+  Aggregates run() {
+    for (std::size_t node = 0; node < size(); ++node)
+      if (is_open(node) && has_open_neighbourhood(node)) aggregate_around(node);
+    join();
+    for (std::size_t node = 0; node < size(); ++node)
+      if (is_open(node)) aggregate_around(node);
+    return std::move(result_);
+  }
+
+private:
+  static constexpr std::int32_t none = -1;
+  std::size_t size() const { return result_.of_node.size(); }
+  bool is_open(std::size_t node) const { return connections_.is_coupled[node] != 0 && result_.of_node[node] == none; }
+  std::span<const std::int32_t> neighbours(std::size_t node) const {
+    const auto begin = connections_.offsets[node];
+    return std::span(connections_.neighbours)
+        .subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(connections_.offsets[node + 1] - begin));
+  }
+  bool has_open_neighbourhood(std::size_t node) const {
+    const auto of_node = neighbours(node);
+    return !of_node.empty() &&
+           std::ranges::all_of(of_node, [&](std::int32_t other) { return is_open(static_cast<std::size_t>(other)); });
+  }
+  void aggregate_around(std::size_t node) {
+    result_.of_node[node] = result_.count;
+    for (const auto other : neighbours(node))
+      if (is_open(static_cast<std::size_t>(other))) result_.of_node[static_cast<std::size_t>(other)] = result_.count;
+    ++result_.count;
+  }
+  /// Only aggregates that are there before grow, so that they stay balls.
+  void join() {
+    const auto before = result_.of_node;
+    for (std::size_t node = 0; node < size(); ++node) {
+      if (!is_open(node)) continue;
+      float strongest = 0;
+      const auto of_node = neighbours(node);
+      for (std::size_t k = 0; k < of_node.size(); ++k) {
+        const auto aggregate = before[static_cast<std::size_t>(of_node[k])];
+        const float strength = connections_.strengths[static_cast<std::size_t>(connections_.offsets[node]) + k];
+        if (aggregate == none || strength <= strongest) continue;
+        strongest = strength;
+        result_.of_node[node] = aggregate;
+      }
+    }
+  }
+
+  const StrongConnections& connections_;
+  Aggregates result_;
+};
+
+} // namespace
+
+Nodes make_nodes(std::int32_t count, std::vector<std::int32_t> node, std::vector<std::int32_t> component) {
+  Nodes result{.offsets = std::vector<std::int32_t>(static_cast<std::size_t>(count) + 1, 0),
+               .unknowns = {},
+               .node = std::move(node),
+               .component = std::move(component)};
+  for (const auto of_unknown : result.node)
+    if (of_unknown >= 0) ++result.offsets[static_cast<std::size_t>(of_unknown) + 1];
+  std::partial_sum(result.offsets.begin(), result.offsets.end(), result.offsets.begin());
+  result.unknowns.resize(static_cast<std::size_t>(result.offsets.back()));
+  auto next = result.offsets;
+  for (std::size_t unknown = 0; unknown < result.node.size(); ++unknown)
+    if (const auto of_unknown = result.node[unknown]; of_unknown >= 0)
+      result.unknowns[static_cast<std::size_t>(next[static_cast<std::size_t>(of_unknown)]++)] =
+          static_cast<std::int32_t>(unknown);
+  return result;
+}
+
+StrongConnections find_strong_connections(const op::SparseMatrix& A, const Nodes& nodes, double threshold) {
+  const auto largest = largest_couplings(A, nodes);
+  const base::Parts parts(nodes.count(), least_nodes, most_parts);
+  struct Part {
+    std::vector<std::int32_t> counts, neighbours;
+    std::vector<float> strengths;
+  };
+  std::vector<Part> found(static_cast<std::size_t>(parts.count()));
+  parts.run([&](std::int64_t begin, std::int64_t end, std::int64_t number) {
+    auto& part = found[static_cast<std::size_t>(number)];
+    Couplings couplings(A, nodes);
+    for (auto node = begin; node < end; ++node) {
+      const auto before = part.neighbours.size();
+      couplings.visit(static_cast<std::int32_t>(node), [&](std::int32_t other, double strength) {
+        const double mean =
+            std::sqrt(largest[static_cast<std::size_t>(node)] * largest[static_cast<std::size_t>(other)]);
+        if (!(mean > 0) || strength < threshold * mean) return;
+        part.neighbours.push_back(other);
+        part.strengths.push_back(static_cast<float>(strength / mean));
+      });
+      part.counts.push_back(static_cast<std::int32_t>(part.neighbours.size() - before));
+    }
+  });
+  StrongConnections result{.offsets = {0}, .neighbours = {}, .strengths = {}, .is_coupled = {}};
+  for (const auto& part : found) {
+    for (const auto count : part.counts) result.offsets.push_back(result.offsets.back() + count);
+    result.neighbours.insert(result.neighbours.end(), part.neighbours.begin(), part.neighbours.end());
+    result.strengths.insert(result.strengths.end(), part.strengths.begin(), part.strengths.end());
+  }
+  for (const double strength : largest) result.is_coupled.push_back(strength > 0 ? 1 : 0);
+  return result;
+}
+
+Aggregates make_aggregates(const StrongConnections& connections) { return Aggregator(connections).run(); }
+
+} // namespace rafter::solvers

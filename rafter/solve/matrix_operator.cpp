@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/solve/matrix_operator.hpp>
+
+#include <fmt/format.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/base/parallel.hpp>
+
+namespace rafter::solvers {
+namespace {
+
+/// Calls store(row, (A x)_row) for all rows.
+template <class Store>
+void multiply(const op::SparseMatrix& A, std::span<const double> x, device::Device& device, const Store& store) {
+  constexpr std::int64_t rows_per_part = 2048;
+  const base::Parts parts(A.num_rows(), rows_per_part);
+  const auto work = [&](std::int64_t part) {
+    const auto* columns = A.columns.data();
+    const auto* values = A.values.data();
+    for (auto row = parts.begin(part); row < parts.end(part); ++row) {
+      double sum = 0;
+      const auto end = A.row_offsets[static_cast<std::size_t>(row) + 1];
+      for (auto k = A.row_offsets[static_cast<std::size_t>(row)]; k < end; ++k)
+        sum += values[k] * x[static_cast<std::size_t>(columns[k])];
+      store(static_cast<std::size_t>(row), sum);
+    }
+  };
+  if (parts.count() == 1)
+    work(0);
+  else
+    device.parallel_for(parts.count(), work);
+}
+
+void set_to_product(const op::SparseMatrix& A, const op::Vector& x, op::Vector& y) {
+  const auto to = y.host_overwrite();
+  multiply(A, x.host_read(), *y.device(), [to](std::size_t row, double sum) { to[row] = sum; });
+}
+
+} // namespace
+
+MatrixOperator::MatrixOperator(std::shared_ptr<device::Device> device, op::SparseMatrix matrix)
+    : device_(std::move(device)), matrix_(std::move(matrix)) {
+  if (matrix_.num_rows() != matrix_.num_columns)
+    throw base::InputError(fmt::format("an operator of a matrix of {} rows and {} columns; accepted are square ones",
+                                       matrix_.num_rows(), matrix_.num_columns));
+}
+
+void MatrixOperator::apply(const op::Vector& x, op::Vector& y) const { set_to_product(matrix_, x, y); }
+
+void MatrixOperator::diagonal(op::Vector& d) const {
+  const auto to = d.host_overwrite();
+  for (std::size_t i = 0; i < to.size(); ++i)
+    to[i] = matrix_(static_cast<std::int64_t>(i), static_cast<std::int64_t>(i));
+}
+
+void MatrixTransfer::prolongate(const op::Vector& coarse, op::Vector& fine) const { set_to_product(P_, coarse, fine); }
+
+void MatrixTransfer::prolongate_and_add(const op::Vector& coarse, op::Vector& fine) const {
+  const auto to = fine.host_write();
+  multiply(P_, coarse.host_read(), *fine.device(), [to](std::size_t row, double sum) { to[row] += sum; });
+}
+
+void MatrixTransfer::restrict_to(const op::Vector& fine, op::Vector& coarse) const {
+  set_to_product(P_transposed_, fine, coarse);
+}
+
+} // namespace rafter::solvers

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/transfer.hpp>
+
+/// Sparse matrices as what multigrid is made of. Products run on the threads of a device with host memory, row by row,
+/// and give the same bits for any number of threads.
+namespace rafter::solvers {
+
+/// A square matrix as an operator.
+class MatrixOperator final : public op::LinearOperator {
+public:
+  /// Throws InputError for a matrix that is not square.
+  MatrixOperator(std::shared_ptr<device::Device> device, op::SparseMatrix matrix);
+
+  std::int64_t size() const override { return matrix_.num_columns; }
+  std::shared_ptr<device::Device> device() const override { return device_; }
+  void apply(const op::Vector& x, op::Vector& y) const override;
+  void diagonal(op::Vector& d) const override;
+  op::SparseMatrix sparse_matrix() const override { return matrix_; }
+  const op::SparseMatrix& matrix() const { return matrix_; }
+
+private:
+  std::shared_ptr<device::Device> device_;
+  op::SparseMatrix matrix_;
+};
+
+/// A prolongation P that is a matrix, with its transpose.
+class MatrixTransfer final : public op::Transfer {
+public:
+  MatrixTransfer(op::SparseMatrix P, op::SparseMatrix P_transposed)
+      : P_(std::move(P)), P_transposed_(std::move(P_transposed)) {}
+
+  std::int64_t rows() const override { return P_.num_rows(); }
+  std::int64_t columns() const override { return P_.num_columns; }
+  void prolongate(const op::Vector& coarse, op::Vector& fine) const override;
+  void prolongate_and_add(const op::Vector& coarse, op::Vector& fine) const override;
+  void restrict_to(const op::Vector& fine, op::Vector& coarse) const override;
+  const op::SparseMatrix& matrix() const { return P_; }
+
+private:
+  op::SparseMatrix P_, P_transposed_;
+};
+
+} // namespace rafter::solvers

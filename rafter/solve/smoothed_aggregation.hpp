@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <vector>
+
+#include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/solve/aggregation.hpp>
+#include <rafter/solve/multigrid.hpp>
+#include <rafter/solve/near_null_space.hpp>
+
+/// Makes coarser levels of a matrix by smoothed aggregation (Vanek, Mandel, Brezina, Computing 56 (1996) 179-196,
+/// doi:10.1007/BF02238511; Vanek, Brezina, Mandel, Numer. Math. 88 (2001) 559-579, doi:10.1007/s211-001-8015-y).
+namespace rafter::solvers {
+
+/// Parameters of aggregated_levels().
+struct AggregationParameters {
+  /// Nodes are aggregated where they are connected at least so strongly (find_strong_connections); entries between
+  /// other nodes do not smooth prolongations, so that aggregates of stretched cells stay in their columns.
+  double threshold = 0.25;
+  double damping = 4.0 / 3;            ///< of the Jacobi step that smooths prolongations, over the largest eigenvalue
+  std::int64_t enough_unknowns = 1000; ///< the first level with at most so many is the coarsest
+  int most_levels = 25;
+};
+
+/// A prolongation and the level below it.
+struct AggregatedLevel {
+  op::SparseMatrix P;            ///< shape (unknown, coarse unknown)
+  NearNullSpace near_null_space; ///< of the coarse level: P maps its modes to those of the finer one, where P has rows
+};
+
+/// Makes the prolongation without smoothing: orthonormal combinations of the modes within each aggregate, as many as
+/// are independent there. Unknowns of nodes that are in no aggregate have empty rows.
+AggregatedLevel tentative_prolongation(const NearNullSpace& near_null_space, const Aggregates& aggregates,
+                                       const Nodes& nodes);
+
+/// The levels below a symmetric positive definite operator, whose matrix is A, from coarse to fine; the last transfer
+/// is to the vectors of the operator. There is none where nothing can be aggregated. Constrained unknowns, whose rows
+/// are those of the identity, are on no coarser level. The same bits for any number of threads. Throws the SolverError
+/// of estimate_eigenvalues().
+std::vector<MultigridLevel> aggregated_levels(const op::LinearOperator& finest, op::SparseMatrix A,
+                                              NearNullSpace near_null_space,
+                                              const AggregationParameters& parameters = {});
+
+} // namespace rafter::solvers

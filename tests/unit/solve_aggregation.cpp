@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <rafter/mesh/readers.hpp>
+#include <rafter/solve/csr_products.hpp>
+#include <rafter/solve/smoothed_aggregation.hpp>
+#include <tests/support/multigrid_problems.hpp>
+#include <tests/support/source_directory.hpp>
+
+/// Algebraic multigrid by smoothed aggregation.
+namespace rafter::test {
+namespace {
+
+using op::SparseMatrix;
+
+/// A problem whose matrix is coarsened.
+struct Assembled {
+  std::shared_ptr<Problem> problem;
+  std::shared_ptr<const op::Operator> A;
+  SparseMatrix matrix;
+  solvers::NearNullSpace near_null_space;
+
+  Assembled(mesh::Mesh mesh, const std::string& form, int components = 0, std::vector<std::int32_t> tags = {},
+            int degree = 1)
+      : problem(std::make_shared<Problem>(std::move(mesh), degree, components)) {
+    problem->with("kappa", 1.0);
+    A = std::make_shared<const op::Operator>(
+        problem->form(form),
+        planned({.threads = 1, .dirichlet = {dirichlet(problem->space(), zero, std::move(tags))}}));
+    matrix = A->sparse_matrix();
+    near_null_space = solvers::make_near_null_space(problem->system());
+  }
+  std::vector<solvers::MultigridLevel> levels(std::int64_t enough_unknowns) const {
+    return solvers::aggregated_levels(*A, matrix, near_null_space, {.enough_unknowns = enough_unknowns});
+  }
+  /// Number of iterations of CG with a V-cycle for a load of ones on the free unknowns.
+  int iterations() const {
+    Vector b = A->make_vector(), x = A->make_vector();
+    std::ranges::fill(b.host_overwrite(), 1.0);
+    std::ranges::fill(x.host_overwrite(), 0.0);
+    for (const auto entry : A->constraints().entries) b.host_write()[static_cast<std::size_t>(entry)] = 0;
+    solvers::SolverOptions options{.method = "cg", .preconditioner = "amg"};
+    options.control.rtol = 1e-6;
+    options.control.norm = solvers::Norm::preconditioned;
+    options.near_null_space = [this] { return near_null_space; };
+    const auto result = solvers::solve(*A, b, x, options);
+    EXPECT_EQ(result.status, solvers::Status::converged) << result.message;
+    return result.iterations;
+  }
+};
+
+mesh::Mesh sample(const std::string& name) {
+  return mesh::read_mesh(test::source_directory() + "/tests/data/meshes/" + name);
+}
+std::string laplacian() { return "inner(grad(u), grad(v))*dx"; }
+
+std::vector<double> product(const SparseMatrix& A, std::span<const double> x) {
+  std::vector<double> y(static_cast<std::size_t>(A.num_rows()));
+  A.multiply(x, y);
+  return y;
+}
+
+TEST(Aggregation, CoversEveryNodeThatIsCoupledOnce) {
+  const Assembled of(sample("plate-with-hole-tet.msh"), laplacian());
+  const auto& near = of.near_null_space;
+  const auto nodes = solvers::make_nodes(near.num_nodes, near.node, near.component);
+  const auto connections = solvers::find_strong_connections(of.matrix, nodes, 0.25);
+  const auto aggregates = solvers::make_aggregates(connections);
+  std::vector<int> sizes(static_cast<std::size_t>(aggregates.count), 0);
+  for (std::size_t node = 0; node < aggregates.of_node.size(); ++node) {
+    EXPECT_EQ(aggregates.of_node[node] >= 0, connections.is_coupled[node] != 0);
+    if (aggregates.of_node[node] >= 0) ++sizes.at(static_cast<std::size_t>(aggregates.of_node[node]));
+  }
+  EXPECT_EQ(std::ranges::count(sizes, 0), 0);
+  EXPECT_GT(aggregates.count, 0);
+  EXPECT_LT(aggregates.count, near.num_nodes / 2);
+  for (const auto entry : of.A->constraints().entries)
+    EXPECT_EQ(aggregates.of_node[static_cast<std::size_t>(near.node[static_cast<std::size_t>(entry)])], -1);
+}
+
+/// The prolongation without smoothing has orthonormal columns and holds the modes at all nodes of aggregates.
+TEST(Aggregation, TentativeProlongationsHoldTheModes) {
+  const Assembled of(sample("beam-tet.mesh").refined(1), elasticity_form(3), 3, {1});
+  const auto& near = of.near_null_space;
+  ASSERT_EQ(near.modes.size(), 6U);
+  const auto nodes = solvers::make_nodes(near.num_nodes, near.node, near.component);
+  const auto aggregates = solvers::make_aggregates(solvers::find_strong_connections(of.matrix, nodes, 0.25));
+  const auto coarse = solvers::tentative_prolongation(near, aggregates, nodes);
+  ASSERT_GT(coarse.P.num_columns, 0);
+  for (std::size_t m = 0; m < near.modes.size(); ++m) {
+    const auto image = product(coarse.P, coarse.near_null_space.modes[m]);
+    for (std::size_t i = 0; i < image.size(); ++i) {
+      const bool is_aggregated = near.node[i] >= 0 && aggregates.of_node[static_cast<std::size_t>(near.node[i])] >= 0;
+      EXPECT_NEAR(image[i], is_aggregated ? near.modes[m][i] : 0.0, 1e-11) << "mode " << m << ", unknown " << i;
+    }
+  }
+  const auto gram = solvers::product(solvers::transposed(coarse.P), coarse.P);
+  for (std::int64_t i = 0; i < gram.num_rows(); ++i)
+    for (auto k = gram.row_offsets[static_cast<std::size_t>(i)]; k < gram.row_offsets[static_cast<std::size_t>(i) + 1];
+         ++k)
+      EXPECT_NEAR(gram.values[static_cast<std::size_t>(k)], gram.columns[static_cast<std::size_t>(k)] == i ? 1 : 0,
+                  1e-12);
+}
+
+TEST(Aggregation, LevelsAreGalerkinProducts) {
+  const Assembled of(box("tetrahedron", 6), laplacian());
+  const auto levels = of.levels(20);
+  ASSERT_FALSE(levels.empty());
+  const auto& coarse = *levels.back().A;
+  Vector x(coarse.device(), static_cast<std::size_t>(coarse.size()));
+  fill_random(x, 1);
+  Vector Ax = Vector(x.device(), x.size()), back = Ax;
+  coarse.apply(x, Ax);
+  Vector fine = of.A->make_vector(), image = of.A->make_vector();
+  levels.back().to_finer->prolongate(x, fine);
+  of.A->apply(fine, image);
+  levels.back().to_finer->restrict_to(image, back);
+  EXPECT_LE(distance(back.host_read(), Ax.host_read()), 1e-12 * largest(Ax.host_read()));
+}
+
+TEST(Aggregation, CyclesAreSymmetricAndPositive) {
+  const Assembled of(sample("beam-tet.mesh").refined(1), elasticity_form(3), 3, {1});
+  const auto M = solvers::make_aggregation_multigrid(of.A, of.near_null_space, {}, "");
+  const Vector r = random_vector(*of.A, 1), s = random_vector(*of.A, 2);
+  Vector Mr = of.A->make_vector(), Ms = of.A->make_vector();
+  M->apply(r, Mr);
+  M->apply(s, Ms);
+  EXPECT_GT(dot(Mr, r), 0);
+  EXPECT_NEAR(dot(Mr, s), dot(r, Ms), 1e-12 * std::sqrt(dot(Mr, r) * dot(Ms, s)));
+}
+
+TEST(Aggregation, IsTheSameOnAnyNumberOfThreads) {
+  const Assembled of(box("tetrahedron", 8), laplacian());
+  const auto on_threads = [&](int threads) {
+    const base::ThreadLimit limit(threads);
+    const auto levels = of.levels(20);
+    const auto A = levels.front().A->sparse_matrix();
+    return std::pair(A.columns, A.values);
+  };
+  EXPECT_EQ(on_threads(1), on_threads(3));
+}
+
+TEST(Aggregation, IterationsDoNotGrowWithUnstructuredMeshes) {
+  const auto mesh = sample("plate-with-hole-tet.msh");
+  const int coarse = Assembled(mesh.refined(1), laplacian()).iterations();
+  const int fine = Assembled(mesh.refined(2), laplacian()).iterations();
+  EXPECT_LE(coarse, 15);
+  EXPECT_LE(fine, 15);
+}
+
+TEST(Aggregation, RigidModesCarryElasticity) {
+  Assembled of(sample("beam-tet.mesh").refined(2), elasticity_form(3), 3, {1});
+  const int with = of.iterations();
+  EXPECT_LE(with, 25);
+  of.near_null_space = solvers::constant_near_null_space(of.A->size());
+  EXPECT_GT(of.iterations(), with);
+}
+
+TEST(Aggregation, StretchedCells) {
+  const auto mesh = mesh::make_box({.cells = {16, 16, 16}, .size = {1, 1, 0.01}, .shape = "hexahedron"});
+  EXPECT_LE(Assembled(mesh, laplacian()).iterations(), 40);
+}
+
+TEST(Aggregation, JumpsOfAMillion) {
+  const Assembled of(box("tetrahedron", 10), "conditional(lt(x[0], 0.43), 1e6, 1)*inner(grad(u), grad(v))*dx");
+  EXPECT_LE(of.iterations(), 25);
+}
+
+/// Levels of aggregates stand below the geometric ones in the same cycle.
+TEST(Aggregation, SolvesTheCoarsestLevelOfMultigrid) {
+  const LevelledProblem problem(
+      {.meshes = {std::make_shared<const mesh::Mesh>(sample("plate-with-hole-tet.msh").refined(1))}, .refinements = {}},
+      {.degree = 2});
+  const int with_factors = problem.iterations({.coarse = solvers::CoarseSolver::direct});
+  const int with_aggregates = problem.iterations({.coarse = solvers::CoarseSolver::amg});
+  EXPECT_LE(with_aggregates, with_factors + 4);
+  const auto M = solvers::make_preconditioner(problem.A(), problem.solver({.coarse = solvers::CoarseSolver::amg}));
+  EXPECT_NE(M->description().find("algebraic multigrid"), std::string::npos) << M->description();
+}
+
+TEST(Aggregation, RefusesSingularOperators) {
+  Problem problem(box("tetrahedron"), 1);
+  const op::Operator A(problem.form(laplacian()), planned({.threads = 1}));
+  solvers::SolverOptions options{.method = "cg", .preconditioner = "amg"};
+  Vector ones = A.make_vector();
+  std::ranges::fill(ones.host_overwrite(), 1.0);
+  std::vector<Vector> basis;
+  basis.push_back(std::move(ones));
+  options.null_space = std::make_shared<const solvers::NullSpace>(A.device(), std::move(basis));
+  EXPECT_THROW(solvers::make_preconditioner(A, options), base::InputError);
+}
+
+} // namespace
+} // namespace rafter::test
