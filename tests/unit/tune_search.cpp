@@ -15,6 +15,8 @@
 #include <rafter/base/error.hpp>
 #include <rafter/tune/search.hpp>
 
+#include <tests/support/source_directory.hpp>
+
 namespace rafter::tune {
 namespace {
 
@@ -210,8 +212,8 @@ TEST(Search, OneCandidateIsTheAnswer) {
 std::map<std::string, double> losses(const std::string& folder) {
   std::map<std::string, double> result;
   std::set<std::string> machines;
-  for (const auto& file : std::filesystem::recursive_directory_iterator(std::filesystem::path(RAFTER_SOURCE_DIR) /
-                                                                        "bench/data" / folder)) {
+  for (const auto& file : std::filesystem::recursive_directory_iterator(
+           std::filesystem::path(test::source_directory()) / "bench/data" / folder)) {
     if (!file.is_regular_file()) continue;
     const auto name = file.path().parent_path().filename().string();
     machines.insert(name);
