@@ -10,6 +10,7 @@ the search needs their order. Features that no sweep has keep the value that the
 spread, and the time of the plan that is predicted to be fastest, and of the best of the first five, over the fastest.
 """
 import json
+import math
 import pathlib
 import sys
 
@@ -66,11 +67,12 @@ def memory_seconds(levels, read, written):
 
 
 def slowdowns_of_gathers(machine):
-    """Returns how much longer gathers by instruction, and lane by lane, take than the way that the processor prefers."""
+    """Returns how much longer gathers by instruction, and lane by lane, take in a kernel than the way that the processor prefers."""
     vector, scalar = (machine.get(way, {}).get("one_core", 0) for way in ("vector_gather", "scalar_gather"))
     if not vector or not scalar:
         return 1, 1
-    return (max(1, scalar / vector), 1) if scalar > 1.05 * vector else (1, max(1, vector / scalar))
+    slower = math.sqrt(max(1, scalar / vector, vector / scalar))
+    return (slower, 1) if scalar > 1.05 * vector else (1, slower if vector > scalar else 1)
 
 
 class Sweep:

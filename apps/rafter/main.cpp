@@ -106,6 +106,7 @@ void open_standard_descriptors() {
 
 int main(int argc, char** argv) {
   open_standard_descriptors();
+  base::keep_freed_memory();
   std::signal(SIGPIPE, SIG_IGN); // a pipe that nobody reads is an error of writing,
   std::signal(SIGXFSZ, SIG_IGN); // and so is a file that grows beyond `ulimit -f`
   base::set_warning_handler([](const std::string& text) { tell("warning", text.c_str()); });

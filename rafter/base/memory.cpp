@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/base/memory.hpp>
 
+#include <climits>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -30,6 +31,13 @@ bool restart_peak_memory() {
   std::ofstream control("/proc/self/clear_refs");
   control << "5" << std::flush; // "to reset the peak resident set size", says proc(5)
   return control.good();
+}
+
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  ::mallopt(M_MMAP_THRESHOLD, INT_MAX);
+  ::mallopt(M_TRIM_THRESHOLD, INT_MAX);
+#endif
 }
 
 std::optional<std::int64_t> MemoryGrowth::peak_bytes() const {

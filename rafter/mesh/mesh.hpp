@@ -124,6 +124,7 @@ public:
   /// The boundary and the numbering of all entities, which takes several times as long: spaces of degree 1 on straight
   /// cells do without. Built and shared as the surface; throws the same.
   const Topology& topology() const;
+  bool has_topology() const { return topology_ != nullptr; } ///< says whether topology() was built
   /// Vertices that stand for themselves: one of those that are identified.
   std::int32_t num_distinct_vertices() const;
 

@@ -3,68 +3,69 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include <rafter/base/parallel.hpp>
 #include <rafter/mesh/cell_batches.hpp>
-#include <rafter/mesh/entity_matching.hpp>
 
 namespace rafter::mesh {
 
 namespace {
 
-/// Local facets of a cell at the two ends of each axis, shape (axis, side), numbered as in entity_vertices.
-using FacetsOfAxis = std::array<std::array<int, 2>, 3>;
-
-FacetsOfAxis facets_of_axes(element::Shape shape) {
-  const int dim = element::dimension(shape);
-  FacetsOfAxis result{};
-  for (int f = 0; f < element::num_entities(shape, dim - 1); ++f) {
-    const auto vertices = element::entity_vertices(shape, dim - 1, f);
-    for (int a = 0; a < dim; ++a) {
-      const int side = vertices[0] >> a & 1;
-      if (std::ranges::all_of(vertices, [&](int v) { return (v >> a & 1) == side; })) result[a][side] = f;
-    }
-  }
-  return result;
-}
-
-/// Neighbours of the cells of a group along parallel axes.
+/// Neighbours of the cells of a group along parallel axes: the upper one sees the vertices of the common facet in the
+/// same order as the lower one. So its vertex 0 is the one where the lower cell's axis ends, and cells are found by
+/// their vertices 0.
 class Neighbours {
 public:
   Neighbours(const Mesh& mesh, int group)
-      : cells_(mesh.groups[group]), dim_(element::dimension(cells_.shape)), facets_(facets_of_axes(cells_.shape)),
-        num_facets_(element::num_entities(cells_.shape, dim_ - 1)) {
-    across_.assign(cells_.tags.size() * static_cast<std::size_t>(num_facets_), -1);
-    match_entities(mesh, dim_ - 1, {}, [&](std::span<const EntitySide> sides, std::size_t) {
-      if (sides.size() != 2 || sides[0].group != group || sides[1].group != group) return;
-      across_[place(sides[0].cell, sides[0].facet)] = sides[1].cell;
-      across_[place(sides[1].cell, sides[1].facet)] = sides[0].cell;
+      : vertices_(mesh.groups[group].vertices), dim_(element::dimension(mesh.groups[group].shape)),
+        num_vertices_(std::size_t{1} << dim_), first_(static_cast<std::size_t>(mesh.num_vertices), -1),
+        next_(mesh.groups[group].tags.size()), across_(next_.size() * 2 * static_cast<std::size_t>(dim_), -1) {
+    for (std::size_t cell = next_.size(); cell-- > 0;) {
+      auto& first = first_[static_cast<std::size_t>(vertices_[cell * num_vertices_])];
+      next_[cell] = std::exchange(first, static_cast<std::int32_t>(cell));
+    }
+    const auto num_cells = static_cast<std::int64_t>(next_.size());
+    base::Parts(num_cells).run([this](std::int64_t begin, std::int64_t end, std::int64_t) {
+      for (auto cell = static_cast<std::int32_t>(begin); cell < end; ++cell)
+        for (int axis = 0; axis < dim_; ++axis) across_[place(cell, axis, 1)] = find_above(cell, axis);
     });
+    for (std::int32_t cell = 0; cell < num_cells; ++cell)
+      for (int axis = 0; axis < dim_; ++axis)
+        if (const auto above = beside(cell, axis, 1); above >= 0) across_[place(above, axis, 0)] = cell;
   }
   int dim() const { return dim_; }
 
-  /// The cell across the facet at this end (0, 1) of an axis; -1 if there is none with parallel axes.
-  std::int32_t beside(std::int32_t cell, int axis, int side) const {
-    const std::int32_t other = across_[place(cell, facets_[axis][side])];
-    return other >= 0 && continues(cell, other, axis, side) ? other : -1;
-  }
+  /// Returns the cell across the facet at this end (0, 1) of an axis; -1 if there is none with parallel axes.
+  std::int32_t beside(std::int32_t cell, int axis, int side) const { return across_[place(cell, axis, side)]; }
 
 private:
-  bool continues(std::int32_t cell, std::int32_t other, int axis, int side) const {
-    const std::size_t num_vertices = std::size_t{1} << dim_, bit = std::size_t{1} << axis;
-    const auto* here = &cells_.vertices[static_cast<std::size_t>(cell) * num_vertices];
-    const auto* there = &cells_.vertices[static_cast<std::size_t>(other) * num_vertices];
-    for (std::size_t v = 0; v < num_vertices; ++v)
-      if (((v & bit) != 0) == (side == 1) && here[v] != there[v ^ bit]) return false;
+  std::int32_t find_above(std::int32_t cell, int axis) const {
+    const auto end = vertices_of(cell)[std::size_t{1} << axis];
+    auto other = first_[static_cast<std::size_t>(end)];
+    while (other >= 0 && !continues(cell, other, axis)) other = next_[static_cast<std::size_t>(other)];
+    return other;
+  }
+  bool continues(std::int32_t below, std::int32_t above, int axis) const {
+    const std::size_t bit = std::size_t{1} << axis;
+    const auto here = vertices_of(below), there = vertices_of(above);
+    for (std::size_t v = 0; v < num_vertices_; ++v)
+      if ((v & bit) != 0 && here[v] != there[v ^ bit]) return false;
     return true;
   }
-  std::size_t place(std::int32_t cell, int facet) const {
-    return static_cast<std::size_t>(cell) * static_cast<std::size_t>(num_facets_) + static_cast<std::size_t>(facet);
+  std::span<const std::int32_t> vertices_of(std::int32_t cell) const {
+    return vertices_.subspan(static_cast<std::size_t>(cell) * num_vertices_, num_vertices_);
   }
-  const CellGroup& cells_;
+  std::size_t place(std::int32_t cell, int axis, int side) const {
+    return 2 * (static_cast<std::size_t>(cell) * static_cast<std::size_t>(dim_) + static_cast<std::size_t>(axis)) +
+           static_cast<std::size_t>(side);
+  }
+  std::span<const std::int32_t> vertices_; ///< of the cells, shape (cell, vertex)
   int dim_;
-  FacetsOfAxis facets_;
-  int num_facets_;
-  std::vector<std::int32_t> across_; ///< cell of the group on the other side, shape (cell, local facet); -1: none
+  std::size_t num_vertices_;         ///< number of vertices of a cell
+  std::vector<std::int32_t> first_;  ///< first cell with this vertex 0, shape (vertex); -1: none
+  std::vector<std::int32_t> next_;   ///< next cell with the same vertex 0, shape (cell); -1: none
+  std::vector<std::int32_t> across_; ///< neighbours, shape (cell, axis, side); -1: none
 };
 
 /// Converts numbers below width^dim to places along the axes and back.

@@ -168,7 +168,7 @@ constexpr std::array table{Axis{"contraction", 0.4, contractions},
                            Axis{"rows", 0.8, rows},
                            Axis{"unroll", 0.8, unroll},
                            Axis{"indices", 0.8, indices},
-                           Axis{"gathers", 0.8, gathers},
+                           Axis{"gathers", 0.6, gathers},
                            Axis{"stores", 0.8, stores},
                            Axis{"compiler", 0.8, compilers},
                            Axis{"flags", 0.8, flag_sets}};

@@ -2,6 +2,8 @@
 // Errors converge with the optimal orders on curved cells, and on refined meshes that other programs wrote.
 #include "../support/orders.hpp"
 
+#include <tests/support/source_directory.hpp>
+
 namespace {
 
 using namespace rafter;
@@ -51,7 +53,7 @@ std::string name_of_mesh_case(const ::testing::TestParamInfo<MeshCase>& info) {
 }
 
 mesh::Mesh sample(const MeshCase& c) {
-  const auto mesh = mesh::read_mesh(std::string(RAFTER_SOURCE_DIR) + "/tests/data/meshes/" + c.file);
+  const auto mesh = mesh::read_mesh(test::source_directory() + "/tests/data/meshes/" + c.file);
   return c.refine > 0 ? mesh.refined(c.refine) : mesh;
 }
 

@@ -9,11 +9,13 @@
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/readers.hpp>
 
+#include <tests/support/source_directory.hpp>
+
 namespace {
 
 using namespace rafter;
 
-std::string sample(const std::string& name) { return std::string(RAFTER_SOURCE_DIR) + "/tests/data/meshes/" + name; }
+std::string sample(const std::string& name) { return test::source_directory() + "/tests/data/meshes/" + name; }
 
 std::string contents(const std::string& name) {
   std::ifstream file(sample(name), std::ios::binary);
@@ -69,7 +71,7 @@ TEST(ReadErrors, FilesThatAreNotThere) {
     return std::string();
   };
   EXPECT_NE(message("/no/such/mesh.msh").find("/no/such/mesh.msh: no such file"), std::string::npos);
-  EXPECT_NE(message(RAFTER_SOURCE_DIR).find("a directory"), std::string::npos);
+  EXPECT_NE(message(test::source_directory()).find("a directory"), std::string::npos);
   EXPECT_NE(message("").find("no such file"), std::string::npos);
 }
 

@@ -11,6 +11,8 @@
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/readers.hpp>
 
+#include <tests/support/source_directory.hpp>
+
 namespace {
 
 using namespace rafter;
@@ -53,7 +55,7 @@ std::string damaged(std::string bytes, std::mt19937& random) {
 
 TEST(FuzzReaders, DamagedSamplesGiveAMeshOrAnInputError) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(RAFTER_SOURCE_DIR) + "/tests/data/meshes"))
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_directory() + "/tests/data/meshes"))
     if (entry.path().extension() == ".msh" || entry.path().extension() == ".mesh") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   ASSERT_GE(files.size(), 25U);

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include <tests/support/operator_problems.hpp>
+#include <tests/support/source_directory.hpp>
 #include <tests/support/text_device.hpp>
 
 namespace rafter::test {
@@ -22,7 +23,7 @@ std::string content(const std::filesystem::path& path) {
 /// Compares a text with tests/golden/<name>. If it differs, the new one is left in the folder of the test run, and the
 /// message says how to accept it.
 void expect_golden(const std::string& name, const std::string& found) {
-  const auto stored = std::filesystem::path(RAFTER_SOURCE_DIR) / "tests" / "golden" / name;
+  const auto stored = std::filesystem::path(test::source_directory()) / "tests" / "golden" / name;
   if (content(stored) == found) return;
   const auto left = std::filesystem::current_path() / name;
   std::ofstream(left) << found;

@@ -6,6 +6,7 @@
 
 #include <rafter/mesh/cell_batches.hpp>
 #include <tests/support/mesh_laws.hpp>
+#include <tests/support/source_directory.hpp>
 
 using namespace rafter;
 
@@ -13,7 +14,7 @@ namespace {
 
 std::vector<std::string> mesh_files() {
   std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(RAFTER_SOURCE_DIR "/tests/data/meshes"))
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_directory() + "/tests/data/meshes"))
     if (entry.path().extension() != ".md") files.push_back(entry.path().filename().string());
   std::sort(files.begin(), files.end());
   return files;
@@ -33,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(meshes, EveryFile, ::testing::ValuesIn(mesh_files()),
                          [](const auto& file) { return test_name(file.param); });
 
 TEST_P(EveryFile, refined_keeps_volume_surface_tags_and_topology) {
-  const auto coarse = mesh::read_mesh(RAFTER_SOURCE_DIR "/tests/data/meshes/" + GetParam());
+  const auto coarse = mesh::read_mesh(test::source_directory() + "/tests/data/meshes/" + GetParam());
   const auto fine = coarse.refined();
   const double expected = mesh_laws::volume(coarse);
   EXPECT_GT(expected, 0);
@@ -52,7 +53,7 @@ TEST_P(EveryFile, refined_keeps_volume_surface_tags_and_topology) {
 }
 
 TEST_P(EveryFile, refinement_of_an_affine_cell_is_affine) {
-  const auto coarse = mesh::read_mesh(RAFTER_SOURCE_DIR "/tests/data/meshes/" + GetParam());
+  const auto coarse = mesh::read_mesh(test::source_directory() + "/tests/data/meshes/" + GetParam());
   const auto fine = coarse.refined();
   std::vector<std::vector<mesh::MapKind>> kinds;
   for (const auto& group : coarse.groups) kinds.emplace_back(group.tags.size());

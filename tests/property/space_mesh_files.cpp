@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include <tests/support/source_directory.hpp>
 #include <tests/support/space_meshes.hpp>
 
 /// Spaces are conforming on meshes that other programs wrote (unstructured, curved, mixed) and on refined ones.
@@ -48,7 +49,7 @@ void expect_conforming_spaces(const mesh::Mesh& mesh) {
 
 TEST(MeshFiles, SpacesConform) {
   int num_files = 0;
-  for (const auto& file : std::filesystem::directory_iterator(RAFTER_SOURCE_DIR "/tests/data/meshes")) {
+  for (const auto& file : std::filesystem::directory_iterator(test::source_directory() + "/tests/data/meshes")) {
     if (file.path().extension() != ".mesh" && file.path().extension() != ".msh") continue;
     ++num_files;
     expect_conforming_spaces(mesh::read_mesh(file.path().string()));

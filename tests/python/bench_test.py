@@ -88,6 +88,8 @@ class Suites(Bench):
         for row in report["rows"]:
             for key in ("kernel_mdofs_per_second", "kernel_share", "loop_mdofs_per_second", "ratio_to_parts"):
                 self.assertGreater(row[key], 0, key)
+
+    def test_gathers_refuse_threads(self):
         self.assert_refused(self.run_rafter("bench", "gathers", "--threads", "2"), "bench gathers", "--threads")
 
     def test_bk_on_cells_of_all_shapes(self):

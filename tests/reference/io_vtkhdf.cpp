@@ -10,6 +10,8 @@
 #include <rafter/mesh/cell_batches.hpp>
 #include <unistd.h>
 
+#include <tests/support/source_directory.hpp>
+
 using namespace rafter;
 
 namespace {
@@ -78,9 +80,9 @@ TEST_P(VtkHdf, IsWhatTheReaderOfVtkFinds) {
       {.name = "x0", .expression = lowered(form::spatial_coordinate(dim)(0)), .is_per_cell = true}};
   if (dim > 1) derived.push_back({.name = "grad_w", .expression = lowered(form::grad(form::field(vector, "w")))});
   io::write_vtkhdf(path.string(), *mesh, std::vector<io::OutputField>{{"p", scalar, p}, {"w", vector, w}}, derived);
-  const std::string command =
-      fmt::format("{} {}/tests/python/check_vtkhdf.py {} {} {:.17g} {} {} {}", python, RAFTER_SOURCE_DIR, path.string(),
-                  mesh->num_cells() * cells_per_cell, volume, degree, dim, shape == "pyramid" && degree > 1 ? 0 : 1);
+  const std::string command = fmt::format("{} {}/tests/python/check_vtkhdf.py {} {} {:.17g} {} {} {}", python,
+                                          test::source_directory(), path.string(), mesh->num_cells() * cells_per_cell,
+                                          volume, degree, dim, shape == "pyramid" && degree > 1 ? 0 : 1);
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
   std::filesystem::remove(path);
 }

@@ -10,12 +10,14 @@
 
 #include <rafter/mesh/mesh.hpp>
 
+#include <tests/support/source_directory.hpp>
+
 namespace {
 
 using namespace rafter;
 using element::Shape;
 
-std::string sample(const std::string& name) { return std::string(RAFTER_SOURCE_DIR) + "/tests/data/meshes/" + name; }
+std::string sample(const std::string& name) { return test::source_directory() + "/tests/data/meshes/" + name; }
 
 struct Sample {
   const char* file;

@@ -15,6 +15,7 @@
 #include <rafter/device/host/process.hpp>
 
 #include <tests/support/device_folders.hpp>
+#include <tests/support/source_directory.hpp>
 
 namespace rafter::test {
 
@@ -36,9 +37,8 @@ class TargetDevice final : public device::Device {
 public:
   explicit TargetDevice(Target target)
       : target_(std::move(target)), compiler_(device::find_compiler(target_.compiler)) {
-    const auto result =
-        device::run_process({compiler_.path, "-O1", "-o", runner().string(),
-                             std::string(RAFTER_SOURCE_DIR) + "/tests/support/kernel_runner.c", "-ldl"});
+    const auto result = device::run_process({compiler_.path, "-O1", "-o", runner().string(),
+                                             test::source_directory() + "/tests/support/kernel_runner.c", "-ldl"});
     if (!result.is_success()) throw std::runtime_error("kernel_runner.c does not compile: " + result.output);
     const int file = open(arena().c_str(), O_RDWR | O_CREAT, 0600);
     const bool is_sized = file >= 0 && ftruncate(file, arena_bytes) == 0;

@@ -15,6 +15,8 @@
 #include <rafter/mesh/map_kinds.hpp>
 #include <rafter/space/cell_vectors.hpp>
 
+#include <tests/support/source_directory.hpp>
+
 // The suites of `rafter bench` measure what they claim: on every geometry, their operators have the known null spaces
 // and sums. Plans are given, so that nothing depends on the machine.
 namespace rafter::bench {
@@ -189,7 +191,7 @@ TEST(BenchCases, HelmholtzIsLaplaceAndMass) {
 /// Reads a sample mesh, or one of those that the suites keep, as `rafter bench mesh` does.
 Settings settings_of(const std::string& path) {
   Settings settings;
-  settings.mesh_path = std::string(RAFTER_SOURCE_DIR) + "/" + path;
+  settings.mesh_path = test::source_directory() + "/" + path;
   read_mesh_file("bp", settings, {});
   return settings;
 }

@@ -12,11 +12,13 @@
 #include <rafter/mesh/describe.hpp>
 #include <rafter/mesh/mesh.hpp>
 
+#include <tests/support/source_directory.hpp>
+
 namespace {
 
 using namespace rafter;
 
-std::string sample(const std::string& name) { return std::string(RAFTER_SOURCE_DIR) + "/tests/data/meshes/" + name; }
+std::string sample(const std::string& name) { return test::source_directory() + "/tests/data/meshes/" + name; }
 
 /// Each test has a folder of its own.
 class WriteMesh : public testing::Test {

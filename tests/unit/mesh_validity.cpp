@@ -8,12 +8,14 @@
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/mesh.hpp>
 
+#include <tests/support/source_directory.hpp>
+
 namespace {
 
 using namespace rafter;
 
 mesh::Mesh sample(const std::string& name) {
-  return mesh::read_mesh(std::string(RAFTER_SOURCE_DIR) + "/tests/data/meshes/" + name);
+  return mesh::read_mesh(test::source_directory() + "/tests/data/meshes/" + name);
 }
 
 /// Returns a mesh of linear cells of one shape whose points are its vertices.
