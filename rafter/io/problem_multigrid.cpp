@@ -96,7 +96,11 @@ void read_multigrid(const TableReader& table, Problem& problem) {
   parameters.cycle = read_word(table, "cycle", {"V", "W"}) == "V" ? solvers::Cycle::v : solvers::Cycle::w;
   parameters.coarse = read_coarse_solver(table);
   parameters.has_full_start = read_word(table, "start", {"zero", "full"}) == "full";
-  parameters.coarse_degree = table.integer("coarse_iterations", 1, 50).value_or(parameters.coarse_degree);
+  const auto coarse_degree = table.integer("coarse_iterations", 1, 50);
+  if (coarse_degree && parameters.coarse != solvers::CoarseSolver::chebyshev)
+    refuse(table.find("coarse_iterations")->location, table.path("coarse_iterations"),
+           fmt::format("iterations are for coarse = \"chebyshev\", which is \"{}\" here", name(parameters.coarse)));
+  parameters.coarse_degree = coarse_degree.value_or(parameters.coarse_degree);
 }
 
 } // namespace rafter::io

@@ -6,8 +6,8 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/solve/aggregation_multigrid.hpp>
 #include <rafter/solve/factors.hpp>
-#include <rafter/solve/smoothed_aggregation.hpp>
 
 namespace rafter::solvers {
 namespace {
@@ -64,7 +64,7 @@ std::unique_ptr<const Preconditioner> make_coarse_solver(const MultigridLevel& l
     if (is_singular(level))
       throw base::InputError("coarse = \"amg\" is for regular operators, and the coarsest level has a null space; "
                              "accepted are \"auto\", \"direct\", \"chebyshev\"");
-    return make_aggregation_multigrid(
+    return std::make_unique<AggregationMultigrid>(
         level.A, level.near_null_space ? level.near_null_space() : constant_near_null_space(level.A->size()),
         parameters, level.name);
   }
@@ -198,7 +198,7 @@ std::string Multigrid::description() const {
     levels.push_back(
         fmt::format("{}{}{} unknowns", level->name, level->name.empty() ? "" : ": ", level->A->num_unknowns()));
   std::string coarse = fmt::format("Chebyshev iteration of degree {}", parameters_.coarse_degree);
-  if (const auto inner = coarse_->description(); !inner.empty()) coarse = "algebraic multigrid, " + inner;
+  if (const auto inner = coarse_->description(); !inner.empty()) coarse = inner;
   if (const auto* factors = coarse_->factors())
     coarse = fmt::format("factors of the matrix ({:.3g} MB)", 1e-6 * static_cast<double>(factors->bytes));
   return fmt::format(
@@ -206,19 +206,6 @@ std::string Multigrid::description() const {
       "coarsest level: {}",
       name(parameters_.cycle), levels_.size(), levels_.size() == 1 ? "" : "s", base::join(levels, "; "),
       parameters_.smoother.degree, parameters_.smoothing_steps, parameters_.smoothing_steps == 1 ? "" : "s", coarse);
-}
-
-std::unique_ptr<const Preconditioner> make_aggregation_multigrid(std::shared_ptr<const op::LinearOperator> A,
-                                                                 NearNullSpace near_null_space,
-                                                                 const MultigridParameters& parameters,
-                                                                 std::string name_of_level) {
-  auto levels = aggregated_levels(*A, A->sparse_matrix(), std::move(near_null_space));
-  levels.push_back({.A = std::move(A), .to_finer = nullptr, .name = std::move(name_of_level)});
-  auto own = parameters;
-  own.cycle = Cycle::v;
-  own.coarse = CoarseSolver::direct;
-  own.has_full_start = false;
-  return std::make_unique<Multigrid>(std::move(levels), own);
 }
 
 } // namespace rafter::solvers

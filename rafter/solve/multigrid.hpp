@@ -106,12 +106,4 @@ private:
   std::vector<Work> work_; ///< shape (level)
 };
 
-/// Makes algebraic multigrid for a symmetric positive definite operator with a matrix: V-cycles on the levels of
-/// aggregated_levels() with the smoothers of the parameters and factors on the coarsest one. Throws the errors of
-/// Multigrid and InputError for operators without a matrix.
-std::unique_ptr<const Preconditioner> make_aggregation_multigrid(std::shared_ptr<const op::LinearOperator> A,
-                                                                 NearNullSpace near_null_space,
-                                                                 const MultigridParameters& parameters,
-                                                                 std::string name_of_level);
-
 } // namespace rafter::solvers

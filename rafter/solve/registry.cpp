@@ -8,6 +8,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/solve/aggregation_multigrid.hpp>
 #include <rafter/solve/solver.hpp>
 
 namespace rafter::solvers {
@@ -69,10 +70,10 @@ std::shared_ptr<const Preconditioner> make_amg(const LinearOperator& A, const So
   if (options.null_space != nullptr && !options.null_space->is_empty())
     throw base::InputError("preconditioner amg: it is for regular operators, this one has a null space; accepted are "
                            "\"jacobi\", \"multigrid\"");
-  return make_aggregation_multigrid(std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A),
-                                    options.near_null_space ? options.near_null_space()
-                                                            : constant_near_null_space(A.size()),
-                                    options.multigrid, "assembled matrix");
+  return std::make_shared<AggregationMultigrid>(std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A),
+                                                options.near_null_space ? options.near_null_space()
+                                                                        : constant_near_null_space(A.size()),
+                                                options.multigrid, "assembled matrix");
 }
 
 constexpr std::array<std::string_view, 1> multigrid_keys{"multigrid"};

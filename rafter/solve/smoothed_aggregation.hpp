@@ -16,7 +16,7 @@ namespace rafter::solvers {
 struct AggregationParameters {
   /// Nodes are aggregated where they are connected at least so strongly (find_strong_connections); entries between
   /// other nodes do not smooth prolongations, so that aggregates of stretched cells stay in their columns.
-  double threshold = 0.25;
+  double threshold = 0.3;
   double damping = 4.0 / 3;            ///< of the Jacobi step that smooths prolongations, over the largest eigenvalue
   std::int64_t enough_unknowns = 1000; ///< the first level with at most so many is the coarsest
   int most_levels = 25;

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <string>
+
+#include <rafter/solve/multigrid.hpp>
+#include <rafter/solve/smoothed_aggregation.hpp>
+
+namespace rafter::solvers {
+
+/// Algebraic multigrid for a symmetric positive definite operator that has a matrix: V-cycles on the levels of
+/// aggregated_levels(). The cycle is the same symmetric positive operator at each application. It does not follow
+/// values that change: the levels are made of the matrix, and a new one takes a new matrix.
+class AggregationMultigrid final : public Preconditioner {
+public:
+  /// Smoothers are those of `parameters`, and the coarsest level has factors. `name` is that of the finest level.
+  /// Throws InputError for operators without a matrix and the errors of aggregated_levels() and Multigrid.
+  AggregationMultigrid(std::shared_ptr<const op::LinearOperator> A, NearNullSpace near_null_space,
+                       const MultigridParameters& parameters = {}, std::string name = {},
+                       const AggregationParameters& aggregation = {});
+
+  void apply(const Vector& r, Vector& z) const override { cycles_->apply(r, z); }
+  std::string description() const override { return "algebraic multigrid, " + cycles_->description(); }
+
+private:
+  std::unique_ptr<const Multigrid> cycles_;
+};
+
+} // namespace rafter::solvers
