@@ -10,6 +10,7 @@
 #include <rafter/base/memory.hpp>
 #include <rafter/base/parallel.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/form/bilinear_parts.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/solve/force_norm.hpp>
@@ -274,15 +275,25 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
     forms.passing.insert(forms.passing.end(), constraints_.masses.begin(), constraints_.masses.end());
   }
   std::vector<op::GeneratedLevel> levels;
-  if (solves && uses_multigrid(problem_)) levels = generate_levels(own_options);
+  std::optional<op::GeneratedAuxiliary> symmetric;
+  const bool has_levels = solves && uses_multigrid(problem_) && !uses_blocks(problem_);
+  if (has_levels) levels = generate_levels(own_options);
+  if (has_levels && !form::is_symmetric(bilinear))
+    symmetric =
+        op::generate_auxiliary(form::symmetric_part(forms_->bilinear()), system_, options_.dirichlet, own_options);
+  if (solves && uses_blocks(problem_)) blocks_ = generate_blocks(own_options);
   for (auto& form : op::kernels_of(levels)) keep(std::move(form));
+  for (auto& form : solvers::kernels_of(blocks_)) keep(std::move(form));
+  if (symmetric)
+    for (auto& form : op::kernels_of(*symmetric)) keep(std::move(form));
   require_stored_fits(problem_, system_, forms);
   auto kernels = forms.kept;
   kernels.insert(kernels.end(), forms.passing.begin(), forms.passing.end());
   op::compile(kernels, events_.compilation);
   operator_ = std::make_shared<op::Operator>(action, std::move(constraints), diagonal);
   data_->bind(*operator_, action->form);
-  levels_ = op::make_levels(std::move(levels), *operator_, *meshes_);
+  if (symmetric) symmetric_part_ = op::make_auxiliary(*symmetric, *operator_);
+  levels_ = op::make_levels(std::move(levels), symmetric_part_ ? *symmetric_part_ : *operator_, *meshes_);
   if (theta_forms_)
     make_stepper(std::move(*theta_forms_), load);
   else if (problem_.forms.F)
@@ -295,12 +306,25 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
 
 std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::KernelOptions& kernels) const {
   try {
-    return op::generate_levels({.form = forms_->bilinear(),
+    return op::generate_levels({.form = form::symmetric_part(forms_->bilinear()),
                                 .system = system_,
                                 .meshes = meshes_,
                                 .conditions = options_.dirichlet,
                                 .kernels = kernels,
                                 .coarsening = problem_.coarsening});
+  } catch (const base::InputError& error) {
+    throw base::InputError(
+        fmt::format("{}: solver.preconditioner: {}", problem_.preconditioner_location.text(), error.what()));
+  }
+}
+
+solvers::GeneratedBlocks PreparedProblem::generate_blocks(const op::KernelOptions& kernels) const {
+  std::vector<solvers::FieldPreconditioner> preconditioners;
+  for (const auto& name : problem_.blocks)
+    preconditioners.push_back({.name = name, .meshes = meshes_, .coarsening = problem_.coarsening});
+  try {
+    return solvers::generate_blocks(forms_->preconditioner(), system_, options_.dirichlet, kernels,
+                                    std::move(preconditioners));
   } catch (const base::InputError& error) {
     throw base::InputError(
         fmt::format("{}: solver.preconditioner: {}", problem_.preconditioner_location.text(), error.what()));
@@ -423,9 +447,11 @@ Setup set_up(const PreparedProblem& prepared) {
   prepared.postprocess().require_finite_solutions(right.x);
   auto options = problem.solver;
   options.null_space = null_space.null_space();
-  if (uses_multigrid(problem))
-    options.hierarchy =
-        solvers::make_hierarchy(prepared.levels(), prepared.system(), prepared.constraints().conditions);
+  if (uses_blocks(problem))
+    options.blocks = solvers::make_blocks(prepared.blocks(), A, *options.null_space, prepared.constraints().conditions);
+  else if (uses_multigrid(problem))
+    options.hierarchy = solvers::make_hierarchy(prepared.levels(), prepared.system(), prepared.constraints().conditions,
+                                                prepared.symmetric_part());
   Setup setup{std::move(right), std::move(null_space), {}, std::move(options), nullptr};
   setup.take(A, std::move(choice));
   return setup;
