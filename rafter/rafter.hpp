@@ -308,23 +308,17 @@ make_hierarchy(const Operator& A, const MultigridOptions& options,
   if (!A.constraints().entries.empty() && A.conditions().empty())
     throw InputError("multigrid: the operator was made with constrained entries, coarser levels need conditions");
   const auto meshes = std::make_shared<const Generations>(options.meshes);
-  std::vector<std::shared_ptr<op::GeneratedForm>> kernels;
-  std::optional<op::GeneratedAuxiliary> symmetric;
-  if (!form::is_symmetric(A.form())) {
-    symmetric =
-        op::generate_auxiliary(form::symmetric_part(*A.form().source), A.system(), A.conditions(), A.built().options);
-    kernels = op::kernels_of(*symmetric);
-  }
-  auto levels = op::generate_levels({.form = symmetric ? symmetric->form : *A.form().source,
+  const auto symmetric = op::generate_symmetric_part(A.form(), A.system(), A.conditions(), A.built().options);
+  auto levels = op::generate_levels({.form = symmetric.action ? symmetric.form : *A.form().source,
                                      .system = A.system(),
                                      .meshes = meshes,
                                      .conditions = {A.conditions().begin(), A.conditions().end()},
                                      .kernels = A.built().options,
                                      .coarsening = options.coarsening});
-  for (auto& kernel : op::kernels_of(levels)) kernels.push_back(std::move(kernel));
+  auto kernels = op::kernels_of(levels);
+  for (auto& kernel : op::kernels_of(symmetric)) kernels.push_back(std::move(kernel));
   op::compile(kernels);
-  std::shared_ptr<const Operator> part;
-  if (symmetric) part = op::make_auxiliary(*symmetric, A);
+  const std::shared_ptr<const Operator> part = symmetric.action ? op::make_auxiliary(symmetric, A) : nullptr;
   return solvers::make_hierarchy(op::make_levels(std::move(levels), part ? *part : A, *meshes), A.system(), null_space,
                                  part);
 }

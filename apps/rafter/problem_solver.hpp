@@ -109,8 +109,6 @@ private:
   std::vector<op::FieldCondition> make_conditions() const;
   /// Generates the kernels of the levels of multigrid.
   std::vector<op::GeneratedLevel> generate_levels(const op::KernelOptions& kernels) const;
-  /// Generates the kernels of the blocks of the preconditioner.
-  solvers::GeneratedBlocks generate_blocks(const op::KernelOptions& kernels) const;
   std::vector<double> find_start() const;
   void make_residual_problem(const std::shared_ptr<const op::GeneratedForm>& residual);
   void make_stepper(form::ThetaForms forms, const std::shared_ptr<const op::GeneratedForm>& load);

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include <rafter/base/error.hpp>
 #include <rafter/form/bilinear_parts.hpp>
 
 namespace rafter::op {
@@ -60,6 +61,13 @@ GeneratedAuxiliary generate_auxiliary(form::Form form, System system, std::span<
   return result;
 }
 
+GeneratedAuxiliary generate_symmetric_part(const form::LoweredForm& form, const System& system,
+                                           std::span<const FieldCondition> conditions, const KernelOptions& kernels) {
+  if (form::is_symmetric(form)) return {};
+  if (form.source == nullptr) throw base::InputError("the symmetric part of a form needs the form as it was written");
+  return generate_auxiliary(form::symmetric_part(*form.source), system, conditions, kernels);
+}
+
 std::shared_ptr<Operator> make_auxiliary(const GeneratedAuxiliary& generated, const Operator& A) {
   auto result = std::make_shared<Operator>(generated.action, generated.conditions, generated.diagonal);
   take_parameters(*result, A);
@@ -81,8 +89,9 @@ std::vector<GeneratedFieldBlock> generate_field_blocks(const form::Form& form, c
 }
 
 std::vector<std::shared_ptr<GeneratedForm>> kernels_of(const GeneratedAuxiliary& generated) {
-  std::vector<std::shared_ptr<GeneratedForm>> result{generated.action};
-  if (generated.diagonal != nullptr) result.push_back(generated.diagonal);
+  std::vector<std::shared_ptr<GeneratedForm>> result;
+  for (const auto& form : {generated.action, generated.diagonal})
+    if (form != nullptr) result.push_back(form);
   return result;
 }
 

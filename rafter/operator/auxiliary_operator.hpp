@@ -10,7 +10,7 @@
 /// symmetric parts.
 namespace rafter::op {
 
-/// An auxiliary operator whose kernels are text.
+/// An auxiliary operator whose kernels are text. Without an action there is none.
 struct GeneratedAuxiliary {
   form::Form form;
   System system;
@@ -24,6 +24,11 @@ struct GeneratedAuxiliary {
 /// others.
 GeneratedAuxiliary generate_auxiliary(form::Form form, System system, std::span<const FieldCondition> conditions,
                                       KernelOptions kernels);
+
+/// Generates the symmetric part of a bilinear form, or nothing where form::is_symmetric(). Throws InputError for forms
+/// without a source.
+GeneratedAuxiliary generate_symmetric_part(const form::LoweredForm& form, const System& system,
+                                           std::span<const FieldCondition> conditions, const KernelOptions& kernels);
 
 /// Binds a compiled auxiliary operator. Constants, parameters and data fields have the values that those of the same
 /// names have in A now, if it has them.

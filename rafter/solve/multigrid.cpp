@@ -88,9 +88,9 @@ Multigrid::Multigrid(std::vector<MultigridLevel> levels, const MultigridParamete
   coarse_ = make_coarse_solver(levels_.front(), parameters_);
   if (num_negative_pivots() > 0)
     base::warn(fmt::format("preconditioner multigrid: the symmetric part of the form is indefinite (the coarsest level "
-                           "has {} negative eigenvalues): gmres and bicgstab may need many iterations, cg and minres "
+                           "has {} negative eigenvalue{}): gmres and bicgstab may need many iterations, cg and minres "
                            "cannot take it",
-                           num_negative_pivots()));
+                           num_negative_pivots(), num_negative_pivots() == 1 ? "" : "s"));
 }
 
 std::int64_t Multigrid::num_negative_pivots() const {
