@@ -10,10 +10,10 @@
 #include <rafter/base/memory.hpp>
 #include <rafter/base/parallel.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/form/bilinear_parts.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/solve/force_norm.hpp>
-#include <rafter/solve/multigrid_levels.hpp>
 #include <rafter/solve/vector_ops.hpp>
 #include <rafter/tune/generation_cache.hpp>
 #include <rafter/tune/planner.hpp>
@@ -24,6 +24,7 @@
 #include "measurement.hpp"
 #include "method_choice.hpp"
 #include "operator_checks.hpp"
+#include "preconditioner_parts.hpp"
 #include "singularity.hpp"
 #include "solution.hpp"
 #include "time_solver.hpp"
@@ -274,15 +275,23 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
     forms.passing.insert(forms.passing.end(), constraints_.masses.begin(), constraints_.masses.end());
   }
   std::vector<op::GeneratedLevel> levels;
-  if (solves && uses_multigrid(problem_)) levels = generate_levels(own_options);
-  for (auto& form : op::kernels_of(levels)) keep(std::move(form));
+  op::GeneratedAuxiliary symmetric;
+  if (solves && uses_multigrid(problem_) && !uses_blocks(problem_)) {
+    levels = generate_levels(own_options);
+    symmetric = op::generate_symmetric_part(bilinear, system_, options_.dirichlet, own_options);
+  }
+  if (solves && uses_blocks(problem_))
+    blocks_ = generate_blocks(problem_, forms_->preconditioner(), system_, options_.dirichlet, own_options, meshes_);
+  for (const auto& parts : {op::kernels_of(levels), solvers::kernels_of(blocks_), op::kernels_of(symmetric)})
+    forms.kept.insert(forms.kept.end(), parts.begin(), parts.end());
   require_stored_fits(problem_, system_, forms);
   auto kernels = forms.kept;
   kernels.insert(kernels.end(), forms.passing.begin(), forms.passing.end());
   op::compile(kernels, events_.compilation);
   operator_ = std::make_shared<op::Operator>(action, std::move(constraints), diagonal);
   data_->bind(*operator_, action->form);
-  levels_ = op::make_levels(std::move(levels), *operator_, *meshes_);
+  if (symmetric.action) symmetric_part_ = op::make_auxiliary(symmetric, *operator_);
+  levels_ = op::make_levels(std::move(levels), symmetric_part_ ? *symmetric_part_ : *operator_, *meshes_);
   if (theta_forms_)
     make_stepper(std::move(*theta_forms_), load);
   else if (problem_.forms.F)
@@ -295,7 +304,7 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
 
 std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::KernelOptions& kernels) const {
   try {
-    return op::generate_levels({.form = forms_->bilinear(),
+    return op::generate_levels({.form = form::symmetric_part(forms_->bilinear()),
                                 .system = system_,
                                 .meshes = meshes_,
                                 .conditions = options_.dirichlet,
@@ -423,9 +432,7 @@ Setup set_up(const PreparedProblem& prepared) {
   prepared.postprocess().require_finite_solutions(right.x);
   auto options = problem.solver;
   options.null_space = null_space.null_space();
-  if (uses_multigrid(problem))
-    options.hierarchy =
-        solvers::make_hierarchy(prepared.levels(), prepared.system(), prepared.constraints().conditions);
+  add_preconditioner_parts(prepared, options);
   Setup setup{std::move(right), std::move(null_space), {}, std::move(options), nullptr};
   setup.take(A, std::move(choice));
   return setup;
@@ -478,7 +485,6 @@ Solved solve_linear(const PreparedProblem& prepared, const RunEvents& events, Ph
           ? "setup: factors of the matrix"
           : fmt::format("setup: preconditioner {}{}", problem.solver.preconditioner,
                         setup.preconditioner->description().empty() ? "" : ": " + setup.preconditioner->description()));
-
   phases.start("solve");
   const auto result = solve_system(prepared, setup, events);
   setup.null_space.constrain(setup.right.x);
@@ -540,7 +546,6 @@ Solved solve_residual(const PreparedProblem& prepared, const RunEvents& events, 
       choose_for_tangents(prepared.problem(), prepared.operator_a(), prepared.forms(), u,
                           [&](const op::Vector& state) { prepared.residual_problem()->linearise(state); });
   prepared.postprocess().require_finite_solutions(u);
-
   phases.start("solve");
   const auto result = run_newton(prepared, choice.method, u, events);
   phases.stop();

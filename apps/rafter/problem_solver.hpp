@@ -13,6 +13,7 @@
 #include <rafter/machine/machine.hpp>
 #include <rafter/operator/level_hierarchy.hpp>
 #include <rafter/report/report.hpp>
+#include <rafter/solve/block_setup.hpp>
 #include <rafter/solve/residual_problem.hpp>
 #include <rafter/solve/theta_stepper.hpp>
 
@@ -94,6 +95,11 @@ public:
 
   /// Returns the levels of multigrid below the operator; there are some only if the problem is to be solved with it.
   const std::vector<op::Level>& levels() const { return levels_; }
+  /// Returns the symmetric part of the operator, which multigrid takes in its place; null where it is symmetric.
+  const std::shared_ptr<const op::Operator>& symmetric_part() const { return symmetric_part_; }
+  /// Returns the compiled blocks of the preconditioner, of which there are some only if the problem is to be solved
+  /// with them.
+  const solvers::GeneratedBlocks& blocks() const { return blocks_; }
 
   /// Tells an event. Throws Interrupted when the user has asked to stop.
   void tell(const std::string& text) const;
@@ -127,6 +133,8 @@ private:
   std::unique_ptr<Postprocess> postprocess_;
   PlannedConstraints constraints_;
   std::vector<op::Level> levels_; ///< levels of multigrid below the operator, from coarse to fine
+  std::shared_ptr<const op::Operator> symmetric_part_;
+  solvers::GeneratedBlocks blocks_;
 };
 
 /// The values of field f of the solution begin at entry system.offset(f).

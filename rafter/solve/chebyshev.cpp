@@ -53,7 +53,7 @@ struct Lanczos {
         z(operator_.device(), inverse.size()), p(operator_.device(), inverse.size()),
         q(operator_.device(), inverse.size()) {}
 
-  void run(int iterations, const NullSpace& null_space) {
+  void run(int iterations, const NullSpace& null_space, bool accepts_indefinite) {
     ops.fill_random(0, r);
     null_space.project(r);
     ops.multiply(inverse_diagonal, r, z);
@@ -63,7 +63,8 @@ struct Lanczos {
     for (int k = 0; k < iterations && rz > 1e-24 * first; ++k) {
       A.apply(p, q);
       const double pq = ops.dot(p, q);
-      if (!(pq > 0) || !std::isfinite(pq)) return fail_unless_exhausted(pq, rz, first);
+      const bool is_usable = accepts_indefinite && std::abs(pq) > 1e-10 * largest_entry() * rz;
+      if (!std::isfinite(pq) || !(pq > 0 || is_usable)) return fail_unless_exhausted(pq, rz, first);
       const double alpha = rz / pq;
       diagonal.push_back(1 / alpha + (k > 0 ? beta / previous_alpha : 0));
       ops.axpy(-alpha, q, r);
@@ -77,11 +78,12 @@ struct Lanczos {
     }
   }
 
+  double largest_entry() const { return diagonal.empty() ? 0 : *std::max_element(diagonal.begin(), diagonal.end()); }
+
   /// Decides about a direction without energy. It merely ends the estimate where the random vector had a part in the
   /// null space; else the operator is not positive definite, and SolverError is thrown.
   void fail_unless_exhausted(double pq, double rz, double first) const {
-    const double largest = diagonal.empty() ? 0 : *std::max_element(diagonal.begin(), diagonal.end());
-    if (std::isfinite(pq) && !diagonal.empty() && pq >= -1e-10 * largest * std::max(rz, 1e-12 * first)) return;
+    if (std::isfinite(pq) && !diagonal.empty() && pq >= -1e-10 * largest_entry() * std::max(rz, 1e-12 * first)) return;
     throw base::SolverError(
         fmt::format("preconditioner chebyshev: p.Ap = {:.2e} for a direction p of the eigenvalue estimate; "
                     "it needs a symmetric positive definite operator with finite coefficients",
@@ -92,9 +94,9 @@ struct Lanczos {
 } // namespace
 
 EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vector& inverse_diagonal, int iterations,
-                                        const NullSpace& null_space) {
+                                        const NullSpace& null_space, bool accepts_indefinite) {
   Lanczos lanczos(A, inverse_diagonal);
-  lanczos.run(iterations, null_space);
+  lanczos.run(iterations, null_space, accepts_indefinite);
   if (lanczos.diagonal.empty()) return {1, 1}; // there are no unknowns
   const auto last = static_cast<int>(lanczos.diagonal.size()) - 1;
   return {tridiagonal_eigenvalue(lanczos.diagonal, lanczos.off_diagonal, 0),
@@ -109,8 +111,9 @@ Chebyshev::Chebyshev(const op::LinearOperator& A, const ChebyshevParameters& par
   if (upper_ == 0) {
     const NullSpace none;
     const NullSpace& null_space = parameters.null_space ? *parameters.null_space : none;
-    upper_ = parameters.safety_factor *
-             estimate_eigenvalues(A, inverse_diagonal_, parameters.estimate_iterations, null_space).largest;
+    upper_ = parameters.safety_factor * estimate_eigenvalues(A, inverse_diagonal_, parameters.estimate_iterations,
+                                                             null_space, parameters.accepts_indefinite)
+                                            .largest;
   }
   if (lower_ == 0) lower_ = upper_ / parameters.eigenvalue_ratio;
   if (lower_ >= upper_)

@@ -14,6 +14,9 @@ struct ChebyshevParameters {
   double safety_factor = 1.1;   ///< ratio of bound to estimate: Ritz values approach the largest eigenvalue from below
   int estimate_iterations = 20; ///< steps of CG for the estimate
   bool is_fused = true;         ///< updates are fused into the products with A; false: one operation after the other
+  /// A may have negative eigenvalues, whose components grow a little, as long as its diagonal is positive: a smoother
+  /// is for the large ones.
+  bool accepts_indefinite = false;
   std::shared_ptr<const NullSpace> null_space; ///< null space of A, which the estimate leaves out; null: A is regular
 };
 
@@ -25,9 +28,9 @@ struct EigenvalueEstimate {
 /// Estimates eigenvalues from the Lanczos coefficients of `iterations` steps of Jacobi-preconditioned CG (Saad,
 /// Iterative methods, 2nd ed., section 6.7.3). The right-hand side is a reproducible random vector without a part in
 /// the null space, so that for singular operators the smallest eigenvalue that is not zero is approached. Throws
-/// SolverError when the operator is found to be indefinite or not finite.
+/// SolverError when the operator is found to be not finite, or indefinite unless that is accepted.
 EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vector& inverse_diagonal, int iterations,
-                                        const NullSpace& null_space = {});
+                                        const NullSpace& null_space = {}, bool accepts_indefinite = false);
 
 /// Chebyshev semi-iteration with Jacobi scaling. As a preconditioner it begins with zero, and it is symmetric positive
 /// definite as long as the eigenvalues of D^-1 A lie in (0, lower + upper); it is a smoother, too. The components of

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
 #include <rafter/solve/factors.hpp>
@@ -31,6 +32,7 @@ void require_fit(const std::vector<MultigridLevel>& levels, const MultigridParam
 ChebyshevParameters smoother_parameters(const MultigridLevel& level, const MultigridParameters& parameters) {
   auto result = parameters.smoother;
   result.null_space = level.null_space;
+  result.accepts_indefinite = true;
   return result;
 }
 
@@ -84,6 +86,16 @@ Multigrid::Multigrid(std::vector<MultigridLevel> levels, const MultigridParamete
          vector(!is_coarsest), vector(!is_finest), vector(!is_finest)});
   }
   coarse_ = make_coarse_solver(levels_.front(), parameters_);
+  if (num_negative_pivots() > 0)
+    base::warn(fmt::format("preconditioner multigrid: the symmetric part of the form is indefinite (the coarsest level "
+                           "has {} negative eigenvalue{}): gmres and bicgstab may need many iterations, cg and minres "
+                           "cannot take it",
+                           num_negative_pivots(), num_negative_pivots() == 1 ? "" : "s"));
+}
+
+std::int64_t Multigrid::num_negative_pivots() const {
+  const auto* factors = coarse_->factors();
+  return factors == nullptr ? 0 : factors->num_negative_pivots;
 }
 
 Multigrid::~Multigrid() = default;

@@ -38,7 +38,7 @@ struct MultigridParameters {
 
 /// A level of Multigrid.
 struct MultigridLevel {
-  std::shared_ptr<const op::LinearOperator> A;      ///< symmetric positive (semi-)definite
+  std::shared_ptr<const op::LinearOperator> A;      ///< symmetric, as a rule positive (semi-)definite
   std::shared_ptr<const op::Transfer> to_finer;     ///< from this level to the next; null: it is the finest
   std::shared_ptr<const NullSpace> null_space = {}; ///< null space of A; null: A is regular
   std::string name = {};                            ///< for people, such as "degree 4 on 512 cells"
@@ -48,11 +48,16 @@ struct MultigridLevel {
 struct MultigridHierarchy {
   std::vector<MultigridLevel> coarser; ///< from coarse to fine; the last transfer is to the vectors of the operator
   std::string finest_name = {};        ///< name of the operator's own level
+  /// The symmetric part of the operator, which takes its place on its own level; null: the operator is symmetric.
+  std::shared_ptr<const op::LinearOperator> symmetric_part = {};
 };
 
 /// Multigrid cycles as a preconditioner. With S the error operator of the smoother, symmetric in the inner product of
 /// A, one cycle on two levels has the error operator S^k (I - P A_c^-1 P^T A) S^k: M is symmetric up to rounding. A
 /// V-cycle is positive definite where every level is; a W-cycle where, moreover, one cycle below converges by itself.
+/// Levels that are indefinite serve gmres and bicgstab as long as the coarsest level resolves what has negative
+/// eigenvalues; where its factors tell that there are some, a warning says so. For an operator that is not symmetric
+/// the levels are those of its symmetric part.
 /// The smoothers are Chebyshev iterations with Jacobi scaling (Adams, Brezina, Hu, Tuminaro 2003,
 /// doi:10.1016/S0021-9991(03)00194-3), whose eigenvalues are estimated once, at construction.
 class Multigrid final : public Preconditioner {
@@ -76,6 +81,7 @@ private:
   void cycle(std::size_t level, const Vector& b, Vector& x, bool is_zero) const;
   /// Makes the right-hand side of the level below from that of this one and x.
   void restrict_residual(std::size_t level, const Vector& b, Vector& x) const;
+  std::int64_t num_negative_pivots() const; ///< of the factors of the coarsest matrix; 0 where it has none
 
   std::vector<MultigridLevel> levels_;
   MultigridParameters parameters_;

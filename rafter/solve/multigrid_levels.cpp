@@ -24,9 +24,11 @@ std::shared_ptr<const NullSpace> null_space_of(const op::Level& level, const op:
 } // namespace
 
 std::shared_ptr<const MultigridHierarchy> make_hierarchy(std::vector<op::Level> levels, const op::System& finest,
-                                                         std::span<const NullSpaceCondition> conditions) {
+                                                         std::span<const NullSpaceCondition> conditions,
+                                                         std::shared_ptr<const op::Operator> symmetric_part) {
   auto result = std::make_shared<MultigridHierarchy>();
   result->finest_name = op::describe_level(finest);
+  result->symmetric_part = std::move(symmetric_part);
   for (auto& level : levels) {
     auto null_space = null_space_of(level, finest, conditions);
     result->coarser.push_back({.A = std::move(level.A),

@@ -18,6 +18,8 @@ public:
   virtual void apply(const Vector& r, Vector& z) const = 0; ///< computes z = M^-1 r; r and z must be distinct
   /// The entries of M^-1 where it is diagonal, or no entry for the identity; nothing where it is not diagonal.
   virtual std::optional<std::span<const double>> diagonal() const { return std::nullopt; }
+  /// Says whether M^-1 changes from one application to the next, so that outer methods must be flexible.
+  virtual bool is_variable() const { return false; }
   /// Describes the factors of the matrix, where M^-1 is A^-1 up to rounding; else null.
   virtual const FactorInfo* factors() const { return nullptr; }
   /// Says in words what was built; empty: the name says all.

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include <rafter/solve/bicgstab.hpp>
+#include <rafter/solve/block_preconditioner.hpp>
 #include <rafter/solve/cg.hpp>
 #include <rafter/solve/chebyshev.hpp>
 #include <rafter/solve/direct.hpp>
@@ -29,6 +31,9 @@ struct SolverOptions {
   MultigridParameters multigrid;
   /// Levels below the operator, which the preconditioner multigrid needs.
   std::shared_ptr<const MultigridHierarchy> hierarchy;
+  /// Fields of the operator, each with its own preconditioner, which the preconditioner block needs. Parameters of
+  /// these are those of the options.
+  std::vector<FieldBlock> blocks;
   /// For cg and chebyshev, updates and products of vectors are fused into the application of the operator; false: one
   /// operation after the other. The iterates are the same up to rounding.
   bool is_fused = true;
