@@ -298,18 +298,20 @@ inline std::vector<solvers::FieldBlock> make_blocks(const Operator& A, const Pre
   return solvers::make_blocks(std::move(generated), A, null_space, conditions);
 }
 
-/// The levels of multigrid below an operator, compiled and bound: those of its symmetric part, where it is not seen to
-/// be symmetric. Throws InputError for forms without a source and what
-/// op::generate_levels refuses.
+/// The levels of multigrid below an operator, or below its symmetric part where it is not seen to be symmetric,
+/// compiled and bound; their data fields and parameters follow those of A, which must outlive them. `form_on` makes the
+/// forms of levels where A has no source. Throws InputError where both are missing, and what op::generate_levels
+/// refuses.
 inline std::shared_ptr<const solvers::MultigridHierarchy>
-make_hierarchy(const Operator& A, const MultigridOptions& options,
-               std::span<const NullSpaceCondition> null_space = {}) {
-  if (A.form().source == nullptr) throw InputError("multigrid: the operator was made without its form");
+make_hierarchy(const Operator& A, const MultigridOptions& options, std::span<const NullSpaceCondition> null_space = {},
+               op::FormOnSpaces form_on = {}) {
+  if (A.form().source == nullptr && !form_on) throw InputError("multigrid: the operator was made without its form");
   if (!A.constraints().entries.empty() && A.conditions().empty())
     throw InputError("multigrid: the operator was made with constrained entries, coarser levels need conditions");
   const auto meshes = std::make_shared<const Generations>(options.meshes);
   const auto symmetric = op::generate_symmetric_part(A.form(), A.system(), A.conditions(), A.built().options);
-  auto levels = op::generate_levels({.form = symmetric.action ? symmetric.form : *A.form().source,
+  auto levels = op::generate_levels({.form = form_on ? Form() : *A.form().source,
+                                     .form_on = std::move(form_on),
                                      .system = A.system(),
                                      .meshes = meshes,
                                      .conditions = {A.conditions().begin(), A.conditions().end()},
@@ -318,9 +320,9 @@ make_hierarchy(const Operator& A, const MultigridOptions& options,
   auto kernels = op::kernels_of(levels);
   for (auto& kernel : op::kernels_of(symmetric)) kernels.push_back(std::move(kernel));
   op::compile(kernels);
-  const std::shared_ptr<const Operator> part = symmetric.action ? op::make_auxiliary(symmetric, A) : nullptr;
-  return solvers::make_hierarchy(op::make_levels(std::move(levels), part ? *part : A, *meshes), A.system(), null_space,
-                                 part);
+  const auto part = op::make_auxiliary(symmetric, A);
+  return solvers::make_hierarchy(op::make_levels(std::move(levels), part.A ? *part.A : A, *meshes), A.system(),
+                                 null_space, part);
 }
 
 struct SolveOptions {
@@ -404,6 +406,15 @@ inline void set_initial(const std::optional<Vector>& given, Vector& u) {
     ops.fill(0, u);
 }
 
+/// The options with multigrid as the preconditioner, on levels below A. `form_on` is that of make_hierarchy().
+inline solvers::SolverOptions with_multigrid(solvers::SolverOptions options, const MultigridOptions& multigrid,
+                                             const Operator& A, op::FormOnSpaces form_on = {}) {
+  options.preconditioner = "multigrid";
+  options.multigrid = multigrid.parameters;
+  options.hierarchy = make_hierarchy(A, multigrid, {}, std::move(form_on));
+  return options;
+}
+
 struct NonlinearOptions {
   solvers::NewtonOptions newton; ///< tolerances, line search, load steps; newton.solver: of the linear systems
   std::optional<Form> energy;    ///< functional whose derivative is F, for the line search
@@ -411,6 +422,8 @@ struct NonlinearOptions {
   std::vector<std::pair<std::string, Vector>> data;       ///< values of the other data fields of F, by name
   std::vector<std::pair<std::string, double>> parameters; ///< of F, the energy and boundary values, by name
   OperatorOptions discretisation;                         ///< of residual and tangent, with Dirichlet conditions
+  /// Levels below the tangent, by whose cycles newton.solver is then preconditioned.
+  std::optional<MultigridOptions> multigrid;
 };
 
 struct NonlinearResult {
@@ -443,7 +456,9 @@ inline NonlinearResult solve_nonlinear(const Form& F, const std::vector<Expr>& u
   for (const auto& [name, value] : options.parameters) problem.set(name, value);
   Vector u = tangent->make_vector();
   set_initial(options.initial, u);
-  auto info = solvers::newton(problem, u, options.newton);
+  auto own = options.newton;
+  if (options.multigrid) own.solver = with_multigrid(own.solver, *options.multigrid, *tangent);
+  auto info = solvers::newton(problem, u, own);
   return {std::move(u), std::move(info)};
 }
 
@@ -468,6 +483,8 @@ struct TimeOptions {
   std::vector<std::pair<std::string, Vector>> data; ///< values of the other data fields of F, by name; their dt() is 0
   std::vector<std::pair<std::string, double>> parameters; ///< of F and boundary values, by name, but for the time
   OperatorOptions discretisation; ///< with Dirichlet conditions, whose values may hold parameter("t")
+  /// Levels below the operator of the steps, by whose cycles solvers.solver is then preconditioned.
+  std::optional<MultigridOptions> multigrid;
 };
 
 struct TimeResult {
@@ -496,7 +513,11 @@ inline TimeResult solve_in_time(const Form& F, const std::vector<Expr>& unknowns
                           op::build_form(forms.load, system, op::Purpose::action, kernels)};
   op::compile(built);
   auto tangent = std::make_shared<Operator>(built[0], options.discretisation.dirichlet);
-  solvers::ThetaStepper stepper(std::move(forms), std::move(names), tangent, built[1], options.solvers);
+  auto own = options.solvers;
+  if (options.multigrid)
+    own.solver = with_multigrid(own.solver, *options.multigrid, *tangent,
+                                [&](const auto& spaces) { return form::theta_tangent_on(F, unknowns, known, spaces); });
+  solvers::ThetaStepper stepper(std::move(forms), std::move(names), tangent, built[1], std::move(own));
   for (const auto& [name, values] : options.data) stepper.set_data(name, values);
   for (const auto& [name, value] : options.parameters) stepper.set_parameter(name, value);
   Vector u = tangent->make_vector();

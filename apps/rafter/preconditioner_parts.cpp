@@ -9,6 +9,19 @@
 #include "problem_solver.hpp"
 
 namespace rafter::app {
+namespace {
+
+/// Calls a function whose InputErrors get the place of solver.preconditioner.
+template <class Function> auto at_preconditioner(const io::Problem& problem, const Function& function) {
+  try {
+    return function();
+  } catch (const base::InputError& error) {
+    throw base::InputError(
+        fmt::format("{}: solver.preconditioner: {}", problem.preconditioner_location.text(), error.what()));
+  }
+}
+
+} // namespace
 
 solvers::GeneratedBlocks generate_blocks(const io::Problem& problem, const form::Form& form, const op::System& system,
                                          std::span<const op::FieldCondition> conditions,
@@ -17,21 +30,34 @@ solvers::GeneratedBlocks generate_blocks(const io::Problem& problem, const form:
   std::vector<solvers::FieldPreconditioner> preconditioners;
   for (const auto& name : problem.blocks)
     preconditioners.push_back({.name = name, .meshes = meshes, .coarsening = problem.coarsening});
-  try {
-    return solvers::generate_blocks(form, system, conditions, kernels, std::move(preconditioners));
-  } catch (const base::InputError& error) {
-    throw base::InputError(
-        fmt::format("{}: solver.preconditioner: {}", problem.preconditioner_location.text(), error.what()));
-  }
+  return at_preconditioner(
+      problem, [&] { return solvers::generate_blocks(form, system, conditions, kernels, std::move(preconditioners)); });
+}
+
+std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::KernelOptions& kernels) const {
+  op::HierarchySpecification specification{.system = system_,
+                                           .meshes = meshes_,
+                                           .conditions = options_.dirichlet,
+                                           .kernels = kernels,
+                                           .coarsening = problem_.coarsening};
+  if (problem_.time)
+    specification.form_on = [this](const auto& spaces) { return forms_->theta_tangent(spaces); };
+  else
+    specification.form = forms_->bilinear();
+  return at_preconditioner(problem_, [&] { return op::generate_levels(specification); });
+}
+
+std::shared_ptr<const solvers::MultigridHierarchy> PreparedProblem::make_hierarchy() const {
+  if (!uses_multigrid(problem_) || uses_blocks(problem_)) return nullptr;
+  return solvers::make_hierarchy(levels_, system_, constraints_.conditions, symmetric_part_);
 }
 
 void add_preconditioner_parts(const PreparedProblem& prepared, solvers::SolverOptions& options) {
   const auto& conditions = prepared.constraints().conditions;
   if (uses_blocks(prepared.problem()))
     options.blocks = solvers::make_blocks(prepared.blocks(), prepared.operator_a(), *options.null_space, conditions);
-  else if (uses_multigrid(prepared.problem()))
-    options.hierarchy =
-        solvers::make_hierarchy(prepared.levels(), prepared.system(), conditions, prepared.symmetric_part());
+  else
+    options.hierarchy = prepared.make_hierarchy();
 }
 
 } // namespace rafter::app

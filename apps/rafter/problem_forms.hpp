@@ -41,6 +41,9 @@ public:
   /// Returns the forms of a time step, for forms.F or for forms.a less forms.L. Throws InputError as make_theta_forms()
   /// does, and if forms.a is not linear in the fields.
   form::ThetaForms theta_forms() const;
+  /// Returns the tangent of a time step with test functions, fields and known fields on other spaces, of which a pair
+  /// has (old, new).
+  form::LoweredForm theta_tangent(const std::vector<form::SpacePair>& spaces) const;
   /// Sets the time for expressions. It counts for those that are bound to data or made into functions of x afterwards.
   void set_time(double time) { time_->values = {time}; }
   /// Returns a functional of the fields, which may use by name those before it in the file.
@@ -97,6 +100,8 @@ private:
   /// Returns forms.F, or forms.a less forms.L with the fields as data.
   form::Form residual_in_time() const;
   std::vector<form::Expr> fields() const;
+  /// Returns the names of the known fields, which do not change in time.
+  std::vector<std::string> known_fields() const;
   form::Scope with_everything(form::Scope scope) const;
   form::Form parse_form(const io::Expression& text, const std::string& key, const form::Scope& scope) const;
 

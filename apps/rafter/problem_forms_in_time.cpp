@@ -64,13 +64,21 @@ form::Form ProblemForms::residual_in_time() const {
   return form - load;
 }
 
+std::vector<std::string> ProblemForms::known_fields() const {
+  std::vector<std::string> result;
+  for (const auto& coefficient : problem_.coefficients)
+    if (coefficient.data) result.push_back(coefficient.name);
+  return result;
+}
+
 form::ThetaForms ProblemForms::theta_forms() const {
   const auto form = residual_in_time();
-  std::vector<std::string> known;
-  for (const auto& coefficient : problem_.coefficients)
-    if (coefficient.data) known.push_back(coefficient.name);
   return located(problem_.forms.main(), problem_.forms.main_key(),
-                 [&] { return form::make_theta_forms(form, fields(), known); });
+                 [&] { return form::make_theta_forms(form, fields(), known_fields()); });
+}
+
+form::LoweredForm ProblemForms::theta_tangent(const std::vector<form::SpacePair>& spaces) const {
+  return form::theta_tangent_on(residual_in_time(), fields(), known_fields(), spaces);
 }
 
 } // namespace rafter::app

@@ -10,7 +10,6 @@
 #include <rafter/base/memory.hpp>
 #include <rafter/base/parallel.hpp>
 #include <rafter/base/text.hpp>
-#include <rafter/form/bilinear_parts.hpp>
 #include <rafter/io/vtkhdf.hpp>
 #include <rafter/schedule/plan.hpp>
 #include <rafter/solve/force_norm.hpp>
@@ -290,8 +289,8 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
   op::compile(kernels, events_.compilation);
   operator_ = std::make_shared<op::Operator>(action, std::move(constraints), diagonal);
   data_->bind(*operator_, action->form);
-  if (symmetric.action) symmetric_part_ = op::make_auxiliary(symmetric, *operator_);
-  levels_ = op::make_levels(std::move(levels), symmetric_part_ ? *symmetric_part_ : *operator_, *meshes_);
+  symmetric_part_ = op::make_auxiliary(symmetric, *operator_);
+  levels_ = op::make_levels(std::move(levels), symmetric_part_.A ? *symmetric_part_.A : *operator_, *meshes_);
   if (theta_forms_)
     make_stepper(std::move(*theta_forms_), load);
   else if (problem_.forms.F)
@@ -299,20 +298,6 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
   else if (load) {
     linear_form_ = std::make_unique<op::LinearForm>(load);
     data_->bind(*linear_form_, load->form);
-  }
-}
-
-std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::KernelOptions& kernels) const {
-  try {
-    return op::generate_levels({.form = form::symmetric_part(forms_->bilinear()),
-                                .system = system_,
-                                .meshes = meshes_,
-                                .conditions = options_.dirichlet,
-                                .kernels = kernels,
-                                .coarsening = problem_.coarsening});
-  } catch (const base::InputError& error) {
-    throw base::InputError(
-        fmt::format("{}: solver.preconditioner: {}", problem_.preconditioner_location.text(), error.what()));
   }
 }
 
@@ -515,11 +500,14 @@ Solved solve_linear(const PreparedProblem& prepared, const RunEvents& events, Ph
 
 /// Runs Newton's method with the linear solver of the problem, or the one that the tangent at the start requires.
 solvers::NewtonResult run_newton(const PreparedProblem& prepared, const std::string& method, op::Vector& u,
-                                 const RunEvents& events) {
+                                 const RunEvents& events,
+                                 const std::shared_ptr<solvers::KeptPreconditioner>& preconditioner) {
   const auto& problem = prepared.problem();
   auto options = problem.newton;
   options.solver = problem.solver;
   options.solver.method = method;
+  options.solver.hierarchy = prepared.make_hierarchy();
+  options.preconditioner = preconditioner;
   options.solver.control.monitor = [](int, double) { return !is_interrupted(); };
   options.monitor = [&events](int iteration, double residual) {
     return !is_interrupted() && (!events.iteration || events.iteration(iteration, residual));
@@ -547,7 +535,8 @@ Solved solve_residual(const PreparedProblem& prepared, const RunEvents& events, 
                           [&](const op::Vector& state) { prepared.residual_problem()->linearise(state); });
   prepared.postprocess().require_finite_solutions(u);
   phases.start("solve");
-  const auto result = run_newton(prepared, choice.method, u, events);
+  const auto preconditioner = std::make_shared<solvers::KeptPreconditioner>();
+  const auto result = run_newton(prepared, choice.method, u, events, preconditioner);
   phases.stop();
   if (result.failure == solvers::Failure::stopped) require_not_interrupted();
   prepared.tell(fmt::format("solve: {} after {} Newton steps with {} linear iterations, relative residual {:.2e}",
@@ -557,6 +546,7 @@ Solved solve_residual(const PreparedProblem& prepared, const RunEvents& events, 
   auto& report = solution.report;
   report.method = "newton with " + choice.method;
   report.reason = choice.reason;
+  if (const auto* last = preconditioner->get()) report.preconditioner = last->description();
   report.message = result.message;
   report.warning = result.warning;
   report.iterations = result.iterations;

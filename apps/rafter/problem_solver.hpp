@@ -93,10 +93,9 @@ public:
   const ProblemData& data() const { return *data_; }
   const PlannedConstraints& constraints() const { return constraints_; } ///< exist only if the problem is to be solved
 
-  /// Returns the levels of multigrid below the operator; there are some only if the problem is to be solved with it.
-  const std::vector<op::Level>& levels() const { return levels_; }
-  /// Returns the symmetric part of the operator, which multigrid takes in its place; null where it is symmetric.
-  const std::shared_ptr<const op::Operator>& symmetric_part() const { return symmetric_part_; }
+  /// Returns the levels of multigrid below the operator, with their null spaces; null unless the problem is to be
+  /// solved with multigrid of all fields.
+  std::shared_ptr<const solvers::MultigridHierarchy> make_hierarchy() const;
   /// Returns the compiled blocks of the preconditioner, of which there are some only if the problem is to be solved
   /// with them.
   const solvers::GeneratedBlocks& blocks() const { return blocks_; }
@@ -133,7 +132,7 @@ private:
   std::unique_ptr<Postprocess> postprocess_;
   PlannedConstraints constraints_;
   std::vector<op::Level> levels_; ///< levels of multigrid below the operator, from coarse to fine
-  std::shared_ptr<const op::Operator> symmetric_part_;
+  op::Auxiliary symmetric_part_;  ///< what multigrid takes in the operator's place where that is not symmetric
   solvers::GeneratedBlocks blocks_;
 };
 

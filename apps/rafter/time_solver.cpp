@@ -83,6 +83,7 @@ private:
     }
     if (!method_.empty()) choice_ = {method_, "as in the run before"};
     stepper_.use_method(choice_.method);
+    stepper_.use_hierarchy(prepared_.make_hierarchy());
     prepared_.postprocess().require_finite_solutions(state_);
     prepared_.tell(fmt::format("setup: {} steps of the theta scheme, theta = {}", grid_->num_steps() - first_,
                                problem_.time->theta));
@@ -169,6 +170,7 @@ private:
     auto& report = solution.report;
     report.method = stepper_.is_linear() ? choice_.method : "newton with " + choice_.method;
     report.reason = choice_.reason;
+    if (const auto* last = stepper_.preconditioner()) report.preconditioner = last->description();
     report.message = last_.message;
     report.warning = warning_;
     if (const auto removed = solvers::describe_removed(removed_); !removed.empty())

@@ -102,6 +102,46 @@ std::optional<PairCoefficients> pair_coefficients(const LoweredForm& form, const
   return result;
 }
 
+/// The number of a space in a table, where it is put if it is missing.
+int number_in(std::vector<std::shared_ptr<const FieldSpace>>& spaces, const FieldSpace* space,
+              const std::vector<std::shared_ptr<const FieldSpace>>& known) {
+  const auto is_it = [&](const auto& entry) { return entry.get() == space; };
+  const auto found = std::ranges::find_if(spaces, is_it);
+  if (found != spaces.end()) return static_cast<int>(found - spaces.begin());
+  spaces.push_back(*std::ranges::find_if(known, is_it));
+  return static_cast<int>(spaces.size()) - 1;
+}
+
+/// Replaces the coefficient of each pair of slots in an integrand of `form` by the mean of both ways round.
+void make_symmetric(LoweredForm& form, LoweredIntegral& integral) {
+  const auto of_pairs = pair_coefficients(form, integral);
+  if (!of_pairs) throw base::InputError("symmetric_part: the form is not linear in the trial functions");
+  auto graph = std::make_shared<ScalarGraph>(*integral.graph);
+  const auto atoms = [&form](const Slot& test, const Slot& trial) {
+    const int row = number_in(form.test_spaces, std::get<0>(test), form.trial_spaces);
+    const int column = number_in(form.trial_spaces, std::get<0>(trial), form.test_spaces);
+    return std::pair(Atom{AtomKind::test, row, std::get<1>(test), std::get<2>(test)},
+                     Atom{AtomKind::trial, column, std::get<1>(trial), std::get<2>(trial)});
+  };
+  // Nodes are made in the order of atoms, since that of slots is one of addresses, which differ from run to run.
+  std::map<std::pair<Atom, Atom>, std::vector<NodeId>> either_way;
+  for (const auto& [slots, coefficient] : *of_pairs) {
+    either_way[atoms(slots.first, slots.second)].push_back(coefficient);
+    either_way[atoms(slots.second, slots.first)].push_back(coefficient);
+  }
+  std::map<Atom, NodeId> of_tests;
+  for (auto& [slots, coefficients] : either_way) {
+    std::ranges::sort(coefficients);
+    const NodeId sum = coefficients.size() == 1 ? coefficients[0] : graph->add(coefficients[0], coefficients[1]);
+    const NodeId product = graph->mul(graph->mul(graph->constant(0.5), sum), graph->atom(slots.second));
+    const auto [entry, is_new] = of_tests.try_emplace(slots.first, product);
+    if (!is_new) entry->second = graph->add(entry->second, product);
+  }
+  integral.test_terms.clear();
+  for (const auto& [test, coefficient] : of_tests) integral.test_terms.push_back({test.a, test.b, test.c, coefficient});
+  integral.graph = std::move(graph);
+}
+
 } // namespace
 
 Form diagonal_block(const Form& form, const std::shared_ptr<const FieldSpace>& space) {
@@ -126,6 +166,15 @@ bool is_symmetric(const LoweredForm& form) {
 Form symmetric_part(const Form& form) {
   require_bilinear(form, "symmetric_part");
   return is_symmetric(lower(form)) ? form : Expr(0.5) * (form + adjoint(form));
+}
+
+LoweredForm symmetric_part(const LoweredForm& form) {
+  if (is_symmetric(form)) return form;
+  if (form.source != nullptr) return lower(symmetric_part(*form.source));
+  auto result = form;
+  for (auto& integral : result.integrals) make_symmetric(result, integral);
+  result.signature = signature_of(result);
+  return result;
 }
 
 } // namespace rafter::form

@@ -20,5 +20,8 @@ bool is_symmetric(const LoweredForm& form);
 /// Returns (a(u, v) + a(v, u)) / 2: the form itself where is_symmetric(). Throws InputError for forms that are not
 /// bilinear.
 Form symmetric_part(const Form& form);
+/// The same of a lowered form: made of its source, so that the result has one, too; without a source, from the
+/// coefficients of its integrals.
+LoweredForm symmetric_part(const LoweredForm& form);
 
 } // namespace rafter::form

@@ -470,4 +470,14 @@ ThetaForms make_theta_forms(const Form& F, const std::vector<Expr>& unknowns,
   return ThetaBuilder(F, unknowns, constant_fields).build();
 }
 
+LoweredForm theta_tangent_on(const Form& F, const std::vector<Expr>& unknowns,
+                             const std::vector<std::string>& constant_fields, const std::vector<SpacePair>& spaces) {
+  auto there = unknowns;
+  for (auto& unknown : there) {
+    const auto found = std::ranges::find(spaces, unknown.node().space, &SpacePair::first);
+    if (found != spaces.end()) unknown = field(found->second, unknown.node().name);
+  }
+  return make_theta_forms(on(F, spaces), there, constant_fields).tangent;
+}
+
 } // namespace rafter::form

@@ -54,5 +54,8 @@ bool is_linear(const Form& form, const std::vector<Expr>& fields);
 /// fields that are neither is an InputError.
 ThetaForms make_theta_forms(const Form& F, const std::vector<Expr>& unknowns,
                             const std::vector<std::string>& constant_fields = {});
+/// The tangent of the same with the functions and fields of F on other spaces (on), as on a level of multigrid.
+LoweredForm theta_tangent_on(const Form& F, const std::vector<Expr>& unknowns,
+                             const std::vector<std::string>& constant_fields, const std::vector<SpacePair>& spaces);
 
 } // namespace rafter::form

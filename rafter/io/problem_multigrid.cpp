@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -31,17 +32,19 @@ void read_coarsening(const TableReader& table, op::Coarsening& coarsening) {
   const auto path = table.path("coarsening");
   coarsening.repeats_steps = value->kind == Value::Kind::string;
   std::vector<std::string> words;
-  if (value->kind == Value::Kind::string)
+  const std::string accepted = "\"p,h\", \"h,p\", \"p\", \"h\", or a list of steps \"p\" and \"h\"";
+  if (value->kind == Value::Kind::string) {
+    constexpr std::array<std::string_view, 4> known{"p,h", "h,p", "p", "h"};
+    if (std::ranges::find(known, value->text) == known.end()) refuse_value(*value, path, accepted);
     words.push_back(value->text);
-  else if (value->kind == Value::Kind::array)
-    for (const auto& item : value->items) words.push_back(read_string(item, path));
-  else
-    refuse_value(*value, path, "\"p,h\", \"h,p\", \"p\", \"h\", or a list of steps \"p\" and \"h\"");
-  try {
-    coarsening.steps = op::parse_coarsening_steps(base::join(words, ","));
-  } catch (const base::InputError& error) {
-    refuse(value->location, path, error.what());
-  }
+  } else if (value->kind == Value::Kind::array) {
+    for (const auto& item : value->items) {
+      words.push_back(read_string(item, path));
+      if (words.back() != "p" && words.back() != "h") refuse_value(item, path, accepted);
+    }
+  } else
+    refuse_value(*value, path, accepted);
+  coarsening.steps = op::parse_coarsening_steps(base::join(words, ","));
 }
 
 void read_degrees(const TableReader& table, op::Coarsening& coarsening) {
@@ -74,7 +77,7 @@ int read_smoothing_steps(const TableReader& table, int otherwise) {
 
 void read_multigrid(const TableReader& table, Problem& problem) {
   table.accept_only(std::vector<std::string>{"coarsening", "degrees", "smoother", "smoother_degree", "pre", "post",
-                                             "cycle", "precision", "coarse", "coarse_iterations"});
+                                             "cycle", "precision", "coarse", "coarse_iterations", "start"});
   auto& parameters = problem.solver.multigrid;
   read_coarsening(table, problem.coarsening);
   read_degrees(table, problem.coarsening);
@@ -86,6 +89,7 @@ void read_multigrid(const TableReader& table, Problem& problem) {
   parameters.coarse = read_word(table, "coarse", {"direct", "chebyshev"}, {"amg"}) == "direct"
                           ? solvers::CoarseSolver::direct
                           : solvers::CoarseSolver::chebyshev;
+  parameters.has_full_start = read_word(table, "start", {"zero", "full"}) == "full";
   parameters.coarse_degree = table.integer("coarse_iterations", 1, 50).value_or(parameters.coarse_degree);
 }
 

@@ -241,13 +241,11 @@ void read_solver(const TableReader& table, Problem& problem) {
     read_chebyshev(TableReader(*chebyshev, table.path("chebyshev")), options.chebyshev);
   if (const Value* multigrid = table.find("multigrid"))
     read_multigrid(TableReader(*multigrid, table.path("multigrid")), problem);
-  if (options.preconditioner == "multigrid" && !solvers::find_method(options.method).is_direct &&
-      (problem.forms.F || problem.time))
-    refuse(
-        problem.preconditioner_location, table.path("preconditioner"),
-        fmt::format("\"multigrid\" is for linear problems that do not change in time in this version, the problem has "
-                    "{}; accepted are \"none\", \"jacobi\", \"chebyshev\"",
-                    problem.time ? "[time]" : "forms.F"));
+  if (options.multigrid.has_full_start && (problem.forms.F || problem.time))
+    base::warn(fmt::format("{}: key {} is not used: the linear systems of problems with {} start from zero or from the "
+                           "state before",
+                           table.find("multigrid")->location.text(), table.path("multigrid.start"),
+                           problem.time ? "[time]" : "forms.F"));
   read_blocks(table, problem);
   warn_of_unread_keys(table, problem);
 }

@@ -52,8 +52,8 @@ Generations refined_generations(std::shared_ptr<const Mesh> mesh, int times);
 /// make_box and Mesh::refined.
 Generations box_generations(const BoxOptions& options, int times = 0);
 
-/// Identifies the facets of each pair on all generations, as Mesh::periodic does. Those too coarse for it, and all
-/// before them, are left out. Throws its errors where the finest mesh cannot be periodic.
+/// Identifies the facets of each pair on all generations, as Mesh::periodic does. Those with a cell from side to side,
+/// and all before them, are left out. Throws the errors of Mesh::periodic.
 Generations periodic_generations(const Generations& generations, const std::vector<PeriodicPair>& pairs);
 
 } // namespace rafter::mesh

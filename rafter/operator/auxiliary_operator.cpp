@@ -2,34 +2,12 @@
 #include <rafter/operator/auxiliary_operator.hpp>
 
 #include <algorithm>
-#include <map>
-#include <string>
+#include <iterator>
 
-#include <rafter/base/error.hpp>
 #include <rafter/form/bilinear_parts.hpp>
 
 namespace rafter::op {
 namespace {
-
-void take_parameters(Operator& to, const Operator& from) {
-  const auto& components = from.form().parameters;
-  const auto values = from.data().parameters().host_read();
-  std::map<std::string, std::vector<double>> by_name;
-  for (std::size_t i = 0; i < components.size(); ++i) {
-    const auto& coefficient = *components[i].coefficient;
-    auto& of_name = by_name.try_emplace(coefficient.name, coefficient.values).first->second;
-    of_name[static_cast<std::size_t>(components[i].component)] = values[i];
-  }
-  for (const auto& [name, of_name] : by_name)
-    if (to.data().has_parameter(name)) to.set(name, of_name);
-}
-
-void take_data_fields(Operator& to, const Operator& from) {
-  const auto& names = from.form().field_names;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (from.data().field_version(i) > 0 && std::ranges::count(to.form().field_names, names[i]) == 1)
-      to.set(names[i], from.data().field(i));
-}
 
 /// The form of the block of a field.
 form::Form block_form(const form::Form& form, const std::shared_ptr<const space::FunctionSpace>& space, bool& is_mass) {
@@ -42,11 +20,11 @@ form::Form block_form(const form::Form& form, const std::shared_ptr<const space:
 
 } // namespace
 
-GeneratedAuxiliary generate_auxiliary(form::Form form, System system, std::span<const FieldCondition> conditions,
-                                      KernelOptions kernels) {
+GeneratedAuxiliary generate_auxiliary(const form::LoweredForm& form, System system,
+                                      std::span<const FieldCondition> conditions, KernelOptions kernels) {
+  require_names_apart(form);
   kernels.plan.reset();
-  GeneratedAuxiliary result{.form = std::move(form),
-                            .system = std::move(system),
+  GeneratedAuxiliary result{.system = std::move(system),
                             .conditions = {},
                             .kernels = std::move(kernels),
                             .action = nullptr,
@@ -54,24 +32,25 @@ GeneratedAuxiliary generate_auxiliary(form::Form form, System system, std::span<
   std::ranges::copy_if(conditions, std::back_inserter(result.conditions), [&](const FieldCondition& condition) {
     return std::ranges::find(result.system.spaces, condition.space) != result.system.spaces.end();
   });
-  const auto lowered = form::lower(result.form);
-  result.action = build_form(lowered, result.system, Purpose::action, result.kernels);
+  result.action = build_form(form, result.system, Purpose::action, result.kernels);
   if (result.action->matrix == nullptr)
-    result.diagonal = build_form(lowered, result.system, Purpose::diagonal, result.kernels);
+    result.diagonal = build_form(form, result.system, Purpose::diagonal, result.kernels);
   return result;
 }
 
 GeneratedAuxiliary generate_symmetric_part(const form::LoweredForm& form, const System& system,
                                            std::span<const FieldCondition> conditions, const KernelOptions& kernels) {
   if (form::is_symmetric(form)) return {};
-  if (form.source == nullptr) throw base::InputError("the symmetric part of a form needs the form as it was written");
-  return generate_auxiliary(form::symmetric_part(*form.source), system, conditions, kernels);
+  return generate_auxiliary(form::symmetric_part(form), system, conditions, kernels);
 }
 
-std::shared_ptr<Operator> make_auxiliary(const GeneratedAuxiliary& generated, const Operator& A) {
-  auto result = std::make_shared<Operator>(generated.action, generated.conditions, generated.diagonal);
-  take_parameters(*result, A);
-  take_data_fields(*result, A);
+Auxiliary make_auxiliary(const GeneratedAuxiliary& generated, const Operator& A) {
+  if (generated.action == nullptr) return {};
+  Auxiliary result{.A = std::make_shared<Operator>(generated.action, generated.conditions, generated.diagonal),
+                   .data = nullptr};
+  result.data =
+      std::make_shared<LevelData>(std::shared_ptr<const Operator>(std::shared_ptr<void>(), &A), result.A, nullptr);
+  result.data->follow();
   return result;
 }
 
@@ -82,8 +61,8 @@ std::vector<GeneratedFieldBlock> generate_field_blocks(const form::Form& form, c
   for (std::size_t f = 0; f < system.spaces.size(); ++f) {
     bool is_mass = false;
     auto of_field = block_form(form, system.spaces[f], is_mass);
-    result.push_back(
-        {f, is_mass, generate_auxiliary(std::move(of_field), make_system({system.spaces[f]}), conditions, kernels)});
+    auto part = generate_auxiliary(form::lower(of_field), make_system({system.spaces[f]}), conditions, kernels);
+    result.push_back({f, is_mass, std::move(of_field), std::move(part)});
   }
   return result;
 }

@@ -2,13 +2,13 @@
 #include <rafter/operator/level_hierarchy.hpp>
 
 #include <algorithm>
-#include <map>
 #include <ranges>
 
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/form/bilinear_parts.hpp>
 #include <rafter/operator/compiled_transfer.hpp>
 
 namespace rafter::op {
@@ -77,14 +77,55 @@ void require_servable(const HierarchySpecification& specification, const form::L
                            "and itself as the last");
   if (meshes->refinements.size() + 1 != meshes->meshes.size() || meshes->finest() != specification.system.mesh)
     throw base::InputError("multigrid: the finest of the meshes is not the one of the operator");
-  if (form.fields.empty()) return;
-  throw base::InputError(fmt::format("multigrid: the form has data fields ({}), whose values this version does not "
-                                     "bring to coarser levels; accepted are coefficients that are numbers, values by "
-                                     "tag and expressions of x, or another preconditioner",
-                                     base::join(form.field_names, ", ")));
+  require_names_apart(form);
 }
 
-GeneratedLevel generate_level(const HierarchySpecification& specification, LevelPlace place, System system) {
+form::LoweredForm form_on(const HierarchySpecification& specification, const std::vector<form::SpacePair>& spaces) {
+  return form::symmetric_part(specification.form_on ? specification.form_on(spaces)
+                                                    : form::lower(form::on(specification.form, spaces)));
+}
+
+/// Puts the data fields of the finest level on spaces of coarser ones, from level to level.
+class DataSpaces {
+public:
+  DataSpaces(const System& finest, const form::LoweredForm& form) {
+    for (const auto& field : form.fields) {
+      const bool is_known = std::ranges::find(finest_, field) != finest_.end();
+      const bool is_unknown =
+          std::ranges::any_of(finest.spaces, [&](const auto& space) { return space == field; }); // follows the system
+      if (is_known || is_unknown) continue;
+      finest_.push_back(std::dynamic_pointer_cast<const space::FunctionSpace>(field));
+      if (finest_.back() == nullptr)
+        throw base::InputError(
+            fmt::format("multigrid: data field on '{}' has no mesh: use a FunctionSpace", field->name));
+    }
+    spaces_ = finest_;
+  }
+
+  /// The spaces of the next level, on its discretisation, beside those of the finest.
+  std::vector<form::SpacePair> on(const std::shared_ptr<const space::Discretisation>& discretisation, int highest) {
+    std::vector<form::SpacePair> result;
+    for (std::size_t i = 0; i < spaces_.size(); ++i) {
+      const auto& finer = *spaces_[i];
+      const int degree = std::min(finer.degree, highest);
+      if (finer.discretisation() != discretisation || finer.degree != degree)
+        spaces_[i] = space::FunctionSpace::make(discretisation, {.family = element::family_from_name(finer.family),
+                                                                 .degree = degree,
+                                                                 .components = finer.components,
+                                                                 .name = finer.name,
+                                                                 .is_broken = finer.is_broken()});
+      result.emplace_back(finest_[i], spaces_[i]);
+    }
+    return result;
+  }
+
+private:
+  using Spaces = std::vector<std::shared_ptr<const space::FunctionSpace>>;
+  Spaces finest_, spaces_; ///< of the finest level and of the last that was made, shape (space)
+};
+
+GeneratedLevel generate_level(const HierarchySpecification& specification, LevelPlace place, System system,
+                              std::vector<form::SpacePair> spaces) {
   // A cycle applies the operator of a level some four times, and a solve takes some ten cycles.
   constexpr double applications = 60;
   auto kernels = specification.kernels;
@@ -93,10 +134,9 @@ GeneratedLevel generate_level(const HierarchySpecification& specification, Level
   int degree_of_finest = 1;
   for (const auto& space : specification.system.spaces) degree_of_finest = std::max(degree_of_finest, space->degree);
   kernels.quadrature = lowered(kernels.quadrature, highest(place.degrees), degree_of_finest - highest(place.degrees));
-  std::vector<form::SpacePair> spaces;
   for (std::size_t f = 0; f < system.spaces.size(); ++f)
     spaces.emplace_back(specification.system.spaces[f], system.spaces[f]);
-  const auto form = form::lower(form::arguments_on(specification.form, spaces));
+  const auto form = form_on(specification, spaces);
   GeneratedLevel result{.place = std::move(place),
                         .system = std::move(system),
                         .constraints = {},
@@ -106,19 +146,6 @@ GeneratedLevel generate_level(const HierarchySpecification& specification, Level
   result.action = build_form(form, result.system, Purpose::action, kernels);
   if (result.action->matrix == nullptr) result.diagonal = build_form(form, result.system, Purpose::diagonal, kernels);
   return result;
-}
-
-/// Gives a level the constants and parameters of the finest one.
-void take_parameters(Operator& level, const Operator& finest) {
-  const auto& components = finest.form().parameters;
-  const auto values = finest.data().parameters().host_read();
-  std::map<std::string, std::vector<double>> by_name;
-  for (std::size_t i = 0; i < components.size(); ++i) {
-    const auto& coefficient = *components[i].coefficient;
-    auto& of_name = by_name.try_emplace(coefficient.name, coefficient.values).first->second;
-    of_name[static_cast<std::size_t>(components[i].component)] = values[i];
-  }
-  for (const auto& [name, of_name] : by_name) level.set(name, of_name);
 }
 
 } // namespace
@@ -155,7 +182,9 @@ std::vector<LevelPlace> coarser_places(const LevelPlace& finest, const Coarsenin
 }
 
 std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specification) {
-  require_servable(specification, form::lower(specification.form));
+  const auto form = form_on(specification, {});
+  require_servable(specification, form);
+  DataSpaces data(specification.system, form);
   const auto& meshes = *specification.meshes;
   LevelPlace finest{.generation = meshes.meshes.size() - 1, .degrees = {}};
   for (const auto& space : specification.system.spaces) finest.degrees.push_back(space->degree);
@@ -170,7 +199,8 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
           mesh, space::DiscretisationOptions{.degree = highest(place.degrees)});
     auto system = system_like(specification.system, discretisation, place.degrees);
     num_unknowns = system.num_unknowns();
-    result.push_back(generate_level(specification, std::move(place), std::move(system)));
+    auto spaces = data.on(discretisation, highest(place.degrees));
+    result.push_back(generate_level(specification, std::move(place), std::move(system), std::move(spaces)));
   }
   std::ranges::reverse(result);
   return result;
@@ -189,23 +219,24 @@ std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Oper
   const TransferFactory compiled = [&finest](const TransferSpecification& of) {
     return make_transfer(of, {.device = finest.device(), .plan = {}, .planner = finest.built().options.planner});
   };
-  std::vector<Level> result;
-  for (auto& level : generated) {
-    auto A = std::make_shared<Operator>(level.action, std::move(level.constraints), level.diagonal);
-    take_parameters(*A, finest);
-    result.push_back({std::move(level.place), std::move(level.system), std::move(A), nullptr});
-  }
-  for (std::size_t l = 0; l < result.size(); ++l) {
-    const bool is_last = l + 1 == result.size();
-    const Operator& finer = is_last ? finest : *result[l + 1].A;
-    const bool is_on_same_mesh = finer.system().mesh == result[l].system.mesh;
-    const TransferSpecification of{.coarse = result[l].system,
-                                   .fine = finer.system(),
-                                   .constrained_coarse = result[l].A->constraints().entries,
-                                   .constrained_fine = finer.constraints().entries,
-                                   .refinement =
-                                       is_on_same_mesh ? nullptr : &meshes.refinements[result[l].place.generation]};
-    result[l].to_finer = make ? make(of) : compiled(of);
+  std::vector<std::shared_ptr<Operator>> operators;
+  for (auto& level : generated)
+    operators.push_back(std::make_shared<Operator>(level.action, std::move(level.constraints), level.diagonal));
+  std::vector<Level> result(generated.size());
+  std::shared_ptr<const Operator> finer(std::shared_ptr<void>(), &finest);
+  for (std::size_t l = result.size(); l-- > 0; finer = operators[l]) { // data follow those of the finer level
+    auto& level = generated[l];
+    const auto* refinement =
+        finer->system().mesh == level.system.mesh ? nullptr : &meshes.refinements[level.place.generation];
+    const TransferSpecification of{.coarse = level.system,
+                                   .fine = finer->system(),
+                                   .constrained_coarse = operators[l]->constraints().entries,
+                                   .constrained_fine = finer->constraints().entries,
+                                   .refinement = refinement};
+    auto data = std::make_shared<LevelData>(finer, operators[l], refinement);
+    data->follow();
+    result[l] = {std::move(level.place), std::move(level.system), operators[l], make ? make(of) : compiled(of),
+                 std::move(data)};
   }
   return result;
 }

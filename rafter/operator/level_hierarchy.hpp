@@ -8,10 +8,12 @@
 #include <vector>
 
 #include <rafter/mesh/generations.hpp>
+#include <rafter/operator/level_data.hpp>
 #include <rafter/operator/operator.hpp>
 #include <rafter/operator/transfer.hpp>
 
-/// Makes the coarser levels of an operator: the same form and conditions with lower degrees and on coarser meshes.
+/// Makes the coarser levels of an operator: the same form and conditions with lower degrees and on coarser meshes. A
+/// form that is not seen to be symmetric is taken in its symmetric part (form::symmetric_part).
 namespace rafter::op {
 
 /// A way from a level to the next coarser one.
@@ -53,10 +55,14 @@ struct GeneratedLevel {
   std::shared_ptr<GeneratedForm> action, diagonal; ///< `diagonal` is null where an assembled matrix has it
 };
 
+/// Makes a form of a level: that of the finest level on other spaces, of which a pair has (old, new).
+using FormOnSpaces = std::function<form::LoweredForm(const std::vector<form::SpacePair>&)>;
+
 /// Everything that levels are made of.
 struct HierarchySpecification {
-  form::Form form;                                 ///< form of the finest level
-  System system;                                   ///< system of the finest level
+  form::Form form{};      ///< form of the finest level
+  FormOnSpaces form_on{}; ///< makes those of levels; empty: they are `form` with its arguments and data fields there
+  System system;          ///< system of the finest level
   std::shared_ptr<const mesh::Generations> meshes; ///< the last is that of the system
   std::vector<FieldCondition> conditions;          ///< on spaces of the system
   KernelOptions kernels;                           ///< options of the finest level, whose plan is for that level alone
@@ -64,9 +70,10 @@ struct HierarchySpecification {
 };
 
 /// Makes spaces, conditions and kernels of the levels below the finest, from coarse to fine. Levels of one mesh share
-/// its discretisation; rules with a number of points have as many points less as degrees. Kernels are compiled by
-/// compile(), together with others. Throws InputError for a mesh that is not the finest of the generations, and for
-/// forms with data fields, whose values only the finest level has, and the errors of coarser_places().
+/// its discretisation; rules with a number of points have as many points less as degrees. Data fields on spaces of the
+/// system are on those of the level; others keep their degree as long as it is not above those of the level, which they
+/// then take. Kernels are compiled by compile(), together with others. Throws InputError for a mesh that is not the
+/// finest of the generations, for several data fields of one name, and the errors of coarser_places().
 std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specification);
 
 /// All kernels of levels, for compile().
@@ -78,12 +85,14 @@ struct Level {
   System system;
   std::shared_ptr<const Operator> A;
   std::shared_ptr<const Transfer> to_finer;
+  std::shared_ptr<LevelData> data; ///< brings the values of the next finer level
 };
 
 using TransferFactory = std::function<std::shared_ptr<const Transfer>(const TransferSpecification&)>;
 
-/// Binds the compiled levels, with the values that the constants and parameters of `finest` have now, and makes the
-/// transfers between them and to it: by `make`, or with compiled kernels where that is empty.
+/// Binds the compiled levels below an operator or its symmetric part, with the values that the data fields, constants
+/// and parameters of `finest` have now, and makes the transfers between them and to it: by `make`, or with compiled
+/// kernels where that is empty. `finest` must outlive the levels, whose data follow it.
 std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Operator& finest,
                                const mesh::Generations& meshes, const TransferFactory& make = {});
 

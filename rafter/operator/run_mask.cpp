@@ -33,6 +33,26 @@ RunMasks::RunMasks(const space::FunctionSpace& space, std::span<const std::int32
       throw base::InputError(fmt::format("space '{}' has no entry {} to be constrained", space.name, entry));
     is_constrained_[static_cast<std::size_t>(entry)] = true;
   }
+  require_free_interiors();
+}
+
+/// Factors belong to shared entities, so that they cannot mask what lies in one cell alone.
+void RunMasks::require_free_interiors() const {
+  const auto& batches = space_.batches();
+  for (std::size_t b = 0; b < batches.blocks.size(); ++b) {
+    const auto& dofs = space_.block(static_cast<int>(b));
+    const auto of_cell = static_cast<std::int64_t>(dofs.layout.interior_dofs.size()) * space_.num_components();
+    for (std::size_t batch = 0; of_cell > 0 && batch < dofs.interior_starts.size(); ++batch) {
+      const auto before = static_cast<std::int64_t>(batch) * batches.cells_per_batch;
+      const auto num_active = std::min<std::int64_t>(batches.cells_per_batch, batches.blocks[b].num_cells - before);
+      const auto begin = is_constrained_.begin() + dofs.interior_starts[batch], end = begin + num_active * of_cell;
+      const auto found = std::find(begin, end, true);
+      if (found != end)
+        throw base::InputError(fmt::format("entry {} of '{}' is constrained and lies in the interior of a cell; "
+                                           "transfers serve constraints on vertices, edges and faces",
+                                           found - is_constrained_.begin(), space_.name));
+    }
+  }
 }
 
 /// Says whether component `component` of a run is free.

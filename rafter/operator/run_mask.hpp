@@ -28,7 +28,7 @@ struct RunMask {
 /// an entity, every cell but the first that asks for it.
 class RunMasks {
 public:
-  /// `constrained`: entries of the space, in any order.
+  /// `constrained`: entries of the space, in any order. Throws InputError for one in the interior of a cell.
   RunMasks(const space::FunctionSpace& space, std::span<const std::int32_t> constrained);
 
   /// The mask of constraints alone. Throws InputError where some dofs of an entity are constrained and others are not.
@@ -39,6 +39,7 @@ public:
 
 private:
   template <class IsOwned> RunMask mask(const BatchedRuns& cells, const IsOwned& is_owned) const;
+  void require_free_interiors() const;
   bool is_free(std::int32_t start, int num_dofs, int component) const;
 
   const space::FunctionSpace& space_;

@@ -28,6 +28,9 @@ void require_fit(std::int64_t size, const std::vector<BlockPreconditioner::Part>
       throw base::InputError("preconditioner block: the entries of fields overlap or are not in the system's vectors");
 }
 
+/// Brings the values of the system's operator to a block. Says whether any may have changed.
+bool follow(const FieldBlock& block) { return block.follow ? block.follow() : true; }
+
 /// Copies `count` numbers on the threads of a device.
 void copy(device::Device& device, const double* from, std::size_t count, double* to) {
   constexpr std::size_t length = 65536;
@@ -40,6 +43,7 @@ void copy(device::Device& device, const double* from, std::size_t count, double*
 } // namespace
 
 struct BlockPreconditioner::Work {
+  mutable std::shared_ptr<const Preconditioner> M;
   mutable Vector r, z; ///< vectors of the field
 };
 
@@ -48,7 +52,8 @@ BlockPreconditioner::BlockPreconditioner(std::int64_t size, std::vector<Part> pa
   for (const auto& part : parts_) {
     const auto& A = *part.block.A;
     const auto entries = static_cast<std::size_t>(A.size());
-    work_.push_back({Vector(A.device(), entries), Vector(A.device(), entries)});
+    follow(part.block);
+    work_.push_back({part.make(), Vector(A.device(), entries), Vector(A.device(), entries)});
   }
 }
 
@@ -56,24 +61,35 @@ BlockPreconditioner::~BlockPreconditioner() = default;
 
 void BlockPreconditioner::apply(const Vector& r, Vector& z) const {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    const auto& [block, M] = parts_[i];
+    const auto& block = parts_[i].block;
     const auto& work = work_[i];
     auto& device = *block.A->device();
     const auto begin = static_cast<std::size_t>(block.entries.begin);
     copy(device, r.host_read().data() + begin, work.r.size(), work.r.host_write().data());
-    M->apply(work.r, work.z);
+    work.M->apply(work.r, work.z);
     copy(device, work.z.host_read().data(), work.z.size(), z.host_write().data() + begin);
   }
 }
 
 bool BlockPreconditioner::is_variable() const {
-  return std::ranges::any_of(parts_, [](const Part& part) { return part.M->is_variable(); });
+  return std::ranges::any_of(work_, [](const Work& work) { return work.M->is_variable(); });
+}
+
+bool BlockPreconditioner::refresh() const {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    auto& M = work_[i].M;
+    if (!follow(parts_[i].block) || M->refresh()) continue;
+    M.reset(); // frees its memory before the next one takes some
+    M = parts_[i].make();
+  }
+  return true;
 }
 
 std::string BlockPreconditioner::description() const {
   std::vector<std::string> texts;
-  for (const auto& [block, M] : parts_) {
-    const auto inner = M->description();
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const auto& block = parts_[i].block;
+    const auto inner = work_[i].M->description();
     texts.push_back(fmt::format("{}: {}{}{}", block.field, block.preconditioner,
                                 block.is_mass ? " of its mass matrix, because the form has no block of this field" : "",
                                 inner.empty() ? "" : fmt::format(" ({})", inner)));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,9 @@ struct FieldBlock {
   std::shared_ptr<const MultigridHierarchy> hierarchy = {}; ///< for the preconditioner multigrid
   std::shared_ptr<const NullSpace> null_space = {};         ///< null space of A; null: A is regular
   std::optional<MultigridParameters> multigrid = {};        ///< parameters of multigrid; absent: those of SolverOptions
+  /// Gives A the values of data and parameters that the operator of the system has; says whether any has changed.
+  /// Empty: nobody knows.
+  std::function<bool()> follow = {};
 };
 
 /// Computes z = M^-1 r with a preconditioner M_f for each field: z_f = M_f^-1 r_f, a block-diagonal matrix. For saddle
@@ -27,19 +31,22 @@ struct FieldBlock {
 /// 1994, doi:10.1137/0731070).
 class BlockPreconditioner final : public Preconditioner {
 public:
-  /// The preconditioner of a field, with the entries that it works on and what it keeps alive.
+  /// What is known of a field: its block, and what makes the preconditioner for the values that A has.
   struct Part {
     FieldBlock block;
-    std::shared_ptr<const Preconditioner> M;
+    std::function<std::shared_ptr<const Preconditioner>()> make;
   };
   /// `size` is that of the system's vectors. Throws InputError where a block does not have the size of its entries, or
-  /// entries overlap or are not in the vectors.
+  /// entries overlap or are not in the vectors, and what `make` throws. Blocks follow the operator of the system now.
   BlockPreconditioner(std::int64_t size, std::vector<Part> parts);
   ~BlockPreconditioner() override;
 
   void apply(const Vector& r, Vector& z) const override; ///< entries of no block are not written
   /// Says whether that of a field is.
   bool is_variable() const override;
+  /// Brings the values of the system's operator to the blocks. Preconditioners of fields follow, or are made anew where
+  /// they cannot.
+  bool refresh() const override;
   std::string description() const override;
 
 private:

@@ -40,9 +40,10 @@ std::vector<NullSpaceCondition> conditions_on(const space::FunctionSpace& space,
   return result;
 }
 
-std::vector<op::GeneratedLevel> generate_levels(const op::GeneratedAuxiliary& part, const FieldPreconditioner& of) {
+std::vector<op::GeneratedLevel> generate_levels(const op::GeneratedFieldBlock& block, const FieldPreconditioner& of) {
   if (of.name != "multigrid") return {};
-  return op::generate_levels({.form = part.form,
+  const auto& part = block.part;
+  return op::generate_levels({.form = block.form,
                               .system = part.system,
                               .meshes = of.meshes,
                               .conditions = part.conditions,
@@ -65,7 +66,7 @@ GeneratedBlocks generate_blocks(const form::Form& form, const op::System& system
                          .levels = {},
                          .preconditioners = std::move(preconditioners)};
   for (std::size_t f = 0; f < result.blocks.size(); ++f)
-    result.levels.push_back(generate_levels(result.blocks[f].part, result.preconditioners[f]));
+    result.levels.push_back(generate_levels(result.blocks[f], result.preconditioners[f]));
   return result;
 }
 
@@ -81,9 +82,9 @@ std::vector<FieldBlock> make_blocks(GeneratedBlocks generated, const op::Operato
                                     std::span<const NullSpaceCondition> conditions) {
   std::vector<FieldBlock> result;
   for (std::size_t f = 0; f < generated.blocks.size(); ++f) {
-    const auto& [field, is_mass, part] = generated.blocks[f];
+    const auto& [field, is_mass, form, part] = generated.blocks[f];
     const auto& of = generated.preconditioners[f];
-    const auto block = op::make_auxiliary(part, A);
+    const auto [block, data] = op::make_auxiliary(part, A);
     const auto entries = entries_of(A.system(), field);
     FieldBlock made{.field = part.system.spaces[0]->name,
                     .preconditioner = of.name,
@@ -91,7 +92,8 @@ std::vector<FieldBlock> make_blocks(GeneratedBlocks generated, const op::Operato
                     .A = block,
                     .is_mass = is_mass,
                     .null_space = null_space_of(*block, entries, null_space),
-                    .multigrid = of.multigrid};
+                    .multigrid = of.multigrid,
+                    .follow = [data] { return data->follow(); }};
     if (of.name == "multigrid") {
       const auto own =
           made.null_space ? conditions_on(*part.system.spaces[0], conditions) : std::vector<NullSpaceCondition>();

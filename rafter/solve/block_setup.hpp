@@ -40,8 +40,8 @@ GeneratedBlocks generate_blocks(const form::Form& form, const op::System& system
 /// All kernels of blocks, for op::compile().
 std::vector<std::shared_ptr<op::GeneratedForm>> kernels_of(const GeneratedBlocks& generated);
 
-/// Binds compiled blocks, with the values that data fields and parameters of A have now. `null_space` is that of A and
-/// `conditions` fix it: a block is singular, too, where it maps null vectors of its field to zero.
+/// Binds compiled blocks, whose data fields and parameters follow those of A, which must outlive them. `null_space` is
+/// that of A and `conditions` fix it: a block is singular, too, where it maps null vectors of its field to zero.
 std::vector<FieldBlock> make_blocks(GeneratedBlocks generated, const op::Operator& A, const NullSpace& null_space = {},
                                     std::span<const NullSpaceCondition> conditions = {});
 

@@ -23,6 +23,7 @@ const ChebyshevParameters& checked(const ChebyshevParameters& parameters) {
   require(parameters.eigenvalue_ratio > 1, "eigenvalue_ratio", parameters.eigenvalue_ratio, "above 1");
   require(parameters.safety_factor >= 1, "safety_factor", parameters.safety_factor, "at least 1");
   require(parameters.estimate_iterations >= 1, "estimate_iterations", parameters.estimate_iterations, "at least 1");
+  require(parameters.check_iterations >= 1, "check_iterations", parameters.check_iterations, "at least 1");
   return parameters;
 }
 
@@ -94,31 +95,54 @@ struct Lanczos {
 } // namespace
 
 EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vector& inverse_diagonal, int iterations,
-                                        const NullSpace& null_space, bool accepts_indefinite) {
+                                        const NullSpace& null_space, int check_iterations, bool accepts_indefinite) {
   Lanczos lanczos(A, inverse_diagonal);
   lanczos.run(iterations, null_space, accepts_indefinite);
-  if (lanczos.diagonal.empty()) return {1, 1}; // there are no unknowns
-  const auto last = static_cast<int>(lanczos.diagonal.size()) - 1;
-  return {tridiagonal_eigenvalue(lanczos.diagonal, lanczos.off_diagonal, 0),
-          tridiagonal_eigenvalue(lanczos.diagonal, lanczos.off_diagonal, last)};
+  if (lanczos.diagonal.empty()) return {1, 1, 1}; // there are no unknowns
+  const auto after = [&lanczos](int steps, int rank) {
+    return tridiagonal_eigenvalue(std::span(lanczos.diagonal).first(static_cast<std::size_t>(steps)),
+                                  lanczos.off_diagonal, rank);
+  };
+  const auto steps = static_cast<int>(lanczos.diagonal.size()), early = std::min(steps, check_iterations);
+  return {after(steps, 0), after(steps, steps - 1), after(early, early - 1)};
 }
 
 Chebyshev::Chebyshev(const op::LinearOperator& A, const ChebyshevParameters& parameters)
-    : A_(A), ops_(A), degree_(checked(parameters).degree), is_fused_(parameters.is_fused), lower_(parameters.lower),
-      upper_(parameters.upper), inverse_diagonal_(positive_inverse_diagonal(A)),
-      residual_(A.device(), inverse_diagonal_.size()), direction_(A.device(), inverse_diagonal_.size()),
-      image_(A.device(), inverse_diagonal_.size()) {
-  if (upper_ == 0) {
-    const NullSpace none;
-    const NullSpace& null_space = parameters.null_space ? *parameters.null_space : none;
-    upper_ = parameters.safety_factor * estimate_eigenvalues(A, inverse_diagonal_, parameters.estimate_iterations,
-                                                             null_space, parameters.accepts_indefinite)
-                                            .largest;
-  }
-  if (lower_ == 0) lower_ = upper_ / parameters.eigenvalue_ratio;
+    : A_(A), ops_(A), parameters_(checked(parameters)), degree_(parameters.degree), is_fused_(parameters.is_fused),
+      inverse_diagonal_(positive_inverse_diagonal(A)), residual_(A.device(), inverse_diagonal_.size()),
+      direction_(A.device(), inverse_diagonal_.size()), image_(A.device(), inverse_diagonal_.size()) {
+  if (parameters_.upper > 0)
+    set_interval({});
+  else
+    set_interval(estimate(parameters_.estimate_iterations, parameters_.accepts_indefinite));
+}
+
+EigenvalueEstimate Chebyshev::estimate(int iterations, bool accepts_indefinite) const {
+  const NullSpace none;
+  return estimate_eigenvalues(A_, inverse_diagonal_, iterations,
+                              parameters_.null_space ? *parameters_.null_space : none, parameters_.check_iterations,
+                              accepts_indefinite);
+}
+
+void Chebyshev::set_interval(const EigenvalueEstimate& found) {
+  upper_ = parameters_.upper > 0 ? parameters_.upper : parameters_.safety_factor * found.largest;
+  checked_ = found.checked;
+  is_indefinite_ = found.smallest < 0;
+  lower_ = parameters_.lower > 0 ? parameters_.lower : upper_ / parameters_.eigenvalue_ratio;
   if (lower_ >= upper_)
     throw base::InputError(
         fmt::format("chebyshev: lower = {} is not below the estimated largest eigenvalue {}", lower_, upper_));
+}
+
+bool Chebyshev::refresh(bool accepts_indefinite) {
+  constexpr double most_change = 0.05;
+  inverse_diagonal_ = positive_inverse_diagonal(A_);
+  if (parameters_.upper > 0) return false;
+  const bool accepts = accepts_indefinite || is_indefinite_;
+  const int few = std::min(parameters_.check_iterations, parameters_.estimate_iterations);
+  if (std::abs(estimate(few, accepts).checked - checked_) <= most_change * checked_) return false;
+  set_interval(estimate(parameters_.estimate_iterations, accepts));
+  return true;
 }
 
 double Chebyshev::reduction() const {

@@ -29,12 +29,24 @@ void require_fit(const std::vector<MultigridLevel>& levels, const MultigridParam
   }
 }
 
-ChebyshevParameters smoother_parameters(const MultigridLevel& level, const MultigridParameters& parameters) {
-  auto result = parameters.smoother;
-  result.null_space = level.null_space;
-  result.accepts_indefinite = true;
-  return result;
+/// Does something with the smoother of a level, whose errors get the name of the level.
+template <class Operation> auto on_level(const MultigridLevel& level, const Operation& operation) {
+  try {
+    return operation();
+  } catch (const base::SolverError& error) {
+    throw base::SolverError(fmt::format("multigrid{}{}: {}", level.name.empty() ? "" : ", ", level.name, error.what()));
+  }
 }
+
+std::unique_ptr<Chebyshev> make_smoother(const MultigridLevel& level, const MultigridParameters& parameters) {
+  auto own = parameters.smoother;
+  own.null_space = level.null_space;
+  own.accepts_indefinite = true;
+  return on_level(level, [&] { return std::make_unique<Chebyshev>(*level.A, own); });
+}
+
+/// Brings the values of the next finer level to this one. Says whether any may have changed.
+bool follow(const MultigridLevel& level) { return level.follow ? level.follow() : true; }
 
 std::unique_ptr<const Preconditioner> make_coarse_solver(const MultigridLevel& level,
                                                          const MultigridParameters& parameters) {
@@ -68,22 +80,22 @@ std::string_view name(Cycle cycle) { return cycle == Cycle::v ? "V" : "W"; }
 std::string_view name(CoarseSolver solver) { return solver == CoarseSolver::direct ? "direct" : "chebyshev"; }
 
 struct Multigrid::Work {
-  std::unique_ptr<const Chebyshev> smoother; ///< null: the level is the coarsest
-  mutable Vector residual, right, solution;  ///< empty where the level needs none
+  std::unique_ptr<Chebyshev> smoother;      ///< null: the level is the coarsest
+  mutable Vector residual, right, solution; ///< empty where the level needs none
 };
 
 Multigrid::Multigrid(std::vector<MultigridLevel> levels, const MultigridParameters& parameters)
     : levels_(std::move(levels)), parameters_(parameters) {
   require_fit(levels_, parameters_);
+  for (auto l = levels_.size(); l-- > 0;) follow(levels_[l]);
   for (std::size_t l = 0; l < levels_.size(); ++l) {
     const auto& level = levels_[l];
     const auto vector = [&](bool is_needed) {
       return Vector(level.A->device(), is_needed ? static_cast<std::size_t>(level.A->size()) : 0);
     };
     const bool is_coarsest = l == 0, is_finest = l + 1 == levels_.size();
-    work_.push_back(
-        {is_coarsest ? nullptr : std::make_unique<const Chebyshev>(*level.A, smoother_parameters(level, parameters_)),
-         vector(!is_coarsest), vector(!is_finest), vector(!is_finest)});
+    work_.push_back({is_coarsest ? nullptr : make_smoother(level, parameters_), vector(!is_coarsest),
+                     vector(!is_finest), vector(!is_finest)});
   }
   coarse_ = make_coarse_solver(levels_.front(), parameters_);
   if (num_negative_pivots() > 0)
@@ -99,6 +111,32 @@ std::int64_t Multigrid::num_negative_pivots() const {
 }
 
 Multigrid::~Multigrid() = default;
+
+bool Multigrid::refresh() const {
+  const auto finest = levels_.size() - 1;
+  // Where the finest level is the operator itself, the levels below tell whether it has changed.
+  const bool is_operator = !levels_[finest].follow;
+  bool has_changed = is_operator ? finest == 0 : levels_[finest].follow();
+  for (auto l = finest; l-- > 0;)
+    if (follow(levels_[l])) {
+      has_changed = true;
+      try {
+        refresh_level(l);
+      } catch (const base::SolverError&) {
+        if (!levels_[l].retreat || !levels_[l].retreat()) throw;
+        refresh_level(l);
+      }
+    }
+  if (has_changed) refresh_level(finest);
+  return true;
+}
+
+void Multigrid::refresh_level(std::size_t level) const {
+  const bool is_finest = level + 1 == levels_.size();
+  if (level > 0) return on_level(levels_[level], [&] { static_cast<void>(work_[level].smoother->refresh(is_finest)); });
+  coarse_.reset(); // frees the memory of its factors before the next ones take some
+  coarse_ = on_level(levels_[level], [&] { return make_coarse_solver(levels_[level], parameters_); });
+}
 
 void Multigrid::apply(const Vector& r, Vector& z) const { cycle(levels_.size() - 1, r, z, true); }
 
@@ -125,7 +163,7 @@ void Multigrid::restrict_residual(std::size_t level, const Vector& b, Vector& x)
   levels_[level - 1].to_finer->restrict_to(work.residual, work_[level - 1].right);
 }
 
-void Multigrid::start(const Vector& r, Vector& z) const {
+bool Multigrid::start(const Vector& r, Vector& z) const {
   const auto finest = levels_.size() - 1;
   for (auto level = finest; level > 0; --level)
     levels_[level - 1].to_finer->restrict_to(level == finest ? r : work_[level].right, work_[level - 1].right);
@@ -135,6 +173,7 @@ void Multigrid::start(const Vector& r, Vector& z) const {
     if (level > 0) levels_[level - 1].to_finer->prolongate(work_[level - 1].solution, x);
     cycle(level, b, x, level == 0);
   }
+  return true;
 }
 
 std::string Multigrid::description() const {

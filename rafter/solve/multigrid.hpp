@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,6 +35,8 @@ struct MultigridParameters {
   int smoothing_steps = 1; ///< applications of the smoother before and as many after the coarse correction, 1 to 20
   CoarseSolver coarse = CoarseSolver::direct;
   int coarse_degree = 10; ///< degree of CoarseSolver::chebyshev
+  /// solve() begins with Multigrid::start() for the first residual, and residuals stay relative to that one.
+  bool has_full_start = false;
 };
 
 /// A level of Multigrid.
@@ -42,6 +45,11 @@ struct MultigridLevel {
   std::shared_ptr<const op::Transfer> to_finer;     ///< from this level to the next; null: it is the finest
   std::shared_ptr<const NullSpace> null_space = {}; ///< null space of A; null: A is regular
   std::string name = {};                            ///< for people, such as "degree 4 on 512 cells"
+  /// Gives A the values of data and parameters that the operator of the next finer level has; says whether any has
+  /// changed. Empty: nobody knows.
+  std::function<bool()> follow = {};
+  /// Takes back what follow() did to data fields, where the law of A has no value or is not definite; false: it cannot.
+  std::function<bool()> retreat = {};
 };
 
 /// The levels below an operator, of which Multigrid makes its own (SolverOptions::hierarchy).
@@ -50,6 +58,8 @@ struct MultigridHierarchy {
   std::string finest_name = {};        ///< name of the operator's own level
   /// The symmetric part of the operator, which takes its place on its own level; null: the operator is symmetric.
   std::shared_ptr<const op::LinearOperator> symmetric_part = {};
+  /// Gives the symmetric part the values that the operator has; see MultigridLevel::follow.
+  std::function<bool()> follow = {};
 };
 
 /// Multigrid cycles as a preconditioner. With S the error operator of the smoother, symmetric in the inner product of
@@ -59,18 +69,23 @@ struct MultigridHierarchy {
 /// eigenvalues; where its factors tell that there are some, a warning says so. For an operator that is not symmetric
 /// the levels are those of its symmetric part.
 /// The smoothers are Chebyshev iterations with Jacobi scaling (Adams, Brezina, Hu, Tuminaro 2003,
-/// doi:10.1016/S0021-9991(03)00194-3), whose eigenvalues are estimated once, at construction.
+/// doi:10.1016/S0021-9991(03)00194-3), whose eigenvalues are estimated at construction, and again by refresh() where
+/// those estimates no longer hold (Chebyshev::refresh).
 class Multigrid final : public Preconditioner {
 public:
   /// Takes levels from coarse to fine, at least one. Throws InputError for parameters out of range and levels whose
-  /// sizes do not fit their transfers, and the errors of Chebyshev and Factors.
+  /// sizes do not fit their transfers, and the errors of Chebyshev and Factors. Values of the levels follow those of
+  /// the finest one now.
   Multigrid(std::vector<MultigridLevel> levels, const MultigridParameters& parameters = {});
   ~Multigrid() override;
 
   void apply(const Vector& r, Vector& z) const override; ///< computes one cycle for A z = r that begins with z = 0
   /// Computes an approximate solution of A z = r by a cycle on each level, from the coarsest up, each beginning with
   /// what the level below has found (full multigrid).
-  void start(const Vector& r, Vector& z) const;
+  bool start(const Vector& r, Vector& z) const override;
+  /// Brings the values of the operator to all levels; smoothers and the coarse solver follow. A level whose
+  /// smoother or solver cannot, because injected data give no definite operator, keeps the data that it had.
+  bool refresh() const override;
   std::string description() const override;
 
 private:
@@ -79,13 +94,14 @@ private:
   struct Work;
   /// Does one cycle on a level for A x = b, from x = 0 or from x as it is.
   void cycle(std::size_t level, const Vector& b, Vector& x, bool is_zero) const;
+  void refresh_level(std::size_t level) const;
   /// Makes the right-hand side of the level below from that of this one and x.
   void restrict_residual(std::size_t level, const Vector& b, Vector& x) const;
   std::int64_t num_negative_pivots() const; ///< of the factors of the coarsest matrix; 0 where it has none
 
   std::vector<MultigridLevel> levels_;
   MultigridParameters parameters_;
-  std::unique_ptr<const Preconditioner> coarse_;
+  mutable std::unique_ptr<const Preconditioner> coarse_;
   std::vector<Work> work_; ///< shape (level)
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/solve/multigrid_levels.hpp>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
@@ -8,13 +10,33 @@
 namespace rafter::solvers {
 namespace {
 
+bool has_rotations(std::span<const NullSpaceCondition> conditions) {
+  return std::ranges::any_of(
+      conditions, [](const auto& condition) { return condition.kind == NullSpaceCondition::Kind::rigid_modes; });
+}
+
 std::shared_ptr<const NullSpace> null_space_of(const op::Level& level, const op::System& finest,
                                                std::span<const NullSpaceCondition> conditions) {
   if (conditions.empty()) return nullptr;
   std::vector<NullSpaceCondition> own(conditions.begin(), conditions.end());
   for (auto& condition : own) condition.space = level.system.spaces[finest.index_of(*condition.space)];
-  try {
+  const auto find = [&] {
     return make_null_space(*level.A, own, {.planner = level.A->built().options.planner}).null_space();
+  };
+  try {
+    if (!has_rotations(own)) return find();
+    try {
+      return find();
+    } catch (const base::InputError&) {
+      // Cells that are curved more than the level's degree knows hold no rotations: the level is regular but for
+      // translations, and its small eigenvalues are those of the finer one, as its form is.
+      for (auto& condition : own)
+        if (condition.kind == NullSpaceCondition::Kind::rigid_modes) {
+          condition.kind = NullSpaceCondition::Kind::mean;
+          condition.values.assign(static_cast<std::size_t>(condition.space->num_components()), 0.0);
+        }
+      return find();
+    }
   } catch (const base::InputError& error) {
     throw base::InputError(
         fmt::format("multigrid: the level of {}: {}", op::describe_level(level.system), error.what()));
@@ -25,16 +47,24 @@ std::shared_ptr<const NullSpace> null_space_of(const op::Level& level, const op:
 
 std::shared_ptr<const MultigridHierarchy> make_hierarchy(std::vector<op::Level> levels, const op::System& finest,
                                                          std::span<const NullSpaceCondition> conditions,
-                                                         std::shared_ptr<const op::Operator> symmetric_part) {
+                                                         const op::Auxiliary& symmetric_part) {
   auto result = std::make_shared<MultigridHierarchy>();
   result->finest_name = op::describe_level(finest);
-  result->symmetric_part = std::move(symmetric_part);
+  // Null spaces are looked for with the values that the operator has now.
+  if (symmetric_part.A != nullptr) {
+    result->symmetric_part = symmetric_part.A;
+    result->follow = [data = symmetric_part.data] { return data->follow(); };
+    result->follow();
+  }
+  for (auto level = levels.rbegin(); level != levels.rend(); ++level) level->data->follow();
   for (auto& level : levels) {
     auto null_space = null_space_of(level, finest, conditions);
     result->coarser.push_back({.A = std::move(level.A),
                                .to_finer = std::move(level.to_finer),
                                .null_space = std::move(null_space),
-                               .name = op::describe_level(level.system)});
+                               .name = op::describe_level(level.system),
+                               .follow = [data = level.data] { return data->follow(); },
+                               .retreat = [data = level.data] { return data->retreat(); }});
   }
   return result;
 }

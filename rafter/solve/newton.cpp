@@ -145,9 +145,10 @@ struct Direction {
 /// Solves the linear systems of Newton's method, as accurately as asked for.
 class DirectionFinder {
 public:
-  DirectionFinder(const NonlinearProblem& problem, const SolverOptions& options)
-      : problem_(problem), options_(options), ops_(problem.device()),
-        work_(problem.device(), static_cast<std::size_t>(problem.size())) {}
+  DirectionFinder(const NonlinearProblem& problem, const NewtonOptions& options)
+      : problem_(problem), options_(options.solver),
+        kept_(options.preconditioner != nullptr ? options.preconditioner : std::make_shared<KeptPreconditioner>()),
+        ops_(problem.device()), work_(problem.device(), static_cast<std::size_t>(problem.size())) {}
 
   /// Solves R'(u) step = right, from `step` on. With `has_lift`, constrained entries of both are increments of boundary
   /// values, which no direction of descent replaces.
@@ -155,9 +156,9 @@ public:
     auto options = options_;
     options.control.rtol = tolerance;
     options.control.reference = reference;
-    std::shared_ptr<const Preconditioner> preconditioner;
+    const Preconditioner* preconditioner = nullptr;
     try {
-      preconditioner = make_preconditioner(problem_.tangent(), options);
+      preconditioner = &kept_->update(problem_.tangent(), options);
     } catch (const base::SolverError& error) {
       return {.failure = Failure::singular_operator, .message = error.what()};
     }
@@ -169,8 +170,7 @@ public:
       result.has_negative_curvature = true;
       if (solved.iterations > 0) return result;
       if (!has_lift) {
-        take_steepest_descent(right, solved.failure == Failure::indefinite_operator ? preconditioner.get() : nullptr,
-                              step);
+        take_steepest_descent(right, solved.failure == Failure::indefinite_operator ? preconditioner : nullptr, step);
         return result;
       }
       result.failure = Failure::indefinite_operator;
@@ -206,6 +206,7 @@ private:
 
   const NonlinearProblem& problem_;
   const SolverOptions& options_;
+  std::shared_ptr<KeptPreconditioner> kept_;
   VectorOps ops_;
   Vector work_;
 };
@@ -220,7 +221,7 @@ ForcingParameters forcing_parameters(const NewtonOptions& options) {
 class Newton {
 public:
   Newton(NonlinearProblem& problem, Vector& u, const NewtonOptions& options)
-      : problem_(problem), u_(u), options_(options), ops_(problem.device()), directions_(problem, options.solver),
+      : problem_(problem), u_(u), options_(options), ops_(problem.device()), directions_(problem, options),
         boundary_(problem, u), residual_{make_vector()}, trial_residual_{make_vector()}, step_(make_vector()),
         trial_(make_vector()), right_(make_vector()), increment_(make_vector()) {
     require_options();

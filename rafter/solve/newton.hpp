@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <rafter/solve/forcing_terms.hpp>
+#include <rafter/solve/kept_preconditioner.hpp>
 #include <rafter/solve/line_search.hpp>
 #include <rafter/solve/solver.hpp>
 #include <rafter/space/function_space.hpp>
@@ -73,6 +74,9 @@ struct NewtonOptions {
   /// Solver of the linear systems. Forcing terms take the place of control.rtol, below which they do not fall; the
   /// control's monitor may stop a linear solve.
   SolverOptions solver;
+  /// The preconditioner of the tangent, which follows it from step to step, and from solve to solve where several have
+  /// the same one; null: each solve has its own.
+  std::shared_ptr<KeptPreconditioner> preconditioner;
   ForcingParameters forcing;
   NewtonMonitor monitor;
 };

@@ -41,6 +41,12 @@ public:
   /// A maps N to zero; only x moves by vectors of N, and this stays bounded since p stays M-orthogonal to N.
   std::optional<std::span<const double>> diagonal() const override { return preconditioner_->diagonal(); }
   bool is_variable() const override { return preconditioner_->is_variable(); }
+  bool refresh() const override { return preconditioner_->refresh(); }
+  bool start(const Vector& r, Vector& z) const override {
+    const bool has_start = preconditioner_->start(r, z);
+    if (has_start) space_->project(z);
+    return has_start;
+  }
   const FactorInfo* factors() const override { return preconditioner_->factors(); }
   std::string description() const override { return preconditioner_->description(); }
 

@@ -20,6 +20,12 @@ public:
   virtual std::optional<std::span<const double>> diagonal() const { return std::nullopt; }
   /// Says whether M^-1 changes from one application to the next, so that outer methods must be flexible.
   virtual bool is_variable() const { return false; }
+  /// Follows the values of the operator, which have changed, with what was made once. False: it cannot, and another one
+  /// must be made. It is for one thread at a time, as apply() is.
+  virtual bool refresh() const { return false; }
+  /// Computes an approximate solution z of A z = r for an iteration to start from, better than apply() does. False:
+  /// there is no better one, and z stays as it is.
+  virtual bool start(const Vector& /*r*/, Vector& /*z*/) const { return false; }
   /// Describes the factors of the matrix, where M^-1 is A^-1 up to rounding; else null.
   virtual const FactorInfo* factors() const { return nullptr; }
   /// Says in words what was built; empty: the name says all.

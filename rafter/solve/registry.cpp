@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -56,15 +57,16 @@ std::shared_ptr<const Preconditioner> make_chebyshev(const LinearOperator& A, co
 
 std::shared_ptr<const Preconditioner> make_multigrid(const LinearOperator& A, const SolverOptions& options) {
   if (options.hierarchy == nullptr)
-    throw base::InputError("preconditioner multigrid: the operator has no coarser levels here; accepted are linear "
-                           "problems that do not change in time, and solve() of C++ with the meshes of all generations "
+    throw base::InputError("preconditioner multigrid: the operator has no coarser levels here; accepted are "
+                           "problem files, and solve() of C++ with the meshes of all generations "
                            "(SolveOptions::preconditioner = multigrid({.meshes = ...}))");
   auto levels = options.hierarchy->coarser;
   const auto& symmetric = options.hierarchy->symmetric_part;
   levels.push_back({.A = symmetric ? symmetric : std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A),
                     .to_finer = nullptr,
                     .null_space = options.null_space,
-                    .name = options.hierarchy->finest_name});
+                    .name = options.hierarchy->finest_name,
+                    .follow = options.hierarchy->follow});
   auto parameters = options.multigrid;
   parameters.smoother.is_fused = parameters.smoother.is_fused && options.is_fused;
   return std::make_shared<Multigrid>(std::move(levels), parameters);
@@ -87,7 +89,7 @@ std::shared_ptr<const Preconditioner> make_block(const LinearOperator& A, const 
     own.null_space = block.null_space;
     own.multigrid = block.multigrid.value_or(options.multigrid);
     own.blocks.clear();
-    parts.push_back({block, make_preconditioner(*block.A, own)});
+    parts.push_back({block, [A = block.A, own] { return make_preconditioner(*A, own); }});
   }
   return std::make_shared<BlockPreconditioner>(A.size(), std::move(parts));
 }
@@ -128,6 +130,23 @@ Norms measured(const LinearOperator& A, const Vector& b, const Vector& x, const 
   ops.subtract_from(b, r);
   M.apply(r, z);
   return {ops.norm(r), std::sqrt(std::abs(ops.dot(r, z)))};
+}
+
+/// Adds to x what the preconditioner computes as a start (Preconditioner::start), where it has one. Residuals stay
+/// relative to what they would be without it; `share` is as below.
+void start_from_preconditioner(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
+                               const Norms& first, double share, IterationControl& control) {
+  const VectorOps ops(A);
+  Vector r(A.device(), b.size()), z(A.device(), b.size());
+  A.apply(x, r);
+  ops.subtract_from(b, r);
+  if (!M.start(r, z)) return;
+  ops.axpy(1, z, x);
+  double reference = share * first.residual;
+  if (control.norm == Norm::preconditioned)
+    if (const auto now = measured(A, b, x, M); now.preconditioned > 0)
+      reference = share * first.preconditioned * now.residual / now.preconditioned;
+  control.least_reference = std::max(control.least_reference, reference);
 }
 
 /// Divides by the norms that residuals are relative to, which are `share` of those of the first residual.
@@ -192,10 +211,15 @@ Result solve(const LinearOperator& A, const Vector& b, Vector& x, const Precondi
              const SolverOptions& options) {
   const Method& method = find_method(options.method);
   const auto first = measured(A, b, x, M);
-  Result result = method.run(A, b, x, M, options);
   const auto& reference = options.control.reference;
-  const double found = reference ? reference(x) : first.residual;
-  const double share = found > 0 && found < first.residual ? found / first.residual : 1;
+  const auto share_of_reference = [&] {
+    const double found = reference ? reference(x) : first.residual;
+    return found > 0 && found < first.residual ? found / first.residual : 1;
+  };
+  auto own = options;
+  if (options.multigrid.has_full_start) start_from_preconditioner(A, b, x, M, first, share_of_reference(), own.control);
+  Result result = method.run(A, b, x, M, own);
+  const double share = share_of_reference();
   result.norms = relative_norms(first, measured(A, b, x, M), share);
   // A solve that did not converge knows no more than the residual that it updated. (gmres with side = "left" judges
   // another norm than these.)

@@ -72,18 +72,26 @@ ThetaStepper::ThetaStepper(form::ThetaForms forms, std::vector<std::string> name
 void ThetaStepper::use_null_space(ConstrainedNullSpace null_space) {
   null_space_ = std::move(null_space);
   options_.solver.null_space = null_space_.null_space();
-  preconditioner_.reset();
+  preconditioner_->reset();
 }
 
 void ThetaStepper::use_method(const std::string& method) {
   options_.solver.method = method;
-  preconditioner_.reset();
+  preconditioner_->reset();
+}
+
+void ThetaStepper::use_hierarchy(std::shared_ptr<const MultigridHierarchy> hierarchy) {
+  options_.solver.hierarchy = std::move(hierarchy);
+  preconditioner_->reset();
 }
 
 void ThetaStepper::set(const std::string& name, double value) {
   if (has_parameter(forms_.tangent, name)) {
     const auto known = parameters_.find(name);
-    if (known == parameters_.end() || known->second != value) tangent_->set(name, value);
+    if (known == parameters_.end() || known->second != value) {
+      tangent_->set(name, value);
+      is_stale_ = true;
+    }
     parameters_[name] = value;
   } else if (tangent_->has_boundary_parameter(name))
     tangent_->set(name, value);
@@ -104,7 +112,7 @@ void ThetaStepper::set_data(const std::string& name, const Vector& values) {
     throw base::InputError(fmt::format("the equations have no known field '{}'", name));
   if (is_of_tangent) tangent_->set(name, values);
   if (is_of_load) load().set(name, values);
-  preconditioner_.reset();
+  is_stale_ = is_stale_ || is_of_tangent;
 }
 
 void ThetaStepper::set_state(const Vector& u) {
@@ -117,6 +125,7 @@ void ThetaStepper::set_state(const Vector& u) {
     std::ranges::copy(u.host_read().subspan(static_cast<std::size_t>(system.offset(f)), parts_[f].size()),
                       parts_[f].host_overwrite().begin());
     if (is_of_tangent) tangent_->set(name, parts_[f]);
+    is_stale_ = is_stale_ || is_of_tangent;
     if (is_of_load) load().set(name, parts_[f]);
   }
 }
@@ -184,13 +193,11 @@ TimeStepResult ThetaStepper::solve(double time, Vector& u) {
   return problem_ ? solve_by_newton(u) : solve_linear(u);
 }
 
-const Preconditioner& ThetaStepper::preconditioner() {
-  if (preconditioner_ == nullptr || preconditioned_ != parameters_) {
-    preconditioner_.reset(); // frees its memory before the next one takes some
-    preconditioner_ = make_preconditioner(*tangent_, options_.solver);
-    preconditioned_ = parameters_;
-  }
-  return *preconditioner_;
+const Preconditioner& ThetaStepper::current_preconditioner() {
+  if (const auto* kept = preconditioner_->get(); kept != nullptr && !is_stale_) return *kept;
+  const auto& result = preconditioner_->update(*tangent_, options_.solver);
+  is_stale_ = false;
+  return result;
 }
 
 TimeStepResult ThetaStepper::solve_linear(Vector& u) {
@@ -208,7 +215,7 @@ TimeStepResult ThetaStepper::solve_linear(Vector& u) {
   options.control.reference = [scale](const Vector&) { return scale; };
   const Preconditioner* M = nullptr;
   try {
-    M = &preconditioner();
+    M = &current_preconditioner();
   } catch (const base::SolverError& error) {
     result.status = Status::failed;
     result.failure = Failure::singular_operator;
@@ -233,6 +240,7 @@ TimeStepResult ThetaStepper::solve_linear(Vector& u) {
 TimeStepResult ThetaStepper::solve_by_newton(Vector& u) {
   auto options = options_.newton;
   options.solver = options_.solver;
+  options.preconditioner = preconditioner_;
   const auto solved = newton(*problem_, u, options);
   TimeStepResult result;
   result.status = solved.status;

@@ -75,6 +75,8 @@ public:
   std::function<void(double time)> set_boundary_values;
   void use_null_space(ConstrainedNullSpace null_space);
   void use_method(const std::string& method);
+  /// Takes levels below the operator, which the preconditioner multigrid needs.
+  void use_hierarchy(std::shared_ptr<const MultigridHierarchy> hierarchy);
 
   /// Binds the value of a parameter of the forms or of boundary values, or those of a data field that is none of the
   /// unknowns, for all steps from now on. Throws InputError where there is none of that name, and for vectors of
@@ -84,6 +86,8 @@ public:
 
   bool is_linear() const { return forms_.is_linear; }
   const op::Operator& tangent() const { return *tangent_; }
+  /// The preconditioner of the last solve; null: there was none.
+  const Preconditioner* preconditioner() const { return preconditioner_->get(); }
   /// The linear form of forms.load, which takes values of data fields that are none of the unknowns. (Those of the
   /// tangent are set there.)
   op::LinearForm& load() { return problem_ ? problem_->residual_form() : *load_; }
@@ -113,7 +117,7 @@ private:
   TimeStepResult solve(double time, Vector& u);
   TimeStepResult solve_linear(Vector& u);
   TimeStepResult solve_by_newton(Vector& u);
-  const Preconditioner& preconditioner();
+  const Preconditioner& current_preconditioner();
 
   form::ThetaForms forms_;
   std::vector<std::string> names_;
@@ -123,9 +127,9 @@ private:
   std::unique_ptr<ResidualProblem> problem_; ///< for other problems
   ConstrainedNullSpace null_space_;
   std::map<std::string, double> parameters_; ///< present values of the tangent's parameters
-  std::shared_ptr<const Preconditioner> preconditioner_;
-  std::map<std::string, double> preconditioned_; ///< parameters that the preconditioner was made for
-  std::vector<Vector> parts_;                    ///< vectors of the fields of a state, shape (field)
+  std::shared_ptr<KeptPreconditioner> preconditioner_ = std::make_shared<KeptPreconditioner>();
+  bool is_stale_ = true;      ///< says whether the operator has changed since the preconditioner followed it
+  std::vector<Vector> parts_; ///< vectors of the fields of a state, shape (field)
 };
 
 } // namespace rafter::solvers

@@ -117,8 +117,9 @@ TEST_P(Transfers, RestrictByTheTranspose) {
 }
 
 TEST_P(Transfers, MakeTheCoarseOperatorOfTheFineOne) {
-  // Children of pyramids are no subspace, and integrands on pyramids are no polynomials.
-  if (shape() == "pyramid" || shape() == "mixed") return;
+  // Functions on pyramids are no polynomials, so that no rule is exact, but on one mesh both operators may have the
+  // same rule. Children of pyramids are no subspace: P keeps polynomials alone there, whose energies stay.
+  const bool has_pyramids = shape() == "pyramid" || shape() == "mixed";
   const TransferProblem problem(sheared(box(shape())), is_refined(), {.coarse_degree = 2, .fine_degree = 3});
   const auto& of = problem.specification;
   const auto helmholtz = [](const op::System& system) {
@@ -127,9 +128,19 @@ TEST_P(Transfers, MakeTheCoarseOperatorOfTheFineOne) {
         std::vector<std::shared_ptr<const form::FieldSpace>>(system.spaces.begin(), system.spaces.end()));
     return form::parse_form("inner(grad(u0), grad(v))*dx + 0.7*u0*v*dx", scope);
   };
-  const auto options = planned({.threads = 1, .plan = "flags=quick"});
+  auto options = planned({.threads = 1, .plan = "flags=quick"});
+  if (has_pyramids) options.quadrature.points = 6;
   const op::Operator coarse(helmholtz(of.coarse), options), fine(helmholtz(of.fine), options);
   const auto transfer = op::make_transfer(of, on(fine.device()));
+  if (has_pyramids && is_refined()) {
+    const Power power{.degree = 2, .dim = dim()};
+    const Vector f = interpolated_on(of.coarse, fine.device(), power);
+    Vector Pf = fine.make_vector();
+    transfer->prolongate(f, Pf);
+    const double energy = dot(applied(coarse, f), f);
+    EXPECT_NEAR(dot(applied(fine, Pf), Pf), energy, 1e-10 * energy);
+    return;
+  }
   const Vector x = random_vector(coarse, 1);
   Vector Px = fine.make_vector(), result = coarse.make_vector();
   transfer->prolongate(x, Px);

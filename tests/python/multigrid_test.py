@@ -101,11 +101,35 @@ class Multigrid(command_test.CommandTest):
         self.assertIn("forms.preconditioner is not used",
                       self.run_rafter("solve", self.write(BOX), "--set", "forms.preconditioner='u*v*dx'").stderr)
 
-    def test_problems_that_it_cannot_serve_are_refused(self):
-        known = BOX.replace('"sin(x[0])"', '{ value = "2 + sin(x[0])", degree = 1 }').replace('"inner(', '"f*inner(')
-        self.assert_refused(self.run_rafter("solve", self.write(known)), "solver.preconditioner", "data fields (f)")
-        residual = BOX.replace('a = "', 'F = "').replace('L = "f*v*dx"\n', "")
-        self.assert_refused(self.run_rafter("solve", self.write(residual)), "solver.preconditioner", "forms.F")
+    def test_known_fields_and_tangents_take_few_iterations(self):
+        known = BOX.replace('"sin(x[0])"', '{ value = "2 + sin(5*x[0])", degree = 2 }').replace('"inner(', '"f*inner(')
+        residual = BOX.replace('a = "inner(grad(u)', 'F = "inner((1 + inner(grad(u), grad(u)))*grad(u)').replace('L = "f*v*dx"\n', "")
+        for cells in (8, 16):
+            size = ("--set", f"mesh.box.cells=[{cells}, {cells}]")
+            report, _ = self.solved(self.write(known), *size)
+            self.assertLessEqual(report["iterations"], 14)
+            report, text = self.solved(self.write(residual), *size)
+            self.assertLessEqual(max(step.get("linear_iterations", 0) for step in report["newton"]["steps"]), 14)
+            self.assertIn("preconditioner: V-cycle", text)
+
+    def test_steps_in_time_take_few_iterations(self):
+        heat = os.path.join(command_test.SOURCE, "examples", "heat.toml")
+        report, _ = self.solved(heat, "--set", "solver.preconditioner=multigrid", "--set", "time.end=0.22")
+        self.assertEqual(len(report["time"]["steps"]), 5)
+        self.assertLessEqual(max(step["iterations"] for step in report["time"]["steps"]), 12)
+
+    def test_a_full_start_saves_iterations_and_keeps_the_tolerance(self):
+        # Without boundary values residuals are relative to the loads, with or without the start.
+        problem = self.write(BOX.replace('value = "x[0]"', "value = 0.0"))
+        plain, _ = self.solved(problem)
+        full, _ = self.solved(problem, "--set", "solver.multigrid.start=full")
+        self.assertLess(full["iterations"], plain["iterations"])
+        self.assertLessEqual(full["residual"], 1e-8)
+
+    def test_steps_of_coarsening_that_mean_nothing_are_refused(self):
+        for steps in ('"p,h,p"', '["p,h"]', '["p", "q"]'):
+            problem = self.write(BOX + f"multigrid = {{ coarsening = {steps} }}\n")
+            self.assert_refused(self.run_rafter("solve", problem), "solver.multigrid.coarsening", "accepted")
 
 
 if __name__ == "__main__":

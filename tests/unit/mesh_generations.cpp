@@ -35,6 +35,29 @@ std::multiset<std::vector<long>> cells_of(const mesh::Mesh& mesh) {
   return result;
 }
 
+/// The vertices of all exterior facets by their coordinates, as above, behind the tag.
+std::multiset<std::vector<long>> tagged_facets_of(const mesh::Mesh& mesh) {
+  std::multiset<std::vector<long>> result;
+  const auto& surface = mesh.surface();
+  for (std::size_t i = 0; i < surface.exterior_facets.size(); ++i) {
+    const auto& facet = surface.exterior_facets[i];
+    const auto& group = mesh.groups[static_cast<std::size_t>(facet.group)];
+    const auto num_nodes = group.nodes.size() / group.tags.size();
+    std::vector<std::vector<long>> corners;
+    for (const int v : element::entity_vertices(group.shape, mesh.tdim - 1, facet.facet)) {
+      const auto x = mesh_laws::node(
+          mesh, group.nodes[static_cast<std::size_t>(facet.cell) * num_nodes + static_cast<std::size_t>(v)]);
+      auto& corner = corners.emplace_back();
+      for (int d = 0; d < mesh.gdim; ++d) corner.push_back(std::lround(x[static_cast<std::size_t>(d)] * 1e6));
+    }
+    std::ranges::sort(corners);
+    std::vector<long> all{surface.exterior_tags[i]};
+    for (const auto& corner : corners) all.insert(all.end(), corner.begin(), corner.end());
+    result.insert(std::move(all));
+  }
+  return result;
+}
+
 } // namespace
 
 TEST(generations, of_a_refined_mesh_are_all_that_it_came_from) {
@@ -84,6 +107,7 @@ TEST(generations, of_a_box_end_with_its_cells) {
     EXPECT_EQ(generations.meshes.size(), dim == 1 ? 4u : 3u) << shape;
     EXPECT_TRUE(cells_of(*generations.finest()) == cells_of(box)) << shape;
     EXPECT_EQ(generations.finest()->tag_names, box.tag_names);
+    EXPECT_TRUE(tagged_facets_of(*generations.finest()) == tagged_facets_of(box)) << shape;
   }
 }
 
@@ -92,6 +116,16 @@ TEST(generations, are_one_where_a_box_has_an_odd_number_of_cells_or_children_of_
                               mesh::BoxOptions{.cells = {4, 4, 4}, .shape = "pyramid"},
                               mesh::BoxOptions{.cells = {8, 4, 4}, .shape = "mixed"}})
     EXPECT_EQ(mesh::box_generations(options).meshes.size(), 1u) << options.shape;
+}
+
+TEST(generations, of_a_periodic_mesh_tell_what_is_wrong_with_the_pairs) {
+  const auto boxes = mesh::box_generations({.cells = {8, 8}, .shape = ""});
+  EXPECT_THROW(mesh::periodic_generations(boxes, {{.from = {"xmin"}, .to = {"left"}}}), base::InputError);
+  auto spoilt = boxes; // the coarser mesh has no tag xmax, which is no reason to leave it out
+  auto coarse = *spoilt.refinements.back().coarse;
+  std::erase_if(coarse.tag_names, [](const auto& name) { return name.first == "xmax"; });
+  spoilt.refinements.back().coarse = std::make_shared<const mesh::Mesh>(coarse);
+  EXPECT_THROW(mesh::periodic_generations(spoilt, {{.from = {"xmin"}, .to = {"xmax"}}}), base::InputError);
 }
 
 TEST(generations, are_periodic_down_to_the_last_with_several_cells_across) {

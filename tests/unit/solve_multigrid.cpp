@@ -131,6 +131,16 @@ TEST(multigrid, needs_as_many_iterations_on_finer_meshes) {
   EXPECT_LE(counts[2], counts[0] + 1);
 }
 
+TEST(multigrid, needs_few_iterations_on_periodic_meshes) {
+  for (const auto* shape : {"quadrilateral", "triangle"}) {
+    const auto torus = mesh::periodic_generations(mesh::box_generations({.cells = {16, 16}, .shape = shape}),
+                                                  {{.from = {"xmin"}, .to = {"xmax"}}});
+    ASSERT_GE(torus.meshes.size(), 3u);
+    const LevelledProblem problem(torus, {.degree = 3, .dirichlet_tags = {3, 4}, .coarsening = all_the_way("p,h")});
+    EXPECT_LE(problem.iterations(), 12) << shape;
+  }
+}
+
 TEST(multigrid, starts_with_a_small_error) {
   const LevelledProblem problem(refined(box("quadrilateral"), 3), {.degree = 2, .coarsening = all_the_way("p,h")});
   const auto& A = problem.A();

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Levels of multigrid follow the data of their operator: known fields, states of tangents, steps in time.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <rafter/rafter.hpp>
+#include <tests/support/operator_problems.hpp>
+
+namespace rafter::test {
+namespace {
+
+rafter::MultigridOptions levels_of(const Generations& meshes) {
+  rafter::MultigridOptions result{.meshes = meshes};
+  result.coarsening.enough_unknowns = 20;
+  return result;
+}
+
+Generations squares(int times, const std::string& shape = "quadrilateral") {
+  return refined_generations(make_box({.cells = {2, 2}, .shape = shape}), times);
+}
+
+/// A diffusion whose conductivity is a known field w times a parameter.
+struct Diffusion {
+  explicit Diffusion(const Generations& meshes, int data_degree = 2, const std::string& law = "")
+      : V(meshes, {.degree = 4}), W(V, {.degree = data_degree, .name = "w"}) {
+    const auto [u, v] = arguments(V);
+    const auto w = field(W.ptr(), "w");
+    auto options = planned({.threads = 1});
+    options.dirichlet = {V.fixed({1, 2, 3, 4}, {0.0})};
+    A = std::make_unique<Operator>(parameter("k") * (law == "ln" ? 1 + ln(1 + w) : w) * inner(grad(u), grad(v)) * dx,
+                                   options);
+    hierarchy = make_hierarchy(*A, levels_of(meshes));
+  }
+  template <class Function> Vector data(const Function& f) const {
+    Vector values(A->device(), static_cast<std::size_t>(W->num_local()));
+    space::interpolate(
+        *W, [&](std::span<const double> x, std::span<double> to) { to[0] = f(x); }, values.host_overwrite());
+    return values;
+  }
+  FunctionSpace V, W;
+  std::unique_ptr<Operator> A;
+  std::shared_ptr<const solvers::MultigridHierarchy> hierarchy;
+};
+
+TEST(LevelData, IsThatOfTheOperatorOnEveryLevel) {
+  const auto meshes = squares(2, "triangle");
+  Diffusion problem(meshes);
+  problem.A->set("k", 3.0);
+  problem.A->set("w", problem.data([](auto x) { return 1 + x[0] + 2 * x[1]; }));
+  const auto& levels = problem.hierarchy->coarser;
+  ASSERT_EQ(levels.size(), 3u); // degrees 2 and 1 on the finest mesh, 1 on the one before
+  for (auto l = levels.size(); l-- > 0;) {
+    EXPECT_TRUE(levels[l].follow());
+    const auto& level = dynamic_cast<const Operator&>(*levels[l].A);
+    const auto [u, v] = form::arguments(std::shared_ptr<const form::FieldSpace>(level.system().spaces[0]));
+    const auto x = spatial_coordinate(2);
+    auto options = planned({.threads = 1});
+    options.dirichlet = {op::make_condition(level.system().spaces[0], {1, 2, 3, 4}, Expr(0.0))};
+    const Operator expected(3 * (1 + x[0] + 2 * x[1]) * inner(grad(u), grad(v)) * dx, options);
+    const Vector r = random_vector(expected, 1);
+    const auto values = values_of(applied(expected, r));
+    EXPECT_LE(distance(values_of(applied(level, r)), values), 1e-12 * largest(values)) << levels[l].name;
+  }
+  for (auto l = levels.size(); l-- > 0;) EXPECT_FALSE(levels[l].follow()) << "nothing has changed";
+  problem.A->set("k", 1.0);
+  for (auto l = levels.size(); l-- > 0;) EXPECT_TRUE(levels[l].follow());
+}
+
+TEST(LevelData, StaysAsItWasWhereALawHasNoValue) {
+  // The field is below -1 at the vertices, which are all that degree 1 knows of it, but not at quadrature points.
+  Diffusion problem(squares(1), 2, "ln");
+  problem.A->set("k", 1.0);
+  problem.A->set("w", problem.data([](auto) { return 0.5; }));
+  const auto M =
+      solvers::make_preconditioner(*problem.A, {.preconditioner = "multigrid", .hierarchy = problem.hierarchy});
+  const auto is_at_vertex = [](double x) { return std::abs(4 * x - std::round(4 * x)) < 1e-12; };
+  problem.A->set("w", problem.data([&](auto x) { return is_at_vertex(x[0]) && is_at_vertex(x[1]) ? -1.01 : 1.0; }));
+  EXPECT_TRUE(M->refresh());
+  const Vector r = random_vector(*problem.A, 1);
+  Vector z = problem.A->make_vector();
+  M->apply(r, z);
+  for (const double value : z.host_read()) ASSERT_TRUE(std::isfinite(value));
+  problem.A->set("w", problem.data([](auto) { return -2.0; }));
+  EXPECT_THROW(M->refresh(), base::SolverError) << "the finest level has no value, either";
+}
+
+TEST(RefreshedMultigrid, IsWhatIsMadeAnew) {
+  Diffusion problem(squares(2));
+  problem.A->set("k", 1.0);
+  problem.A->set("w", problem.data([](auto x) { return 1 + x[0]; }));
+  const solvers::SolverOptions options{.preconditioner = "multigrid", .hierarchy = problem.hierarchy};
+  const auto kept = solvers::make_preconditioner(*problem.A, options);
+  // Jacobi scaling takes the factor out of the eigenvalues, so that estimates stay.
+  problem.A->set("k", 1000.0);
+  EXPECT_TRUE(kept->refresh());
+  const auto anew = solvers::make_preconditioner(*problem.A, options);
+  const Vector r = random_vector(*problem.A, 1);
+  Vector z = problem.A->make_vector(), expected = problem.A->make_vector();
+  kept->apply(r, z);
+  anew->apply(r, expected);
+  EXPECT_LE(distance(values_of(z), values_of(expected)), 1e-10 * largest(values_of(expected)));
+}
+
+TEST(RefreshedChebyshev, EstimatesAnewWhereTheEigenvaluesHaveMoved) {
+  const FunctionSpace V(make_box({.cells = {8, 8}, .shape = "triangle"}), {.degree = 2});
+  const auto [u, v] = arguments(V);
+  const auto gu = grad(u), gv = grad(v);
+  auto options = planned({.threads = 1});
+  options.dirichlet = {V.fixed({1, 2, 3, 4}, {0.0})};
+  Operator A((parameter("k") * gu[0] * gv[0] + parameter("l") * gu[1] * gv[1] + parameter("m") * u * v) * dx, options);
+  const auto set = [&A](double k, double l, double m) {
+    A.set("k", k);
+    A.set("l", l);
+    A.set("m", m);
+  };
+  set(1, 1, 0);
+  solvers::Chebyshev smoother(A, {.degree = 2, .eigenvalue_ratio = 8});
+  const double before = smoother.upper();
+  set(50, 50, 0);
+  EXPECT_FALSE(smoother.refresh());
+  EXPECT_EQ(smoother.upper(), before);
+  set(1, 1, 1e6); // a mass matrix, whose diagonal is closer to it
+  EXPECT_TRUE(smoother.refresh());
+  EXPECT_EQ(smoother.upper(), solvers::Chebyshev(A, {.degree = 2, .eigenvalue_ratio = 8}).upper());
+  EXPECT_NE(smoother.upper(), before);
+  solvers::Chebyshev bounded(A, {.degree = 2, .upper = 3});
+  set(1, 1, 0);
+  EXPECT_FALSE(bounded.refresh());
+  EXPECT_EQ(bounded.upper(), 3);
+}
+
+TEST(NewtonWithMultigrid, TakesIterationsThatDoNotGrowWithTheMesh) {
+  std::vector<int> most;
+  for (const int times : {1, 2, 3}) {
+    const auto meshes = squares(times);
+    const FunctionSpace V(meshes, {.degree = 2, .components = 2});
+    const auto u = field(V.ptr(), "u");
+    const auto v = arguments(V).second;
+    const auto D = identity(2) + grad(u), T = transpose(inv(D));
+    const auto F = inner(D - T + 2 * ln(det(D)) * T, grad(v)) * dx;
+    NonlinearOptions options;
+    options.discretisation = planned({.threads = 1});
+    options.discretisation.dirichlet = {V.fixed({3}, {0.0, 0.0}), V.fixed({4}, {0.1, -0.2})};
+    options.newton.rtol = 1e-10;
+    options.newton.solver.method = "direct";
+    const auto expected = solve_nonlinear(F, {u}, options);
+    options.newton.solver.method = "cg";
+    options.multigrid = levels_of(meshes);
+    const auto found = solve_nonlinear(F, {u}, options);
+    ASSERT_TRUE(expected.is_converged() && found.is_converged()) << found.info.message;
+    EXPECT_LE(distance(values_of(found.solution), values_of(expected.solution)), 1e-7);
+    most.push_back(0);
+    for (const auto& step : found.info.steps) most.back() = std::max(most.back(), step.linear_iterations);
+  }
+  EXPECT_LE(most[1], 15);
+  EXPECT_LE(most[2], most[1] + 2);
+}
+
+TEST(StepsInTimeWithMultigrid, HaveTheStatesOfDirectSolves) {
+  const auto meshes = squares(2, "triangle");
+  for (const bool is_nonlinear : {false, true}) {
+    const FunctionSpace V(meshes, {.degree = 3});
+    const auto u = field(V.ptr(), "u"), t = parameter("t");
+    const auto v = arguments(V).second;
+    const auto x = spatial_coordinate(2);
+    const auto k = 1 + sin(t) * x[0] + (is_nonlinear ? inner(grad(u), grad(u)) : Expr(0.0));
+    const auto F = (dt(u) * v + k * inner(grad(u), grad(v)) - exp(-t) * x[1] * v) * dx;
+    TimeOptions options{.end = 0.35, .step = 0.1, .theta = 0.5}; // the last step is shorter
+    options.solvers.solver.control.rtol = options.solvers.newton.rtol = 1e-10;
+    options.discretisation = planned({.threads = 1});
+    options.discretisation.dirichlet = {V.fixed({1, 2, 3, 4}, cos(t) * x[0])};
+    options.solvers.solver.method = "direct";
+    const auto expected = solve_in_time(F, {u}, options);
+    options.solvers.solver.method = "cg";
+    options.multigrid = levels_of(meshes);
+    const auto found = solve_in_time(F, {u}, options);
+    ASSERT_TRUE(expected.is_converged() && found.is_converged()) << found.steps.back().message;
+    EXPECT_LE(distance(values_of(found.solution), values_of(expected.solution)), 1e-7);
+    for (const auto& step : found.steps) EXPECT_LE(step.iterations, 20 * std::max(step.newton_steps, 1));
+  }
+}
+
+} // namespace
+} // namespace rafter::test
