@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <rafter/device/launch.hpp>
 #include <rafter/form/scalar_graph.hpp>
 
 /// The loop program: how a kernel runs. A small loop-nest language with address spaces and hardware axes: groups of
@@ -191,18 +191,7 @@ struct LoopBuffer {
   bool operator==(const LoopBuffer&) const = default;
 };
 
-/// The extents of the groups that run a program.
-struct Launch {
-  std::array<int, 3> items = {1, 1, 1}; ///< items of a group along each axis, the first fastest
-  int batches = 1;                      ///< batches that a group takes; the last group of a run may have fewer
-
-  int num_items() const { return items[0] * items[1] * items[2]; }
-  /// Groups of a run of so many batches.
-  std::int64_t num_groups(std::int64_t num_batches) const { return (num_batches + batches - 1) / batches; }
-  /// Says whether groups are the batches of a host, which run in ascending order.
-  bool is_of_host() const { return num_items() == 1 && batches == 1; }
-  bool operator==(const Launch&) const = default;
-};
+using device::Launch;
 inline constexpr int most_items = 1024; ///< that a group may have
 
 struct LoopProgram {

@@ -80,8 +80,8 @@ private:
       require(extent >= 1 && extent <= most_items, "a group has {} items along an axis; accepted are 1 to {}", extent,
               most_items);
     require(std::int64_t{items[0]} * items[1] * items[2] <= most_items, "a group has more than {} items", most_items);
-    require(program_.launch.batches >= 1 && program_.launch.batches <= most_items,
-            "a group takes {} batches; accepted are 1 to {}", program_.launch.batches, most_items);
+    require(program_.launch.batches >= 0 && program_.launch.batches <= most_items,
+            "a group takes {} batches; accepted are 1 to {}, or 0 for all", program_.launch.batches, most_items);
   }
   void statements(const NodePtr& block) {
     const auto num_integers = integers_.size(), num_reals = reals_.size();

@@ -233,7 +233,7 @@ TEST(Barriers, AreRefusedWhereItemsMayDiffer) {
 
 TEST(Groups, HaveItemsAndMemoryThatFit) {
   EXPECT_EQ(complaint(read(group_text("(store t item_x (number 1)) (add t atomic 0 (number 1))", "1024 1 1 1"))), "");
-  for (const char* launch : {"0 1 1 1", "1025 1 1 1", "32 33 1 1", "1 1 -1 1", "1 1 1 0", "2000000000 2000000000 4 1"})
+  for (const char* launch : {"0 1 1 1", "1025 1 1 1", "32 33 1 1", "1 1 -1 1", "1 1 1 -1", "2000000000 2000000000 4 1"})
     EXPECT_NE(complaint(read(group_text("", launch))), "") << launch;
   EXPECT_NE(complaint(read(group_text("(add w atomic 0 (number 1))"))).find("which one item has alone"),
             std::string::npos);
