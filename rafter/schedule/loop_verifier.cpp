@@ -107,20 +107,9 @@ private:
     case Kind::block:
       statements(node);
       break;
-    case Kind::loop: {
-      expect_integer(node->operands[0]);
-      require(!node->operands[0]->has_lane, "a loop count varies with the lane");
-      require(node->style == LoopStyle::rolled || node->operands[0]->kind == Kind::integer,
-              "a loop that is not rolled needs a literal count");
-      if (node->style == LoopStyle::run) is_run(node->operands[0]->integer, *node->operands[1]);
-      require(integers_.define(node->name), "variable {} is defined twice", node->name);
-      mark(lane_variables_, node->name, false);
-      const bool varies = varies_with_item(*node->operands[0]);
-      mark(item_variables_, node->name, varies);
-      under(varies, [&] { statement(node->operands[1]); });
-      integers_.shrink(integers_.size() - 1);
+    case Kind::loop:
+      loop(node);
       break;
-    }
     case Kind::branch:
       expect_integer(node->operands[0]);
       require(!node->operands[0]->has_lane, "a condition varies with the lane");
@@ -133,27 +122,9 @@ private:
       require(num_divergent_ == 0, "a barrier under a condition or in a loop that may differ between items");
       break;
     case Kind::store:
-    case Kind::add: {
-      const auto& target = real_buffer(node->name);
-      require(target.space == Space::work || target.space == Space::shared ||
-                  (target.space == Space::global && target.is_written),
-              "write to read-only buffer {}", node->name);
-      require(!node->is_atomic || target.space != Space::work, "an atomic addition to {}, which one item has alone",
-              node->name);
-      index(node->operands[0], target);
-      if (node->is_streaming)
-        require(target.space == Space::global && node->kind == Kind::store && node->operands.size() == 2 &&
-                    is_whole_vector(*node->operands[0]),
-                "a streaming store to {} is not one of a whole vector to a global buffer", node->name);
-      const bool is_vector = real(node->operands[1]);
-      require(node->operands[1]->type == target.type, "what is written to {} has another type", node->name);
-      require(!is_vector || node->operands[0]->has_lane, "lanes of a value collide in {}", node->name);
-      if (node->operands.size() > 2) {
-        expect_integer(node->operands[2]);
-        require(!node->operands[2]->has_lane, "an active count varies with the lane");
-      }
+    case Kind::add:
+      write(node);
       break;
-    }
     case Kind::prefetch:
       require(buffer(node->name).space == Space::global, "prefetch of {}, which is near", node->name);
       expect_integer(node->operands[0]);
@@ -161,6 +132,40 @@ private:
       break;
     default:
       fail("an expression stands where a statement is expected");
+    }
+  }
+
+  void loop(const NodePtr& node) {
+    expect_integer(node->operands[0]);
+    require(!node->operands[0]->has_lane, "a loop count varies with the lane");
+    require(node->style == LoopStyle::rolled || node->operands[0]->kind == Kind::integer,
+            "a loop that is not rolled needs a literal count");
+    if (node->style == LoopStyle::run) is_run(node->operands[0]->integer, *node->operands[1]);
+    require(integers_.define(node->name), "variable {} is defined twice", node->name);
+    mark(lane_variables_, node->name, false);
+    const bool varies = varies_with_item(*node->operands[0]);
+    mark(item_variables_, node->name, varies);
+    under(varies, [&] { statement(node->operands[1]); });
+    integers_.shrink(integers_.size() - 1);
+  }
+  void write(const NodePtr& node) {
+    const auto& target = real_buffer(node->name);
+    require(target.space == Space::work || target.space == Space::shared ||
+                (target.space == Space::global && target.is_written),
+            "write to read-only buffer {}", node->name);
+    require(!node->is_atomic || target.space != Space::work, "an atomic addition to {}, which one item has alone",
+            node->name);
+    index(node->operands[0], target);
+    if (node->is_streaming)
+      require(target.space == Space::global && node->kind == Kind::store && node->operands.size() == 2 &&
+                  is_whole_vector(*node->operands[0]),
+              "a streaming store to {} is not one of a whole vector to a global buffer", node->name);
+    const bool is_vector = real(node->operands[1]);
+    require(node->operands[1]->type == target.type, "what is written to {} has another type", node->name);
+    require(!is_vector || node->operands[0]->has_lane, "lanes of a value collide in {}", node->name);
+    if (node->operands.size() > 2) {
+      expect_integer(node->operands[2]);
+      require(!node->operands[2]->has_lane, "an active count varies with the lane");
     }
   }
 

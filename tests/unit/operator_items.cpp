@@ -3,6 +3,7 @@
 // races: the interpreter looks for them.
 #include <gtest/gtest.h>
 
+#include <rafter/base/error.hpp>
 #include <rafter/operator/operator.hpp>
 
 #include "../support/opencl.hpp"
@@ -80,12 +81,49 @@ TEST_P(CellPerItem, EqualsTheHostWhenOpenClRunsIt) {
   test::Problem scalar(test::scrambled(test::box(shape), 1), 2, 0);
   scalar.with("kappa", 0.7);
   const auto device = std::make_shared<test::TranslatingDevice>();
-  for (const char* plan : {"mapping=cell_per_item", "mapping=cell_per_item scatter=coloured"})
-    expect_equal(scalar, "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[0])*u*v)*dx + u*v*ds(1)", plan, device);
+  expect_equal(scalar, "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[0])*u*v)*dx + u*v*ds(1)",
+               "mapping=cell_per_item", device);
+  expect_equal(scalar, "inner(grad(u), grad(v))*dx", "mapping=cell_per_item scatter=coloured", device);
   const int dim = test::box_dimension(shape);
   test::Problem vector(test::curved_box(shape, 2), 1, dim);
   vector.with("kappa", 0.7);
   expect_equal(vector, test::elasticity_form(dim), "mapping=cell_per_item factors=recompute", device);
+}
+
+/// An interpreter that leaves a word out of the programs whose groups have items.
+class FaultyDevice final : public test::InterpreterDevice {
+public:
+  explicit FaultyDevice(std::string word) : word_(std::move(word)) {}
+
+protected:
+  void launch(const schedule::LoopProgram& program, std::span<const schedule::Argument> arguments, std::int64_t begin,
+              std::int64_t end) override {
+    auto text = schedule::print(program);
+    const auto place = text.rfind(word_);
+    ASSERT_NE(place, std::string::npos);
+    schedule::interpret_launch(schedule::read(text.erase(place, word_.size())), arguments, begin, end);
+  }
+
+private:
+  std::string word_;
+};
+
+TEST_P(CellPerItem, HasRacesWithoutItsAtomicAdditionsAndItsBarriers) {
+  test::Problem problem(test::box(GetParam()), 1, 0);
+  const auto form = problem.form("inner(grad(u), grad(v))*dx");
+  for (const auto& [word, plan] :
+       {std::pair{" atomic", "mapping=cell_per_item contraction=dense"},
+        std::pair{"(barrier)", "mapping=cell_per_item scatter=coloured contraction=dense"}}) {
+    op::OperatorOptions options = test::planned();
+    options.shared_device = std::make_shared<FaultyDevice>(word);
+    options.plan = plan;
+    try {
+      (void)action(form, options);
+      ADD_FAILURE() << "no race without" << word;
+    } catch (const base::InternalError& error) {
+      EXPECT_NE(std::string(error.what()).find("of output_vector_0"), std::string::npos) << error.what();
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(every_shape, CellPerItem, ::testing::ValuesIn(test::box_shapes()),
