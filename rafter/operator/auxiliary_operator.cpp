@@ -68,10 +68,14 @@ GeneratedAuxiliary generate_symmetric_part(const form::LoweredForm& form, const 
   return generate_auxiliary(form::symmetric_part(*form.source), system, conditions, kernels);
 }
 
+void take_values(Operator& to, const Operator& from) {
+  take_parameters(to, from);
+  take_data_fields(to, from);
+}
+
 std::shared_ptr<Operator> make_auxiliary(const GeneratedAuxiliary& generated, const Operator& A) {
   auto result = std::make_shared<Operator>(generated.action, generated.conditions, generated.diagonal);
-  take_parameters(*result, A);
-  take_data_fields(*result, A);
+  take_values(*result, A);
   return result;
 }
 

@@ -30,8 +30,10 @@ GeneratedAuxiliary generate_auxiliary(form::Form form, System system, std::span<
 GeneratedAuxiliary generate_symmetric_part(const form::LoweredForm& form, const System& system,
                                            std::span<const FieldCondition> conditions, const KernelOptions& kernels);
 
-/// Binds a compiled auxiliary operator. Constants, parameters and data fields have the values that those of the same
-/// names have in A now, if it has them.
+/// Gives an operator the values that constants, parameters and data fields of the same names have in another one now.
+void take_values(Operator& to, const Operator& from);
+
+/// Binds a compiled auxiliary operator, with the values that A has now (take_values).
 std::shared_ptr<Operator> make_auxiliary(const GeneratedAuxiliary& generated, const Operator& A);
 
 /// What a preconditioner by blocks takes for a field: the symmetric part of the form's terms with test and trial
