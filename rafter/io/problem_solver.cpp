@@ -127,7 +127,8 @@ void read_blocks(const TableReader& table, Problem& problem) {
   if (is_used && (problem.forms.F || problem.time))
     refuse(
         problem.preconditioner_location, table.path("preconditioner"),
-        fmt::format("\"block\" is for linear problems that do not change in time in this version, the problem has {}",
+        fmt::format("\"block\" is for linear problems that do not change in time in this version, the problem has {}; "
+                    "accepted are \"none\", \"jacobi\", \"chebyshev\"",
                     problem.time ? "[time]" : "forms.F"));
   const auto names = field_names(problem);
   constexpr auto accepted = "a table with the preconditioner of each field, such as {{ {} = \"jacobi\" }}";

@@ -129,6 +129,28 @@ TEST(BlockPreconditioner, RefusesFieldsThatDoNotFit) {
   EXPECT_THROW(solvers::make_preconditioner(problem.A, {.preconditioner = "block", .blocks = blocks}), InputError);
 }
 
+TEST(BlockPreconditioner, HasTheDataAndTheParametersOfTheOperator) {
+  const FunctionSpace V(make_box({.cells = {4, 3}, .shape = "triangle"}), {.degree = 2, .name = "u"});
+  const FunctionSpace W(V, {.degree = 1, .name = "w"});
+  const auto [u, v] = arguments(V);
+  const auto [w, z] = arguments(W);
+  const auto k = field(W.ptr(), "k"), t = parameter("t");
+  const auto own = planned({.device = "host", .threads = 1});
+  Operator A((t * k * inner(grad(u), grad(v)) + w * v + u * z + t * w * z) * dx, op::make_system({V.ptr(), W.ptr()}),
+             own);
+  Vector values(A.device(), static_cast<std::size_t>(W->num_local()));
+  for (std::size_t i = 0; i < values.size(); ++i) values.host_write()[i] = 1 + 0.1 * static_cast<double>(i % 7);
+  A.set("k", values);
+  A.set("t", 3.0);
+  const auto made = make_blocks(A, rafter::block({{"u", "jacobi"}, {"w", "jacobi"}}))[0];
+  Operator expected(t * k * inner(grad(u), grad(v)) * dx, own);
+  expected.set("k", values);
+  expected.set("t", 3.0);
+  Vector y = expected.make_vector();
+  made.A->apply(random_vector(expected, 1), y);
+  expect_action(expected, 1, values_of(y), 1e-12);
+}
+
 TEST(Multigrid, TakesTheSymmetricPartOfOtherForms) {
   const auto meshes = box_generations({.cells = {32, 32}, .shape = "quadrilateral"}, 0);
   const FunctionSpace V(meshes, {.degree = 2});
