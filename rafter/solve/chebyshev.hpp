@@ -13,7 +13,7 @@ struct ChebyshevParameters {
   double eigenvalue_ratio = 30; ///< upper / lower where lower is not given
   double safety_factor = 1.1;   ///< ratio of bound to estimate: Ritz values approach the largest eigenvalue from below
   int estimate_iterations = 20; ///< steps of CG for the estimate
-  int check_iterations = 6;     ///< steps of CG that tell whether an estimate still holds, see Chebyshev::refresh
+  int check_iterations = 6;     ///< steps of CG that tell whether an estimate still holds, see Chebyshev::update
   bool is_fused = true;         ///< updates are fused into the products with A; false: one operation after the other
   std::shared_ptr<const NullSpace> null_space; ///< null space of A, which the estimate leaves out; null: A is regular
 };
@@ -49,7 +49,7 @@ public:
   /// made, by more than 5 %: then the smoother may amplify what it should damp, or damp too little. A given bound
   /// stays. Says whether there is a new estimate. Throws the SolverErrors of the constructor; with `accepts_indefinite`
   /// an operator that the estimate finds to be indefinite keeps the interval, and its solver meets that by itself.
-  bool refresh(bool accepts_indefinite = false);
+  bool update(bool accepts_indefinite = false);
 
   double lower() const { return lower_; }
   double upper() const { return upper_; }

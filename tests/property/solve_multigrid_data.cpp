@@ -110,7 +110,7 @@ TEST(RefreshedMultigrid, IsWhatIsMadeAnew) {
   EXPECT_EQ(values_of(after), values_of(before));
 }
 
-TEST(RefreshedChebyshev, EstimatesAnewWhereTheEigenvaluesHaveMoved) {
+TEST(UpdatedChebyshev, EstimatesAnewWhereTheEigenvaluesHaveMoved) {
   const FunctionSpace V(make_box({.cells = {8, 8}, .shape = "triangle"}), {.degree = 2});
   const auto [u, v] = arguments(V);
   const auto gu = grad(u), gv = grad(v);
@@ -126,15 +126,15 @@ TEST(RefreshedChebyshev, EstimatesAnewWhereTheEigenvaluesHaveMoved) {
   solvers::Chebyshev smoother(A, {.degree = 2, .eigenvalue_ratio = 8});
   const double before = smoother.upper();
   set(50, 50, 0);
-  EXPECT_FALSE(smoother.refresh());
+  EXPECT_FALSE(smoother.update());
   EXPECT_EQ(smoother.upper(), before);
   set(1, 1, 1e6); // a mass matrix, whose diagonal is closer to it
-  EXPECT_TRUE(smoother.refresh());
+  EXPECT_TRUE(smoother.update());
   EXPECT_EQ(smoother.upper(), solvers::Chebyshev(A, {.degree = 2, .eigenvalue_ratio = 8}).upper());
   EXPECT_NE(smoother.upper(), before);
   solvers::Chebyshev bounded(A, {.degree = 2, .upper = 3});
   set(1, 1, 0);
-  EXPECT_FALSE(bounded.refresh());
+  EXPECT_FALSE(bounded.update());
   EXPECT_EQ(bounded.upper(), 3);
 }
 
