@@ -406,15 +406,6 @@ inline void set_initial(const std::optional<Vector>& given, Vector& u) {
     ops.fill(0, u);
 }
 
-/// The options with multigrid as the preconditioner, on levels below A. `form_on` is that of make_hierarchy().
-inline solvers::SolverOptions with_multigrid(solvers::SolverOptions options, const MultigridOptions& multigrid,
-                                             const Operator& A, op::FormOnSpaces form_on = {}) {
-  options.preconditioner = "multigrid";
-  options.multigrid = multigrid.parameters;
-  options.hierarchy = make_hierarchy(A, multigrid, {}, std::move(form_on));
-  return options;
-}
-
 struct NonlinearOptions {
   solvers::NewtonOptions newton; ///< tolerances, line search, load steps; newton.solver: of the linear systems
   std::optional<Form> energy;    ///< functional whose derivative is F, for the line search
@@ -457,7 +448,11 @@ inline NonlinearResult solve_nonlinear(const Form& F, const std::vector<Expr>& u
   Vector u = tangent->make_vector();
   set_initial(options.initial, u);
   auto own = options.newton;
-  if (options.multigrid) own.solver = with_multigrid(own.solver, *options.multigrid, *tangent);
+  if (options.multigrid) {
+    own.solver.preconditioner = "multigrid";
+    own.solver.multigrid = options.multigrid->parameters;
+    own.solver.hierarchy = make_hierarchy(*tangent, *options.multigrid);
+  }
   auto info = solvers::newton(problem, u, own);
   return {std::move(u), std::move(info)};
 }
@@ -514,15 +509,22 @@ inline TimeResult solve_in_time(const Form& F, const std::vector<Expr>& unknowns
   op::compile(built);
   auto tangent = std::make_shared<Operator>(built[0], options.discretisation.dirichlet);
   auto own = options.solvers;
-  if (options.multigrid)
-    own.solver = with_multigrid(own.solver, *options.multigrid, *tangent,
-                                [&](const auto& spaces) { return form::theta_tangent_on(F, unknowns, known, spaces); });
+  if (options.multigrid) {
+    own.solver.preconditioner = "multigrid";
+    own.solver.multigrid = options.multigrid->parameters;
+  }
   solvers::ThetaStepper stepper(std::move(forms), std::move(names), tangent, built[1], std::move(own));
   for (const auto& [name, values] : options.data) stepper.set_data(name, values);
   for (const auto& [name, value] : options.parameters) stepper.set_parameter(name, value);
   Vector u = tangent->make_vector();
   const solvers::VectorOps ops(tangent->device());
   set_initial(options.initial, u);
+  if (options.multigrid) {
+    stepper.bind(grid.step(1), u); // boundary values of the operator need the time
+    stepper.use_hierarchy(make_hierarchy(*tangent, *options.multigrid, {}, [&](const auto& spaces) {
+      return form::theta_tangent_on(F, unknowns, known, spaces);
+    }));
+  }
   TimeResult result{tangent->make_vector(), options.start, {}};
   ops.copy(u, result.solution);
   result.steps.push_back(stepper.project(options.start, u));

@@ -134,7 +134,7 @@ void Chebyshev::set_interval(const EigenvalueEstimate& found) {
         fmt::format("chebyshev: lower = {} is not below the estimated largest eigenvalue {}", lower_, upper_));
 }
 
-bool Chebyshev::refresh(bool accepts_indefinite) {
+bool Chebyshev::update(bool accepts_indefinite) {
   constexpr double most_change = 0.05;
   inverse_diagonal_ = positive_inverse_diagonal(A_);
   if (parameters_.upper > 0) return false;

@@ -13,7 +13,7 @@ struct ChebyshevParameters {
   double eigenvalue_ratio = 30; ///< upper / lower where lower is not given
   double safety_factor = 1.1;   ///< ratio of bound to estimate: Ritz values approach the largest eigenvalue from below
   int estimate_iterations = 20; ///< steps of CG for the estimate
-  int check_iterations = 6;     ///< steps of CG that tell whether an estimate still holds, see Chebyshev::refresh
+  int check_iterations = 6;     ///< steps of CG that tell whether an estimate still holds, see Chebyshev::update
   bool is_fused = true;         ///< updates are fused into the products with A; false: one operation after the other
   /// A may have negative eigenvalues, whose components grow a little, as long as its diagonal is positive: a smoother
   /// is for the large ones.
@@ -53,7 +53,7 @@ public:
   /// made, by more than 5 %: then the smoother may amplify what it should damp, or damp too little. A given bound
   /// stays. Says whether there is a new estimate. Throws the SolverErrors of the constructor. An operator that was
   /// definite when its eigenvalues were estimated has to stay so, unless `accepts_indefinite` says otherwise.
-  bool refresh(bool accepts_indefinite = false);
+  bool update(bool accepts_indefinite = false);
 
   double lower() const { return lower_; }
   double upper() const { return upper_; }

@@ -133,7 +133,7 @@ bool Multigrid::refresh() const {
 
 void Multigrid::refresh_level(std::size_t level) const {
   const bool is_finest = level + 1 == levels_.size();
-  if (level > 0) return on_level(levels_[level], [&] { static_cast<void>(work_[level].smoother->refresh(is_finest)); });
+  if (level > 0) return on_level(levels_[level], [&] { static_cast<void>(work_[level].smoother->update(is_finest)); });
   coarse_.reset(); // frees the memory of its factors before the next ones take some
   coarse_ = on_level(levels_[level], [&] { return make_coarse_solver(levels_[level], parameters_); });
 }

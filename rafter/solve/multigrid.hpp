@@ -70,7 +70,7 @@ struct MultigridHierarchy {
 /// the levels are those of its symmetric part.
 /// The smoothers are Chebyshev iterations with Jacobi scaling (Adams, Brezina, Hu, Tuminaro 2003,
 /// doi:10.1016/S0021-9991(03)00194-3), whose eigenvalues are estimated at construction, and again by refresh() where
-/// those estimates no longer hold (Chebyshev::refresh).
+/// those estimates no longer hold (Chebyshev::update).
 class Multigrid final : public Preconditioner {
 public:
   /// Takes levels from coarse to fine, at least one. Throws InputError for parameters out of range and levels whose

@@ -112,6 +112,12 @@ class Multigrid(command_test.CommandTest):
             self.assertLessEqual(max(step.get("linear_iterations", 0) for step in report["newton"]["steps"]), 14)
             self.assertIn("preconditioner: V-cycle", text)
 
+    def test_levels_of_curved_cells_without_rotations_serve_free_bodies(self):
+        body = os.path.join(command_test.SOURCE, "examples", "free-body.toml")
+        mesh = os.path.join(command_test.SOURCE, "examples", "meshes", "plate-with-hole-tet-order2.msh")
+        report, _ = self.solved(body, "--set", "solver.preconditioner=multigrid", "--set", f"mesh.file={mesh}")
+        self.assertLessEqual(report["iterations"], 25)
+
     def test_steps_in_time_take_few_iterations(self):
         heat = os.path.join(command_test.SOURCE, "examples", "heat.toml")
         report, _ = self.solved(heat, "--set", "solver.preconditioner=multigrid", "--set", "time.end=0.22")
