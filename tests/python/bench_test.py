@@ -232,7 +232,6 @@ class Suites(Bench):
 
     def check_solve(self, row):
         """What holds of the rows of both suites of solves."""
-        self.assertGreaterEqual(row["level_mdofs_per_second"] * row["finest_mdofs_per_second"], 0)
         self.assertGreaterEqual(row["finest_applications"], row["iterations"])
         for phase in ("mesh", "spaces", "form", "preconditioner", "application"):
             self.assertGreaterEqual(row[phase + "_seconds"], 0, phase)
@@ -272,7 +271,6 @@ class Suites(Bench):
             self.assertTrue(row["is_converged"], row)
             self.assertLessEqual(row["iterations"], 8, row)
             self.assertAlmostEqual(row["solve_applications"], row["seconds"] / row["application_seconds"])
-            self.assertEqual(row["dofs"] > 0 and row["num_levels"] > 0, True)
 
     def test_sparse_products_of_one_matrix(self):
         report, _ = self.check_files("sparse", "--geometry", "tetrahedra,hexahedra", "--mdofs", "0.001", num_rows=24, num_plots=12)
@@ -447,13 +445,10 @@ class Meshes(Bench):
 
     def test_suites_of_solves(self):
         report, _ = self.on_mesh(self.sample("annulus-hex-order2.msh"), "--suite", "poisson-solve", "--refine", "1")
-        row, = report["rows"]
-        self.assertTrue(row["is_converged"])
-        self.assertGreaterEqual(row["num_levels"], 2)
+        self.assertEqual([(row["is_converged"], row["num_levels"]) for row in report["rows"]], [(True, 2)])
         beam = os.path.join(command_test.SOURCE, "examples", "meshes", "beam-hex.mesh")
         report, _ = self.on_mesh(beam, "--suite", "elasticity-solve", "--refine", "1", "--solvers", "rafter")
         of_file, = report["rows"]
-        self.assertNotIn("paper", of_file)
         self.bench("elasticity-solve", "--degrees", "2", "--mdofs", "0.0025", "--solvers", "rafter", "--json", "report.json")
         of_box, = self.report()["rows"]
         self.assertEqual((of_file["dofs"], of_file["iterations"]), (of_box["dofs"], of_box["iterations"]))
