@@ -71,16 +71,17 @@ void read_mesh_file(const std::string& suite, Settings& settings, std::span<cons
       throw base::InputError(fmt::format("bench {}: {} is of squares and cubes and does not go with --mesh, whose file "
                                          "has its cells; --refine makes them more",
                                          suite, key));
-  auto mesh = read(settings.mesh_path);
-  if (settings.refinements > 0) mesh = mesh.refined(settings.refinements);
-  mesh::require_valid(mesh);
+  auto generations =
+      mesh::refined_generations(std::make_shared<const mesh::Mesh>(read(settings.mesh_path)), settings.refinements);
+  const auto mesh = generations.finest();
+  mesh::require_valid(*mesh);
   MeshFile file{.path = settings.mesh_path,
                 .name = std::filesystem::path(settings.mesh_path).stem().string(),
                 .hash = hash_of_file(settings.mesh_path),
                 .refinements = settings.refinements,
-                .mesh = {},
-                .cells = count_cells(mesh)};
-  file.mesh = std::make_shared<const mesh::Mesh>(std::move(mesh));
+                .mesh = mesh,
+                .generations = std::make_shared<const mesh::Generations>(std::move(generations)),
+                .cells = count_cells(*mesh)};
   settings.mesh = std::make_shared<const MeshFile>(std::move(file));
   settings.million_dofs = {0}; // the mesh has one size
 }

@@ -8,6 +8,7 @@
 #include <bench/options.hpp>
 #include <nlohmann/json.hpp>
 #include <rafter/mesh/cell_batches.hpp>
+#include <rafter/mesh/generations.hpp>
 
 /// Suites run on meshes from files, too.
 namespace rafter::bench {
@@ -25,6 +26,7 @@ struct MeshFile {
   std::string hash;       ///< hash of the bytes of the file, XXH3 of 128 bits, as the program xxh128sum prints it
   int refinements = 0;
   std::shared_ptr<const mesh::Mesh> mesh;
+  std::shared_ptr<const mesh::Generations> generations; ///< the meshes of all refinements; `mesh` is the last
   std::vector<Cells> cells;
 };
 

@@ -17,19 +17,6 @@ namespace {
 
 constexpr const char* laplace = "inner(grad(u), grad(v))*dx";
 
-/// Returns the law of elasticity with one row per component of the stress and one column per component of the strain,
-/// row by row.
-form::Expr isotropic_tensor(double lmbda, double mu) {
-  std::vector<double> values(81, 0.0);
-  for (std::size_t i = 0; i < 3; ++i)
-    for (std::size_t j = 0; j < 3; ++j) {
-      values[9 * (3 * i + i) + 3 * j + j] += lmbda;
-      values[9 * (3 * i + j) + 3 * i + j] += mu;
-      values[9 * (3 * i + j) + 3 * j + i] += mu;
-    }
-  return form::constant("C", {9, 9}, std::move(values));
-}
-
 /// Returns the unknowns per cell of a large mesh without its boundary: p^dim times the part of the reference square or
 /// cube that the reference cell fills.
 double scalar_dofs_per_cell(element::Shape shape, int degree) {
@@ -188,11 +175,22 @@ double beyond_caches(const Case& problem, SpaceChoice choice, const machine::Mac
   return 1e-6 * 2 * last_cache * dofs_per_cell / (data / cells + 16 * entries);
 }
 
+form::Expr isotropic_tensor(const std::string& name, double lmbda, double mu) {
+  std::vector<double> values(81, 0.0);
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 3; ++j) {
+      values[9 * (3 * i + i) + 3 * j + j] += lmbda;
+      values[9 * (3 * i + j) + 3 * i + j] += mu;
+      values[9 * (3 * i + j) + 3 * j + i] += mu;
+    }
+  return form::constant(name, {9, 9}, std::move(values));
+}
+
 void add_material(form::Scope& scope) {
   scope.add("lmbda", form::constant("lmbda", 1.0));
   scope.add("mu", form::constant("mu", 0.7));
   scope.add("I", form::identity(scope.gdim()));
-  if (scope.gdim() == 3) scope.add("C", isotropic_tensor(1.0, 0.7));
+  if (scope.gdim() == 3) scope.add("C", isotropic_tensor("C", 1.0, 0.7));
 }
 
 std::string components_of(const std::string& gradient) {

@@ -47,6 +47,9 @@ std::shared_ptr<const space::FunctionSpace> make_space(const Case& problem, cons
 
 /// Adds lmbda, mu, I and, in 3D, C.
 void add_material(form::Scope& scope);
+/// Returns the law of elasticity as a constant of this name with one row per component of the stress and one column per
+/// component of the strain, shape (9, 9).
+form::Expr isotropic_tensor(const std::string& name, double lmbda, double mu);
 /// Returns the nine components of a gradient in 3D as text, row by row.
 std::string components_of(const std::string& gradient);
 

@@ -6,9 +6,11 @@
 #include <bench/axlocal.hpp>
 #include <bench/bp.hpp>
 #include <bench/elasticity_kernel.hpp>
+#include <bench/elasticity_solve.hpp>
 #include <bench/gathers.hpp>
 #include <bench/hosfem.hpp>
 #include <bench/mesh.hpp>
+#include <bench/poisson_solve.hpp>
 #include <bench/sparse.hpp>
 
 namespace rafter::bench {
@@ -21,10 +23,14 @@ std::span<const Suite> suites() {
             run_axlocal},
       Suite{"elasticity-kernel", "linear elasticity from a dense kernel to the planner's, step by step",
             elasticity_kernel_options, run_elasticity_kernel},
+      Suite{"elasticity-solve", "a beam of two materials with several solvers, phase by phase",
+            elasticity_solve_options, run_elasticity_solve},
       Suite{"gathers", "what the way between vector and cells costs, beside a plain loop of gathers and sums",
             gathers_options, run_gathers},
       Suite{"hosfem", "conjugate gradients on a box, one operation after the other and fused with the loop over cells",
             hosfem_options, run_hosfem},
+      Suite{"poisson-solve", "Poisson's equation with multigrid on all shapes, in applications of the operator",
+            poisson_solve_options, run_poisson_solve},
       Suite{"sparse", "products of an assembled matrix beside compressed rows written by hand", sparse_options,
             run_sparse},
       Suite{"mesh", "one of these suites on the mesh of a file", mesh_options, run_mesh},

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <rafter/base/error.hpp>
+#include <rafter/form/bilinear_parts.hpp>
 #include <rafter/form/form.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/form/parser.hpp>
@@ -21,6 +22,7 @@
 #include <rafter/mesh/mesh.hpp>
 #include <rafter/operator/level_hierarchy.hpp>
 #include <rafter/operator/operator.hpp>
+#include <rafter/solve/block_setup.hpp>
 #include <rafter/solve/force_norm.hpp>
 #include <rafter/solve/multigrid_levels.hpp>
 #include <rafter/solve/null_space_condition.hpp>
@@ -230,12 +232,14 @@ struct MultigridOptions {
   MultigridParameters parameters{}; ///< cycle, smoother and coarse solver
 };
 
-/// The name of a preconditioner, with what multigrid needs.
+/// The name of a preconditioner, with what multigrid needs, or with those of the fields.
 struct PreconditionerChoice {
   PreconditionerChoice(const char* text) : name(text) {}
   PreconditionerChoice(std::string text) : name(std::move(text)) {}
   std::string name;
   std::optional<MultigridOptions> multigrid{};
+  std::vector<std::pair<std::string, PreconditionerChoice>> blocks{}; ///< by names of fields
+  std::optional<Form> block_form{}; ///< form that the blocks are taken of; absent: that of the operator
 };
 
 /// Multigrid as a preconditioner of solve(), whose levels have the form and the conditions of the operator:
@@ -249,9 +253,55 @@ inline PreconditionerChoice multigrid(MultigridOptions options) {
   return result;
 }
 
-/// The levels of multigrid below an operator, compiled and bound; their data fields and parameters follow those of A,
-/// which must outlive them. `form_on` makes the forms of levels where A has no source. Throws InputError where both are
-/// missing, and what op::generate_levels refuses.
+/// A preconditioner for each field as a preconditioner of solve(), by the names of their spaces. Fields without a block
+/// in the form, as the pressure of Stokes flow, get their mass matrix; `form` may give others.
+///
+///     solve(A, b, {.method = "minres", .preconditioner = block({{"u", multigrid({.meshes = meshes})}, {"p",
+///     "jacobi"}})});
+inline PreconditionerChoice block(std::vector<std::pair<std::string, PreconditionerChoice>> fields,
+                                  std::optional<Form> form = {}) {
+  PreconditionerChoice result("block");
+  result.blocks = std::move(fields);
+  result.block_form = std::move(form);
+  return result;
+}
+
+/// The blocks of an operator, compiled and bound. Throws InputError for fields that are unknown, named twice or not
+/// named, for forms without a source, and what solvers::generate_blocks refuses.
+inline std::vector<solvers::FieldBlock> make_blocks(const Operator& A, const PreconditionerChoice& choice,
+                                                    const solvers::NullSpace& null_space = {},
+                                                    std::span<const NullSpaceCondition> conditions = {}) {
+  if (!choice.block_form && A.form().source == nullptr)
+    throw InputError("block: the operator was made without its form");
+  if (!A.constraints().entries.empty() && A.conditions().empty())
+    throw InputError("block: the operator was made with constrained entries, blocks need conditions");
+  const auto& spaces = A.system().spaces;
+  std::vector<solvers::FieldPreconditioner> preconditioners;
+  for (const auto& space : spaces) {
+    const auto is_of_space = [&](const auto& of) { return of.first == space->name; };
+    if (std::ranges::count_if(choice.blocks, is_of_space) != 1)
+      throw InputError("block: field '" + space->name + "' has no preconditioner, or several; accepted is one");
+    const auto& of = std::ranges::find_if(choice.blocks, is_of_space)->second;
+    solvers::FieldPreconditioner made{.name = of.name};
+    if (of.multigrid) {
+      made.meshes = std::make_shared<const Generations>(of.multigrid->meshes);
+      made.coarsening = of.multigrid->coarsening;
+      made.multigrid = of.multigrid->parameters;
+    }
+    preconditioners.push_back(std::move(made));
+  }
+  if (choice.blocks.size() != spaces.size())
+    throw InputError("block: a preconditioner is named for a field that the operator does not have");
+  auto generated = solvers::generate_blocks(choice.block_form ? *choice.block_form : *A.form().source, A.system(),
+                                            A.conditions(), A.built().options, std::move(preconditioners));
+  op::compile(solvers::kernels_of(generated));
+  return solvers::make_blocks(std::move(generated), A, null_space, conditions);
+}
+
+/// The levels of multigrid below an operator, or below its symmetric part where it is not seen to be symmetric,
+/// compiled and bound; their data fields and parameters follow those of A, which must outlive them. `form_on` makes the
+/// forms of levels where A has no source. Throws InputError where both are missing, and what op::generate_levels
+/// refuses.
 inline std::shared_ptr<const solvers::MultigridHierarchy>
 make_hierarchy(const Operator& A, const MultigridOptions& options, std::span<const NullSpaceCondition> null_space = {},
                op::FormOnSpaces form_on = {}) {
@@ -259,6 +309,7 @@ make_hierarchy(const Operator& A, const MultigridOptions& options, std::span<con
   if (!A.constraints().entries.empty() && A.conditions().empty())
     throw InputError("multigrid: the operator was made with constrained entries, coarser levels need conditions");
   const auto meshes = std::make_shared<const Generations>(options.meshes);
+  const auto symmetric = op::generate_symmetric_part(A.form(), A.system(), A.conditions(), A.built().options);
   auto levels = op::generate_levels({.form = form_on ? Form() : *A.form().source,
                                      .form_on = std::move(form_on),
                                      .system = A.system(),
@@ -266,13 +317,17 @@ make_hierarchy(const Operator& A, const MultigridOptions& options, std::span<con
                                      .conditions = {A.conditions().begin(), A.conditions().end()},
                                      .kernels = A.built().options,
                                      .coarsening = options.coarsening});
-  op::compile(op::kernels_of(levels));
-  return solvers::make_hierarchy(op::make_levels(std::move(levels), A, *meshes), A.system(), null_space);
+  auto kernels = op::kernels_of(levels);
+  for (auto& kernel : op::kernels_of(symmetric)) kernels.push_back(std::move(kernel));
+  op::compile(kernels);
+  const auto part = op::make_auxiliary(symmetric, A);
+  return solvers::make_hierarchy(op::make_levels(std::move(levels), part.A ? *part.A : A, *meshes), A.system(),
+                                 null_space, part);
 }
 
 struct SolveOptions {
-  std::string method = "cg";                      ///< cg, gmres, minres, direct
-  PreconditionerChoice preconditioner = "jacobi"; ///< none, jacobi, chebyshev, multigrid({...})
+  std::string method = "cg";                      ///< cg, gmres, minres, bicgstab, direct
+  PreconditionerChoice preconditioner = "jacobi"; ///< none, jacobi, chebyshev, multigrid({...}), block({...})
   double rtol = 1e-8;                             ///< of the residual, relative to the loads (solvers::force_norm)
   solvers::Norm norm = solvers::Norm::residual;   ///< or preconditioned (cg, minres)
   std::optional<int> max_iterations;              ///< absent: at most 5000, fewer where nothing is gained any more
@@ -313,6 +368,8 @@ inline SolveResult solve(const Operator& A, const Vector& b, const SolveOptions&
     parameters.hierarchy = make_hierarchy(A, *of_multigrid, options.null_space);
   }
   parameters.near_null_space = [&A] { return solvers::make_near_null_space(A.system()); };
+  if (parameters.preconditioner == "block" && options.method != "direct")
+    parameters.blocks = make_blocks(A, options.preconditioner, *null_space.null_space(), options.null_space);
   parameters.control.norm = options.norm;
   parameters.control.reference = solvers::force_norm(A, load);
   parameters.control.rtol = options.rtol;
@@ -348,15 +405,6 @@ inline void set_initial(const std::optional<Vector>& given, Vector& u) {
     ops.copy(*given, u);
   else
     ops.fill(0, u);
-}
-
-/// The options with multigrid as the preconditioner, on levels below A. `form_on` is that of make_hierarchy().
-inline solvers::SolverOptions with_multigrid(solvers::SolverOptions options, const MultigridOptions& multigrid,
-                                             const Operator& A, op::FormOnSpaces form_on = {}) {
-  options.preconditioner = "multigrid";
-  options.multigrid = multigrid.parameters;
-  options.hierarchy = make_hierarchy(A, multigrid, {}, std::move(form_on));
-  return options;
 }
 
 struct NonlinearOptions {
@@ -401,7 +449,11 @@ inline NonlinearResult solve_nonlinear(const Form& F, const std::vector<Expr>& u
   Vector u = tangent->make_vector();
   set_initial(options.initial, u);
   auto own = options.newton;
-  if (options.multigrid) own.solver = with_multigrid(own.solver, *options.multigrid, *tangent);
+  if (options.multigrid) {
+    own.solver.preconditioner = "multigrid";
+    own.solver.multigrid = options.multigrid->parameters;
+    own.solver.hierarchy = make_hierarchy(*tangent, *options.multigrid);
+  }
   auto info = solvers::newton(problem, u, own);
   return {std::move(u), std::move(info)};
 }
@@ -458,15 +510,22 @@ inline TimeResult solve_in_time(const Form& F, const std::vector<Expr>& unknowns
   op::compile(built);
   auto tangent = std::make_shared<Operator>(built[0], options.discretisation.dirichlet);
   auto own = options.solvers;
-  if (options.multigrid)
-    own.solver = with_multigrid(own.solver, *options.multigrid, *tangent,
-                                [&](const auto& spaces) { return form::theta_tangent_on(F, unknowns, known, spaces); });
+  if (options.multigrid) {
+    own.solver.preconditioner = "multigrid";
+    own.solver.multigrid = options.multigrid->parameters;
+  }
   solvers::ThetaStepper stepper(std::move(forms), std::move(names), tangent, built[1], std::move(own));
   for (const auto& [name, values] : options.data) stepper.set_data(name, values);
   for (const auto& [name, value] : options.parameters) stepper.set_parameter(name, value);
   Vector u = tangent->make_vector();
   const solvers::VectorOps ops(tangent->device());
   set_initial(options.initial, u);
+  if (options.multigrid) {
+    stepper.bind(grid.step(1), u); // boundary values of the operator need the time
+    stepper.use_hierarchy(make_hierarchy(*tangent, *options.multigrid, {}, [&](const auto& spaces) {
+      return form::theta_tangent_on(F, unknowns, known, spaces);
+    }));
+  }
   TimeResult result{tangent->make_vector(), options.start, {}};
   ops.copy(u, result.solution);
   result.steps.push_back(stepper.project(options.start, u));

@@ -52,8 +52,9 @@ double num_vectors(const io::Problem& problem) {
   const double common = 6 + num_null_space_vectors(problem);
   // The finest level keeps the vectors of its smoother and a residual; all coarser ones together have fewer unknowns.
   const double multigrid = uses_multigrid(problem) ? 8 : 0;
-  constexpr double minimal_residuals = 8;
+  constexpr double minimal_residuals = 8, stabilised = 7;
   if (options.method == "minres") return common + multigrid + minimal_residuals;
+  if (options.method == "bicgstab") return common + multigrid + stabilised;
   if (options.method != "gmres") return common + multigrid + conjugate_gradients;
   return common + multigrid + std::min(options.restart, options.control.iteration_limit()) + 1;
 }
@@ -175,7 +176,12 @@ std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem) {
 }
 
 bool uses_multigrid(const io::Problem& problem) {
+  if (uses_blocks(problem)) return std::ranges::find(problem.blocks, "multigrid") != problem.blocks.end();
   return problem.solver.preconditioner == "multigrid" && !solvers::find_method(problem.solver.method).is_direct;
+}
+
+bool uses_blocks(const io::Problem& problem) {
+  return problem.solver.preconditioner == "block" && !solvers::find_method(problem.solver.method).is_direct;
 }
 
 mesh::Generations make_meshes(const io::Problem& problem) {

@@ -16,8 +16,11 @@ namespace rafter::app {
 /// Throws InputError.
 std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem);
 
-/// Says whether the linear systems of a problem are preconditioned by multigrid.
+/// Says whether the linear systems of a problem, or blocks of their preconditioner, are preconditioned by multigrid.
 bool uses_multigrid(const io::Problem& problem);
+
+/// Says whether the linear systems of a problem have a preconditioner for each field.
+bool uses_blocks(const io::Problem& problem);
 
 /// Returns the same mesh with those that it was refined from where the problem uses multigrid, else alone. A box that
 /// multigrid coarsens has the cells of make_mesh() in another order.

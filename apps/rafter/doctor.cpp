@@ -11,6 +11,7 @@
 #include <rafter/device/host/cache_directory.hpp>
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/device/host/process.hpp>
+#include <rafter/device/opencl/opencl_device.hpp>
 #include <rafter/report/report.hpp>
 #include <rafter/solve/factors.hpp>
 #include <rafter/tune/store.hpp>
@@ -36,7 +37,6 @@ constexpr std::array compilers{
 constexpr std::array optional_tools{
     Tool{"gmsh", "makes meshes for Rafter to read", "apt-get install gmsh"},
     Tool{"mpirun", "parallel runs: not used by this version", "apt-get install openmpi-bin"},
-    Tool{"clinfo", "OpenCL devices: not used by this version", "apt-get install clinfo pocl-opencl-icd"},
     Tool{"nvcc", "CUDA devices: not used by this version", "install the CUDA toolkit"},
     Tool{"hipcc", "HIP devices: not used by this version", "install ROCm"},
 };
@@ -70,6 +70,20 @@ Row device_row(const std::string& name, const std::string& purpose, bool& works)
 } catch (const base::Error& error) {
   works = false;
   return {name, "missing", purpose, first_line(error.what())};
+}
+
+/// One row for each OpenCL device, or one that says how to get them.
+std::vector<Row> opencl_rows() try {
+  constexpr const char* purpose = "OpenCL devices: kernels in tests, no operators yet";
+  std::vector<Row> rows;
+  for (const auto& found : device::opencl_devices())
+    rows.push_back({fmt::format("opencl:{}", rows.size()), "found", purpose,
+                    fmt::format("{}, {} compute units, {:.1f} GiB", found.description, found.compute_units,
+                                static_cast<double>(found.memory_bytes) / (1 << 30))});
+  if (rows.empty()) rows.push_back({"opencl", "missing", purpose, "to get one: apt-get install pocl-opencl-icd"});
+  return rows;
+} catch (const base::EnvironmentError& error) {
+  return {{"opencl", "missing", "OpenCL devices: kernels in tests, no operators yet", first_line(error.what())}};
 }
 
 /// MUMPS, the library for direct solves, is part of every build.
@@ -107,6 +121,7 @@ int run_doctor() {
   rows.push_back(factors_row());
   rows.push_back(device_row("host", "runs kernels (--device host)", has_host));
   rows.push_back(device_row("checked", "looks for faults (--device checked)", has_checked));
+  for (auto& row : opencl_rows()) rows.push_back(std::move(row));
   for (const auto& tool : optional_tools) rows.push_back(tool_row(tool, is_found));
   const auto vector_sets = device::vector_instruction_sets(device::cpu().instruction_sets);
   fmt::print("rafter {}\n{}\n{}\n", RAFTER_VERSION, device::cpu().model,

@@ -339,6 +339,20 @@ form::Form ProblemForms::bilinear() const {
   return form;
 }
 
+form::Form ProblemForms::preconditioner() const {
+  if (!problem_.forms.preconditioner) return bilinear();
+  const auto& text = *problem_.forms.preconditioner;
+  form::Scope scope(mesh_.gdim);
+  scope.add_arguments(spaces_);
+  auto form = parse_form(text, "forms.preconditioner", with_everything(std::move(scope)));
+  if (form.rank() != 2)
+    refuse(text.location, "forms.preconditioner",
+           fmt::format("a bilinear form is expected: every term with an unknown and a test function; found a form of "
+                       "rank {} (0: neither, 1: a test function alone)",
+                       form.rank()));
+  return form;
+}
+
 std::optional<form::Form> ProblemForms::linear() const {
   if (problem_.forms.F) return residual();
   if (!problem_.forms.L) return std::nullopt;

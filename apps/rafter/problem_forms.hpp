@@ -34,6 +34,8 @@ public:
   /// Returns forms.a, or the derivative of forms.F by the fields. Throws InputError unless every term is bilinear
   /// (linear in the test functions) and every field has a test and a trial function.
   form::Form bilinear() const;
+  /// Returns the form whose diagonal blocks preconditioners are made of: forms.preconditioner, or else bilinear().
+  form::Form preconditioner() const;
   /// Returns forms.L, or nothing when it is absent or zero. For a problem with forms.F it returns that form.
   std::optional<form::Form> linear() const;
   /// Returns the forms of a time step, for forms.F or for forms.a less forms.L. Throws InputError as make_theta_forms()

@@ -23,6 +23,7 @@
 #include "measurement.hpp"
 #include "method_choice.hpp"
 #include "operator_checks.hpp"
+#include "preconditioner_parts.hpp"
 #include "singularity.hpp"
 #include "solution.hpp"
 #include "time_solver.hpp"
@@ -273,15 +274,23 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
     forms.passing.insert(forms.passing.end(), constraints_.masses.begin(), constraints_.masses.end());
   }
   std::vector<op::GeneratedLevel> levels;
-  if (solves && uses_multigrid(problem_)) levels = generate_levels(own_options);
-  for (auto& form : op::kernels_of(levels)) keep(std::move(form));
+  op::GeneratedAuxiliary symmetric;
+  if (solves && uses_multigrid(problem_) && !uses_blocks(problem_)) {
+    levels = generate_levels(own_options);
+    symmetric = op::generate_symmetric_part(bilinear, system_, options_.dirichlet, own_options);
+  }
+  if (solves && uses_blocks(problem_))
+    blocks_ = generate_blocks(problem_, forms_->preconditioner(), system_, options_.dirichlet, own_options, meshes_);
+  for (const auto& parts : {op::kernels_of(levels), solvers::kernels_of(blocks_), op::kernels_of(symmetric)})
+    forms.kept.insert(forms.kept.end(), parts.begin(), parts.end());
   require_stored_fits(problem_, system_, forms);
   auto kernels = forms.kept;
   kernels.insert(kernels.end(), forms.passing.begin(), forms.passing.end());
   op::compile(kernels, events_.compilation);
   operator_ = std::make_shared<op::Operator>(action, std::move(constraints), diagonal);
   data_->bind(*operator_, action->form);
-  levels_ = op::make_levels(std::move(levels), *operator_, *meshes_);
+  symmetric_part_ = op::make_auxiliary(symmetric, *operator_);
+  levels_ = op::make_levels(std::move(levels), symmetric_part_.A ? *symmetric_part_.A : *operator_, *meshes_);
   if (theta_forms_)
     make_stepper(std::move(*theta_forms_), load);
   else if (problem_.forms.F)
@@ -409,8 +418,7 @@ Setup set_up(const PreparedProblem& prepared) {
   prepared.postprocess().require_finite_solutions(right.x);
   auto options = problem.solver;
   options.null_space = null_space.null_space();
-  options.hierarchy = prepared.make_hierarchy();
-  options.near_null_space = prepared.near_null_space();
+  add_preconditioner_parts(prepared, options);
   Setup setup{std::move(right), std::move(null_space), {}, std::move(options), nullptr};
   setup.take(A, std::move(choice));
   return setup;
@@ -463,7 +471,6 @@ Solved solve_linear(const PreparedProblem& prepared, const RunEvents& events, Ph
           ? "setup: factors of the matrix"
           : fmt::format("setup: preconditioner {}{}", problem.solver.preconditioner,
                         setup.preconditioner->description().empty() ? "" : ": " + setup.preconditioner->description()));
-
   phases.start("solve");
   const auto result = solve_system(prepared, setup, events);
   setup.null_space.constrain(setup.right.x);
@@ -529,7 +536,6 @@ Solved solve_residual(const PreparedProblem& prepared, const RunEvents& events, 
       choose_for_tangents(prepared.problem(), prepared.operator_a(), prepared.forms(), u,
                           [&](const op::Vector& state) { prepared.residual_problem()->linearise(state); });
   prepared.postprocess().require_finite_solutions(u);
-
   phases.start("solve");
   const auto preconditioner = std::make_shared<solvers::KeptPreconditioner>();
   const auto result = run_newton(prepared, choice.method, u, events, preconditioner);

@@ -13,6 +13,7 @@
 #include <rafter/machine/machine.hpp>
 #include <rafter/operator/level_hierarchy.hpp>
 #include <rafter/report/report.hpp>
+#include <rafter/solve/block_setup.hpp>
 #include <rafter/solve/residual_problem.hpp>
 #include <rafter/solve/theta_stepper.hpp>
 
@@ -92,13 +93,14 @@ public:
   const ProblemData& data() const { return *data_; }
   const PlannedConstraints& constraints() const { return constraints_; } ///< exist only if the problem is to be solved
 
-  /// Returns the levels of multigrid below the operator; there are some only if the problem is to be solved with it.
-  const std::vector<op::Level>& levels() const { return levels_; }
-
-  /// Returns the same for preconditioners, with the null spaces of the levels; null if the problem has no multigrid.
+  /// Returns the levels of multigrid below the operator, with their null spaces; null unless the problem is to be
+  /// solved with multigrid of all fields.
   std::shared_ptr<const solvers::MultigridHierarchy> make_hierarchy() const;
   /// Returns what algebraic multigrid asks for of the unknowns; the system is copied.
   std::function<solvers::NearNullSpace()> near_null_space() const;
+  /// Returns the compiled blocks of the preconditioner, of which there are some only if the problem is to be solved
+  /// with them.
+  const solvers::GeneratedBlocks& blocks() const { return blocks_; }
 
   /// Tells an event. Throws Interrupted when the user has asked to stop.
   void tell(const std::string& text) const;
@@ -132,6 +134,8 @@ private:
   std::unique_ptr<Postprocess> postprocess_;
   PlannedConstraints constraints_;
   std::vector<op::Level> levels_; ///< levels of multigrid below the operator, from coarse to fine
+  op::Auxiliary symmetric_part_;  ///< what multigrid takes in the operator's place where that is not symmetric
+  solvers::GeneratedBlocks blocks_;
 };
 
 /// The values of field f of the solution begin at entry system.offset(f).

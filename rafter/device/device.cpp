@@ -48,8 +48,8 @@ std::shared_ptr<Device> make_device(const std::string& name, int num_threads) {
   const auto found = std::ranges::find_if(registrations, [&name](const auto& entry) { return names(name, entry); });
   if (found == registrations.end()) throw_unknown(name);
   if (found->make == nullptr)
-    throw base::EnvironmentError("device '" + name + "': this build of Rafter has no " + std::string(found->name) +
-                                 " devices; available: host, checked");
+    throw base::EnvironmentError("device '" + name + "': operators do not run on " + std::string(found->name) +
+                                 " devices yet; available: host, checked");
   return found->make(num_threads);
 }
 

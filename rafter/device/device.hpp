@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <rafter/device/launch.hpp>
+
 /// Where kernels run, as five small types: Device, Buffer, Program, Kernel (with bound arguments: Task) and Event.
 namespace rafter::device {
 
@@ -53,6 +55,7 @@ struct Task {
   std::int64_t begin = 0, end = 0;
   /// Bytes at the begin of each buffer that the kernel does not see; empty: none.
   std::span<const std::size_t> offsets = {};
+  Launch launch = {}; ///< that of the program; devices of the host run batches in ascending order
 
   std::size_t offset(std::size_t argument) const { return offsets.empty() ? 0 : offsets[argument]; }
   /// Address of an argument that the kernel receives.
@@ -69,12 +72,21 @@ struct CompileOptions {
   auto operator<=>(const CompileOptions&) const = default;
 };
 
+/// What a device is, for who reports it or plans for it. 0: unknown.
+struct Properties {
+  std::string description; ///< as its maker names it
+  int compute_units = 0;
+  int most_items = 0; ///< of a group
+  std::size_t shared_bytes = 0, memory_bytes = 0;
+};
+
 /// A place where kernels are compiled and run.
 class Device {
 public:
   virtual ~Device() = default;
   virtual std::string name() const = 0;                ///< name of the device, such as "host" or "checked"
   virtual std::string language() const { return "c"; } ///< language of the source that compile() takes
+  virtual Properties properties() const { return {}; }
   virtual int num_threads() const = 0;
   /// Available compilers that CompileOptions::compiler may name, "default" first.
   virtual std::vector<std::string> compilers() const { return {"default"}; }

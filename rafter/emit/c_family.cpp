@@ -52,6 +52,8 @@ std::string declarations(const LoopProgram& program, const Spelling& spelling) {
   for (const auto& buffer : program.buffers) {
     const auto& names = spelling.names(buffer.type);
     if (buffer.space == Space::global) text += spelling.argument(buffer, i++);
+    if (buffer.space == Space::shared)
+      text += fmt::format("  {}{} {}[{}];\n", spelling.groups.shared, names.scalar, buffer.name, buffer.size);
     if (buffer.space == Space::work)
       text += fmt::format("  {}{} {}[{}];\n", leaving.contains(buffer.name) ? spelling.large_work : "",
                           buffer.is_lane ? names.vector : names.scalar, buffer.name,
@@ -61,22 +63,38 @@ std::string declarations(const LoopProgram& program, const Spelling& spelling) {
 }
 
 /// The loop over batches, up to the end of the kernel.
-std::string batches(const LoopProgram& program, StatementWriter& statements, const Helpers& helpers) {
+std::string batches(const LoopProgram& program, const Spelling& spelling, StatementWriter& statements,
+                    const Helpers& helpers) {
   const auto is_last_batch = [](const Node& node) {
     return node.kind == schedule::Kind::variable && node.name == "last_batch";
   };
   const std::string body = statements.text(program.body, 2);
-  return fmt::format("{}  for (long batch = begin; batch < end; ++batch) {{\n{}  }}\n{}}}\n",
-                     any_node(*program.body, is_last_batch) ? "  const long last_batch = end - 1;\n" : "", body,
-                     helpers.contains("stream") ? "  finish_streams();\n" : "");
+  return fmt::format("{}{}{}  }}\n{}}}\n",
+                     any_node(*program.body, is_last_batch) ? "  const long last_batch = end - 1;\n" : "",
+                     spelling.batches(program.launch), body, helpers.contains("stream") ? "  finish_streams();\n" : "");
+}
+
+/// Refuses programs that a language cannot say.
+void require_sayable(const LoopProgram& program, const Spelling& spelling) {
+  using schedule::Kind;
+  const auto needs_groups = [](const Node& node) {
+    return node.kind == Kind::group || node.kind == Kind::item || node.kind == Kind::barrier || node.is_atomic;
+  };
+  const bool has_shared = std::ranges::any_of(program.buffers, [](const auto& b) { return b.space == Space::shared; });
+  const bool has_groups = !program.launch.is_of_host() || has_shared || any_node(*program.body, needs_groups);
+  if (has_groups && !spelling.has_groups())
+    throw base::InternalError("emitter: language '" + spelling.name + "' has no groups of items");
+  if (program.vector_width > 1 && spelling.vectors.load == nullptr)
+    throw base::InternalError("emitter: language '" + spelling.name + "' has no vectors");
 }
 
 } // namespace
 
 std::string emit(const LoopProgram& program, const Spelling& spelling) {
+  require_sayable(program, spelling);
   Helpers helpers;
   StatementWriter statements(program, spelling, helpers);
-  const std::string loop = batches(program, statements, helpers);
+  const std::string loop = batches(program, spelling, statements, helpers);
   std::string text = spelling.prelude(program.vector_width);
   const auto is_float = [](const Node& node) { return node.type == Type::real32; };
   if (program.vector_width > 1 && any_node(*program.body, is_float))
@@ -84,13 +102,28 @@ std::string emit(const LoopProgram& program, const Spelling& spelling) {
   for (const auto& [name, helper] : helpers) text += helper;
   for (const auto& buffer : program.buffers)
     if (buffer.space == Space::constant) text += constant_table(buffer, program.vector_width, spelling);
-  return text + statements.literal_tables() + spelling.head(program.name) + declarations(program, spelling) + loop;
+  return text + statements.literal_tables() + spelling.head(program) + declarations(program, spelling) + loop;
 }
 
-std::string emit(const LoopProgram& program, const std::string& language) {
-  if (language == "loops") return schedule::print(program);
-  if (language == c_spelling().name) return emit(program, c_spelling());
+namespace {
+
+const char* const language_of_interpreters = "loops";
+
+const Spelling& spelling_of(const std::string& language) {
+  for (const auto* spelling : {&c_spelling(), &opencl_spelling()})
+    if (language == spelling->name) return *spelling;
   throw base::InternalError("no emitter for language '" + language + "'");
+}
+
+} // namespace
+
+std::string emit(const LoopProgram& program, const std::string& language) {
+  if (language == language_of_interpreters) return schedule::print(program);
+  return emit(program, spelling_of(language));
+}
+
+bool has_groups(const std::string& language) {
+  return language == language_of_interpreters || spelling_of(language).has_groups();
 }
 
 } // namespace rafter::emit

@@ -10,8 +10,12 @@ namespace rafter::emit {
 /// Source text of the program; equal programs give equal texts.
 std::string emit(const schedule::LoopProgram& program, const Spelling& spelling = c_spelling());
 
-/// Source text in the language of a device: "c", or "loops", which is the text of the loop program itself, for devices
-/// that interpret it. Throws InternalError for unknown languages.
+/// Source text in the language of a device: "c", "opencl", or "loops", which is the text of the loop program itself,
+/// for devices that interpret it. Throws InternalError for unknown languages, and for programs that a language cannot
+/// say: groups of items in one without them, lanes in one without vectors.
 std::string emit(const schedule::LoopProgram& program, const std::string& language);
+
+/// Says whether a language has groups of items.
+bool has_groups(const std::string& language);
 
 } // namespace rafter::emit

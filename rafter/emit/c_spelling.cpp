@@ -8,9 +8,11 @@ namespace {
 
 using schedule::Type;
 
-std::string head(const std::string& kernel) {
-  return fmt::format("void {}(void* const* arguments, long begin, long end)\n{{\n", kernel);
+std::string head(const schedule::LoopProgram& program) {
+  return fmt::format("void {}(void* const* arguments, long begin, long end)\n{{\n", program.name);
 }
+
+std::string batches(const schedule::Launch&) { return "  for (long batch = begin; batch < end; ++batch) {\n"; }
 
 const char* element_type(Type type) { return type == Type::integer ? "int" : c::names_of(type).scalar; }
 
@@ -67,6 +69,7 @@ const Spelling& c_spelling() {
       .float_prelude = c::float_prelude,
       .head = head,
       .argument = argument,
+      .batches = batches,
       .function = function,
       .vectors = {.of_numbers = of_numbers,
                   .as_numbers = as_numbers,

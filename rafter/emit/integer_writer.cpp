@@ -11,7 +11,7 @@ using schedule::NodePtr;
 
 namespace {
 
-int strength(Kind kind) { return kind == Kind::imul ? 2 : kind == Kind::ieq ? 0 : 1; }
+int strength(Kind kind) { return kind == Kind::imul ? 2 : kind == Kind::ieq || kind == Kind::ilt ? 0 : 1; }
 
 const char* infix(Kind kind) {
   switch (kind) {
@@ -25,6 +25,8 @@ const char* infix(Kind kind) {
     return "/";
   case Kind::ieq:
     return "==";
+  case Kind::ilt:
+    return "<";
   default:
     throw base::InternalError("emitter: not an integer operation");
   }
@@ -42,6 +44,10 @@ std::string IntegerWriter::scalar(const NodePtr& node, int needed) const {
     return std::to_string(node->integer);
   case Kind::variable:
     return node->name;
+  case Kind::group:
+    return spelling_.groups.group;
+  case Kind::item:
+    return spelling_.groups.item(static_cast<int>(node->integer));
   case Kind::iload:
     return fmt::format("(long){}[{}]", node->name, scalar(node->operands[0]));
   case Kind::imin: {
@@ -79,6 +85,7 @@ std::string IntegerWriter::vector(const NodePtr& node) const {
     return fmt::format("vmin_i({}, {})", vector(node->operands[0]), vector(node->operands[1]));
   default: {
     const std::string a = operand_of_vectors(node->operands[0]), b = operand_of_vectors(node->operands[1]);
+    if (node->kind == Kind::ilt) throw base::InternalError("emitter: vectors are not ordered");
     return node->kind == Kind::ieq ? spelling_.vectors.equal(a, b) : fmt::format("({} {} {})", a, infix(node->kind), b);
   }
   }

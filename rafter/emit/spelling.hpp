@@ -48,6 +48,16 @@ struct VectorSpelling {
   std::function<std::string(const std::string& a, const std::string& b)> equal;
 };
 
+/// How a language writes groups of items. In languages without them programs are those of a host, and this is not set.
+struct GroupSpelling {
+  std::string group;                         ///< number of the group
+  std::function<std::string(int axis)> item; ///< number of the item along an axis
+  std::string barrier;                       ///< statement without semicolon
+  std::string shared;                        ///< text before the declaration of a shared array
+  /// Helper of this name that adds a number to an entry of a buffer: name(pointer, number).
+  std::function<std::string(const std::string& name, schedule::Space space, schedule::Type type)> atomic_add;
+};
+
 /// How a language writes what loop programs need. The emitter itself writes all that is the same in every language:
 /// integers, infix operations, loops and branches.
 struct Spelling {
@@ -61,11 +71,16 @@ struct Spelling {
   std::function<std::string(int vector_width)> prelude, float_prelude;
   /// Head of the entry point up to its opening brace, and the statement that makes the typed pointer `name` from
   /// argument i.
-  std::function<std::string(const std::string& kernel)> head;
+  std::function<std::string(const schedule::LoopProgram& program)> head;
   std::function<std::string(const schedule::LoopBuffer& buffer, int i)> argument;
+  /// Head, up to its opening brace, of the statement that runs the body for the batches begin .. end-1 that the kernel
+  /// or, with groups, the group takes; it defines `batch`.
+  std::function<std::string(const schedule::Launch& launch)> batches;
   /// Name of an elementary function on one number ("sqrt" -> "__builtin_sqrt").
   std::function<std::string(form::ScalarOp op, schedule::Type type)> function;
   VectorSpelling vectors;
+  GroupSpelling groups;
+  bool has_groups() const { return groups.item != nullptr; }
   /// Prefetch of the entry at `place`, the text of an address; null where the language has none.
   std::function<std::string(const std::string& place)> prefetch;
   /// Definitions that the helpers of run_mover share, for work arrays of a type.
@@ -89,5 +104,7 @@ struct Spelling {
 
 /// C with the vector extensions of GCC and Clang, no headers.
 const Spelling& c_spelling();
+/// OpenCL C 1.2 with doubles.
+const Spelling& opencl_spelling();
 
 } // namespace rafter::emit

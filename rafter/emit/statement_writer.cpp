@@ -29,6 +29,8 @@ std::string StatementWriter::text(const NodePtr& node, int depth) {
   case Kind::store:
   case Kind::add:
     return indent + write(*node);
+  case Kind::barrier:
+    return fmt::format("{}{};\n", indent, spelling_.groups.barrier);
   case Kind::prefetch:
     if (spelling_.prefetch == nullptr) return "";
     return fmt::format("{}{};\n", indent,
@@ -92,8 +94,18 @@ std::string StatementWriter::write(const schedule::Node& node) {
   const auto& index = node.operands[0];
   const char* assignment = node.kind == Kind::add ? "+=" : "=";
   if (index->has_lane) return write_vector(node, assignment);
+  if (node.is_atomic) return atomic_add(node);
   return fmt::format("{}[{}] {} {};\n", reals_.numbers_of(*program_.find(node.name)), integers_.scalar(index),
                      assignment, reals_.text(node.operands[1]));
+}
+
+std::string StatementWriter::atomic_add(const schedule::Node& node) {
+  const auto& buffer = *program_.find(node.name);
+  const std::string name = fmt::format("{}atomic_add_{}", spelling_.names(buffer.type).initial,
+                                       buffer.space == schedule::Space::shared ? "shared" : "global");
+  helpers_[name] = spelling_.groups.atomic_add(name, buffer.space, buffer.type);
+  return fmt::format("{}({} + {}, {});\n", name, buffer.name, integers_.scalar(node.operands[0], 1),
+                     reals_.text(node.operands[1]));
 }
 
 std::string StatementWriter::write_vector(const schedule::Node& node, const char* assignment) {

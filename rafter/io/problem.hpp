@@ -122,8 +122,9 @@ struct Definition {
 /// A problem has a bilinear form a with a linear form L, or a residual form F.
 struct Forms {
   Expression a;
-  std::optional<Expression> L; ///< without it, L is zero
-  std::optional<Expression> F; ///< if given, a is empty
+  std::optional<Expression> L;              ///< without it, L is zero
+  std::optional<Expression> F;              ///< if given, a is empty
+  std::optional<Expression> preconditioner; ///< bilinear form that the blocks of preconditioners are taken of; else a
   /// These return the form that holds the unknowns, and its key in the file.
   const Expression& main() const { return F ? *F : a; }
   std::string main_key() const { return F ? "forms.F" : "forms.a"; }
@@ -200,6 +201,7 @@ struct Problem {
   std::vector<Constraint> constraints;
   solvers::SolverOptions solver;    ///< rtol is 1e-8 unless the file gives it
   op::Coarsening coarsening;        ///< levels of the preconditioner multigrid
+  std::vector<std::string> blocks;  ///< preconditioners of the fields, shape (field); empty: there is no such table
   Location preconditioner_location; ///< place of solver.preconditioner, where the file gives it
   bool has_solver_method =
       false; ///< whether solver.method is given; if not, a small problem that cg cannot take is solved directly

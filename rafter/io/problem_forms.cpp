@@ -177,7 +177,9 @@ void refuse_load_factor(const Problem& problem) {
 } // namespace
 
 void read_forms(const TableReader& table, Problem& problem) {
-  table.accept_only(std::vector<std::string>{"a", "L", "F"});
+  table.accept_only(std::vector<std::string>{"a", "L", "F", "preconditioner"});
+  if (const Value* form = table.find("preconditioner"))
+    problem.forms.preconditioner = read_form(*form, "forms.preconditioner");
   if (const Value* residual = table.find("F")) {
     for (const std::string key : {"a", "L"})
       if (table.find(key) != nullptr)

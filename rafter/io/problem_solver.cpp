@@ -66,23 +66,28 @@ struct Readers {
   }
 };
 
-Readers readers_of(std::string_view key, const solvers::SolverOptions& options) {
+Readers readers_of(std::string_view key, const Problem& problem) {
+  const auto& options = problem.solver;
   Readers readers;
+  const auto is_preconditioner = [&](std::string_view name) {
+    return name == options.preconditioner ||
+           (options.preconditioner == "block" && std::ranges::find(problem.blocks, name) != problem.blocks.end());
+  };
   const auto reads = [&](const auto& entry) { return std::ranges::find(entry.keys, key) != entry.keys.end(); };
   for (const auto& method : solvers::methods())
     if (reads(method)) readers.add("method", method.name, method.name == options.method);
   const bool has_preconditioner = !solvers::find_method(options.method).is_direct;
   for (const auto& kind : solvers::preconditioners())
-    if (reads(kind))
-      readers.add("preconditioner", kind.name, has_preconditioner && kind.name == options.preconditioner);
+    if (reads(kind)) readers.add("preconditioner", kind.name, has_preconditioner && is_preconditioner(kind.name));
   return readers;
 }
 
 /// The user is warned of keys that the chosen method and preconditioner do not use. They are not refused, so that a
 /// file can be tried with several methods.
-void warn_of_unread_keys(const TableReader& table, const solvers::SolverOptions& options) {
+void warn_of_unread_keys(const TableReader& table, const Problem& problem) {
+  const auto& options = problem.solver;
   for (const auto& key : table.value().keys) {
-    const auto readers = readers_of(key.name, options);
+    const auto readers = readers_of(key.name, problem);
     if (readers.names.empty() || readers.is_chosen) continue;
     base::warn(fmt::format("{}: key {} is not used: it is for {}; the method is \"{}\"{}", key.location.text(),
                            table.path(key.name), base::join(readers.names, ", "), options.method,
@@ -109,6 +114,42 @@ solvers::Norm read_norm(const TableReader& table, const std::string& method) {
     return norm;
   }
   refuse_name(*value, path, std::vector<std::string>{"residual", "preconditioned"});
+}
+
+/// Reads the preconditioner of each field.
+void read_blocks(const TableReader& table, Problem& problem) {
+  const auto& options = problem.solver;
+  const Value* value = table.find("blocks");
+  const bool is_used = options.preconditioner == "block" && !solvers::find_method(options.method).is_direct;
+  if (problem.forms.preconditioner && !is_used)
+    base::warn(fmt::format("{}: forms.preconditioner is not used: it is for solver.preconditioner = \"block\"",
+                           problem.forms.preconditioner->location.text()));
+  if (is_used && (problem.forms.F || problem.time))
+    refuse(
+        problem.preconditioner_location, table.path("preconditioner"),
+        fmt::format("\"block\" is for linear problems that do not change in time in this version, the problem has {}; "
+                    "accepted are \"none\", \"jacobi\", \"chebyshev\"",
+                    problem.time ? "[time]" : "forms.F"));
+  const auto names = field_names(problem);
+  constexpr auto accepted = "a table with the preconditioner of each field, such as {{ {} = \"jacobi\" }}";
+  if (value == nullptr) {
+    if (is_used)
+      refuse(problem.preconditioner_location, table.path("preconditioner"),
+             fmt::format("\"block\" needs solver.blocks, {}", fmt::format(accepted, names.front())));
+    return;
+  }
+  if (value->kind != Value::Kind::table)
+    refuse_value(*value, table.path("blocks"), fmt::format(accepted, names.front()));
+  const TableReader blocks(*value, table.path("blocks"));
+  blocks.accept_only(names);
+  for (const auto& name : names) {
+    const Value& kind = blocks.require(name, "the preconditioner of this field, such as \"jacobi\"");
+    require_known(kind, blocks.path(name), [&](const std::string& text) {
+      if (solvers::find_preconditioner(text).name == "block")
+        throw base::InputError("blocks are not made of blocks; accepted is a preconditioner of one field");
+    });
+    problem.blocks.push_back(kind.text);
+  }
 }
 
 } // namespace
@@ -176,7 +217,8 @@ void read_dirichlet(const Value& list, Problem& problem) {
 
 void read_solver(const TableReader& table, Problem& problem) {
   table.accept_only(std::vector<std::string>{"method", "preconditioner", "rtol", "atol", "max_iterations", "fused",
-                                             "restart", "side", "chebyshev", "multigrid", "norm", "stagnation_window"});
+                                             "restart", "side", "chebyshev", "multigrid", "blocks", "norm",
+                                             "stagnation_window"});
   auto& options = problem.solver;
   if (const Value* method = table.find("method"))
     require_known(*method, table.path("method"), [](const std::string& name) { solvers::find_method(name); });
@@ -205,7 +247,8 @@ void read_solver(const TableReader& table, Problem& problem) {
                            "state before",
                            table.find("multigrid")->location.text(), table.path("multigrid.start"),
                            problem.time ? "[time]" : "forms.F"));
-  warn_of_unread_keys(table, options);
+  read_blocks(table, problem);
+  warn_of_unread_keys(table, problem);
 }
 
 void read_newton(const TableReader& table, Problem& problem) {

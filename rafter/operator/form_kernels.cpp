@@ -108,6 +108,7 @@ public:
       info_.push_back(kernels_.back()->info());
     }
     stages_ = chunk_stages(*built_);
+    if (!is_distributed()) take_free_pieces_together();
     padding_ = system_.padding();
     for (const auto* modes : {&overwrite_, &add_}) modes->device_read(); // so that runs need not bring them there
   }
@@ -313,11 +314,27 @@ private:
     }
     if (work.after && !after.empty()) work.after(number, after);
   }
+  /// Kernels whose batches may run in any order have one run each, in stages of their own before the others.
+  void take_free_pieces_together() {
+    std::vector<std::vector<BlockChunk>> result;
+    for (std::size_t p = 0; p < built_->pieces.size(); ++p)
+      if (is_free(p)) result.push_back({{p, 0, built_->pieces[p].cells.num_batches}});
+    for (auto& stage : stages_) {
+      std::erase_if(stage, [this](const BlockChunk& chunk) { return is_free(chunk.piece); });
+      if (!stage.empty() || result.empty()) result.push_back(std::move(stage));
+    }
+    stages_ = std::move(result);
+  }
+  bool is_free(std::size_t piece) const {
+    return schedule::may_run_in_any_order(built_->pieces[piece].kernel.generation.main.plan);
+  }
+
   /// Says whether the cell kernels store every entry of the output vector, so that nothing needs to be cleared before
   /// them.
   bool cells_cover_outputs() const {
     if (built_->num_cell_pieces == 0) return false;
     for (std::size_t p = 0; p < built_->num_cell_pieces; ++p) {
+      if (!schedule::stores_first_touched(built_->pieces[p].kernel.generation.main.plan)) return false;
       std::set<std::size_t> covered;
       for (const auto& output : built_->pieces[p].kernel.generation.outputs)
         covered.insert(built_->output_fields[static_cast<std::size_t>(output.field)]);

@@ -131,6 +131,7 @@ KernelGenerator::KernelGenerator(const KernelSpecification& specification, const
 
 /// Adds the ways to cut the QFunction.
 tune::CellKernel KernelGenerator::with_choices(tune::CellKernel result) {
+  result.has_groups = emit::has_groups(options_.device->language());
   const auto function = integrand(specification_);
   function_text_ = kernel::to_string(function);
   const auto& machine = planner().options().machine;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <rafter/base/error.hpp>
 
 namespace rafter::op {
@@ -17,6 +19,14 @@ std::shared_ptr<const space::FunctionSpace> function_space(const std::shared_ptr
 }
 
 } // namespace
+
+void require_names_apart(const form::LoweredForm& form) {
+  for (const auto& name : form.field_names)
+    if (std::ranges::count(form.field_names, name) > 1)
+      throw base::InputError(fmt::format("several data fields of the form are called '{}', so that operators of a "
+                                         "preconditioner do not know their values: give them names of their own",
+                                         name));
+}
 
 LevelData::LevelData(std::shared_ptr<const Operator> finer, std::shared_ptr<Operator> coarser,
                      const mesh::Refinement* refinement)

@@ -12,10 +12,15 @@
 
 namespace rafter::op {
 
-/// Brings the values of data fields, constants and parameters from an operator to that of the next coarser level.
+/// Throws InputError where several data fields of a form have one name, as values are known by it.
+void require_names_apart(const form::LoweredForm& form);
+
+/// Brings the values of data fields, constants and parameters from an operator to that of the next coarser level, or to
+/// one that a preconditioner works with in its place.
 class LevelData {
 public:
-  /// Both operators have the same form on spaces of their own. `refinement` makes the mesh of `finer` of that of
+  /// Both operators have the same form on spaces of their own, or one is made of parts of the other's; names that both
+  /// have are served. `refinement` makes the mesh of `finer` of that of
   /// `coarser`; null: they are on one discretisation. Throws the errors of Injection.
   LevelData(std::shared_ptr<const Operator> finer, std::shared_ptr<Operator> coarser,
             const mesh::Refinement* refinement);

@@ -8,6 +8,8 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/base/timing.hpp>
+#include <rafter/form/bilinear_parts.hpp>
 #include <rafter/operator/compiled_transfer.hpp>
 
 namespace rafter::op {
@@ -19,7 +21,8 @@ int highest(const std::vector<int>& degrees) { return *std::ranges::max_element(
 std::vector<int> lowered(const std::vector<int>& degrees, const Coarsening& coarsening) {
   auto result = degrees;
   if (coarsening.degrees.empty()) {
-    for (int& degree : result) degree = std::max(degree / 2, 1);
+    const int largest = coarsening.largest_step > 0 ? coarsening.largest_step : highest(degrees);
+    for (int& degree : result) degree = std::max({degree / 2, degree - largest, 1});
     return result;
   }
   const auto next = std::ranges::find_if(coarsening.degrees, [&](int d) { return d < highest(degrees); });
@@ -33,6 +36,16 @@ void require_descending(const std::vector<int>& degrees) {
     if (degrees[i] < 1 || (i > 0 && degrees[i] >= degrees[i - 1]))
       throw base::InputError(fmt::format("multigrid: degrees [{}] of levels; accepted: numbers from 1 on that descend",
                                          fmt::join(degrees, ", ")));
+}
+
+/// Chooses the steps of the degrees by the shapes of cells.
+Coarsening chosen(Coarsening coarsening, const mesh::Mesh& mesh) {
+  const auto has_dense_cells = std::ranges::any_of(mesh.groups, [](const auto& group) {
+    using enum element::Shape;
+    return group.shape != interval && group.shape != quadrilateral && group.shape != hexahedron;
+  });
+  if (coarsening.largest_step == 0 && has_dense_cells) coarsening.largest_step = 2;
+  return coarsening;
 }
 
 /// The rule of a level whose highest degree is lower by `by`.
@@ -76,15 +89,12 @@ void require_servable(const HierarchySpecification& specification, const form::L
                            "and itself as the last");
   if (meshes->refinements.size() + 1 != meshes->meshes.size() || meshes->finest() != specification.system.mesh)
     throw base::InputError("multigrid: the finest of the meshes is not the one of the operator");
-  for (const auto& name : form.field_names)
-    if (std::ranges::count(form.field_names, name) > 1)
-      throw base::InputError(fmt::format("multigrid: several data fields of the form are called '{}', so that coarser "
-                                         "levels do not know their values: give them names of their own",
-                                         name));
+  require_names_apart(form);
 }
 
 form::LoweredForm form_on(const HierarchySpecification& specification, const std::vector<form::SpacePair>& spaces) {
-  return specification.form_on ? specification.form_on(spaces) : form::lower(form::on(specification.form, spaces));
+  return form::symmetric_part(specification.form_on ? specification.form_on(spaces)
+                                                    : form::lower(form::on(specification.form, spaces)));
 }
 
 /// Puts the data fields of the finest level on spaces of coarser ones, from level to level.
@@ -131,7 +141,7 @@ GeneratedLevel generate_level(const HierarchySpecification& specification, Level
   // A cycle applies the operator of a level some four times, and a solve takes some ten cycles.
   constexpr double applications = 60;
   auto kernels = specification.kernels;
-  kernels.plan.reset();
+  if (!specification.keeps_plan) kernels.plan.reset();
   kernels.num_applications = applications;
   int degree_of_finest = 1;
   for (const auto& space : specification.system.spaces) degree_of_finest = std::max(degree_of_finest, space->degree);
@@ -143,10 +153,13 @@ GeneratedLevel generate_level(const HierarchySpecification& specification, Level
                         .system = std::move(system),
                         .constraints = {},
                         .action = nullptr,
-                        .diagonal = nullptr};
+                        .diagonal = nullptr,
+                        .kernel_seconds = 0};
   result.constraints = constraints_like(specification, result.system);
+  const double begin = base::cpu_seconds();
   result.action = build_form(form, result.system, Purpose::action, kernels);
   if (result.action->matrix == nullptr) result.diagonal = build_form(form, result.system, Purpose::diagonal, kernels);
+  result.kernel_seconds = base::cpu_seconds() - begin;
   return result;
 }
 
@@ -193,7 +206,7 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
   auto discretisation = specification.system.discretisation;
   std::vector<GeneratedLevel> result;
   std::int64_t num_unknowns = specification.system.num_unknowns();
-  for (auto& place : coarser_places(finest, specification.coarsening)) {
+  for (auto& place : coarser_places(finest, chosen(specification.coarsening, *meshes.finest()))) {
     if (num_unknowns <= specification.coarsening.enough_unknowns) break;
     const auto& mesh = meshes.meshes[place.generation];
     if (discretisation->mesh_ptr() != mesh) // the first level of a mesh has the highest degree there

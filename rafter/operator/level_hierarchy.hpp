@@ -12,7 +12,8 @@
 #include <rafter/operator/operator.hpp>
 #include <rafter/operator/transfer.hpp>
 
-/// Makes the coarser levels of an operator: the same form and conditions with lower degrees and on coarser meshes.
+/// Makes the coarser levels of an operator: the same form and conditions with lower degrees and on coarser meshes. A
+/// form that is not seen to be symmetric is taken in its symmetric part (form::symmetric_part).
 namespace rafter::op {
 
 /// A way from a level to the next coarser one.
@@ -26,8 +27,11 @@ struct Coarsening {
   std::vector<CoarseningStep> steps{CoarseningStep::p, CoarseningStep::h}; ///< from the finest level on
   bool repeats_steps = true; ///< each step is made until there is no more of its kind; false: once
   /// Highest degrees of the fields after the p-steps, descending; fields of lower degree keep their distance, down to
-  /// degree 1. Empty: every degree is halved and rounded down, to 1 at least.
+  /// degree 1. Empty: every degree is halved and rounded down, to 1 at least, or lowered by `largest_step`.
   std::vector<int> degrees;
+  /// Most that a p-step lowers a degree by where `degrees` is empty. 0: there is no limit on intervals, quadrilaterals
+  /// and hexahedra; on meshes with other cells it is 2, because smoothers with the diagonal damp less there.
+  int largest_step = 0;
   /// Coarsening ends with the first level that has at most so many unknowns, whose matrix is factorised in no time.
   std::int64_t enough_unknowns = 500;
 };
@@ -52,6 +56,7 @@ struct GeneratedLevel {
   System system;
   space::Constraints constraints;                  ///< fix the same parts of the boundary as the finest level's, to 0
   std::shared_ptr<GeneratedForm> action, diagonal; ///< `diagonal` is null where an assembled matrix has it
+  double kernel_seconds = 0;                       ///< time that planning and writing the kernels took
 };
 
 /// Makes a form of a level: that of the finest level on other spaces, of which a pair has (old, new).
@@ -64,8 +69,9 @@ struct HierarchySpecification {
   System system;          ///< system of the finest level
   std::shared_ptr<const mesh::Generations> meshes; ///< the last is that of the system
   std::vector<FieldCondition> conditions;          ///< on spaces of the system
-  KernelOptions kernels;                           ///< options of the finest level, whose plan is for that level alone
-  Coarsening coarsening;
+  KernelOptions kernels;                           ///< options of the finest level
+  Coarsening coarsening{};
+  bool keeps_plan = false; ///< says whether a plan among `kernels` is for all levels; else it is for the finest alone
 };
 
 /// Makes spaces, conditions and kernels of the levels below the finest, from coarse to fine. Levels of one mesh share
@@ -89,9 +95,9 @@ struct Level {
 
 using TransferFactory = std::function<std::shared_ptr<const Transfer>(const TransferSpecification&)>;
 
-/// Binds the compiled levels, with the values that the data fields, constants and parameters of `finest` have now, and
-/// makes the transfers between them and to it: by `make`, or with compiled kernels where that is empty. `finest` must
-/// outlive the levels, whose data follow it.
+/// Binds the compiled levels below an operator or its symmetric part, with the values that the data fields, constants
+/// and parameters of `finest` have now, and makes the transfers between them and to it: by `make`, or with compiled
+/// kernels where that is empty. `finest` must outlive the levels, whose data follow it.
 std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Operator& finest,
                                const mesh::Generations& meshes, const TransferFactory& make = {});
 

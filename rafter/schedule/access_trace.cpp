@@ -74,6 +74,8 @@ private:
     case Kind::let:
       real(*node.operands[0]);
       break;
+    case Kind::barrier:
+      break;
     default:
       write(node);
       break;
@@ -135,6 +137,9 @@ private:
       return {static_cast<std::uint64_t>(node.integer), true};
     case Kind::lane:
       return {static_cast<std::uint64_t>(lane_), true};
+    case Kind::group:
+    case Kind::item:
+      return {mixed(static_cast<std::uint64_t>(node.kind), static_cast<std::uint64_t>(node.integer)), false};
     case Kind::variable:
       return std::ranges::find(variables_.rbegin(), variables_.rend(), node.name, &Variable::name)->value;
     case Kind::iload:
@@ -170,6 +175,8 @@ private:
     }
     if (!is_known) return {mixed(mixed(static_cast<std::uint64_t>(node.kind), a.value), b.value), false};
     if (node.kind == Kind::idiv) return {a.value / b.value, true};
+    if (node.kind == Kind::ilt)
+      return {std::uint64_t{static_cast<std::int64_t>(a.value) < static_cast<std::int64_t>(b.value)}, true};
     return {node.kind == Kind::imin ? std::min(a.value, b.value) : std::uint64_t{a.value == b.value}, true};
   }
 

@@ -7,7 +7,7 @@ namespace rafter::schedule {
 
 ArrayPlaces::ArrayPlaces(const std::vector<LoopBuffer>& buffers, const Node& body) {
   for (const auto& buffer : buffers)
-    if (buffer.space != Space::global) of_array_[buffer.name] = Place::literal;
+    if (buffer.space != Space::global && buffer.space != Space::shared) of_array_[buffer.name] = Place::literal;
   visit(body);
 }
 

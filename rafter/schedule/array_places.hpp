@@ -23,7 +23,7 @@ public:
   /// Visits all accesses in `body`, a statement on these buffers. Buffers and statement must outlive the object.
   ArrayPlaces(const std::vector<LoopBuffer>& buffers, const Node& body);
 
-  /// The least known about the array `array`; Place::computed for global buffers.
+  /// The least known about the array `array`; Place::computed for global and shared buffers.
   Place of(const std::string& array) const;
   const std::unordered_map<std::string_view, Place>& all() const { return of_array_; }
 

@@ -69,7 +69,7 @@ public:
   }
   /// The entries of `vector` that the next batch is the first to touch, as a stream.
   void announce(const std::string& vector) {
-    if (context_.input.has_lists) return;
+    if (context_.input.has_lists || context_.has_items()) return;
     const NodePtr next = context_.next_batch();
     const NodePtr place = imul(next, integer(2));
     const std::string touch = buffer(space::role::first_touch);
@@ -443,6 +443,20 @@ void store_matrices(Context& context, int field, const std::string& source, Stat
 
 } // namespace
 
+namespace {
+
+/// Additions of the items that hold a cell: of all at once, or of one after the other.
+Statements by_items(Context& context, Statements adding) {
+  const NodePtr num_active = context.num_active();
+  if (context.plan.scatter == Scatter::atomic)
+    return {branch(ilt(context.at_cell(integer(0)), num_active), block(std::move(adding)), block({}))};
+  const std::string cell = context.fresh("turn");
+  const NodePtr is_own = ieq(context.at_cell(integer(0)), variable(cell));
+  return {loop(cell, num_active, block({branch(is_own, block(std::move(adding)), block({})), barrier()}))};
+}
+
+} // namespace
+
 void scatter(Context& context, int field, const std::string& source, const Placement& placement, Statements& to) {
   const auto& use = context.program.outputs[static_cast<std::size_t>(field)];
   if (use.trial_element != nullptr) return store_matrices(context, field, source, to);
@@ -453,7 +467,10 @@ void scatter(Context& context, int field, const std::string& source, const Place
   const auto touch = [&](Statements& body, const NodePtr& index, const NodePtr& entry, const NodePtr& active,
                          bool is_interior) {
     const NodePtr value = context.fitting(vector, context.load(source, context.work_entry(entry)));
-    if (!is_interior || !stores_interior)
+    const bool may_meet = context.has_items() && context.plan.scatter == Scatter::atomic;
+    if (may_meet && (!is_interior || context.input.has_lists)) // facets of a cell may add to its interior at once
+      body.push_back(atomic_add(vector, index, value));
+    else if (!is_interior || !stores_interior)
       body.push_back(add(vector, index, value, active));
     else if (context.plan.is_streaming && context.has_cell_lanes() && active == nullptr)
       body.push_back(stream(vector, index, value));
@@ -461,9 +478,12 @@ void scatter(Context& context, int field, const std::string& source, const Place
       body.push_back(store(vector, index, value, active));
   };
   FieldAccess access(context, space, use.components, placement, touch);
-  if (context.input.has_lists) {
-    access.shared(true, to);
-    access.interior(to);
+  if (context.input.has_lists || context.has_items()) {
+    Statements adding;
+    access.shared(true, adding);
+    access.interior(adding);
+    if (context.has_items()) adding = by_items(context, std::move(adding));
+    to.insert(to.end(), adding.begin(), adding.end());
     return;
   }
   if (!context.plan.is_streaming) access.announce(vector); // else it would be fetched to be thrown out

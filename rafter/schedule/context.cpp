@@ -9,7 +9,7 @@ namespace rafter::schedule {
 
 Context::Context(const LoweringInput& lowering, const Plan& chosen, LaneAxis axis, int of_pass)
     : input(lowering), program(*lowering.program), plan(chosen), lane_axis(axis), subbatches(of_pass) {
-  result.vector_width = axis != LaneAxis::none ? chosen.vector_width : 1;
+  result.vector_width = has_lanes() ? chosen.vector_width : 1;
 }
 
 std::string Context::global(const std::string& role, int index, Type type, bool is_written) {
@@ -89,7 +89,7 @@ std::string Context::work(const std::string& name, std::int64_t entries) {
     buffer.space = Space::work;
     buffer.type = type();
     buffer.size = entries * subbatches * result.vector_width;
-    buffer.is_lane = lane_axis != LaneAxis::none;
+    buffer.is_lane = has_lanes();
     result.buffers.push_back(buffer);
   }
   return name;

@@ -16,11 +16,12 @@ struct Stream {
   NodePtr begin, end;
 };
 
-/// What stands side by side in SIMD lanes.
+/// What stands side by side, and where.
 enum class LaneAxis : std::uint8_t {
   none,  ///< nothing: scalars, cells one after the other
-  cell,  ///< cells of a sub-batch
-  point, ///< points along the first axis of the grid; the cells of a sub-batch one after the other
+  item,  ///< cells of a batch, across the items of a group
+  cell,  ///< cells of a sub-batch, across SIMD lanes
+  point, ///< points along the first axis of the grid, across SIMD lanes; the cells of a sub-batch one after the other
 };
 
 /// The program being built: names, buffers and the meaning of "lane".
@@ -39,19 +40,22 @@ public:
   std::vector<Stream> streams;                    ///< that gather and scatter come to next
   Statements before_subbatches, after_subbatches; ///< of a batch, around the loop over its sub-batches
 
+  bool has_lanes() const { return has_cell_lanes() || has_point_lanes(); }
+  bool has_items() const { return lane_axis == LaneAxis::item; }
   bool has_cell_lanes() const { return lane_axis == LaneAxis::cell; }
   bool has_point_lanes() const { return lane_axis == LaneAxis::point; }
   /// Sub-batches of a batch.
-  int num_subbatches() const { return lane_axis != LaneAxis::none ? input.cells_per_batch / plan.vector_width : 1; }
+  int num_subbatches() const { return has_lanes() ? input.cells_per_batch / plan.vector_width : 1; }
   /// Turns that they take.
   int num_passes() const { return num_subbatches() / subbatches; }
   /// Number of the pass: the variable of the loop over them.
   NodePtr pass() const { return num_passes() > 1 ? variable("pass") : integer(0); }
   NodePtr subbatch() const { return iadd(imul(pass(), integer(subbatches)), subbatch_of_pass); } ///< its number
-  /// start + cell of the batch: the hardware lane of the sub-batch, or the variable of a loop over cells.
+  /// start + cell of the batch: the hardware lane of the sub-batch, the item, or the variable of a loop over cells.
   NodePtr at_cell(NodePtr start) const {
-    return iadd(iadd(std::move(start), imul(subbatch(), integer(plan.vector_width))),
-                has_cell_lanes() ? lane() : variable("cell"));
+    return iadd(iadd(std::move(start), imul(subbatch(), integer(plan.vector_width))), has_cell_lanes() ? lane()
+                                                                                      : has_items()    ? item(0)
+                                                                                                    : variable("cell"));
   }
   /// start + place in the lanes, where points stand there.
   NodePtr at_point(NodePtr start) const { return has_point_lanes() ? iadd(std::move(start), lane()) : start; }
@@ -66,11 +70,11 @@ public:
   }
   /// Element of a work array.
   NodePtr work_entry(NodePtr entry) const {
-    if (lane_axis == LaneAxis::none) return entry;
+    if (!has_lanes()) return entry;
     return iadd(imul(iadd(imul(std::move(entry), integer(subbatches)), subbatch_of_pass), integer(plan.vector_width)),
                 lane());
   }
-  NodePtr batch() const { return variable("batch"); }
+  NodePtr batch() const { return variable(has_items() ? "own_batch" : "batch"); } ///< that of the cell
   NodePtr next_batch() const { return imin(iadd(batch(), integer(1)), variable("last_batch")); }
   /// Row of the batch in the data per cell: batches of equal cells share one.
   NodePtr data_row() {

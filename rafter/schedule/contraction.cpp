@@ -234,8 +234,8 @@ void store_line(Context& context, const std::string& array, const NodePtr& base,
 }
 
 int layer_distance(const Context& context, int entries) {
-  const bool is_full_stride = context.lane_axis != LaneAxis::none &&
-                              entries * context.plan.vector_width * size_bytes(context.type()) % 4096 == 0;
+  const bool is_full_stride =
+      context.has_lanes() && entries * context.plan.vector_width * size_bytes(context.type()) % 4096 == 0;
   return is_full_stride ? entries + 1 : entries;
 }
 

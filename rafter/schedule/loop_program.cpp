@@ -52,6 +52,12 @@ NodePtr lane() {
   node->has_lane = true;
   return node;
 }
+NodePtr group() { return make(Kind::group, {}); }
+NodePtr item(int axis) {
+  auto node = make(Kind::item, {});
+  node->integer = axis;
+  return node;
+}
 NodePtr iadd(NodePtr a, NodePtr b) {
   if (is_literal(a, 0)) return b;
   if (is_literal(b, 0)) return a;
@@ -73,6 +79,7 @@ NodePtr imul(NodePtr a, NodePtr b) {
 NodePtr imin(NodePtr a, NodePtr b) { return make(Kind::imin, {std::move(a), std::move(b)}); }
 NodePtr idiv(NodePtr a, std::int64_t b) { return b == 1 ? a : make(Kind::idiv, {std::move(a), integer(b)}); }
 NodePtr ieq(NodePtr a, NodePtr b) { return make(Kind::ieq, {std::move(a), std::move(b)}); }
+NodePtr ilt(NodePtr a, NodePtr b) { return make(Kind::ilt, {std::move(a), std::move(b)}); }
 NodePtr iload(const std::string& buffer, NodePtr index) { return make(Kind::iload, {std::move(index)}, buffer); }
 NodePtr number(double value, Type type) {
   auto node = make(Kind::number, {}, {}, type);
@@ -124,6 +131,12 @@ NodePtr stream(const std::string& buffer, NodePtr index, NodePtr value) {
 NodePtr add(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active) {
   return access(Kind::add, buffer, std::move(index), std::move(value), std::move(active));
 }
+NodePtr atomic_add(const std::string& buffer, NodePtr index, NodePtr value) {
+  auto node = std::make_shared<Node>(*add(buffer, std::move(index), std::move(value)));
+  node->is_atomic = true;
+  return node;
+}
+NodePtr barrier() { return make(Kind::barrier, {}); }
 NodePtr prefetch(const std::string& buffer, NodePtr index) { return make(Kind::prefetch, {std::move(index)}, buffer); }
 NodePtr branch(NodePtr condition, NodePtr then, NodePtr otherwise) {
   return make(Kind::branch, {std::move(condition), std::move(then), std::move(otherwise)});

@@ -8,29 +8,39 @@
 #include <string>
 #include <vector>
 
+#include <rafter/device/launch.hpp>
 #include <rafter/form/scalar_graph.hpp>
 
-/// The loop program: how a kernel runs. A small loop-nest language with address spaces and one hardware axis, the SIMD
-/// lane; an immutable tree over the table of node kinds below.
+/// The loop program: how a kernel runs. A small loop-nest language with address spaces and hardware axes: groups of
+/// items that share memory, and SIMD lanes of an item; an immutable tree over the table of node kinds below.
 namespace rafter::schedule {
 
-/// Semantics. A program runs its body once per batch, with the variable `batch` bound to its number and `last_batch` to
-/// that of the last one of the run. Integer expressions (i...) have
-/// one value or, when they contain `lane`, one per lane 0 .. lanes-1; the same holds for reals. A store or add with a
-/// lane-varying index runs lane by lane in ascending order; with an `active` count, lanes from that count on write
-/// nothing. Every real is of one type, double or float; operations and writes take numbers of one type, and what is
-/// computed from floats is rounded to a float: types meet only through `widen` and `narrow`.
+/// Semantics. A run covers a range of batches, which groups take: each group runs the body once, with the variable
+/// `batch` bound to the number of its first batch and `last_batch` to that of the last one of the run. A program states
+/// in its Launch how many batches a group takes and how many items it has. In a host program both are one: its groups
+/// run one after the other in ascending order. Otherwise groups run in any order, also at the same time, and so do the
+/// items of a group between two barriers: what one item or group writes no other may touch, unless a barrier of the
+/// group lies between, or both add atomically.
+///
+/// Integer expressions (i...) have one value or, when they contain `lane`, one per lane 0 .. lanes-1; the same holds
+/// for reals. A store or add with a lane-varying index runs lane by lane in ascending order; with an `active` count,
+/// lanes from that count on write nothing. Every real is of one type, double or float; operations and writes take
+/// numbers of one type, and what is computed from floats is rounded to a float: types meet only through `widen` and
+/// `narrow`.
 enum class Kind : std::uint8_t {
   // integers
   integer,  ///< literal
   variable, ///< loop variable, `batch` or the name of an ilet
   lane,     ///< number of the SIMD lane
+  group,    ///< number of the group in the run
+  item,     ///< number of the item in its group along an axis
   iadd,
   isub,
   imul,
   imin,
   idiv, ///< rounded down, of what is not negative, by a positive literal
   ieq,
+  ilt,   ///< 1 where the first operand is less than the second, else 0
   iload, ///< buffer[index] of an integer buffer
   // reals
   number,    ///< literal
@@ -46,6 +56,7 @@ enum class Kind : std::uint8_t {
   ilet,     ///< name = integer
   store,    ///< buffer[index] = value: operands (index, value[, active])
   add,      ///< buffer[index] += value
+  barrier,  ///< no item goes on before all items of its group are here and see what each has written
   prefetch, ///< buffer[index] will be used soon; the index may leave the buffer
   branch    ///< if operand 0 is not 0 then operand 1 else operand 2 (condition without lane)
 };
@@ -70,12 +81,13 @@ struct Node {
   Kind kind = Kind::block;
   Type type = Type::real; ///< of the value of a real
   std::vector<NodePtr> operands;
-  std::string name; ///< variable, register or buffer
-  std::int64_t integer = 0;
+  std::string name;         ///< variable, register or buffer
+  std::int64_t integer = 0; ///< value of a literal, axis of an item
   double value = 0;
   form::ScalarOp op = form::ScalarOp::constant;
   LoopStyle style = LoopStyle::rolled;
   bool has_lane = false;     ///< integers: contains `lane`
+  bool is_atomic = false;    ///< adds: see atomic_add()
   bool is_streaming = false; ///< stores: past the caches, see stream()
   bool is_by_lane = false;   ///< loads: one instruction per lane, see load_by_lane()
 };
@@ -85,12 +97,16 @@ NodePtr integer(std::int64_t value);
 /// `has_lane`: the ilet of that name holds one value per lane.
 NodePtr variable(const std::string& name, bool has_lane = false);
 NodePtr lane();
+NodePtr group();
+/// `axis`: 0, 1 or 2, those of Launch::items.
+NodePtr item(int axis);
 NodePtr iadd(NodePtr a, NodePtr b);
 NodePtr isub(NodePtr a, NodePtr b);
 NodePtr imul(NodePtr a, NodePtr b);
 NodePtr imin(NodePtr a, NodePtr b);
 NodePtr idiv(NodePtr a, std::int64_t b);
 NodePtr ieq(NodePtr a, NodePtr b);
+NodePtr ilt(NodePtr a, NodePtr b);
 NodePtr iload(const std::string& buffer, NodePtr index);
 /// Of type real32: rounded to a float.
 NodePtr number(double value, Type type = Type::real);
@@ -116,10 +132,20 @@ NodePtr store(const std::string& buffer, NodePtr index, NodePtr value, NodePtr a
 /// global.
 NodePtr stream(const std::string& buffer, NodePtr index, NodePtr value);
 NodePtr add(const std::string& buffer, NodePtr index, NodePtr value, NodePtr active = nullptr);
+/// An add of a number that others may add to at the same time, also atomically; the order of the sum is open. The
+/// buffer is shared or global.
+NodePtr atomic_add(const std::string& buffer, NodePtr index, NodePtr value);
+NodePtr barrier();
 NodePtr prefetch(const std::string& buffer, NodePtr index);
 NodePtr branch(NodePtr condition, NodePtr then, NodePtr otherwise);
 
-enum class Space : std::uint8_t { global, constant, work }; ///< work: private to the batch that runs
+/// Whose memory a buffer is.
+enum class Space : std::uint8_t {
+  global,   ///< an argument, the same for all groups
+  constant, ///< a table of numbers, which nobody writes
+  work,     ///< memory of each item alone, in a host program that of its batch; undefined when the item begins
+  shared    ///< memory of each group; undefined when the group begins
+};
 
 /// Roles of global buffers: what they are bound to, by name (device::BufferRegistry). Owners of further data have roles
 /// of their own (rafter/space/index_tables.hpp); programs take any.
@@ -165,9 +191,13 @@ struct LoopBuffer {
   bool operator==(const LoopBuffer&) const = default;
 };
 
+using device::Launch;
+inline constexpr int most_items = 1024; ///< that a group may have
+
 struct LoopProgram {
   std::string name = "kernel";
   int vector_width = 1;
+  Launch launch;
   std::vector<LoopBuffer> buffers; ///< the global ones, in order, are the kernel's arguments
   NodePtr body;
 
@@ -177,14 +207,17 @@ struct LoopProgram {
 
 /// Text as S-expressions; read(print(p)) has the same text.
 std::string print(const LoopProgram& program);
+/// Text of a statement or an expression.
+std::string print(const Node& node);
 LoopProgram read(const std::string& text);
 
 /// Throws InternalError: unknown or doubly defined names, wrong types, types that meet without a conversion, lanes
-/// where there may be none, writes to what is read-only, constant indices out of range.
+/// where there may be none, writes to what is read-only, constant indices out of range, groups without items or with
+/// more than most_items, barriers where the text does not tell that all items of the group get there: under conditions
+/// and in loops whose counts vary with the item.
 void verify(const LoopProgram& program);
 
-/// The meaning: runs batches begin .. end-1 on these argument arrays (real: double, integer: int32, real32: float, as
-/// the buffers say).
+/// Array of an argument of a kernel (real: double, integer: int32, real32: float, as the buffers say).
 struct Argument {
   std::span<double> reals;
   std::span<std::int32_t> integers;
@@ -202,7 +235,8 @@ struct Traffic {
 /// are written out.
 std::set<std::string> in_registers(const LoopProgram& program);
 
-/// Also what was moved: that of all the batches.
+/// The meaning of host programs: runs batches begin .. end-1. Returns what was moved, that of all the batches. Throws
+/// InternalError for programs with other groups, which interpret_launch() runs (launch_interpreter.hpp).
 Traffic interpret(const LoopProgram& program, std::span<const Argument> arguments, std::int64_t begin,
                   std::int64_t end);
 

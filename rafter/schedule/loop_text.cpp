@@ -13,12 +13,14 @@ namespace rafter::schedule {
 
 namespace {
 
-constexpr std::array kind_names{"integer", "variable", "lane",   "iadd", "isub",  "imul",  "imin",     "idiv",
-                                "ieq",     "iload",    "number", "reg",  "load",  "widen", "narrow",   "op",
-                                "block",   "for",      "let",    "ilet", "store", "add",   "prefetch", "if"};
+constexpr std::array kind_names{"integer", "variable", "lane",  "group",  "item",    "iadd",     "isub",
+                                "imul",    "imin",     "idiv",  "ieq",    "ilt",     "iload",    "number",
+                                "reg",     "load",     "widen", "narrow", "op",      "block",    "for",
+                                "let",     "ilet",     "store", "add",    "barrier", "prefetch", "if"};
 constexpr const char* single_number = "number32"; ///< head of a literal of type real32
 static_assert(kind_names.size() == static_cast<std::size_t>(Kind::branch) + 1);
-constexpr std::array space_names{"global", "constant", "work"};
+constexpr std::array space_names{"global", "constant", "work", "shared"};
+constexpr std::array item_names{"item_x", "item_y", "item_z"}; // by axis
 constexpr std::array type_names{"real", "integer", "real32"};
 constexpr std::array style_names{"", "unrolled", "run"}; // of loops
 
@@ -27,49 +29,52 @@ bool is_statement(Kind kind) { return kind >= Kind::block; }
 class Printer {
 public:
   std::string text;
-  void statement(const NodePtr& node, int depth) {
+  void statement(const Node& node, int depth) {
     text += std::string(static_cast<std::size_t>(2 * depth), ' ');
     node_text(node, depth);
     text += "\n";
   }
 
-private:
-  void node_text(const NodePtr& node, int depth) {
-    switch (node->kind) {
+  void node_text(const Node& node, int depth) {
+    switch (node.kind) {
     case Kind::integer:
-      text += std::to_string(node->integer);
+      text += std::to_string(node.integer);
       return;
     case Kind::lane:
-      text += "lane";
+    case Kind::group:
+      text += kind_names[static_cast<std::size_t>(node.kind)];
+      return;
+    case Kind::item:
+      text += item_names.at(static_cast<std::size_t>(node.integer));
       return;
     case Kind::variable:
-      text += (node->has_lane ? "@" : "$") + node->name;
+      text += (node.has_lane ? "@" : "$") + node.name;
       return;
     case Kind::reg:
-      text += "%" + node->name;
+      text += "%" + node.name;
       return;
     case Kind::number:
-      text += fmt::format("({} {})", node->type == Type::real32 ? single_number : "number", node->value);
+      text += fmt::format("({} {})", node.type == Type::real32 ? single_number : "number", node.value);
       return;
     case Kind::operation:
-      text += fmt::format("({}", form::info(node->op).name);
+      text += fmt::format("({}", form::info(node.op).name);
       break;
     default:
-      text += fmt::format("({}", kind_names[static_cast<std::size_t>(node->kind)]);
+      text += fmt::format("({}", kind_names[static_cast<std::size_t>(node.kind)]);
     }
-    if (!node->name.empty()) text += " " + node->name;
-    if (node->style != LoopStyle::rolled)
-      text += fmt::format(" {}", style_names[static_cast<std::size_t>(node->style)]);
-    if (node->is_streaming) text += " streaming";
-    if (node->is_by_lane) text += " by_lane";
-    for (const auto& operand : node->operands) {
+    if (!node.name.empty()) text += " " + node.name;
+    if (node.style != LoopStyle::rolled) text += fmt::format(" {}", style_names[static_cast<std::size_t>(node.style)]);
+    if (node.is_atomic) text += " atomic";
+    if (node.is_streaming) text += " streaming";
+    if (node.is_by_lane) text += " by_lane";
+    for (const auto& operand : node.operands) {
       if (is_statement(operand->kind)) {
         text += "\n";
-        statement(operand, depth + 1);
+        statement(*operand, depth + 1);
         text.pop_back();
       } else {
         text += " ";
-        node_text(operand, depth);
+        node_text(*operand, depth);
       }
     }
     text += ")";
@@ -90,6 +95,12 @@ std::string buffer_text(const LoopBuffer& buffer) {
   return text + ")\n";
 }
 
+/// Of groups that are no batches of a host.
+std::string launch_text(const Launch& launch) {
+  if (launch.is_of_host()) return "";
+  return fmt::format("(launch {} {} {} {})\n", launch.items[0], launch.items[1], launch.items[2], launch.batches);
+}
+
 class Reader {
 public:
   explicit Reader(const std::string& text) : text_(text) {}
@@ -100,6 +111,7 @@ public:
     expect("program");
     result.name = name_token();
     result.vector_width = int_token();
+    if (peek(1) == "launch") result.launch = launch();
     while (peek(1) == "buffer") {
       result.buffers.push_back(buffer());
       buffers_[result.buffers.back().name] = result.buffers.back().type;
@@ -158,6 +170,15 @@ private:
     fail("unknown word '" + text + "'");
   }
 
+  Launch launch() {
+    Launch result;
+    expect("(");
+    expect("launch");
+    for (int& extent : result.items) extent = int_token();
+    result.batches = int_token();
+    expect(")");
+    return result;
+  }
   LoopBuffer buffer() {
     LoopBuffer result;
     expect("(");
@@ -182,6 +203,12 @@ private:
     return result;
   }
 
+  /// Reads the word if it comes next; says whether it did.
+  bool takes(const std::string& word) {
+    const bool is_there = peek(0) == word;
+    if (is_there) token();
+    return is_there;
+  }
   NodePtr node() {
     if (++depth_ > 2000) fail("nested too deeply");
     NodePtr result = parse();
@@ -191,6 +218,9 @@ private:
   NodePtr parse() {
     const std::string first = token();
     if (first == "lane") return lane();
+    if (first == "group") return group();
+    for (std::size_t axis = 0; axis < item_names.size(); ++axis)
+      if (first == item_names[axis]) return item(static_cast<int>(axis));
     if (first[0] == '$' || first[0] == '@') return variable(first.substr(1), first[0] == '@');
     if (first[0] == '%') return reg(first.substr(1), type_of(registers_, first.substr(1)));
     if (first != "(") return integer(base::parse_integer(first));
@@ -217,14 +247,9 @@ private:
         token();
         result.style = style;
       }
-    if (result.kind == Kind::store && peek(0) == "streaming") {
-      token();
-      result.is_streaming = true;
-    }
-    if (result.kind == Kind::load && peek(0) == "by_lane") {
-      token();
-      result.is_by_lane = true;
-    }
+    result.is_atomic = result.kind == Kind::add && takes("atomic");
+    result.is_streaming = result.kind == Kind::store && takes("streaming");
+    result.is_by_lane = result.kind == Kind::load && takes("by_lane");
     while (peek(0) != ")") {
       result.operands.push_back(node());
       result.has_lane = result.has_lane || result.operands.back()->has_lane;
@@ -265,6 +290,7 @@ private:
     case Kind::imin:
     case Kind::idiv:
     case Kind::ieq:
+    case Kind::ilt:
     case Kind::loop:
       is_right = is(2, 2);
       break;
@@ -289,6 +315,9 @@ private:
     case Kind::branch:
       is_right = is(3, 3);
       break;
+    case Kind::barrier:
+      is_right = is(0, 0);
+      break;
     case Kind::block:
       break;
     default:
@@ -306,11 +335,17 @@ private:
 } // namespace
 
 std::string print(const LoopProgram& program) {
-  std::string text = fmt::format("(program {} {}\n", program.name, program.vector_width);
+  std::string text = fmt::format("(program {} {}\n{}", program.name, program.vector_width, launch_text(program.launch));
   for (const auto& buffer : program.buffers) text += buffer_text(buffer);
   Printer printer;
-  printer.statement(program.body, 0);
+  printer.statement(*program.body, 0);
   return text + printer.text + ")\n";
+}
+
+std::string print(const Node& node) {
+  Printer printer;
+  printer.node_text(node, 0);
+  return printer.text;
 }
 
 LoopProgram read(const std::string& text) { return Reader(text).program(); }

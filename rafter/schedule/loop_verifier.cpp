@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <bit>
 #include <set>
 #include <string_view>
@@ -53,6 +54,7 @@ public:
   void run() {
     require(program_.vector_width >= 1 && program_.vector_width <= 64, "lanes out of range");
     require(program_.body != nullptr && program_.body->kind == Kind::block, "the body is a block");
+    launch();
     std::set<std::string> names;
     for (const auto& buffer : program_.buffers) {
       require(names.insert(buffer.name).second, "buffer {} is declared twice", buffer.name);
@@ -72,6 +74,15 @@ public:
 private:
   using Names = std::unordered_set<std::string_view>;
 
+  void launch() const {
+    const auto& items = program_.launch.items;
+    for (const int extent : items)
+      require(extent >= 1 && extent <= most_items, "a group has {} items along an axis; accepted are 1 to {}", extent,
+              most_items);
+    require(std::int64_t{items[0]} * items[1] * items[2] <= most_items, "a group has more than {} items", most_items);
+    require(program_.launch.batches >= 0 && program_.launch.batches <= most_items,
+            "a group takes {} batches; accepted are 1 to {}, or 0 for all", program_.launch.batches, most_items);
+  }
   void statements(const NodePtr& block) {
     const auto num_integers = integers_.size(), num_reals = reals_.size();
     for (const auto& child : block->operands) {
@@ -84,6 +95,7 @@ private:
         expect_integer(child->operands[0]);
         require(integers_.define(child->name), "variable {} is defined twice", child->name);
         mark(lane_variables_, child->name, child->operands[0]->has_lane);
+        mark(item_variables_, child->name, varies_with_item(*child->operands[0]));
       } else
         statement(child);
     }
@@ -95,43 +107,24 @@ private:
     case Kind::block:
       statements(node);
       break;
-    case Kind::loop: {
-      expect_integer(node->operands[0]);
-      require(!node->operands[0]->has_lane, "a loop count varies with the lane");
-      require(node->style == LoopStyle::rolled || node->operands[0]->kind == Kind::integer,
-              "a loop that is not rolled needs a literal count");
-      if (node->style == LoopStyle::run) is_run(node->operands[0]->integer, *node->operands[1]);
-      require(integers_.define(node->name), "variable {} is defined twice", node->name);
-      mark(lane_variables_, node->name, false);
-      statement(node->operands[1]);
-      integers_.shrink(integers_.size() - 1);
+    case Kind::loop:
+      loop(node);
       break;
-    }
     case Kind::branch:
       expect_integer(node->operands[0]);
       require(!node->operands[0]->has_lane, "a condition varies with the lane");
-      statement(node->operands[1]);
-      statement(node->operands[2]);
+      under(varies_with_item(*node->operands[0]), [&] {
+        statement(node->operands[1]);
+        statement(node->operands[2]);
+      });
+      break;
+    case Kind::barrier:
+      require(num_divergent_ == 0, "a barrier under a condition or in a loop that may differ between items");
       break;
     case Kind::store:
-    case Kind::add: {
-      const auto& target = real_buffer(node->name);
-      require(target.space == Space::work || (target.space == Space::global && target.is_written),
-              "write to read-only buffer {}", node->name);
-      index(node->operands[0], target);
-      if (node->is_streaming)
-        require(target.space == Space::global && node->kind == Kind::store && node->operands.size() == 2 &&
-                    is_whole_vector(*node->operands[0]),
-                "a streaming store to {} is not one of a whole vector to a global buffer", node->name);
-      const bool is_vector = real(node->operands[1]);
-      require(node->operands[1]->type == target.type, "what is written to {} has another type", node->name);
-      require(!is_vector || node->operands[0]->has_lane, "lanes of a value collide in {}", node->name);
-      if (node->operands.size() > 2) {
-        expect_integer(node->operands[2]);
-        require(!node->operands[2]->has_lane, "an active count varies with the lane");
-      }
+    case Kind::add:
+      write(node);
       break;
-    }
     case Kind::prefetch:
       require(buffer(node->name).space == Space::global, "prefetch of {}, which is near", node->name);
       expect_integer(node->operands[0]);
@@ -140,6 +133,54 @@ private:
     default:
       fail("an expression stands where a statement is expected");
     }
+  }
+
+  void loop(const NodePtr& node) {
+    expect_integer(node->operands[0]);
+    require(!node->operands[0]->has_lane, "a loop count varies with the lane");
+    require(node->style == LoopStyle::rolled || node->operands[0]->kind == Kind::integer,
+            "a loop that is not rolled needs a literal count");
+    if (node->style == LoopStyle::run) is_run(node->operands[0]->integer, *node->operands[1]);
+    require(integers_.define(node->name), "variable {} is defined twice", node->name);
+    mark(lane_variables_, node->name, false);
+    const bool varies = varies_with_item(*node->operands[0]);
+    mark(item_variables_, node->name, varies);
+    under(varies, [&] { statement(node->operands[1]); });
+    integers_.shrink(integers_.size() - 1);
+  }
+  void write(const NodePtr& node) {
+    const auto& target = real_buffer(node->name);
+    require(target.space == Space::work || target.space == Space::shared ||
+                (target.space == Space::global && target.is_written),
+            "write to read-only buffer {}", node->name);
+    require(!node->is_atomic || target.space != Space::work, "an atomic addition to {}, which one item has alone",
+            node->name);
+    index(node->operands[0], target);
+    if (node->is_streaming)
+      require(target.space == Space::global && node->kind == Kind::store && node->operands.size() == 2 &&
+                  is_whole_vector(*node->operands[0]),
+              "a streaming store to {} is not one of a whole vector to a global buffer", node->name);
+    const bool is_vector = real(node->operands[1]);
+    require(node->operands[1]->type == target.type, "what is written to {} has another type", node->name);
+    require(!is_vector || node->operands[0]->has_lane, "lanes of a value collide in {}", node->name);
+    if (node->operands.size() > 2) {
+      expect_integer(node->operands[2]);
+      require(!node->operands[2]->has_lane, "an active count varies with the lane");
+    }
+  }
+
+  /// Checks statements that items of a group come to or not, where `varies`.
+  template <class Check> void under(bool varies, const Check& check) {
+    num_divergent_ += varies ? 1 : 0;
+    check();
+    num_divergent_ -= varies ? 1 : 0;
+  }
+  /// Says whether the text leaves open that an integer differs between the items of a group. Buffers of integers are
+  /// never written, so that loads from one place give one number.
+  bool varies_with_item(const Node& node) const {
+    if (node.kind == Kind::item) return program_.launch.items[static_cast<std::size_t>(node.integer)] > 1;
+    if (node.kind == Kind::variable) return item_variables_.contains(node.name);
+    return std::ranges::any_of(node.operands, [this](const NodePtr& operand) { return varies_with_item(*operand); });
   }
 
   /// Vectors of a run are turned into vectors of lanes by halves.
@@ -179,6 +220,7 @@ private:
   }
   void expect_integer(const NodePtr& node) const {
     require(is_integer(node->kind), "an integer expression is expected");
+    require(node->kind != Kind::item || (node->integer >= 0 && node->integer < 3), "item of an unknown axis");
     if (node->kind == Kind::variable) {
       require(integers_.contains(node->name), "unknown variable {}", node->name);
       require(node->has_lane == lane_variables_.contains(node->name), "variable {} is marked wrongly for lanes",
@@ -234,6 +276,8 @@ private:
   std::unordered_map<std::string_view, const LoopBuffer*> buffers_;
   Scope integers_, reals_;
   Names lane_variables_, lane_registers_;
+  Names item_variables_;  ///< variables that may differ between the items of a group
+  int num_divergent_ = 0; ///< enclosing statements that items may differ in
   std::unordered_map<std::string_view, Type> register_types_;
 };
 

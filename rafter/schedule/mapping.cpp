@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/schedule/cell_per_item.hpp>
 #include <rafter/schedule/plain.hpp>
 #include <rafter/schedule/simd_cells.hpp>
 #include <rafter/schedule/simd_points.hpp>
@@ -28,6 +29,8 @@ const std::vector<Mapping>& mappings() {
       {"simd_cells", "cells across SIMD lanes", accepts_simd_cells, lower_simd_cells},
       {"simd_points", "points along the first axis of the grid across SIMD lanes", accepts_simd_points,
        lower_simd_points, StoredOrder::by_cell},
+      {"cell_per_item", "cells across the items of groups, on devices that have them", accepts_cell_per_item,
+       lower_cell_per_item},
       {"plain", "one cell after the other, scalars only", accepts_plain, lower_plain},
   };
   return registry;
@@ -46,6 +49,15 @@ const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan) {
     if (mapping.accepts(input, plan)) return mapping;
   throw base::InternalError("no mapping accepts the program");
 }
+
+namespace {
+
+bool is_cell_per_item(const Plan& plan) { return plan.mapping == "cell_per_item"; }
+
+} // namespace
+
+bool stores_first_touched(const Plan& plan) { return !is_cell_per_item(plan); }
+bool may_run_in_any_order(const Plan& plan) { return is_cell_per_item(plan) && plan.scatter == Scatter::atomic; }
 
 LoopProgram lower(const LoweringInput& input, Plan& plan) {
   if (plan.vector_width < 1 || plan.subbatches < 1 ||

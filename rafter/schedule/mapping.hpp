@@ -30,6 +30,7 @@ struct LoweringInput {
   /// Cells are those of lists (space::ListDofs), as those behind facets are: kernels read interior starts and strides
   /// per lane, and always add.
   bool has_lists = false;
+  bool has_groups = false; ///< the device runs groups of items
 };
 
 /// A mapping turns a tensor program into a loop program for one plan, where it accepts both.
@@ -56,6 +57,12 @@ std::vector<std::string> mapping_names();
 
 /// The plan's mapping, or the first one that accepts when it declines ("plain" never does).
 const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan);
+
+/// Says whether kernels of a lowered plan store what they are the first to touch in a run that starts a vector. Other
+/// kernels always add, to vectors that are cleared before.
+bool stores_first_touched(const Plan& plan);
+/// Says whether batches of such a kernel may run in any order, also at the same time, whatever unknowns they share.
+bool may_run_in_any_order(const Plan& plan);
 
 /// Lowers with the mapping so chosen, whose name the plan gets; verified. Throws InternalError where the
 /// sub-batches that the plan takes at a time do not divide the cells of the batch.

@@ -81,12 +81,15 @@ std::string gather_name(bool is_by_lane) { return is_by_lane ? "scalar" : "vecto
 
 std::string_view name(Precision precision) { return precision == Precision::double_precision ? "double" : "float"; }
 
+std::string_view name(Scatter scatter) { return scatter == Scatter::atomic ? "atomic" : "coloured"; }
+
 namespace {
 
 /// Says whether a plan has products with dense tables, which some keys concern.
 bool has_dense_products(const Plan& plan) { return kernel::has_dense_products(plan.contraction); }
-/// Says whether a plan has SIMD lanes; plans without (`plain`) neither prefetch nor stream, and do not use patches.
-bool has_cell_lanes(const Plan& plan) { return plan.mapping != "plain"; }
+bool has_items(const Plan& plan) { return plan.mapping == "cell_per_item"; }
+/// Says whether a plan has SIMD lanes; plans without neither prefetch nor stream, and do not use patches.
+bool has_cell_lanes(const Plan& plan) { return plan.mapping != "plain" && !has_items(plan); }
 bool always(const Plan&) { return true; }
 std::string or_default(const std::string& name) { return name.empty() ? "default" : name; }
 
@@ -95,6 +98,7 @@ struct Key {
   const char* name;
   std::string (*text)(const Plan& plan);
   bool (*matters)(const Plan& plan);
+  bool (*is_printed)(const Plan& plan) = always; ///< in the full text
 };
 constexpr std::array keys{
     Key{"contraction", [](const Plan& p) { return std::string(kernel::name(p.contraction)); }, always},
@@ -109,6 +113,7 @@ constexpr std::array keys{
     Key{"patches", [](const Plan& p) { return std::string(p.has_patches ? "1" : "0"); }, has_cell_lanes},
     Key{"indices", [](const Plan& p) { return index_name(p.has_dof_lists); }, has_cell_lanes},
     Key{"gathers", [](const Plan& p) { return gather_name(p.gathers_by_lane); }, has_cell_lanes},
+    Key{"scatter", [](const Plan& p) { return std::string(name(p.scatter)); }, has_items, has_items},
     Key{"prefetch", [](const Plan& p) { return std::string(p.prefetch ? "1" : "0"); }, has_cell_lanes},
     Key{"stores", [](const Plan& p) { return store_name(p.is_streaming); }, has_cell_lanes},
     Key{"storage", [](const Plan& p) { return std::string(name(p.storage)); }, always},
@@ -173,6 +178,8 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
     plan.has_dof_lists = choose(key, value, {false, true}, index_name);
   else if (key == "gathers")
     plan.gathers_by_lane = choose(key, value, {false, true}, gather_name);
+  else if (key == "scatter")
+    plan.scatter = choose(key, value, {Scatter::atomic, Scatter::coloured}, [](Scatter s) { return name(s); });
   else if (key == "prefetch")
     plan.prefetch = number_in(key, value, 0, 1) != 0;
   else if (key == "stores")
@@ -193,7 +200,8 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
 
 std::string to_string(const Plan& plan) {
   std::vector<std::string> words;
-  for (const auto& key : keys) words.push_back(key.name + ("=" + key.text(plan)));
+  for (const auto& key : keys)
+    if (key.is_printed(plan)) words.push_back(key.name + ("=" + key.text(plan)));
   return base::join(words, " ");
 }
 

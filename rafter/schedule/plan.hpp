@@ -15,6 +15,14 @@ namespace rafter::schedule {
 enum class Precision : std::uint8_t { double_precision, single_precision };
 std::string_view name(Precision precision); ///< "double", "float"
 
+/// How items of a device add what cells contribute to an unknown that cells share (mapping cell_per_item).
+enum class Scatter : std::uint8_t {
+  atomic,  ///< in any order, by atomic additions
+  coloured ///< cell by cell, where no other group adds to the same unknowns: the stages of the host. The same bits in
+           ///< every run
+};
+std::string_view name(Scatter scatter); ///< "atomic", "coloured"
+
 /// Set of compiler flags (Plan::flags) for kernels that run a few times.
 inline constexpr std::string_view quick_flags = "quick";
 
@@ -36,6 +44,7 @@ struct Plan {
   bool has_dof_lists = false;
   /// Numbers of a vector that lie apart are loaded one by one, not by an instruction for all lanes.
   bool gathers_by_lane = false;
+  Scatter scatter = Scatter::atomic;
   bool prefetch = true;      ///< vectors and data of the next batch are fetched while one is computed
   bool is_streaming = false; ///< unknowns that belong to one batch alone are stored past the caches
   Precision storage = Precision::double_precision; ///< precision of what set-up stores per cell and point
@@ -47,7 +56,7 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
-/// Full text of a plan, such as
+/// Full text of a plan, without the keys of other mappings alone, such as
 /// "contraction=collocated factors=store-merged mapping=simd_cells vector_width=8 even_odd=4 rows=16 subbatches=1
 /// unroll=256 patches=1 indices=runs gathers=vector prefetch=1 stores=cached storage=double compute=double
 /// accumulate=double compiler=default flags=default"

@@ -7,17 +7,27 @@ namespace rafter::schedule {
 
 bool accepts_simd_cells(const LoweringInput&, const Plan& plan) { return plan.vector_width > 1; }
 
-LoopProgram lower_simd_cells(const LoweringInput& input, const Plan& plan) {
-  const bool is_separable = input.program->is_separable && input.program->tdim > 1;
-  const bool is_fused = !is_separable && can_fuse(*input.program);
-  Context context(input, plan, LaneAxis::cell, is_separable || is_fused ? 1 : plan.subbatches);
-  Statements body;
-  if (is_separable)
-    lower_separable(context, body);
-  else if (is_fused)
-    lower_fused(context, body);
+namespace {
+
+bool is_separable(const kernel::TensorProgram& program) { return program.is_separable && program.tdim > 1; }
+/// Says whether the steps of a program are fused for one sub-batch at a time.
+bool takes_one_subbatch(const kernel::TensorProgram& program) { return is_separable(program) || can_fuse(program); }
+
+} // namespace
+
+void lower_cells(Context& context, Statements& to) {
+  if (is_separable(context.program))
+    lower_separable(context, to);
+  else if (can_fuse(context.program))
+    lower_fused(context, to);
   else
-    lower_steps(context, body);
+    lower_steps(context, to);
+}
+
+LoopProgram lower_simd_cells(const LoweringInput& input, const Plan& plan) {
+  Context context(input, plan, LaneAxis::cell, takes_one_subbatch(*input.program) ? 1 : plan.subbatches);
+  Statements body;
+  lower_cells(context, body);
   return finished(context, std::move(body));
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <rafter/schedule/mapping.hpp>
+#include <rafter/schedule/lowering.hpp>
 
 namespace rafter::schedule {
 
 /// Mapping `simd_cells`: the cells of a batch stand in the lanes of SIMD registers.
 bool accepts_simd_cells(const LoweringInput& input, const Plan& plan);
+/// What is done for the cells that stand side by side, in lanes or items: steps one after the other, or fused.
+void lower_cells(Context& context, Statements& to);
 LoopProgram lower_simd_cells(const LoweringInput& input, const Plan& plan);
 
 } // namespace rafter::schedule

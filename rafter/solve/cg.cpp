@@ -10,6 +10,7 @@
 #include <rafter/solve/cg_steps.hpp>
 #include <rafter/solve/diagnosis.hpp>
 #include <rafter/solve/energy_progress.hpp>
+#include <rafter/solve/flexible_cg.hpp>
 #include <rafter/solve/progress.hpp>
 
 namespace rafter::solvers {
@@ -19,7 +20,8 @@ class ConjugateGradients {
 public:
   ConjugateGradients(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
                      const CgParameters& parameters)
-      : A_(A), b_(b), x_(x), ops_(A), progress_(parameters.control, A.num_unknowns(), A.communicator()),
+      : A_(A), b_(b), x_(x), is_flexible_(M.is_variable()), ops_(A),
+        progress_(parameters.control, A.num_unknowns(), A.communicator()),
         energy_(parameters.control.rtol, parameters.control.stagnation_window), rounding_(A, ops_),
         r_(A.device(), b.size()), p_(A.device(), b.size()) {
     const CgVectors vectors{A_, M, ops_, x_, r_, p_};
@@ -64,7 +66,7 @@ private:
 
   /// Moves x along p = z + beta p to where the energy is least, and r with it.
   std::optional<Result> step() {
-    const double beta = previous_rz_ == 0 ? 0 : rz_ / previous_rz_;
+    const double beta = next_beta();
     const double pq = steps_->new_direction(beta);
     if (!std::isfinite(pq)) return progress_.failed(Failure::non_finite, "the operator gives NaN or Inf");
     if (pq <= 0) return not_positive(pq);
@@ -74,8 +76,15 @@ private:
     norm_ = std::sqrt(steps_->advance(alpha, exact_below));
     energy_.record(alpha, beta, rz_);
     previous_rz_ = rz_;
+    previous_alpha_ = alpha;
     is_product_known_ = false;
     return std::nullopt;
+  }
+
+  /// Returns beta of the new direction p = z + beta p, which is z alone in the beginning and after a restart.
+  double next_beta() const {
+    if (previous_rz_ == 0) return 0;
+    return is_flexible_ ? flexible_beta(*steps_, previous_alpha_, previous_rz_) : rz_ / previous_rz_;
   }
 
   /// Finds r.z of the present residual, with z = M^-1 r.
@@ -187,6 +196,7 @@ private:
   const op::LinearOperator& A_;
   const Vector& b_;
   Vector& x_;
+  const bool is_flexible_; ///< M^-1 changes from one application to the next
   VectorOps ops_;
   Progress progress_;
   EnergyProgress energy_;
@@ -194,6 +204,7 @@ private:
   Vector r_, p_;
   std::unique_ptr<CgSteps> steps_;
   double rz_ = 0, previous_rz_ = 0; ///< r.z of the present residual and of the one before the last step
+  double previous_alpha_ = 0;       ///< length of the last step
   bool is_product_known_ = false;   ///< rz_ is that of the present residual
   double norm_ = 0;                 ///< norm of the residual that is judged
   double last_restart_ = std::numeric_limits<double>::infinity(); ///< norm_ at the last restart

@@ -15,8 +15,10 @@ struct CgParameters {
 
 /// Solves A x = b by preconditioned conjugate gradients (Hestenes and Stiefel 1952, doi:10.6028/jres.049.044), for a
 /// symmetric positive definite operator and preconditioner. `x` holds the initial guess and receives the solution; b =
-/// 0 gives x = 0 at once. Convergence is confirmed with the residual b - A x itself, not the recursive one. Numerical
-/// failures are reported in the result, not thrown.
+/// 0 gives x = 0 at once. For a preconditioner that changes from one application to the next
+/// (Preconditioner::is_variable) directions are those of flexible conjugate gradients (flexible_beta). Convergence is
+/// confirmed with the residual b - A x itself, not the recursive one. Numerical failures are reported in the result,
+/// not thrown.
 Result cg(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
           const CgParameters& parameters = {});
 

@@ -13,6 +13,7 @@ public:
     v_.M.apply(v_.r, z_);
     return v_.ops.dot(v_.r, z_);
   }
+  double energy_with_direction() const override { return v_.ops.dot(z_, q_); }
   double new_direction(double beta) override {
     v_.ops.aypx(beta, z_, v_.p);
     v_.A.apply(v_.p, q_);

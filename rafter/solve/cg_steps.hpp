@@ -24,6 +24,9 @@ public:
 
   /// Returns r.z of the present residual, z = M^-1 r.
   virtual double preconditioned_product() = 0;
+  /// Returns z.A p of this z and of the last direction p. Steps that are fused into one pass over the cells do not keep
+  /// z, and throw InternalError.
+  virtual double energy_with_direction() const = 0;
   /// Sets p = z + beta p and returns p.Ap. x and r do not lag then.
   virtual double new_direction(double beta) = 0;
   /// Makes the step x += alpha p, r -= alpha A p and returns r.r of the new r. A value of at most `exact_below` is

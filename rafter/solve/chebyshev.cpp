@@ -54,7 +54,7 @@ struct Lanczos {
         z(operator_.device(), inverse.size()), p(operator_.device(), inverse.size()),
         q(operator_.device(), inverse.size()) {}
 
-  void run(int iterations, const NullSpace& null_space) {
+  void run(int iterations, const NullSpace& null_space, bool accepts_indefinite) {
     ops.fill_random(0, r);
     null_space.project(r);
     ops.multiply(inverse_diagonal, r, z);
@@ -64,7 +64,8 @@ struct Lanczos {
     for (int k = 0; k < iterations && rz > 1e-24 * first; ++k) {
       A.apply(p, q);
       const double pq = ops.dot(p, q);
-      if (!(pq > 0) || !std::isfinite(pq)) return fail_unless_exhausted(pq, rz, first);
+      const bool is_usable = accepts_indefinite && std::abs(pq) > 1e-10 * largest_entry() * rz;
+      if (!std::isfinite(pq) || !(pq > 0 || is_usable)) return fail_unless_exhausted(pq, rz, first);
       const double alpha = rz / pq;
       diagonal.push_back(1 / alpha + (k > 0 ? beta / previous_alpha : 0));
       ops.axpy(-alpha, q, r);
@@ -78,11 +79,12 @@ struct Lanczos {
     }
   }
 
+  double largest_entry() const { return diagonal.empty() ? 0 : *std::max_element(diagonal.begin(), diagonal.end()); }
+
   /// Decides about a direction without energy. It merely ends the estimate where the random vector had a part in the
   /// null space; else the operator is not positive definite, and SolverError is thrown.
   void fail_unless_exhausted(double pq, double rz, double first) const {
-    const double largest = diagonal.empty() ? 0 : *std::max_element(diagonal.begin(), diagonal.end());
-    if (std::isfinite(pq) && !diagonal.empty() && pq >= -1e-10 * largest * std::max(rz, 1e-12 * first)) return;
+    if (std::isfinite(pq) && !diagonal.empty() && pq >= -1e-10 * largest_entry() * std::max(rz, 1e-12 * first)) return;
     throw base::SolverError(
         fmt::format("preconditioner chebyshev: p.Ap = {:.2e} for a direction p of the eigenvalue estimate; "
                     "it needs a symmetric positive definite operator with finite coefficients",
@@ -93,9 +95,9 @@ struct Lanczos {
 } // namespace
 
 EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vector& inverse_diagonal, int iterations,
-                                        const NullSpace& null_space, int check_iterations) {
+                                        const NullSpace& null_space, int check_iterations, bool accepts_indefinite) {
   Lanczos lanczos(A, inverse_diagonal);
-  lanczos.run(iterations, null_space);
+  lanczos.run(iterations, null_space, accepts_indefinite);
   if (lanczos.diagonal.empty()) return {1, 1, 1}; // there are no unknowns
   const auto after = [&lanczos](int steps, int rank) {
     return tridiagonal_eigenvalue(std::span(lanczos.diagonal).first(static_cast<std::size_t>(steps)),
@@ -109,38 +111,38 @@ Chebyshev::Chebyshev(const op::LinearOperator& A, const ChebyshevParameters& par
     : A_(A), ops_(A), parameters_(checked(parameters)), degree_(parameters.degree), is_fused_(parameters.is_fused),
       inverse_diagonal_(positive_inverse_diagonal(A)), residual_(A.device(), inverse_diagonal_.size()),
       direction_(A.device(), inverse_diagonal_.size()), image_(A.device(), inverse_diagonal_.size()) {
-  set_interval(parameters_.upper > 0 ? EigenvalueEstimate() : estimate(parameters_.estimate_iterations));
+  if (parameters_.upper > 0)
+    set_interval({});
+  else
+    set_interval(estimate(parameters_.estimate_iterations, parameters_.accepts_indefinite));
 }
 
-EigenvalueEstimate Chebyshev::estimate(int iterations) const {
+EigenvalueEstimate Chebyshev::estimate(int iterations, bool accepts_indefinite) const {
   const NullSpace none;
   return estimate_eigenvalues(A_, inverse_diagonal_, iterations,
-                              parameters_.null_space ? *parameters_.null_space : none, parameters_.check_iterations);
+                              parameters_.null_space ? *parameters_.null_space : none, parameters_.check_iterations,
+                              accepts_indefinite);
 }
 
 void Chebyshev::set_interval(const EigenvalueEstimate& found) {
   upper_ = parameters_.upper > 0 ? parameters_.upper : parameters_.safety_factor * found.largest;
   checked_ = found.checked;
+  is_indefinite_ = found.smallest < 0;
   lower_ = parameters_.lower > 0 ? parameters_.lower : upper_ / parameters_.eigenvalue_ratio;
   if (lower_ >= upper_)
     throw base::InputError(
         fmt::format("chebyshev: lower = {} is not below the estimated largest eigenvalue {}", lower_, upper_));
 }
 
-bool Chebyshev::refresh(bool accepts_indefinite) {
+bool Chebyshev::update(bool accepts_indefinite) {
   constexpr double most_change = 0.05;
   inverse_diagonal_ = positive_inverse_diagonal(A_);
   if (parameters_.upper > 0) return false;
-  try {
-    const double found = estimate(std::min(parameters_.check_iterations, parameters_.estimate_iterations)).checked;
-    if (std::abs(found - checked_) <= most_change * checked_) return false;
-    const auto anew = estimate(parameters_.estimate_iterations);
-    set_interval(anew);
-    return true;
-  } catch (const base::SolverError&) {
-    if (!accepts_indefinite) throw;
-    return false;
-  }
+  const bool accepts = accepts_indefinite || is_indefinite_;
+  const int few = std::min(parameters_.check_iterations, parameters_.estimate_iterations);
+  if (std::abs(estimate(few, accepts).checked - checked_) <= most_change * checked_) return false;
+  set_interval(estimate(parameters_.estimate_iterations, accepts));
+  return true;
 }
 
 double Chebyshev::reduction() const {

@@ -13,8 +13,11 @@ struct ChebyshevParameters {
   double eigenvalue_ratio = 30; ///< upper / lower where lower is not given
   double safety_factor = 1.1;   ///< ratio of bound to estimate: Ritz values approach the largest eigenvalue from below
   int estimate_iterations = 20; ///< steps of CG for the estimate
-  int check_iterations = 6;     ///< steps of CG that tell whether an estimate still holds, see Chebyshev::refresh
+  int check_iterations = 6;     ///< steps of CG that tell whether an estimate still holds, see Chebyshev::update
   bool is_fused = true;         ///< updates are fused into the products with A; false: one operation after the other
+  /// A may have negative eigenvalues, whose components grow a little, as long as its diagonal is positive: a smoother
+  /// is for the large ones.
+  bool accepts_indefinite = false;
   std::shared_ptr<const NullSpace> null_space; ///< null space of A, which the estimate leaves out; null: A is regular
 };
 
@@ -28,9 +31,10 @@ struct EigenvalueEstimate {
 /// Iterative methods, 2nd ed., section 6.7.3). The right-hand side is a reproducible random vector without a part in
 /// the null space, so that for singular operators the smallest eigenvalue that is not zero is approached. The
 /// largest Ritz value after `check_iterations` steps is found, too, which a short run from the same vector can be held
-/// against. Throws SolverError when the operator is found to be indefinite or not finite.
+/// against. Throws SolverError when the operator is found to be not finite, or indefinite unless that is accepted.
 EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vector& inverse_diagonal, int iterations,
-                                        const NullSpace& null_space = {}, int check_iterations = 1);
+                                        const NullSpace& null_space = {}, int check_iterations = 1,
+                                        bool accepts_indefinite = false);
 
 /// Chebyshev semi-iteration with Jacobi scaling. As a preconditioner it begins with zero, and it is symmetric positive
 /// definite as long as the eigenvalues of D^-1 A lie in (0, lower + upper); it is a smoother, too. The components of
@@ -47,9 +51,9 @@ public:
   /// Follows the operator, whose values have changed: its diagonal is asked for again. The largest eigenvalue is
   /// estimated anew if a few steps of the estimate, from the same vector, give another value than they gave when it was
   /// made, by more than 5 %: then the smoother may amplify what it should damp, or damp too little. A given bound
-  /// stays. Says whether there is a new estimate. Throws the SolverErrors of the constructor; with `accepts_indefinite`
-  /// an operator that the estimate finds to be indefinite keeps the interval, and its solver meets that by itself.
-  bool refresh(bool accepts_indefinite = false);
+  /// stays. Says whether there is a new estimate. Throws the SolverErrors of the constructor. An operator that was
+  /// definite when its eigenvalues were estimated has to stay so, unless `accepts_indefinite` says otherwise.
+  bool update(bool accepts_indefinite = false);
 
   double lower() const { return lower_; }
   double upper() const { return upper_; }
@@ -58,7 +62,7 @@ public:
 
 private:
   class Recurrence;
-  EigenvalueEstimate estimate(int iterations) const;
+  EigenvalueEstimate estimate(int iterations, bool accepts_indefinite) const;
   void set_interval(const EigenvalueEstimate& found); ///< takes the estimate where no bound is given
   void iterate(Vector& x) const;                      ///< residual_ must be that of x
   /// Makes the remaining steps with their updates fused into the products with A; `start` is done before the first of
@@ -71,7 +75,8 @@ private:
   int degree_;
   bool is_fused_;
   double lower_ = 0, upper_ = 0;
-  double checked_ = 0; ///< what check_iterations steps of the estimate gave when it was made
+  double checked_ = 0;         ///< what check_iterations steps of the estimate gave when it was made
+  bool is_indefinite_ = false; ///< that estimate met negative curvature
   Vector inverse_diagonal_;
   mutable Vector residual_, direction_, image_;
 };

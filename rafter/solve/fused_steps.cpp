@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include <rafter/base/error.hpp>
 #include <rafter/solve/fused_loops.hpp>
 
 namespace rafter::solvers {
@@ -46,6 +47,10 @@ public:
   double preconditioned_product() override {
     if (!is_known_) recompute();
     return rz_;
+  }
+
+  double energy_with_direction() const override {
+    throw base::InternalError("cg: a diagonal preconditioner is the same at each application");
   }
 
   double new_direction(double beta) override {
@@ -130,6 +135,8 @@ public:
     v_.M.apply(v_.r, z_);
     return v_.ops.dot(v_.r, z_);
   }
+
+  double energy_with_direction() const override { return v_.ops.dot(z_, q_); }
 
   double new_direction(double beta) override {
     const DeferredOperands v = operands(lag_, beta);

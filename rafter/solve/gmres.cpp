@@ -9,6 +9,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/solve/diagnosis.hpp>
+#include <rafter/solve/gmres_steps.hpp>
 #include <rafter/solve/hessenberg.hpp>
 
 namespace rafter::solvers {
@@ -18,10 +19,16 @@ class Gmres {
 public:
   Gmres(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
         const GmresParameters& parameters)
-      : A_(A), b_(b), x_(x), M_(M), ops_(A), progress_(parameters.control, A.num_unknowns(), A.communicator()),
-        parameters_(parameters), r_(A.device(), b.size()), z_(A.device(), b.size()) {
+      : A_(A), b_(b), x_(x), ops_(A), progress_(parameters.control, A.num_unknowns(), A.communicator()),
+        parameters_(parameters), r_(A.device(), b.size()) {
     if (parameters.restart < 1)
       throw base::InputError(fmt::format("solver: restart = {} is not a positive number", parameters.restart));
+    if (M.is_variable() && parameters.side == Side::left)
+      throw base::InputError("solver: side = \"left\" of gmres needs a preconditioner that is the same at each "
+                             "application, and this one changes; accepted: side = \"right\"");
+    steps_ = M.is_variable()                  ? make_flexible_steps(A, M, ops_)
+             : parameters.side == Side::right ? make_right_steps(A, M, ops_)
+                                              : make_left_steps(A, M, ops_);
   }
 
   Result run() {
@@ -125,7 +132,7 @@ private:
     const auto k = static_cast<std::size_t>(hessenberg.size()) + 1;
     if (basis_.size() == k) basis_.emplace_back(A_.device(), b_.size());
     Vector& w = basis_[k];
-    apply(basis_[k - 1], w);
+    steps_->apply(k - 1, basis_[k - 1], w);
     const double norm_before = ops_.norm(w);
     if (!std::isfinite(norm_before)) return false;
     const std::span<const Vector> basis = std::span(basis_).first(k);
@@ -145,26 +152,9 @@ private:
     return true;
   }
 
-  void apply(const Vector& v, Vector& w) {
-    if (parameters_.side == Side::right) {
-      M_.apply(v, z_);
-      A_.apply(z_, w);
-    } else {
-      A_.apply(v, z_);
-      M_.apply(z_, w);
-    }
-  }
-
   void update(const Hessenberg& hessenberg) {
     const std::vector<double> y = hessenberg.solve();
-    ops_.fill(0, r_);
-    ops_.multi_axpy(1, y, std::span<const Vector>(basis_).first(y.size()), r_);
-    if (parameters_.side == Side::right) {
-      M_.apply(r_, z_);
-      ops_.axpy(1, z_, x_);
-    } else {
-      ops_.axpy(1, r_, x_);
-    }
+    steps_->add_correction(y, basis_, r_, x_);
   }
 
   /// Returns the norm of the residual that is judged, which is put into r_; `r_norm` becomes that of b - A x.
@@ -179,20 +169,19 @@ private:
   bool is_rounding_level(double r_norm) { return rounding_.holds(r_, r_norm, x_, b_); }
 
   double precondition_residual() {
-    M_.apply(r_, z_);
-    ops_.copy(z_, r_);
+    steps_->precondition_residual(r_);
     return ops_.norm(r_);
   }
 
   const op::LinearOperator& A_;
   const Vector& b_;
   Vector& x_;
-  const Preconditioner& M_;
   VectorOps ops_;
   Progress progress_;
   RoundingLevel rounding_{A_, ops_};
   GmresParameters parameters_;
-  Vector r_, z_;
+  Vector r_;
+  std::unique_ptr<GmresSteps> steps_;
   std::vector<Vector> basis_; ///< grows as needed, so that memory follows the iterations made
 };
 

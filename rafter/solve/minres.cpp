@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <rafter/base/error.hpp>
 #include <rafter/solve/diagnosis.hpp>
 
 namespace rafter::solvers {
@@ -23,7 +24,12 @@ public:
                    const IterationControl& control)
       : A_(A), b_(b), x_(x), M_(M), ops_(A), progress_(control, A.num_unknowns(), A.communicator()), rounding_(A, ops_),
         r_(A.device(), b.size()), v_(A.device(), b.size()), v_before_(A.device(), b.size()), z_(A.device(), b.size()),
-        z_next_(A.device(), b.size()), w_(A.device(), b.size()), w_before_(A.device(), b.size()) {}
+        z_next_(A.device(), b.size()), w_(A.device(), b.size()), w_before_(A.device(), b.size()) {
+    if (M.is_variable())
+      throw base::InputError(
+          "solver: minres needs a preconditioner that is the same at each application, and this one "
+          "changes; accepted: method = \"gmres\", or \"cg\" where the operator is positive definite");
+  }
 
   Result run() {
     if (auto end = prepare(A_, b_, x_, ops_, progress_, r_, norm_)) return std::move(*end);

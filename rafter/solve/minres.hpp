@@ -11,7 +11,8 @@ namespace rafter::solvers {
 /// definite preconditioner M^-1. The method minimises (r, M^-1 r) and keeps seven vectors, however many iterations it
 /// takes. Norm::preconditioned judges the root of that, Norm::residual the 2-norm of r. `x` holds the initial guess and
 /// receives the solution. Convergence is confirmed with b - A x itself. Numerical failures are reported in the result,
-/// not thrown.
+/// not thrown. Throws InputError for a preconditioner that changes from one application to the next
+/// (Preconditioner::is_variable), because the method's three-term recursion needs a fixed one.
 Result minres(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
               const IterationControl& control = {});
 

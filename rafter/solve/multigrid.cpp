@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
 #include <rafter/solve/aggregation_multigrid.hpp>
@@ -41,6 +42,7 @@ template <class Operation> auto on_level(const MultigridLevel& level, const Oper
 std::unique_ptr<Chebyshev> make_smoother(const MultigridLevel& level, const MultigridParameters& parameters) {
   auto own = parameters.smoother;
   own.null_space = level.null_space;
+  own.accepts_indefinite = true;
   return on_level(level, [&] { return std::make_unique<Chebyshev>(*level.A, own); });
 }
 
@@ -115,7 +117,7 @@ struct Multigrid::Work {
 Multigrid::Multigrid(std::vector<MultigridLevel> levels, const MultigridParameters& parameters)
     : levels_(std::move(levels)), parameters_(parameters) {
   require_fit(levels_, parameters_);
-  for (auto l = levels_.size() - 1; l-- > 0;) follow(levels_[l]);
+  for (auto l = levels_.size(); l-- > 0;) follow(levels_[l]);
   for (std::size_t l = 0; l < levels_.size(); ++l) {
     const auto& level = levels_[l];
     const auto vector = [&](bool is_needed) {
@@ -126,13 +128,25 @@ Multigrid::Multigrid(std::vector<MultigridLevel> levels, const MultigridParamete
                      vector(!is_finest), vector(!is_finest)});
   }
   coarse_ = make_coarse_solver(levels_.front(), parameters_);
+  if (num_negative_pivots() > 0)
+    base::warn(fmt::format("preconditioner multigrid: the symmetric part of the form is indefinite (the coarsest level "
+                           "has {} negative eigenvalue{}): gmres and bicgstab may need many iterations, cg and minres "
+                           "cannot take it",
+                           num_negative_pivots(), num_negative_pivots() == 1 ? "" : "s"));
+}
+
+std::int64_t Multigrid::num_negative_pivots() const {
+  const auto* factors = coarse_->factors();
+  return factors == nullptr ? 0 : factors->num_negative_pivots;
 }
 
 Multigrid::~Multigrid() = default;
 
 bool Multigrid::refresh() const {
   const auto finest = levels_.size() - 1;
-  bool has_changed = finest == 0;
+  // Where the finest level is the operator itself, the levels below tell whether it has changed.
+  const bool is_operator = !levels_[finest].follow;
+  bool has_changed = is_operator ? finest == 0 : levels_[finest].follow();
   for (auto l = finest; l-- > 0;)
     if (follow(levels_[l])) {
       has_changed = true;
@@ -149,7 +163,7 @@ bool Multigrid::refresh() const {
 
 void Multigrid::refresh_level(std::size_t level) const {
   const bool is_finest = level + 1 == levels_.size();
-  if (level > 0) return on_level(levels_[level], [&] { static_cast<void>(work_[level].smoother->refresh(is_finest)); });
+  if (level > 0) return on_level(levels_[level], [&] { static_cast<void>(work_[level].smoother->update(is_finest)); });
   coarse_.reset(); // frees the memory of its factors before the next ones take some
   coarse_ = on_level(levels_[level], [&] { return make_coarse_solver(levels_[level], parameters_); });
 }

@@ -48,14 +48,14 @@ struct MultigridParameters {
 
 /// A level of Multigrid.
 struct MultigridLevel {
-  std::shared_ptr<const op::LinearOperator> A;      ///< symmetric positive (semi-)definite
+  std::shared_ptr<const op::LinearOperator> A;      ///< symmetric, as a rule positive (semi-)definite
   std::shared_ptr<const op::Transfer> to_finer;     ///< from this level to the next; null: it is the finest
   std::shared_ptr<const NullSpace> null_space = {}; ///< null space of A; null: A is regular
   std::string name = {};                            ///< for people, such as "degree 4 on 512 cells"
   /// Makes what algebraic multigrid needs to know of the unknowns (CoarseSolver::amg); empty: constants.
   std::function<NearNullSpace()> near_null_space = {};
   /// Gives A the values of data and parameters that the operator of the next finer level has; says whether any has
-  /// changed. Empty: those of A never change.
+  /// changed. Empty: nobody knows.
   std::function<bool()> follow = {};
   /// Takes back what follow() did to data fields, where the law of A has no value or is not definite; false: it cannot.
   std::function<bool()> retreat = {};
@@ -65,14 +65,21 @@ struct MultigridLevel {
 struct MultigridHierarchy {
   std::vector<MultigridLevel> coarser; ///< from coarse to fine; the last transfer is to the vectors of the operator
   std::string finest_name = {};        ///< name of the operator's own level
+  /// The symmetric part of the operator, which takes its place on its own level; null: the operator is symmetric.
+  std::shared_ptr<const op::LinearOperator> symmetric_part = {};
+  /// Gives the symmetric part the values that the operator has; see MultigridLevel::follow.
+  std::function<bool()> follow = {};
 };
 
 /// Multigrid cycles as a preconditioner. With S the error operator of the smoother, symmetric in the inner product of
 /// A, one cycle on two levels has the error operator S^k (I - P A_c^-1 P^T A) S^k: M is symmetric up to rounding. A
 /// V-cycle is positive definite where every level is; a W-cycle where, moreover, one cycle below converges by itself.
+/// Levels that are indefinite serve gmres and bicgstab as long as the coarsest level resolves what has negative
+/// eigenvalues; where its factors tell that there are some, a warning says so. For an operator that is not symmetric
+/// the levels are those of its symmetric part.
 /// The smoothers are Chebyshev iterations with Jacobi scaling (Adams, Brezina, Hu, Tuminaro 2003,
 /// doi:10.1016/S0021-9991(03)00194-3), whose eigenvalues are estimated at construction, and again by refresh() where
-/// those estimates no longer hold (Chebyshev::refresh).
+/// those estimates no longer hold (Chebyshev::update).
 class Multigrid final : public Preconditioner {
 public:
   /// Takes levels from coarse to fine, at least one. Throws InputError for parameters out of range and levels whose
@@ -85,7 +92,7 @@ public:
   /// Computes an approximate solution of A z = r by a cycle on each level, from the coarsest up, each beginning with
   /// what the level below has found (full multigrid).
   bool start(const Vector& r, Vector& z) const override;
-  /// Brings the values of the finest operator to all levels; smoothers and the coarse solver follow. A level whose
+  /// Brings the values of the operator to all levels; smoothers and the coarse solver follow. A level whose
   /// smoother or solver cannot, because injected data give no definite operator, keeps the data that it had.
   bool refresh() const override;
   std::string description() const override;
@@ -99,6 +106,7 @@ private:
   void refresh_level(std::size_t level) const;
   /// Makes the right-hand side of the level below from that of this one and x.
   void restrict_residual(std::size_t level, const Vector& b, Vector& x) const;
+  std::int64_t num_negative_pivots() const; ///< of the factors of the coarsest matrix; 0 where it has none
 
   std::vector<MultigridLevel> levels_;
   MultigridParameters parameters_;

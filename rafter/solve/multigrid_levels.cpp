@@ -46,10 +46,16 @@ std::shared_ptr<const NullSpace> null_space_of(const op::Level& level, const op:
 } // namespace
 
 std::shared_ptr<const MultigridHierarchy> make_hierarchy(std::vector<op::Level> levels, const op::System& finest,
-                                                         std::span<const NullSpaceCondition> conditions) {
+                                                         std::span<const NullSpaceCondition> conditions,
+                                                         const op::Auxiliary& symmetric_part) {
   auto result = std::make_shared<MultigridHierarchy>();
   result->finest_name = op::describe_level(finest);
   // Null spaces are looked for with the values that the operator has now.
+  if (symmetric_part.A != nullptr) {
+    result->symmetric_part = symmetric_part.A;
+    result->follow = [data = symmetric_part.data] { return data->follow(); };
+    result->follow();
+  }
   for (auto level = levels.rbegin(); level != levels.rend(); ++level) level->data->follow();
   for (auto& level : levels) {
     auto null_space = null_space_of(level, finest, conditions);

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include <rafter/operator/auxiliary_operator.hpp>
 #include <rafter/operator/level_hierarchy.hpp>
 #include <rafter/solve/multigrid.hpp>
 #include <rafter/solve/null_space_condition.hpp>
@@ -11,9 +12,10 @@
 namespace rafter::solvers {
 
 /// Makes a hierarchy of the levels below an operator, which op::make_levels has made. `conditions` fix the null space
-/// of the operator; those of the levels are found in the same way. Throws InputError where a mode is not in the null
-/// space of a level.
+/// of the operator; those of the levels are found in the same way. `symmetric_part` takes the place of an operator that
+/// is not symmetric, and the levels are below it. Throws InputError where a mode is not in the null space of a level.
 std::shared_ptr<const MultigridHierarchy> make_hierarchy(std::vector<op::Level> levels, const op::System& finest,
-                                                         std::span<const NullSpaceCondition> conditions = {});
+                                                         std::span<const NullSpaceCondition> conditions = {},
+                                                         const op::Auxiliary& symmetric_part = {});
 
 } // namespace rafter::solvers

@@ -40,6 +40,7 @@ public:
   /// products (r.z = r.M^-1 r, p.Ap, r.r) and residuals are the same with and without it, because r is in the range and
   /// A maps N to zero; only x moves by vectors of N, and this stays bounded since p stays M-orthogonal to N.
   std::optional<std::span<const double>> diagonal() const override { return preconditioner_->diagonal(); }
+  bool is_variable() const override { return preconditioner_->is_variable(); }
   bool refresh() const override { return preconditioner_->refresh(); }
   bool start(const Vector& r, Vector& z) const override {
     const bool has_start = preconditioner_->start(r, z);

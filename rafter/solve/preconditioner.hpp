@@ -18,6 +18,8 @@ public:
   virtual void apply(const Vector& r, Vector& z) const = 0; ///< computes z = M^-1 r; r and z must be distinct
   /// The entries of M^-1 where it is diagonal, or no entry for the identity; nothing where it is not diagonal.
   virtual std::optional<std::span<const double>> diagonal() const { return std::nullopt; }
+  /// Says whether M^-1 changes from one application to the next, so that outer methods must be flexible.
+  virtual bool is_variable() const { return false; }
   /// Follows the values of the operator, which have changed, with what was made once. False: it cannot, and another one
   /// must be made. It is for one thread at a time, as apply() is.
   virtual bool refresh() const { return false; }

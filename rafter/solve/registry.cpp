@@ -31,6 +31,11 @@ Result run_minres(const LinearOperator& A, const Vector& b, Vector& x, const Pre
   return minres(A, b, x, M, options.control);
 }
 
+Result run_bicgstab(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
+                    const SolverOptions& options) {
+  return bicgstab(A, b, x, M, options.control);
+}
+
 Result run_direct(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
                   const SolverOptions& options) {
   return direct(A, b, x, M, options.control);
@@ -57,10 +62,12 @@ std::shared_ptr<const Preconditioner> make_multigrid(const LinearOperator& A, co
                            "problem files, and solve() of C++ with the meshes of all generations "
                            "(SolveOptions::preconditioner = multigrid({.meshes = ...}))");
   auto levels = options.hierarchy->coarser;
-  levels.push_back({.A = std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A),
+  const auto& symmetric = options.hierarchy->symmetric_part;
+  levels.push_back({.A = symmetric ? symmetric : std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A),
                     .to_finer = nullptr,
                     .null_space = options.null_space,
-                    .name = options.hierarchy->finest_name});
+                    .name = options.hierarchy->finest_name,
+                    .follow = options.hierarchy->follow});
   auto parameters = options.multigrid;
   parameters.smoother.is_fused = parameters.smoother.is_fused && options.is_fused;
   return std::make_shared<Multigrid>(std::move(levels), parameters);
@@ -76,15 +83,40 @@ std::shared_ptr<const Preconditioner> make_amg(const LinearOperator& A, const So
                                                 options.multigrid, "assembled matrix");
 }
 
-constexpr std::array<std::string_view, 1> multigrid_keys{"multigrid"};
+std::shared_ptr<const Preconditioner> make_block(const LinearOperator& A, const SolverOptions& options) {
+  if (options.blocks.empty())
+    throw base::InputError(
+        "preconditioner block: the operator has no blocks here; accepted are linear problems that do "
+        "not change in time, and solve() of C++ with a preconditioner for each field "
+        "(SolveOptions::preconditioner = block({...}))");
+  std::vector<BlockPreconditioner::Part> parts;
+  for (const auto& block : options.blocks) {
+    if (block.preconditioner == "block")
+      throw base::InputError(fmt::format("preconditioner block: that of field '{}' is \"block\" itself", block.field));
+    auto own = options;
+    own.method = "cg"; // no direct one, which would take factors instead
+    own.preconditioner = block.preconditioner;
+    own.hierarchy = block.hierarchy;
+    own.null_space = block.null_space;
+    own.near_null_space = block.near_null_space;
+    own.multigrid = block.multigrid.value_or(options.multigrid);
+    own.blocks.clear();
+    parts.push_back({block, [A = block.A, own] { return make_preconditioner(*A, own); }});
+  }
+  return std::make_shared<BlockPreconditioner>(A.size(), std::move(parts));
+}
+
+constexpr std::array<std::string_view, 1> multigrid_keys{"multigrid"}, block_keys{"blocks"};
 constexpr std::array<std::string_view, 2> cg_keys{"preconditioner", "fused"}, chebyshev_keys{"chebyshev", "fused"};
 constexpr std::array<std::string_view, 3> gmres_keys{"preconditioner", "restart", "side"};
-constexpr std::array<std::string_view, 1> minres_keys{"preconditioner"};
+constexpr std::array<std::string_view, 1> minres_keys{"preconditioner"}, bicgstab_keys{"preconditioner"};
 
 constexpr std::array method_table{
     Method{"cg", "conjugate gradients: symmetric positive definite operators", run_cg, false, cg_keys},
     Method{"gmres", "restarted GMRES: any regular operator", run_gmres, false, gmres_keys},
     Method{"minres", "minimal residuals: symmetric operators, also indefinite ones", run_minres, false, minres_keys},
+    Method{"bicgstab", "stabilised biconjugate gradients: any regular operator, in little memory", run_bicgstab, false,
+           bicgstab_keys},
     Method{"direct", "factors of the matrix: any regular operator of moderate size", run_direct, true},
 };
 
@@ -94,6 +126,7 @@ constexpr std::array preconditioner_table{
     PreconditionerKind{"chebyshev", "Chebyshev polynomial of the Jacobi-scaled operator", make_chebyshev, true,
                        chebyshev_keys},
     PreconditionerKind{"multigrid", "geometric and polynomial multigrid", make_multigrid, true, multigrid_keys},
+    PreconditionerKind{"block", "a preconditioner for each field", make_block, false, block_keys},
     PreconditionerKind{"amg", "algebraic multigrid of the assembled matrix", make_amg, true, multigrid_keys},
 };
 
@@ -172,7 +205,7 @@ std::span<const PreconditionerKind> preconditioners() { return preconditioner_ta
 const Method& find_method(std::string_view name) {
   if (name == "newton")
     throw base::InputError("Newton's method is taken for a residual form F (forms.F), and this is the method of its "
-                           "linear systems: cg, gmres, minres or direct");
+                           "linear systems: cg, gmres, minres, bicgstab or direct");
   return find(methods(), name, "method");
 }
 

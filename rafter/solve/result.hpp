@@ -23,7 +23,7 @@ enum class Failure {
   indefinite_operator,       ///< cg: p.Ap <= 0 for a direction p that is not in the null space
   indefinite_preconditioner, ///< cg and minres: r.z < 0, or r.z = 0 with r != 0
   singular_operator,         ///< a direction in the null space of the operator was met
-  breakdown,                 ///< gmres: the Krylov space cannot grow and holds no solution
+  breakdown,                 ///< the Krylov space cannot grow (gmres), or the first step has no length (bicgstab)
   stopped                    ///< the monitor asked to stop
 };
 std::string_view name(Failure failure); ///< for example "indefinite operator"

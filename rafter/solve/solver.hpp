@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <rafter/solve/bicgstab.hpp>
+#include <rafter/solve/block_preconditioner.hpp>
 #include <rafter/solve/cg.hpp>
 #include <rafter/solve/chebyshev.hpp>
 #include <rafter/solve/direct.hpp>
@@ -32,6 +34,9 @@ struct SolverOptions {
   std::shared_ptr<const MultigridHierarchy> hierarchy;
   /// What the preconditioner amg needs to know of the unknowns; empty: constants.
   std::function<NearNullSpace()> near_null_space;
+  /// Fields of the operator, each with its own preconditioner, which the preconditioner block needs. Parameters of
+  /// these are those of the options.
+  std::vector<FieldBlock> blocks;
   /// For cg and chebyshev, updates and products of vectors are fused into the application of the operator; false: one
   /// operation after the other. The iterates are the same up to rounding.
   bool is_fused = true;

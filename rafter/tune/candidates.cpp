@@ -48,11 +48,13 @@ bool may_have_point_lanes(const PlanningProblem& problem, const Plan& plan) {
          fills;
 }
 
-/// "plain" computes one cell after the other: the way out of the other mappings, never ahead of them.
+/// "plain" computes one cell after the other: the way out of the other mappings, never ahead of them. "cell_per_item"
+/// is taken when it is asked for, because the records of machines know no devices.
 Values mappings(const PlanningProblem& problem, const Plan& plan) {
   if (problem.cells_per_batch == 1) return {"plain"};
   auto result = schedule::mapping_names();
   std::erase(result, "plain");
+  std::erase(result, "cell_per_item");
   if (!may_have_point_lanes(problem, plan)) std::erase(result, "simd_points");
   return result;
 }

@@ -69,7 +69,7 @@ private:
 
 TEST(SolveFailures, NonFiniteRightHandSideIsNamed) {
   const auto A = laplacian(4);
-  for (const char* method : {"cg", "gmres", "minres", "direct"})
+  for (const char* method : {"cg", "gmres", "minres", "bicgstab", "direct"})
     for (const double bad : {inf, std::nan("")}) {
       const auto result = solve_with(A, A.vector({1, 2, bad, 4}), method);
       EXPECT_EQ(result.status, Status::failed);
@@ -82,7 +82,7 @@ TEST(SolveFailures, NonFiniteOperatorIsNamed) {
   const FunctionOperator A(3, [](std::span<const double> x, std::span<double> y) {
     for (std::size_t i = 0; i < 3; ++i) y[i] = x[i] == 0 ? 0 : std::log(-std::abs(x[i]));
   });
-  for (const char* method : {"cg", "gmres", "minres"}) {
+  for (const char* method : {"cg", "gmres", "minres", "bicgstab"}) {
     const auto result = solve_with(A, make_vector({1, 2, 3}), method);
     EXPECT_EQ(result.failure, Failure::non_finite) << result.message;
     EXPECT_TRUE(contains(result.message, "operator")) << result.message;
@@ -103,6 +103,7 @@ TEST(SolveFailures, NonFinitePreconditionerIsNamed) {
   EXPECT_EQ(solvers::cg(A, A.vector({1, 2, 3}), x, M).failure, Failure::non_finite);
   EXPECT_EQ(solvers::minres(A, A.vector({1, 2, 3}), x, M).failure, Failure::non_finite);
   EXPECT_EQ(solvers::gmres(A, A.vector({1, 2, 3}), x, M).failure, Failure::non_finite);
+  EXPECT_EQ(solvers::bicgstab(A, A.vector({1, 2, 3}), x, M).failure, Failure::non_finite);
 }
 
 TEST(SolveFailures, CgNamesAnIndefiniteOperator) {
@@ -143,7 +144,7 @@ TEST(SolveFailures, InconsistentPureNeumannProblemEndsWithAHint) {
   const auto A = neumann_laplacian(50);
   const std::vector<double> b(50, 1.0);
   auto rough = random_values(50, 1);
-  for (const char* method : {"cg", "gmres", "minres"})
+  for (const char* method : {"cg", "gmres", "minres", "bicgstab"})
     for (const char* preconditioner : {"none", "jacobi"})
       for (const auto& rhs : {b, rough}) {
         const auto result = solve_with(A, A.vector(rhs), method, preconditioner, 100000);
@@ -157,6 +158,15 @@ TEST(SolveFailures, GmresNamesBreakdownOfASingularOperator) {
   const DenseMatrix A(3, [](std::size_t i, std::size_t j) { return i == j + 1 ? 1.0 : 0.0; });
   const auto result = solve_with(A, A.vector({1, 0, 0}), "gmres");
   EXPECT_EQ(result.failure, Failure::breakdown) << result.message;
+}
+
+TEST(SolveFailures, BicgstabNamesBreakdownOfSkewOperators) {
+  // r.A r = 0 for every r, so that no first step has a length.
+  const DenseMatrix A(2, [](std::size_t i, std::size_t j) { return i == j ? 0.0 : (i < j ? 1.0 : -1.0); });
+  const auto result = solve_with(A, A.vector({1, 2}), "bicgstab");
+  EXPECT_EQ(result.failure, Failure::breakdown) << result.message;
+  EXPECT_TRUE(contains(result.message, "gmres")) << result.message;
+  EXPECT_EQ(solve_with(A, A.vector({1, 2}), "gmres").status, Status::converged);
 }
 
 TEST(SolveFailures, RestartedGmresThatCannotProgressStagnates) {
@@ -183,7 +193,7 @@ TEST(SolveFailures, DivergenceIsNamed) {
 TEST(SolveFailures, ToleranceBelowPrecisionConvergesWithAWarningNotInAnEndlessLoop) {
   const auto A = laplacian(60);
   const auto b = random_values(60, 5);
-  for (const char* method : {"cg", "gmres", "minres", "direct"}) {
+  for (const char* method : {"cg", "gmres", "minres", "bicgstab", "direct"}) {
     auto x = A.vector();
     const auto result = solvers::solve(
         A, A.vector(b), x, {.method = method, .control = {.rtol = 1e-18, .max_iterations = 100000}, .restart = 100});
@@ -218,7 +228,7 @@ TEST(SolveFailures, APrecisionFarBelowThatOfDoublesIsStagnation) {
   const auto matrix = laplacian(60);
   const RoundedOperator A(matrix);
   for (const bool has_limit : {false, true})
-    for (const char* method : {"cg", "gmres", "minres"}) {
+    for (const char* method : {"cg", "gmres", "minres", "bicgstab"}) {
       auto x = matrix.vector();
       solvers::SolverOptions options{.method = method, .control = {.rtol = 1e-12}, .restart = 40};
       if (has_limit) options.control.max_iterations = 100000;

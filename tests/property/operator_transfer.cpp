@@ -206,6 +206,8 @@ TEST(Transfer, OfSystemsThatDoNotFitIsRefused) {
   const auto edge = std::ranges::find(dofs.layout.run_lengths, 3) - dofs.layout.run_lengths.begin();
   of.constrained_fine = {dofs.run_starts[static_cast<std::size_t>(edge * of.fine.batches->cells_per_batch)]};
   EXPECT_NE(complaint(of).find("part of an edge"), std::string::npos);
+  of.constrained_fine = {dofs.interior_starts[0] + 1};
+  EXPECT_NE(complaint(of).find("interior of a cell"), std::string::npos);
 }
 
 } // namespace

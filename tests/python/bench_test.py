@@ -66,7 +66,8 @@ class Bench(command_test.CommandTest):
 
 class Suites(Bench):
     def test_are_listed_and_explain_their_options(self):
-        self.assertEqual({"bp", "bk", "axlocal", "elasticity-kernel", "gathers", "hosfem", "sparse", "mesh"}, set(self.suites()))
+        self.assertEqual({"bp", "bk", "axlocal", "elasticity-kernel", "elasticity-solve", "gathers", "hosfem",
+                          "poisson-solve", "sparse", "mesh"}, set(self.suites()))
         explained = self.run_rafter("bench", "--help").stdout
         for suite in self.suites():
             self.assertIn(f"\n{suite}: ", explained)
@@ -88,9 +89,6 @@ class Suites(Bench):
         for row in report["rows"]:
             for key in ("kernel_mdofs_per_second", "kernel_share", "loop_mdofs_per_second", "ratio_to_parts"):
                 self.assertGreater(row[key], 0, key)
-
-    def test_gathers_refuse_threads(self):
-        self.assert_refused(self.run_rafter("bench", "gathers", "--threads", "2"), "bench gathers", "--threads")
 
     def test_bk_on_cells_of_all_shapes(self):
         per_cube = {"curved-hexahedra": (3, 1, 1), "prisms": (3, 2, 1), "curved-pyramids": (3, 6, 2), "triangles": (2, 2, 1)}
@@ -230,6 +228,48 @@ class Suites(Bench):
         rows = {row["step"]: row for row in self.report()["rows"]}
         self.assertEqual(list(rows), ["dense", "sum-factorised", "dense-lanes"])
         self.assertGreater(rows["dense"]["executed_flops_per_dof"], rows["sum-factorised"]["executed_flops_per_dof"])
+
+    def check_solve(self, row):
+        """What holds of the rows of both suites of solves."""
+        self.assertGreaterEqual(row["finest_applications"], row["iterations"])
+        for phase in ("mesh", "spaces", "form", "preconditioner", "application"):
+            self.assertGreaterEqual(row[phase + "_seconds"], 0, phase)
+        self.assertLess(row["operator_seconds"], row["seconds"] * (1 + row["spread"]) + 0.02)  # clocks tick
+        if "memory_bytes" in row:
+            self.assertAlmostEqual(row["bytes_per_unknown"] * row["dofs"], row["memory_bytes"], delta=1e-6 * row["memory_bytes"])
+
+    def test_elasticity_solve(self):
+        report, text = self.check_files("elasticity-solve", "--solvers", "fa_gmg,pa_jac,pa_gmg,rafter", "--mdofs", "0.002", num_rows=8,
+                                        num_plots=16)
+        rows = {(row["solver"], row["degree"]): row for row in report["rows"]}
+        for (solver, degree), row in rows.items():
+            self.check_solve(row)
+            self.assertEqual(row["dofs"], 3 * 33 * 5 * 5)  # four unknowns along each edge of the 8 cubes
+            self.assertEqual((row["is_converged"], row["end"]), (False, "cut off") if solver == "pa_jac" else (True, "met"))
+            self.assertEqual(row["iterations"], 20 if solver == "pa_jac" else rows["rafter", degree]["iterations"])
+            self.assertAlmostEqual(row["mdofs_per_second"], 1e-6 * row["iterations"] * row["dofs"] / row["seconds"])
+            total = row["preconditioner_seconds"] + row["form_seconds"] + row["seconds"]
+            self.assertAlmostEqual(row["total_seconds"], total)
+            self.assertEqual("mapping=assembled" in row["plan"], solver == "fa_gmg")
+            self.assertEqual("contraction=dense mapping=plain" in row["plan"].replace("factors=recompute ", ""), solver.startswith("pa_"))
+        self.assertLessEqual(max(rows["rafter", degree]["iterations"] for degree in (1, 2)), 8)
+        self.assertEqual((rows["pa_gmg", 2]["paper_iterations"], rows["pa_gmg", 2]["paper_dofs"]), (7, 839619))
+        self.assertEqual((rows["rafter", 1]["paper"], rows["rafter", 1]["paper_total_seconds"]), ("paop_gmg", 26.28))
+        self.assertIn("beside the paper", text)
+
+    def test_options_that_suites_cannot_serve_are_refused(self):
+        self.assert_refused(self.run_rafter("bench", "gathers", "--threads", "2"), "bench gathers", "--threads")
+        for suite in ("elasticity-solve", "poisson-solve"):
+            self.assert_refused(self.run_rafter("bench", suite, *TINY, "--mdofs", "0"), suite, "--mdofs")
+
+    def test_poisson_solve(self):
+        report, _ = self.check_files("poisson-solve", "--geometry", "hexahedra,triangles", "--mdofs", "0.001", num_rows=4, num_plots=8)
+        self.bench("poisson-solve", "--geometry", "mixed", "--degrees", "2", "--mdofs", "0.001", "--json", "mixed.json")
+        for row in report["rows"] + self.report("mixed.json")["rows"]:
+            self.check_solve(row)
+            self.assertTrue(row["is_converged"], row)
+            self.assertLessEqual(row["iterations"], 8, row)
+            self.assertAlmostEqual(row["solve_applications"], row["seconds"] / row["application_seconds"])
 
     def test_sparse_products_of_one_matrix(self):
         report, _ = self.check_files("sparse", "--geometry", "tetrahedra,hexahedra", "--mdofs", "0.001", num_rows=24, num_plots=12)
@@ -401,6 +441,16 @@ class Meshes(Bench):
         self.assertLess(report["rows"][1]["difference"], 1e-12)
         report, _ = self.on_mesh(curved, "--suite", "hosfem", "--equations", "poisson", "--kernels", "baseline", "--iterations", "20")
         self.assertEqual([row["solver"] for row in report["rows"]], ["plain", "fused"])
+
+    def test_suites_of_solves(self):
+        report, _ = self.on_mesh(self.sample("annulus-hex-order2.msh"), "--suite", "poisson-solve", "--refine", "1")
+        self.assertEqual([(row["is_converged"], row["num_levels"]) for row in report["rows"]], [(True, 2)])
+        beam = os.path.join(command_test.SOURCE, "examples", "meshes", "beam-hex.mesh")
+        report, _ = self.on_mesh(beam, "--suite", "elasticity-solve", "--refine", "1", "--solvers", "rafter")
+        of_file, = report["rows"]
+        self.bench("elasticity-solve", "--degrees", "2", "--mdofs", "0.0025", "--solvers", "rafter", "--json", "report.json")
+        of_box, = self.report()["rows"]
+        self.assertEqual((of_file["dofs"], of_file["iterations"]), (of_box["dofs"], of_box["iterations"]))
 
     def test_is_the_suite_with_its_option(self):
         mesh = self.sample("tinyzoo-3d.mesh")

@@ -59,6 +59,48 @@ class Multigrid(command_test.CommandTest):
             energies.append(report["functionals"]["energy"])
         self.assertAlmostEqual(energies[0], energies[1], 10)
 
+    def bench(self, name, *arguments):
+        """Returns the report of a problem of bench/multigrid, and the messages."""
+        path = os.path.join(command_test.SOURCE, "bench", "multigrid", name)
+        result = self.run_rafter("solve", path, "--json", "report.json", *arguments)
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
+        with open(self.path("report.json"), encoding="utf-8") as file:
+            return json.load(file), result.stderr + result.stdout
+
+    def test_convection_takes_as_many_iterations_on_finer_meshes(self):
+        for method, most in (("gmres", 12), ("bicgstab", 8)):
+            for cells in (16, 32, 64):
+                with self.subTest(method=method, cells=cells):
+                    report, _ = self.bench("convection.toml", "--set", f'solver.method="{method}"', "--set", f"mesh.box.cells=[{cells}, {cells}]")
+                    self.assertLessEqual(report["iterations"], most)
+
+    def test_an_indefinite_form_is_told_and_solved(self):
+        for method in ("gmres", "bicgstab"):
+            report, text = self.bench("helmholtz.toml", "--set", "coefficients.k=10.0", "--set", f'solver.method="{method}"')
+            self.assertLessEqual(report["iterations"], 10)
+            self.assertIn("symmetric part of the form is indefinite", text)
+        report, text = self.bench("helmholtz.toml", "--set", "coefficients.k=3.0")
+        self.assertNotIn("is indefinite", text)
+
+    def test_blocks_take_as_many_iterations_on_finer_meshes(self):
+        stokes = os.path.join(command_test.SOURCE, "examples", "stokes-block.toml")
+        counts = {}
+        for cells in (16, 32, 64):
+            report, text = self.solved(stokes, "--set", f"mesh.box.cells=[{cells}, {cells}]")
+            counts[cells] = report["iterations"]
+            self.assertIn("p: jacobi of its mass matrix", " ".join(text.split()))
+        self.assertLessEqual(counts[64], 1.15*counts[16])
+        self.assertLessEqual(counts[64], 1.05*counts[32])
+
+    def test_blocks_say_what_they_cannot_serve(self):
+        residual = BOX.replace('a = "', 'F = "').replace('L = "f*v*dx"\n', "").replace('"multigrid"', '"block"\nblocks.u = "jacobi"')
+        self.assert_refused(self.run_rafter("solve", self.write(residual)), "solver.preconditioner", "forms.F")
+        block = BOX.replace('"multigrid"', '"block"\nblocks.u = "multigrid"')
+        self.assert_refused(self.run_rafter("solve", self.write(block), "--set", "forms.preconditioner='f*v*dx'"), "forms.preconditioner",
+                            "bilinear form")
+        self.assertIn("forms.preconditioner is not used",
+                      self.run_rafter("solve", self.write(BOX), "--set", "forms.preconditioner='u*v*dx'").stderr)
+
     def test_known_fields_and_tangents_take_few_iterations(self):
         known = BOX.replace('"sin(x[0])"', '{ value = "2 + sin(5*x[0])", degree = 2 }').replace('"inner(', '"f*inner(')
         residual = BOX.replace('a = "inner(grad(u)', 'F = "inner((1 + inner(grad(u), grad(u)))*grad(u)').replace('L = "f*v*dx"\n', "")
@@ -69,6 +111,12 @@ class Multigrid(command_test.CommandTest):
             report, text = self.solved(self.write(residual), *size)
             self.assertLessEqual(max(step.get("linear_iterations", 0) for step in report["newton"]["steps"]), 14)
             self.assertIn("preconditioner: V-cycle", text)
+
+    def test_levels_of_curved_cells_without_rotations_serve_free_bodies(self):
+        body = os.path.join(command_test.SOURCE, "examples", "free-body.toml")
+        mesh = os.path.join(command_test.SOURCE, "examples", "meshes", "plate-with-hole-tet-order2.msh")
+        report, _ = self.solved(body, "--set", "solver.preconditioner=multigrid", "--set", f"mesh.file={mesh}")
+        self.assertLessEqual(report["iterations"], 25)
 
     def test_steps_in_time_take_few_iterations(self):
         heat = os.path.join(command_test.SOURCE, "examples", "heat.toml")

@@ -5,14 +5,15 @@
 #include <string>
 #include <vector>
 
-#include <rafter/schedule/loop_program.hpp>
+#include <rafter/schedule/launch_interpreter.hpp>
 #include <tests/support/host_memory_device.hpp>
 
 /// The language of this device is the text of loop programs, which it interprets. Compiled kernels are compared with
-/// it, since the interpreter defines what loop programs mean.
+/// it, since the interpreter defines what loop programs mean. Programs whose groups have items run with a look at
+/// races.
 namespace rafter::test {
 
-class InterpreterDevice final : public HostMemoryDevice {
+class InterpreterDevice : public HostMemoryDevice {
 public:
   std::string name() const override { return "interpreter"; }
   std::string language() const override { return "loops"; }
@@ -37,6 +38,11 @@ public:
           argument.integers = {static_cast<std::int32_t*>(begin), bytes / sizeof(std::int32_t)};
         arguments.push_back(argument);
       }
+      if (!program.launch.is_of_host()) {
+        launch(program, arguments, task.begin, task.end);
+        ++num_launches_;
+        continue;
+      }
       const auto moved = schedule::interpret(program, arguments, task.begin, task.end);
       traffic_.read_bytes += moved.read_bytes;
       traffic_.written_bytes += moved.written_bytes;
@@ -44,8 +50,16 @@ public:
     return device::done();
   }
   int num_compiled() const { return num_compiled_; } ///< number of programs so far
-  /// Returns the traffic of all runs so far.
+  int num_launches() const { return num_launches_; } ///< runs of programs whose groups have items
+  /// Returns the traffic of all runs of host programs so far.
   const schedule::Traffic& traffic() const { return traffic_; }
+
+protected:
+  /// Runs a program whose groups have items.
+  virtual void launch(const schedule::LoopProgram& program, std::span<const schedule::Argument> arguments,
+                      std::int64_t begin, std::int64_t end) {
+    schedule::interpret_launch(program, arguments, begin, end);
+  }
 
 private:
   struct Entry final : device::Kernel {
@@ -59,7 +73,7 @@ private:
     std::shared_ptr<Entry> entry;
   };
   schedule::Traffic traffic_;
-  std::atomic<int> num_compiled_ = 0;
+  std::atomic<int> num_compiled_ = 0, num_launches_ = 0;
 };
 
 } // namespace rafter::test

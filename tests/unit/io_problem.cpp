@@ -88,6 +88,18 @@ TEST(Problem, SolverKeysThatNothingReadsAreTold) {
   EXPECT_NE(told("method = \"minres\"\nfused = true\n").find("solver.fused is not used"), std::string::npos);
 }
 
+TEST(Problem, PreconditionersOfFieldsAreRead) {
+  const auto read = [](const std::string& solver) { return parse(std::string(small_problem) + "[solver]\n" + solver); };
+  EXPECT_EQ(read("preconditioner = \"block\"\nblocks = { u = \"multigrid\" }\n").blocks,
+            std::vector<std::string>{"multigrid"});
+  const Warnings warnings;
+  read("method = \"gmres\"\npreconditioner = \"block\"\nblocks.u = \"chebyshev\"\nchebyshev = { degree = 2 }\n");
+  EXPECT_TRUE(warnings.texts.empty()) << base::join(warnings.texts, "\n");
+  read("blocks.u = \"jacobi\"\n");
+  ASSERT_EQ(warnings.texts.size(), 1u);
+  EXPECT_NE(warnings.texts[0].find("solver.blocks is not used"), std::string::npos) << warnings.texts[0];
+}
+
 TEST(Problem, KeysOfMultigridAreRead) {
   using Step = op::CoarseningStep;
   const auto read = [](const std::string& table) {

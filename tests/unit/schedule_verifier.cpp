@@ -203,6 +203,44 @@ TEST(Types, OfBuildersAreChecked) {
   }
 }
 
+/// Returns a program whose groups have 4 x 2 items, with shared memory t, constant table c and integers s.
+std::string group_text(const std::string& statements, const std::string& launch = "4 2 1 2") {
+  return "(program k 1 (launch " + launch +
+         ") (buffer y global real 0 written) (buffer s global integer 0) (buffer t shared real 8)"
+         "(buffer w work real 2) (block " +
+         statements + "))";
+}
+
+TEST(Barriers, MayStandWhereverAllItemsComeTogether) {
+  for (const char* text :
+       {"(barrier)", "(if (ieq (iload s $batch) group) (block (barrier)) (block))",
+        "(for i (iload s group) (block (barrier) (for j 2 (block (if (ieq $i $j) (block (barrier)) (block))))))",
+        "(if (ieq item_x 0) (block) (block)) (barrier)", "(if (ieq item_z 0) (block (barrier)) (block))",
+        "(block (ilet a item_x)) (ilet a group) (if $a (block (barrier)) (block))"})
+    EXPECT_EQ(complaint(read(group_text(text))), "") << text;
+}
+
+TEST(Barriers, AreRefusedWhereItemsMayDiffer) {
+  for (const char* text : {"(if (ieq item_x 0) (block (barrier)) (block))",
+                           "(if (ilt item_y 1) (block) (block (barrier)))", "(for i item_x (block (barrier)))",
+                           "(for i 2 (block (if (iload s item_x) (block (for j 2 (block (barrier)))) "
+                           "(block))))",
+                           "(ilet a (iadd group item_y)) (ilet b (iload s $a)) (if $b (block (barrier)) (block))",
+                           "(if item_x (block (for i 2 (block (if $i (block (barrier)) (block))))) (block))",
+                           "(for i (iadd 1 item_x) (block (if (ieq $i 0) (block (barrier)) (block))))"})
+    EXPECT_NE(complaint(read(group_text(text))).find("may differ between items"), std::string::npos) << text;
+}
+
+TEST(Groups, HaveItemsAndMemoryThatFit) {
+  EXPECT_EQ(complaint(read(group_text("(store t item_x (number 1)) (add t atomic 0 (number 1))", "1024 1 1 1"))), "");
+  for (const char* launch : {"0 1 1 1", "1025 1 1 1", "32 33 1 1", "1 1 -1 1", "1 1 1 -1", "2000000000 2000000000 4 1"})
+    EXPECT_NE(complaint(read(group_text("", launch))), "") << launch;
+  EXPECT_NE(complaint(read(group_text("(add w atomic 0 (number 1))"))).find("which one item has alone"),
+            std::string::npos);
+  EXPECT_NE(complaint(read(group_text("(store t 8 (number 1))"))).find("index 8 leaves t"), std::string::npos);
+  EXPECT_NE(complaint(read("(program k 1 (buffer t shared real 0) (block))")).find("has no size"), std::string::npos);
+}
+
 TEST(ProgramHead, MissingBodyIsRefused) { EXPECT_NE(complaint(LoopProgram{}), ""); }
 
 TEST(Operations, NeedTheirNumberOfOperands) {

@@ -74,6 +74,22 @@ TEST(levels, of_one_mesh_share_its_discretisation) {
   EXPECT_EQ(problem.levels()[0].A->num_free(), 2); // inner vertices of 3 x 2 squares
 }
 
+TEST(levels, lower_degrees_by_two_at_most_unless_all_cells_are_tensor_products) {
+  const auto degrees = [](const std::string& shape, const op::Coarsening& coarsening) {
+    const LevelledProblem problem(refined(box(shape, 1), 0), {.degree = 7, .coarsening = coarsening});
+    std::vector<int> result;
+    for (const auto& level : problem.levels()) result.push_back(level.place.degrees.front());
+    return result;
+  };
+  EXPECT_EQ(degrees("quadrilateral", all_the_way("p")), (std::vector{1, 3}));
+  EXPECT_EQ(degrees("triangle", all_the_way("p")), (std::vector{1, 3, 5}));
+  auto far = all_the_way("p");
+  far.largest_step = 7;
+  EXPECT_EQ(degrees("triangle", far), (std::vector{1, 3}));
+  far.degrees = {2, 1};
+  EXPECT_EQ(degrees("triangle", far), (std::vector{1, 2})) << "a list is taken as it is";
+}
+
 TEST(levels, end_where_few_unknowns_are_left) {
   auto coarsening = all_the_way("p,h");
   coarsening.enough_unknowns = 12; // the coarsest has 12 vertices, 6 of 3 x 2 squares on a side
@@ -120,6 +136,21 @@ TEST(multigrid, needs_few_iterations_on_curved_cells) {
     const LevelledProblem problem(refined(curved_box(shape, 2), 1), {.degree = 3, .coarsening = all_the_way("p,h")});
     EXPECT_LE(problem.iterations(), 15) << shape;
   }
+}
+
+TEST(multigrid, needs_few_iterations_whatever_the_coefficients) {
+  const std::string elasticity = "inner(9*div(u)*Identity(2) + 2*sym(grad(u)), sym(grad(v)))*dx"; // Poisson ratio 0.45
+  for (const auto& [form, components] :
+       {std::pair<std::string, int>{"inner(dot([[5.5, 4.5], [4.5, 5.5]], grad(u)), grad(v))*dx", 0}, // ten to one
+        {"conditional((x[0] - 0.5)*(x[1] - 0.5) > 0, 1e6, 1)*inner(grad(u), grad(v))*dx", 0},
+        {"(inner(grad(u), grad(v)) + 1e4*u*v)*dx", 0},
+        {elasticity, 2}})
+    for (const int degree : {2, 4}) {
+      const auto meshes = mesh::box_generations({.cells = {16, 16}, .size = {1, 1}, .shape = "quadrilateral"});
+      const LevelledProblem problem(
+          meshes, {.form = form, .degree = degree, .components = components, .coarsening = all_the_way("p,h")});
+      EXPECT_LE(problem.iterations(), 15) << form << " " << degree;
+    }
 }
 
 TEST(multigrid, needs_as_many_iterations_on_finer_meshes) {

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "preconditioner_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/solve/multigrid_levels.hpp>
+
+#include "problem_solver.hpp"
+
+namespace rafter::app {
+namespace {
+
+/// Calls a function whose InputErrors get the place of solver.preconditioner.
+template <class Function> auto at_preconditioner(const io::Problem& problem, const Function& function) {
+  try {
+    return function();
+  } catch (const base::InputError& error) {
+    throw base::InputError(
+        fmt::format("{}: solver.preconditioner: {}", problem.preconditioner_location.text(), error.what()));
+  }
+}
+
+} // namespace
+
+solvers::GeneratedBlocks generate_blocks(const io::Problem& problem, const form::Form& form, const op::System& system,
+                                         std::span<const op::FieldCondition> conditions,
+                                         const op::KernelOptions& kernels,
+                                         const std::shared_ptr<const mesh::Generations>& meshes) {
+  std::vector<solvers::FieldPreconditioner> preconditioners;
+  for (const auto& name : problem.blocks)
+    preconditioners.push_back({.name = name, .meshes = meshes, .coarsening = problem.coarsening});
+  return at_preconditioner(
+      problem, [&] { return solvers::generate_blocks(form, system, conditions, kernels, std::move(preconditioners)); });
+}
+
+std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::KernelOptions& kernels) const {
+  op::HierarchySpecification specification{.system = system_,
+                                           .meshes = meshes_,
+                                           .conditions = options_.dirichlet,
+                                           .kernels = kernels,
+                                           .coarsening = problem_.coarsening};
+  if (problem_.time)
+    specification.form_on = [this](const auto& spaces) { return forms_->theta_tangent(spaces); };
+  else
+    specification.form = forms_->bilinear();
+  return at_preconditioner(problem_, [&] { return op::generate_levels(specification); });
+}
+
+std::shared_ptr<const solvers::MultigridHierarchy> PreparedProblem::make_hierarchy() const {
+  if (!uses_multigrid(problem_) || uses_blocks(problem_)) return nullptr;
+  return solvers::make_hierarchy(levels_, system_, constraints_.conditions, symmetric_part_);
+}
+
+std::function<solvers::NearNullSpace()> PreparedProblem::near_null_space() const {
+  return [system = system_] { return solvers::make_near_null_space(system); };
+}
+
+void add_preconditioner_parts(const PreparedProblem& prepared, solvers::SolverOptions& options) {
+  const auto& conditions = prepared.constraints().conditions;
+  options.near_null_space = prepared.near_null_space();
+  if (uses_blocks(prepared.problem()))
+    options.blocks = solvers::make_blocks(prepared.blocks(), prepared.operator_a(), *options.null_space, conditions);
+  else
+    options.hierarchy = prepared.make_hierarchy();
+}
+
+} // namespace rafter::app

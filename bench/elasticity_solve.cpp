@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <bench/elasticity_solve.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include <bench/mesh_file.hpp>
+#include <bench/operators.hpp>
+#include <bench/published_solves.hpp>
+#include <bench/timed_solve.hpp>
+#include <fmt/format.h>
+#include <rafter/base/error.hpp>
+#include <rafter/device/device.hpp>
+#include <rafter/form/language.hpp>
+
+namespace rafter::bench {
+namespace {
+
+/// A solver has a preconditioner and the plan of the operators on all levels.
+struct BeamSolver {
+  const char *name, *paper; ///< its name there, empty if it has none
+  const char *preconditioner, *plan;
+  bool is_general = false; ///< the law is a tensor of 81 numbers instead of the isotropic one
+  /// Points along each axis beyond the degree; 0: the smallest rule that is exact.
+  int extra_points = 2;
+};
+/// Dense tables in one loop per cell are what comes closest to MFEM's partial assembly of an operator on global vectors
+/// (steps `dense` and `c3` of elasticity-kernel).
+constexpr const char* dense = "contraction=dense mapping=plain factors=recompute rows=3 unroll=0";
+constexpr const char* fused = "contraction=per-derivative mapping=plain factors=recompute even_odd=0";
+constexpr std::array beam_solvers{BeamSolver{"fa_amg", "fa_amg", "amg", "mapping=assembled"},
+                                  BeamSolver{"fa_gmg", "fa_gmg", "multigrid", "mapping=assembled"},
+                                  BeamSolver{"pa_jac", "pa_jac", "jacobi", dense, true},
+                                  BeamSolver{"pa_gmg", "pa_gmg", "multigrid", dense, true},
+                                  BeamSolver{"c3_gmg", "", "multigrid", fused},
+                                  BeamSolver{"rafter", "paop_gmg", "multigrid", "", false, 0}};
+
+/// Returns the names of the solvers whose preconditioners this version has.
+std::vector<std::string> solver_names() {
+  std::vector<std::string> names;
+  for (const auto& solver : beam_solvers)
+    for (const auto& kind : solvers::preconditioners())
+      if (kind.name == solver.preconditioner && kind.make != nullptr) names.emplace_back(solver.name);
+  return names;
+}
+
+struct Choices {
+  Settings common;
+  std::vector<std::string> solvers;
+  int jacobi_iterations = 20;
+};
+Choices defaults() {
+  Choices choices;
+  choices.solvers = solver_names();
+  for (const char* slow : {"fa_amg", "fa_gmg", "c3_gmg"}) std::erase(choices.solvers, slow);
+  choices.common.degrees = {1, 2, 4, 8};
+  choices.common.million_dofs = {0.11};
+  choices.common.sampling.rounds = 3;
+  return choices;
+}
+std::vector<Option> options_of(Choices& choices) {
+  std::vector<Option> options{names_option("--solvers", "rows", choices.solvers, solver_names()),
+                              integer_option("--jacobi-iterations",
+                                             "at which solves with Jacobi end, converged or not; 0: none",
+                                             choices.jacobi_iterations, 0, 100'000)};
+  for (auto& option : common_options(choices.common)) options.push_back(std::move(option));
+  return options;
+}
+
+Layout layout() {
+  return {
+      .suite = "elasticity-solve",
+      .title = "a beam of two materials, whole solves",
+      .columns = {{"solver", {"solver", "preconditioner and operators (docs/command.md)"}, "{:<7}"},
+                  degree_column(),
+                  dofs_column(),
+                  iterations_column(),
+                  {"end", {"end", "of the iteration: met, or cut off after so many"}, "{:<7}"},
+                  {"preconditioner_seconds", {"Prec s", "set-up of the preconditioner"}, "{:7.3f}"},
+                  {"form_seconds", {"Form s", "operator and right-hand side"}, "{:7.3f}"},
+                  {"seconds", {"Solve s", "iteration"}, "{:8.3f}"},
+                  {"total_seconds", {"Total s", "sum of these"}, "{:8.3f}"},
+                  {"mdofs_per_second", {"L1", "10^6 unknowns per second of an iteration"}, "{:7.2f}"},
+                  spread_column(),
+                  bytes_per_unknown_column()},
+      .tables = {{"beside the paper, at its size next to this one (64 processes on a Kunpeng 920)",
+                  {{"paper", {"in the paper", "its name for the solver"}, "{:<12}"},
+                   {"paper_dofs", {"MDoF", "its 10^6 unknowns"}, "{:6.2f}", 1e-6},
+                   {"paper_iterations", {"iter", "iterations"}, "{:5}"},
+                   {"paper_preconditioner_seconds", {"Prec s", "set-up; table 4: assembly"}, "{:7.2f}"},
+                   {"paper_form_seconds", {"Form s", "operator and right-hand side"}, "{:7.2f}"},
+                   {"paper_seconds", {"Solve s", "iteration"}, "{:8.2f}"},
+                   {"paper_total_seconds", {"Total s", "sum"}, "{:8.2f}"},
+                   {"paper_mdofs_per_second", {"L1", "10^6 unknowns per second of an iteration"}, "{:7.2f}"},
+                   {"paper_bytes_per_unknown", {"B/DoF", "memory per unknown"}, "{:6.0f}"}}},
+                 {"throughput and memory",
+                  {{"finest_mdofs_per_second",
+                    {"L2", "10^6 unknowns per second of an application of the finest operator in the solve"},
+                    "{:8.2f}"},
+                   {"level_mdofs_per_second", {"L3", "the same over all levels"}, "{:8.2f}"},
+                   {"finest_applications", {"applications", "of the finest operator in a solve"}, "{:12}"},
+                   {"operator_share", {"operators %", "of the solve, all levels"}, "{:11.0f}", 100},
+                   memory_column(),
+                   {"kernels_seconds", {"kernels s", "planning and loading kernels, before the rest"}, "{:9.2f}"}}}},
+      .identity = {"solver", "degree", "dofs"},
+      .figure = "mdofs_per_second"};
+}
+
+/// Refines the beam until it has about so many unknowns of this degree.
+int refinements(int degree, double dofs) {
+  const auto size = [degree](int times) {
+    const double n = degree * std::pow(2.0, times);
+    return 3 * (8 * n + 1) * (n + 1) * (n + 1);
+  };
+  int times = 0;
+  while (std::abs(std::log(size(times + 1) / dofs)) < std::abs(std::log(size(times) / dofs))) ++times;
+  return times;
+}
+
+/// Makes the beam with the tags of its two materials.
+std::shared_ptr<const mesh::Mesh> make_beam() {
+  auto beam = mesh::make_box({.cells = {8, 1, 1}, .size = {8, 1, 1}, .shape = "hexahedron"});
+  auto& cells = beam.groups.front();
+  for (std::int32_t cell = 0; cell < cells.num_cells(); ++cell) {
+    double x = 0; // eight times that of the middle
+    for (int v = 0; v < 8; ++v)
+      x += beam.points[3 * static_cast<std::size_t>(cells.nodes[static_cast<std::size_t>(8 * cell + v)])];
+    cells.tags[static_cast<std::size_t>(cell)] = x < 8 * 4 ? 1 : 2;
+  }
+  return std::make_shared<const mesh::Mesh>(std::move(beam));
+}
+
+void add_names(form::Scope& scope) {
+  const std::vector<std::pair<std::string, double>> stiffness{{"1", 50.0}, {"2", 1.0}};
+  scope.add("lmbda", form::by_tag("lmbda", stiffness));
+  scope.add("mu", form::by_tag("mu", stiffness));
+  scope.add("L", isotropic_tensor("L", 1, 0));
+  scope.add("M", isotropic_tensor("M", 0, 1));
+  scope.add("pull", form::constant("pull", {3}, {0.0, 0.0, -1e-2}));
+}
+
+SolveProblem make_problem(const BeamSolver& solver, int degree, double dofs, const MeshFile* file) {
+  SolveProblem result{.meshes = file != nullptr ? file->generations
+                                                : std::make_shared<const mesh::Generations>(mesh::refined_generations(
+                                                      make_beam(), refinements(degree, dofs))),
+                      .degree = degree,
+                      .components = 3,
+                      .form = "inner(lmbda*div(u)*Identity(3) + 2*mu*sym(grad(u)), sym(grad(v)))*dx",
+                      .load = file != nullptr ? "dot(pull, v)*ds(2)" : "dot(pull, v)*ds('xmax')",
+                      .add_names = add_names,
+                      .fixed_tags = {1},
+                      .quadrature = {}};
+  if (file == nullptr) result.fixed_tags = result.meshes->finest()->tags_of("xmin", 2);
+  if (solver.is_general)
+    result.form =
+        fmt::format("inner(dot(lmbda*L + mu*M, {}), {})*dx", components_of("sym(grad(u))"), components_of("grad(v)"));
+  if (solver.extra_points > 0) result.quadrature.points = degree + solver.extra_points;
+  return result;
+}
+
+/// Adds the published solve whose size is next to that of the row.
+void add_published(Json& row, const BeamSolver& solver) {
+  const PublishedSolve* nearest = nullptr;
+  const auto distance = [&](const PublishedSolve& of) {
+    return std::abs(std::log(of.dofs / row["dofs"].get<double>()));
+  };
+  for (const auto& solve : published_solves)
+    if (solve.solver == solver.paper && solve.degree == row["degree"].get<int>() &&
+        (nearest == nullptr || distance(solve) < distance(*nearest)))
+      nearest = &solve;
+  if (nearest == nullptr) return;
+  row["paper"] = nearest->solver;
+  row["paper_dofs"] = nearest->dofs;
+  row["paper_iterations"] = nearest->iterations;
+  row["paper_preconditioner_seconds"] = nearest->preconditioner;
+  row["paper_form_seconds"] = nearest->form;
+  row["paper_seconds"] = nearest->solve;
+  row["paper_total_seconds"] = nearest->total;
+  row["paper_mdofs_per_second"] = 1e-6 * nearest->iterations * nearest->dofs / nearest->solve;
+  if (nearest->gigabytes > 0) row["paper_bytes_per_unknown"] = 1e9 * nearest->gigabytes / nearest->dofs;
+}
+
+/// A row whose matrix or factors exceed the memory of the machine says so and has no figures.
+Json make_row(const BeamSolver& solver, int degree, double dofs, const Choices& choices, const Report& report,
+              const std::shared_ptr<device::Device>& device) {
+  const bool is_jacobi = std::string_view(solver.preconditioner) == "jacobi";
+  const MeshFile* file = choices.common.mesh.get();
+  Json row{{"solver", solver.name}};
+  try {
+    row.update(solve_row([&] { return make_problem(solver, degree, dofs, file); },
+                         {.preconditioner = solver.preconditioner,
+                          .plan = solver.plan,
+                          .max_iterations = is_jacobi ? choices.jacobi_iterations : 0},
+                         device, report.machine(), choices.common));
+  } catch (const base::EnvironmentError& error) {
+    const auto& meshes = file != nullptr ? *file->generations : *make_problem(solver, degree, dofs, file).meshes;
+    row.update({{"degree", degree},
+                {"dofs", std::llround(dofs)},
+                {"cells", meshes.finest()->num_cells()},
+                {"missing", error.what()}});
+    return row;
+  }
+  row["end"] = row["is_converged"].get<bool>() ? "met" : "cut off";
+  row["total_seconds"] =
+      row["preconditioner_seconds"].get<double>() + row["form_seconds"].get<double>() + row["seconds"].get<double>();
+  row["operator_share"] = row["operator_seconds"].get<double>() / row["seconds"].get<double>();
+  row["mdofs_per_second"] =
+      1e-6 * row["iterations"].get<double>() * row["dofs"].get<double>() / row["seconds"].get<double>();
+  if (file == nullptr) add_published(row, solver);
+  return row;
+}
+
+std::vector<report::Plot> plots_of(const Report& report, const Choices& choices) {
+  const bool is_over_size = choices.common.million_dofs.size() > 1;
+  const report::PlotAxis x{is_over_size ? "unknowns" : "degree", is_over_size, !is_over_size};
+  const auto by = is_over_size ? std::vector<std::string>{"solver", "degree"} : std::vector<std::string>{"solver"};
+  const std::string key = is_over_size ? "dofs" : "degree";
+  auto times = series(report.rows(), by, key, "total_seconds");
+  auto memory = series(report.rows(), by, key, "bytes_per_unknown");
+  const report::PlotAxis seconds{"seconds", true}, bytes{"bytes per unknown", true};
+  return {{"time of a solve with its set-up", x, seconds, std::move(times)}, {"memory", x, bytes, std::move(memory)}};
+}
+
+} // namespace
+
+int run_elasticity_solve(std::span<const std::string> arguments) {
+  Choices choices = defaults();
+  const auto given = parse("elasticity-solve", arguments, options_of(choices));
+  read_mesh_file("elasticity-solve", choices.common, given);
+  require_hexahedra("elasticity-solve", choices.common);
+  require_sizes("elasticity-solve", choices.common);
+  Report report(layout(), choices.common, arguments);
+  const auto device = device::make_device("host", choices.common.threads);
+  for (const double size : choices.common.million_dofs)
+    for (const int degree : choices.common.degrees)
+      for (const auto& solver : beam_solvers)
+        if (std::ranges::find(choices.solvers, solver.name) != choices.solvers.end())
+          report.add(make_row(solver, degree, 1e6 * size, choices, report, device));
+  return report.finish(plots_of(report, choices));
+}
+
+std::string elasticity_solve_options() {
+  Choices choices = defaults();
+  return describe(options_of(choices));
+}
+
+} // namespace rafter::bench

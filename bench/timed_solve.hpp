@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <bench/report.hpp>
+#include <bench/timed_operator.hpp>
+#include <rafter/form/scope.hpp>
+#include <rafter/operator/level_hierarchy.hpp>
+#include <rafter/solve/solver.hpp>
+
+/// Suites of solvers time whole solves, phase by phase, with the applications of the operators of all levels.
+namespace rafter::bench {
+
+/// A linear problem with one field u, on the finest of some meshes.
+struct SolveProblem {
+  std::shared_ptr<const mesh::Generations> meshes;
+  int degree = 1, components = 0;              ///< of u; no components: a scalar
+  std::string form, load;                      ///< texts in u, v and the names that `add_names` adds
+  std::function<void(form::Scope&)> add_names; ///< may be empty
+  std::vector<std::int32_t> fixed_tags;        ///< parts of the boundary where u = 0; empty: all of it
+  op::QuadratureOptions quadrature;
+};
+
+/// Says how a problem is solved.
+struct SolveChoice {
+  std::string preconditioner = "multigrid"; ///< name of solvers::preconditioners(); the method is conjugate gradients
+  std::string plan;                         ///< of the operators of all levels; empty: the planner chooses
+  int max_iterations = 0;                   ///< ends the solve; 0: solvers::default_max_iterations
+};
+
+/// Seconds of what comes before a solve.
+struct SolvePhases {
+  double mesh = 0;           ///< the caller's
+  double spaces = 0;         ///< batches of cells, numbering
+  double kernels = 0;        ///< plans, text and compilation of the kernels, but for those of transfers
+  double form = 0;           ///< data or matrix of the finest operator, right-hand side
+  double preconditioner = 0; ///< spaces, operators and transfers of coarser levels, smoothers, coarse solver
+};
+
+/// A problem is set up when this object is made. Solves begin at zero and end when the preconditioned norm of the
+/// residual has fallen to 1e-6.
+class TimedSolve {
+public:
+  /// Throws the errors of the operator, the preconditioner and their set-up.
+  TimedSolve(const SolveProblem& problem, const SolveChoice& choice, const std::shared_ptr<device::Device>& device,
+             int threads);
+  TimedSolve(const TimedSolve&) = delete; // the preconditioner keeps the address of the operator
+  TimedSolve& operator=(const TimedSolve&) = delete;
+
+  solvers::Result solve();
+  void apply(); ///< applies the finest operator once
+  const op::Operator& A() const { return *A_; }
+  const SolvePhases& phases() const { return phases_; }
+  void restart_counts() const; ///< applications of all levels are counted from now on
+  /// Returns what was counted since then, per solve of `num_solves`: `finest_mdofs_per_second`,
+  /// `level_mdofs_per_second` (all levels together), `finest_applications`, `operator_seconds` of all levels, and
+  /// `bound_seconds`, the roofline's least time for these applications.
+  Json counted(int num_solves, const machine::Machine& machine) const;
+
+private:
+  struct Level {
+    std::shared_ptr<const op::Operator> A;
+    std::shared_ptr<const TimedOperator> timed;
+  };
+  double lap(); ///< returns the seconds since the last call
+  int threads_;
+  double last_;
+  SolvePhases phases_;
+  std::shared_ptr<const op::Operator> A_;
+  std::vector<Level> levels_; ///< the finest is the last
+  solvers::SolverOptions options_;
+  op::Vector b_, x_;
+  std::shared_ptr<const solvers::Preconditioner> M_;
+};
+
+/// Throws InputError where the size 0 is asked for, which solves do not choose by themselves.
+void require_sizes(const std::string& suite, const Settings& settings);
+
+/// Columns of both suites of solvers.
+Column iterations_column();
+Column bytes_per_unknown_column();
+
+/// Runs a suite's row: the problem is set up twice, so that kernels are compiled before anything is timed, and solved
+/// once before and then `rounds` times as often as fills a sample. `make` makes the problem, also its meshes unless
+/// they are those of a file. Returns `dofs`, `cells`, `iterations`, `is_converged`, `num_levels`, the phases as
+/// NAME_seconds, `seconds` (of a solve), `spread`, `mdofs_per_second` (unknowns over this time), `application_seconds`,
+/// `memory_bytes`, `bytes_per_unknown`, the plans of the finest operator, and TimedSolve::counted().
+Json solve_row(const std::function<SolveProblem()>& make, const SolveChoice& choice,
+               const std::shared_ptr<device::Device>& device, const machine::Machine& machine,
+               const Settings& settings);
+
+} // namespace rafter::bench

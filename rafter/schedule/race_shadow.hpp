@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include <rafter/schedule/loop_program.hpp>
+
+namespace rafter::schedule {
+
+/// How an entry of memory is touched. An addition that is not atomic is a write.
+enum class Touch : std::uint8_t { read, write, atomic_add };
+
+/// One access: by which item of which group, in which expression or statement.
+struct Toucher {
+  std::int64_t group = -1;
+  int item = 0;
+  Touch touch = Touch::read;
+  const Node* node = nullptr;
+};
+
+/// What is remembered of one entry of memory, to find races. Two accesses by different agents conflict when both lie in
+/// one period, at least one writes, and not both are atomic. Agents are the items of a group, with the time between two
+/// of its barriers as period, or the groups of a run, with the whole run as period.
+///
+/// Two different agents per kind of access are remembered: whoever comes later conflicts with one of them if it
+/// conflicts with any.
+class RaceShadow {
+public:
+  /// Notes an access; returns an earlier one that conflicts with it.
+  std::optional<Toucher> note(const Toucher& toucher, std::int64_t agent, std::int64_t period) {
+    if (period != period_) {
+      period_ = period;
+      first_ = other_ = {};
+    }
+    for (const auto earlier : {Touch::read, Touch::write, Touch::atomic_add}) {
+      const bool is_harmless = earlier == toucher.touch && earlier != Touch::write;
+      if (is_harmless) continue;
+      for (const auto* known : {&first_, &other_}) {
+        const auto& seen = (*known)[static_cast<std::size_t>(earlier)];
+        if (seen.agent >= 0 && seen.agent != agent) return seen.toucher;
+      }
+    }
+    const auto kind = static_cast<std::size_t>(toucher.touch);
+    if (first_[kind].agent < 0)
+      first_[kind] = {agent, toucher};
+    else if (first_[kind].agent != agent && other_[kind].agent < 0)
+      other_[kind] = {agent, toucher};
+    return std::nullopt;
+  }
+
+private:
+  struct Seen {
+    std::int64_t agent = -1;
+    Toucher toucher;
+  };
+  std::int64_t period_ = -1;
+  std::array<Seen, 3> first_, other_; ///< by kind of access
+};
+
+} // namespace rafter::schedule

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/solve/block_preconditioner.hpp>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+
+namespace rafter::solvers {
+namespace {
+
+void require_fit(std::int64_t size, const std::vector<BlockPreconditioner::Part>& parts) {
+  if (parts.empty()) throw base::InputError("preconditioner block: there is no block");
+  std::vector<op::EntryRange> entries;
+  for (const auto& part : parts) {
+    const auto& block = part.block;
+    entries.push_back(block.entries);
+    if (block.A->size() != block.entries.end - block.entries.begin)
+      throw base::InputError(
+          fmt::format("preconditioner block: the operator of field '{}' has {} entries, the field {}", block.field,
+                      block.A->size(), block.entries.end - block.entries.begin));
+  }
+  std::ranges::sort(entries, {}, &op::EntryRange::begin);
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if (entries[i].begin < (i == 0 ? 0 : entries[i - 1].end) || entries[i].end > size)
+      throw base::InputError("preconditioner block: the entries of fields overlap or are not in the system's vectors");
+}
+
+/// Brings the values of the system's operator to a block. Says whether any may have changed.
+bool follow(const FieldBlock& block) { return block.follow ? block.follow() : true; }
+
+/// Copies `count` numbers on the threads of a device.
+void copy(device::Device& device, const double* from, std::size_t count, double* to) {
+  constexpr std::size_t length = 65536;
+  device.parallel_for(static_cast<std::int64_t>((count + length - 1) / length), [=](std::int64_t i) {
+    const auto begin = static_cast<std::size_t>(i) * length;
+    std::copy_n(from + begin, std::min(length, count - begin), to + begin);
+  });
+}
+
+} // namespace
+
+struct BlockPreconditioner::Work {
+  mutable std::shared_ptr<const Preconditioner> M;
+  mutable Vector r, z; ///< vectors of the field
+};
+
+BlockPreconditioner::BlockPreconditioner(std::int64_t size, std::vector<Part> parts) : parts_(std::move(parts)) {
+  require_fit(size, parts_);
+  for (const auto& part : parts_) {
+    const auto& A = *part.block.A;
+    const auto entries = static_cast<std::size_t>(A.size());
+    follow(part.block);
+    work_.push_back({part.make(), Vector(A.device(), entries), Vector(A.device(), entries)});
+  }
+}
+
+BlockPreconditioner::~BlockPreconditioner() = default;
+
+void BlockPreconditioner::apply(const Vector& r, Vector& z) const {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const auto& block = parts_[i].block;
+    const auto& work = work_[i];
+    auto& device = *block.A->device();
+    const auto begin = static_cast<std::size_t>(block.entries.begin);
+    copy(device, r.host_read().data() + begin, work.r.size(), work.r.host_write().data());
+    work.M->apply(work.r, work.z);
+    copy(device, work.z.host_read().data(), work.z.size(), z.host_write().data() + begin);
+  }
+}
+
+bool BlockPreconditioner::is_variable() const {
+  return std::ranges::any_of(work_, [](const Work& work) { return work.M->is_variable(); });
+}
+
+bool BlockPreconditioner::refresh() const {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    auto& M = work_[i].M;
+    if (!follow(parts_[i].block) || M->refresh()) continue;
+    M.reset(); // frees its memory before the next one takes some
+    M = parts_[i].make();
+  }
+  return true;
+}
+
+std::string BlockPreconditioner::description() const {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const auto& block = parts_[i].block;
+    const auto inner = work_[i].M->description();
+    texts.push_back(fmt::format("{}: {}{}{}", block.field, block.preconditioner,
+                                block.is_mass ? " of its mass matrix, because the form has no block of this field" : "",
+                                inner.empty() ? "" : fmt::format(" ({})", inner)));
+  }
+  return base::join(texts, "; ");
+}
+
+} // namespace rafter::solvers

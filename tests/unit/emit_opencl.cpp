@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Programs whose groups have items become OpenCL kernels that compute what the interpreter does; languages refuse what
+// they cannot say.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include <rafter/base/error.hpp>
+
+#include <tests/support/opencl.hpp>
+#include <tests/support/translating_device.hpp>
+
+namespace rafter::test {
+namespace {
+
+std::string group_text(const std::string& launch, const std::string& statements) {
+  return "(program k 1 (launch " + launch +
+         ") (buffer y global real 0 written) (buffer x global real 0) (buffer s global integer 0)"
+         "(buffer z global real32 0 written) (buffer c constant real 3 values 1 0.123456789 -3) (buffer t shared real "
+         "8)"
+         "(buffer f shared real32 1) (buffer w work real 4) (block " +
+         statements + "))";
+}
+
+struct Case {
+  const char* name;
+  const char* launch;
+  const char* statements;
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+class OnOpenCl : public ::testing::TestWithParam<Case> {};
+
+/// Arrays of a run: y and z begin with numbers.
+struct Arrays {
+  std::vector<double> y = std::vector<double>(24, 0.5), x = std::vector<double>(24);
+  std::vector<std::int32_t> s = std::vector<std::int32_t>(24);
+  std::vector<float> z = std::vector<float>(24, 0.25F);
+  Arrays() {
+    std::iota(x.begin(), x.end(), 1.0);
+    for (std::size_t i = 0; i < s.size(); ++i) s[i] = static_cast<std::int32_t>(i * 7 % 4);
+  }
+};
+
+void run(device::Device& device, const std::string& text, Arrays& arrays) {
+  const auto kernel = device.compile(text)->kernel("k");
+  const std::vector<std::shared_ptr<device::Buffer>> buffers{
+      device.wrap(arrays.y.data(), 8 * arrays.y.size()), device.wrap(arrays.x.data(), 8 * arrays.x.size()),
+      device.wrap(arrays.s.data(), 4 * arrays.s.size()), device.wrap(arrays.z.data(), 4 * arrays.z.size())};
+  std::vector<device::Buffer*> arguments;
+  for (const auto& buffer : buffers) arguments.push_back(buffer.get());
+  const device::Task task{.kernel = kernel.get(), .arguments = arguments, .begin = 1, .end = 6};
+  device.run(std::span(&task, 1))->wait();
+}
+
+TEST_P(OnOpenCl, ComputesWhatTheInterpreterDoes) {
+  if (!has_opencl()) GTEST_SKIP() << "this machine has no OpenCL device (apt-get install pocl-opencl-icd)";
+  const auto text = group_text(GetParam().launch, GetParam().statements);
+  schedule::verify(schedule::read(text));
+  InterpreterDevice interpreter;
+  TranslatingDevice opencl;
+  Arrays expected, found;
+  run(interpreter, text, expected);
+  run(opencl, text, found);
+  EXPECT_NE(expected.y, Arrays().y);
+  EXPECT_EQ(found.y, expected.y);
+  EXPECT_EQ(found.z, expected.z);
+}
+
+const Case cases[] = {
+    {"axes", "2 2 1 2",
+     "(store y (iadd (imul group 4) (iadd (imul item_y 2) item_x)) (load x (iadd $batch (imul $last_batch item_z))))"},
+    {"shared_memory", "4 1 1 1",
+     "(store t item_x (load x (iadd (imul group 4) item_x))) (barrier)"
+     "(store y (iadd (imul group 4) item_x) (load t (isub 3 item_x)))"},
+    {"atomic_sums", "4 1 1 1",
+     "(add y atomic (iload s item_x) (load x group)) (add z atomic (iload s group) (number32 0.5))"
+     "(if (ieq item_x 0) (block (store t 0 (number 0)) (store f 0 (number32 0))) (block)) (barrier)"
+     "(add t atomic 0 (load x item_x)) (add f atomic 0 (number32 2)) (barrier)"
+     "(if (ilt item_x 1) (block (store y (iadd 8 group) (add (load t 0) (widen (load f 0))))) (block))"},
+    {"tables_and_functions", "4 1 1 1",
+     "(store w 1 (mul (load c (imin item_x 2)) (number 1.23456789012))) (let a (abs (load w 1)))"
+     "(if (ieq group 0) (block (store y item_x (add (sqrt %a) (max %a (load x 0))))) (block))"},
+    {"divergent_loops", "4 1 1 1",
+     "(store w 0 (number 0)) (for i item_x (block (add w 0 (load x $i))))"
+     "(if (ilt item_x 3) (block (store y (iadd (imul group 4) item_x) (load w 0))) (block))"},
+    {"all_batches_in_one_group", "2 1 1 0",
+     "(for k (iadd (isub $last_batch $batch) 1) (block (if (ieq item_x 0) (block (store y (iadd $batch $k)"
+     " (load x $k))) (block)) (barrier)))"},
+};
+INSTANTIATE_TEST_SUITE_P(programs, OnOpenCl, ::testing::ValuesIn(cases),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST(Languages, RefuseWhatTheyCannotSay) {
+  for (const char* statements :
+       {"(barrier)", "(store y group (number 1))", "(store y item_x (number 1))", "(add y atomic 0 (number 1))"})
+    EXPECT_THROW((void)emit::emit(schedule::read("(program k 1 (buffer y global real 0 written) (block " +
+                                                 std::string(statements) + "))"),
+                                  "c"),
+                 base::InternalError)
+        << statements;
+  EXPECT_THROW((void)emit::emit(schedule::read(group_text("2 1 1 1", "")), "c"), base::InternalError);
+  EXPECT_THROW((void)emit::emit(schedule::read("(program k 4 (block))"), "opencl"), base::InternalError);
+  EXPECT_THROW((void)emit::emit(schedule::read("(program k 1 (block))"), "fortran"), base::InternalError);
+  EXPECT_TRUE(emit::has_groups("opencl"));
+  EXPECT_TRUE(emit::has_groups("loops"));
+  EXPECT_FALSE(emit::has_groups("c"));
+}
+
+} // namespace
+} // namespace rafter::test

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Kernels whose items hold a cell each give the results of the host, on every shape, for both ways to add, and have no
+// races: the interpreter looks for them.
+#include <gtest/gtest.h>
+
+#include <rafter/base/error.hpp>
+#include <rafter/operator/operator.hpp>
+
+#include "../support/opencl.hpp"
+#include "../support/operator_problems.hpp"
+#include "../support/translating_device.hpp"
+
+namespace {
+
+using namespace rafter;
+
+std::vector<double> action(const form::Form& form, const op::OperatorOptions& options) {
+  const op::Operator A(form, options);
+  auto x = A.make_vector(), y = A.make_vector();
+  test::fill_random(x, 3);
+  test::fill_random(y, 4); // y is overwritten, so that its values must not matter
+  A.apply(x, y);
+  A.apply_add(x, y);
+  const auto values = y.host_read();
+  return {values.begin(), values.end()};
+}
+
+/// Compares the action of a form by items, on the interpreter or another device for such programs, with that of the
+/// host.
+void expect_equal(
+    const test::Problem& problem, const std::string& text, const std::string& plan,
+    const std::shared_ptr<test::InterpreterDevice>& device = std::make_shared<test::InterpreterDevice>()) {
+  const auto form = problem.form(text);
+  op::OperatorOptions options = test::planned();
+  options.quadrature.points = 3;
+  const auto expected = action(form, options);
+  options.shared_device = device;
+  const int num_launches = device->num_launches();
+  options.plan = plan;
+  const auto found = action(form, options);
+  EXPECT_GT(device->num_launches(), num_launches);
+  ASSERT_EQ(found.size(), expected.size());
+  double scale = 0, worst = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    scale = std::max(scale, std::fabs(expected[i]));
+    worst = std::max(worst, std::fabs(found[i] - expected[i]));
+  }
+  EXPECT_LE(worst, 1e-12 * scale) << plan;
+}
+
+class CellPerItem : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(CellPerItem, EqualsTheHostForBothWaysToAdd) {
+  const std::string& shape = GetParam();
+  test::Problem problem(test::scrambled(test::box(shape), 1), 2, 0);
+  problem.with("kappa", 0.7);
+  for (const char* plan : {"mapping=cell_per_item scatter=atomic", "mapping=cell_per_item scatter=coloured"})
+    expect_equal(problem, "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + u*v)*dx + u*v*ds(1)", plan);
+}
+
+TEST_P(CellPerItem, EqualsTheHostForVectorsOnCurvedCells) {
+  const std::string& shape = GetParam();
+  const int dim = test::box_dimension(shape);
+  test::Problem problem(test::curved_box(shape, 2), 2, dim);
+  problem.with("kappa", 0.7);
+  for (const char* plan :
+       {"mapping=cell_per_item factors=recompute", "mapping=cell_per_item scatter=coloured contraction=dense",
+        "mapping=cell_per_item contraction=per-derivative even_odd=0"})
+    expect_equal(problem, test::elasticity_form(dim), plan);
+}
+
+TEST_P(CellPerItem, EqualsTheHostForProductsOfIntegralsAlongEachAxis) {
+  test::Problem problem(test::box(GetParam()), 3, 0);
+  problem.with("kappa", 0.7);
+  expect_equal(problem, "(inner(grad(u), grad(v)) + 2*u*v)*dx", "mapping=cell_per_item contraction=separable");
+}
+
+TEST_P(CellPerItem, EqualsTheHostWhenOpenClRunsIt) {
+  if (!test::has_opencl()) GTEST_SKIP() << "this machine has no OpenCL device (apt-get install pocl-opencl-icd)";
+  const std::string& shape = GetParam();
+  test::Problem scalar(test::scrambled(test::box(shape), 1), 2, 0);
+  scalar.with("kappa", 0.7);
+  const auto device = std::make_shared<test::TranslatingDevice>();
+  expect_equal(scalar, "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[0])*u*v)*dx + u*v*ds(1)",
+               "mapping=cell_per_item", device);
+  expect_equal(scalar, "inner(grad(u), grad(v))*dx", "mapping=cell_per_item scatter=coloured", device);
+  const int dim = test::box_dimension(shape);
+  test::Problem vector(test::curved_box(shape, 2), 1, dim);
+  vector.with("kappa", 0.7);
+  expect_equal(vector, test::elasticity_form(dim), "mapping=cell_per_item factors=recompute", device);
+}
+
+/// An interpreter that leaves a word out of the programs whose groups have items.
+class FaultyDevice final : public test::InterpreterDevice {
+public:
+  explicit FaultyDevice(std::string word) : word_(std::move(word)) {}
+
+protected:
+  void launch(const schedule::LoopProgram& program, std::span<const schedule::Argument> arguments, std::int64_t begin,
+              std::int64_t end) override {
+    auto text = schedule::print(program);
+    const auto place = text.rfind(word_);
+    ASSERT_NE(place, std::string::npos);
+    schedule::interpret_launch(schedule::read(text.erase(place, word_.size())), arguments, begin, end);
+  }
+
+private:
+  std::string word_;
+};
+
+TEST_P(CellPerItem, HasRacesWithoutItsAtomicAdditionsAndItsBarriers) {
+  test::Problem problem(test::box(GetParam()), 1, 0);
+  const auto form = problem.form("inner(grad(u), grad(v))*dx");
+  for (const auto& [word, plan] :
+       {std::pair{" atomic", "mapping=cell_per_item contraction=dense"},
+        std::pair{"(barrier)", "mapping=cell_per_item scatter=coloured contraction=dense"}}) {
+    op::OperatorOptions options = test::planned();
+    options.shared_device = std::make_shared<FaultyDevice>(word);
+    options.plan = plan;
+    try {
+      (void)action(form, options);
+      ADD_FAILURE() << "no race without" << word;
+    } catch (const base::InternalError& error) {
+      EXPECT_NE(std::string(error.what()).find("of output_vector_0"), std::string::npos) << error.what();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(every_shape, CellPerItem, ::testing::ValuesIn(test::box_shapes()),
+                         [](const auto& shape) { return shape.param; });
+
+TEST(CellPerItemSums, ByColoursHaveTheSameBitsAsThoseOfOneHostThread) {
+  test::Problem problem(test::scrambled(test::box("tetrahedron"), 2), 2, 0);
+  problem.with("kappa", 0.7);
+  const auto form = problem.form("inner(grad(u), grad(v))*dx");
+  op::OperatorOptions options = test::planned();
+  options.shared_device = std::make_shared<test::InterpreterDevice>();
+  options.plan = "mapping=plain contraction=dense";
+  const auto expected = action(form, options);
+  options.plan = "mapping=cell_per_item scatter=coloured contraction=dense";
+  EXPECT_EQ(action(form, options), expected);
+}
+
+} // namespace
