@@ -138,7 +138,8 @@ void make_symmetric(LoweredForm& form, LoweredIntegral& integral) {
     if (!is_new) entry->second = graph->add(entry->second, product);
   }
   integral.test_terms.clear();
-  for (const auto& [test, coefficient] : of_tests) integral.test_terms.push_back({test.a, test.b, test.c, coefficient});
+  for (const auto& [test, coefficient] : of_tests)
+    if (!graph->is_constant(coefficient, 0)) integral.test_terms.push_back({test.a, test.b, test.c, coefficient});
   integral.graph = std::move(graph);
 }
 
@@ -173,6 +174,7 @@ LoweredForm symmetric_part(const LoweredForm& form) {
   if (form.source != nullptr) return lower(symmetric_part(*form.source));
   auto result = form;
   for (auto& integral : result.integrals) make_symmetric(result, integral);
+  std::erase_if(result.integrals, [](const auto& integral) { return integral.test_terms.empty(); });
   result.signature = signature_of(result);
   return result;
 }

@@ -165,6 +165,81 @@ TEST(NewtonWithMultigrid, TakesIterationsThatDoNotGrowWithTheMesh) {
   EXPECT_LE(most[2], most[1] + 2);
 }
 
+TEST(RefreshedMultigrid, FollowsInTheSymmetricPartToo) {
+  const auto meshes = squares(3, "triangle");
+  const FunctionSpace V(meshes, {.degree = 2}), W(V, {.degree = 2, .name = "w"});
+  const auto [u, v] = arguments(V);
+  auto options = planned({.threads = 1});
+  options.dirichlet = {V.fixed({1, 2, 3, 4}, {0.0})};
+  Operator A(parameter("k") * (field(W.ptr(), "w") * inner(grad(u), grad(v)) + 3 * grad(u)[0] * v) * dx, options);
+  const auto set = [&](double k, double w) {
+    A.set("k", k);
+    Vector values(A.device(), static_cast<std::size_t>(W->num_local()));
+    std::ranges::fill(values.host_overwrite(), w);
+    A.set("w", values);
+  };
+  set(1, 1);
+  const auto hierarchy = make_hierarchy(A, levels_of(meshes));
+  ASSERT_NE(hierarchy->symmetric_part, nullptr);
+  const auto kept = solvers::make_preconditioner(A, {.preconditioner = "multigrid", .hierarchy = hierarchy});
+  const Vector r = random_vector(A, 1);
+  Vector z = A.make_vector(), expected = A.make_vector();
+  set(4, 2);
+  EXPECT_TRUE(kept->refresh());
+  kept->apply(r, z);
+  const auto anew = solvers::make_preconditioner(
+      A, {.preconditioner = "multigrid", .hierarchy = make_hierarchy(A, levels_of(meshes))});
+  anew->apply(r, expected);
+  EXPECT_LE(distance(values_of(z), values_of(expected)), 1e-5 * largest(values_of(expected)));
+}
+
+TEST(RefreshedBlocks, AreThoseThatAreMadeAnew) {
+  const auto meshes = squares(3, "triangle");
+  const FunctionSpace V(meshes, {.degree = 2, .name = "u"}), W(V, {.degree = 1, .name = "w"});
+  const auto [u, v] = arguments(V);
+  const auto [w, z] = arguments(W);
+  auto options = planned({.threads = 1});
+  options.dirichlet = {V.fixed({1, 2, 3, 4}, {0.0})};
+  Operator A((parameter("k") * (inner(grad(u), grad(v)) + w * z) + w * v + u * z) * dx,
+             op::make_system({V.ptr(), W.ptr()}), options);
+  A.set("k", 1.0);
+  for (const auto* of_w : {"jacobi", "none", "chebyshev"}) {
+    const auto choice = rafter::block({{"u", rafter::multigrid(levels_of(meshes))}, {"w", of_w}});
+    A.set("k", 1.0);
+    const auto kept = solvers::make_preconditioner(A, {.preconditioner = "block", .blocks = make_blocks(A, choice)});
+    A.set("k", 7.0);
+    EXPECT_TRUE(kept->refresh());
+    const auto anew = solvers::make_preconditioner(A, {.preconditioner = "block", .blocks = make_blocks(A, choice)});
+    const Vector r = random_vector(A, 1);
+    Vector x = A.make_vector(), expected = A.make_vector();
+    kept->apply(r, x);
+    anew->apply(r, expected);
+    EXPECT_LE(distance(values_of(x), values_of(expected)), 1e-5 * largest(values_of(expected))) << of_w;
+  }
+}
+
+TEST(StepsInTimeWithMultigrid, HaveTheSymmetricPartsOfOtherForms) {
+  const auto meshes = squares(3, "triangle");
+  const FunctionSpace V(meshes, {.degree = 2});
+  const auto u = field(V.ptr(), "u"), t = parameter("t");
+  const auto v = arguments(V).second;
+  const auto x = spatial_coordinate(2);
+  const auto wind = (1 + t) * (x[1] * grad(u)[0] - x[0] * grad(u)[1]);
+  const auto F = (dt(u) * v + 0.5 * inner(grad(u), grad(v)) + wind * v - x[1] * v) * dx;
+  TimeOptions options{.end = 0.3, .step = 0.1, .theta = 0.5};
+  options.solvers.solver.control.rtol = 1e-10;
+  options.discretisation = planned({.threads = 1});
+  options.discretisation.dirichlet = {V.fixed({1, 2, 3, 4}, cos(t) * x[0])};
+  options.solvers.solver.method = "direct";
+  const auto expected = solve_in_time(F, {u}, options);
+  options.solvers.solver.method = "gmres";
+  options.multigrid = levels_of(meshes);
+  const auto found = solve_in_time(F, {u}, options);
+  ASSERT_TRUE(expected.is_converged() && found.is_converged()) << found.steps.back().message;
+  EXPECT_LE(distance(values_of(found.solution), values_of(expected.solution)), 1e-7);
+  for (const auto& step : found.steps) EXPECT_LE(step.iterations, 20);
+}
+
 TEST(StepsInTimeWithMultigrid, HaveTheStatesOfDirectSolves) {
   const auto meshes = squares(2, "triangle");
   for (const bool is_nonlinear : {false, true}) {

@@ -89,3 +89,21 @@ TEST(symmetric_part, is_the_mean_of_a_form_and_its_adjoint) {
   const auto skew = form::symmetric_part(fields.parse("(p*div(v_u) - div(u)*v_p)*dx"));
   EXPECT_TRUE(form::lower(skew).integrals.empty());
 }
+
+TEST(symmetric_part, of_a_lowered_form_needs_no_source) {
+  const Fields fields;
+  for (const auto* text :
+       {"(dot(grad(p), grad(v_p)) + p.dx(0)*v_p)*dx", "(inner(u, v_u) + p*div(v_u) + 3*div(u)*v_p)*dx + p*v_p*ds",
+        "(p*div(v_u) - div(u)*v_p)*dx"}) {
+    auto bare = form::lower(fields.parse(text));
+    const auto expected = form::symmetric_part(bare);
+    EXPECT_NE(expected.source, nullptr);
+    bare.source = nullptr;
+    const auto part = form::symmetric_part(bare);
+    EXPECT_TRUE(form::is_symmetric(part)) << text;
+    ASSERT_EQ(part.integrals.size(), expected.integrals.size()) << text;
+    for (std::size_t i = 0; i < part.integrals.size(); ++i)
+      EXPECT_EQ(part.integrals[i].test_terms.size(), expected.integrals[i].test_terms.size()) << text;
+    EXPECT_EQ(form::symmetric_part(part).signature, part.signature) << text;
+  }
+}
