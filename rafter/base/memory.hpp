@@ -20,10 +20,10 @@ std::optional<ProcessMemory> process_memory();
 /// (Linux before 4.0, some containers); the peak is then that of the whole run.
 bool restart_peak_memory();
 
-/// Makes the C library keep memory that is freed, in blocks of up to 2 GB, for what is allocated next. Otherwise it gives
-/// large blocks back, and the system clears every page of their successors, which is a third of the time that a mesh
-/// and its operators take to set up. The peak stays what it is. This is a choice for a whole program: Rafter's command
-/// makes it. Where the C library is another than glibc, nothing happens.
+/// Makes the C library keep memory that is freed, in blocks of up to 2 GB, for what is allocated next. Otherwise it
+/// gives large blocks back, and the system clears every page of their successors, which is a third of the time that a
+/// mesh and its operators take to set up. The peak stays what it is. This is a choice for a whole program: Rafter's
+/// command makes it. Where the C library is another than glibc, nothing happens.
 void keep_freed_memory();
 
 /// Memory that a part of a run needs beyond what was in use before. Parts must follow one another: an object that is

@@ -285,8 +285,7 @@ TEST(SolveFailures, NamesWithoutImplementationSayWhatExists) {
     EXPECT_TRUE(contains(text, "not available in this version") && contains(text, "cg, gmres")) << text;
   }
   const auto text = message_of<base::InputError>([&] { solvers::find_preconditioner("hypre"); });
-  EXPECT_TRUE(contains(text, "unknown preconditioner") && contains(text, "none, jacobi, chebyshev, multigrid"))
-      << text;
+  EXPECT_TRUE(contains(text, "unknown preconditioner") && contains(text, "none, jacobi, chebyshev, multigrid")) << text;
 }
 
 TEST(SolveFailures, FactorsNameASingularMatrix) {
