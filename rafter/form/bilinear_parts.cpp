@@ -2,8 +2,10 @@
 #include <rafter/form/bilinear_parts.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
+#include <random>
 #include <tuple>
 #include <unordered_map>
 
@@ -102,6 +104,32 @@ std::optional<PairCoefficients> pair_coefficients(const LoweredForm& form, const
   return result;
 }
 
+/// Says whether two expressions of each pair have equal values, up to rounding, wherever they are evaluated: at points
+/// whose coordinates, the values of all atoms, are drawn at random from an interval in which logarithms and roots of
+/// deformations have values. Expressions with branches are not compared, as samples may miss one of them.
+bool are_equal_at_samples(const ScalarGraph& graph, const std::vector<std::pair<NodeId, NodeId>>& pairs) {
+  constexpr int num_samples = 3;
+  constexpr double least = 0.1, length = 0.3, tolerance = 1e-10;
+  std::vector<NodeId> roots;
+  for (const auto& [a, b] : pairs) roots.insert(roots.end(), {a, b});
+  if (std::ranges::any_of(graph.reachable(roots), [&](NodeId id) { return graph[id].op >= ScalarOp::abs; }))
+    return false;
+  std::mt19937 generator(1); // NOLINT(cert-msc32-c,cert-msc51-cpp): every run has to decide alike
+  for (int sample = 0; sample < num_samples; ++sample) {
+    std::map<Atom, double> drawn;
+    const auto values = graph.evaluate(roots, [&](const Atom& atom) {
+      const auto [entry, is_new] = drawn.try_emplace(atom, 0.0);
+      if (is_new) entry->second = least + length * static_cast<double>(generator()) / 0x1p32;
+      return entry->second;
+    });
+    double largest = 0;
+    for (const double value : values) largest = std::max(largest, std::abs(value));
+    for (std::size_t i = 0; i < values.size(); i += 2)
+      if (!(std::abs(values[i] - values[i + 1]) <= tolerance * largest)) return false; // also where one is not finite
+  }
+  return true;
+}
+
 /// The number of a space in a table, where it is put if it is missing.
 int number_in(std::vector<std::shared_ptr<const FieldSpace>>& spaces, const FieldSpace* space,
               const std::vector<std::shared_ptr<const FieldSpace>>& known) {
@@ -157,10 +185,14 @@ Form diagonal_block(const Form& form, const std::shared_ptr<const FieldSpace>& s
 bool is_symmetric(const LoweredForm& form) {
   return std::ranges::all_of(form.integrals, [&](const LoweredIntegral& integral) {
     const auto coefficients = pair_coefficients(form, integral);
-    return coefficients && std::ranges::all_of(*coefficients, [&](const auto& entry) {
-             const auto transposed = coefficients->find({entry.first.second, entry.first.first});
-             return transposed != coefficients->end() && transposed->second == entry.second;
-           });
+    if (!coefficients) return false;
+    std::vector<std::pair<NodeId, NodeId>> different;
+    for (const auto& [slots, coefficient] : *coefficients) {
+      const auto transposed = coefficients->find({slots.second, slots.first});
+      if (transposed == coefficients->end()) return false;
+      if (transposed->second != coefficient) different.emplace_back(coefficient, transposed->second);
+    }
+    return different.empty() || are_equal_at_samples(*integral.graph, different);
   });
 }
 

@@ -13,8 +13,9 @@ namespace rafter::form {
 Form diagonal_block(const Form& form, const std::shared_ptr<const FieldSpace>& space);
 
 /// Says whether the integrands of a bilinear form are seen to be symmetric in test and trial function, point by point:
-/// the coefficients of each pair of their components and derivatives are the same expressions either way. False says
-/// nothing, since equal coefficients may be written differently, and forms may be symmetric as integrals alone.
+/// the coefficients of each pair of their components and derivatives are the same expressions either way, or have equal
+/// values at points drawn at random, as those of second derivatives of an energy. False says nothing, since expressions
+/// with branches are not compared so, and forms may be symmetric as integrals alone.
 bool is_symmetric(const LoweredForm& form);
 
 /// Returns (a(u, v) + a(v, u)) / 2: the form itself where is_symmetric(). Throws InputError for forms that are not

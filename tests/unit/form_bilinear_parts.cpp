@@ -79,6 +79,17 @@ TEST(is_symmetric, sees_symmetric_forms) {
     EXPECT_FALSE(is_symmetric(fields.parse(text))) << text;
 }
 
+TEST(is_symmetric, sees_that_second_derivatives_of_energies_are) {
+  const auto V = make_space("u", 2, 2);
+  const auto u = form::field(V, "u"), D = form::identity(2) + grad(u), T = transpose(inv(D));
+  const auto v = form::test_function(V);
+  const auto stress = D - T + 2 * ln(det(D)) * T;
+  EXPECT_TRUE(is_symmetric(form::derivative(inner(stress, grad(v)) * form::dx, u)));
+  EXPECT_TRUE(is_symmetric(form::derivative(inner((1 + inner(grad(u), grad(u))) * grad(u), grad(v)) * form::dx, u)));
+  EXPECT_FALSE(is_symmetric(form::derivative(inner((1 + u[0]) * stress, grad(v)) * form::dx, u)));
+  EXPECT_FALSE(is_symmetric(form::derivative(inner((1 + det(D)) * D, grad(v)) * form::dx, u)));
+}
+
 TEST(symmetric_part, is_the_mean_of_a_form_and_its_adjoint) {
   const Fields fields;
   const auto symmetric = fields.parse("inner(grad(u), grad(v_u))*dx");

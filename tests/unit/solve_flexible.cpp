@@ -166,12 +166,12 @@ TEST(FlexibleMethods, ProjectedAndBlockPreconditionersVaryWithThoseThatTheyApply
   const auto none = std::make_shared<const solvers::NullSpace>();
   EXPECT_TRUE(solvers::ProjectedPreconditioner(M, none).is_variable());
   EXPECT_FALSE(solvers::ProjectedPreconditioner(fixed, none).is_variable());
-  const auto part = [](int begin, std::shared_ptr<const Preconditioner> of) {
+  const auto part = [](int begin, const std::shared_ptr<const Preconditioner>& of) {
     return solvers::BlockPreconditioner::Part{{.field = "u",
                                                .preconditioner = "none",
                                                .entries = {begin, begin + 3},
                                                .A = std::make_shared<const DenseMatrix>(laplacian(3))},
-                                              [of = std::move(of)] { return of; }};
+                                              [of] { return of; }};
   };
   EXPECT_TRUE(solvers::BlockPreconditioner(6, {part(0, fixed), part(3, M)}).is_variable());
   EXPECT_FALSE(solvers::BlockPreconditioner(6, {part(0, fixed), part(3, fixed)}).is_variable());
