@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"constraint.1.mean=0", {"'1' is not an index of a list of 1"}},
         Case{"solver.method='newton'", {"solver.method", "forms.F", "cg, gmres, minres, bicgstab or direct"}},
         Case{"solver.method='cq'", {"did you mean 'cg'"}}, Case{"solver.method=1", {"solver.method", "a string"}},
-        Case{"solver.preconditioner='amg'", {"solver.preconditioner", "not available in this version"}},
+        Case{"solver.preconditioner='ilu'", {"solver.preconditioner", "amg"}},
         Case{"solver.preconditioner='block'", {"solver.preconditioner", "needs solver.blocks", "u = \"jacobi\""}},
         Case{"solver.blocks='jacobi'", {"solver.blocks", "preconditioner of each field"}},
         Case{"solver.blocks={w='jacobi'}", {"unknown key 'w'", "solver.blocks"}},

@@ -171,7 +171,7 @@ TEST(FlexibleMethods, ProjectedAndBlockPreconditionersVaryWithThoseThatTheyApply
                                                .preconditioner = "none",
                                                .entries = {begin, begin + 3},
                                                .A = std::make_shared<const DenseMatrix>(laplacian(3))},
-                                              std::move(of)};
+                                              [of = std::move(of)] { return of; }};
   };
   EXPECT_TRUE(solvers::BlockPreconditioner(6, {part(0, fixed), part(3, M)}).is_variable());
   EXPECT_FALSE(solvers::BlockPreconditioner(6, {part(0, fixed), part(3, fixed)}).is_variable());
