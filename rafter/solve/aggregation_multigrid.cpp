@@ -7,10 +7,11 @@ AggregationMultigrid::AggregationMultigrid(std::shared_ptr<const op::LinearOpera
                                            const MultigridParameters& parameters, std::string name,
                                            const AggregationParameters& aggregation) {
   auto levels = aggregated_levels(*A, A->sparse_matrix(), std::move(near_null_space), aggregation);
+  const auto num_coarsest = levels.empty() ? A->num_unknowns() : levels.front().A->num_unknowns();
   levels.push_back({.A = std::move(A), .to_finer = nullptr, .name = std::move(name)});
   auto own = parameters;
   own.cycle = Cycle::v;
-  own.coarse = CoarseSolver::direct;
+  own.coarse = num_coarsest <= most_direct_unknowns ? CoarseSolver::direct : CoarseSolver::chebyshev;
   own.has_full_start = false;
   cycles_ = std::make_unique<Multigrid>(std::move(levels), own);
 }

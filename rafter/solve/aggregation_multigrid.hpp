@@ -13,7 +13,9 @@ namespace rafter::solvers {
 /// values that change: the levels are made of the matrix, and a new one takes a new matrix.
 class AggregationMultigrid final : public Preconditioner {
 public:
-  /// Smoothers are those of `parameters`, and the coarsest level has factors. `name` is that of the finest level.
+  /// Smoothers are those of `parameters`. The coarsest level has factors; where aggregation ends with more than
+  /// most_direct_unknowns, as it does for mass matrices, whose entries are all positive, it has the polynomial of
+  /// CoarseSolver::chebyshev. `name` is that of the finest level.
   /// Throws InputError for operators without a matrix and the errors of aggregated_levels() and Multigrid.
   AggregationMultigrid(std::shared_ptr<const op::LinearOperator> A, NearNullSpace near_null_space,
                        const MultigridParameters& parameters = {}, std::string name = {},

@@ -188,6 +188,20 @@ private:
   std::vector<Entry> entries_;
 };
 
+/// Takes unknowns whose rows are diagonal out of their nodes, so that no prolongation writes to them: constrained
+/// components of nodes whose other components are free, too. A smoother leaves residuals of zero there as they are.
+void leave_out_diagonal_rows(const op::SparseMatrix& A, NearNullSpace& near_null_space) {
+  base::Parts(A.num_rows(), least_nodes).run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+    for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {
+      const auto entries = row_entries(A, row);
+      bool is_diagonal = true;
+      for (auto k = entries.begin; k < entries.end && is_diagonal; ++k)
+        is_diagonal = A.values[k] == 0 || A.columns[k] == static_cast<std::int32_t>(row);
+      if (is_diagonal) near_null_space.node[row] = -1;
+    }
+  });
+}
+
 op::SparseMatrix smoothing_matrix(const op::SparseMatrix& A, const Nodes& nodes, const StrongConnections& connections,
                                   double factor) {
   constexpr std::int64_t most_parts = 32;
@@ -234,12 +248,14 @@ std::vector<MultigridLevel> aggregated_levels(const op::LinearOperator& finest, 
                                               NearNullSpace near_null_space, const AggregationParameters& parameters) {
   constexpr int lanczos_steps = 10;
   constexpr double least_gain = 0.9; // a level must have fewer unknowns than this share of those above
+  const base::ThreadLimit limit(finest.device()->num_threads());
   std::vector<MultigridLevel> levels;
   std::shared_ptr<const MatrixOperator> above;
   while (static_cast<int>(levels.size()) < parameters.most_levels) {
     const op::LinearOperator& of_level = above ? static_cast<const op::LinearOperator&>(*above) : finest;
     const auto& matrix = above ? above->matrix() : A;
     if (matrix.num_rows() <= parameters.enough_unknowns) break;
+    leave_out_diagonal_rows(matrix, near_null_space);
     const auto nodes = make_nodes(near_null_space.num_nodes, near_null_space.node, near_null_space.component);
     const auto connections = find_strong_connections(matrix, nodes, parameters.threshold);
     auto next = tentative_prolongation(near_null_space, make_aggregates(connections), nodes);

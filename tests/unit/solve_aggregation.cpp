@@ -27,11 +27,14 @@ struct Assembled {
 
   Assembled(mesh::Mesh mesh, const std::string& form, int components = 0, std::vector<std::int32_t> tags = {},
             int degree = 1)
-      : problem(std::make_shared<Problem>(std::move(mesh), degree, components)) {
+      : Assembled(std::make_shared<Problem>(std::move(mesh), degree, components), form,
+                  [&](const Problem& of) { return std::vector{dirichlet(of.space(), no_values, std::move(tags))}; }) {}
+  template <class Conditions>
+  Assembled(std::shared_ptr<Problem> on, const std::string& form, const Conditions& conditions, int threads = 1)
+      : problem(std::move(on)) {
     problem->with("kappa", 1.0);
-    A = std::make_shared<const op::Operator>(
-        problem->form(form),
-        planned({.threads = 1, .dirichlet = {dirichlet(problem->space(), no_values, std::move(tags))}}));
+    A = std::make_shared<const op::Operator>(problem->form(form),
+                                             planned({.threads = threads, .dirichlet = conditions(*problem)}));
     matrix = A->sparse_matrix();
     near_null_space = solvers::make_near_null_space(problem->system());
   }
@@ -137,14 +140,63 @@ TEST(Aggregation, CyclesAreSymmetricAndPositive) {
 }
 
 TEST(Aggregation, IsTheSameOnAnyNumberOfThreads) {
-  const Assembled of(box("tetrahedron", 8), laplacian());
   const auto on_threads = [&](int threads) {
-    const base::ThreadLimit limit(threads);
-    const auto levels = of.levels(20);
-    const auto A = levels.front().A->sparse_matrix();
+    const Assembled of(
+        std::make_shared<Problem>(box("tetrahedron", 8), 1), laplacian(),
+        [](const Problem& on) { return std::vector{dirichlet(on.space(), no_values)}; }, threads);
+    EXPECT_EQ(of.A->device()->num_threads(), threads);
+    const auto A = of.levels(20).front().A->sparse_matrix();
     return std::pair(A.columns, A.values);
   };
   EXPECT_EQ(on_threads(1), on_threads(3));
+}
+
+/// A cube of elastic material that slides along three of its sides, with this stiffness.
+Assembled sliding_cube(const std::string& stiffness) {
+  return {std::make_shared<Problem>(box("tetrahedron", 8), 1, 3), stiffness + "*" + elasticity_form(3),
+          [](const Problem& on) {
+            std::vector<op::FieldCondition> result;
+            for (const int axis : {0, 1, 2}) {
+              result.push_back(dirichlet(on.space(), no_values, {2 * axis + 1}));
+              result.back().condition.components = {axis};
+              result.back().condition.value = [](std::span<const double>, std::span<double> values) {
+                std::ranges::fill(values, 0.0);
+              };
+            }
+            return result;
+          }};
+}
+
+TEST(Aggregation, ConstrainedComponentsOfFreeNodesStayAsTheyAre) {
+  const auto of = sliding_cube("1");
+  const auto levels = of.levels(100);
+  ASSERT_FALSE(levels.empty());
+  Vector coarse(of.A->device(), static_cast<std::size_t>(levels.back().A->size())), fine = of.A->make_vector();
+  fill_random(coarse, 1);
+  levels.back().to_finer->prolongate(coarse, fine);
+  ASSERT_FALSE(of.A->constraints().entries.empty());
+  for (const auto entry : of.A->constraints().entries)
+    EXPECT_EQ(fine.host_read()[static_cast<std::size_t>(entry)], 0.0) << entry;
+  const solvers::AggregationMultigrid M(of.A, of.near_null_space);
+  Vector r = random_vector(*of.A, 1), z = of.A->make_vector();
+  for (const auto entry : of.A->constraints().entries) r.host_write()[static_cast<std::size_t>(entry)] = 0;
+  M.apply(r, z);
+  for (const auto entry : of.A->constraints().entries)
+    EXPECT_EQ(z.host_read()[static_cast<std::size_t>(entry)], 0.0) << entry;
+}
+
+TEST(Aggregation, IterationsDoNotDependOnUnits) {
+  const int count = sliding_cube("1").iterations();
+  EXPECT_LE(count, 20);
+  for (const auto* stiffness : {"1e-9", "1e9"}) EXPECT_EQ(sliding_cube(stiffness).iterations(), count) << stiffness;
+}
+
+TEST(Aggregation, MatricesThatItCannotCoarsenTakePolynomialsInPlaceOfFactors) {
+  const Assembled of(box("tetrahedron", 24), "u*v*dx");
+  ASSERT_GT(of.A->num_unknowns(), solvers::most_direct_unknowns);
+  const solvers::AggregationMultigrid M(of.A, of.near_null_space);
+  EXPECT_NE(M.description().find("coarsest level: Chebyshev"), std::string::npos) << M.description();
+  EXPECT_LE(of.iterations(), 15);
 }
 
 TEST(Aggregation, IterationsDoNotGrowWithUnstructuredMeshes) {
