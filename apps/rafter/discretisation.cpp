@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -158,12 +160,9 @@ auto with_periodic_facets(const io::Problem& problem, const mesh::Mesh& mesh, co
   }
 }
 
-} // namespace
-
-std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem) {
+/// Returns the mesh of a problem from what was generated or read.
+std::shared_ptr<const mesh::Mesh> refined_mesh(const io::Problem& problem, mesh::Mesh result) {
   const auto& source = problem.mesh;
-  if (source.box) require_box_fits(problem);
-  auto result = source.box ? mesh::make_box(*source.box) : mesh::read_mesh(source.file);
   if (source.refine > 0) {
     require_valid(result); // messages name cells of the file, not refined ones
     if (!source.box) require_fits(problem, result, refinement_factor(problem, result.tdim));
@@ -175,6 +174,48 @@ std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem) {
   return std::make_shared<const mesh::Mesh>(std::move(result));
 }
 
+/// Returns about the number of unknowns of cells that are many, without numbering them: one per vertex of a lattice
+/// within the cells.
+double expected_unknowns(const io::Problem& problem, const std::optional<mesh::Mesh>& read) {
+  const auto& source = problem.mesh;
+  const auto count = [&problem](double cells_as_cubes, int tdim) {
+    double result = 0;
+    for (const auto& field : problem.fields)
+      result += cells_as_cubes * std::pow(field.degree, tdim) * field.num_components();
+    return std::ldexp(result, tdim * problem.mesh.refine);
+  };
+  double cubes = 1;
+  if (source.box) {
+    for (const int cells : source.box->cells) cubes *= cells;
+    return count(cubes, static_cast<int>(source.box->cells.size()));
+  }
+  cubes = 0;
+  for (const auto& group : read->groups)
+    cubes += std::ldexp(element::reference_volume(group.shape), -read->tdim) * static_cast<double>(group.num_cells());
+  return count(cubes, read->tdim);
+}
+
+/// Says whether a problem that names no preconditioner takes multigrid: where conjugate gradients are expected to run
+/// for seconds with Jacobi, and there are coarser levels than the operator's own.
+bool chooses_multigrid(const io::Problem& problem, double num_unknowns, int tdim) {
+  const bool is_open = !problem.has_preconditioner && problem.solver.method == "cg" && !problem.forms.F &&
+                       !problem.time && problem.fields.size() == 1 && problem.constraints.empty();
+  const bool has_levels = problem.max_degree() > 1 || problem.mesh.refine > 0;
+  // Conjugate gradients with Jacobi take about so many iterations per unknown along an edge, and so long per unknown.
+  constexpr double iterations_per_point = 2, seconds_per_unknown = 1e-8, long_seconds = 2;
+  const double points = num_unknowns / problem.fields.front().num_components();
+  const double iterations = iterations_per_point * std::pow(points, 1.0 / tdim);
+  return is_open && has_levels && iterations * num_unknowns * seconds_per_unknown > long_seconds;
+}
+
+} // namespace
+
+std::shared_ptr<const mesh::Mesh> make_mesh(const io::Problem& problem) {
+  const auto& source = problem.mesh;
+  if (source.box) require_box_fits(problem);
+  return refined_mesh(problem, source.box ? mesh::make_box(*source.box) : mesh::read_mesh(source.file));
+}
+
 bool uses_multigrid(const io::Problem& problem) {
   if (uses_blocks(problem)) return std::ranges::find(problem.blocks, "multigrid") != problem.blocks.end();
   return problem.solver.preconditioner == "multigrid" && !solvers::find_method(problem.solver.method).is_direct;
@@ -184,15 +225,24 @@ bool uses_blocks(const io::Problem& problem) {
   return problem.solver.preconditioner == "block" && !solvers::find_method(problem.solver.method).is_direct;
 }
 
-mesh::Generations make_meshes(const io::Problem& problem) {
-  if (!uses_multigrid(problem)) return {.meshes = {make_mesh(problem)}, .refinements = {}};
+mesh::Generations make_meshes(io::Problem& problem) {
   const auto& source = problem.mesh;
+  std::optional<mesh::Mesh> read;
+  if (source.box)
+    require_box_fits(problem);
+  else
+    read = mesh::read_mesh(source.file);
+  const int tdim = read ? read->tdim : static_cast<int>(source.box->cells.size());
+  if (chooses_multigrid(problem, expected_unknowns(problem, read), tdim)) problem.solver.preconditioner = "multigrid";
+  if (!uses_multigrid(problem)) {
+    auto mesh = refined_mesh(problem, read ? std::move(*read) : mesh::make_box(*source.box));
+    return {.meshes = {std::move(mesh)}, .refinements = {}};
+  }
   mesh::Generations result;
   if (source.box) {
-    require_box_fits(problem);
     result = mesh::box_generations(*source.box, source.refine);
   } else {
-    auto coarsest = std::make_shared<const mesh::Mesh>(mesh::read_mesh(source.file));
+    auto coarsest = std::make_shared<const mesh::Mesh>(std::move(*read));
     if (source.refine > 0) {
       require_valid(*coarsest); // messages name cells of the file, not refined ones
       require_fits(problem, *coarsest, refinement_factor(problem, coarsest->tdim));

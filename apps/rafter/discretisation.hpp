@@ -23,8 +23,9 @@ bool uses_multigrid(const io::Problem& problem);
 bool uses_blocks(const io::Problem& problem);
 
 /// Returns the same mesh with those that it was refined from where the problem uses multigrid, else alone. A box that
-/// multigrid coarsens has the cells of make_mesh() in another order.
-mesh::Generations make_meshes(const io::Problem& problem);
+/// multigrid coarsens has the cells of make_mesh() in another order. A linear problem of one field that names no
+/// preconditioner gets multigrid here where conjugate gradients with Jacobi would run for seconds.
+mesh::Generations make_meshes(io::Problem& problem);
 
 /// Returns the number of unknowns of a problem without allocating them.
 double count_unknowns(const io::Problem& problem, const mesh::Mesh& mesh);

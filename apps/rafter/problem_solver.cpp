@@ -187,9 +187,10 @@ void PreparedProblem::tell(const std::string& text) const {
   if (events_.event) events_.event(text);
 }
 
-PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& options, const RunEvents& events,
+PreparedProblem::PreparedProblem(const io::Problem& given, const RunOptions& options, const RunEvents& events,
                                  Phases& phases)
-    : problem_(problem), events_(events) {
+    : problem_(given), events_(events) {
+  const auto& problem = problem_;
   if (options.plan != predicted_plan) options_.plan = options.plan;
   const int cells_per_batch = op::cells_per_batch(options_.plan);
   options_.device = options.device;
@@ -199,13 +200,15 @@ PreparedProblem::PreparedProblem(const io::Problem& problem, const RunOptions& o
   const base::ThreadLimit limit(options.threads);
 
   phases.start("mesh");
-  meshes_ = std::make_shared<const mesh::Generations>(make_meshes(problem));
+  meshes_ = std::make_shared<const mesh::Generations>(make_meshes(problem_));
   mesh_ = meshes_->finest();
   tell(fmt::format("mesh: {} cells", mesh_->num_cells()));
 
   phases.start("spaces");
   system_ = make_system(problem, mesh_, cells_per_batch);
   tell(fmt::format("spaces: {} unknowns", system_.num_unknowns()));
+  if (!problem.has_preconditioner && uses_multigrid(problem))
+    tell("preconditioner: multigrid is chosen, since jacobi would take many iterations on so many unknowns");
 
   options_.num_applications = expected_applications(problem, system_);
   data_ = std::make_unique<ProblemData>(problem, system_, options_.shared_device);
@@ -276,7 +279,15 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
   std::vector<op::GeneratedLevel> levels;
   op::GeneratedAuxiliary symmetric;
   if (solves && uses_multigrid(problem_) && !uses_blocks(problem_)) {
-    levels = generate_levels(own_options);
+    try {
+      levels = generate_levels(own_options);
+    } catch (const base::InputError& error) {
+      if (problem_.has_preconditioner) throw;
+      problem_.solver.preconditioner = "jacobi";
+      tell(fmt::format("preconditioner: jacobi, since there are no levels of multigrid: {}", error.what()));
+    }
+  }
+  if (solves && uses_multigrid(problem_) && !uses_blocks(problem_)) {
     symmetric = op::generate_symmetric_part(bilinear, system_, options_.dirichlet, own_options);
   }
   if (solves && uses_blocks(problem_))

@@ -60,7 +60,7 @@ private:
 class PreparedProblem {
 public:
   /// Throws InputError for everything that is wrong with the problem and can be known before it is solved, and
-  /// EnvironmentError where this machine lacks something. `problem` must outlive the object.
+  /// EnvironmentError where this machine lacks something.
   PreparedProblem(const io::Problem& problem, const RunOptions& options, const RunEvents& events, Phases& phases);
   PreparedProblem(const PreparedProblem&) = delete;
   PreparedProblem& operator=(const PreparedProblem&) = delete;
@@ -114,7 +114,7 @@ private:
   void make_residual_problem(const std::shared_ptr<const op::GeneratedForm>& residual);
   void make_stepper(form::ThetaForms forms, const std::shared_ptr<const op::GeneratedForm>& load);
   void make_operators(const form::LoweredForm& bilinear, const std::optional<form::LoweredForm>& linear, bool solves);
-  const io::Problem& problem_;
+  io::Problem problem_; ///< with the preconditioner that was chosen for a problem that names none
   RunEvents events_;
   std::shared_ptr<const mesh::Generations> meshes_;
   std::shared_ptr<const mesh::Mesh> mesh_; ///< the finest

@@ -226,6 +226,7 @@ void read_solver(const TableReader& table, Problem& problem) {
     require_known(*kind, table.path("preconditioner"),
                   [](const std::string& name) { solvers::find_preconditioner(name); });
     problem.preconditioner_location = kind->location;
+    problem.has_preconditioner = true;
   }
   problem.has_solver_method = table.find("method") != nullptr;
   options.method = table.string("method").value_or(options.method);

@@ -94,7 +94,7 @@ std::vector<FieldBlock> make_blocks(GeneratedBlocks generated, const op::Operato
                     .near_null_space = [system = part.system] { return make_near_null_space(system); },
                     .null_space = null_space_of(*block, entries, null_space),
                     .multigrid = of.multigrid,
-                    .follow = [data] { return data->follow(); }};
+                    .follow = [data = data] { return data->follow(); }};
     if (of.name == "multigrid") {
       const auto own =
           made.null_space ? conditions_on(*part.system.spaces[0], conditions) : std::vector<NullSpaceCondition>();
