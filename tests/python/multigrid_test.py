@@ -59,6 +59,17 @@ class Multigrid(command_test.CommandTest):
             energies.append(report["functionals"]["energy"])
         self.assertAlmostEqual(energies[0], energies[1], 10)
 
+    def test_large_problems_that_name_no_preconditioner_take_it(self):
+        problem = self.write(BOX.replace('[solver]\npreconditioner = "multigrid"\n', "").replace("triangle", "quadrilateral"))
+        for cells, is_chosen in ((180, True), (20, False)):
+            result = self.run_rafter("solve", problem, "--json", "report.json", "--set", f"mesh.box.cells=[{cells}, {cells}]")
+            self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
+            with open(self.path("report.json"), encoding="utf-8") as file:
+                report = json.load(file)
+            self.assertEqual("multigrid is chosen" in result.stdout + result.stderr, is_chosen)
+            self.assertEqual("V-cycle" in report.get("preconditioner", ""), is_chosen)
+            self.assertEqual(report["iterations"] < 15, is_chosen)
+
     def bench(self, name, *arguments):
         """Returns the report of a problem of bench/multigrid, and the messages."""
         path = os.path.join(command_test.SOURCE, "bench", "multigrid", name)
