@@ -34,7 +34,7 @@ solvers::GeneratedBlocks generate_blocks(const io::Problem& problem, const form:
       problem, [&] { return solvers::generate_blocks(form, system, conditions, kernels, std::move(preconditioners)); });
 }
 
-std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::KernelOptions& kernels) const {
+std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::KernelOptions& kernels) {
   op::HierarchySpecification specification{.system = system_,
                                            .meshes = meshes_,
                                            .conditions = options_.dirichlet,
@@ -44,7 +44,14 @@ std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::Kerne
     specification.form_on = [this](const auto& spaces) { return forms_->theta_tangent(spaces); };
   else
     specification.form = forms_->bilinear();
-  return at_preconditioner(problem_, [&] { return op::generate_levels(specification); });
+  try {
+    return at_preconditioner(problem_, [&] { return op::generate_levels(specification); });
+  } catch (const base::InputError& error) {
+    if (problem_.has_preconditioner) throw;
+    problem_.solver.preconditioner = "jacobi";
+    tell(fmt::format("preconditioner: jacobi, since there are no levels of multigrid: {}", error.what()));
+    return {};
+  }
 }
 
 std::shared_ptr<const solvers::MultigridHierarchy> PreparedProblem::make_hierarchy() const {

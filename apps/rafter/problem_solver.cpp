@@ -279,16 +279,9 @@ void PreparedProblem::make_operators(const form::LoweredForm& bilinear, const st
   std::vector<op::GeneratedLevel> levels;
   op::GeneratedAuxiliary symmetric;
   if (solves && uses_multigrid(problem_) && !uses_blocks(problem_)) {
-    try {
-      levels = generate_levels(own_options);
-    } catch (const base::InputError& error) {
-      if (problem_.has_preconditioner) throw;
-      problem_.solver.preconditioner = "jacobi";
-      tell(fmt::format("preconditioner: jacobi, since there are no levels of multigrid: {}", error.what()));
-    }
-  }
-  if (solves && uses_multigrid(problem_) && !uses_blocks(problem_)) {
-    symmetric = op::generate_symmetric_part(bilinear, system_, options_.dirichlet, own_options);
+    levels = generate_levels(own_options);
+    if (uses_multigrid(problem_))
+      symmetric = op::generate_symmetric_part(bilinear, system_, options_.dirichlet, own_options);
   }
   if (solves && uses_blocks(problem_))
     blocks_ = generate_blocks(problem_, forms_->preconditioner(), system_, options_.dirichlet, own_options, meshes_);

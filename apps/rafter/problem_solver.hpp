@@ -108,8 +108,9 @@ public:
 private:
   /// Returns the Dirichlet conditions with their values at the current time.
   std::vector<op::FieldCondition> make_conditions() const;
-  /// Generates the kernels of the levels of multigrid.
-  std::vector<op::GeneratedLevel> generate_levels(const op::KernelOptions& kernels) const;
+  /// Generates the kernels of the levels of multigrid. A problem that names no preconditioner gets Jacobi where there
+  /// are none.
+  std::vector<op::GeneratedLevel> generate_levels(const op::KernelOptions& kernels);
   std::vector<double> find_start() const;
   void make_residual_problem(const std::shared_ptr<const op::GeneratedForm>& residual);
   void make_stepper(form::ThetaForms forms, const std::shared_ptr<const op::GeneratedForm>& load);
