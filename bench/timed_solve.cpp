@@ -108,6 +108,7 @@ TimedSolve::TimedSolve(const SolveProblem& problem, const SolveChoice& choice,
   phases_.form = lap();
 
   options_.preconditioner = choice.preconditioner;
+  options_.near_null_space = [system] { return solvers::make_near_null_space(system); };
   options_.control.norm = solvers::Norm::preconditioned;
   options_.control.rtol = 1e-6;
   if (choice.max_iterations > 0) options_.control.max_iterations = choice.max_iterations;

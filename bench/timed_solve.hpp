@@ -17,7 +17,7 @@ namespace rafter::bench {
 /// A linear problem with one field u, on the finest of some meshes.
 struct SolveProblem {
   std::shared_ptr<const mesh::Generations> meshes;
-  int degree = 1, components = 0;              ///< of u; no components: a scalar
+  int degree = 1, components = 0;              ///< degree and components of u; no components: a scalar
   std::string form, load;                      ///< texts in u, v and the names that `add_names` adds
   std::function<void(form::Scope&)> add_names; ///< may be empty
   std::vector<std::int32_t> fixed_tags;        ///< parts of the boundary where u = 0; empty: all of it
@@ -27,13 +27,12 @@ struct SolveProblem {
 /// Says how a problem is solved.
 struct SolveChoice {
   std::string preconditioner = "multigrid"; ///< name of solvers::preconditioners(); the method is conjugate gradients
-  std::string plan;                         ///< of the operators of all levels; empty: the planner chooses
+  std::string plan;                         ///< plan of the operators of all levels; empty: the planner chooses
   int max_iterations = 0;                   ///< ends the solve; 0: solvers::default_max_iterations
 };
 
 /// Seconds of what comes before a solve.
 struct SolvePhases {
-  double mesh = 0;           ///< the caller's
   double spaces = 0;         ///< batches of cells, numbering
   double kernels = 0;        ///< plans, text and compilation of the kernels, but for those of transfers
   double form = 0;           ///< data or matrix of the finest operator, right-hand side

@@ -195,12 +195,18 @@ double expected_unknowns(const io::Problem& problem, const std::optional<mesh::M
   return count(cubes, read->tdim);
 }
 
+/// Says whether the box of a problem is made of a coarser one (mesh::box_generations).
+bool is_coarsened(const io::MeshSource& source) {
+  return source.box && source.box->shape != "pyramid" && source.box->shape != "mixed" &&
+         std::ranges::all_of(source.box->cells, [](int cells) { return cells % 2 == 0; });
+}
+
 /// Says whether a problem that names no preconditioner takes multigrid: where conjugate gradients are expected to run
 /// for seconds with Jacobi, and there are coarser levels than the operator's own.
 bool chooses_multigrid(const io::Problem& problem, double num_unknowns, int tdim) {
   const bool is_open = !problem.has_preconditioner && problem.solver.method == "cg" && !problem.forms.F &&
                        !problem.time && problem.fields.size() == 1 && problem.constraints.empty();
-  const bool has_levels = problem.max_degree() > 1 || problem.mesh.refine > 0;
+  const bool has_levels = problem.max_degree() > 1 || problem.mesh.refine > 0 || is_coarsened(problem.mesh);
   // Conjugate gradients with Jacobi take about so many iterations per unknown along an edge, and so long per unknown.
   constexpr double iterations_per_point = 2, seconds_per_unknown = 1e-8, long_seconds = 2;
   const double points = num_unknowns / problem.fields.front().num_components();

