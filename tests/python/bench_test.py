@@ -246,16 +246,15 @@ class Suites(Bench):
             self.check_solve(row)
             self.assertEqual(row["dofs"], 3 * 33 * 5 * 5)  # four unknowns along each edge of the 8 cubes
             self.assertEqual((row["is_converged"], row["end"]), (False, "cut off") if solver == "pa_jac" else (True, "met"))
-            if solver == "fa_amg":
-                self.assertLessEqual(row["iterations"], 30)  # without the rotations it takes five times as many
-            else:
+            if solver != "fa_amg":  # whose iterations are bounded below
                 self.assertEqual(row["iterations"], 20 if solver == "pa_jac" else rows["rafter", degree]["iterations"])
             self.assertAlmostEqual(row["mdofs_per_second"], 1e-6 * row["iterations"] * row["dofs"] / row["seconds"])
             total = row["preconditioner_seconds"] + row["form_seconds"] + row["seconds"]
             self.assertAlmostEqual(row["total_seconds"], total)
             self.assertEqual("mapping=assembled" in row["plan"], solver.startswith("fa_"))
             self.assertEqual("contraction=dense mapping=plain" in row["plan"].replace("factors=recompute ", ""), solver.startswith("pa_"))
-        self.assertLessEqual(max(rows["rafter", degree]["iterations"] for degree in (1, 2)), 8)
+        for solver, most in (("rafter", 8), ("fa_amg", 30)):
+            self.assertLessEqual(max(rows[solver, degree]["iterations"] for degree in (1, 2)), most)
         self.assertEqual((rows["pa_gmg", 2]["paper_iterations"], rows["pa_gmg", 2]["paper_dofs"]), (7, 839619))
         self.assertEqual((rows["rafter", 1]["paper"], rows["rafter", 1]["paper_total_seconds"]), ("paop_gmg", 26.28))
         self.assertIn("beside the paper", text)
