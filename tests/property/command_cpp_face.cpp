@@ -92,12 +92,11 @@ TEST(Faces, SpacesOfTwoDiscretisationsAreRefused) {
 }
 
 TEST(Faces, LevelsOfMultigrid) {
-  const auto problem =
-      io::parse_problem("[mesh]\nbox = { cells = [8, 8], shape = \"triangle\" }\n[fields.u]\ndegree = 4\n"
-                        "[forms]\na = \"inner(grad(u), grad(v))*dx\"\n"
-                        "[[dirichlet]]\ntags = \"all\"\nvalue = 0.0\n"
-                        "[solver]\npreconditioner = \"multigrid\"\n",
-                        "problem.toml");
+  auto problem = io::parse_problem("[mesh]\nbox = { cells = [8, 8], shape = \"triangle\" }\n[fields.u]\ndegree = 4\n"
+                                   "[forms]\na = \"inner(grad(u), grad(v))*dx\"\n"
+                                   "[[dirichlet]]\ntags = \"all\"\nvalue = 0.0\n"
+                                   "[solver]\npreconditioner = \"multigrid\"\n",
+                                   "problem.toml");
   const auto of_command = app::make_meshes(problem);
   const auto meshes = box_generations({.cells = {8, 8}, .shape = "triangle"});
   ASSERT_EQ(of_command.meshes.size(), meshes.meshes.size());
