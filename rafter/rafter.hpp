@@ -238,7 +238,8 @@ struct PreconditionerChoice {
   PreconditionerChoice(std::string text) : name(std::move(text)) {}
   std::string name;
   std::optional<MultigridOptions> multigrid{};
-  std::vector<std::pair<std::string, PreconditionerChoice>> blocks{}; ///< by names of fields
+  std::vector<std::pair<std::string, PreconditionerChoice>>
+      blocks{};                     ///< preconditioners, each with the name of its field
   std::optional<Form> block_form{}; ///< form that the blocks are taken of; absent: that of the operator
 };
 

@@ -55,7 +55,7 @@ struct Task {
   std::int64_t begin = 0, end = 0;
   /// Bytes at the begin of each buffer that the kernel does not see; empty: none.
   std::span<const std::size_t> offsets = {};
-  Launch launch = {}; ///< that of the program; devices of the host run batches in ascending order
+  Launch launch = {}; ///< launch that the program states; devices of the host run batches in ascending order
 
   std::size_t offset(std::size_t argument) const { return offsets.empty() ? 0 : offsets[argument]; }
   /// Address of an argument that the kernel receives.
@@ -74,9 +74,9 @@ struct CompileOptions {
 
 /// What a device is, for who reports it or plans for it. 0: unknown.
 struct Properties {
-  std::string description; ///< as its maker names it
+  std::string description; ///< name that its maker gives it
   int compute_units = 0;
-  int most_items = 0; ///< of a group
+  int most_items = 0; ///< number of items that a group may have
   std::size_t shared_bytes = 0, memory_bytes = 0;
 };
 

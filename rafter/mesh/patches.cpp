@@ -60,7 +60,7 @@ private:
     return 2 * (static_cast<std::size_t>(cell) * static_cast<std::size_t>(dim_) + static_cast<std::size_t>(axis)) +
            static_cast<std::size_t>(side);
   }
-  std::span<const std::int32_t> vertices_; ///< of the cells, shape (cell, vertex)
+  std::span<const std::int32_t> vertices_; ///< vertices of the cells, shape (cell, vertex)
   int dim_;
   std::size_t num_vertices_;         ///< number of vertices of a cell
   std::vector<std::int32_t> first_;  ///< first cell with this vertex 0, shape (vertex); -1: none

@@ -176,7 +176,7 @@ private:
   Injection& result_;
   const space::FunctionSpace &fine_, &coarse_;
   const mesh::Refinement* refinement_;
-  std::map<std::pair<std::int32_t, int>, std::int32_t> numbers_; ///< of kinds, by group and diagonal
+  std::map<std::pair<std::int32_t, int>, std::int32_t> numbers_; ///< numbers of kinds, keyed by group and diagonal
   std::vector<bool> is_taken_;                                   ///< shape (entry of the coarse space)
   std::vector<std::int32_t> entries_;
 };

@@ -9,7 +9,8 @@ namespace rafter::schedule {
 
 namespace {
 
-constexpr int items_per_group = 32; ///< as many as run in step on most devices, where batches hold fewer cells
+constexpr int items_per_group =
+    32; ///< number of items that run in step on most devices, where batches hold fewer cells
 
 /// A plan without what only lanes of a host have.
 Plan for_items(Plan plan) {

@@ -74,7 +74,7 @@ public:
     return iadd(imul(iadd(imul(std::move(entry), integer(subbatches)), subbatch_of_pass), integer(plan.vector_width)),
                 lane());
   }
-  NodePtr batch() const { return variable(has_items() ? "own_batch" : "batch"); } ///< that of the cell
+  NodePtr batch() const { return variable(has_items() ? "own_batch" : "batch"); } ///< batch of the cell
   NodePtr next_batch() const { return imin(iadd(batch(), integer(1)), variable("last_batch")); }
   /// Row of the batch in the data per cell: batches of equal cells share one.
   NodePtr data_row() {

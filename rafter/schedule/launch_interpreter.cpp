@@ -34,7 +34,7 @@ struct Watched {
   LoopMemory entries;
   std::vector<RaceShadow> of_items, of_groups; ///< empty where nobody else writes
   std::vector<std::int64_t> definition;        ///< group that wrote the entry last; empty: entries are always defined
-  std::vector<Written> written;                ///< of global buffers that are written
+  std::vector<Written> written;                ///< writes to global buffers; empty for others
 
   Watched(LoopMemory memory, const LoopBuffer& buffer) : entries(std::move(memory)) {
     const bool is_written = buffer.space == Space::global && buffer.is_written;
@@ -100,7 +100,7 @@ public:
   void tell_read(const Node&) const {}
 
 private:
-  using Mask = std::vector<bool>; ///< of items
+  using Mask = std::vector<bool>; ///< says which items take part, shape (item)
 
   void statement(const Node& node) {
     switch (node.kind) {

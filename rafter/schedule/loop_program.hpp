@@ -192,7 +192,7 @@ struct LoopBuffer {
 };
 
 using device::Launch;
-inline constexpr int most_items = 1024; ///< that a group may have
+inline constexpr int most_items = 1024; ///< number of items that a group may have
 
 struct LoopProgram {
   std::string name = "kernel";

@@ -20,9 +20,9 @@ constexpr std::array kind_names{"integer", "variable", "lane",  "group",  "item"
 constexpr const char* single_number = "number32"; ///< head of a literal of type real32
 static_assert(kind_names.size() == static_cast<std::size_t>(Kind::branch) + 1);
 constexpr std::array space_names{"global", "constant", "work", "shared"};
-constexpr std::array item_names{"item_x", "item_y", "item_z"}; // by axis
+constexpr std::array item_names{"item_x", "item_y", "item_z"}; // the name of each axis
 constexpr std::array type_names{"real", "integer", "real32"};
-constexpr std::array style_names{"", "unrolled", "run"}; // of loops
+constexpr std::array style_names{"", "unrolled", "run"}; // the style of each loop
 
 bool is_statement(Kind kind) { return kind >= Kind::block; }
 
@@ -95,7 +95,7 @@ std::string buffer_text(const LoopBuffer& buffer) {
   return text + ")\n";
 }
 
-/// Of groups that are no batches of a host.
+/// Returns the text of groups that are no batches of a host; of others there is none.
 std::string launch_text(const Launch& launch) {
   if (launch.is_of_host()) return "";
   return fmt::format("(launch {} {} {} {})\n", launch.items[0], launch.items[1], launch.items[2], launch.batches);

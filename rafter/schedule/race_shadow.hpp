@@ -55,7 +55,7 @@ private:
     Toucher toucher;
   };
   std::int64_t period_ = -1;
-  std::array<Seen, 3> first_, other_; ///< by kind of access
+  std::array<Seen, 3> first_, other_; ///< agents that are remembered, shape (kind of access)
 };
 
 } // namespace rafter::schedule

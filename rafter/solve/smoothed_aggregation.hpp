@@ -17,15 +17,16 @@ struct AggregationParameters {
   /// Nodes are aggregated where they are connected at least so strongly (find_strong_connections); entries between
   /// other nodes do not smooth prolongations, so that aggregates of stretched cells stay in their columns.
   double threshold = 0.3;
-  double damping = 4.0 / 3;            ///< of the Jacobi step that smooths prolongations, over the largest eigenvalue
+  double damping = 4.0 / 3;            ///< factor of the Jacobi step that smooths P, over the largest eigenvalue
   std::int64_t enough_unknowns = 1000; ///< the first level with at most so many is the coarsest
   int most_levels = 25;
 };
 
 /// A prolongation and the level below it.
 struct AggregatedLevel {
-  op::SparseMatrix P;            ///< shape (unknown, coarse unknown)
-  NearNullSpace near_null_space; ///< of the coarse level: P maps its modes to those of the finer one, where P has rows
+  op::SparseMatrix P; ///< shape (unknown, coarse unknown)
+  NearNullSpace
+      near_null_space; ///< what the coarse level holds: P maps its modes to those of the finer one, where P has rows
 };
 
 /// Makes the prolongation without smoothing: orthonormal combinations of the modes within each aggregate, as many as

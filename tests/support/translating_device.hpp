@@ -45,7 +45,8 @@ private:
   }
 
   device::OpenClDevice device_;
-  std::map<std::string, std::shared_ptr<const device::Kernel>> kernels_; ///< by the text of the program
+  std::map<std::string, std::shared_ptr<const device::Kernel>>
+      kernels_; ///< kernels that were translated, keyed by the text of the program
 };
 
 } // namespace rafter::test
