@@ -11,6 +11,7 @@
 #include <rafter/mesh/limits.hpp>
 #include <rafter/operator/operator.hpp>
 
+#include "expected_work.hpp"
 #include "null_space.hpp"
 
 namespace rafter::app {
@@ -207,10 +208,9 @@ bool chooses_multigrid(const io::Problem& problem, double num_unknowns, int tdim
   const bool is_open = !problem.has_preconditioner && problem.solver.method == "cg" && !problem.forms.F &&
                        !problem.time && problem.fields.size() == 1 && problem.constraints.empty();
   const bool has_levels = problem.max_degree() > 1 || problem.mesh.refine > 0 || is_coarsened(problem.mesh);
-  // Conjugate gradients with Jacobi take about so many iterations per unknown along an edge, and so long per unknown.
-  constexpr double iterations_per_point = 2, seconds_per_unknown = 1e-8, long_seconds = 2;
+  constexpr double seconds_per_unknown = 1e-8, long_seconds = 2;
   const double points = num_unknowns / problem.fields.front().num_components();
-  const double iterations = iterations_per_point * std::pow(points, 1.0 / tdim);
+  const double iterations = expected_jacobi_iterations(points, tdim);
   return is_open && has_levels && iterations * num_unknowns * seconds_per_unknown > long_seconds;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "preconditioner_parts.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
@@ -70,6 +72,41 @@ void add_preconditioner_parts(const PreparedProblem& prepared, solvers::SolverOp
     options.blocks = solvers::make_blocks(prepared.blocks(), prepared.operator_a(), *options.null_space, conditions);
   else
     options.hierarchy = prepared.make_hierarchy();
+}
+
+bool has_chosen_multigrid(const io::Problem& problem, const solvers::SolverOptions& options) {
+  return !problem.has_preconditioner && options.preconditioner == "multigrid" &&
+         !solvers::find_method(options.method).is_direct;
+}
+
+solvers::SolverOptions trial_options(const io::Problem& problem, solvers::SolverOptions options) {
+  constexpr int most = 60;
+  if (has_chosen_multigrid(problem, options))
+    options.control.max_iterations = std::min(options.control.iteration_limit(), most);
+  return options;
+}
+
+bool needs_jacobi(const solvers::Result& result, const solvers::SolverOptions& options) {
+  return result.status != solvers::Status::converged && result.failure != solvers::Failure::stopped &&
+         result.iterations < options.control.iteration_limit();
+}
+
+void take_jacobi(const PreparedProblem& prepared, solvers::SolverOptions& options, const std::string& reason) {
+  prepared.tell("preconditioner: jacobi follows: " + reason);
+  options.preconditioner = "jacobi";
+  options.hierarchy = nullptr;
+}
+
+std::shared_ptr<const solvers::Preconditioner> make_preconditioner(const PreparedProblem& prepared,
+                                                                   solvers::SolverOptions& options) {
+  const auto& A = prepared.operator_a();
+  if (!has_chosen_multigrid(prepared.problem(), options)) return solvers::make_preconditioner(A, options);
+  try {
+    return solvers::make_preconditioner(A, options);
+  } catch (const base::SolverError& error) {
+    take_jacobi(prepared, options, error.what());
+    return solvers::make_preconditioner(A, options);
+  }
 }
 
 } // namespace rafter::app

@@ -21,4 +21,22 @@ solvers::GeneratedBlocks generate_blocks(const io::Problem& problem, const form:
 /// space of the options is that of the operator.
 void add_preconditioner_parts(const PreparedProblem& prepared, solvers::SolverOptions& options);
 
+/// Says whether the options have multigrid because the problem names no preconditioner (make_meshes).
+bool has_chosen_multigrid(const io::Problem& problem, const solvers::SolverOptions& options);
+
+/// Returns the options, with fewer iterations where multigrid was chosen: if it serves, it does not need more.
+solvers::SolverOptions trial_options(const io::Problem& problem, solvers::SolverOptions options);
+
+/// Says whether a solve with a preconditioner that was chosen failed, though the iterations of the problem are not over
+/// and the user did not stop it.
+bool needs_jacobi(const solvers::Result& result, const solvers::SolverOptions& options);
+
+/// Gives the options Jacobi in place of multigrid, and tells why.
+void take_jacobi(const PreparedProblem& prepared, solvers::SolverOptions& options, const std::string& reason);
+
+/// Makes the preconditioner of the options for the operator of the problem. Jacobi takes the place of multigrid that
+/// was chosen and cannot be made.
+std::shared_ptr<const solvers::Preconditioner> make_preconditioner(const PreparedProblem& prepared,
+                                                                   solvers::SolverOptions& options);
+
 } // namespace rafter::app

@@ -19,6 +19,7 @@
 #include <rafter/tune/store.hpp>
 
 #include "discretisation.hpp"
+#include "expected_work.hpp"
 #include "interrupt.hpp"
 #include "measurement.hpp"
 #include "method_choice.hpp"
@@ -47,39 +48,6 @@ std::shared_ptr<const tune::Planner> make_planner(const machine::Machine& machin
   if (options.plan != predicted_plan) result.store = std::make_shared<tune::Store>();
   result.generations = std::make_shared<tune::GenerationCache>();
   return std::make_shared<const tune::Planner>(std::move(result));
-}
-
-/// Returns the number of times that a solve is expected to apply the operator, which tells how much set-up pays. For
-/// second-order operators, Krylov methods need a multiple of the number of unknowns along an edge of the domain.
-double expected_applications(const io::Problem& problem, const op::System& system) {
-  double points = 0;
-  for (const auto& space : system.spaces)
-    points = std::max(points, static_cast<double>(space->num_local()) / space->num_components());
-  // Multigrid takes some ten iterations with some four applications each.
-  constexpr double with_multigrid = 60;
-  if (uses_multigrid(problem)) return std::min<double>(problem.solver.control.iteration_limit(), with_multigrid);
-  constexpr double per_point_of_an_edge = 2;
-  return std::min<double>(problem.solver.control.iteration_limit(),
-                          per_point_of_an_edge * std::pow(points, 1.0 / system.mesh->tdim));
-}
-
-/// Says whether all applications of the operator that a stationary linear problem is expected to need take less time
-/// than compilers and the planner need to make them faster. What counts is the work of dense kernels, which other ones
-/// do not exceed; a solve may also need several times as many applications as expected. Plans that were given or
-/// measured are taken in any case.
-bool is_shorter_than_compilation(const io::Problem& problem, const op::System& system,
-                                 const op::OperatorOptions& options) {
-  constexpr double few_flops = 2e9, flops_per_pair = 8; // values and gradients there and back
-  if (problem.forms.F || problem.time || !options.plan.empty()) return false;
-  const auto& planner = options.planner->options();
-  if (planner.weighs_all || (planner.store != nullptr && planner.store->exists())) return false;
-  double flops = 0;
-  for (const auto& space : system.spaces)
-    for (const auto& group : system.mesh->groups) {
-      const double dofs = space->element(group.shape)->num_dofs();
-      flops += flops_per_pair * dofs * dofs * space->num_components() * group.num_cells();
-    }
-  return options.num_applications * flops < few_flops;
 }
 
 /// The right-hand side and initial guess are those of the system with its constraints.
@@ -401,10 +369,10 @@ struct Setup {
   solvers::SolverOptions options; ///< options for the method chosen
   std::shared_ptr<const solvers::Preconditioner> preconditioner;
 
-  void take(const op::Operator& A, MethodChoice taken) {
+  void take(const PreparedProblem& prepared, MethodChoice taken) {
     choice = std::move(taken);
     options.method = choice.method;
-    preconditioner = solvers::make_preconditioner(A, options);
+    preconditioner = make_preconditioner(prepared, options);
   }
 };
 
@@ -424,7 +392,7 @@ Setup set_up(const PreparedProblem& prepared) {
   options.null_space = null_space.null_space();
   add_preconditioner_parts(prepared, options);
   Setup setup{std::move(right), std::move(null_space), {}, std::move(options), nullptr};
-  setup.take(A, std::move(choice));
+  setup.take(prepared, std::move(choice));
   return setup;
 }
 
@@ -433,11 +401,18 @@ solvers::Result solve_system(const PreparedProblem& prepared, Setup& setup, cons
   const auto& A = prepared.operator_a();
   op::Vector start = A.make_vector();
   solvers::VectorOps(A.device()).copy(setup.right.x, start);
-  auto result = run_solver(prepared, setup.options, *setup.preconditioner, setup.right, events);
+  const auto first = trial_options(prepared.problem(), setup.options);
+  auto result = run_solver(prepared, first, *setup.preconditioner, setup.right, events);
+  if (has_chosen_multigrid(prepared.problem(), first) && needs_jacobi(result, setup.options)) {
+    take_jacobi(prepared, setup.options, "multigrid does not serve here");
+    setup.take(prepared, std::move(setup.choice));
+    solvers::VectorOps(A.device()).copy(start, setup.right.x);
+    result = run_solver(prepared, setup.options, *setup.preconditioner, setup.right, events);
+  }
   auto other = choose_after(prepared.problem(), A, result);
   if (!other) return result;
   prepared.tell(fmt::format("solve: {} does not serve, {} follows", setup.choice.method, other->method));
-  setup.take(A, std::move(*other));
+  setup.take(prepared, std::move(*other));
   setup.right.x = std::move(start);
   return run_solver(prepared, setup.options, *setup.preconditioner, setup.right, events);
 }
@@ -473,7 +448,7 @@ Solved solve_linear(const PreparedProblem& prepared, const RunEvents& events, Ph
   prepared.tell(
       setup.preconditioner->factors() != nullptr
           ? "setup: factors of the matrix"
-          : fmt::format("setup: preconditioner {}{}", problem.solver.preconditioner,
+          : fmt::format("setup: preconditioner {}{}", setup.options.preconditioner,
                         setup.preconditioner->description().empty() ? "" : ": " + setup.preconditioner->description()));
   phases.start("solve");
   const auto result = solve_system(prepared, setup, events);

@@ -37,7 +37,7 @@ void read_coarsening(const TableReader& table, op::Coarsening& coarsening) {
     constexpr std::array<std::string_view, 4> known{"p,h", "h,p", "p", "h"};
     if (std::ranges::find(known, value->text) == known.end()) refuse_value(*value, path, accepted);
     words.push_back(value->text);
-  } else if (value->kind == Value::Kind::array) {
+  } else if (value->kind == Value::Kind::array && !value->items.empty()) {
     for (const auto& item : value->items) {
       words.push_back(read_string(item, path));
       if (words.back() != "p" && words.back() != "h") refuse_value(item, path, accepted);

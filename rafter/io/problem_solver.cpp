@@ -89,6 +89,7 @@ void warn_of_unread_keys(const TableReader& table, const Problem& problem) {
   for (const auto& key : table.value().keys) {
     const auto readers = readers_of(key.name, problem);
     if (readers.names.empty() || readers.is_chosen) continue;
+    if (key.name == "multigrid" && !problem.has_preconditioner) continue; // it may be chosen for a large problem
     base::warn(fmt::format("{}: key {} is not used: it is for {}; the method is \"{}\"{}", key.location.text(),
                            table.path(key.name), base::join(readers.names, ", "), options.method,
                            solvers::find_method(options.method).is_direct

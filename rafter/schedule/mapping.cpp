@@ -25,13 +25,14 @@ int num_matrix_records(std::int64_t num_entries, int cells_per_batch) {
 }
 
 const std::vector<Mapping>& mappings() {
+  // "plain" accepts everything: what stands behind it is taken by name alone.
   static const std::vector<Mapping> registry{
       {"simd_cells", "cells across SIMD lanes", accepts_simd_cells, lower_simd_cells},
       {"simd_points", "points along the first axis of the grid across SIMD lanes", accepts_simd_points,
        lower_simd_points, StoredOrder::by_cell},
+      {"plain", "one cell after the other, scalars only", accepts_plain, lower_plain},
       {"cell_per_item", "cells across the items of groups, on devices that have them", accepts_cell_per_item,
        lower_cell_per_item},
-      {"plain", "one cell after the other, scalars only", accepts_plain, lower_plain},
   };
   return registry;
 }

@@ -16,7 +16,8 @@ public:
   /// Smoothers are those of `parameters`. The coarsest level has factors; where aggregation ends with more than
   /// most_direct_unknowns, as it does for mass matrices, whose entries are all positive, it has the polynomial of
   /// CoarseSolver::chebyshev. `name` is that of the finest level.
-  /// Throws InputError for operators without a matrix and the errors of aggregated_levels() and Multigrid.
+  /// Throws InputError for operators without a matrix or with one that is not symmetric, and the errors of
+  /// aggregated_levels() and Multigrid.
   AggregationMultigrid(std::shared_ptr<const op::LinearOperator> A, NearNullSpace near_null_space,
                        const MultigridParameters& parameters = {}, std::string name = {},
                        const AggregationParameters& aggregation = {});

@@ -263,11 +263,11 @@ std::vector<MultigridLevel> aggregated_levels(const op::LinearOperator& finest, 
         static_cast<double>(next.P.num_columns) > least_gain * static_cast<double>(matrix.num_rows()))
       break;
     const double largest = estimate_eigenvalues(of_level, inverse_diagonal(of_level), lanczos_steps).largest;
-    const auto P = product(smoothing_matrix(matrix, nodes, connections, parameters.damping / largest), next.P);
+    auto P = product(smoothing_matrix(matrix, nodes, connections, parameters.damping / largest), next.P);
     auto P_transposed = transposed(P);
     auto coarse = std::make_shared<const MatrixOperator>(finest.device(), galerkin_product(matrix, P, P_transposed));
     levels.push_back({.A = coarse,
-                      .to_finer = std::make_shared<const MatrixTransfer>(P, std::move(P_transposed)),
+                      .to_finer = std::make_shared<const MatrixTransfer>(std::move(P), std::move(P_transposed)),
                       .name = fmt::format("aggregates {}", levels.size() + 1)});
     near_null_space = std::move(next.near_null_space);
     above = std::move(coarse);

@@ -237,6 +237,11 @@ TEST(Aggregation, SolvesTheCoarsestLevelOfMultigrid) {
   EXPECT_NE(M->description().find("algebraic multigrid"), std::string::npos) << M->description();
 }
 
+TEST(Aggregation, RefusesOperatorsThatAreNotSymmetric) {
+  const Assembled of(box("triangle"), "(inner(grad(u), grad(v)) + u.dx(0)*v)*dx");
+  EXPECT_THROW(solvers::AggregationMultigrid(of.A, of.near_null_space), base::InputError);
+}
+
 TEST(Aggregation, RefusesSingularOperators) {
   Problem problem(box("tetrahedron"), 1);
   const op::Operator A(problem.form(laplacian()), planned({.threads = 1}));
