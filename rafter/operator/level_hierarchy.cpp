@@ -133,7 +133,7 @@ public:
 
 private:
   using Spaces = std::vector<std::shared_ptr<const space::FunctionSpace>>;
-  Spaces finest_, spaces_; ///< of the finest level and of the last that was made, shape (space)
+  Spaces finest_, spaces_; ///< spaces of the finest level and of the last that was made, shape (space)
 };
 
 GeneratedLevel generate_level(const HierarchySpecification& specification, LevelPlace place, System system,

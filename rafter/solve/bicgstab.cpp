@@ -129,12 +129,7 @@ private:
     const bool is_stuck = norm_ > 0.5 * last_restart_;
     if (is_stuck && rounding_.holds(r_, norm_, x_, b_))
       return progress_.converged(RoundingLevel::warning(norm_ / progress_.reference(), progress_.control().rtol));
-    if (is_stuck)
-      return progress_.failed(Failure::stagnated,
-                              fmt::format("the residual b - A x stays at {:.2e} while the one that the iteration "
-                                          "updates falls: the tolerance is below what the operator's precision can "
-                                          "reach here{}",
-                                          norm_, null_space_hint(A_, ops_, r_)));
+    if (is_stuck) return progress_.failed(Failure::stagnated, describe_stuck(norm_) + null_space_hint(A_, ops_, r_));
     last_restart_ = norm_;
     if (auto end = check()) return end;
     start();

@@ -16,7 +16,7 @@ namespace rafter::solvers {
 
 /// What a field gets for a preconditioner.
 struct FieldPreconditioner {
-  std::string name; ///< as SolverOptions::preconditioner, but not "block"
+  std::string name; ///< name of the preconditioner, as in SolverOptions, but not "block"
   /// For multigrid: the meshes, of which the last is that of the field, and its levels.
   std::shared_ptr<const mesh::Generations> meshes = {};
   op::Coarsening coarsening = {};
@@ -26,7 +26,7 @@ struct FieldPreconditioner {
 /// Blocks whose kernels are text, shape (field).
 struct GeneratedBlocks {
   std::vector<op::GeneratedFieldBlock> blocks;
-  std::vector<std::vector<op::GeneratedLevel>> levels; ///< of the blocks with multigrid; none for the others
+  std::vector<std::vector<op::GeneratedLevel>> levels; ///< levels of each block; a block without multigrid has none
   std::vector<FieldPreconditioner> preconditioners;
 };
 

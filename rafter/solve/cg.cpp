@@ -125,12 +125,7 @@ private:
     const bool is_stuck = norm_ > reached && norm_ > 0.5 * last_restart_;
     if (is_rounding && (is_stuck || norm_ <= least_attainable()))
       return progress_.converged(RoundingLevel::warning(norm_ / progress_.reference(), progress_.control().rtol));
-    if (is_stuck)
-      return progress_.failed(Failure::stagnated,
-                              fmt::format("the residual b - A x stays at {:.2e} while the one that the iteration "
-                                          "updates falls: the tolerance is below what the operator's precision can "
-                                          "reach here",
-                                          norm_));
+    if (is_stuck) return progress_.failed(Failure::stagnated, describe_stuck(norm_));
     if (norm_ > reached) restart();
     return check();
   }

@@ -94,6 +94,13 @@ bool is_null_vector(const op::LinearOperator& A, const VectorOps& ops, const Vec
   return ops.norm(image) <= 1e-4 * scale * ops.norm(v);
 }
 
+std::string describe_stuck(double norm) {
+  return fmt::format(
+      "the residual b - A x stays at {:.2e} while the one that the iteration updates falls: the tolerance "
+      "is below what the operator's precision can reach here",
+      norm);
+}
+
 std::string null_space_hint(const op::LinearOperator& A, const VectorOps& ops, const Vector& v) {
   if (!is_null_vector(A, ops, v)) return {};
   return fmt::format("; the operator seems to be singular and the system without a solution{}", singular_advice);

@@ -48,6 +48,9 @@ private:
 /// space, or so nearly that no solver can tell.
 bool is_null_vector(const op::LinearOperator& A, const VectorOps& ops, const Vector& v);
 
+/// Explains a residual b - A x of this norm that does not follow the residual which an iteration updates.
+std::string describe_stuck(double norm);
+
 /// Advice to append when a solve failed. It is not empty if v, a residual or search direction, is a null vector of A.
 std::string null_space_hint(const op::LinearOperator& A, const VectorOps& ops, const Vector& v);
 

@@ -57,16 +57,6 @@ LevelledProblem make_problem(const Draw& draw) {
           {}};
 }
 
-Vector random_in(const op::Operator& A, unsigned seed) {
-  Vector r = A.make_vector();
-  std::ranges::fill(r.host_overwrite(), 0.0);
-  const Vector values = random_vector(A, seed);
-  for (const auto& range : A.owned_ranges())
-    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i)
-      r.host_write()[i] = values.host_read()[i];
-  return r;
-}
-
 class RandomMultigrid : public ::testing::TestWithParam<unsigned> {};
 
 TEST_P(RandomMultigrid, KeepsItsLaws) {
@@ -77,7 +67,7 @@ TEST_P(RandomMultigrid, KeepsItsLaws) {
   for (std::size_t l = 0; l < problem.levels().size(); ++l) {
     const auto& level = problem.levels()[l];
     const auto& finer = l + 1 < problem.levels().size() ? *problem.levels()[l + 1].A : A;
-    const Vector x = random_in(*level.A, 1), y = random_in(finer, 2);
+    const Vector x = random_residual(*level.A, 1), y = random_residual(finer, 2);
     Vector Px = finer.make_vector(), Py = level.A->make_vector();
     level.to_finer->prolongate(x, Px);
     level.to_finer->restrict_to(y, Py);
@@ -86,7 +76,7 @@ TEST_P(RandomMultigrid, KeepsItsLaws) {
     for (const auto entry : finer.constraints().entries) EXPECT_EQ(Px.host_read()[static_cast<std::size_t>(entry)], 0);
   }
   const auto M = solvers::make_preconditioner(A, problem.solver(draw.parameters));
-  const Vector r = random_in(A, 3), s = random_in(A, 4);
+  const Vector r = random_residual(A, 3), s = random_residual(A, 4);
   Vector Mr = A.make_vector(), Ms = A.make_vector();
   M->apply(r, Mr);
   M->apply(s, Ms);

@@ -86,6 +86,17 @@ private:
   std::vector<op::Level> levels_;
 };
 
+/// Returns a vector with random values at the owned entries of an operator, and 0 elsewhere.
+inline Vector random_residual(const op::Operator& A, unsigned seed) {
+  Vector r = A.make_vector();
+  std::ranges::fill(r.host_overwrite(), 0.0);
+  const Vector values = random_vector(A, seed);
+  for (const auto& range : A.owned_ranges())
+    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i)
+      r.host_write()[i] = values.host_read()[i];
+  return r;
+}
+
 /// The mesh refined so many times, with all generations.
 inline mesh::Generations refined(mesh::Mesh mesh, int times) {
   return mesh::refined_generations(std::make_shared<const mesh::Mesh>(std::move(mesh)), times);

@@ -15,17 +15,6 @@ op::Coarsening all_the_way(const std::string& steps) {
   return {.steps = op::parse_coarsening_steps(steps), .enough_unknowns = 1};
 }
 
-/// Random values at the owned entries.
-Vector random_residual(const op::Operator& A, unsigned seed) {
-  Vector r = A.make_vector();
-  std::ranges::fill(r.host_overwrite(), 0.0);
-  const Vector values = random_vector(A, seed);
-  for (const auto& range : A.owned_ranges())
-    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i)
-      r.host_write()[i] = values.host_read()[i];
-  return r;
-}
-
 double product(const op::Operator& A, const Vector& x, const Vector& y) { return solvers::VectorOps(A).dot(x, y); }
 
 /// Checks <M r, s> = <r, M s> up to rounding and <M r, r> > 0.
