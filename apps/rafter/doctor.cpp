@@ -78,7 +78,7 @@ std::vector<Row> opencl_rows() try {
   std::vector<Row> rows;
   for (const auto& found : device::opencl_devices())
     rows.push_back({fmt::format("opencl:{}", rows.size()), "found", purpose,
-                    fmt::format("{}, {} compute units, {:.1f} GiB", found.description, found.compute_units,
+                    fmt::format("{}, {} compute units, {:.1f} GiB", found.description, found.num_compute_units,
                                 static_cast<double>(found.memory_bytes) / (1 << 30))});
   if (rows.empty()) rows.push_back({"opencl", "missing", purpose, "to get one: apt-get install pocl-opencl-icd"});
   return rows;

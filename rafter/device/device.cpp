@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/device/device.hpp>
 
-#include <algorithm>
 #include <array>
+#include <charconv>
+#include <optional>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/device/checked/checked_device.hpp>
 #include <rafter/device/host/host_device.hpp>
+#include <rafter/device/opencl/opencl_device.hpp>
 
 namespace rafter::device {
 namespace {
@@ -14,25 +16,33 @@ namespace {
 /// A device by its name, and the function that makes it; null where this build has no such device.
 struct Registration {
   const char* name;
-  std::shared_ptr<Device> (*make)(int num_threads);
+  std::shared_ptr<Device> (*make)(int number, int num_threads);
+  bool has_several = false; ///< a machine may have several of this kind, which are numbered from 0
 };
 
 const std::array registrations{
-    Registration{"host",
-                 [](int num_threads) -> std::shared_ptr<Device> { return std::make_shared<HostDevice>(num_threads); }},
-    Registration{"checked", [](int) -> std::shared_ptr<Device> { return std::make_shared<CheckedDevice>(); }},
-    Registration{"opencl", nullptr},
-    Registration{"cuda", nullptr},
-    Registration{"hip", nullptr},
+    Registration{
+        "host",
+        [](int, int num_threads) -> std::shared_ptr<Device> { return std::make_shared<HostDevice>(num_threads); }},
+    Registration{"checked", [](int, int) -> std::shared_ptr<Device> { return std::make_shared<CheckedDevice>(); }},
+    Registration{"opencl",
+                 [](int number, int) -> std::shared_ptr<Device> { return std::make_shared<OpenClDevice>(number); },
+                 true},
+    Registration{"cuda", nullptr, true},
+    Registration{"hip", nullptr, true},
 };
 
-/// Says whether a text names the device: "name", or "name:2" for kinds of which a machine may have several.
-bool names(const std::string& text, const Registration& registration) {
+/// The number of the device that a text names, where it is of this kind: "name" is the first, "name:2" the third.
+std::optional<int> number_of(const std::string& text, const Registration& registration) {
   const std::string name = registration.name;
-  if (text == name) return true;
-  if (registration.make != nullptr || !text.starts_with(name + ":")) return false;
-  const std::string index = text.substr(name.size() + 1);
-  return !index.empty() && std::ranges::all_of(index, [](char c) { return c >= '0' && c <= '9'; });
+  if (text == name) return 0;
+  if (!registration.has_several || !text.starts_with(name + ":")) return std::nullopt;
+  int number = 0;
+  const char* const first = text.data() + name.size() + 1;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(first, last, number);
+  const bool is_number = error == std::errc() && end == last && number >= 0;
+  return is_number ? std::optional(number) : std::nullopt;
 }
 
 [[noreturn]] void throw_unknown(const std::string& name) {
@@ -44,13 +54,22 @@ bool names(const std::string& text, const Registration& registration) {
 
 } // namespace
 
+void Buffer::require_inside(std::size_t bytes, std::size_t offset) const {
+  if (offset > size_bytes() || bytes > size_bytes() - offset)
+    throw base::InternalError("copy of " + std::to_string(bytes) + " bytes behind the first " + std::to_string(offset) +
+                              " of a buffer of " + std::to_string(size_bytes()));
+}
+
 std::shared_ptr<Device> make_device(const std::string& name, int num_threads) {
-  const auto found = std::ranges::find_if(registrations, [&name](const auto& entry) { return names(name, entry); });
-  if (found == registrations.end()) throw_unknown(name);
-  if (found->make == nullptr)
-    throw base::EnvironmentError("device '" + name + "': operators do not run on " + std::string(found->name) +
-                                 " devices yet; available: host, checked");
-  return found->make(num_threads);
+  for (const auto& registration : registrations) {
+    const auto number = number_of(name, registration);
+    if (!number) continue;
+    if (registration.make == nullptr)
+      throw base::EnvironmentError("device '" + name + "': operators do not run on " + registration.name +
+                                   " devices yet; available: host, checked, opencl");
+    return registration.make(*number, num_threads);
+  }
+  throw_unknown(name);
 }
 
 } // namespace rafter::device

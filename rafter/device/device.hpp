@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <atomic>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -14,15 +15,64 @@
 /// Where kernels run, as five small types: Device, Buffer, Program, Kernel (with bound arguments: Task) and Event.
 namespace rafter::device {
 
+/// Bytes that were copied between the host and the memory of a device, and how many copies that took. Devices that
+/// share the host's memory copy nothing.
+struct Copies {
+  std::int64_t bytes_to_device = 0, bytes_to_host = 0;
+  std::int64_t num_to_device = 0, num_to_host = 0;
+  bool operator==(const Copies&) const = default;
+  Copies operator-(const Copies& before) const {
+    return {bytes_to_device - before.bytes_to_device, bytes_to_host - before.bytes_to_host,
+            num_to_device - before.num_to_device, num_to_host - before.num_to_host};
+  }
+};
+
+/// Counts the copies of a device, on any thread.
+class CopyCounter {
+public:
+  void count_to_device(std::size_t bytes) {
+    bytes_to_device_ += static_cast<std::int64_t>(bytes);
+    ++num_to_device_;
+  }
+  void count_to_host(std::size_t bytes) {
+    bytes_to_host_ += static_cast<std::int64_t>(bytes);
+    ++num_to_host_;
+  }
+  Copies total() const { return {bytes_to_device_, bytes_to_host_, num_to_device_, num_to_host_}; }
+
+private:
+  std::atomic<std::int64_t> bytes_to_device_{0}, bytes_to_host_{0}, num_to_device_{0}, num_to_host_{0};
+};
+
 /// Memory of a device. The pointer that Device::allocate returns owns it, together with its copies.
 class Buffer {
 public:
   virtual ~Buffer() = default;
   virtual std::size_t size_bytes() const = 0;
-  virtual void copy_from_host(const void* source, std::size_t bytes) = 0;
-  virtual void copy_to_host(void* destination, std::size_t bytes) const = 0;
   /// Address that kernels receive; on devices that run on the host, an ordinary pointer.
   virtual void* handle() const = 0;
+  /// Copies to the bytes from `offset` on. Tasks that were run before have ended by then, and the source may be changed
+  /// afterwards. Throws InternalError for bytes behind the end.
+  void copy_from_host(const void* source, std::size_t bytes, std::size_t offset = 0) {
+    require_inside(bytes, offset);
+    if (bytes > 0) write(source, bytes, offset);
+  }
+  /// Copies the bytes from `offset` on, after tasks that were run before have ended. Throws InternalError for bytes
+  /// behind the end.
+  void copy_to_host(void* destination, std::size_t bytes, std::size_t offset = 0) const {
+    require_inside(bytes, offset);
+    if (bytes > 0) read(destination, bytes, offset);
+  }
+  /// Sets all bytes to zero, after tasks that were run before.
+  void clear() {
+    if (size_bytes() > 0) set_to_zero();
+  }
+
+private:
+  virtual void write(const void* source, std::size_t bytes, std::size_t offset) = 0;
+  virtual void read(void* destination, std::size_t bytes, std::size_t offset) const = 0;
+  virtual void set_to_zero() = 0;
+  void require_inside(std::size_t bytes, std::size_t offset) const;
 };
 
 /// An entry point of a program. On the host it has the C signature void name(void* const* arguments, int64_t begin,
@@ -72,12 +122,20 @@ struct CompileOptions {
   auto operator<=>(const CompileOptions&) const = default;
 };
 
-/// What a device is, for who reports it or plans for it. 0: unknown.
-struct Properties {
+/// What a device is and can do, for who reports it or plans for it. 0: unknown.
+struct Capabilities {
   std::string description; ///< name that its maker gives it
-  int compute_units = 0;
-  int most_items = 0; ///< number of items that a group may have
-  std::size_t shared_bytes = 0, memory_bytes = 0;
+  std::string version;     ///< version of its driver, which compiled kernels depend on
+  int num_compute_units = 0;
+  int most_items = 1;      ///< number of items that a group may have
+  int sub_group_width = 1; ///< number of items that run in step
+  int vector_width = 1;    ///< doubles that an item computes at a time
+  std::size_t memory_bytes = 0;
+  std::size_t most_buffer_bytes = 0; ///< size of the largest buffer
+  std::size_t shared_bytes = 0;      ///< memory that the items of a group share
+  bool has_doubles = true;
+  bool has_atomic_doubles = false; ///< adds doubles atomically by an instruction of its own
+  bool has_unified_memory = false; ///< its memory is that of the host, though it is copied to and from
 };
 
 /// A place where kernels are compiled and run.
@@ -86,7 +144,9 @@ public:
   virtual ~Device() = default;
   virtual std::string name() const = 0;                ///< name of the device, such as "host" or "checked"
   virtual std::string language() const { return "c"; } ///< language of the source that compile() takes
-  virtual Properties properties() const { return {}; }
+  virtual Capabilities capabilities() const { return {}; }
+  /// What has been copied to and from its memory since the device was made.
+  virtual Copies copies() const { return {}; }
   virtual int num_threads() const = 0;
   /// Available compilers that CompileOptions::compiler may name, "default" first.
   virtual std::vector<std::string> compilers() const { return {"default"}; }
@@ -118,9 +178,9 @@ public:
   }
 };
 
-/// The device of this name ("host", "checked"), as given to --device. With num_threads 0 it uses all cores that the
-/// process may use. Throws InputError for unknown names, and EnvironmentError for devices that this machine or build
-/// lacks.
+/// The device of this name ("host", "checked", "opencl", "opencl:1"), as given to --device. With num_threads 0 the host
+/// uses all cores that the process may use. Throws InputError for unknown names, and EnvironmentError for devices that
+/// this machine or build lacks.
 std::shared_ptr<Device> make_device(const std::string& name, int num_threads = 0);
 
 } // namespace rafter::device

@@ -23,11 +23,12 @@ private:
   public:
     Memory(void* host, std::size_t bytes) : host_(host), bytes_(bytes) {}
     std::size_t size_bytes() const override { return bytes_; }
-    void copy_from_host(const void*, std::size_t) override { throw base::InternalError("memory is shared"); }
-    void copy_to_host(void*, std::size_t) const override { throw base::InternalError("memory is shared"); }
     void* handle() const override { return host_; }
 
   private:
+    void write(const void*, std::size_t, std::size_t) override { throw base::InternalError("memory is shared"); }
+    void read(void*, std::size_t, std::size_t) const override { throw base::InternalError("memory is shared"); }
+    void set_to_zero() override { throw base::InternalError("memory is shared"); }
     void* host_;
     std::size_t bytes_;
   };

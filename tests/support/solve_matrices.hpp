@@ -18,11 +18,12 @@ class MemoryBuffer final : public device::Buffer {
 public:
   MemoryBuffer(void* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
   std::size_t size_bytes() const override { return bytes_; }
-  void copy_from_host(const void* source, std::size_t bytes) override { std::memcpy(data_, source, bytes); }
-  void copy_to_host(void* destination, std::size_t bytes) const override { std::memcpy(destination, data_, bytes); }
   void* handle() const override { return data_; }
 
 private:
+  void write(const void*, std::size_t, std::size_t) override { throw base::InternalError("memory is shared"); }
+  void read(void*, std::size_t, std::size_t) const override { throw base::InternalError("memory is shared"); }
+  void set_to_zero() override { throw base::InternalError("memory is shared"); }
   void* data_;
   std::size_t bytes_;
 };

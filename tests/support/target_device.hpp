@@ -102,11 +102,18 @@ private:
   struct Memory final : device::Buffer {
     Memory(char* arena, std::size_t p, std::size_t b) : memory(arena + p), position(p), bytes(b) {}
     std::size_t size_bytes() const override { return bytes; }
-    void copy_from_host(const void* source, std::size_t n) override { std::memcpy(memory, source, n); }
-    void copy_to_host(void* destination, std::size_t n) const override { std::memcpy(destination, memory, n); }
     void* handle() const override { return memory; }
     char* memory;
     std::size_t position, bytes;
+
+  private:
+    void write(const void* source, std::size_t n, std::size_t offset) override {
+      std::memcpy(memory + offset, source, n);
+    }
+    void read(void* destination, std::size_t n, std::size_t offset) const override {
+      std::memcpy(destination, memory + offset, n);
+    }
+    void set_to_zero() override { std::memset(memory, 0, bytes); }
   };
   struct Entry final : device::Kernel {
     Entry(std::string path, std::string n) : library(std::move(path)), entry(std::move(n)) {}

@@ -97,6 +97,20 @@ TEST_P(Arrays, MovedArraysKeepTheirValues) {
 
 INSTANTIATE_TEST_SUITE_P(Devices, Arrays, testing::Values("host", "checked"));
 
+TEST(Copies, ArraysOfDevicesReachTheHostWhenItAsksForThem) {
+  const auto device = device::make_device("checked");
+  Vector x(device, 3);
+  EXPECT_EQ(static_cast<const double*>(x.device_read()->handle())[2], 0); // zero without a copy from the host
+  EXPECT_EQ(device->copies(), device::Copies{});
+  EXPECT_EQ(x.host_write()[1], 0);
+  const auto after_read = device->copies();
+  EXPECT_EQ(after_read, (device::Copies{.bytes_to_host = 24, .num_to_host = 1}));
+  x.host_overwrite();
+  x.device_read();
+  x.device_read(); // the device has the values already
+  EXPECT_EQ(device->copies() - after_read, (device::Copies{.bytes_to_device = 24, .num_to_device = 1}));
+}
+
 TEST(CheckedDevice, SeparatesTheMemories) {
   const auto device = device::make_device("checked");
   Vector x(device, base::AlignedVector<double>{1, 2});

@@ -16,15 +16,15 @@ protected:
   }
 };
 
-TEST_F(OpenCl, DevicesHaveProperties) {
+TEST_F(OpenCl, DevicesSayWhatTheyCan) {
   const OpenClDevice device;
-  const auto properties = device.properties();
-  EXPECT_NE(properties.description, "");
-  EXPECT_GE(properties.compute_units, 1);
-  EXPECT_GE(properties.most_items, 32);
-  EXPECT_GE(properties.shared_bytes, 16384U);
-  EXPECT_GT(properties.memory_bytes, 0U);
-  EXPECT_EQ(properties.description, opencl_devices().front().description);
+  const auto capabilities = device.capabilities();
+  EXPECT_NE(capabilities.description, "");
+  EXPECT_GE(capabilities.num_compute_units, 1);
+  EXPECT_GE(capabilities.most_items, 32);
+  EXPECT_GE(capabilities.shared_bytes, 16384U);
+  EXPECT_GT(capabilities.memory_bytes, 0U);
+  EXPECT_EQ(capabilities.description, opencl_devices().front().description);
 }
 
 TEST_F(OpenCl, DevicesThatAreNotThereAreRefused) {
@@ -43,6 +43,15 @@ TEST_F(OpenCl, BuffersKeepWhatIsCopied) {
   EXPECT_EQ(received, sent);
   EXPECT_THROW(buffer->copy_from_host(sent.data(), sizeof sent + 1), base::InternalError);
   EXPECT_THROW(buffer->copy_to_host(received.data(), sizeof received + 1), base::InternalError);
+  buffer->copy_from_host(sent.data(), sizeof(double), 2 * sizeof(double));
+  buffer->copy_to_host(received.data(), 2 * sizeof(double), sizeof(double));
+  EXPECT_EQ(received, (std::array<double, 3>{2, 1, 3}));
+  EXPECT_THROW(buffer->copy_from_host(sent.data(), sizeof(double), sizeof sent), base::InternalError);
+  buffer->clear();
+  buffer->copy_to_host(received.data(), sizeof received);
+  EXPECT_EQ(received, (std::array<double, 3>{0, 0, 0}));
+  const Copies expected{.bytes_to_device = 32, .bytes_to_host = 64, .num_to_device = 2, .num_to_host = 3};
+  EXPECT_EQ(device.copies(), expected);
   EXPECT_THROW(device.wrap(received.data(), sizeof received), base::InternalError);
   const auto empty = device.allocate(0);
   empty->copy_from_host(nullptr, 0);

@@ -31,28 +31,31 @@ bool is_filled(const std::byte* memory, std::size_t bytes, std::uint64_t pattern
 /// Memory between two guard zones.
 class CheckedBuffer final : public Buffer {
 public:
-  explicit CheckedBuffer(std::size_t bytes) : bytes_(bytes), memory_(bytes + 2 * guard_bytes) {
+  CheckedBuffer(std::size_t bytes, std::shared_ptr<CopyCounter> copies)
+      : bytes_(bytes), memory_(bytes + 2 * guard_bytes), copies_(std::move(copies)) {
     fill(memory_.data(), guard_bytes, guard);
     fill(begin(), bytes_, poison_pattern);
     fill(begin() + bytes_, guard_bytes, guard);
   }
   std::size_t size_bytes() const override { return bytes_; }
-  void copy_from_host(const void* source, std::size_t bytes) override {
-    check_copy(bytes, bytes_);
-    if (bytes > 0) std::memcpy(begin(), source, bytes);
-  }
-  void copy_to_host(void* destination, std::size_t bytes) const override {
-    check_copy(bytes, bytes_);
-    if (bytes > 0) std::memcpy(destination, begin(), bytes);
-  }
   void* handle() const override { return begin(); }
   bool is_intact_before() const { return is_filled(memory_.data(), guard_bytes, guard); }
   bool is_intact_behind() const { return is_filled(begin() + bytes_, guard_bytes, guard); }
 
 private:
+  void write(const void* source, std::size_t bytes, std::size_t offset) override {
+    std::memcpy(begin() + offset, source, bytes);
+    copies_->count_to_device(bytes);
+  }
+  void read(void* destination, std::size_t bytes, std::size_t offset) const override {
+    std::memcpy(destination, begin() + offset, bytes);
+    copies_->count_to_host(bytes);
+  }
+  void set_to_zero() override { std::memset(begin(), 0, bytes_); }
   std::byte* begin() const { return memory_.data() + guard_bytes; }
   std::size_t bytes_;
   mutable base::AlignedVector<std::byte> memory_;
+  std::shared_ptr<CopyCounter> copies_;
 };
 
 void check_guards(const Task& task) {
@@ -71,7 +74,9 @@ void check_guards(const Task& task) {
 
 } // namespace
 
-std::shared_ptr<Buffer> CheckedDevice::allocate(std::size_t bytes) { return std::make_shared<CheckedBuffer>(bytes); }
+std::shared_ptr<Buffer> CheckedDevice::allocate(std::size_t bytes) {
+  return std::make_shared<CheckedBuffer>(bytes, copies_);
+}
 
 std::shared_ptr<Buffer> CheckedDevice::wrap(void*, std::size_t) {
   throw base::InternalError("the checked device has its own memory and cannot wrap host memory");

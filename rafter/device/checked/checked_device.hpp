@@ -25,8 +25,10 @@ public:
   /// Throws InternalError when a task wrote outside one of its arguments, naming kernel, argument and side.
   std::shared_ptr<Event> run(std::span<const Task> tasks) override;
   void poison(void* memory, std::size_t bytes) const override;
+  Copies copies() const override { return copies_->total(); }
 
 private:
+  std::shared_ptr<CopyCounter> copies_ = std::make_shared<CopyCounter>();
   ProgramCache cache_;
   std::mutex mutex_;
   std::mt19937_64 generator_{20240229};

@@ -24,17 +24,17 @@ public:
   HostBuffer(void* memory, std::size_t bytes, std::shared_ptr<void> owner = nullptr)
       : memory_(memory), bytes_(bytes), owner_(std::move(owner)) {}
   std::size_t size_bytes() const override { return bytes_; }
-  void copy_from_host(const void* source, std::size_t bytes) override {
-    check_copy(bytes, bytes_);
-    if (bytes > 0) std::memmove(memory_, source, bytes);
-  }
-  void copy_to_host(void* destination, std::size_t bytes) const override {
-    check_copy(bytes, bytes_);
-    if (bytes > 0) std::memmove(destination, memory_, bytes);
-  }
   void* handle() const override { return memory_; }
 
 private:
+  std::byte* at(std::size_t offset) const { return static_cast<std::byte*>(memory_) + offset; }
+  void write(const void* source, std::size_t bytes, std::size_t offset) override {
+    std::memmove(at(offset), source, bytes);
+  }
+  void read(void* destination, std::size_t bytes, std::size_t offset) const override {
+    std::memmove(destination, at(offset), bytes);
+  }
+  void set_to_zero() override { std::memset(memory_, 0, bytes_); }
   void* memory_;
   std::size_t bytes_;
   std::shared_ptr<void> owner_;
@@ -46,12 +46,6 @@ public:
 };
 
 } // namespace
-
-void check_copy(std::size_t bytes, std::size_t buffer_bytes) {
-  if (bytes > buffer_bytes)
-    throw base::InternalError("copy of " + std::to_string(bytes) + " bytes in a buffer of " +
-                              std::to_string(buffer_bytes));
-}
 
 std::shared_ptr<Event> done() {
   static const auto event = std::make_shared<Done>();

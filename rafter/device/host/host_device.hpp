@@ -39,7 +39,4 @@ void run_task(const Task& task);
 /// An event that is complete already.
 std::shared_ptr<Event> done();
 
-/// Throws InternalError when a copy is larger than the buffer.
-void check_copy(std::size_t bytes, std::size_t buffer_bytes);
-
 } // namespace rafter::device

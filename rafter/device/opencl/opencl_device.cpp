@@ -43,18 +43,26 @@ template <class T> T number_info(cl_device_id device, cl_device_info what) {
   return result;
 }
 
-Properties properties_of(cl_device_id device) {
+bool has_extension(cl_device_id device, const std::string& name) {
+  return (" " + text_info(device, CL_DEVICE_EXTENSIONS) + " ").find(" " + name + " ") != std::string::npos;
+}
+
+Capabilities capabilities_of(cl_device_id device) {
   return {.description = text_info(device, CL_DEVICE_NAME),
-          .compute_units = static_cast<int>(number_info<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS)),
+          .version = text_info(device, CL_DEVICE_VERSION) + ", driver " + text_info(device, CL_DRIVER_VERSION),
+          .num_compute_units = static_cast<int>(number_info<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS)),
           .most_items = static_cast<int>(number_info<std::size_t>(device, CL_DEVICE_MAX_WORK_GROUP_SIZE)),
+          .vector_width = static_cast<int>(number_info<cl_uint>(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE)),
+          .memory_bytes = static_cast<std::size_t>(number_info<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE)),
+          .most_buffer_bytes = static_cast<std::size_t>(number_info<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE)),
           .shared_bytes = static_cast<std::size_t>(number_info<cl_ulong>(device, CL_DEVICE_LOCAL_MEM_SIZE)),
-          .memory_bytes = static_cast<std::size_t>(number_info<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE))};
+          .has_doubles = has_extension(device, "cl_khr_fp64"),
+          .has_unified_memory = number_info<cl_bool>(device, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE};
 }
 
 void require_extensions(cl_device_id device) {
-  const auto extensions = text_info(device, CL_DEVICE_EXTENSIONS);
   for (const std::string needed : {"cl_khr_fp64", "cl_khr_int64_base_atomics"})
-    if (extensions.find(needed) == std::string::npos)
+    if (!has_extension(device, needed))
       throw base::EnvironmentError("the OpenCL device '" + text_info(device, CL_DEVICE_NAME) + "' lacks " + needed +
                                    ", which kernels need");
 }
@@ -83,6 +91,7 @@ public:
   cl_device_id device;
   cl_context context = nullptr;
   cl_command_queue queue = nullptr;
+  CopyCounter copies; ///< of all buffers
 };
 
 class OpenClDevice::Memory final : public Buffer {
@@ -98,24 +107,24 @@ public:
   ~Memory() override { library().release_buffer(memory_); }
 
   std::size_t size_bytes() const override { return bytes_; }
-  void copy_from_host(const void* source, std::size_t bytes) override {
-    check(bytes);
-    if (bytes == 0) return;
-    check_opencl(library().write_buffer(queue_->queue, memory_, CL_TRUE, 0, bytes, source, 0, nullptr, nullptr),
-                 "copying to the device");
-  }
-  void copy_to_host(void* destination, std::size_t bytes) const override {
-    check(bytes);
-    if (bytes == 0) return;
-    check_opencl(library().read_buffer(queue_->queue, memory_, CL_TRUE, 0, bytes, destination, 0, nullptr, nullptr),
-                 "copying from the device");
-  }
   void* handle() const override { return memory_; }
 
 private:
-  void check(std::size_t bytes) const {
-    if (bytes > bytes_)
-      throw base::InternalError("copy of " + std::to_string(bytes) + " bytes in a buffer of " + std::to_string(bytes_));
+  void write(const void* source, std::size_t bytes, std::size_t offset) override {
+    check_opencl(library().write_buffer(queue_->queue, memory_, CL_TRUE, offset, bytes, source, 0, nullptr, nullptr),
+                 "copying to the device");
+    queue_->copies.count_to_device(bytes);
+  }
+  void read(void* destination, std::size_t bytes, std::size_t offset) const override {
+    check_opencl(
+        library().read_buffer(queue_->queue, memory_, CL_TRUE, offset, bytes, destination, 0, nullptr, nullptr),
+        "copying from the device");
+    queue_->copies.count_to_host(bytes);
+  }
+  void set_to_zero() override {
+    const cl_uchar zero = 0;
+    check_opencl(library().fill_buffer(queue_->queue, memory_, &zero, sizeof zero, 0, bytes_, 0, nullptr, nullptr),
+                 "clearing memory of the device");
   }
   std::shared_ptr<Queue> queue_;
   std::size_t bytes_;
@@ -205,9 +214,9 @@ private:
   std::shared_ptr<Queue> queue_;
 };
 
-std::vector<Properties> opencl_devices() {
-  std::vector<Properties> result;
-  for (const auto device : all_devices()) result.push_back(properties_of(device));
+std::vector<Capabilities> opencl_devices() {
+  std::vector<Capabilities> result;
+  for (const auto device : all_devices()) result.push_back(capabilities_of(device));
   return result;
 }
 
@@ -222,7 +231,9 @@ OpenClDevice::OpenClDevice(int number) {
   queue_ = std::make_shared<Queue>(device);
 }
 
-Properties OpenClDevice::properties() const { return properties_of(queue_->device); }
+Capabilities OpenClDevice::capabilities() const { return capabilities_of(queue_->device); }
+
+Copies OpenClDevice::copies() const { return queue_->copies.total(); }
 
 std::shared_ptr<Buffer> OpenClDevice::allocate(std::size_t bytes) { return std::make_shared<Memory>(queue_, bytes); }
 

@@ -11,7 +11,7 @@ namespace rafter::device {
 
 /// What the OpenCL devices of this machine are, in the order of their numbers. Throws EnvironmentError where there is
 /// no loader.
-std::vector<Properties> opencl_devices();
+std::vector<Capabilities> opencl_devices();
 
 /// An OpenCL device with doubles and atomic operations on 64 bits. Programs are OpenCL C 1.2, as emit writes it: the
 /// entry point NAME is the kernel `entry_NAME`, which takes for each buffer its memory and the number of bytes to skip
@@ -25,7 +25,8 @@ public:
 
   std::string name() const override { return "opencl"; }
   std::string language() const override { return "opencl"; }
-  Properties properties() const override;
+  Capabilities capabilities() const override;
+  Copies copies() const override;
   int num_threads() const override { return 1; }
   bool shares_host_memory() const override { return false; }
   std::shared_ptr<Buffer> allocate(std::size_t bytes) override;

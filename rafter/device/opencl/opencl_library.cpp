@@ -33,6 +33,7 @@ OpenClLibrary opened() {
   take(result.release_buffer, library, "clReleaseMemObject");
   take(result.read_buffer, library, "clEnqueueReadBuffer");
   take(result.write_buffer, library, "clEnqueueWriteBuffer");
+  take(result.fill_buffer, library, "clEnqueueFillBuffer");
   take(result.create_program, library, "clCreateProgramWithSource");
   take(result.build_program, library, "clBuildProgram");
   take(result.get_build_info, library, "clGetProgramBuildInfo");

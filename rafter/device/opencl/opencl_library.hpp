@@ -25,6 +25,7 @@ struct OpenClLibrary {
   decltype(&clReleaseMemObject) release_buffer = nullptr;
   decltype(&clEnqueueReadBuffer) read_buffer = nullptr;
   decltype(&clEnqueueWriteBuffer) write_buffer = nullptr;
+  decltype(&clEnqueueFillBuffer) fill_buffer = nullptr;
   decltype(&clCreateProgramWithSource) create_program = nullptr;
   decltype(&clBuildProgram) build_program = nullptr;
   decltype(&clGetProgramBuildInfo) get_build_info = nullptr;
