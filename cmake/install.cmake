@@ -9,7 +9,8 @@ install(TARGETS rafter EXPORT rafterTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/rafter DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.hpp" PATTERN "CMakeFiles" EXCLUDE)
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "CMakeFiles" EXCLUDE
+        PATTERN "opencl_library.hpp" EXCLUDE) # the only header that needs those of OpenCL
 install(EXPORT rafterTargets NAMESPACE rafter:: DESTINATION ${package_dir})
 if(TARGET rafter_command)
   install(TARGETS rafter_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

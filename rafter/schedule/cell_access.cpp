@@ -9,7 +9,7 @@ namespace rafter::schedule {
 namespace {
 
 /// Moves one number between a vector and a work array.
-using Touch = std::function<void(Statements& to, NodePtr index, NodePtr entry, NodePtr active, bool is_interior)>;
+using EntryMove = std::function<void(Statements& to, NodePtr index, NodePtr entry, NodePtr active, bool is_interior)>;
 
 /// Runs of equal length.
 struct RunClass {
@@ -32,8 +32,8 @@ std::vector<RunClass> run_classes(const std::vector<int>& lengths) {
 
 /// Numbers of a run from `start` on, in pieces of as many as there are lanes, of half as many, ... `entries`: table of
 /// work entries, `number`: the first of the run there.
-void whole_run(Context& context, const Touch& touch, int total, const NodePtr& start, const std::string& entries,
-               const NodePtr& number, Statements& to) {
+void whole_run(Context& context, const EntryMove& move_entry, int total, const NodePtr& start,
+               const std::string& entries, const NodePtr& number, Statements& to) {
   int done = 0;
   for (int width = context.plan.vector_width; width > 0; width /= 2) {
     const int pieces = (total - done) / width;
@@ -42,8 +42,8 @@ void whole_run(Context& context, const Touch& touch, int total, const NodePtr& s
     const NodePtr before = iadd(integer(done), imul(variable(piece), integer(width)));
     Statements move, moves;
     const auto behind = [&](const NodePtr& base) { return width == 1 ? base : iadd(base, variable(k)); };
-    touch(width == 1 ? moves : move, behind(iadd(start, before)), iload(entries, behind(iadd(number, before))), nullptr,
-          false);
+    move_entry(width == 1 ? moves : move, behind(iadd(start, before)), iload(entries, behind(iadd(number, before))),
+               nullptr, false);
     if (width > 1) moves.push_back(loop(k, integer(width), block(move), LoopStyle::run));
     to.push_back(loop(piece, integer(pieces), block(moves)));
     done += pieces * width;
@@ -53,9 +53,9 @@ void whole_run(Context& context, const Touch& touch, int total, const NodePtr& s
 /// One field's way between its vector and a work array of cell dofs.
 class FieldAccess {
 public:
-  FieldAccess(Context& context, int space, int components, const Placement& placement, Touch touch)
+  FieldAccess(Context& context, int space, int components, const Placement& placement, EntryMove move_entry)
       : context_(context), layout_(*context.input.spaces[static_cast<std::size_t>(space)]), space_(space),
-        components_(components), placement_(placement), touch_(std::move(touch)) {}
+        components_(components), placement_(placement), move_entry_(std::move(move_entry)) {}
 
   /// `writes`: lanes without a cell take no part.
   void shared(bool writes, Statements& to) {
@@ -149,10 +149,10 @@ private:
     const std::string entries = entries_of(layout_.run_dofs);
     const NodePtr component = imul(variable(i), integer(components_));
     if (active == nullptr)
-      whole_run(context_, touch_, components_, first, entries, component, body);
+      whole_run(context_, move_entry_, components_, first, entries, component, body);
     else
       for (int c = 0; c < components_; ++c)
-        touch_(body, iadd(first, integer(c)), iload(entries, iadd(component, integer(c))), active, false);
+        move_entry_(body, iadd(first, integer(c)), iload(entries, iadd(component, integer(c))), active, false);
     to.push_back(loop(i, integer(num_dofs), block(body)));
   }
   void shared_runs(bool is_permuted, Statements& to) {
@@ -166,7 +166,7 @@ private:
         permuted_run(runs, entry, start, dof_number(runs.first_dof, r, runs.length), per_run);
       else {
         const NodePtr number = arrangement(runs, r, per_run);
-        whole_run(context_, touch_, runs.length * components_, start, entries_of(layout_.arrangements), number,
+        whole_run(context_, move_entry_, runs.length * components_, start, entries_of(layout_.arrangements), number,
                   per_run);
       }
       to.push_back(loop(r, integer(runs.count), block(per_run)));
@@ -192,7 +192,7 @@ private:
     const NodePtr position =
         context_.define_integer(per_dof, "p", iload(buffer(space::role::permutations), iadd(table, variable(k))));
     for (int c = 0; c < components_; ++c)
-      touch_(
+      move_entry_(
           per_dof, iadd(start, iadd(imul(position, integer(components_)), integer(c))),
           iload(entries_of(layout_.run_dofs), iadd(iadd(number, imul(variable(k), integer(components_))), integer(c))),
           context_.has_cell_lanes() ? context_.active_lanes() : nullptr, false);
@@ -205,7 +205,7 @@ private:
     const NodePtr dof = context_.define_integer(body, "d", iload(dofs, variable(i)));
     for (int c = 0; c < components_; ++c) {
       const NodePtr number = iadd(imul(variable(i), integer(components_)), integer(c));
-      touch_(body, index(number), iadd(integer(c * placement_.component_stride), dof), active, true);
+      move_entry_(body, index(number), iadd(integer(c * placement_.component_stride), dof), active, true);
     }
     to.push_back(loop(i, integer(static_cast<std::int64_t>(layout_.interior_dofs.size())), block(body)));
   }
@@ -237,7 +237,7 @@ private:
   const space::ElementLayout& layout_;
   int space_, components_;
   const Placement& placement_;
-  Touch touch_;
+  EntryMove move_entry_;
   NodePtr pattern_; ///< where that of the batch begins; null: there is but one
 };
 
@@ -274,7 +274,7 @@ public:
   NodePtr is_used() const { return iload(table(space::role::patch_numbers), context_.batch()); }
 
   /// Between vector and array.
-  void runs(const Touch& touch, Statements& to) const {
+  void runs(const EntryMove& move_entry, Statements& to) const {
     const std::string entries = entries_of_patch();
     const auto num_runs = static_cast<int>(patch_.run_lengths.size());
     const NodePtr before = isub(is_used(), integer(1));
@@ -287,7 +287,7 @@ public:
       const NodePtr start = context_.define_integer(per_run, "s", iload(table(space::role::patch_starts), entry));
       const NodePtr number = context_.define_integer(
           per_run, "m", imul(iload(table(space::role::patch_patterns), iadd(pattern, run)), integer(components_)));
-      whole_run(context_, touch, runs.length * components_, start, entries, number, per_run);
+      whole_run(context_, move_entry, runs.length * components_, start, entries, number, per_run);
       to.push_back(loop(r, integer(runs.count), block(per_run)));
     }
   }

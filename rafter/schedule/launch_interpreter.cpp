@@ -23,10 +23,10 @@ struct Written {
   int num_added = 0;    ///< how many these were
 };
 
-std::string text_of(const Toucher& toucher) {
+std::string text_of(const MemoryAccess& access) {
   constexpr std::array verbs{"reads", "writes", "adds atomically"};
-  return fmt::format("item {} of group {} {} in {}", toucher.item, toucher.group,
-                     verbs[static_cast<std::size_t>(toucher.touch)], print(*toucher.node));
+  return fmt::format("item {} of group {} {} in {}", access.item, access.group,
+                     verbs[static_cast<std::size_t>(access.kind)], print(*access.node));
 }
 
 /// Memory with what is known of each entry.
@@ -91,7 +91,7 @@ public:
     auto& memory = memory_.at(node.name);
     const std::int64_t entry = place(memory, slot, index);
     const double value = memory.entries.read(entry);
-    touch(memory, entry, {group_, static_cast<int>(slot / lanes_), Touch::read, &node});
+    note(memory, entry, {group_, static_cast<int>(slot / lanes_), AccessKind::read, &node});
     return value;
   }
   std::int64_t read_integer(const Node& node, std::size_t, std::int64_t index) const {
@@ -175,8 +175,8 @@ private:
   void write(const Node& node, Watched& memory, std::size_t slot, std::int64_t entry, double value) {
     const bool adds = node.kind == Kind::add;
     const auto before = memory.entries.read(entry); // refuses entries that are not there
-    const Touch kind = node.is_atomic ? Touch::atomic_add : Touch::write;
-    touch(memory, entry, {group_, static_cast<int>(slot / lanes_), kind, &node}, !adds);
+    const AccessKind kind = node.is_atomic ? AccessKind::atomic_add : AccessKind::write;
+    note(memory, entry, {group_, static_cast<int>(slot / lanes_), kind, &node}, !adds);
     memory.entries.write(entry, adds ? before + value : value);
     if (memory.written.empty()) return;
     auto& written = memory.written[static_cast<std::size_t>(entry)];
@@ -193,30 +193,30 @@ private:
     if (index < 0 || index >= buffer.size) fail(fmt::format("index {} leaves buffer {}", index, buffer.name));
     return static_cast<std::int64_t>(slot / lanes_) * buffer.size + index;
   }
-  void touch(Watched& memory, std::int64_t entry, const Toucher& toucher, bool defines = false) {
+  void note(Watched& memory, std::int64_t entry, const MemoryAccess& access, bool defines = false) {
     const auto at = static_cast<std::size_t>(entry);
     if (!memory.definition.empty()) {
-      if (!defines && memory.definition[at] != group_) fail_undefined(memory, entry, toucher);
+      if (!defines && memory.definition[at] != group_) fail_undefined(memory, entry, access);
       memory.definition[at] = group_;
     }
     if (!memory.of_items.empty())
-      if (const auto earlier = memory.of_items[at].note(toucher, toucher.item, period_))
-        fail_race(memory, entry, *earlier, toucher, "no barrier of the group between them");
+      if (const auto earlier = memory.of_items[at].note(access, access.item, period_))
+        fail_race(memory, entry, *earlier, access, "no barrier of the group between them");
     if (!memory.of_groups.empty())
-      if (const auto earlier = memory.of_groups[at].note(toucher, group_, 0))
-        fail_race(memory, entry, *earlier, toucher, "groups run in any order");
+      if (const auto earlier = memory.of_groups[at].note(access, group_, 0))
+        fail_race(memory, entry, *earlier, access, "groups run in any order");
   }
 
   [[noreturn]] void fail(const std::string& what) const {
     throw base::InternalError(fmt::format("program {}: {}", program_.name, what));
   }
-  [[noreturn]] void fail_undefined(const Watched& memory, std::int64_t entry, const Toucher& toucher) const {
+  [[noreturn]] void fail_undefined(const Watched& memory, std::int64_t entry, const MemoryAccess& access) const {
     const auto& buffer = memory.entries.buffer();
     fail(fmt::format("entry {} of {} is read before {} has written it: {}", entry % buffer.size, buffer.name,
-                     buffer.space == Space::work ? "its item" : "its group", text_of(toucher)));
+                     buffer.space == Space::work ? "its item" : "its group", text_of(access)));
   }
-  [[noreturn]] void fail_race(const Watched& memory, std::int64_t entry, const Toucher& earlier, const Toucher& later,
-                              const char* why) const {
+  [[noreturn]] void fail_race(const Watched& memory, std::int64_t entry, const MemoryAccess& earlier,
+                              const MemoryAccess& later, const char* why) const {
     fail(fmt::format("race for entry {} of {}: {}, and {}; {}", entry, memory.entries.buffer().name, text_of(earlier),
                      text_of(later), why));
   }

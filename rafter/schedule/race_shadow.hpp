@@ -8,14 +8,14 @@
 
 namespace rafter::schedule {
 
-/// How an entry of memory is touched. An addition that is not atomic is a write.
-enum class Touch : std::uint8_t { read, write, atomic_add };
+/// How an entry of memory is accessed. An addition that is not atomic is a write.
+enum class AccessKind : std::uint8_t { read, write, atomic_add };
 
 /// One access: by which item of which group, in which expression or statement.
-struct Toucher {
+struct MemoryAccess {
   std::int64_t group = -1;
   int item = 0;
-  Touch touch = Touch::read;
+  AccessKind kind = AccessKind::read;
   const Node* node = nullptr;
 };
 
@@ -28,31 +28,31 @@ struct Toucher {
 class RaceShadow {
 public:
   /// Notes an access; returns an earlier one that conflicts with it.
-  std::optional<Toucher> note(const Toucher& toucher, std::int64_t agent, std::int64_t period) {
+  std::optional<MemoryAccess> note(const MemoryAccess& access, std::int64_t agent, std::int64_t period) {
     if (period != period_) {
       period_ = period;
       first_ = other_ = {};
     }
-    for (const auto earlier : {Touch::read, Touch::write, Touch::atomic_add}) {
-      const bool is_harmless = earlier == toucher.touch && earlier != Touch::write;
+    for (const auto earlier : {AccessKind::read, AccessKind::write, AccessKind::atomic_add}) {
+      const bool is_harmless = earlier == access.kind && earlier != AccessKind::write;
       if (is_harmless) continue;
       for (const auto* known : {&first_, &other_}) {
         const auto& seen = (*known)[static_cast<std::size_t>(earlier)];
-        if (seen.agent >= 0 && seen.agent != agent) return seen.toucher;
+        if (seen.agent >= 0 && seen.agent != agent) return seen.access;
       }
     }
-    const auto kind = static_cast<std::size_t>(toucher.touch);
-    if (first_[kind].agent < 0)
-      first_[kind] = {agent, toucher};
-    else if (first_[kind].agent != agent && other_[kind].agent < 0)
-      other_[kind] = {agent, toucher};
+    const auto k = static_cast<std::size_t>(access.kind);
+    if (first_[k].agent < 0)
+      first_[k] = {agent, access};
+    else if (first_[k].agent != agent && other_[k].agent < 0)
+      other_[k] = {agent, access};
     return std::nullopt;
   }
 
 private:
   struct Seen {
     std::int64_t agent = -1;
-    Toucher toucher;
+    MemoryAccess access;
   };
   std::int64_t period_ = -1;
   std::array<Seen, 3> first_, other_; ///< agents that are remembered, shape (kind of access)
