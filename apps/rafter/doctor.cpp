@@ -74,16 +74,20 @@ Row device_row(const std::string& name, const std::string& purpose, bool& works)
 
 /// One row for each OpenCL device, or one that says how to get them.
 std::vector<Row> opencl_rows() try {
-  constexpr const char* purpose = "OpenCL devices: kernels in tests, no operators yet";
+  constexpr const char* purpose = "runs kernels (--device opencl:i)";
   std::vector<Row> rows;
-  for (const auto& found : device::opencl_devices())
-    rows.push_back({fmt::format("opencl:{}", rows.size()), "found", purpose,
-                    fmt::format("{}, {} compute units, {:.1f} GiB", found.description, found.num_compute_units,
-                                static_cast<double>(found.memory_bytes) / (1 << 30))});
+  for (const auto& found : device::opencl_devices()) {
+    const auto& device = found.capabilities;
+    const auto text = fmt::format("{} ({}), {} compute units, {:.1f} GiB", device.description, device.version,
+                                  device.num_compute_units, static_cast<double>(device.memory_bytes) / (1 << 30));
+    const bool works = found.objection.empty();
+    rows.push_back({fmt::format("opencl:{}", rows.size()), works ? "works" : "cannot be used", purpose,
+                    works ? text : text + "; " + found.objection});
+  }
   if (rows.empty()) rows.push_back({"opencl", "missing", purpose, "to get one: apt-get install pocl-opencl-icd"});
   return rows;
 } catch (const base::EnvironmentError& error) {
-  return {{"opencl", "missing", "OpenCL devices: kernels in tests, no operators yet", first_line(error.what())}};
+  return {{"opencl", "missing", "runs kernels (--device opencl:i)", first_line(error.what())}};
 }
 
 /// MUMPS, the library for direct solves, is part of every build.

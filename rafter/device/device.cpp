@@ -16,33 +16,40 @@ namespace {
 /// A device by its name, and the function that makes it; null where this build has no such device.
 struct Registration {
   const char* name;
-  std::shared_ptr<Device> (*make)(int number, int num_threads);
+  std::shared_ptr<Device> (*make)(std::optional<int> number, int num_threads);
   bool has_several = false; ///< a machine may have several of this kind, which are numbered from 0
 };
 
 const std::array registrations{
-    Registration{
-        "host",
-        [](int, int num_threads) -> std::shared_ptr<Device> { return std::make_shared<HostDevice>(num_threads); }},
-    Registration{"checked", [](int, int) -> std::shared_ptr<Device> { return std::make_shared<CheckedDevice>(); }},
+    Registration{"host",
+                 [](std::optional<int>, int num_threads) -> std::shared_ptr<Device> {
+                   return std::make_shared<HostDevice>(num_threads);
+                 }},
+    Registration{"checked",
+                 [](std::optional<int>, int) -> std::shared_ptr<Device> { return std::make_shared<CheckedDevice>(); }},
     Registration{"opencl",
-                 [](int number, int) -> std::shared_ptr<Device> { return std::make_shared<OpenClDevice>(number); },
+                 [](std::optional<int> number, int) -> std::shared_ptr<Device> {
+                   return std::make_shared<OpenClDevice>(OpenClOptions{.number = number});
+                 },
                  true},
     Registration{"cuda", nullptr, true},
     Registration{"hip", nullptr, true},
 };
 
-/// The number of the device that a text names, where it is of this kind: "name" is the first, "name:2" the third.
-std::optional<int> number_of(const std::string& text, const Registration& registration) {
+/// What a text says of a device: "name", or "name:2" for the third of its kind.
+struct Name {
+  bool is_right = false; ///< the text names a device of this kind
+  std::optional<int> number = {};
+};
+Name read_name(const std::string& text, const Registration& registration) {
   const std::string name = registration.name;
-  if (text == name) return 0;
-  if (!registration.has_several || !text.starts_with(name + ":")) return std::nullopt;
+  if (text == name) return {.is_right = true};
+  if (!registration.has_several || !text.starts_with(name + ":")) return {};
   int number = 0;
   const char* const first = text.data() + name.size() + 1;
   const char* const last = text.data() + text.size();
   const auto [end, error] = std::from_chars(first, last, number);
-  const bool is_number = error == std::errc() && end == last && number >= 0;
-  return is_number ? std::optional(number) : std::nullopt;
+  return {.is_right = error == std::errc() && end == last && number >= 0, .number = number};
 }
 
 [[noreturn]] void throw_unknown(const std::string& name) {
@@ -62,12 +69,12 @@ void Buffer::require_inside(std::size_t bytes, std::size_t offset) const {
 
 std::shared_ptr<Device> make_device(const std::string& name, int num_threads) {
   for (const auto& registration : registrations) {
-    const auto number = number_of(name, registration);
-    if (!number) continue;
+    const auto read = read_name(name, registration);
+    if (!read.is_right) continue;
     if (registration.make == nullptr)
       throw base::EnvironmentError("device '" + name + "': operators do not run on " + registration.name +
                                    " devices yet; available: host, checked, opencl");
-    return registration.make(*number, num_threads);
+    return registration.make(read.number, num_threads);
   }
   throw_unknown(name);
 }

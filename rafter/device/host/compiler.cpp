@@ -49,7 +49,8 @@ std::string quoted(const std::vector<std::string>& command) {
   return base::join(words, " ");
 }
 
-/// The first lines of a long text: errors come first, and later lines mostly follow from them.
+} // namespace
+
 std::string first_lines(const std::string& text, std::size_t max_lines) {
   std::vector<std::string> lines = base::split(text, '\n');
   while (!lines.empty() && base::trimmed(lines.back()).empty()) lines.pop_back();
@@ -58,8 +59,6 @@ std::string first_lines(const std::string& text, std::size_t max_lines) {
   if (num_hidden > 0) lines.push_back("... (" + std::to_string(num_hidden) + " more lines)");
   return base::join(lines, "\n");
 }
-
-} // namespace
 
 Compiler find_compiler(const std::string& name) {
   static std::mutex mutex;

@@ -40,6 +40,10 @@ std::vector<std::string> compiler_flags(const CompileOptions& options,
 /// Flags that a compiler alone knows: they spare it work that changes no kernel.
 std::vector<std::string> own_flags(const Compiler& compiler);
 
+/// The first lines of what a compiler says, and how many more there are: errors come first, and later lines mostly
+/// follow from them.
+std::string first_lines(const std::string& text, std::size_t max_lines);
+
 /// Files and flags for compiling a C source to a shared library. The compiler's temporary files stand beside the
 /// source.
 struct Compilation {

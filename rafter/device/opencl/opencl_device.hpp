@@ -2,26 +2,42 @@
 #pragma once
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <rafter/device/device.hpp>
+#include <rafter/device/host/binary_cache.hpp>
 
 namespace rafter::device {
 
-/// What the OpenCL devices of this machine are, in the order of their numbers. Throws EnvironmentError where there is
-/// no loader.
-std::vector<Capabilities> opencl_devices();
+struct OpenClLibrary;
+
+/// An OpenCL device of this machine, and whether kernels run on it.
+struct OpenClDescription {
+  Capabilities capabilities;
+  std::string objection; ///< what it lacks to run kernels; "": nothing
+};
+
+/// The OpenCL devices of this machine, in the order of their numbers. Throws EnvironmentError where there is no loader.
+std::vector<OpenClDescription> opencl_devices();
+
+struct OpenClOptions {
+  /// Number in the order of opencl_devices(); none: the first device that runs kernels, processors last.
+  std::optional<int> number = {};
+  CacheDirectory directory = CacheDirectory();            ///< folder of compiled programs
+  std::shared_ptr<const OpenClLibrary> library = nullptr; ///< functions of the loader; null: that of this machine
+};
 
 /// An OpenCL device with doubles and atomic operations on 64 bits. Programs are OpenCL C 1.2, as emit writes it: the
 /// entry point NAME is the kernel `entry_NAME`, which takes for each buffer its memory and the number of bytes to skip
-/// (long), then the range of batches (two longs). Tasks run one after the other; compiled programs are kept by the
-/// driver.
+/// (long), then the range of batches (two longs). Tasks run one after the other. What the driver compiled is kept in
+/// the user's cache folder, under a key of source, device and driver. Failures of the driver are EnvironmentErrors.
 class OpenClDevice final : public Device {
 public:
-  /// `number`: in the order of opencl_devices(). Throws EnvironmentError where there is no such device, or it lacks
-  /// what kernels need.
-  explicit OpenClDevice(int number = 0);
+  /// Throws EnvironmentError where there is no such device, or it lacks what kernels need.
+  explicit OpenClDevice(OpenClOptions options = {});
+  explicit OpenClDevice(int number) : OpenClDevice(OpenClOptions{.number = number}) {}
 
   std::string name() const override { return "opencl"; }
   std::string language() const override { return "opencl"; }
@@ -29,11 +45,15 @@ public:
   Copies copies() const override;
   int num_threads() const override { return 1; }
   bool shares_host_memory() const override { return false; }
+  /// Throws EnvironmentError where the device does not have so much memory, or not in one piece.
   std::shared_ptr<Buffer> allocate(std::size_t bytes) override;
   std::shared_ptr<Buffer> wrap(void* host, std::size_t bytes) override;
-  /// On failure throws EnvironmentError with the log of the compiler and the source.
+  /// On failure throws EnvironmentError with the log of the compiler, and the place where the source is kept.
   std::shared_ptr<const Program> compile(const std::string& source, const CompileOptions& options = {}) override;
+  std::shared_ptr<const Program> find(const std::string& source, const CompileOptions& options) override;
   std::shared_ptr<Event> run(std::span<const Task> tasks) override;
+  /// Path of the cache file of a program, whether it exists or not.
+  std::filesystem::path file_of(const std::string& source) const;
 
 private:
   class Queue;
@@ -41,7 +61,9 @@ private:
   class Compiled;
   class Entry;
   class Finish;
+  std::string key_of(const std::string& source) const;
   std::shared_ptr<Queue> queue_;
+  BinaryCache binaries_;
   std::mutex mutex_; ///< guards the arguments of kernels, which are set before each run
 };
 

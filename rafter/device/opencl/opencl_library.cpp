@@ -28,6 +28,7 @@ OpenClLibrary opened() {
   take(result.release_context, library, "clReleaseContext");
   take(result.create_queue, library, "clCreateCommandQueue");
   take(result.release_queue, library, "clReleaseCommandQueue");
+  take(result.flush, library, "clFlush");
   take(result.finish, library, "clFinish");
   take(result.create_buffer, library, "clCreateBuffer");
   take(result.release_buffer, library, "clReleaseMemObject");
@@ -35,7 +36,9 @@ OpenClLibrary opened() {
   take(result.write_buffer, library, "clEnqueueWriteBuffer");
   take(result.fill_buffer, library, "clEnqueueFillBuffer");
   take(result.create_program, library, "clCreateProgramWithSource");
+  take(result.create_program_from_binary, library, "clCreateProgramWithBinary");
   take(result.build_program, library, "clBuildProgram");
+  take(result.get_program_info, library, "clGetProgramInfo");
   take(result.get_build_info, library, "clGetProgramBuildInfo");
   take(result.release_program, library, "clReleaseProgram");
   take(result.create_kernel, library, "clCreateKernel");
@@ -50,15 +53,21 @@ std::string text_of(cl_int code) {
   switch (code) {
   case CL_MEM_OBJECT_ALLOCATION_FAILURE:
   case CL_OUT_OF_RESOURCES:
-    return "the memory of the device is exhausted";
+    return "the memory of the device is exhausted: use a coarser mesh, a lower degree, another device, or --device "
+           "host";
   case CL_OUT_OF_HOST_MEMORY:
-    return "the memory of the host is exhausted";
+    return "the memory of the host is exhausted: use a coarser mesh or a lower degree";
   case CL_INVALID_BUFFER_SIZE:
-    return "the buffer is larger than the device accepts";
+    return "the buffer is larger than the device accepts: use a coarser mesh, a lower degree, or --device host";
   case CL_DEVICE_NOT_AVAILABLE:
-    return "the device is not available";
+  case CL_INVALID_COMMAND_QUEUE:
+  case CL_INVALID_CONTEXT:
+    return "the device was lost: its driver has stopped, or another program holds it; `rafter doctor` shows whether it "
+           "is there, and `--device host` does without it";
+  case CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST:
+    return "a kernel before it ended with a fault of the device";
   case CL_INVALID_WORK_GROUP_SIZE:
-    return "the groups have more items than the device accepts";
+    return "the groups have more items than the device accepts for this kernel";
   default:
     return "OpenCL code " + std::to_string(code);
   }
@@ -66,8 +75,8 @@ std::string text_of(cl_int code) {
 
 } // namespace
 
-const OpenClLibrary& OpenClLibrary::instance() {
-  static const OpenClLibrary library = opened();
+std::shared_ptr<const OpenClLibrary> OpenClLibrary::instance() {
+  static const auto library = std::make_shared<const OpenClLibrary>(opened());
   return library;
 }
 

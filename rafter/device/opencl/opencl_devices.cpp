@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
+#include <rafter/device/opencl/opencl_device.hpp>
+#include <rafter/device/opencl/opencl_library.hpp>
+
+namespace rafter::device {
+namespace {
+
+/// Questions to a device.
+class Query {
+public:
+  Query(const OpenClLibrary& library, cl_device_id device) : library_(library), device_(device) {}
+
+  std::string text(cl_device_info what) const {
+    std::size_t size = 0;
+    check_opencl(library_.get_device_info(device_, what, 0, nullptr, &size), "asking a device");
+    std::string result(size, '\0');
+    check_opencl(library_.get_device_info(device_, what, size, result.data(), nullptr), "asking a device");
+    return result.substr(0, result.find('\0'));
+  }
+  template <class T> T number(cl_device_info what) const {
+    T result{};
+    check_opencl(library_.get_device_info(device_, what, sizeof result, &result, nullptr), "asking a device");
+    return result;
+  }
+  std::size_t bytes(cl_device_info what) const { return static_cast<std::size_t>(number<cl_ulong>(what)); }
+  bool has_extension(const std::string& name) const {
+    return (" " + text(CL_DEVICE_EXTENSIONS) + " ").find(" " + name + " ") != std::string::npos;
+  }
+  /// Number of items that run in step, as the makers of graphics processors tell it by questions of their own; 1 where
+  /// none of them is answered.
+  int sub_group_width() const {
+    constexpr cl_device_info warp_size_of_nvidia = 0x4003, wavefront_width_of_amd = 0x4043;
+    for (const auto what : {warp_size_of_nvidia, wavefront_width_of_amd}) {
+      cl_uint width = 0;
+      if (library_.get_device_info(device_, what, sizeof width, &width, nullptr) == CL_SUCCESS && width > 0)
+        return static_cast<int>(width);
+    }
+    return 1;
+  }
+
+private:
+  const OpenClLibrary& library_;
+  cl_device_id device_;
+};
+
+Capabilities capabilities_of(const Query& query) {
+  return {.description = query.text(CL_DEVICE_NAME),
+          .version = query.text(CL_DEVICE_VERSION) + ", driver " + query.text(CL_DRIVER_VERSION),
+          .num_compute_units = static_cast<int>(query.number<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS)),
+          .most_items = static_cast<int>(query.number<std::size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE)),
+          .sub_group_width = query.sub_group_width(),
+          .vector_width = static_cast<int>(query.number<cl_uint>(CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE)),
+          .memory_bytes = query.bytes(CL_DEVICE_GLOBAL_MEM_SIZE),
+          .most_buffer_bytes = query.bytes(CL_DEVICE_MAX_MEM_ALLOC_SIZE),
+          .shared_bytes = query.bytes(CL_DEVICE_LOCAL_MEM_SIZE),
+          .has_doubles = query.has_extension("cl_khr_fp64"),
+          .has_unified_memory = query.number<cl_bool>(CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE};
+}
+
+std::string objection_to(const Query& query) {
+  std::vector<std::string> lacks;
+  if (!query.has_extension("cl_khr_fp64")) lacks.emplace_back("doubles (cl_khr_fp64)");
+  if (!query.has_extension("cl_khr_int64_base_atomics"))
+    lacks.emplace_back("atomic operations on 64 bits (cl_khr_int64_base_atomics)");
+  if (query.number<cl_bool>(CL_DEVICE_COMPILER_AVAILABLE) != CL_TRUE) lacks.emplace_back("a compiler");
+  if (!lacks.empty()) return "it lacks " + base::join(lacks, " and ");
+  if (query.number<cl_bool>(CL_DEVICE_AVAILABLE) != CL_TRUE) return "its driver says that it is not available";
+  return "";
+}
+
+/// Processors come last: the host runs kernels of its own faster.
+int rank(cl_device_type type) {
+  if ((type & CL_DEVICE_TYPE_GPU) != 0) return 0;
+  return (type & CL_DEVICE_TYPE_CPU) != 0 ? 2 : 1;
+}
+
+std::string name_of(std::size_t number, const InstalledDevice& device) {
+  return "opencl:" + std::to_string(number) + " ('" + device.capabilities.description + "')";
+}
+
+std::string list_of(const std::vector<InstalledDevice>& devices) {
+  if (devices.empty()) return "this machine has none; one that is the processor: apt-get install pocl-opencl-icd";
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    words.push_back(name_of(i, devices[i]) +
+                    (devices[i].objection.empty() ? "" : ", which cannot be used: " + devices[i].objection));
+  return "this machine has " + base::join(words, "; ");
+}
+
+} // namespace
+
+std::vector<InstalledDevice> installed_devices(const OpenClLibrary& library) {
+  cl_uint num_platforms = 0;
+  // The loader reports an error where it knows no platform.
+  if (library.get_platforms(0, nullptr, &num_platforms) != CL_SUCCESS) return {};
+  std::vector<cl_platform_id> platforms(num_platforms);
+  check_opencl(library.get_platforms(num_platforms, platforms.data(), nullptr), "looking for platforms");
+  std::vector<InstalledDevice> result;
+  for (auto* const platform : platforms) {
+    cl_uint count = 0;
+    if (library.get_devices(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count) != CL_SUCCESS) continue;
+    std::vector<cl_device_id> devices(count);
+    check_opencl(library.get_devices(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr),
+                 "looking for devices");
+    for (auto* const device : devices) {
+      const Query query(library, device);
+      result.push_back(
+          {device, query.number<cl_device_type>(CL_DEVICE_TYPE), capabilities_of(query), objection_to(query)});
+    }
+  }
+  return result;
+}
+
+InstalledDevice choose_device(const OpenClLibrary& library, const std::optional<int>& number) {
+  const auto devices = installed_devices(library);
+  if (number) {
+    if (*number < 0 || *number >= static_cast<int>(devices.size()))
+      throw base::EnvironmentError("there is no OpenCL device " + std::to_string(*number) + "; " + list_of(devices));
+    const auto& device = devices[static_cast<std::size_t>(*number)];
+    if (!device.objection.empty())
+      throw base::EnvironmentError("kernels do not run on " + name_of(static_cast<std::size_t>(*number), device) +
+                                   ": " + device.objection);
+    return device;
+  }
+  const InstalledDevice* best = nullptr;
+  for (const auto& device : devices)
+    if (device.objection.empty() && (best == nullptr || rank(device.type) < rank(best->type))) best = &device;
+  if (best == nullptr) throw base::EnvironmentError("there is no OpenCL device that runs kernels; " + list_of(devices));
+  return *best;
+}
+
+std::vector<OpenClDescription> opencl_devices() {
+  std::vector<OpenClDescription> result;
+  for (auto& device : installed_devices(*OpenClLibrary::instance()))
+    result.push_back({std::move(device.capabilities), std::move(device.objection)});
+  return result;
+}
+
+} // namespace rafter::device

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a driver of OpenCL refuses becomes one error that says what to do. Entries of the table of its functions are
+// replaced by ones that fail.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <fstream>
+
+#include <rafter/device/array.hpp>
+#include <rafter/device/opencl/opencl_library.hpp>
+
+#include "../support/device_folders.hpp"
+#include "../support/opencl.hpp"
+
+namespace {
+
+using namespace rafter;
+using device::OpenClDevice;
+using device::OpenClLibrary;
+using test::Folder;
+
+constexpr const char* nothing = "kernel void entry_nothing(long begin, long end) {}";
+
+template <class Action> std::string message(const Action& action) {
+  try {
+    action();
+  } catch (const base::EnvironmentError& error) {
+    return error.what();
+  }
+  return "nothing thrown";
+}
+
+void expect_mentions(const std::string& text, std::initializer_list<std::string> parts) {
+  for (const auto& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " is not in: " << text;
+}
+
+class OpenClFailures : public ::testing::Test {
+protected:
+  void SetUp() override {
+    if (!test::has_opencl()) GTEST_SKIP() << "this machine has no OpenCL device (apt-get install pocl-opencl-icd)";
+    library_ = *OpenClLibrary::instance();
+  }
+  /// A device whose driver has the functions of library_.
+  OpenClDevice device() const {
+    return OpenClDevice({.directory = device::CacheDirectory(folder_.path()),
+                         .library = std::make_shared<const OpenClLibrary>(library_)});
+  }
+  OpenClLibrary library_;
+  Folder folder_;
+};
+
+TEST_F(OpenClFailures, ExhaustedMemorySaysHowMuchWasAskedFor) {
+  library_.create_buffer = [](cl_context, cl_mem_flags, size_t, void*, cl_int* code) -> cl_mem {
+    *code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    return nullptr;
+  };
+  auto opencl = device();
+  expect_mentions(message([&] { opencl.allocate(4096); }), {"allocating 4096 of the ", "exhausted", "coarser mesh"});
+}
+
+TEST_F(OpenClFailures, DriversThatAllocateLateFailWithTheSameWords) {
+  library_.write_buffer = [](auto...) -> cl_int { return CL_OUT_OF_RESOURCES; };
+  library_.fill_buffer = [](auto...) -> cl_int { return CL_MEM_OBJECT_ALLOCATION_FAILURE; };
+  auto opencl = device();
+  const auto buffer = opencl.allocate(8);
+  const double value = 1;
+  expect_mentions(message([&] { buffer->copy_from_host(&value, 8); }), {"copying to the device", "exhausted"});
+  expect_mentions(message([&] { buffer->clear(); }), {"clearing memory", "exhausted"});
+}
+
+TEST_F(OpenClFailures, ArraysBeyondTheLargestBufferAreRefusedBeforeTheDriverIsAsked) {
+  library_.create_buffer = [](cl_context, cl_mem_flags, size_t, void*, cl_int* code) -> cl_mem {
+    ADD_FAILURE() << "the driver was asked";
+    *code = CL_INVALID_BUFFER_SIZE;
+    return nullptr;
+  };
+  auto opencl = device();
+  const auto most = opencl.capabilities().most_buffer_bytes;
+  ASSERT_GT(most, 0U);
+  expect_mentions(message([&] { opencl.allocate(most + 1); }),
+                  {std::to_string(most + 1) + " bytes", std::to_string(most), "--device host"});
+}
+
+TEST_F(OpenClFailures, LostDevicesAreNamedWhereverTheyShow) {
+  library_.read_buffer = [](auto...) -> cl_int { return CL_DEVICE_NOT_AVAILABLE; };
+  auto opencl = device();
+  device::Vector x(
+      std::make_shared<OpenClDevice>(device::OpenClOptions{.directory = device::CacheDirectory(folder_.path()),
+                                                           .library = std::make_shared<const OpenClLibrary>(library_)}),
+      3);
+  expect_mentions(message([&] { (void)x.host_read(); }), {"copying from the device", "lost", "rafter doctor"});
+  library_.run_kernel = [](auto...) -> cl_int { return CL_INVALID_COMMAND_QUEUE; };
+  auto second = device();
+  const auto kernel = second.compile(nothing)->kernel("nothing");
+  const device::Task task{.kernel = kernel.get(), .begin = 0, .end = 1};
+  expect_mentions(message([&] { second.run(std::span(&task, 1)); }), {"running nothing", "lost"});
+  library_ = *OpenClLibrary::instance();
+  library_.create_queue = [](cl_context, cl_device_id, cl_command_queue_properties, cl_int* code) -> cl_command_queue {
+    *code = CL_DEVICE_NOT_AVAILABLE;
+    return nullptr;
+  };
+  expect_mentions(message([&] { device(); }), {"making a queue", "lost"});
+}
+
+TEST_F(OpenClFailures, FaultsOfKernelsShowWhenTheyAreWaitedFor) {
+  library_.finish = [](cl_command_queue) -> cl_int { return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST; };
+  auto opencl = device();
+  const auto kernel = opencl.compile(nothing)->kernel("nothing");
+  const device::Task task{.kernel = kernel.get(), .begin = 0, .end = 1};
+  const auto event = opencl.run(std::span(&task, 1));
+  expect_mentions(message([&] { event->wait(); }), {"running kernels", "fault"});
+}
+
+TEST_F(OpenClFailures, SourcesThatDoNotCompileAreKeptAndTheLogIsShown) {
+  auto opencl = device();
+  const std::string wrong = "kernel void entry_wrong(long begin, long end) { no_such_name = 1; }";
+  const auto text = message([&] { opencl.compile(wrong); });
+  expect_mentions(text, {"no_such_name", "-cl-std=CL1.2", "source kept: "});
+  ASSERT_EQ(folder_.count(".cl"), 1U);
+  expect_mentions(text, {folder_.files(".cl").front().string()});
+  EXPECT_EQ(device::read_bytes(folder_.files(".cl").front()), wrong);
+  EXPECT_EQ(folder_.count(".clbin"), 0U);
+}
+
+TEST_F(OpenClFailures, DriversThatKeepTheirBinariesCompileInEveryRun) {
+  library_.get_program_info = [](auto...) -> cl_int { return CL_INVALID_VALUE; };
+  auto opencl = device();
+  EXPECT_NE(opencl.compile(nothing)->kernel("nothing"), nullptr);
+  EXPECT_EQ(folder_.count(".clbin"), 0U);
+}
+
+/// Two processors and a device of another kind, which is number `last`; kernels run on those that `able` says.
+struct Machine {
+  static inline std::array<bool, 3> able{};
+  static constexpr std::array<cl_device_type, 3> types{CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
+  static std::size_t number(cl_device_id device) { return reinterpret_cast<std::size_t>(device) - 1; }
+
+  static OpenClLibrary library() {
+    OpenClLibrary result;
+    result.get_platforms = [](cl_uint, cl_platform_id* platforms, cl_uint* count) -> cl_int {
+      if (platforms != nullptr) *platforms = nullptr;
+      if (count != nullptr) *count = 1;
+      return CL_SUCCESS;
+    };
+    result.get_devices = [](cl_platform_id, cl_device_type, cl_uint, cl_device_id* devices, cl_uint* count) -> cl_int {
+      for (std::size_t i = 0; devices != nullptr && i < 3; ++i) devices[i] = reinterpret_cast<cl_device_id>(i + 1);
+      if (count != nullptr) *count = 3;
+      return CL_SUCCESS;
+    };
+    result.get_device_info = answer;
+    return result;
+  }
+
+private:
+  static cl_int answer(cl_device_id device, cl_device_info what, std::size_t room, void* place, std::size_t* needed) {
+    const std::size_t i = number(device);
+    if (what == CL_DEVICE_TYPE) return give(&types[i], sizeof types[i], room, place, needed);
+    if (what == CL_DEVICE_NAME) return give_text("number " + std::to_string(i), room, place, needed);
+    if (what == CL_DEVICE_EXTENSIONS)
+      return give_text(std::string("cl_khr_int64_base_atomics") + (able[i] ? " cl_khr_fp64" : ""), room, place, needed);
+    if (what == CL_DEVICE_VERSION || what == CL_DRIVER_VERSION) return give_text("1", room, place, needed);
+    const cl_ulong one = 1; // little-endian, so that shorter answers are 1, too
+    return give(&one, room, room, place, needed);
+  }
+  static cl_int give_text(const std::string& text, std::size_t room, void* place, std::size_t* needed) {
+    return give(text.c_str(), text.size() + 1, room, place, needed);
+  }
+  static cl_int give(const void* value, std::size_t bytes, std::size_t room, void* place, std::size_t* needed) {
+    if (needed != nullptr) *needed = bytes;
+    if (place != nullptr) std::memcpy(place, value, std::min(bytes, room));
+    return CL_SUCCESS;
+  }
+};
+
+TEST(OpenClChoice, TakesTheFirstThatRunsKernelsAndProcessorsLast) {
+  const auto library = Machine::library();
+  Machine::able = {true, true, true};
+  EXPECT_EQ(device::choose_device(library, {}).capabilities.description, "number 2");
+  Machine::able = {false, true, false};
+  EXPECT_EQ(device::choose_device(library, {}).capabilities.description, "number 1");
+  EXPECT_EQ(device::choose_device(library, 1).capabilities.description, "number 1");
+}
+
+TEST(OpenClChoice, ANumberMeansThatDeviceAndNoOther) {
+  const auto library = Machine::library();
+  Machine::able = {true, true, false};
+  EXPECT_EQ(device::choose_device(library, 0).capabilities.description, "number 0");
+  expect_mentions(message([&] { device::choose_device(library, 2); }),
+                  {"opencl:2 ('number 2')", "lacks doubles (cl_khr_fp64)"});
+  expect_mentions(message([&] { device::choose_device(library, 3); }),
+                  {"no OpenCL device 3", "opencl:0 ('number 0')", "opencl:2 ('number 2'), which cannot be used"});
+}
+
+TEST(OpenClChoice, WithoutAnyTheErrorSaysWhyEachIsNone) {
+  const auto library = Machine::library();
+  Machine::able = {};
+  expect_mentions(message([&] { device::choose_device(library, {}); }), {"opencl:0", "opencl:1", "opencl:2", "lacks"});
+  OpenClLibrary empty = library;
+  empty.get_platforms = [](auto...) -> cl_int { return CL_INVALID_VALUE; };
+  expect_mentions(message([&] { device::choose_device(empty, {}); }), {"none", "apt-get install pocl-opencl-icd"});
+}
+
+} // namespace
