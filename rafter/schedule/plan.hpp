@@ -74,8 +74,10 @@ std::vector<std::string> short_names(std::span<const Plan> plans);
 void set(Plan& plan, const std::string& key, const std::string& value);
 /// Reads a plan from text. Keys that are absent keep their default; that of vector_width fills 64 bytes (8, or 16 with
 /// compute=float). The word "default" is the default plan. Throws InputError, with the nearest key or value as a
-/// suggestion, and for accumulate=float without compute=float.
-Plan parse_plan(const std::string& text);
+/// suggestion, and for accumulate=float without compute=float. `mapping` is that of a text without one.
+Plan parse_plan(const std::string& text, const std::string& mapping = Plan().mapping);
+/// The plan with the values that its full text means for the keys that are not in it, those of other mappings.
+Plan without_unused_keys(Plan plan);
 /// The plan with all numbers in double precision.
 Plan in_double(Plan plan);
 /// The keys with less than double precision as text, such as "storage=float compute=float"; "" if there are none.

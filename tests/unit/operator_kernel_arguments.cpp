@@ -93,7 +93,7 @@ TEST_F(KernelArgumentsTest, WhatIsMissingIsNamed) {
   EXPECT_NE(message.find("order_of_the_test 3"), std::string::npos) << message;
   BufferRegistry never_made;
   never_made.add("order_of_the_test", 3, nullptr);
-  EXPECT_NE(message_of([&] { op::KernelArguments(permutation().arguments(), never_made); }), "");
+  EXPECT_NE(message_of([&] { op::KernelArguments(permutation().arguments(), {}, never_made); }), "");
 }
 
 TEST_F(KernelArgumentsTest, ARoleHasOneOwner) {
