@@ -283,7 +283,7 @@ std::int32_t BoundKernel::num_records() const {
   return schedule::num_matrix_records(tune::num_matrix_entries(piece_.kernel.generation), piece_.cells.cells_per_batch);
 }
 
-void BoundKernel::clear_integrals() { std::ranges::fill(integrals_.host_overwrite(), 0.0); }
+void BoundKernel::clear_integrals() { integrals_.device_overwrite()->clear(); }
 
 std::vector<double> BoundKernel::integrals() const {
   std::vector<double> result;

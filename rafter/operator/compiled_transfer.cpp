@@ -148,15 +148,12 @@ private:
     const bool is_adding = std::ranges::any_of(kernels_[number(direction)], [](const Kernels& of_field) {
       return std::ranges::any_of(of_field, [](const auto& kernel) { return kernel->adds(); });
     });
-    if (padding.empty() && !is_adding) return;
-    const auto values = is_adding ? to.host_overwrite() : to.host_write();
-    for (const auto entry : padding) values[static_cast<std::size_t>(entry)] = 0;
-    if (!is_adding) return;
-    constexpr std::int64_t block = 1 << 14;
-    device_->parallel_for((std::ssize(values) + block - 1) / block, [&](std::int64_t i) {
-      const auto begin = static_cast<std::size_t>(i * block);
-      std::ranges::fill(values.subspan(begin, std::min<std::size_t>(block, values.size() - begin)), 0.0);
-    });
+    if (is_adding) {
+      to.device_overwrite()->clear();
+    } else if (!padding.empty()) {
+      const auto values = to.host_write();
+      for (const auto entry : padding) values[static_cast<std::size_t>(entry)] = 0;
+    }
   }
   void run_field(TransferDirection direction, std::size_t field, const Vector& from, Vector& to, bool adds) const {
     const auto& kernels = kernels_[number(direction)][field];

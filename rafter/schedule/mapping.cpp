@@ -77,7 +77,8 @@ bool is_cell_per_item(const Plan& plan) { return plan.mapping == "cell_per_item"
 } // namespace
 
 bool stores_first_touched(const Plan& plan) { return !is_cell_per_item(plan); }
-bool may_run_in_any_order(const Plan& plan) { return is_cell_per_item(plan) && plan.scatter == Scatter::atomic; }
+bool may_run_in_any_order(const Plan& plan) { return is_cell_per_item(plan) && plan.scatter != Scatter::coloured; }
+bool has_cell_vectors(const Plan& plan) { return is_cell_per_item(plan) && plan.scatter == Scatter::two_pass; }
 
 LoopProgram lower(const LoweringInput& input, Plan& plan) {
   const Mapping& chosen = choose_mapping(input, plan);

@@ -10,6 +10,11 @@
 
 namespace rafter::schedule {
 
+namespace role {
+/// What cells contribute to a vector, by the number of the output vector, where a kernel does not add it there.
+inline constexpr const char* cell_vector = "cell_vector";
+} // namespace role
+
 /// Where what set-up stores per point stands.
 enum class StoredOrder : std::uint8_t {
   by_batch, ///< shape (batch, sub-batch of LoweringInput::interleave cells, point, slot, cell of the sub-batch)
@@ -82,6 +87,9 @@ const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan);
 bool stores_first_touched(const Plan& plan);
 /// Says whether batches of such a kernel may run in any order, also at the same time, whatever unknowns they share.
 bool may_run_in_any_order(const Plan& plan);
+/// Says whether such a kernel stores what cells contribute to each output in a vector of its own instead of adding it:
+/// role::cell_vector, shape (batch, component, dof, cell of the batch).
+bool has_cell_vectors(const Plan& plan);
 
 /// Lowers with the mapping so chosen, whose name the plan gets; verified. Throws InternalError where the
 /// sub-batches that the plan takes at a time do not divide the cells of the batch.

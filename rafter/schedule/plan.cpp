@@ -81,7 +81,16 @@ std::string gather_name(bool is_by_lane) { return is_by_lane ? "scalar" : "vecto
 
 std::string_view name(Precision precision) { return precision == Precision::double_precision ? "double" : "float"; }
 
-std::string_view name(Scatter scatter) { return scatter == Scatter::atomic ? "atomic" : "coloured"; }
+std::string_view name(Scatter scatter) {
+  switch (scatter) {
+  case Scatter::coloured:
+    return "coloured";
+  case Scatter::two_pass:
+    return "two-pass";
+  default:
+    return "atomic";
+  }
+}
 
 namespace {
 
@@ -181,7 +190,8 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
   else if (key == "gathers")
     plan.gathers_by_lane = choose(key, value, {false, true}, gather_name);
   else if (key == "scatter")
-    plan.scatter = choose(key, value, {Scatter::atomic, Scatter::coloured}, [](Scatter s) { return name(s); });
+    plan.scatter = choose(key, value, {Scatter::atomic, Scatter::coloured, Scatter::two_pass},
+                          [](Scatter s) { return name(s); });
   else if (key == "prefetch")
     plan.prefetch = number_in(key, value, 0, 1) != 0;
   else if (key == "stores")
