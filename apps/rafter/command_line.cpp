@@ -23,7 +23,7 @@ void add_problem_options(CLI::App& command, ProblemOptions& options) {
   command.add_option("--set", options.overrides, "set a key of the problem file, as in fields.u.degree=3; repeatable")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  command.add_option("--device", options.device, "where kernels run: host or checked")->capture_default_str();
+  command.add_option("--device", options.device, "where kernels run: host, checked, opencl or opencl:1")->capture_default_str();
   command.add_option("--threads", options.threads, "threads; 0: all cores")
       ->check(CLI::Range(0, max_threads))
       ->capture_default_str()

@@ -84,7 +84,7 @@ void require_sayable(const LoopProgram& program, const Spelling& spelling) {
   const bool has_groups = !program.launch.is_of_host() || has_shared || any_node(*program.body, needs_groups);
   if (has_groups && !spelling.has_groups())
     throw base::InternalError("emitter: language '" + spelling.name + "' has no groups of items");
-  if (program.vector_width > 1 && spelling.vectors.load == nullptr)
+  if (program.vector_width > 1 && !spelling.has_vectors())
     throw base::InternalError("emitter: language '" + spelling.name + "' has no vectors");
 }
 
@@ -122,8 +122,10 @@ std::string emit(const LoopProgram& program, const std::string& language) {
   return emit(program, spelling_of(language));
 }
 
-bool has_groups(const std::string& language) {
-  return language == language_of_interpreters || spelling_of(language).has_groups();
+schedule::Target target(const std::string& language) {
+  if (language == language_of_interpreters) return {.has_lanes = true, .has_groups = true};
+  const auto& spelling = spelling_of(language);
+  return {.has_lanes = spelling.has_vectors(), .has_groups = spelling.has_groups()};
 }
 
 } // namespace rafter::emit

@@ -3,6 +3,7 @@
 #include <string>
 
 #include <rafter/emit/spelling.hpp>
+#include <rafter/schedule/mapping.hpp>
 
 /// Writes loop programs as source text. One emitter serves the C family; each language is a table of spellings.
 namespace rafter::emit {
@@ -15,7 +16,7 @@ std::string emit(const schedule::LoopProgram& program, const Spelling& spelling 
 /// say: groups of items in one without them, lanes in one without vectors.
 std::string emit(const schedule::LoopProgram& program, const std::string& language);
 
-/// Says whether a language has groups of items.
-bool has_groups(const std::string& language);
+/// The axes that a language has. Throws InternalError for unknown languages.
+schedule::Target target(const std::string& language);
 
 } // namespace rafter::emit

@@ -79,6 +79,7 @@ struct Spelling {
   /// Name of an elementary function on one number ("sqrt" -> "__builtin_sqrt").
   std::function<std::string(form::ScalarOp op, schedule::Type type)> function;
   VectorSpelling vectors;
+  bool has_vectors() const { return vectors.load != nullptr; }
   GroupSpelling groups;
   bool has_groups() const { return groups.item != nullptr; }
   /// Prefetch of the entry at `place`, the text of an address; null where the language has none.

@@ -123,7 +123,7 @@ private:
     kept.add(schedule::role::entries, 0,
              info_.plan.storage == schedule::Precision::double_precision ? entries_.device_read()
                                                                          : singles_.device_read());
-    arguments_ = {built_->loops.arguments(), kept};
+    arguments_ = {built_->loops.arguments(), built_->loops.launch, kept};
     for (const auto* modes : {&overwrite_, &add_}) modes->device_read(); // so that runs need not bring them there
   }
 

@@ -51,7 +51,7 @@ BoundKernel::BoundKernel(const GeneratedForm& form, const GeneratedBlock& piece)
   kept.add(schedule::role::data_rows, 0, data_rows_.device_read());
   kept.add(schedule::role::stored_point, 0, stored_point_.device_read());
   kept.add(schedule::role::stored_cell, 0, stored_cell_.device_read());
-  arguments_ = {piece.kernel.generation.main.arguments, kept};
+  arguments_ = {piece.kernel.generation.main.arguments, piece.kernel.generation.main.launch, kept};
 }
 
 void BoundKernel::add_data(const std::vector<schedule::LoopBuffer>& arguments, device::BufferRegistry& registry) const {
@@ -119,7 +119,7 @@ double BoundKernel::uncounted_clearing_bytes() const {
 
 BoundKernel::Runs BoundKernel::runs() const {
   const double cells = static_cast<double>(info_.num_cells), batches = static_cast<double>(info_.num_batches);
-  // Such programs loop over cells, not over batches.
+  // Such programs loop over cells, or have items for them: they are counted for one.
   if (piece_.kernel.generation.main.vector_width == 1) return {.complete = cells};
   return {.complete = batches, .idle = batches - cells / piece_.cells.cells_per_batch};
 }
@@ -196,7 +196,7 @@ std::unique_ptr<BoundKernel::Setup> BoundKernel::make_setup() const {
   result->tables.add_to(kept);
   kept.add(schedule::role::mode, 0, result->mode.device_read());
   kept.add(schedule::role::data_rows, 0, result->row_of_row.device_read());
-  result->arguments = {setup.arguments, kept};
+  result->arguments = {setup.arguments, setup.launch, kept};
   return result;
 }
 
@@ -283,7 +283,7 @@ std::int32_t BoundKernel::num_records() const {
   return schedule::num_matrix_records(tune::num_matrix_entries(piece_.kernel.generation), piece_.cells.cells_per_batch);
 }
 
-void BoundKernel::clear_integrals() { std::ranges::fill(integrals_.host_overwrite(), 0.0); }
+void BoundKernel::clear_integrals() { integrals_.device_overwrite()->clear(); }
 
 std::vector<double> BoundKernel::integrals() const {
   std::vector<double> result;

@@ -10,6 +10,7 @@
 #include <rafter/base/parallel.hpp>
 #include <rafter/device/compile_all.hpp>
 #include <rafter/operator/free_list.hpp>
+#include <rafter/operator/kernel_target.hpp>
 #include <rafter/operator/transfer_kernel.hpp>
 #include <rafter/tune/unweighed_plans.hpp>
 
@@ -109,7 +110,8 @@ private:
       const auto& cells = fields_[field]->kinds[kind];
       const auto plan = options_.plan
                             ? schedule::in_double(*options_.plan)
-                            : tune::plan_transfer(cells.cells_per_batch, options_.planner->register_width(), flag_sets);
+                            : tune::plan_transfer(cells.cells_per_batch, options_.planner->register_width(),
+                                                  target_of(*device_), flag_sets);
       kernels_[number(direction)][field][kind] = std::make_unique<TransferKernel>(cells, direction, plan, *device_);
     });
   }
@@ -143,19 +145,15 @@ private:
   void clear(TransferDirection direction, Vector& to) const {
     const auto& system = target(direction);
     const auto padding = system.padding();
-    const bool has_lists = std::ranges::any_of(fields_, [](const auto& field) { return is_adding(*field); });
-    if (padding.empty() && !has_lists) return;
-    const auto values = has_lists ? to.host_overwrite() : to.host_write();
-    for (const auto entry : padding) values[static_cast<std::size_t>(entry)] = 0;
-    if (!has_lists) return;
-    constexpr std::int64_t block = 1 << 14;
-    device_->parallel_for((std::ssize(values) + block - 1) / block, [&](std::int64_t i) {
-      const auto begin = static_cast<std::size_t>(i * block);
-      std::ranges::fill(values.subspan(begin, std::min<std::size_t>(block, values.size() - begin)), 0.0);
+    const bool is_adding = std::ranges::any_of(kernels_[number(direction)], [](const Kernels& of_field) {
+      return std::ranges::any_of(of_field, [](const auto& kernel) { return kernel->adds(); });
     });
-  }
-  static bool is_adding(const TransferStages& field) {
-    return std::ranges::any_of(field.kinds, [](const TransferCells& cells) { return cells.has_lists(); });
+    if (is_adding) {
+      to.device_overwrite()->clear();
+    } else if (!padding.empty()) {
+      const auto values = to.host_write();
+      for (const auto entry : padding) values[static_cast<std::size_t>(entry)] = 0;
+    }
   }
   void run_field(TransferDirection direction, std::size_t field, const Vector& from, Vector& to, bool adds) const {
     const auto& kernels = kernels_[number(direction)][field];
@@ -177,13 +175,18 @@ private:
     auto& bound = (*arguments)[field];
     for (auto& of_kernel : bound) of_kernel.bind(vectors);
     std::vector<device::Task> tasks;
+    for (std::size_t kind = 0; kind < kernels.size(); ++kind)
+      if (kernels[kind]->may_run_in_any_order())
+        tasks.push_back(kernels[kind]->task(bound[kind], 0, fields_[field]->kinds[kind].num_batches()));
+    if (!tasks.empty()) device_->run(tasks)->wait();
     for (const auto& stage : fields_[field]->stages) {
       tasks.clear();
       for (const auto& chunk : stage) {
         const auto kind = static_cast<std::size_t>(chunk.block);
-        tasks.push_back(kernels[kind]->task(bound[kind], chunk.batch_begin, chunk.batch_end));
+        if (!kernels[kind]->may_run_in_any_order())
+          tasks.push_back(kernels[kind]->task(bound[kind], chunk.batch_begin, chunk.batch_end));
       }
-      device_->run(tasks)->wait();
+      if (!tasks.empty()) device_->run(tasks)->wait();
     }
   }
 

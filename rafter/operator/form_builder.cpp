@@ -8,6 +8,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/parallel.hpp>
 #include <rafter/kernel/cell_matrices.hpp>
+#include <rafter/operator/kernel_target.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 #include <rafter/schedule/matrix_product.hpp>
 
@@ -330,7 +331,9 @@ std::shared_ptr<GeneratedForm> build_form(const form::LoweredForm& form, const S
     return built;
   }
   const FormGenerator builder(*built);
-  const bool may_be_matrix = is_action && built->is_square() && form.fields.empty() && !is_distributed;
+  // The forecast is of a host, whose threads add cell matrices as fast as kernels compute them.
+  const bool is_host = target_of(*built->options.device).has_lanes;
+  const bool may_be_matrix = is_action && is_host && built->is_square() && form.fields.empty() && !is_distributed;
   if (may_be_matrix && !options.plan && options.num_applications > 0) {
     built->forecast = forecast_matrix(*built);
     if (built->forecast->pays()) built->matrix = build_matrix(form, systems.test, built->options);
@@ -420,7 +423,7 @@ private:
   }
   void add(const std::string& source, const schedule::Plan& plan, std::shared_ptr<const device::Program>& program) {
     if (source.empty() || program != nullptr) return;
-    jobs_.push_back({source, {.compiler = plan.compiler, .flag_set = plan.flags}});
+    jobs_.push_back({source, {.language = device_->language(), .compiler = plan.compiler, .flag_set = plan.flags}});
     programs_.push_back(&program);
   }
   device::Device* device_ = nullptr;

@@ -12,6 +12,7 @@
 #include <rafter/operator/free_list.hpp>
 #include <rafter/operator/ghosts.hpp>
 #include <rafter/operator/touched_ranges.hpp>
+#include <rafter/operator/two_pass_sum.hpp>
 
 namespace rafter::op {
 
@@ -23,6 +24,45 @@ void require_one_mesh(const System& system, const std::shared_ptr<const space::F
   if (space->discretisation() != system.discretisation)
     throw base::InputError("the fields of a system must be on one discretisation, a mesh with its batches of cells; '" +
                            space->name + "' is on another one: make its space on the discretisation of the others");
+}
+
+/// The entries of the system's vectors to which the cells of a piece add what they contribute to one field.
+void find_entries(const GeneratedForm& form, const GeneratedBlock& piece, int output,
+                  std::span<std::int32_t> entries) {
+  const auto field = static_cast<std::size_t>(output);
+  const auto& space = *form.output_spaces[field];
+  const auto offset = static_cast<std::int32_t>(form.system.offset(form.output_fields[field]));
+  const auto& cells = piece.cells;
+  const auto lanes = static_cast<std::size_t>(cells.cells_per_batch);
+  std::vector<std::int32_t> of_cell(static_cast<std::size_t>(space.element(cells.shape)->num_dofs()) *
+                                    static_cast<std::size_t>(space.num_components()));
+  std::ranges::fill(entries, -1);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(cells.num_items); ++i) {
+    const auto position = space.position(cells.group, cells.cells[i]);
+    space.cell_dofs(position.block, position.batch, position.lane, of_cell);
+    const auto first = i / lanes * lanes * of_cell.size() + i % lanes;
+    for (std::size_t k = 0; k < of_cell.size(); ++k) entries[first + k * lanes] = offset + of_cell[k];
+  }
+}
+
+/// The vectors in which the kernels of a form store what cells contribute.
+std::vector<CellVector> cell_vectors(const GeneratedForm& form) {
+  std::vector<CellVector> result;
+  for (std::size_t p = 0; p < form.pieces.size(); ++p) {
+    const auto& piece = form.pieces[p];
+    if (!schedule::has_cell_vectors(piece.kernel.generation.main.plan)) continue;
+    for (const auto& output : piece.kernel.generation.outputs)
+      if (output.num_trials == 0)
+        result.push_back({.kernel = p,
+                          .output = output.field,
+                          .size = static_cast<std::size_t>(piece.cells.num_batches) *
+                                  static_cast<std::size_t>(piece.cells.cells_per_batch * output.components *
+                                                           output.num_tests),
+                          .find_entries = [&form, &piece, field = output.field](std::span<std::int32_t> entries) {
+                            find_entries(form, piece, field, entries);
+                          }});
+  }
+  return result;
 }
 
 } // namespace
@@ -109,6 +149,8 @@ public:
     }
     stages_ = chunk_stages(*built_);
     if (!is_distributed()) take_free_pieces_together();
+    if (const auto vectors = cell_vectors(*built_); !vectors.empty())
+      sum_ = std::make_unique<const TwoPassSum>(device_, vectors, system_.size(), built_->vectors());
     padding_ = system_.padding();
     for (const auto* modes : {&overwrite_, &add_}) modes->device_read(); // so that runs need not bring them there
   }
@@ -116,11 +158,21 @@ public:
   template <class T> void run(const Array<T>* trial, Array<T>& y, bool adds) {
     check_run(trial, y);
     if (is_distributed()) return run_on_part(trial, y, adds);
+    if (sum_ != nullptr) return run_in_two_passes(trial, y, adds);
     const bool is_covered = cells_cover_outputs();
-    if (!adds && !is_covered) std::ranges::fill(y.host_overwrite(), T(0));
+    if (!adds && !is_covered) y.device_overwrite()->clear();
     if (!adds && is_covered && !padding_.empty()) clear_padding(y.host_write());
     auto bound = bind_all(trial, &y, adds || !is_covered);
     run_stages(*bound, 0, stages_.size());
+  }
+  /// Kernels that add to the vector run behind the sum, which overwrites it.
+  template <class T> void run_in_two_passes(const Array<T>* trial, Array<T>& y, bool adds) {
+    auto terms = sum_->take();
+    if (!adds) (void)y.device_overwrite();
+    auto bound = bind_all(trial, &y, true, &terms);
+    run_stages(*bound, 0, num_storing_);
+    sum_->run(terms, y.device_write(), (adds ? add_ : overwrite_).device_read());
+    run_stages(*bound, num_storing_, stages_.size());
   }
 
   void run(const Vector& trial, Vector& y, const VectorWork& work) {
@@ -128,6 +180,7 @@ public:
     if (!device_->shares_host_memory())
       throw base::InternalError("fused work on vectors needs a device that shares the host's memory");
     if (!built_->is_square()) throw base::InternalError("fused work on vectors needs one system of both functions");
+    if (sum_ != nullptr) return run_between(trial, y, work);
     const bool is_covered = cells_cover_outputs();
     auto bound = bind_all(&trial, &y, !is_covered);
     const auto cleared = is_covered ? std::span<double>{} : y.host_write();
@@ -138,6 +191,18 @@ public:
         const auto& [first, last] = stage[static_cast<std::size_t>(chunk)];
         for (std::int32_t part = first; part <= last; ++part) run_part(*bound, touched, part, cleared, work);
       });
+  }
+
+  /// Kernels in two passes leave no part of a vector behind before the others.
+  void run_between(const Vector& trial, Vector& y, const VectorWork& work) {
+    const auto& touched = touched_ranges();
+    const auto call = [&](const VectorWork::Function& function, const auto& ranges) {
+      for (std::size_t part = 0; part < touched.parts.size(); ++part)
+        if (function && !ranges[part].empty()) function(static_cast<std::int64_t>(part), ranges[part]);
+    };
+    call(work.before, touched.before);
+    run_in_two_passes(&trial, y, false);
+    call(work.after, touched.after);
   }
 
   const TouchedRanges& touched_ranges() {
@@ -254,16 +319,21 @@ private:
   }
   /// Binds the arguments of all kernels, shape (piece), which belong to one run while it lasts. Kernels of facets run
   /// after those of cells and always add to the output.
-  template <class T> FreeList<Arguments>::Loan bind_all(const Array<T>* trial, Array<T>* y, bool cells_add) {
+  template <class T>
+  FreeList<Arguments>::Loan bind_all(const Array<T>* trial, Array<T>* y, bool cells_add,
+                                     TwoPassSum::Terms* terms = nullptr) {
     const auto run = registered(trial, y);
     auto bound = free_arguments_.take([&] {
       Arguments all;
       for (const auto& kernel : kernels_) all.push_back(kernel->arguments());
       return all;
     });
-    for (std::size_t k = 0; k < kernels_.size(); ++k)
-      kernels_[k]->bind((*bound)[k], run,
+    for (std::size_t k = 0; k < kernels_.size(); ++k) {
+      auto of_kernel = run;
+      if (terms != nullptr) sum_->add_to(of_kernel, k, *terms);
+      kernels_[k]->bind((*bound)[k], of_kernel,
                         (k < built_->num_cell_pieces && !cells_add ? overwrite_ : add_).device_read());
+    }
     return bound;
   }
   /// Says whether a run takes part in exchanges with other processes. Kernels of one block alone are timed by this
@@ -282,11 +352,14 @@ private:
     if (!adds && !is_covered) std::ranges::fill(values, T(0));
     if (!adds) clear_padding(values);
     of_y.clear(values, !adds);
-    auto bound = bind_all(trial, &y, adds || !is_covered);
+    std::optional<TwoPassSum::Terms> terms;
+    if (sum_ != nullptr) terms.emplace(sum_->take());
+    auto bound = bind_all(trial, &y, adds || !is_covered, terms ? &*terms : nullptr);
     const std::size_t num_interior = built_->num_cell_pieces > 0 ? system_.batches->num_interior_stages : 0;
     run_stages(*bound, 0, num_interior);
     of_trial.finish_update(std::move(pending));
     run_stages(*bound, num_interior, stages_.size());
+    if (sum_ != nullptr) sum_->run(*terms, y.device_write(), add_.device_read());
     of_y.add_to_owners(y);
   }
   void run_stages(const Arguments& arguments, std::size_t begin, std::size_t end) const {
@@ -314,11 +387,16 @@ private:
     }
     if (work.after && !after.empty()) work.after(number, after);
   }
-  /// Kernels whose batches may run in any order have one run each, in stages of their own before the others.
+  /// Kernels whose batches may run in any order have one run each, in stages of their own before the others; those that
+  /// store what cells contribute come first.
   void take_free_pieces_together() {
     std::vector<std::vector<BlockChunk>> result;
-    for (std::size_t p = 0; p < built_->pieces.size(); ++p)
-      if (is_free(p)) result.push_back({{p, 0, built_->pieces[p].cells.num_batches}});
+    for (const bool is_stored : {true, false}) {
+      for (std::size_t p = 0; p < built_->pieces.size(); ++p)
+        if (is_free(p) && schedule::has_cell_vectors(built_->pieces[p].kernel.generation.main.plan) == is_stored)
+          result.push_back({{p, 0, built_->pieces[p].cells.num_batches}});
+      if (is_stored) num_storing_ = result.size();
+    }
     for (auto& stage : stages_) {
       std::erase_if(stage, [this](const BlockChunk& chunk) { return is_free(chunk.piece); });
       if (!stage.empty() || result.empty()) result.push_back(std::move(stage));
@@ -351,6 +429,8 @@ private:
   std::vector<std::unique_ptr<BoundKernel>> kernels_; ///< shape (piece), in the order of built_->pieces
   std::vector<KernelInfo> info_;
   std::vector<std::vector<BlockChunk>> stages_;
+  std::size_t num_storing_ = 0; ///< number of stages, the first ones, whose kernels store what cells contribute
+  std::unique_ptr<const TwoPassSum> sum_; ///< of what kernels store; null: none does
   std::vector<std::int32_t> padding_; ///< entries of the output vector that are no unknowns, which runs set to 0
   std::unique_ptr<const TouchedRanges> touched_ranges_; ///< made on first use
   FreeList<Arguments> free_arguments_;

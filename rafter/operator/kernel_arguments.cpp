@@ -13,8 +13,9 @@ bool reads(const std::vector<schedule::LoopBuffer>& arguments, std::string_view 
                              [&](const auto& argument) { return argument.role == role && argument.index == index; });
 }
 
-KernelArguments::KernelArguments(const std::vector<schedule::LoopBuffer>& arguments, const device::BufferRegistry& kept)
-    : buffers_(arguments.size()), offsets_(arguments.size()) {
+KernelArguments::KernelArguments(const std::vector<schedule::LoopBuffer>& arguments, const device::Launch& launch,
+                                 const device::BufferRegistry& kept)
+    : launch_(launch), buffers_(arguments.size()), offsets_(arguments.size()) {
   std::vector<Open> open;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Open argument{i, arguments[i].name, arguments[i].role, arguments[i].index};

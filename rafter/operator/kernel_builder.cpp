@@ -10,6 +10,7 @@
 #include <rafter/form/degree.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/operator/kernel_generator.hpp>
+#include <rafter/operator/kernel_target.hpp>
 #include <rafter/tune/store.hpp>
 
 namespace rafter::op {
@@ -95,8 +96,8 @@ std::string text_of(const KernelSpecification& specification, const KernelOption
   for (const auto& part : specification.parts)
     result += fmt::format("indicator {}\n", part.indicator) + form::content_of(*part.integral);
   result += surroundings_of(specification);
-  result += fmt::format("language {}\npurpose {}\nfacet {}\ntrials {} {} {}\ncoefficients {}\n",
-                        options.device->language(), static_cast<int>(specification.purpose), specification.local_facet,
+  result += fmt::format("language {} {}\npurpose {}\nfacet {}\ntrials {} {} {}\ncoefficients {}\n",
+                        options.device->language(), target_of(*options.device).items_in_step, static_cast<int>(specification.purpose), specification.local_facet,
                         specification.num_trials, fmt::join(specification.trial_components, ","),
                         fmt::join(specification.trial_of_output, ","), specification.num_coefficients);
   for (const auto& output : specification.outputs)

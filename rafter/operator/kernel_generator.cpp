@@ -10,6 +10,7 @@
 #include <rafter/kernel/cell_matrices.hpp>
 #include <rafter/kernel/folding.hpp>
 #include <rafter/kernel/separable.hpp>
+#include <rafter/operator/kernel_target.hpp>
 #include <rafter/schedule/counts.hpp>
 #include <rafter/tune/candidates.hpp>
 #include <rafter/tune/unweighed_plans.hpp>
@@ -131,7 +132,7 @@ KernelGenerator::KernelGenerator(const KernelSpecification& specification, const
 
 /// Adds the ways to cut the QFunction.
 tune::CellKernel KernelGenerator::with_choices(tune::CellKernel result) {
-  result.has_groups = emit::has_groups(options_.device->language());
+  result.target = target_of(*options_.device);
   const auto function = integrand(specification_);
   function_text_ = kernel::to_string(function);
   const auto& machine = planner().options().machine;
@@ -207,6 +208,7 @@ tune::GeneratedProgram KernelGenerator::generated(const tune::LoweredKernel& low
   result.name = lowered.loops.name;
   result.plan = std::move(plan);
   result.vector_width = lowered.loops.vector_width;
+  result.launch = lowered.loops.launch;
   result.arguments = lowered.loops.arguments();
   for (const auto& matrix : lowered.program.matrices)
     result.matrices.push_back(matrix.is_data ? schedule::packed_table(matrix, packed) : std::vector<double>{});
@@ -227,7 +229,7 @@ bool KernelGenerator::is_too_large(const kernel::CellMatrixSize& size) const {
 /// Returns the plan of kernels that have none to choose from.
 schedule::Plan KernelGenerator::usual_plan() const {
   auto plan = tune::plan_usual(kernel().choices.front().factors, specification_.cells_per_batch,
-                               planner().register_width(), options_.plan);
+                               planner().register_width(), kernel().target, options_.plan);
   if (is_facet()) plan.unroll = 0; // tables are data: facets that differ in their number share a text
   if (runs_few_times(specification_, options_)) take_quick_flags(plan);
   return fitted(std::move(plan));
@@ -242,11 +244,11 @@ schedule::Plan KernelGenerator::fitted(schedule::Plan plan) const {
                         ? std::min(plan.subbatches, specification_.cells_per_batch / plan.vector_width)
                         : 1;
   // Sums of functionals cancel, so that they are computed in double.
-  if (specification_.outputs.empty()) return schedule::in_double(plan);
+  if (specification_.outputs.empty()) return schedule::without_unused_keys(schedule::in_double(plan));
   // Only the action of a bilinear form may compute in floats: solvers correct its errors, while those of right-hand
   // sides stay.
   const bool is_action = specification_.num_trials > 0;
-  return is_action ? plan : computing_in_double(plan);
+  return schedule::without_unused_keys(is_action ? plan : computing_in_double(plan));
 }
 
 schedule::Plan KernelGenerator::computing_in_double(schedule::Plan plan) const {
@@ -259,7 +261,7 @@ schedule::Plan KernelGenerator::computing_in_double(schedule::Plan plan) const {
 
 /// Plan of the kernel that computes the stored data, always in double. Without data fields it runs once.
 schedule::Plan KernelGenerator::setup_plan(const schedule::Plan& plan, bool has_fields) const {
-  auto result = computing_in_double(plan);
+  auto result = schedule::without_unused_keys(computing_in_double(plan));
   if (!has_fields) take_quick_flags(result);
   return result;
 }
@@ -305,6 +307,7 @@ tune::PlanningProblem KernelGenerator::problem() const {
     return std::ranges::any_of(layout->run_lengths, [](int length) { return length > 1; });
   });
   result.cells_per_batch = specification_.cells_per_batch;
+  result.target = kernel().target;
   result.register_width = planner().register_width();
   for (const auto* layout : specification_.spaces)
     result.patches_per_batch = std::max(result.patches_per_batch, patches_per_batch(specification_, *layout));

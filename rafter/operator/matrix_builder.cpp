@@ -10,6 +10,7 @@
 #include <rafter/form/lowering.hpp>
 #include <rafter/mesh/limits.hpp>
 #include <rafter/operator/cell_unknowns.hpp>
+#include <rafter/operator/kernel_target.hpp>
 #include <rafter/operator/matrix_limits.hpp>
 #include <rafter/schedule/matrix_product.hpp>
 #include <rafter/tune/store.hpp>
@@ -22,10 +23,11 @@ namespace {
 /// it was seen on linear simplices and prisms, see docs/decisions/0040.
 constexpr double seconds_per_cell_entry = 10e-9;
 
+/// Options for the kernels of cell matrices of a matrix whose options name a device.
 KernelOptions cell_options(KernelOptions options) {
   options.num_applications = 0;
   if (options.plan) {
-    options.plan->mapping = schedule::Plan().mapping;
+    options.plan->mapping = schedule::usual_mapping(target_of(*options.device));
     options.plan = schedule::in_double(*options.plan);
   }
   return options;
@@ -69,8 +71,9 @@ std::shared_ptr<GeneratedMatrix> build_matrix(const form::LoweredForm& form, con
   info.decision = tune::plan_product(pieces.empty() ? schedule::Plan() : pieces.front().kernel.info.plan, options.plan,
                                      *result->cells->options.planner);
   info.plan = info.decision.plan;
-  result->loops = schedule::matrix_product(result->coupling.block_size(), info.plan);
-  info.source = emit::emit(result->loops, result->cells->options.device->language());
+  const auto& device = *result->cells->options.device;
+  result->loops = schedule::matrix_product(result->coupling.block_size(), info.plan, target_of(device));
+  info.source = emit::emit(result->loops, device.language());
   info.loop_program = schedule::print(result->loops);
   return result;
 }

@@ -10,6 +10,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/form/lowering.hpp>
+#include <rafter/operator/kernel_target.hpp>
 #include <rafter/operator/precision.hpp>
 
 namespace rafter::op {
@@ -131,7 +132,11 @@ KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<dev
   result.device = std::move(device);
   result.quadrature = options.quadrature;
   result.planner = options.planner;
-  if (!options.plan.empty()) result.plan = schedule::parse_plan(options.plan);
+  if (!options.plan.empty()) {
+    const auto target = target_of(*result.device);
+    result.plan = schedule::parse_plan(options.plan, schedule::usual_mapping(target));
+    schedule::require_mapping(*result.plan, target, result.device->name());
+  }
   result.num_applications = options.num_applications;
   result.runs_few_times = options.runs_few_times;
   return result;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <rafter/emit/c_family.hpp>
+#include <rafter/operator/kernel_target.hpp>
 #include <rafter/schedule/mapping.hpp>
 
 namespace rafter::op {
@@ -14,7 +15,7 @@ using kernel::TransferDirection;
 /// How the fields of a transfer live in vectors: space 0 is the coarse one, then come those of the children, whose
 /// dofs are in one vector.
 schedule::LoweringInput lowering_input(const TransferCells& cells, TransferDirection direction,
-                                       const kernel::TensorProgram& program) {
+                                       const kernel::TensorProgram& program, const schedule::Target& target) {
   schedule::LoweringInput result;
   result.program = &program;
   result.spaces.push_back(cells.coarse.layout);
@@ -31,6 +32,7 @@ schedule::LoweringInput lowering_input(const TransferCells& cells, TransferDirec
   result.num_trial_vectors = 1;
   result.cells_per_batch = cells.cells_per_batch;
   result.has_lists = cells.has_lists();
+  result.target = target;
   return result;
 }
 
@@ -48,11 +50,12 @@ TransferKernel::TransferKernel(const TransferCells& cells, TransferDirection dir
                                const device::Device& device)
     : cells_(cells), direction_(direction), plan_(fitted(plan, cells)) {
   const auto program = kernel::build_transfer(cells.input(direction));
-  const auto loops = schedule::lower(lowering_input(cells, direction, program), plan_);
+  const auto loops = schedule::lower(lowering_input(cells, direction, program, target_of(device)), plan_);
   source_ = emit::emit(loops, device.language());
   name_ = loops.name;
   cell_flops_ = kernel::count_flops(program);
   loop_arguments_ = loops.arguments();
+  launch_ = loops.launch;
   masks_ = program.masks;
   for (const auto& matrix : program.matrices)
     packed_matrices_.push_back(matrix.is_data ? schedule::packed_table(matrix, plan_) : std::vector<double>{});
@@ -68,7 +71,7 @@ void TransferKernel::bind(std::shared_ptr<const device::Program> program, const 
     kept.add(schedule::role::matrix, static_cast<int>(i), matrices_[i]->device_read());
   add_tables(kept, device);
   add_masks(kept);
-  arguments_ = {loop_arguments_, kept};
+  arguments_ = {loop_arguments_, launch_, kept};
 }
 
 void TransferKernel::add_tables(device::BufferRegistry& registry, const std::shared_ptr<device::Device>& device) {

@@ -7,7 +7,7 @@
 #include <rafter/operator/cell_data.hpp>
 #include <rafter/operator/kernel_arguments.hpp>
 #include <rafter/operator/transfer_cells.hpp>
-#include <rafter/schedule/plan.hpp>
+#include <rafter/schedule/mapping.hpp>
 
 namespace rafter::op {
 
@@ -21,6 +21,9 @@ public:
 
   const std::string& source() const { return source_; }
   const schedule::Plan& plan() const { return plan_; }
+  /// Says whether the kernel adds to all entries also where it is told to overwrite: they are cleared before.
+  bool adds() const { return cells_.has_lists() || !schedule::stores_first_touched(plan_); }
+  bool may_run_in_any_order() const { return schedule::may_run_in_any_order(plan_); }
   /// Operations of the tensor program for one coarse cell.
   double cell_flops() const { return cell_flops_; }
 
@@ -45,6 +48,7 @@ private:
   std::string source_, name_;
   double cell_flops_ = 0;
   std::vector<schedule::LoopBuffer> loop_arguments_;
+  device::Launch launch_;
   std::vector<kernel::FieldMask> masks_;
   std::vector<std::vector<double>> packed_matrices_; ///< by number; empty where the numbers stand in the text
   std::shared_ptr<const device::Kernel> kernel_;

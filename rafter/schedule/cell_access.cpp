@@ -457,9 +457,35 @@ Statements by_items(Context& context, Statements adding) {
 
 } // namespace
 
+namespace {
+
+/// What the cells contribute to an output, where each cell has a place of its own. Items without a cell store, too.
+void store_cell_vector(Context& context, int field, const std::string& source, const Placement& placement,
+                       Statements& to) {
+  const int components = context.program.outputs[static_cast<std::size_t>(field)].components;
+  const std::string vector = context.global(
+      role::cell_vector, context.input.output_vectors[static_cast<std::size_t>(field)], Type::real, true);
+  const auto num_dofs = static_cast<std::int64_t>(placement.dof_entries.size());
+  const std::string entries = context.integers("dof_entries", placement.dof_entries);
+  const std::string i = context.fresh("i");
+  Statements body;
+  const NodePtr entry = context.define_integer(body, "d", iload(entries, variable(i)));
+  for (int c = 0; c < components; ++c) {
+    const NodePtr line = iadd(imul(context.batch(), integer(components)), integer(c));
+    const NodePtr place = context.lane_entry(iadd(imul(line, integer(num_dofs)), variable(i)));
+    const NodePtr value = context.load(source, context.work_entry(iadd(integer(c * placement.component_stride), entry)));
+    body.push_back(store(vector, place, context.fitting(vector, value)));
+  }
+  to.push_back(loop(i, integer(num_dofs), block(body)));
+}
+
+} // namespace
+
 void scatter(Context& context, int field, const std::string& source, const Placement& placement, Statements& to) {
   const auto& use = context.program.outputs[static_cast<std::size_t>(field)];
   if (use.trial_element != nullptr) return store_matrices(context, field, source, to);
+  if (context.has_items() && context.plan.scatter == Scatter::two_pass)
+    return store_cell_vector(context, field, source, placement, to);
   const int space = context.input.output_spaces[static_cast<std::size_t>(field)];
   const std::string vector = context.global(
       role::output_vector, context.input.output_vectors[static_cast<std::size_t>(field)], Type::real, true);

@@ -3,14 +3,15 @@
 
 #include <algorithm>
 
+#include <rafter/schedule/counts.hpp>
 #include <rafter/schedule/simd_cells.hpp>
 
 namespace rafter::schedule {
 
 namespace {
 
-constexpr int items_per_group =
-    32; ///< number of items that run in step on most devices, where batches hold fewer cells
+/// Devices that run on a processor keep the work arrays of all items of a group on the stack of a thread.
+constexpr double most_work_bytes = 1 << 19;
 
 /// A plan without what only lanes of a host have.
 Plan for_items(Plan plan) {
@@ -20,13 +21,13 @@ Plan for_items(Plan plan) {
 }
 
 /// The batches of a group side by side. The last group of a run may have fewer.
-LoopProgram side_by_side(Context& context, Statements of_batch) {
+LoopProgram in_groups(Context& context, Statements of_batch) {
   const int cells = context.input.cells_per_batch;
-  const int batches = std::max(1, items_per_group / cells);
+  const double that_fit = most_work_bytes / std::max(1.0, cells * work_bytes(context.result)),
+               that_fill = static_cast<double>(context.input.target.items_in_step) / cells;
+  const int batches = std::max(1, static_cast<int>(std::min(that_fit, that_fill)));
   context.result.launch = {.items = {cells, batches, 1}, .batches = batches};
-  const NodePtr is_there = ilt(context.batch(), iadd(variable("last_batch"), integer(1)));
-  context.result.body = block({ilet(context.batch()->name, iadd(variable("batch"), item(1))),
-                               branch(is_there, block(context.with_data_row(std::move(of_batch))), block({}))});
+  context.result.body = side_by_side(block(context.with_data_row(std::move(of_batch))));
   return std::move(context.result);
 }
 
@@ -40,12 +41,20 @@ LoopProgram one_by_one(Context& context, Statements of_batch) {
   return std::move(context.result);
 }
 
+bool adds_to_vectors(const kernel::TensorProgram& program) {
+  return std::ranges::any_of(program.outputs,
+                             [](const kernel::FieldUse& output) { return output.trial_element == nullptr; });
+}
+
 } // namespace
 
+NodePtr side_by_side(NodePtr of_batch) {
+  const NodePtr is_there = ilt(variable("own_batch"), iadd(variable("last_batch"), integer(1)));
+  return block({ilet("own_batch", iadd(variable("batch"), item(1))), branch(is_there, std::move(of_batch), block({}))});
+}
+
 bool accepts_cell_per_item(const LoweringInput& input, const Plan&) {
-  const auto adds_to_vector = [](const kernel::FieldUse& output) { return output.trial_element == nullptr; };
-  return input.has_groups && input.cells_per_batch <= most_items && !input.program->outputs.empty() &&
-         std::ranges::all_of(input.program->outputs, adds_to_vector);
+  return input.target.has_groups && input.cells_per_batch <= most_items;
 }
 
 LoopProgram lower_cell_per_item(const LoweringInput& input, const Plan& plan) {
@@ -53,8 +62,9 @@ LoopProgram lower_cell_per_item(const LoweringInput& input, const Plan& plan) {
   Context context(input, of_items, LaneAxis::item);
   Statements of_batch;
   lower_cells(context, of_batch);
-  return plan.scatter == Scatter::atomic ? side_by_side(context, std::move(of_batch))
-                                         : one_by_one(context, std::move(of_batch));
+  return plan.scatter == Scatter::coloured && adds_to_vectors(*input.program)
+             ? one_by_one(context, std::move(of_batch))
+             : in_groups(context, std::move(of_batch));
 }
 
 } // namespace rafter::schedule

@@ -35,7 +35,7 @@ Type Context::type_of(const std::string& role, int index) const {
   if (role == role::stored_point || role == role::stored_cell) return of(plan.storage);
   if (role == role::matrix || role == role::points || role == role::weights) return of(plan.compute);
   const bool is_trial = role == role::input_vector && index < input.num_trial_vectors;
-  return is_trial || role == role::output_vector ? of(plan.accumulate) : Type::real;
+  return is_trial || role == role::output_vector || role == role::cell_vector ? of(plan.accumulate) : Type::real;
 }
 
 NodePtr Context::fetch(const std::string& buffer, NodePtr index) const {

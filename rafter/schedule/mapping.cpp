@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/text.hpp>
 #include <rafter/schedule/cell_per_item.hpp>
+#include <rafter/schedule/matrix_product.hpp>
 #include <rafter/schedule/plain.hpp>
 #include <rafter/schedule/simd_cells.hpp>
 #include <rafter/schedule/simd_points.hpp>
@@ -25,14 +27,14 @@ int num_matrix_records(std::int64_t num_entries, int cells_per_batch) {
 }
 
 const std::vector<Mapping>& mappings() {
-  // "plain" accepts everything: what stands behind it is taken by name alone.
+  // "plain" accepts everything where there are lanes: there, what stands behind it is taken by name alone.
   static const std::vector<Mapping> registry{
       {"simd_cells", "cells across SIMD lanes", accepts_simd_cells, lower_simd_cells},
       {"simd_points", "points along the first axis of the grid across SIMD lanes", accepts_simd_points,
        lower_simd_points, StoredOrder::by_cell},
       {"plain", "one cell after the other, scalars only", accepts_plain, lower_plain},
       {"cell_per_item", "cells across the items of groups, on devices that have them", accepts_cell_per_item,
-       lower_cell_per_item},
+       lower_cell_per_item, StoredOrder::by_batch, true},
   };
   return registry;
 }
@@ -41,6 +43,23 @@ std::vector<std::string> mapping_names() {
   std::vector<std::string> names;
   for (const auto& mapping : mappings()) names.push_back(mapping.name);
   return names;
+}
+
+std::vector<std::string> mapping_names(const Target& target) {
+  std::vector<std::string> names;
+  for (const auto& mapping : mappings())
+    if (mapping.has_axes(target)) names.push_back(mapping.name);
+  return names;
+}
+
+std::string usual_mapping(const Target& target) { return mapping_names(target).front(); }
+
+void require_mapping(const Plan& plan, const Target& target, const std::string& device) {
+  auto names = mapping_names(target);
+  names.emplace_back(assembled_mapping);
+  if (std::ranges::find(names, plan.mapping) == names.end())
+    throw base::InputError(fmt::format("plan: mapping={} does not run on device '{}'; accepted there: {}", plan.mapping,
+                                       device, base::join(names, ", ")));
 }
 
 const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan) {
@@ -58,16 +77,20 @@ bool is_cell_per_item(const Plan& plan) { return plan.mapping == "cell_per_item"
 } // namespace
 
 bool stores_first_touched(const Plan& plan) { return !is_cell_per_item(plan); }
-bool may_run_in_any_order(const Plan& plan) { return is_cell_per_item(plan) && plan.scatter == Scatter::atomic; }
+bool may_run_in_any_order(const Plan& plan) { return is_cell_per_item(plan) && plan.scatter != Scatter::coloured; }
+bool has_cell_vectors(const Plan& plan) { return is_cell_per_item(plan) && plan.scatter == Scatter::two_pass; }
 
 LoopProgram lower(const LoweringInput& input, Plan& plan) {
-  if (plan.vector_width < 1 || plan.subbatches < 1 ||
-      input.cells_per_batch % (plan.vector_width * plan.subbatches) != 0)
+  const Mapping& chosen = choose_mapping(input, plan);
+  const auto divides = [&] {
+    return plan.vector_width > 0 && plan.subbatches > 0 &&
+           input.cells_per_batch % (plan.vector_width * plan.subbatches) == 0;
+  };
+  if (!chosen.has_items && !divides())
     throw base::InternalError(fmt::format("batches of {} cells do not divide into groups of {}", input.cells_per_batch,
                                           plan.subbatches == 1
                                               ? fmt::format("{}", plan.vector_width)
                                               : fmt::format("{} x {}", plan.subbatches, plan.vector_width)));
-  const Mapping& chosen = choose_mapping(input, plan);
   plan.mapping = chosen.name;
   LoopProgram program = chosen.lower(input, plan);
   verify(program);

@@ -10,10 +10,24 @@
 
 namespace rafter::schedule {
 
+namespace role {
+/// What cells contribute to a vector, by the number of the output vector, where a kernel does not add it there.
+inline constexpr const char* cell_vector = "cell_vector";
+} // namespace role
+
 /// Where what set-up stores per point stands.
 enum class StoredOrder : std::uint8_t {
   by_batch, ///< shape (batch, sub-batch of LoweringInput::interleave cells, point, slot, cell of the sub-batch)
   by_cell   ///< shape (cell, slot, point), and room for the lanes behind the last point
+};
+
+/// What kernels are lowered for: the axes that the language of a device has. Mappings need one or the other.
+struct Target {
+  /// Vectors with one number per lane, on a device that runs the batches of a task in ascending order.
+  bool has_lanes = true;
+  bool has_groups = false; ///< groups of items
+  int items_in_step = 32;  ///< number of items that the device runs together: groups of fewer leave it idle
+  bool operator==(const Target&) const = default;
 };
 
 /// What a mapping lowers: a tensor program and how its fields live in vectors.
@@ -30,7 +44,7 @@ struct LoweringInput {
   /// Cells are those of lists (space::ListDofs), as those behind facets are: kernels read interior starts and strides
   /// per lane, and always add.
   bool has_lists = false;
-  bool has_groups = false; ///< the device runs groups of items
+  Target target;
 };
 
 /// A mapping turns a tensor program into a loop program for one plan, where it accepts both.
@@ -40,6 +54,8 @@ struct Mapping {
   bool (*accepts)(const LoweringInput& input, const Plan& plan);
   LoopProgram (*lower)(const LoweringInput& input, const Plan& plan);
   StoredOrder stored_order = StoredOrder::by_batch; ///< that its kernels read
+  bool has_items = false;                           ///< cells or points stand in the items of groups, not in lanes
+  bool has_axes(const Target& target) const { return has_items ? target.has_groups : target.has_lanes; }
 };
 
 /// The values of a dense matrix as kernels of a plan take them (role::matrix): block after block, group after group of
@@ -54,8 +70,16 @@ int num_matrix_records(std::int64_t num_entries, int cells_per_batch);
 
 const std::vector<Mapping>& mappings();
 std::vector<std::string> mapping_names();
+/// Names of those that a target has the axes for, the usual one first.
+std::vector<std::string> mapping_names(const Target& target);
+/// Name of the first of them, which plans have that name none.
+std::string usual_mapping(const Target& target);
+/// Throws InputError, which names the mappings that there are, where the plan asks for one that the target has not the
+/// axes for. `device` is the name of the device in the message.
+void require_mapping(const Plan& plan, const Target& target, const std::string& device);
 
-/// The plan's mapping, or the first one that accepts when it declines ("plain" never does).
+/// The plan's mapping, or the first one that accepts when it declines ("plain" declines nothing on targets with lanes,
+/// nor "cell_per_item" on others).
 const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan);
 
 /// Says whether kernels of a lowered plan store what they are the first to touch in a run that starts a vector. Other
@@ -63,6 +87,9 @@ const Mapping& choose_mapping(const LoweringInput& input, const Plan& plan);
 bool stores_first_touched(const Plan& plan);
 /// Says whether batches of such a kernel may run in any order, also at the same time, whatever unknowns they share.
 bool may_run_in_any_order(const Plan& plan);
+/// Says whether such a kernel stores what cells contribute to each output in a vector of its own instead of adding it:
+/// role::cell_vector, shape (batch, component, dof, cell of the batch).
+bool has_cell_vectors(const Plan& plan);
 
 /// Lowers with the mapping so chosen, whose name the plan gets; verified. Throws InternalError where the
 /// sub-batches that the plan takes at a time do not divide the cells of the batch.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <rafter/schedule/cell_per_item.hpp>
 
 namespace rafter::schedule {
 namespace {
@@ -18,10 +19,11 @@ struct Names {
 
 class Lowering {
 public:
-  Lowering(int block_size, const Plan& plan)
-      : size_(block_size), vector_width_(slice_height(plan)), gathers_by_lane_(plan.gathers_by_lane) {
+  Lowering(int block_size, const Plan& plan, const Target& target)
+      : size_(block_size), height_(slice_height(plan)), gathers_by_lane_(plan.gathers_by_lane && target.has_lanes),
+        has_lanes_(target.has_lanes), items_in_step_(target.items_in_step) {
     program_.name = "matrix_product";
-    program_.vector_width = vector_width_;
+    program_.vector_width = has_lanes_ ? height_ : 1;
     entry_type_ = plan.storage == Precision::single_precision ? Type::real32 : Type::real;
     names_ = {.mode = argument(role::mode, Type::integer),
               .starts = argument(role::slice_starts, Type::integer),
@@ -33,18 +35,23 @@ public:
     program_.buffers.back().is_written = true;
     program_.buffers.push_back({.name = "sum",
                                 .space = Space::work,
-                                .size = std::int64_t{size_} * vector_width_,
-                                .is_lane = true,
+                                .size = std::int64_t{size_} * program_.vector_width,
+                                .is_lane = has_lanes_,
                                 .values = {}});
   }
 
   LoopProgram run() {
-    Statements body{ilet("start", iload(names_.starts, variable("batch"))),
-                    ilet("length", isub(iload(names_.starts, iadd(variable("batch"), integer(1))), variable("start")))};
+    const auto end = iload(names_.starts, iadd(slice(), integer(1)));
+    Statements body{ilet("start", iload(names_.starts, slice())), ilet("length", isub(end, variable("start")))};
     for (int i = 0; i < size_; ++i) body.push_back(store("sum", sum_entry(i), number(0)));
     body.push_back(loop("k", variable("length"), products()));
     body.push_back(branch(iload(names_.mode, integer(0)), block({write(true)}), block({overwrite()})));
     program_.body = block(std::move(body));
+    if (!has_lanes_) {
+      const int slices = std::max(1, items_in_step_ / height_);
+      program_.launch = {.items = {height_, slices, 1}, .batches = slices};
+      program_.body = side_by_side(program_.body);
+    }
     verify(program_);
     return std::move(program_);
   }
@@ -58,14 +65,18 @@ private:
     program_.buffers.push_back(buffer);
     return buffer.name;
   }
-  NodePtr at_lane(NodePtr number) const { return iadd(imul(std::move(number), integer(vector_width_)), lane()); }
-  NodePtr sum_entry(int row) const { return iadd(integer(std::int64_t{row} * vector_width_), lane()); }
+  NodePtr slice() const { return variable(has_lanes_ ? "batch" : "own_batch"); }
+  NodePtr row_of_slice() const { return has_lanes_ ? lane() : item(0); }
+  NodePtr at_row(NodePtr number) const { return iadd(imul(std::move(number), integer(height_)), row_of_slice()); }
+  NodePtr sum_entry(int row) const {
+    return has_lanes_ ? iadd(integer(std::int64_t{row} * height_), lane()) : integer(row);
+  }
 
   /// The k-th block of every row of the slice.
   NodePtr products() const {
     const auto place = iadd(variable("start"), variable("k"));
-    Statements body{ilet("column", iload(names_.columns, at_lane(place)))};
-    const auto column = imul(variable("column", true), integer(size_));
+    Statements body{ilet("column", iload(names_.columns, at_row(place)))};
+    const auto column = imul(variable("column", has_lanes_), integer(size_));
     const auto load_of_x = gathers_by_lane_ ? load_by_lane : load;
     for (int j = 0; j < size_; ++j)
       body.push_back(let(fmt::format("x{}", j), load_of_x(names_.x, iadd(column, integer(j)), Type::real)));
@@ -74,38 +85,39 @@ private:
         const auto entry = iadd(imul(place, integer(size_ * size_)), integer(i * size_ + j));
         body.push_back(
             add("sum", sum_entry(i),
-                operation(ScalarOp::mul, {converted(load(names_.entries, at_lane(entry), entry_type_), Type::real),
+                operation(ScalarOp::mul, {converted(load(names_.entries, at_row(entry), entry_type_), Type::real),
                                           reg(fmt::format("x{}", j))})));
       }
     return block(std::move(body));
   }
 
-  /// Lane by lane, where the rows are.
+  /// Row by row, wherever they are.
   NodePtr write(bool adds) const {
-    const auto first = imul(variable("batch"), integer(vector_width_));
-    const auto active = imin(isub(iload(names_.mode, integer(1)), first), integer(vector_width_));
-    Statements body{ilet("row", iload(names_.rows, iadd(first, lane())))};
+    const auto first = imul(slice(), integer(height_));
+    const auto active = imin(isub(iload(names_.mode, integer(1)), first), integer(height_));
+    const auto of_lanes = has_lanes_ ? active : nullptr;
+    Statements body{ilet("row", iload(names_.rows, iadd(first, row_of_slice())))};
     for (int i = 0; i < size_; ++i) {
-      const auto place = iadd(imul(variable("row", true), integer(size_)), integer(i));
+      const auto place = iadd(imul(variable("row", has_lanes_), integer(size_)), integer(i));
       const auto sum = load("sum", sum_entry(i));
-      body.push_back(adds ? add(names_.y, place, sum, active) : store(names_.y, place, sum, active));
+      body.push_back(adds ? add(names_.y, place, sum, of_lanes) : store(names_.y, place, sum, of_lanes));
     }
-    return block(std::move(body));
+    return has_lanes_ ? block(std::move(body)) : branch(ilt(item(0), active), block(std::move(body)), block({}));
   }
   /// Rows that follow each other are stored as one vector.
   NodePtr overwrite() const {
-    if (size_ > 1) return write(false);
-    const auto first = imul(variable("batch"), integer(vector_width_));
-    const auto first_row = iload(names_.rows, first),
-               last_row = iload(names_.rows, iadd(first, integer(vector_width_ - 1)));
-    return branch(ieq(isub(last_row, first_row), integer(vector_width_ - 1)),
+    if (size_ > 1 || !has_lanes_) return write(false);
+    const auto first = imul(variable("batch"), integer(height_));
+    const auto first_row = iload(names_.rows, first), last_row = iload(names_.rows, iadd(first, integer(height_ - 1)));
+    return branch(ieq(isub(last_row, first_row), integer(height_ - 1)),
                   block({ilet("first_row", first_row),
                          store(names_.y, iadd(variable("first_row"), lane()), load("sum", sum_entry(0)))}),
                   block({write(false)}));
   }
 
-  int size_, vector_width_;
-  bool gathers_by_lane_;
+  int size_, height_;
+  bool gathers_by_lane_, has_lanes_;
+  int items_in_step_;
   Type entry_type_ = Type::real;
   LoopProgram program_;
   Names names_;
@@ -115,6 +127,8 @@ private:
 
 int slice_height(const Plan& plan) { return std::max(2, plan.vector_width); }
 
-LoopProgram matrix_product(int block, const Plan& plan) { return Lowering(block, plan).run(); }
+LoopProgram matrix_product(int block, const Plan& plan, const Target& target) {
+  return Lowering(block, plan, target).run();
+}
 
 } // namespace rafter::schedule

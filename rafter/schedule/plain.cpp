@@ -4,7 +4,7 @@
 
 namespace rafter::schedule {
 
-bool accepts_plain(const LoweringInput&, const Plan&) { return true; }
+bool accepts_plain(const LoweringInput& input, const Plan&) { return input.target.has_lanes; }
 
 LoopProgram lower_plain(const LoweringInput& input, const Plan& plan) {
   Context context(input, plan, LaneAxis::none);

@@ -81,13 +81,23 @@ std::string gather_name(bool is_by_lane) { return is_by_lane ? "scalar" : "vecto
 
 std::string_view name(Precision precision) { return precision == Precision::double_precision ? "double" : "float"; }
 
-std::string_view name(Scatter scatter) { return scatter == Scatter::atomic ? "atomic" : "coloured"; }
+std::string_view name(Scatter scatter) {
+  switch (scatter) {
+  case Scatter::coloured:
+    return "coloured";
+  case Scatter::two_pass:
+    return "two-pass";
+  default:
+    return "atomic";
+  }
+}
 
 namespace {
 
 /// Says whether a plan has products with dense tables, which some keys concern.
 bool has_dense_products(const Plan& plan) { return kernel::has_dense_products(plan.contraction); }
 bool has_items(const Plan& plan) { return plan.mapping == "cell_per_item"; }
+bool has_lanes(const Plan& plan) { return !has_items(plan); } ///< or loops over what could stand there
 /// Says whether a plan has SIMD lanes; plans without neither prefetch nor stream, and do not use patches.
 bool has_cell_lanes(const Plan& plan) { return plan.mapping != "plain" && !has_items(plan); }
 bool always(const Plan&) { return true; }
@@ -104,18 +114,19 @@ constexpr std::array keys{
     Key{"contraction", [](const Plan& p) { return std::string(kernel::name(p.contraction)); }, always},
     Key{"factors", [](const Plan& p) { return kernel::name(p.factors); }, always},
     Key{"mapping", [](const Plan& p) { return p.mapping; }, always},
-    Key{"vector_width", [](const Plan& p) { return std::to_string(p.vector_width); }, always},
+    Key{"vector_width", [](const Plan& p) { return std::to_string(p.vector_width); }, has_lanes, has_lanes},
     Key{"even_odd", [](const Plan& p) { return std::to_string(p.even_odd); },
         [](const Plan& p) { return !has_dense_products(p); }},
     Key{"rows", [](const Plan& p) { return std::to_string(p.rows); }, has_dense_products},
-    Key{"subbatches", [](const Plan& p) { return std::to_string(p.subbatches); }, has_dense_products},
+    Key{"subbatches", [](const Plan& p) { return std::to_string(p.subbatches); },
+        [](const Plan& p) { return has_dense_products(p) && has_lanes(p); }, has_lanes},
     Key{"unroll", [](const Plan& p) { return std::to_string(p.unroll); }, has_dense_products},
-    Key{"patches", [](const Plan& p) { return std::string(p.has_patches ? "1" : "0"); }, has_cell_lanes},
-    Key{"indices", [](const Plan& p) { return index_name(p.has_dof_lists); }, has_cell_lanes},
-    Key{"gathers", [](const Plan& p) { return gather_name(p.gathers_by_lane); }, has_cell_lanes},
+    Key{"patches", [](const Plan& p) { return std::string(p.has_patches ? "1" : "0"); }, has_cell_lanes, has_lanes},
+    Key{"indices", [](const Plan& p) { return index_name(p.has_dof_lists); }, has_cell_lanes, has_lanes},
+    Key{"gathers", [](const Plan& p) { return gather_name(p.gathers_by_lane); }, has_cell_lanes, has_lanes},
     Key{"scatter", [](const Plan& p) { return std::string(name(p.scatter)); }, has_items, has_items},
-    Key{"prefetch", [](const Plan& p) { return std::string(p.prefetch ? "1" : "0"); }, has_cell_lanes},
-    Key{"stores", [](const Plan& p) { return store_name(p.is_streaming); }, has_cell_lanes},
+    Key{"prefetch", [](const Plan& p) { return std::string(p.prefetch ? "1" : "0"); }, has_cell_lanes, has_lanes},
+    Key{"stores", [](const Plan& p) { return store_name(p.is_streaming); }, has_cell_lanes, has_lanes},
     Key{"storage", [](const Plan& p) { return std::string(name(p.storage)); }, always},
     Key{"compute", [](const Plan& p) { return std::string(name(p.compute)); }, always},
     Key{"accumulate", [](const Plan& p) { return std::string(name(p.accumulate)); }, always},
@@ -179,7 +190,8 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
   else if (key == "gathers")
     plan.gathers_by_lane = choose(key, value, {false, true}, gather_name);
   else if (key == "scatter")
-    plan.scatter = choose(key, value, {Scatter::atomic, Scatter::coloured}, [](Scatter s) { return name(s); });
+    plan.scatter = choose(key, value, {Scatter::atomic, Scatter::coloured, Scatter::two_pass},
+                          [](Scatter s) { return name(s); });
   else if (key == "prefetch")
     plan.prefetch = number_in(key, value, 0, 1) != 0;
   else if (key == "stores")
@@ -240,8 +252,16 @@ std::string single_keys(const Plan& plan) {
   return base::join(result, " ");
 }
 
-Plan parse_plan(const std::string& text) {
+Plan without_unused_keys(Plan plan) {
+  const Plan usual = default_beside(plan.compute);
+  for (const auto& key : keys)
+    if (!key.is_printed(plan)) set(plan, key.name, key.text(usual));
+  return plan;
+}
+
+Plan parse_plan(const std::string& text, const std::string& mapping) {
   Plan plan;
+  plan.mapping = mapping;
   if (base::trimmed(text) == default_name) return plan;
   std::set<std::string> given;
   for (const auto& word : base::words(text)) {

@@ -18,10 +18,12 @@ std::string_view name(Precision precision); ///< "double", "float"
 /// How items of a device add what cells contribute to an unknown that cells share (mapping cell_per_item).
 enum class Scatter : std::uint8_t {
   atomic,  ///< in any order, by atomic additions
-  coloured ///< cell by cell, where no other group adds to the same unknowns: the stages of the host. The same bits in
-           ///< every run
+  coloured, ///< cell by cell, where no other group adds to the same unknowns: the stages of the host. The same bits in
+            ///< every run
+  two_pass ///< not at all: cells store what they contribute side by side, and one item for each unknown sums it. The
+           ///< same bits in every run
 };
-std::string_view name(Scatter scatter); ///< "atomic", "coloured"
+std::string_view name(Scatter scatter); ///< "atomic", "coloured", "two-pass"
 
 /// Set of compiler flags (Plan::flags) for kernels that run a few times.
 inline constexpr std::string_view quick_flags = "quick";
@@ -74,8 +76,10 @@ std::vector<std::string> short_names(std::span<const Plan> plans);
 void set(Plan& plan, const std::string& key, const std::string& value);
 /// Reads a plan from text. Keys that are absent keep their default; that of vector_width fills 64 bytes (8, or 16 with
 /// compute=float). The word "default" is the default plan. Throws InputError, with the nearest key or value as a
-/// suggestion, and for accumulate=float without compute=float.
-Plan parse_plan(const std::string& text);
+/// suggestion, and for accumulate=float without compute=float. `mapping` is that of a text without one.
+Plan parse_plan(const std::string& text, const std::string& mapping = Plan().mapping);
+/// The plan with the values that its full text means for the keys that are not in it, those of other mappings.
+Plan without_unused_keys(Plan plan);
 /// The plan with all numbers in double precision.
 Plan in_double(Plan plan);
 /// The keys with less than double precision as text, such as "storage=float compute=float"; "" if there are none.

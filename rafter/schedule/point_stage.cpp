@@ -225,11 +225,14 @@ void end_integral(Context& context, Statements& to) {
   if (context.result.find("total") == nullptr) return;
   for (const auto& output : context.program.function.outputs) {
     if (output.kind != OutputKind::integral) continue;
-    // padded lanes repeat a cell: they write nothing
+    // Padded lanes and items repeat a cell, and write nothing.
     const std::string sums = context.global(role::integral, output.component, Type::real, true);
     const NodePtr total = context.load("total", context.work_entry(integer(output.component)));
-    to.push_back(add(sums, context.lane_entry(context.batch()), context.fitting(sums, total),
-                     context.has_cell_lanes() ? context.active_lanes() : nullptr));
+    NodePtr adding = add(sums, context.lane_entry(context.batch()), context.fitting(sums, total),
+                         context.has_cell_lanes() ? context.active_lanes() : nullptr);
+    if (context.has_items())
+      adding = branch(ilt(context.at_cell(integer(0)), context.num_active()), block({adding}), block({}));
+    to.push_back(std::move(adding));
   }
 }
 

@@ -5,7 +5,9 @@
 
 namespace rafter::schedule {
 
-bool accepts_simd_cells(const LoweringInput&, const Plan& plan) { return plan.vector_width > 1; }
+bool accepts_simd_cells(const LoweringInput& input, const Plan& plan) {
+  return input.target.has_lanes && plan.vector_width > 1;
+}
 
 namespace {
 

@@ -48,13 +48,13 @@ bool may_have_point_lanes(const PlanningProblem& problem, const Plan& plan) {
          fills;
 }
 
-/// "plain" computes one cell after the other: the way out of the other mappings, never ahead of them. "cell_per_item"
-/// is taken when it is asked for, because the records of machines know no devices.
+/// Where there are lanes, items are taken when they are asked for, since only interpreters have both. "plain" computes
+/// one cell after the other: the way out of the other mappings, never ahead of them.
 Values mappings(const PlanningProblem& problem, const Plan& plan) {
+  if (!problem.target.has_lanes) return schedule::mapping_names(problem.target);
   if (problem.cells_per_batch == 1) return {"plain"};
-  auto result = schedule::mapping_names();
+  auto result = schedule::mapping_names({.has_lanes = true, .has_groups = false});
   std::erase(result, "plain");
-  std::erase(result, "cell_per_item");
   if (!may_have_point_lanes(problem, plan)) std::erase(result, "simd_points");
   return result;
 }
@@ -73,6 +73,7 @@ constexpr const char* splitting_compiler = "clang";
 /// since instructions of two registers do not wait for each other; half as many, which halve the working set, where the
 /// arrays of all points, a dozen and more, leave the second cache. Patches are gathered by plans of their lanes alone.
 Values vector_widths(const PlanningProblem& problem, const Plan& plan) {
+  if (!problem.target.has_lanes) return {std::to_string(Plan().vector_width)};
   const int usual = usual_width(problem.cells_per_batch, problem.register_width);
   const bool has_wide = std::ranges::find(problem.compilers, splitting_compiler) != problem.compilers.end();
   const auto is_apt = [&](int vector_width) { return has_wide || !is_split(problem, vector_width); };
@@ -103,6 +104,7 @@ Values even_odd(const PlanningProblem& problem, const Plan& plan) {
 /// tables do, which are loaded from the second cache.
 Values subbatches(const PlanningProblem& problem, const Plan& plan) {
   constexpr int most = 4, long_table_dofs = 50;
+  if (!problem.target.has_lanes) return {"1"};
   const int in_batch = kernel::has_dense_products(plan.contraction) ? problem.cells_per_batch / plan.vector_width : 1;
   Values result;
   for (int subbatches = in_batch > 1 && problem.num_dofs >= long_table_dofs ? 2 : 1;
@@ -128,12 +130,13 @@ Values unroll(const PlanningProblem& problem, const Plan&) {
 /// quadrilaterals, hexahedra and sorted simplices do. Otherwise a list of dofs has the shorter text and way.
 Values indices(const PlanningProblem& problem, const Plan&) {
   constexpr double most = 0.75;
-  if (problem.is_tensor) return {"runs"};
+  if (problem.is_tensor || !problem.target.has_lanes) return {"runs"};
   if (!problem.has_longer_runs || problem.whole_runs_share < most) return {"dofs"};
   return {"runs", "dofs"};
 }
 /// On tensor cells most numbers move as runs, and both ways to load the others take the same time.
 Values gathers(const PlanningProblem& problem, const Plan&) {
+  if (!problem.target.has_lanes) return {"vector"};
   return problem.is_tensor ? Values{problem.gathers.front()} : problem.gathers;
 }
 
@@ -142,6 +145,7 @@ Values gathers(const PlanningProblem& problem, const Plan&) {
 /// registers.
 Values stores(const PlanningProblem& problem, const Plan& plan) {
   constexpr int line_numbers = 8;
+  if (!problem.target.has_lanes) return {"cached"};
   const bool fills_lines = plan.vector_width >= std::min(line_numbers, problem.cells_per_batch);
   return {problem.streams_outputs && fills_lines ? "streaming" : "cached"};
 }
@@ -149,6 +153,7 @@ Values stores(const PlanningProblem& problem, const Plan& plan) {
 /// Few registers: of vectors that fill one, clang made nothing faster than gcc in any recorded sweep, and dense
 /// products slower by up to a half.
 Values compilers(const PlanningProblem& problem, const Plan& plan) {
+  if (!problem.target.has_lanes) return problem.compilers;
   if (is_split(problem, plan.vector_width)) return {splitting_compiler};
   return has_few_registers(problem) ? Values{problem.compilers.front()} : problem.compilers;
 }

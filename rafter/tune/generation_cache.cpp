@@ -59,6 +59,8 @@ Json json_of(const GeneratedProgram& program) {
               {"name", program.name},
               {"plan", schedule::to_string(program.plan)},
               {"vector_width", program.vector_width},
+              {"items", program.launch.items},
+              {"batches", program.launch.batches},
               {"points", to_binary(program.points)},
               {"weights", to_binary(program.weights)},
               {"matrices", Json::array()},
@@ -73,6 +75,8 @@ GeneratedProgram program_from(const Json& json) {
   json.at("name").get_to(result.name);
   result.plan = schedule::parse_plan(json.at("plan").get<std::string>());
   json.at("vector_width").get_to(result.vector_width);
+  json.at("items").get_to(result.launch.items);
+  json.at("batches").get_to(result.launch.batches);
   result.points = from_binary<double>(json.at("points"));
   result.weights = from_binary<double>(json.at("weights"));
   for (const auto& matrix : json.at("matrices")) result.matrices.push_back(from_binary<double>(matrix));

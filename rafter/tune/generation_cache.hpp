@@ -24,6 +24,7 @@ struct GeneratedProgram {
   std::string name;   ///< name of its entry point
   schedule::Plan plan;
   int vector_width = 1;
+  schedule::Launch launch; ///< launch that the program states
   std::vector<schedule::LoopBuffer> arguments;
   std::vector<std::vector<double>> matrices; ///< packed tables; one that stands in the text is empty
   std::vector<double> points, weights;       ///< points and weights of the rule, padding included

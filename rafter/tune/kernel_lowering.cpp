@@ -117,7 +117,7 @@ schedule::LoweringInput KernelLowering::input_of(const kernel::TensorProgram& pr
   result.spaces = kernel_.spaces;
   result.cells_per_batch = kernel_.cells_per_batch;
   result.has_lists = kernel_.is_facet();
-  result.has_groups = kernel_.has_groups;
+  result.target = kernel_.target;
   for (const auto i : used(function, kernel_.program.inputs, reads)) {
     result.input_spaces.push_back(kernel_.input_spaces[i]);
     result.input_vectors.push_back(static_cast<int>(i));

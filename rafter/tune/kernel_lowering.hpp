@@ -23,7 +23,7 @@ struct CellKernel {
   int num_coefficients = 0; ///< number of cell coefficients
   /// Rows of the data per cell divided by batches; below 1 where batches of equal cells share a row.
   double data_rows_per_batch = 1;
-  bool has_groups = false; ///< the device runs groups of items
+  schedule::Target target;
 
   bool is_facet() const { return program.local_facet >= 0; }
   /// Number of patches in a batch; 0 where cells are gathered one by one.

@@ -4,8 +4,7 @@
 #include <vector>
 
 #include <rafter/kernel/cut.hpp>
-#include <rafter/schedule/loop_program.hpp>
-#include <rafter/schedule/plan.hpp>
+#include <rafter/schedule/mapping.hpp>
 
 /// Choice of a kernel's plan: candidates, a cost model, a search by measuring, and a store of measurements.
 namespace rafter::tune {
@@ -51,6 +50,7 @@ struct PlanningProblem {
   int cells_per_batch = 8;      ///< cells per batch
   int register_width = 8;       ///< numbers in a register
   int patches_per_batch = 0;    ///< patches per batch, gathered by plans with as many lanes; 0: none
+  schedule::Target target;      ///< what the kernel is lowered for
   double num_batches = 0;
   int num_threads = 1;
   bool shares_data = false;     ///< most batches read the same data per cell as other batches

@@ -32,20 +32,23 @@ Features slice_features(double length, int block, const schedule::Plan& plan) {
 } // namespace
 
 schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, int register_width,
-                          const std::optional<schedule::Plan>& given) {
+                          const schedule::Target& target, const std::optional<schedule::Plan>& given) {
   schedule::Plan result;
+  result.mapping = schedule::usual_mapping(target);
   result.factors = factors;
   if (given) {
     result.storage = given->storage;
     result.compute = given->compute;
     result.accumulate = given->accumulate;
+    result.scatter = given->scatter;
   }
   result.vector_width = usual_width(cells_per_batch, register_width, result.compute);
-  return result;
+  return schedule::without_unused_keys(result);
 }
 
-schedule::Plan plan_transfer(int cells_per_batch, int register_width, std::span<const std::string> flag_sets) {
-  auto result = plan_usual(schedule::Plan().factors, cells_per_batch, register_width, std::nullopt);
+schedule::Plan plan_transfer(int cells_per_batch, int register_width, const schedule::Target& target,
+                             std::span<const std::string> flag_sets) {
+  auto result = plan_usual(schedule::Plan().factors, cells_per_batch, register_width, target, std::nullopt);
   // The texts of cells with children are long, and what -O3 does to their loops takes several times as long to compile.
   if (std::ranges::find(flag_sets, "O2") != flag_sets.end()) result.flags = "O2";
   return result;

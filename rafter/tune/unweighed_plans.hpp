@@ -10,12 +10,13 @@
 namespace rafter::tune {
 
 /// The plan of a kernel of facets or of cell matrices: usual lanes, what needs no set-up or the least of it
-/// (`factors`), and the precisions of a plan that was asked for.
+/// (`factors`), and the precisions and the way to add of a plan that was asked for.
 schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, int register_width,
-                          const std::optional<schedule::Plan>& given);
+                          const schedule::Target& target, const std::optional<schedule::Plan>& given);
 
 /// The plan of a kernel that moves vectors between spaces, compiled with -O2 where the device has these flags.
-schedule::Plan plan_transfer(int cells_per_batch, int register_width, std::span<const std::string> flag_sets);
+schedule::Plan plan_transfer(int cells_per_batch, int register_width, const schedule::Target& target,
+                             std::span<const std::string> flag_sets);
 
 /// The product of an assembled matrix with a vector.
 struct ProductProblem {

@@ -25,7 +25,7 @@ protected:
     std::size_t turn = static_cast<std::size_t>(std::get<1>(GetParam()));
     for (const auto& name : recipe_names_of(weighed(problem, text, "", usual_rule()))) {
       const std::string factors = "factors=" + name;
-      for (const auto& mapping : schedule::mapping_names())
+      for (const auto& mapping : schedule::mapping_names(schedule::Target()))
         result.push_back(factors + " mapping=" + mapping + " contraction=dense");
       for (const char* contraction : {"per-derivative", "collocated", "collocated mapping=simd_points", "separable"})
         if (is_tensor) result.push_back(factors + " contraction=" + contraction);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -28,7 +29,7 @@ private:
   private:
     void write(const void*, std::size_t, std::size_t) override { throw base::InternalError("memory is shared"); }
     void read(void*, std::size_t, std::size_t) const override { throw base::InternalError("memory is shared"); }
-    void set_to_zero() override { throw base::InternalError("memory is shared"); }
+    void set_to_zero() override { std::memset(host_, 0, bytes_); }
     void* host_;
     std::size_t bytes_;
   };

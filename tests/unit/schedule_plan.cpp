@@ -77,7 +77,7 @@ TEST(Plan, EveryPlanIsParsedBackFromItsText) {
                               .compiler = compiler,
                               .flags = flags};
               const std::string text = to_string(plan);
-              EXPECT_EQ(parse_plan(text), plan) << text;
+              EXPECT_EQ(parse_plan(text), without_unused_keys(plan)) << text;
               EXPECT_EQ(text.find('\n'), std::string::npos);
               ++count;
             }

@@ -58,7 +58,7 @@ class Programs : public ::testing::TestWithParam<std::string> {
 protected:
   template <class Check> void for_all(const Check& check) const {
     int number = 0;
-    for (const auto& mapping : schedule::mapping_names())
+    for (const auto& mapping : schedule::mapping_names(schedule::Target()))
       for (const char* rest : {" contraction=dense", " contraction=dense vector_width=2 subbatches=4 unroll=0",
                                " contraction=collocated vector_width=4", " contraction=per-derivative even_odd=0"})
         for (const auto& printed : programs(GetParam(), "mapping=" + mapping + rest)) {
