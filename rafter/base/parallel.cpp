@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <sched.h>
@@ -49,6 +50,69 @@ private:
   std::exception_ptr failure_;
 };
 
+/// Threads that stay and help with the loops of all callers. A loop waits for those alone that have begun one of its
+/// tasks: on a busy machine a thread may need longer to wake up than the loop takes.
+class Helpers {
+public:
+  /// The helpers of this process. They are never destroyed: threads may still wait in them when the process ends.
+  static Helpers& shared() {
+    static auto& helpers = *new Helpers;
+    return helpers;
+  }
+
+  /// Runs the tasks on the calling thread and on at most so many others.
+  void run(Tasks& tasks, int num_helpers) {
+    Loop loop{.tasks = tasks, .num_wanted = num_helpers, .num_working = 0, .is_left = {}};
+    {
+      const std::scoped_lock lock(mutex_);
+      start_threads(num_helpers);
+      loops_.push_back(&loop);
+    }
+    wake_.notify_all();
+    {
+      const ThreadLimit alone(1);
+      tasks.work();
+    }
+    std::unique_lock lock(mutex_);
+    std::erase(loops_, &loop);
+    loop.is_left.wait(lock, [&] { return loop.num_working == 0; });
+  }
+
+private:
+  struct Loop {
+    Tasks& tasks;
+    int num_wanted;  ///< helpers that may still join
+    int num_working; ///< helpers that have joined and not left
+    std::condition_variable is_left;
+  };
+
+  void start_threads(int least) {
+    try {
+      for (; num_threads_ < least; ++num_threads_) std::thread([this] { help(); }).detach();
+    } catch (const std::system_error&) { // the system gives no more: those there are do the work
+    }
+  }
+  void help() {
+    const ThreadLimit alone(1);
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [this] { return !loops_.empty(); });
+      auto& loop = *loops_.front();
+      if (--loop.num_wanted == 0) loops_.erase(loops_.begin());
+      ++loop.num_working;
+      lock.unlock();
+      loop.tasks.work();
+      lock.lock();
+      if (--loop.num_working == 0) loop.is_left.notify_one(); // with the lock, because the loop ends with its caller
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<Loop*> loops_; ///< loops that helpers may join, in the order in which they began
+  int num_threads_ = 0;
+};
+
 } // namespace
 
 int num_available_cores() {
@@ -70,20 +134,7 @@ void run_parallel(std::int64_t count, const std::function<void(std::int64_t)>& t
     return;
   }
   Tasks tasks(count, task);
-  std::vector<std::thread> threads;
-  try {
-    for (std::int64_t t = 1; t < num_threads; ++t)
-      threads.emplace_back([&tasks] {
-        const ThreadLimit alone(1);
-        tasks.work();
-      });
-  } catch (const std::system_error&) { // the system gives no more: those there are do the work
-  }
-  {
-    const ThreadLimit alone(1);
-    tasks.work();
-  }
-  for (auto& thread : threads) thread.join();
+  Helpers::shared().run(tasks, static_cast<int>(num_threads) - 1);
   tasks.rethrow_failure();
 }
 

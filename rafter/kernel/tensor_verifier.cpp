@@ -204,8 +204,9 @@ private:
     for (const auto& block : matrix.blocks)
       for (const int r : block.rows)
         for (const int k : block.cols) is_covered[static_cast<std::size_t>(r * matrix.cols + k)] = 1;
-    for (std::size_t i = 0; i < matrix.values.size(); ++i)
-      require(is_covered[i] != 0 || matrix.values[i] == 0, "an entry of " + matrix.name + " lies outside its blocks");
+    bool are_covered = true; // one message for all entries, of which there may be millions
+    for (std::size_t i = 0; i < matrix.values.size(); ++i) are_covered &= is_covered[i] != 0 || matrix.values[i] == 0;
+    require(are_covered, "an entry of " + matrix.name + " lies outside its blocks");
   }
   void check_evaluation() {
     for (const auto& input : program_.input_slots) {

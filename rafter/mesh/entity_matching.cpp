@@ -88,9 +88,20 @@ public:
       local.fill(of_entity[0]);
       std::ranges::copy(of_entity, local.begin());
       sizes_.push_back(of_entity.size());
+      masks_.push_back(0);
+      for (const int v : of_entity) masks_.back() |= 1U << v;
     }
   }
   std::size_t count() const { return locals_.size(); }
+  /// Returns the local vertices that are marked, as bits; `is_marked` has shape (vertex), empty: all are.
+  unsigned marked(std::size_t cell, std::span<const std::uint8_t> is_marked) const {
+    if (is_marked.empty()) return ~0U;
+    unsigned result = 0;
+    for (std::size_t v = 0; v < per_cell_; ++v)
+      result |= unsigned{is_marked[static_cast<std::size_t>(vertices_[cell * per_cell_ + v])]} << v;
+    return result;
+  }
+  bool has_all(unsigned vertices, std::size_t entity) const { return (masks_[entity] & ~vertices) == 0; }
   /// Returns the lowest vertex of an entity.
   std::int32_t lowest(std::size_t cell, std::size_t entity) const {
     const auto* vertices = vertices_.data() + cell * per_cell_;
@@ -113,14 +124,15 @@ private:
   std::size_t per_cell_;
   std::vector<std::array<int, n>> locals_; ///< local vertices of each entity, filled up with its first one
   std::vector<std::size_t> sizes_;         ///< number of vertices of each entity
+  std::vector<unsigned> masks_;            ///< local vertices of each entity, as bits
 };
 
 /// Holds all sides of a mesh in blocks by their lowest vertices; in a block they keep their order. Vertices are looked
 /// up again block by block, since memory that is written for the first time costs more.
 template <std::size_t n> class SideBlocks {
 public:
-  SideBlocks(const Mesh& mesh, int dim, std::span<const EntityKey> lookups)
-      : num_blocks_(num_entity_blocks(mesh, dim)), lookups_(lookups) {
+  SideBlocks(const Mesh& mesh, int dim, std::span<const EntityKey> lookups, std::span<const std::uint8_t> is_marked)
+      : num_blocks_(num_entity_blocks(mesh, dim)), lookups_(lookups), is_marked_(is_marked) {
     const auto range = static_cast<std::uint64_t>(std::max(mesh.num_vertices, 1));
     shift_ = static_cast<int>(std::bit_width((range - 1) / num_blocks_));
     for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
@@ -156,10 +168,14 @@ private:
   /// Calls visit(block, record) for the sides of a part in their order.
   template <class Visit> void for_sides(const Part& part, const Visit& visit) const {
     const auto& sides = groups_[part.group];
-    for (std::int64_t cell = part.begin; cell < part.end; ++cell)
+    for (std::int64_t cell = part.begin; cell < part.end; ++cell) {
+      const auto marked = sides.marked(static_cast<std::size_t>(cell), is_marked_);
+      if (marked == 0) continue;
       for (std::size_t e = 0; e < sides.count(); ++e)
-        visit(block_of(sides.lowest(static_cast<std::size_t>(cell), e)),
-              Record{static_cast<std::int32_t>(cell), place_of(part.group, static_cast<int>(e))});
+        if (sides.has_all(marked, e))
+          visit(block_of(sides.lowest(static_cast<std::size_t>(cell), e)),
+                Record{static_cast<std::int32_t>(cell), place_of(part.group, static_cast<int>(e))});
+    }
   }
 
   /// Sets begins_, and next_ to where each part writes its first record of a block; lookups are the last part.
@@ -193,7 +209,8 @@ private:
 
   std::size_t num_blocks_;
   std::span<const EntityKey> lookups_;
-  int shift_ = 0; ///< of vertex numbers to those of blocks
+  std::span<const std::uint8_t> is_marked_; ///< shape (vertex); empty: all are
+  int shift_ = 0;                           ///< of vertex numbers to those of blocks
   std::vector<GroupSides<n>> groups_;
   std::vector<Part> parts_;
   std::vector<std::size_t> begins_, next_; ///< shape (block + 1); shape (part + 1, block)
@@ -253,8 +270,9 @@ private:
 
 template <std::size_t n>
 void match(const Mesh& mesh, int dim, std::span<const EntityKey> lookups,
-           const std::function<void(std::span<const EntitySide>, std::size_t)>& visit) {
-  const SideBlocks<n> blocks(mesh, dim, lookups);
+           const std::function<void(std::span<const EntitySide>, std::size_t)>& visit,
+           std::span<const std::uint8_t> is_marked) {
+  const SideBlocks<n> blocks(mesh, dim, lookups, is_marked);
   // A part holds several blocks, which use the same memory.
   base::Parts(static_cast<std::int64_t>(blocks.count_blocks()), 16)
       .run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
@@ -296,13 +314,14 @@ std::size_t num_entity_blocks(const Mesh& mesh, int dim) {
 }
 
 void match_entities(const Mesh& mesh, int dim, std::span<const EntityKey> lookups,
-                    const std::function<void(std::span<const EntitySide> sides, std::size_t block)>& visit) {
+                    const std::function<void(std::span<const EntitySide> sides, std::size_t block)>& visit,
+                    std::span<const std::uint8_t> is_marked) {
   std::size_t n = most_vertices(mesh, dim);
   for (const auto& key : lookups)
     n = std::max<std::size_t>(n, static_cast<std::size_t>(std::ranges::find(key, key_padding) - key.begin()));
-  if (n == 2) return match<2>(mesh, dim, lookups, visit);
-  if (n == 3) return match<3>(mesh, dim, lookups, visit);
-  match<4>(mesh, dim, lookups, visit);
+  if (n == 2) return match<2>(mesh, dim, lookups, visit, is_marked);
+  if (n == 3) return match<3>(mesh, dim, lookups, visit, is_marked);
+  match<4>(mesh, dim, lookups, visit, is_marked);
 }
 
 EntityNumbers number_entities(const Mesh& mesh, int dim, std::span<const EntityKey> lookups) {

@@ -29,9 +29,11 @@ inline constexpr std::int32_t group_of_lookup = std::numeric_limits<std::int32_t
 /// cells that have it, ascending, and then the numbers of the keys in `lookups` that are its own, with or without a
 /// cell. Entities come in `num_entity_blocks` blocks, which run on several threads; those of one block come one after
 /// the other. Keys hold vertices of the mesh. The result does not depend on the number of threads, and takes O(n)
-/// operations for any mesh.
+/// operations for any mesh. `is_marked` leaves out the entities of which a vertex is not marked, shape (vertex); empty:
+/// all are marked. The vertices of lookups must be.
 void match_entities(const Mesh& mesh, int dim, std::span<const EntityKey> lookups,
-                    const std::function<void(std::span<const EntitySide> sides, std::size_t block)>& visit);
+                    const std::function<void(std::span<const EntitySide> sides, std::size_t block)>& visit,
+                    std::span<const std::uint8_t> is_marked = {});
 std::size_t num_entity_blocks(const Mesh& mesh, int dim);
 
 /// Returns where the sides of each group of cells begin in a list of all, shape (group + 1).

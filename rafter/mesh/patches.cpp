@@ -5,68 +5,14 @@
 #include <array>
 #include <utility>
 
+#include <rafter/base/aligned.hpp>
 #include <rafter/base/parallel.hpp>
 #include <rafter/mesh/cell_batches.hpp>
+#include <rafter/mesh/parallel_neighbours.hpp>
 
 namespace rafter::mesh {
 
 namespace {
-
-/// Neighbours of the cells of a group along parallel axes: the upper one sees the vertices of the common facet in the
-/// same order as the lower one. So its vertex 0 is the one where the lower cell's axis ends, and cells are found by
-/// their vertices 0.
-class Neighbours {
-public:
-  Neighbours(const Mesh& mesh, int group)
-      : vertices_(mesh.groups[group].vertices), dim_(element::dimension(mesh.groups[group].shape)),
-        num_vertices_(std::size_t{1} << dim_), first_(static_cast<std::size_t>(mesh.num_vertices), -1),
-        next_(mesh.groups[group].tags.size()), across_(next_.size() * 2 * static_cast<std::size_t>(dim_), -1) {
-    for (std::size_t cell = next_.size(); cell-- > 0;) {
-      auto& first = first_[static_cast<std::size_t>(vertices_[cell * num_vertices_])];
-      next_[cell] = std::exchange(first, static_cast<std::int32_t>(cell));
-    }
-    const auto num_cells = static_cast<std::int64_t>(next_.size());
-    base::Parts(num_cells).run([this](std::int64_t begin, std::int64_t end, std::int64_t) {
-      for (auto cell = static_cast<std::int32_t>(begin); cell < end; ++cell)
-        for (int axis = 0; axis < dim_; ++axis) across_[place(cell, axis, 1)] = find_above(cell, axis);
-    });
-    for (std::int32_t cell = 0; cell < num_cells; ++cell)
-      for (int axis = 0; axis < dim_; ++axis)
-        if (const auto above = beside(cell, axis, 1); above >= 0) across_[place(above, axis, 0)] = cell;
-  }
-  int dim() const { return dim_; }
-
-  /// Returns the cell across the facet at this end (0, 1) of an axis; -1 if there is none with parallel axes.
-  std::int32_t beside(std::int32_t cell, int axis, int side) const { return across_[place(cell, axis, side)]; }
-
-private:
-  std::int32_t find_above(std::int32_t cell, int axis) const {
-    const auto end = vertices_of(cell)[std::size_t{1} << axis];
-    auto other = first_[static_cast<std::size_t>(end)];
-    while (other >= 0 && !continues(cell, other, axis)) other = next_[static_cast<std::size_t>(other)];
-    return other;
-  }
-  bool continues(std::int32_t below, std::int32_t above, int axis) const {
-    const std::size_t bit = std::size_t{1} << axis;
-    const auto here = vertices_of(below), there = vertices_of(above);
-    for (std::size_t v = 0; v < num_vertices_; ++v)
-      if ((v & bit) != 0 && here[v] != there[v ^ bit]) return false;
-    return true;
-  }
-  std::span<const std::int32_t> vertices_of(std::int32_t cell) const {
-    return vertices_.subspan(static_cast<std::size_t>(cell) * num_vertices_, num_vertices_);
-  }
-  std::size_t place(std::int32_t cell, int axis, int side) const {
-    return 2 * (static_cast<std::size_t>(cell) * static_cast<std::size_t>(dim_) + static_cast<std::size_t>(axis)) +
-           static_cast<std::size_t>(side);
-  }
-  std::span<const std::int32_t> vertices_; ///< vertices of the cells, shape (cell, vertex)
-  int dim_;
-  std::size_t num_vertices_;         ///< number of vertices of a cell
-  std::vector<std::int32_t> first_;  ///< first cell with this vertex 0, shape (vertex); -1: none
-  std::vector<std::int32_t> next_;   ///< next cell with the same vertex 0, shape (cell); -1: none
-  std::vector<std::int32_t> across_; ///< neighbours, shape (cell, axis, side); -1: none
-};
 
 /// Converts numbers below width^dim to places along the axes and back.
 class Lattice {
@@ -111,14 +57,16 @@ public:
     }
   }
 
-  /// All children of the patch that begins with cell `first`; empty when some do not exist.
-  std::vector<std::int32_t> children(const Neighbours& neighbours, std::int32_t first) const {
-    std::vector<std::int32_t> result{first};
-    for (const auto& [before, axis] : steps_) {
-      result.push_back(neighbours.beside(result[before], axis, 1));
-      if (result.back() < 0) return {};
+  std::size_t num_children() const { return steps_.size() + 1; }
+
+  /// Writes the children of the patch that begins with cell `first`. Returns false when some do not exist.
+  bool find_children(const ParallelNeighbours& neighbours, std::int32_t first, std::span<std::int32_t> children) const {
+    children[0] = first;
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      children[s + 1] = neighbours.beside(children[steps_[s].before], steps_[s].axis, 1);
+      if (children[s + 1] < 0) return false;
     }
-    return result;
+    return true;
   }
   /// Says whether the vertices of the children form a lattice, with one vertex at each point and no two of them
   /// identified.
@@ -152,7 +100,7 @@ private:
 /// which a cell belongs. Patches begin at cells where all places are 0.
 class Places {
 public:
-  Places(const Neighbours& neighbours, std::size_t num_cells, int width)
+  Places(const ParallelNeighbours& neighbours, std::size_t num_cells, int width)
       : neighbours_(neighbours), width_(width), place_(num_cells, {-1, 0, 0}) {}
 
   void spread_from(std::int32_t seed) {
@@ -186,7 +134,7 @@ private:
       if (next == cell) return cell;
     return end;
   }
-  const Neighbours& neighbours_;
+  const ParallelNeighbours& neighbours_;
   int width_;
   std::vector<std::array<std::int8_t, 3>> place_; ///< shape (cell, axis); -1 at the first axis: not known
 };
@@ -196,20 +144,30 @@ private:
 std::vector<std::int32_t> find_patches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int width) {
   const auto& all = mesh.groups[group];
   if (!element::is_tensor(all.shape) || element::dimension(all.shape) < 2 || width < 2) return {};
-  const Neighbours neighbours(mesh, group);
+  const ParallelNeighbours neighbours(mesh, group);
   Places places(neighbours, all.tags.size(), width);
   for (const auto cell : cells) places.spread_from(cell);
-  PatchShape shape(element::dimension(all.shape), width);
+  std::vector<std::int32_t> firsts;
+  for (const auto cell : cells)
+    if (places.is_first(cell)) firsts.push_back(cell);
+  const PatchShape shape(element::dimension(all.shape), width);
+  const std::size_t size = shape.num_children();
+  base::RawVector<std::int32_t> children(firsts.size() * size); // shape (first, child)
+  std::vector<std::uint8_t> are_patches(firsts.size());
+  const auto patch = [&](std::size_t i) { return std::span(children).subspan(i * size, size); };
+  base::Parts(std::ssize(firsts), 1 << 11).run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+    PatchShape own = shape; // it remembers the vertices of the last patch
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      are_patches[i] = own.find_children(neighbours, firsts[i], patch(i)) && own.is_lattice(mesh, all, patch(i));
+  });
   std::vector<bool> is_free(all.tags.size());
   for (const auto cell : cells) is_free[cell] = true;
   std::vector<std::int32_t> result;
-  for (const auto first : cells) {
-    if (!places.is_first(first)) continue;
-    const auto patch = shape.children(neighbours, first);
-    const bool is_ours = std::ranges::all_of(patch, [&](std::int32_t cell) { return is_free[cell]; });
-    if (patch.empty() || !is_ours || !shape.is_lattice(mesh, all, patch)) continue;
-    for (const auto cell : patch) is_free[cell] = false;
-    result.insert(result.end(), patch.begin(), patch.end());
+  for (std::size_t i = 0; i < firsts.size(); ++i) {
+    if (are_patches[i] == 0 || !std::ranges::all_of(patch(i), [&](std::int32_t cell) { return is_free[cell]; }))
+      continue;
+    for (const auto cell : patch(i)) is_free[cell] = false;
+    result.insert(result.end(), patch(i).begin(), patch(i).end());
   }
   return result;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <optional>
 
@@ -12,6 +13,7 @@
 #include <rafter/mesh/entity_matching.hpp>
 #include <rafter/mesh/identification.hpp>
 #include <rafter/mesh/mesh.hpp>
+#include <rafter/mesh/parallel_neighbours.hpp>
 
 namespace rafter::mesh {
 
@@ -112,6 +114,61 @@ struct FacetSides {
   }
 };
 
+/// Marks vertices from several threads.
+class VertexMarks {
+public:
+  explicit VertexMarks(std::int32_t num_vertices) : is_marked_(static_cast<std::size_t>(num_vertices), 0) {}
+  void mark(std::int32_t vertex) {
+    std::atomic_ref(is_marked_[static_cast<std::size_t>(vertex)]).store(1, std::memory_order_relaxed);
+  }
+  std::vector<std::uint8_t> take() && { return std::move(is_marked_); }
+
+private:
+  std::vector<std::uint8_t> is_marked_;
+};
+
+bool has_parallel_axes(const CellGroup& group) {
+  return element::is_tensor(group.shape) && element::dimension(group.shape) > 1;
+}
+
+/// Marks the vertices of the facets across which no cell with parallel axes lies.
+void mark_unpaired(const Mesh& mesh, std::int32_t group_number, VertexMarks& marks) {
+  const auto& group = mesh.groups[static_cast<std::size_t>(group_number)];
+  const ParallelNeighbours neighbours(mesh, group_number);
+  base::Parts(group.num_cells()).run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+    for (auto cell = static_cast<std::int32_t>(begin); cell < end; ++cell)
+      for (int axis = 0; axis < neighbours.dim(); ++axis)
+        for (int side = 0; side < 2; ++side) {
+          if (neighbours.is_mutual(cell, axis, side)) continue;
+          const auto vertices = cell_vertices(group, cell);
+          for (std::size_t v = 0; v < vertices.size(); ++v)
+            if (static_cast<int>(v >> axis & 1) == side) marks.mark(vertices[v]);
+        }
+  });
+}
+
+/// Returns marks of the vertices of all facets that must be matched: most facets of structured parts lie between two
+/// cells with parallel axes, which find each other in less time. Where a facet has too many cells, not all of them find
+/// another one, or the facets around it are not all between two such cells, so that its vertices are marked. Empty: all
+/// vertices are marked.
+std::vector<std::uint8_t> vertices_to_match(const Mesh& mesh, std::span<const EntityKey> lookups) {
+  if (std::ranges::none_of(mesh.groups, has_parallel_axes)) return {};
+  VertexMarks marks(mesh.num_vertices);
+  for (const auto& key : lookups)
+    for (const auto vertex : key)
+      if (vertex != key_padding) marks.mark(vertex);
+  for (std::size_t g = 0; g < mesh.groups.size(); ++g) {
+    const auto& group = mesh.groups[g];
+    if (has_parallel_axes(group))
+      mark_unpaired(mesh, static_cast<std::int32_t>(g), marks);
+    else
+      base::Parts(std::ssize(group.vertices)).run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+        for (std::int64_t i = begin; i < end; ++i) marks.mark(group.vertices[static_cast<std::size_t>(i)]);
+      });
+  }
+  return std::move(marks).take();
+}
+
 /// Throws InputError for facets of more than two cells, and for equal cells.
 FacetSides find_sides(const Mesh& mesh, std::span<const EntityKey> lookups) {
   const int dim = mesh.tdim - 1;
@@ -123,7 +180,7 @@ FacetSides find_sides(const Mesh& mesh, std::span<const EntityKey> lookups) {
   FacetSides result{.alone = {}, .of_lookups = std::vector<std::optional<EntitySide>>(lookups.size())};
   // Faults are found at the third cell of a facet, or at the second where it equals the first.
   const auto found_at = [](const std::vector<EntitySide>& sides) { return sides.size() > 2 ? sides[2] : sides.back(); };
-  match_entities(mesh, dim, lookups, [&](std::span<const EntitySide> sides, std::size_t b) {
+  const auto visit = [&](std::span<const EntitySide> sides, std::size_t b) {
     auto& block = blocks[b];
     const auto end = std::ranges::find(sides, group_of_lookup, &EntitySide::group);
     const auto cells = std::span(sides.begin(), end);
@@ -135,7 +192,8 @@ FacetSides find_sides(const Mesh& mesh, std::span<const EntityKey> lookups) {
     if (!cells.empty())
       for (const auto& lookup : sides.subspan(cells.size()))
         result.of_lookups[static_cast<std::size_t>(lookup.cell)] = cells[0];
-  });
+  };
+  match_entities(mesh, dim, lookups, visit, vertices_to_match(mesh, lookups));
   std::vector<EntitySide> wrong;
   for (const auto& block : blocks) {
     result.alone.insert(result.alone.end(), block.alone.begin(), block.alone.end());

@@ -88,7 +88,8 @@ double count_pairs(const System& system, const Coupling& coupling, std::size_t b
     for (int column = 0; column < coupling.num_components(); ++column)
       if (const auto* pairs = coupling.pairs(block, row, column))
         for (const int i : dofs[static_cast<std::size_t>(row)])
-          for (const int j : dofs[static_cast<std::size_t>(column)]) result += (*pairs)(i, j) ? 1 : 0;
+          result += static_cast<double>(
+              std::ranges::count_if(dofs[static_cast<std::size_t>(column)], [&](int j) { return (*pairs)(i, j); }));
   return result;
 }
 
@@ -116,15 +117,16 @@ public:
   Supports(const element::Table& table, std::span<const double> frame, int slot)
       : num_words_(static_cast<std::size_t>(table.num_points) / 64 + 1),
         words_(static_cast<std::size_t>(table.num_dofs) * num_words_) {
-    double largest = 0;
-    const auto value = [&](int point, int dof) {
-      return std::fabs(kernel::slot_value(table, frame, slot, point, dof));
-    };
-    for (int point = 0; point < table.num_points; ++point)
-      for (int dof = 0; dof < table.num_dofs; ++dof) largest = std::max(largest, value(point, dof));
+    std::vector<double> sizes; // shape (point, dof)
+    sizes.reserve(static_cast<std::size_t>(table.num_points) * static_cast<std::size_t>(table.num_dofs));
     for (int point = 0; point < table.num_points; ++point)
       for (int dof = 0; dof < table.num_dofs; ++dof)
-        if (value(point, dof) > 1e-13 * largest) // smaller values come from rounding in the tables
+        sizes.push_back(std::fabs(kernel::slot_value(table, frame, slot, point, dof)));
+    const double least = sizes.empty() ? 0 : 1e-13 * std::ranges::max(sizes); // smaller ones come from rounding
+    std::size_t next = 0;
+    for (int point = 0; point < table.num_points; ++point)
+      for (int dof = 0; dof < table.num_dofs; ++dof)
+        if (sizes[next++] > least)
           words_[static_cast<std::size_t>(dof) * num_words_ + static_cast<std::size_t>(point) / 64] |= std::uint64_t{1}
                                                                                                        << (point % 64);
   }
@@ -176,13 +178,20 @@ public:
     const auto test = system_.spaces[fields_[row]]->element(shape),
                trial = system_.spaces[fields_[column]]->element(shape);
     Coupling::Pairs result{.num_rows = test->num_dofs(), .num_columns = trial->num_dofs(), .values = {}};
+    bool are_all_coupled = false;
+    std::vector<std::pair<const Supports*, const Supports*>> factors; // of the products
+    for (const auto& product : products) {
+      are_all_coupled |= is_large(product.piece, *test) || is_large(product.piece, *trial);
+      if (!are_all_coupled)
+        factors.emplace_back(&supports(product.piece, test, product.test),
+                             &supports(product.piece, trial, product.trial));
+    }
+    result.values.reserve(static_cast<std::size_t>(result.num_rows) * static_cast<std::size_t>(result.num_columns));
     for (int i = 0; i < result.num_rows; ++i)
       for (int j = 0; j < result.num_columns; ++j)
-        result.values.push_back(std::ranges::any_of(products, [&](const Product& product) {
-          return is_large(product.piece, *test) || is_large(product.piece, *trial) ||
-                 Supports::meet(supports(product.piece, test, product.test), i,
-                                supports(product.piece, trial, product.trial), j);
-        }));
+        result.values.push_back(are_all_coupled || std::ranges::any_of(factors, [&](const auto& pair) {
+                                  return Supports::meet(*pair.first, i, *pair.second, j);
+                                }));
     return result;
   }
 
@@ -221,21 +230,30 @@ private:
   }
 
   const Supports& supports(std::size_t number, const std::shared_ptr<const element::Element>& element, int slot) {
-    const std::tuple key(number, element.get(), slot);
-    if (const auto found = supports_.find(key); found != supports_.end()) return found->second;
+    auto& slots = supports_[{number, element.get()}];
+    if (slots.empty()) slots = make_supports(number, *element);
+    return slots[static_cast<std::size_t>(slot + 1)];
+  }
+
+  /// Makes those of the values and of the derivatives in all directions, from one table.
+  std::vector<Supports> make_supports(std::size_t number, const element::Element& element) const {
     const auto& piece = built_.pieces[number];
     const int facet = piece.cells.local_facet;
     const auto points = facet < 0 ? piece.rule.points
                                   : element::map_to_cell(piece.cells.shape, element::dimension(piece.cells.shape) - 1,
                                                          facet, piece.rule.points);
     const auto frame = kernel::differentiation_frame(piece.cells.shape, facet >= 0);
-    return supports_.emplace(key, Supports(element->tabulate(points), frame, slot)).first->second;
+    const auto table = element.tabulate(points);
+    std::vector<Supports> result;
+    for (int slot = -1; slot < element::dimension(piece.cells.shape); ++slot) result.emplace_back(table, frame, slot);
+    return result;
   }
 
   const GeneratedForm& built_;
   const System& system_;
   std::vector<std::size_t> fields_; ///< field of each component of the system, shape (component)
-  std::map<std::tuple<std::size_t, const element::Element*, int>, Supports> supports_;
+  /// For each piece and element, those of the values and of the derivatives.
+  std::map<std::pair<std::size_t, const element::Element*>, std::vector<Supports>> supports_;
 };
 
 /// Gives all components of a block of unknowns the products of any of them, because the entries of a block are stored

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/tune/generation_cache.hpp>
 
-#include <array>
 #include <chrono>
+#include <concepts>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <system_error>
+#include <tuple>
+#include <type_traits>
 
 #include <rafter/base/error.hpp>
 #include <rafter/base/hash.hpp>
@@ -17,169 +18,144 @@ namespace rafter::tune {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr const char* folder_prefix = "generated-";
 constexpr std::size_t hash_length = 32;
 
-// Numbers stand in the files as they are in memory: a cache belongs to one machine.
-template <class T> Json to_binary(const std::vector<T>& values) {
-  std::vector<std::uint8_t> bytes(values.size() * sizeof(T));
-  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return Json::binary(std::move(bytes));
+template <class T, class Wanted>
+concept SameButConst = std::same_as<std::remove_const_t<T>, Wanted>;
+
+// The members of each record, in the order in which they stand in a file.
+auto fields(SameButConst<schedule::LoopBuffer> auto& argument) {
+  return std::tie(argument.name, argument.space, argument.type, argument.size, argument.is_written, argument.is_lane,
+                  argument.role, argument.index, argument.values);
 }
-template <class T> std::vector<T> from_binary(const Json& json) {
-  const auto& bytes = json.get_binary();
-  std::vector<T> values(bytes.size() / sizeof(T));
-  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
-  return values;
+auto fields(SameButConst<GeneratedProgram> auto& program) {
+  return std::tie(program.source, program.name, program.plan, program.vector_width, program.launch.items[0],
+                  program.launch.items[1], program.launch.items[2], program.launch.batches, program.arguments,
+                  program.matrices, program.points, program.weights);
+}
+auto fields(SameButConst<GeneratedOutput> auto& output) {
+  return std::tie(output.field, output.components, output.num_tests, output.num_trials, output.places);
+}
+auto fields(SameButConst<schedule::Traffic> auto& traffic) {
+  return std::tie(traffic.read_bytes, traffic.written_bytes);
+}
+auto fields(SameButConst<schedule::LeastTraffic> auto& least) { return std::tie(least.all, least.masked); }
+/// Instructions are not remembered: they are counted of the loop program where somebody asks for them.
+auto fields(SameButConst<schedule::LoopCounts> auto& counts) {
+  return std::tie(counts.flops, counts.operations, counts.single_flops, counts.single_operations, counts.local,
+                  counts.masked, counts.global);
+}
+auto fields(SameButConst<Generation> auto& generation) {
+  auto& g = generation;
+  return std::tie(g.seconds, g.is_too_large, g.main, g.setup, g.tensor_program, g.loop_program, g.counts, g.least,
+                  g.cell_flops, g.work_bytes, g.data_bytes, g.num_points, g.stored_point_slots, g.stored_cell_slots,
+                  g.setup_fields, g.setup_parameters, g.outputs);
 }
 
-Json json_of(const schedule::LoopBuffer& argument) {
-  return {{"name", argument.name},       {"type", static_cast<int>(argument.type)},
-          {"size", argument.size},       {"is_written", argument.is_written},
-          {"is_lane", argument.is_lane}, {"role", argument.role},
-          {"index", argument.index},     {"values", to_binary(argument.values)}};
-}
-schedule::LoopBuffer argument_from(const Json& json) {
-  schedule::LoopBuffer result;
-  json.at("name").get_to(result.name);
-  result.type = static_cast<schedule::Type>(json.at("type").get<int>());
-  json.at("size").get_to(result.size);
-  json.at("is_written").get_to(result.is_written);
-  json.at("is_lane").get_to(result.is_lane);
-  json.at("role").get_to(result.role);
-  json.at("index").get_to(result.index);
-  result.values = from_binary<double>(json.at("values"));
-  return result;
-}
+template <class T>
+concept Number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+template <class T>
+concept Record = requires(T& value) {
+  fields(value);
+};
 
-Json json_of(const GeneratedProgram& program) {
-  Json result{{"source", program.source},
-              {"name", program.name},
-              {"plan", schedule::to_string(program.plan)},
-              {"vector_width", program.vector_width},
-              {"items", program.launch.items},
-              {"batches", program.launch.batches},
-              {"points", to_binary(program.points)},
-              {"weights", to_binary(program.weights)},
-              {"matrices", Json::array()},
-              {"arguments", Json::array()}};
-  for (const auto& matrix : program.matrices) result["matrices"].push_back(to_binary(matrix));
-  for (const auto& argument : program.arguments) result["arguments"].push_back(json_of(argument));
-  return result;
-}
-GeneratedProgram program_from(const Json& json) {
-  GeneratedProgram result;
-  json.at("source").get_to(result.source);
-  json.at("name").get_to(result.name);
-  result.plan = schedule::parse_plan(json.at("plan").get<std::string>());
-  json.at("vector_width").get_to(result.vector_width);
-  json.at("items").get_to(result.launch.items);
-  json.at("batches").get_to(result.launch.batches);
-  result.points = from_binary<double>(json.at("points"));
-  result.weights = from_binary<double>(json.at("weights"));
-  for (const auto& matrix : json.at("matrices")) result.matrices.push_back(from_binary<double>(matrix));
-  for (const auto& argument : json.at("arguments")) result.arguments.push_back(argument_from(argument));
-  return result;
-}
+/// Writes values as they are in memory: a cache belongs to one machine and one generator.
+class Writer {
+public:
+  void write(const Number auto& value) { append(&value, sizeof value); }
+  void write(const std::string& text) {
+    write(text.size());
+    append(text.data(), text.size());
+  }
+  void write(const schedule::Plan& plan) { write(schedule::to_string(plan)); }
+  template <class T> void write(const std::vector<T>& values) {
+    write(values.size());
+    if constexpr (Number<T>)
+      append(values.data(), values.size() * sizeof(T));
+    else
+      for (const auto& value : values) write(value);
+  }
+  template <class T> void write(const std::optional<T>& value) {
+    write(value.has_value());
+    if (value) write(*value);
+  }
+  void write(const Record auto& record) {
+    std::apply([&](const auto&... members) { (write(members), ...); }, fields(record));
+  }
 
-/// What is remembered of the least traffic, in one order.
-template <class Least> auto entries_of_least(Least& least) {
-  return std::array{&least.all.read_bytes, &least.all.written_bytes, &least.masked.read_bytes,
-                    &least.masked.written_bytes};
-}
+  std::string bytes;
 
-/// What is remembered of the counts, in one order.
-template <class Counts> auto entries(Counts& counts) {
-  return std::array{&counts.flops,
-                    &counts.operations,
-                    &counts.single_flops,
-                    &counts.single_operations,
-                    &counts.local.read_bytes,
-                    &counts.local.written_bytes,
-                    &counts.masked.read_bytes,
-                    &counts.masked.written_bytes,
-                    &counts.global.read_bytes,
-                    &counts.global.written_bytes};
-}
+private:
+  void append(const void* begin, std::size_t size) { bytes.append(static_cast<const char*>(begin), size); }
+};
 
-Json json_of(const GeneratedOutput& output) {
-  return {{"field", output.field},
-          {"components", output.components},
-          {"num_tests", output.num_tests},
-          {"num_trials", output.num_trials},
-          {"places", to_binary(output.places)}};
-}
-GeneratedOutput output_from(const Json& json) {
-  return {.field = json.at("field").get<int>(),
-          .components = json.at("components").get<int>(),
-          .num_tests = json.at("num_tests").get<int>(),
-          .num_trials = json.at("num_trials").get<int>(),
-          .places = from_binary<int>(json.at("places"))};
-}
+/// Reads what a Writer wrote. Throws InputError for bytes that none did.
+class Reader {
+public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+
+  void read(Number auto& value) { take(&value, sizeof value); }
+  void read(std::string& text) {
+    text.resize(size_of_items(1));
+    take(text.data(), text.size());
+  }
+  void read(schedule::Plan& plan) {
+    std::string text;
+    read(text);
+    plan = schedule::parse_plan(text);
+  }
+  template <class T> void read(std::vector<T>& values) {
+    values.resize(size_of_items(Number<T> ? sizeof(T) : 1));
+    if constexpr (Number<T>)
+      take(values.data(), values.size() * sizeof(T));
+    else
+      for (auto& value : values) read(value);
+  }
+  template <class T> void read(std::optional<T>& value) {
+    bool has_value = false;
+    read(has_value);
+    if (has_value) read(value.emplace());
+  }
+  void read(Record auto& record) {
+    std::apply([&](auto&... members) { (read(members), ...); }, fields(record));
+  }
+
+private:
+  /// Reads a number of items, each of which has at least so many bytes.
+  std::size_t size_of_items(std::size_t least_bytes) {
+    std::size_t count = 0;
+    read(count);
+    if (count > rest_.size() / least_bytes) throw base::InputError("a remembered kernel is cut off");
+    return count;
+  }
+  void take(void* target, std::size_t size) {
+    if (size > rest_.size()) throw base::InputError("a remembered kernel is cut off");
+    if (size > 0) std::memcpy(target, rest_.data(), size);
+    rest_.remove_prefix(size);
+  }
+
+  std::string_view rest_;
+};
 
 /// A checksum, then the content.
 std::string to_bytes(const Generation& generation) {
-  std::vector<double> counts;
-  for (const double* count : entries(generation.counts)) counts.push_back(*count);
-  Json json{{"seconds", generation.seconds},
-            {"is_too_large", generation.is_too_large},
-            {"main", json_of(generation.main)},
-            {"setup", json_of(generation.setup)},
-            {"tensor_program", generation.tensor_program},
-            {"loop_program", generation.loop_program},
-            {"counts", to_binary(counts)},
-            {"cell_flops", generation.cell_flops},
-            {"work_bytes", generation.work_bytes},
-            {"data_bytes", generation.data_bytes},
-            {"num_points", generation.num_points},
-            {"stored_point_slots", generation.stored_point_slots},
-            {"stored_cell_slots", generation.stored_cell_slots},
-            {"setup_fields", to_binary(generation.setup_fields)},
-            {"setup_parameters", to_binary(generation.setup_parameters)},
-            {"outputs", Json::array()}};
-  for (const auto& output : generation.outputs) json["outputs"].push_back(json_of(output));
-  if (generation.least) {
-    std::vector<double> least;
-    for (const double* bytes : entries_of_least(*generation.least)) least.push_back(*bytes);
-    json["least"] = to_binary(least);
-  }
-  std::string bytes;
-  Json::to_cbor(json, bytes);
-  return base::content_hash(bytes) + bytes;
+  Writer writer;
+  writer.bytes.assign(hash_length, ' ');
+  writer.write(generation);
+  const auto hash = base::content_hash(std::string_view(writer.bytes).substr(hash_length));
+  writer.bytes.replace(0, hash_length, hash);
+  return std::move(writer.bytes);
 }
 
-/// Throws one of the exceptions of its parts for bytes that no to_bytes wrote.
-std::optional<Generation> from_bytes(const std::string& bytes) {
+/// Throws InputError for bytes that no to_bytes wrote.
+std::optional<Generation> from_bytes(std::string_view bytes) {
   if (bytes.size() < hash_length) return std::nullopt;
-  const auto content = std::string_view(bytes).substr(hash_length);
-  if (base::content_hash(content) != std::string_view(bytes).substr(0, hash_length)) return std::nullopt;
-  const auto json = Json::from_cbor(content);
-  Generation result;
-  json.at("seconds").get_to(result.seconds);
-  json.at("is_too_large").get_to(result.is_too_large);
-  result.main = program_from(json.at("main"));
-  result.setup = program_from(json.at("setup"));
-  json.at("tensor_program").get_to(result.tensor_program);
-  json.at("loop_program").get_to(result.loop_program);
-  const auto counts = from_binary<double>(json.at("counts"));
-  const auto places = entries(result.counts);
-  for (std::size_t i = 0; i < places.size(); ++i) *places[i] = counts.at(i);
-  json.at("cell_flops").get_to(result.cell_flops);
-  json.at("work_bytes").get_to(result.work_bytes);
-  json.at("data_bytes").get_to(result.data_bytes);
-  json.at("num_points").get_to(result.num_points);
-  json.at("stored_point_slots").get_to(result.stored_point_slots);
-  json.at("stored_cell_slots").get_to(result.stored_cell_slots);
-  result.setup_fields = from_binary<int>(json.at("setup_fields"));
-  result.setup_parameters = from_binary<int>(json.at("setup_parameters"));
-  for (const auto& output : json.at("outputs")) result.outputs.push_back(output_from(output));
-  if (json.contains("least")) {
-    const auto least = from_binary<double>(json["least"]);
-    const auto of_least = entries_of_least(result.least.emplace());
-    for (std::size_t i = 0; i < of_least.size(); ++i) *of_least[i] = least.at(i);
-  }
+  const auto content = bytes.substr(hash_length);
+  if (base::content_hash(content) != bytes.substr(0, hash_length)) return std::nullopt;
+  std::optional<Generation> result(std::in_place);
+  Reader(content).read(*result);
   return result;
 }
 
@@ -222,9 +198,7 @@ std::optional<Generation> GenerationCache::find(const std::string& specification
     return from_bytes(device::read_bytes(file));
   } catch (const base::EnvironmentError&) {
     return std::nullopt;
-  } catch (const base::InputError&) { // the plan of another version
-    return std::nullopt;
-  } catch (const Json::exception&) {
+  } catch (const base::InputError&) { // the plan of another version, or a damaged file
     return std::nullopt;
   }
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+
 #include <rafter/base/error.hpp>
 #include <rafter/mesh/mesh.hpp>
 
@@ -49,6 +52,35 @@ TEST(TopologyErrors, DuplicateCells) {
   std::copy_n(mesh.groups[0].nodes.begin(), 3, mesh.groups[0].nodes.begin() + 3);
   mesh.tagged_facets.clear();
   expect_error(mesh, "duplicate cells");
+}
+
+/// A box of 4 x 4 x 4 hexahedra, and one cell more with these vertices.
+mesh::Mesh box_and(const std::vector<std::int32_t>& vertices) {
+  auto mesh = mesh::make_box({.cells = {4, 4, 4}, .size = {1, 1, 1}, .shape = "hexahedron"});
+  auto& group = mesh.groups[0];
+  group.vertices.insert(group.vertices.end(), vertices.begin(), vertices.end());
+  group.nodes = group.vertices;
+  group.tags.push_back(1);
+  for (const auto vertex : vertices) mesh.num_vertices = std::max(mesh.num_vertices, vertex + 1);
+  mesh.points.resize(3 * static_cast<std::size_t>(mesh.num_vertices), 0.4);
+  return mesh;
+}
+std::vector<std::int32_t> vertices_of_cell(std::size_t cell) {
+  const auto mesh = mesh::make_box({.cells = {4, 4, 4}, .size = {1, 1, 1}, .shape = "hexahedron"});
+  const auto first = mesh.groups[0].vertices.begin() + static_cast<std::ptrdiff_t>(8 * cell);
+  return {first, first + 8};
+}
+
+TEST(TopologyErrors, DuplicateCellsAmongCellsWithParallelAxes) {
+  const auto v = vertices_of_cell(21);
+  expect_error(box_and(v), "duplicate cells");
+  expect_error(box_and({v[2], v[0], v[3], v[1], v[6], v[4], v[7], v[5]}), "duplicate cells"); // the cell is turned
+}
+
+TEST(TopologyErrors, CellsOnFacetsBetweenCellsWithParallelAxes) {
+  const auto v = vertices_of_cell(21);
+  for (const auto& base : {std::array{v[4], v[5], v[6], v[7]}, std::array{v[6], v[4], v[7], v[5]}})
+    expect_error(box_and({base[0], base[1], base[2], base[3], 125, 126, 127, 128}), "belongs to 3 cells");
 }
 
 TEST(TopologyErrors, TaggedFacetsWithoutACell) {

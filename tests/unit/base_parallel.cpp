@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <latch>
 #include <limits>
 #include <numeric>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <rafter/base/parallel.hpp>
@@ -48,6 +50,39 @@ TEST(ParallelLoops, TakeOneThreadWithinALoop) {
     EXPECT_EQ(num_loop_threads(), num_available_cores());
   }
   EXPECT_EQ(num_loop_threads(), 3);
+}
+
+TEST(ParallelLoops, DoNotWaitForThreadsThatAreBusyElsewhere) {
+  std::latch have_begun(2);
+  std::atomic<bool> is_over = false;
+  std::jthread busy([&] {
+    const ThreadLimit limit(2);
+    run_parallel(2, [&](std::int64_t) {
+      have_begun.count_down();
+      is_over.wait(false);
+    });
+  });
+  have_begun.wait(); // the loop above holds its own thread and the only helper that two threads need
+  std::atomic<int> runs = 0;
+  const ThreadLimit limit(2);
+  run_parallel(1000, [&](std::int64_t) { ++runs; });
+  EXPECT_EQ(runs, 1000);
+  is_over = true;
+  is_over.notify_all();
+}
+
+TEST(ParallelLoops, OfSeveralThreadsRunSideBySide) {
+  std::vector<std::atomic<int>> runs(1000);
+  {
+    std::vector<std::jthread> callers;
+    for (int caller = 0; caller < 4; ++caller)
+      callers.emplace_back([&] {
+        const ThreadLimit limit(3);
+        for (int repetition = 0; repetition < 50; ++repetition)
+          run_parallel(1000, [&](std::int64_t i) { ++runs[static_cast<std::size_t>(i)]; });
+      });
+  }
+  EXPECT_TRUE(std::ranges::all_of(runs, [](const auto& n) { return n == 200; }));
 }
 
 TEST(ParallelLoops, PartsFollowEachOtherWhateverTheThreads) {

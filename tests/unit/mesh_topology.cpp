@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -124,6 +125,37 @@ TEST(Topology, ExteriorFacetsCloseTheSurface) {
     }
     for (const auto& [edge, count] : edges) EXPECT_EQ(count % 2, 0) << name;
     EXPECT_TRUE(std::ranges::is_sorted(mesh.topology().exterior_facets));
+  }
+}
+
+/// The exterior facets by their vertices, with their tags.
+std::map<std::set<std::int32_t>, std::int32_t> tags_of_surface(const mesh::Mesh& mesh) {
+  std::map<std::set<std::int32_t>, std::int32_t> result;
+  const auto& surface = mesh.surface();
+  for (std::size_t f = 0; f < surface.exterior_facets.size(); ++f) {
+    const auto& ref = surface.exterior_facets[f];
+    const auto vertices =
+        global_vertices(mesh.groups[static_cast<std::size_t>(ref.group)], ref.cell, mesh.tdim - 1, ref.facet);
+    result[{vertices.begin(), vertices.end()}] = surface.exterior_tags[f];
+  }
+  return result;
+}
+
+TEST(Surface, DoesNotDependOnTheAxesOfCells) {
+  // Facets between cells with parallel axes are found in another way than those of cells that are turned.
+  constexpr std::array turned{2, 0, 3, 1, 6, 4, 7, 5};
+  for (const int every : {1, 2, 5}) {
+    const auto box = mesh::make_box({.cells = {5, 4, 3}, .size = {1, 1, 1}, .shape = "hexahedron"});
+    auto other = mesh::make_box({.cells = {5, 4, 3}, .size = {1, 1, 1}, .shape = "hexahedron"});
+    auto& group = other.groups[0];
+    for (std::int32_t cell = 0; cell < group.num_cells(); cell += every)
+      for (std::size_t v = 0; v < turned.size(); ++v) {
+        const auto first = static_cast<std::size_t>(cell) * turned.size();
+        group.vertices[first + v] = box.groups[0].vertices[first + static_cast<std::size_t>(turned[v])];
+      }
+    group.nodes = group.vertices;
+    EXPECT_EQ(box.surface().exterior_facets.size(), 2U * (5 * 4 + 4 * 3 + 3 * 5));
+    EXPECT_EQ(tags_of_surface(other), tags_of_surface(box)) << "every cell of " << every;
   }
 }
 
