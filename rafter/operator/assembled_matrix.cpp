@@ -11,6 +11,7 @@
 #include <rafter/operator/free_list.hpp>
 #include <rafter/operator/kernel_arguments.hpp>
 #include <rafter/operator/matrix_builder.hpp>
+#include <rafter/schedule/matrix_product.hpp>
 
 namespace rafter::op {
 namespace {
@@ -96,7 +97,8 @@ public:
 private:
   void set_up(std::shared_ptr<FormData> data) {
     const CellUnknowns unknowns(built_->system, *device_, built_->coupling.block_size());
-    SlicedPattern pattern(unknowns, built_->coupling, built_->system.size(), built_->loops.vector_width, *device_);
+    SlicedPattern pattern(unknowns, built_->coupling, built_->system.size(), schedule::slice_height(info_.plan),
+                          *device_);
     auto entries = CellSum(*built_, unknowns, pattern, std::move(data)).run();
     diagonal_ = diagonal_of(pattern, entries);
     count(pattern);

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
@@ -26,9 +27,33 @@ void require_one_mesh(const System& system, const std::shared_ptr<const space::F
                            space->name + "' is on another one: make its space on the discretisation of the others");
 }
 
+bool stores_cells(const GeneratedBlock& piece) { return schedule::has_cell_vectors(piece.kernel.generation.main.plan); }
+
+/// The work of a run in stages, and how many of these, the first ones, are of kernels that store what cells contribute.
+/// On whole meshes kernels whose batches may run in any order have one run each, before the others.
+std::pair<std::vector<std::vector<BlockChunk>>, std::size_t> stages_of(const GeneratedForm& form, bool is_distributed) {
+  auto chunks = chunk_stages(form);
+  if (is_distributed) return {std::move(chunks), 0};
+  const auto is_free = [&](std::size_t piece) {
+    return schedule::may_run_in_any_order(form.pieces[piece].kernel.generation.main.plan);
+  };
+  std::vector<std::vector<BlockChunk>> result;
+  std::size_t num_storing = 0;
+  for (const bool is_stored : {true, false}) {
+    for (std::size_t p = 0; p < form.pieces.size(); ++p)
+      if (is_free(p) && stores_cells(form.pieces[p]) == is_stored)
+        result.push_back({{p, 0, form.pieces[p].cells.num_batches}});
+    if (is_stored) num_storing = result.size();
+  }
+  for (auto& stage : chunks) {
+    std::erase_if(stage, [&](const BlockChunk& chunk) { return is_free(chunk.piece); });
+    if (!stage.empty() || result.empty()) result.push_back(std::move(stage));
+  }
+  return {std::move(result), num_storing};
+}
+
 /// The entries of the system's vectors to which the cells of a piece add what they contribute to one field.
-void find_entries(const GeneratedForm& form, const GeneratedBlock& piece, int output,
-                  std::span<std::int32_t> entries) {
+void find_entries(const GeneratedForm& form, const GeneratedBlock& piece, int output, std::span<std::int32_t> entries) {
   const auto field = static_cast<std::size_t>(output);
   const auto& space = *form.output_spaces[field];
   const auto offset = static_cast<std::int32_t>(form.system.offset(form.output_fields[field]));
@@ -50,17 +75,17 @@ std::vector<CellVector> cell_vectors(const GeneratedForm& form) {
   std::vector<CellVector> result;
   for (std::size_t p = 0; p < form.pieces.size(); ++p) {
     const auto& piece = form.pieces[p];
-    if (!schedule::has_cell_vectors(piece.kernel.generation.main.plan)) continue;
+    if (!stores_cells(piece)) continue;
     for (const auto& output : piece.kernel.generation.outputs)
       if (output.num_trials == 0)
-        result.push_back({.kernel = p,
-                          .output = output.field,
-                          .size = static_cast<std::size_t>(piece.cells.num_batches) *
-                                  static_cast<std::size_t>(piece.cells.cells_per_batch * output.components *
-                                                           output.num_tests),
-                          .find_entries = [&form, &piece, field = output.field](std::span<std::int32_t> entries) {
-                            find_entries(form, piece, field, entries);
-                          }});
+        result.push_back(
+            {.kernel = p,
+             .output = output.field,
+             .size = static_cast<std::size_t>(piece.cells.num_batches) *
+                     static_cast<std::size_t>(piece.cells.cells_per_batch * output.components * output.num_tests),
+             .find_entries = [&form, &piece, field = output.field](std::span<std::int32_t> entries) {
+               find_entries(form, piece, field, entries);
+             }});
   }
   return result;
 }
@@ -147,8 +172,7 @@ public:
       if (data_->has_values()) kernels_.back()->refresh(*data_);
       info_.push_back(kernels_.back()->info());
     }
-    stages_ = chunk_stages(*built_);
-    if (!is_distributed()) take_free_pieces_together();
+    std::tie(stages_, num_storing_) = stages_of(*built_, is_distributed());
     if (const auto vectors = cell_vectors(*built_); !vectors.empty())
       sum_ = std::make_unique<const TwoPassSum>(device_, vectors, system_.size(), built_->vectors());
     padding_ = system_.padding();
@@ -387,26 +411,6 @@ private:
     }
     if (work.after && !after.empty()) work.after(number, after);
   }
-  /// Kernels whose batches may run in any order have one run each, in stages of their own before the others; those that
-  /// store what cells contribute come first.
-  void take_free_pieces_together() {
-    std::vector<std::vector<BlockChunk>> result;
-    for (const bool is_stored : {true, false}) {
-      for (std::size_t p = 0; p < built_->pieces.size(); ++p)
-        if (is_free(p) && schedule::has_cell_vectors(built_->pieces[p].kernel.generation.main.plan) == is_stored)
-          result.push_back({{p, 0, built_->pieces[p].cells.num_batches}});
-      if (is_stored) num_storing_ = result.size();
-    }
-    for (auto& stage : stages_) {
-      std::erase_if(stage, [this](const BlockChunk& chunk) { return is_free(chunk.piece); });
-      if (!stage.empty() || result.empty()) result.push_back(std::move(stage));
-    }
-    stages_ = std::move(result);
-  }
-  bool is_free(std::size_t piece) const {
-    return schedule::may_run_in_any_order(built_->pieces[piece].kernel.generation.main.plan);
-  }
-
   /// Says whether the cell kernels store every entry of the output vector, so that nothing needs to be cleared before
   /// them.
   bool cells_cover_outputs() const {
@@ -431,7 +435,7 @@ private:
   std::vector<std::vector<BlockChunk>> stages_;
   std::size_t num_storing_ = 0; ///< number of stages, the first ones, whose kernels store what cells contribute
   std::unique_ptr<const TwoPassSum> sum_; ///< of what kernels store; null: none does
-  std::vector<std::int32_t> padding_; ///< entries of the output vector that are no unknowns, which runs set to 0
+  std::vector<std::int32_t> padding_;     ///< entries of the output vector that are no unknowns, which runs set to 0
   std::unique_ptr<const TouchedRanges> touched_ranges_; ///< made on first use
   FreeList<Arguments> free_arguments_;
   mutable std::mutex mutex_; ///< guards what kernels have stored and what is made on first use

@@ -13,6 +13,7 @@
 namespace {
 
 using namespace rafter;
+using test::Problem;
 
 std::vector<double> action(const form::Form& form, const op::OperatorOptions& options) {
   const op::Operator A(form, options);
@@ -54,7 +55,8 @@ TEST_P(CellPerItem, EqualsTheHostForBothWaysToAdd) {
   const std::string& shape = GetParam();
   test::Problem problem(test::scrambled(test::box(shape), 1), 2, 0);
   problem.with("kappa", 0.7);
-  for (const char* plan : {"mapping=cell_per_item scatter=atomic", "mapping=cell_per_item scatter=coloured"})
+  for (const char* plan : {"mapping=cell_per_item scatter=atomic", "mapping=cell_per_item scatter=coloured",
+                           "mapping=cell_per_item scatter=two-pass"})
     expect_equal(problem, "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + u*v)*dx + u*v*ds(1)", plan);
 }
 
@@ -139,6 +141,22 @@ TEST(CellPerItemSums, ByColoursHaveTheSameBitsAsThoseOfOneHostThread) {
   const auto expected = action(form, options);
   options.plan = "mapping=cell_per_item scatter=coloured contraction=dense";
   EXPECT_EQ(action(form, options), expected);
+}
+
+TEST(CellPerItemSums, InTwoPassesKeepTheirBitsWhateverTheOrderOfGroups) {
+  for (const int components : {0, 3}) {
+    Problem problem(test::scrambled(test::box("hexahedron"), 2), 2, components);
+    problem.with("kappa", 0.7);
+    const auto form = problem.form("inner(grad(u), grad(v))*dx + inner(u, v)*ds(1)");
+    op::OperatorOptions options = test::planned();
+    options.shared_device = std::make_shared<test::InterpreterDevice>();
+    options.plan = "mapping=plain contraction=dense";
+    const auto expected = action(form, options);
+    options.plan = "mapping=cell_per_item scatter=two-pass contraction=dense"; // the interpreter takes both orders
+    const auto found = action(form, options);
+    EXPECT_EQ(action(form, options), found);
+    EXPECT_LE(test::distance(found, expected), 1e-12 * test::largest(expected));
+  }
 }
 
 } // namespace

@@ -162,8 +162,9 @@ TEST_F(OpenClPlans, AllGiveTheResultsOfTheHost) {
   problem.with("kappa", 0.7);
   const auto form = problem.form("((1 + x[0])*inner(grad(u), grad(v)) + u*v)*dx + u*v*ds(1)");
   const auto expected = action(op::Operator(form, on(host())));
-  for (const char* plan : {"default", "factors=store", "factors=recompute", "contraction=per-derivative even_odd=0",
-                           "contraction=dense unroll=0", "mapping=cell_per_item scatter=coloured"}) {
+  for (const char* plan :
+       {"default", "factors=store", "factors=recompute", "contraction=per-derivative even_odd=0",
+        "contraction=dense unroll=0", "mapping=cell_per_item scatter=coloured", "scatter=two-pass"}) {
     const auto found = action(op::Operator(form, on(opencl(), plan)));
     EXPECT_LE(distance(found, expected), 1e-12 * largest(expected)) << plan;
   }
