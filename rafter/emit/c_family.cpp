@@ -81,7 +81,7 @@ void require_sayable(const LoopProgram& program, const Spelling& spelling) {
     return node.kind == Kind::group || node.kind == Kind::item || node.kind == Kind::barrier || node.is_atomic;
   };
   const bool has_shared = std::ranges::any_of(program.buffers, [](const auto& b) { return b.space == Space::shared; });
-  const bool has_groups = !program.launch.is_of_host() || has_shared || any_node(*program.body, needs_groups);
+  const bool has_groups = program.launch.num_items() > 1 || has_shared || any_node(*program.body, needs_groups);
   if (has_groups && !spelling.has_groups())
     throw base::InternalError("emitter: language '" + spelling.name + "' has no groups of items");
   if (program.vector_width > 1 && !spelling.has_vectors())
@@ -90,20 +90,43 @@ void require_sayable(const LoopProgram& program, const Spelling& spelling) {
 
 } // namespace
 
-std::string emit(const LoopProgram& program, const Spelling& spelling) {
-  require_sayable(program, spelling);
-  Helpers helpers;
-  StatementWriter statements(program, spelling, helpers);
-  const std::string loop = batches(program, spelling, statements, helpers);
-  std::string text = spelling.prelude(program.vector_width);
-  const auto is_float = [](const Node& node) { return node.type == Type::real32; };
-  if (program.vector_width > 1 && any_node(*program.body, is_float))
-    text += spelling.float_prelude(program.vector_width);
-  for (const auto& [name, helper] : helpers) text += helper;
-  for (const auto& buffer : program.buffers)
-    if (buffer.space == Space::constant) text += constant_table(buffer, program.vector_width, spelling);
-  return text + statements.literal_tables() + spelling.head(program) + declarations(program, spelling) + loop;
+namespace {
+
+/// Types and helpers that stand once before all kernels of a source. These have the same lanes.
+std::string preludes(std::span<const LoopProgram> programs, const Spelling& spelling) {
+  const int lanes = programs.front().vector_width;
+  const auto has_floats = [](const LoopProgram& program) {
+    return any_node(*program.body, [](const Node& node) { return node.type == Type::real32; });
+  };
+  std::string text = spelling.prelude(lanes);
+  if (lanes > 1 && std::ranges::any_of(programs, has_floats)) text += spelling.float_prelude(lanes);
+  return text;
 }
+
+} // namespace
+
+std::string emit(std::span<const LoopProgram> programs, const Spelling& spelling) {
+  Helpers helpers;
+  std::string kernels, tables;
+  for (const auto& program : programs) {
+    require_sayable(program, spelling);
+    StatementWriter statements(program, spelling, helpers);
+    const std::string loop = batches(program, spelling, statements, helpers);
+    std::string constants;
+    for (const auto& buffer : program.buffers)
+      if (buffer.space == Space::constant) constants += constant_table(buffer, program.vector_width, spelling);
+    constants += statements.literal_tables();
+    if (programs.size() > 1 && !constants.empty())
+      throw base::InternalError("emitter: kernel " + program.name + " of several in a source has tables of constants");
+    tables += constants;
+    kernels += spelling.head(program) + declarations(program, spelling) + loop;
+  }
+  std::string text = preludes(programs, spelling);
+  for (const auto& [name, helper] : helpers) text += helper;
+  return text + tables + kernels;
+}
+
+std::string emit(const LoopProgram& program, const Spelling& spelling) { return emit(std::span(&program, 1), spelling); }
 
 namespace {
 
@@ -117,9 +140,15 @@ const Spelling& spelling_of(const std::string& language) {
 
 } // namespace
 
+std::string emit(std::span<const LoopProgram> programs, const std::string& language) {
+  if (language != language_of_interpreters) return emit(programs, spelling_of(language));
+  std::string text;
+  for (const auto& program : programs) text += schedule::print(program);
+  return text;
+}
+
 std::string emit(const LoopProgram& program, const std::string& language) {
-  if (language == language_of_interpreters) return schedule::print(program);
-  return emit(program, spelling_of(language));
+  return emit(std::span(&program, 1), language);
 }
 
 schedule::Target target(const std::string& language) {

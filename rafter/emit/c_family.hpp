@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <span>
 #include <string>
 
 #include <rafter/emit/spelling.hpp>
@@ -10,11 +11,15 @@ namespace rafter::emit {
 
 /// Source text of the program; equal programs give equal texts.
 std::string emit(const schedule::LoopProgram& program, const Spelling& spelling = c_spelling());
+/// Source text of several kernels that have the same lanes, at least one. Throws InternalError where they need tables of
+/// constants.
+std::string emit(std::span<const schedule::LoopProgram> programs, const Spelling& spelling = c_spelling());
 
 /// Source text in the language of a device: "c", "opencl", or "loops", which is the text of the loop program itself,
 /// for devices that interpret it. Throws InternalError for unknown languages, and for programs that a language cannot
 /// say: groups of items in one without them, lanes in one without vectors.
 std::string emit(const schedule::LoopProgram& program, const std::string& language);
+std::string emit(std::span<const schedule::LoopProgram> programs, const std::string& language);
 
 /// The axes that a language has. Throws InternalError for unknown languages.
 schedule::Target target(const std::string& language);

@@ -12,7 +12,11 @@ std::string head(const schedule::LoopProgram& program) {
   return fmt::format("void {}(void* const* arguments, long begin, long end)\n{{\n", program.name);
 }
 
-std::string batches(const schedule::Launch&) { return "  for (long batch = begin; batch < end; ++batch) {\n"; }
+/// A group of one item that takes all batches is a program whose body has the loop.
+std::string batches(const schedule::Launch& launch) {
+  if (launch.batches == schedule::Launch::all_batches) return "  if (begin < end) {\n    const long batch = begin;\n";
+  return "  for (long batch = begin; batch < end; ++batch) {\n";
+}
 
 const char* element_type(Type type) { return type == Type::integer ? "int" : c::names_of(type).scalar; }
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <memory>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <rafter/device/array.hpp>
+#include <rafter/schedule/vector_lowering.hpp>
+
+/// Kernels of loops over vectors, and the vectors that they are run on.
+namespace rafter::op {
+
+using device::SingleVector;
+using device::Vector;
+using IntegerArray = device::Array<std::int32_t>;
+
+/// Texts of loops over vectors, as schedule::parse_vector_loop reads them. They outlive all kernels.
+using VectorLoops = std::span<const std::string_view>;
+
+/// A compiled loop over vectors.
+struct VectorKernel {
+  schedule::VectorLoop loop;
+  std::shared_ptr<const device::Kernel> main;
+  device::Launch main_launch;
+  std::shared_ptr<const device::Kernel> total; ///< null: the loop has neither sums nor scalar assignments
+  device::Launch total_launch;
+};
+
+/// The kernels of a set of loops, which are one program of a device.
+class VectorKernels {
+public:
+  /// The kernels of a set on a device, which are compiled once as long as the device exists. Any thread may ask.
+  static std::shared_ptr<const VectorKernels> of(const std::shared_ptr<device::Device>& device, VectorLoops loops);
+  VectorKernels(device::Device& device, VectorLoops loops);
+  /// Throws InternalError where the set has no loop of that name.
+  const VectorKernel& find(std::string_view loop) const;
+
+private:
+  std::vector<VectorKernel> kernels_;
+};
+
+/// What a loop works on: a vector, or the list of entries that it visits of one.
+class LoopOperand {
+public:
+  LoopOperand(const Vector& x) : array_(&x) {} ///< may be read alone
+  LoopOperand(Vector& x) : array_(&x) {}
+  LoopOperand(const SingleVector& x) : array_(&x) {}
+  LoopOperand(SingleVector& x) : array_(&x) {}
+  LoopOperand(const IntegerArray& x) : array_(&x) {}
+
+  std::size_t size() const;
+  /// The buffer in the memory of the device, for what the loop does to it. `is_whole`: all entries are visited. Throws
+  /// InternalError where the operand has another type, or must not be written.
+  device::Buffer* bind(const schedule::VectorOperand& operand, bool is_whole) const;
+  device::Buffer* bind_list() const;
+
+private:
+  std::variant<const Vector*, Vector*, const SingleVector*, SingleVector*, const IntegerArray*> array_;
+};
+
+/// The most operands and lists, and the most scalars, of a loop.
+inline constexpr std::size_t most_operands = 12, most_scalars = 16;
+
+} // namespace rafter::op
