@@ -63,7 +63,7 @@ std::vector<Option> options_of(Choices& choices) {
                               integer_option("--jacobi-iterations",
                                              "at which solves with Jacobi end, converged or not; 0: none",
                                              choices.jacobi_iterations, 0, 100'000)};
-  for (auto& option : common_options(choices.common)) options.push_back(std::move(option));
+  for (auto& option : common_options(choices.common, true)) options.push_back(std::move(option));
   return options;
 }
 

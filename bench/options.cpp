@@ -142,20 +142,22 @@ std::string describe(std::span<const Option> options) {
   return text;
 }
 
-std::vector<Option> common_options(Settings& settings) {
-  return {
-      integers_option("--degrees", "polynomial degrees", settings.degrees, 1, element::max_lagrange_degree),
-      numbers_option("--mdofs", "sizes in million unknowns; 0: twice the last cache", settings.million_dofs, 0, 1000),
-      text_option("--mesh", "FILE", "mesh (.msh, .mesh) instead of squares and cubes", settings.mesh_path),
-      integer_option("--refine", "uniform refinements of that mesh", settings.refinements, 0, max_refinements),
-      integer_option("--threads", "threads", settings.threads, 1, max_threads),
-      integer_option("--rounds", "samples of each figure", settings.sampling.rounds, 1, 1000),
-      number_option("--sample-seconds", "length of a sample", settings.sampling.sample_seconds, 0, 60),
-      name_option("--machine", "ceilings of the machine, measured now or kept by `rafter machine`", settings.machine,
-                  {"fresh", "kept"}),
-      text_option("--json", "FILE", "writes rows, machine and command", settings.json),
-      text_option("--compare", "FILE", "compares with the rows of an earlier --json", settings.compare),
-      text_option("--plot", "FILE.svg", "writes plots", settings.plot)};
+std::vector<Option> common_options(Settings& settings, bool has_solves) {
+  return {integers_option("--degrees", "polynomial degrees", settings.degrees, 1, element::max_lagrange_degree),
+          numbers_option("--mdofs",
+                         has_solves ? "sizes in million unknowns, above 0"
+                                    : "sizes in million unknowns; 0: twice the last cache",
+                         settings.million_dofs, 0, 1000),
+          text_option("--mesh", "FILE", "mesh (.msh, .mesh) instead of squares and cubes", settings.mesh_path),
+          integer_option("--refine", "uniform refinements of that mesh", settings.refinements, 0, max_refinements),
+          integer_option("--threads", "threads", settings.threads, 1, max_threads),
+          integer_option("--rounds", "samples of each figure", settings.sampling.rounds, 1, 1000),
+          number_option("--sample-seconds", "length of a sample", settings.sampling.sample_seconds, 0, 60),
+          name_option("--machine", "ceilings of the machine, measured now or kept by `rafter machine`",
+                      settings.machine, {"fresh", "kept"}),
+          text_option("--json", "FILE", "writes rows, machine and command", settings.json),
+          text_option("--compare", "FILE", "compares with the rows of an earlier --json", settings.compare),
+          text_option("--plot", "FILE.svg", "writes plots", settings.plot)};
 }
 
 } // namespace rafter::bench

@@ -53,6 +53,7 @@ struct Settings {
   int refinements = 0;                  ///< is how often that mesh is refined
   std::shared_ptr<const MeshFile> mesh; ///< holds what read_mesh_file found there; null if no mesh was asked for
 };
-std::vector<Option> common_options(Settings& settings);
+/// Suites of solves need sizes; others take 0 for twice the last cache.
+std::vector<Option> common_options(Settings& settings, bool has_solves = false);
 
 } // namespace rafter::bench

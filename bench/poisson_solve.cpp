@@ -46,7 +46,7 @@ Choices defaults() {
 }
 std::vector<Option> options_of(Choices& choices) {
   std::vector<Option> options{names_option("--geometry", "cells of the square or cube", choices.shapes, shape_names())};
-  for (auto& option : common_options(choices.common)) options.push_back(std::move(option));
+  for (auto& option : common_options(choices.common, true)) options.push_back(std::move(option));
   return options;
 }
 

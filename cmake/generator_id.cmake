@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Writes OUTPUT, which defines rafter::tune::generator_id(): a hash of the sources in the list file SOURCES, one per line,
 # and of TEXT, which says how they are compiled.
+cmake_minimum_required(VERSION 3.25)
 file(STRINGS ${SOURCES} sources)
 set(all "${TEXT}")
 foreach(source ${sources})

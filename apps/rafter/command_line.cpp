@@ -33,7 +33,9 @@ void add_problem_options(CLI::App& command, ProblemOptions& options) {
 void add_plan_option(CLI::App& command, ProblemOptions& options) {
   command
       .add_option("--plan", options.plan,
-                  "plan of the cell kernels, as `rafter kernel` prints it, or \"predicted\": ignore what was measured")
+                  "plan of the cell kernels, as `rafter kernel` prints it; \"default\": all keys have theirs; "
+                  "\"predicted\": the cost "
+                  "model's, whatever was measured")
       ->type_name("TEXT");
 }
 

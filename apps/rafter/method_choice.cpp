@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <rafter/base/log.hpp>
 #include <rafter/solve/vector_ops.hpp>
 
 #include "singularity.hpp"
@@ -15,6 +16,15 @@ namespace {
 std::string reason(std::string_view cause, const op::Operator& A) {
   return fmt::format("chosen because {}, and {} unknowns are few (at most {})", cause, A.num_unknowns(),
                      max_direct_unknowns);
+}
+
+/// Direct solves that nobody asked for. A preconditioner that the user named serves no purpose then, which a warning
+/// says.
+MethodChoice direct(const io::Problem& problem, std::string_view cause, const op::Operator& A) {
+  if (problem.has_preconditioner && problem.solver.preconditioner != "none")
+    base::warn(fmt::format("{}: key solver.preconditioner is not used: the method is \"direct\", chosen because {}",
+                           problem.preconditioner_location.text(), cause));
+  return {"direct", reason(cause, A)};
 }
 
 bool is_small(const op::Operator& A) { return A.num_unknowns() <= max_direct_unknowns; }
@@ -47,9 +57,9 @@ std::optional<Probe> probe_near(const op::Operator& A, const op::Vector& start,
 MethodChoice choose_method(const io::Problem& problem, const op::Operator& A, const Probe& probe) {
   const auto& options = problem.solver;
   if (problem.has_solver_method || !is_small(A)) return {options.method, {}};
-  if (asymmetry(A, probe, problem) > 0) return {"direct", reason("the operator is not symmetric", A)};
+  if (asymmetry(A, probe, problem) > 0) return direct(problem, "the operator is not symmetric", A);
   if (solvers::find_preconditioner(options.preconditioner).needs_diagonal && !has_positive_diagonal(A))
-    return {"direct", reason("the operator is not positive definite (its diagonal is not positive)", A)};
+    return direct(problem, "the operator is not positive definite (its diagonal is not positive)", A);
   return {options.method, {}};
 }
 
@@ -73,10 +83,10 @@ std::optional<MethodChoice> choose_after(const io::Problem& problem, const op::O
                                          const solvers::Result& result) {
   if (problem.has_solver_method || !is_small(A) || result.failure != solvers::Failure::indefinite_operator)
     return std::nullopt;
-  return MethodChoice{"direct", reason(fmt::format("the operator is not positive definite (cg met p.Ap <= 0 in "
-                                                   "iteration {})",
-                                                   result.iterations + 1),
-                                       A)};
+  return direct(
+      problem,
+      fmt::format("the operator is not positive definite (cg met p.Ap <= 0 in iteration {})", result.iterations + 1),
+      A);
 }
 
 } // namespace rafter::app

@@ -13,11 +13,12 @@
 namespace rafter::app {
 namespace {
 
-/// Calls a function whose InputErrors get the place of solver.preconditioner.
+/// Calls a function whose InputErrors get the place of solver.preconditioner, where the problem has that key.
 template <class Function> auto at_preconditioner(const io::Problem& problem, const Function& function) {
   try {
     return function();
   } catch (const base::InputError& error) {
+    if (!problem.has_preconditioner) throw;
     throw base::InputError(
         fmt::format("{}: solver.preconditioner: {}", problem.preconditioner_location.text(), error.what()));
   }
@@ -100,7 +101,8 @@ void take_jacobi(const PreparedProblem& prepared, solvers::SolverOptions& option
 std::shared_ptr<const solvers::Preconditioner> make_preconditioner(const PreparedProblem& prepared,
                                                                    solvers::SolverOptions& options) {
   const auto& A = prepared.operator_a();
-  if (!has_chosen_multigrid(prepared.problem(), options)) return solvers::make_preconditioner(A, options);
+  if (!has_chosen_multigrid(prepared.problem(), options))
+    return at_preconditioner(prepared.problem(), [&] { return solvers::make_preconditioner(A, options); });
   try {
     return solvers::make_preconditioner(A, options);
   } catch (const base::SolverError& error) {

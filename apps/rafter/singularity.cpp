@@ -369,11 +369,11 @@ void require_diagonal(const op::Operator& A, const io::Problem& problem) {
   const Subject subject(A, problem, none);
   throw base::InputError(fmt::format(
       "{}: preconditioner {} divides by the diagonal of the operator, whose entry is {} for {}: use preconditioner = "
-      "\"none\", or method = \"direct\" for few unknowns, if the form couples this field to others only (a saddle "
-      "point "
-      "problem); otherwise a coefficient is not finite, or quadrature has fewer points than the degree needs",
+      "\"none\"{}, or method = \"direct\" for few unknowns, if the form couples this field to others only (a saddle "
+      "point problem); otherwise a coefficient is not finite, or quadrature has fewer points than the degree needs",
       problem.forms.main().location.text(), problem.solver.preconditioner, *found,
-      describe(subject, static_cast<std::size_t>(found - values.begin()))));
+      describe(subject, static_cast<std::size_t>(found - values.begin())),
+      problem.fields.size() > 1 && !problem.forms.F && !problem.time ? " or \"block\"" : ""));
 }
 
 } // namespace rafter::app

@@ -95,6 +95,7 @@ private:
   std::map<std::string, Expr> locals_; ///< parameters of the definition being read
   TokenStream tokens_;
   ErrorPositions positions_;
+  bool is_in_measure_ = false; ///< says whether the tags of dx or ds are being read
 };
 
 /// Reads: sum [comparison sum]
@@ -280,6 +281,8 @@ Value Parser::named(const Token& name) {
   if (!is_known) {
     std::vector<std::string> parameters;
     for (const auto& [parameter, unused] : locals_) parameters.push_back(parameter);
+    if (is_in_measure_ && !is_call)
+      fail_at(name.position, fmt::format("unknown name '{0}' (names of tags stand in quotes: '{0}')", name.text));
     fail_unknown(name, is_call, session_.scope, parameters);
   }
   if (is_call && tokens_.is_restriction()) fail_interior_facets(name.position);
@@ -294,7 +297,7 @@ Value Parser::named(const Token& name) {
 
 /// Reads: ( expression {, expression} )
 std::vector<Value> Parser::arguments(const Token& name) {
-  tokens_.expect("(", "before the arguments");
+  tokens_.expect("(", fmt::format("before the arguments of {}", name.text));
   std::vector<Value> result;
   while (!tokens_.is_symbol(")")) {
     if (tokens_.is_assignment())
@@ -320,7 +323,9 @@ Value Parser::measure(const Token& name) {
           fail_at(key.position, fmt::format("{} takes tags and degree=, not '{}='", name.text, key.text));
         degree = expression();
       } else {
+        is_in_measure_ = true;
         tags.push_back(expression());
+        is_in_measure_ = false;
       }
       if (!tokens_.accept(",")) break;
     }

@@ -223,15 +223,32 @@ NodeId ScalarGraph::multiply_constants(NodeId a, NodeId b) {
 
 namespace {
 
+/// An operation on numbers as users write it.
+std::string written(ScalarOp op, double a, double b) {
+  switch (op) {
+  case ScalarOp::add:
+    return fmt::format("{} + {}", a, b);
+  case ScalarOp::sub:
+    return fmt::format("{} - {}", a, b);
+  case ScalarOp::mul:
+    return fmt::format("{}*{}", a, b);
+  case ScalarOp::div:
+    return fmt::format("{}/{}", a, b);
+  case ScalarOp::pow:
+    return fmt::format("{}**{}", a, b);
+  default:
+    return info(op).arity == 1 ? fmt::format("{}({})", info(op).name, a)
+                               : fmt::format("{}({}, {})", info(op).name, a, b);
+  }
+}
+
 /// Value of an operation on constants. Throws InputError where it is not finite: the user wrote 1/0 or sqrt(-1).
 double folded(ScalarOp op, double a, double b, double c) {
   const double value = rafter::form::apply(op, a, b, c);
   if (std::isfinite(value)) return value;
-  const int arity = info(op).arity;
-  throw base::InputError(arity == 1 ? fmt::format("the constant {}({}) is not a finite number", info(op).name, a)
-                         : arity == 2
-                             ? fmt::format("the constant {}({}, {}) is not a finite number", info(op).name, a, b)
-                             : fmt::format("a conditional of constants is not a finite number"));
+  throw base::InputError(info(op).arity == 3
+                             ? "a conditional of constants is not a finite number"
+                             : fmt::format("the constant {} is not a finite number", written(op, a, b)));
 }
 
 } // namespace

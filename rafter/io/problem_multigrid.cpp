@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/io/problem_sections.hpp>
 
@@ -47,7 +48,7 @@ void read_coarsening(const TableReader& table, op::Coarsening& coarsening) {
   coarsening.steps = op::parse_coarsening_steps(base::join(words, ","));
 }
 
-void read_degrees(const TableReader& table, op::Coarsening& coarsening) {
+void read_degrees(const TableReader& table, int degree_of_fields, op::Coarsening& coarsening) {
   const Value* value = table.find("degrees");
   if (value == nullptr) return;
   const auto path = table.path("degrees");
@@ -58,6 +59,10 @@ void read_degrees(const TableReader& table, op::Coarsening& coarsening) {
     if (below == 1) refuse(item.location, path, "degrees descend, and there is none below 1");
     coarsening.degrees.push_back(below = read_integer(item, path, 1, below - 1));
   }
+  if (coarsening.degrees.front() >= degree_of_fields)
+    base::warn(fmt::format("{}: key {}: levels have degrees below that of the fields, {}; what is not below it in the "
+                           "list is left out",
+                           value->location.text(), path, degree_of_fields));
 }
 
 /// Plain conjugate gradients need a symmetric cycle.
@@ -88,7 +93,7 @@ void read_multigrid(const TableReader& table, Problem& problem) {
                                              "cycle", "precision", "coarse", "coarse_iterations", "start"});
   auto& parameters = problem.solver.multigrid;
   read_coarsening(table, problem.coarsening);
-  read_degrees(table, problem.coarsening);
+  read_degrees(table, problem.max_degree(), problem.coarsening);
   read_word(table, "smoother", {"chebyshev"}, {"line"});
   read_word(table, "precision", {"double"}, {"single"});
   parameters.smoother.degree = table.integer("smoother_degree", 1, 50).value_or(parameters.smoother.degree);

@@ -117,6 +117,14 @@ solvers::Norm read_norm(const TableReader& table, const std::string& method) {
   refuse_name(*value, path, std::vector<std::string>{"residual", "preconditioned"});
 }
 
+/// Names of the preconditioners that are not made of others.
+std::vector<std::string> single_preconditioners() {
+  std::vector<std::string> names;
+  for (const auto& kind : solvers::preconditioners())
+    if (kind.name != "block") names.emplace_back(kind.name);
+  return names;
+}
+
 /// Reads the preconditioner of each field.
 void read_blocks(const TableReader& table, Problem& problem) {
   const auto& options = problem.solver;
@@ -129,8 +137,8 @@ void read_blocks(const TableReader& table, Problem& problem) {
     refuse(
         problem.preconditioner_location, table.path("preconditioner"),
         fmt::format("\"block\" is for linear problems that do not change in time in this version, the problem has {}; "
-                    "accepted are \"none\", \"jacobi\", \"chebyshev\"",
-                    problem.time ? "[time]" : "forms.F"));
+                    "accepted: {}",
+                    problem.time ? "[time]" : "forms.F", base::join(single_preconditioners(), ", ")));
   const auto names = field_names(problem);
   constexpr auto accepted = "a table with the preconditioner of each field, such as {{ {} = \"jacobi\" }}";
   if (value == nullptr) {
@@ -145,10 +153,13 @@ void read_blocks(const TableReader& table, Problem& problem) {
   blocks.accept_only(names);
   for (const auto& name : names) {
     const Value& kind = blocks.require(name, "the preconditioner of this field, such as \"jacobi\"");
-    require_known(kind, blocks.path(name), [&](const std::string& text) {
-      if (solvers::find_preconditioner(text).name == "block")
-        throw base::InputError("blocks are not made of blocks; accepted is a preconditioner of one field");
-    });
+    const auto accepted_names = single_preconditioners();
+    const auto text = read_string(kind, blocks.path(name));
+    if (text == "block")
+      refuse(kind.location, blocks.path(name),
+             fmt::format("blocks are not made of blocks; accepted: {}", base::join(accepted_names, ", ")));
+    if (std::ranges::find(accepted_names, text) == accepted_names.end())
+      refuse_name(kind, blocks.path(name), accepted_names);
     problem.blocks.push_back(kind.text);
   }
 }

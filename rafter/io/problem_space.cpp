@@ -106,13 +106,14 @@ mesh::BoxOptions read_box(const Value& value) {
 }
 
 /// Boxes that are too large for any memory are refused before anything is allocated.
-void require_representable(const MeshSource& mesh) {
+void require_representable(const MeshSource& mesh, const Location& location) {
   double cells = std::pow(2.0, mesh.refine * static_cast<double>(mesh.box->cells.size()));
   for (const int count : mesh.box->cells) cells *= count;
   if (cells > std::numeric_limits<std::int32_t>::max())
-    refuse(mesh.location, "mesh",
-           fmt::format("the box would have at least {:.3g} cells after {} refinements; accepted are at most {}", cells,
-                       mesh.refine, std::numeric_limits<std::int32_t>::max()));
+    refuse(location, "mesh.box",
+           fmt::format("the box would have at least {:.3g} cells{}; accepted are at most {}", cells,
+                       mesh.refine > 0 ? fmt::format(" after {} refinements", mesh.refine) : "",
+                       std::numeric_limits<std::int32_t>::max()));
 }
 
 PointsRule read_points(const Value& value) {
@@ -184,7 +185,7 @@ void read_mesh_section(const TableReader& table, const std::string& directory, P
   }
   mesh.box = read_box(*box);
   mesh.box->degree = degree.value_or(1);
-  require_representable(mesh);
+  require_representable(mesh, TableReader(*box, "mesh.box").find("cells")->location);
 }
 
 void read_periodic(const Value& list, Problem& problem) {

@@ -13,9 +13,11 @@ AggregationMultigrid::AggregationMultigrid(std::shared_ptr<const op::LinearOpera
   constexpr double rounding = 1e-10;
   auto matrix = A->sparse_matrix();
   if (const double asymmetry = matrix.asymmetry(); !(asymmetry <= rounding))
-    throw base::InputError(fmt::format("algebraic multigrid is for symmetric operators, and entries of this one differ "
-                                       "from those of its transpose by {:.1e} of the largest",
-                                       asymmetry));
+    throw base::InputError(
+        fmt::format("algebraic multigrid is for symmetric operators, and entries of this one differ "
+                    "from those of its transpose by {:.1e} of the largest: \"jacobi\" and \"multigrid\" "
+                    "serve others",
+                    asymmetry));
   auto levels = aggregated_levels(*A, std::move(matrix), std::move(near_null_space), aggregation);
   const auto num_coarsest = levels.empty() ? A->num_unknowns() : levels.front().A->num_unknowns();
   levels.push_back({.A = std::move(A), .to_finer = nullptr, .name = std::move(name)});

@@ -143,6 +143,7 @@ TEST(FormErrors, SyntaxErrorsNameTheColumn) {
           {"1e999", {"out of range"}},
           {"gard(r)", {"column 1", "unknown function 'gard'", "did you mean 'grad'"}},
           {"alfa*r", {"column 1", "unknown name 'alfa'", "did you mean 'alpha'"}},
+          {"r*ds(top)", {"column 6", "unknown name 'top' (names of tags stand in quotes: 'top')"}},
           {"grad", {"'grad' is a function"}},
           {"grad()", {"grad takes 1 argument, 0 given"}},
           {"inner(r)", {"inner takes 2 arguments, 1 given"}},

@@ -157,6 +157,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"solver.blocks={w='jacobi'}", {"unknown key 'w'", "solver.blocks"}},
         Case{"solver.blocks={}", {"solver.blocks.u", "missing"}},
         Case{"solver.blocks.u='jakobi'", {"solver.blocks.u", "did you mean 'jacobi'"}},
+        Case{"solver.blocks.u='direct'", {"solver.blocks.u", "accepted: none, jacobi, chebyshev, multigrid, amg"}},
         Case{"solver.blocks.u='block'", {"solver.blocks.u", "blocks are not made of blocks"}},
         Case{"forms.preconditioner=1", {"forms.preconditioner", "a form as text"}},
         Case{"solver.multigrid.smoother='line'", {"solver.multigrid.smoother", "not available in this version"}},

@@ -233,6 +233,10 @@ class Forms(CommandTest):
     def test_unknown_name_has_its_place_and_the_nearest(self):
         self.refused_form("kk*inner(grad(u), grad(v))*dx", "problem.toml:9:6", "'kk'", "did you mean 'k'")
 
+    def test_constants_without_a_value_are_named_as_they_are_written(self):
+        for text, written in (("1/0", "1/0"), ("0**(-1)", "0**-1"), ("sqrt(-4)", "sqrt(-4)")):
+            self.refused(self.changed("2*k*v*dx", f"{text}*v*dx"), f"the constant {written} is not a finite number")
+
     def test_error_in_a_definition_has_the_definitions_place(self):
         text = self.changed("k*inner(grad(u), grad(v))*dx", "inner(flux, grad(v))*dx")
         self.refused(text + '[definitions]\nflux = "k*grad(w)"\n', "problem.toml:9:12", "problem.toml:22:16", "'w'")

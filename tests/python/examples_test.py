@@ -7,6 +7,7 @@ usage: examples_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 import json
 import math
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -128,6 +129,11 @@ class Examples(unittest.TestCase):
                                      "definitions.exact=cos(2*pi*x[1])*exp(x[0])", "--set", "check.max_l2_error=1e-3",
                                      "--set", "check.max_h1_error=1e-2")
                 self.assertEqual(code, 0, report["errors"])
+
+    def test_each_is_in_the_table(self):
+        folder = pathlib.Path(SOURCE, "examples")
+        table = (folder / "README.md").read_text(encoding="utf-8")
+        self.assertEqual([path.name for path in folder.glob("*.toml") if f"`{path.name}`" not in table], [])
 
     def test_area_of_the_hole(self):
         """The hole has the radius 0.4, the plate the thickness 0.5; edges of degree 2 give the area within 0.1 %."""

@@ -112,6 +112,21 @@ class Multigrid(command_test.CommandTest):
         self.assertIn("forms.preconditioner is not used",
                       self.run_rafter("solve", self.write(BOX), "--set", "forms.preconditioner='u*v*dx'").stderr)
 
+    def test_what_is_not_used_is_told(self):
+        skew = BOX.replace("inner(grad(u), grad(v))*dx", "(inner(grad(u), grad(v)) + u.dx(0)*v)*dx")
+        told = "key solver.preconditioner is not used: the method is \"direct\""
+        self.assertIn(told, self.run_rafter("solve", self.write(skew)).stderr)
+        self.assertNotIn("is not used", self.run_rafter("solve", self.write(skew), "--set", "solver.method=gmres").stderr)
+        degrees = ("--set", "solver.multigrid.degrees=[4,2,1]")
+        self.assertIn("solver.multigrid.degrees: levels have degrees below that of the fields, 3",
+                      self.run_rafter("solve", self.write(BOX), *degrees).stderr)
+        self.assertNotIn("levels have degrees below", self.run_rafter("solve", self.write(BOX), *degrees, "--set", "fields.u.degree=5").stderr)
+
+    def test_aggregation_says_where_and_why_it_does_not_serve(self):
+        skew = BOX.replace("inner(grad(u), grad(v))*dx", "(inner(grad(u), grad(v)) + u.dx(0)*v)*dx").replace('"multigrid"', '"amg"')
+        self.assert_refused(self.run_rafter("solve", self.write(skew), "--set", "solver.method=gmres"), "problem.toml:14:",
+                            "solver.preconditioner", "symmetric", '"jacobi"')
+
     def test_known_fields_and_tangents_take_few_iterations(self):
         known = BOX.replace('"sin(x[0])"', '{ value = "2 + sin(5*x[0])", degree = 2 }').replace('"inner(', '"f*inner(')
         residual = BOX.replace('a = "inner(grad(u)', 'F = "inner((1 + inner(grad(u), grad(u)))*grad(u)').replace('L = "f*v*dx"\n', "")

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+#include <functional>
+#include <memory>
+
+#include <rafter/device/device.hpp>
+#include <rafter/machine/device_record.hpp>
+
+namespace rafter::tune {
+
+struct DeviceProbeOptions {
+  double seconds = 2.5;         ///< approximate time of the measurement, without compiling
+  std::size_t memory_bytes = 0; ///< size of the block that is streamed; 0: 1 GiB, but at most an eighth of the memory
+  bool is_fresh = false;        ///< load_or_probe measures even where a record is kept, and replaces it
+  std::function<void()> begins = {}; ///< load_or_probe calls it before it measures, if it does; may be empty
+};
+
+/// Measures a device whose kernels have groups of items, by loop programs that the emitter writes in its language.
+/// Throws EnvironmentError where the device fails.
+machine::DeviceRecord probe(const std::shared_ptr<device::Device>& device, const DeviceProbeOptions& options = {});
+
+/// The kept record of an earlier measurement of a device of this name and driver, or a new one, which is then kept.
+machine::DeviceRecord load_or_probe(const std::shared_ptr<device::Device>& device,
+                                    const DeviceProbeOptions& options = {});
+
+/// The ceilings of what kernels run on, kept or measured now: those of the device's record where it says what it is,
+/// and of the processor for devices that run on the host.
+machine::Machine ceilings(const std::shared_ptr<device::Device>& device, const machine::ProbeOptions& options = {});
+
+/// The same without measuring: nothing where no record is kept.
+std::optional<machine::Machine> kept_ceilings(const device::Device& device);
+
+} // namespace rafter::tune
