@@ -233,7 +233,7 @@ private:
 } // namespace
 
 machine::DeviceRecord probe(const std::shared_ptr<device::Device>& device, const DeviceProbeOptions& options) {
-  if (!emit::has_groups(device->language()))
+  if (!emit::target(device->language()).has_groups)
     throw base::InputError("the device '" + device->name() + "' runs on the host, whose record is that of the machine");
   return DeviceProbe(device, options).record();
 }
