@@ -5,6 +5,7 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
+#include <rafter/operator/vector_runner.hpp>
 
 namespace rafter::op {
 namespace {
@@ -24,6 +25,7 @@ std::vector<EntryRange> make_parts(const LinearOperator& A) {
 
 void call_on_all(const LinearOperator& A, const VectorWork::Function& function) {
   if (!function) return;
+  if (!A.device()->shares_host_memory()) return function(all_parts, A.owned_ranges());
   const auto parts = make_parts(A);
   A.device()->parallel_for(static_cast<std::int64_t>(parts.size()), [&](std::int64_t part) {
     function(part, std::span(&parts[static_cast<std::size_t>(part)], 1));
@@ -39,14 +41,8 @@ SparseMatrix LinearOperator::sparse_matrix() const {
 std::int64_t LinearOperator::num_parts() const { return static_cast<std::int64_t>(make_parts(*this).size()); }
 
 void LinearOperator::apply_with(Vector& x, Vector& y, const VectorWork& work) const {
-  const auto to_host = [&] { // copies on the device become out of date, because the work may change the vectors
-    x.host_write();
-    y.host_write();
-  };
-  to_host();
   call_on_all(*this, work.before);
   apply(x, y);
-  to_host();
   call_on_all(*this, work.after);
 }
 

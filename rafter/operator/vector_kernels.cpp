@@ -2,6 +2,7 @@
 #include <rafter/operator/vector_kernels.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <mutex>
 
@@ -18,7 +19,10 @@ namespace {
 /// Hosts take a register at a time, other devices groups of items.
 schedule::VectorMapping mapping_of(const device::Device& device) {
   constexpr int num_items = 128, most_lanes = 8;
-  if (!emit::target(device.language()).has_lanes) return {.vector_width = 1, .num_items = num_items};
+  if (!emit::target(device.language()).has_lanes)
+    return {.vector_width = 1,
+            .num_items = static_cast<int>(
+                std::bit_floor(static_cast<unsigned>(std::clamp(device.capabilities().most_items, 2, num_items))))};
   return {.vector_width = std::min(most_lanes, device::register_bits(device::cpu()).back() / 64), .num_items = 1};
 }
 

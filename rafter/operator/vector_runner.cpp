@@ -19,11 +19,13 @@ class View final : public device::Buffer {
 public:
   View(const void* memory, std::size_t bytes) : memory_(const_cast<void*>(memory)), bytes_(bytes) {}
   std::size_t size_bytes() const override { return bytes_; }
-  void copy_from_host(const void*, std::size_t) override { throw base::InternalError("a view is not copied"); }
-  void copy_to_host(void*, std::size_t) const override { throw base::InternalError("a view is not copied"); }
   void* handle() const override { return memory_; }
 
 private:
+  [[noreturn]] static void refuse() { throw base::InternalError("a view is not copied"); }
+  void write(const void*, std::size_t, std::size_t) override { refuse(); }
+  void read(void*, std::size_t, std::size_t) const override { refuse(); }
+  void set_to_zero() override { refuse(); }
   void* memory_;
   std::size_t bytes_;
 };
@@ -56,20 +58,19 @@ void require_scalars(const VectorKernel& kernel, std::size_t found) {
     throw base::InternalError(fmt::format("loop over vectors {}: {} scalars are given", kernel.loop.name, found));
 }
 
-/// Adds the rows of `sums`, shape (row, num_sums), pairwise into the first row.
+/// Enlarges an array, whose values are lost.
+void require_room(Vector& array, const std::shared_ptr<device::Device>& device, std::size_t n) {
+  if (array.size() < n) array = Vector(device, n);
+}
+
+} // namespace
+
 void add_pairwise(std::span<double> sums, std::size_t num_sums) {
   const std::size_t num_rows = num_sums == 0 ? 0 : sums.size() / num_sums;
   for (std::size_t stride = 1; stride < num_rows; stride *= 2)
     for (std::size_t row = 0; row + stride < num_rows; row += 2 * stride)
       for (std::size_t k = 0; k < num_sums; ++k) sums[row * num_sums + k] += sums[(row + stride) * num_sums + k];
 }
-
-/// Enlarges an array, whose values are lost.
-template <class T> void require_room(device::Array<T>& array, std::shared_ptr<device::Device> device, std::size_t n) {
-  if (array.size() < n) array = device::Array<T>(std::move(device), n);
-}
-
-} // namespace
 
 const VectorKernel& VectorRunner::kernel(std::string_view loop) const {
   if (kernels_ == nullptr) kernels_ = VectorKernels::of(device_, loops_);
@@ -85,8 +86,8 @@ std::size_t VectorRunner::size_of(const VectorKernel& kernel, LoopOperands opera
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (i < loop.operands.size() && !loop.operands[i].list.empty()) continue;
     if (size && *size != operands[i].size())
-      throw base::InternalError(fmt::format("loop over vectors {}: vectors of {} and {} entries", loop.name, *size,
-                                            operands[i].size()));
+      throw base::InternalError(
+          fmt::format("loop over vectors {}: vectors of {} and {} entries", loop.name, *size, operands[i].size()));
     size = operands[i].size();
   }
   return size.value_or(0);
@@ -107,8 +108,8 @@ VectorRunner::Bound VectorRunner::bind(const VectorKernel& kernel, LoopOperands 
       visited.size() == 1 && visited[0].begin == 0 && static_cast<std::size_t>(visited[0].end) == size;
   Bound result{};
   for (std::size_t i = 0; i < operands.size(); ++i)
-    result[i] = i < kernel.loop.operands.size() ? operands[i].bind(kernel.loop.operands[i], is_whole)
-                                                : operands[i].bind_list();
+    result[i] =
+        i < kernel.loop.operands.size() ? operands[i].bind(kernel.loop.operands[i], is_whole) : operands[i].bind_list();
   return result;
 }
 
@@ -143,9 +144,8 @@ std::span<double> VectorRunner::run(const VectorKernel& kernel, Scalars scalars,
       launch(kernel, scalars_.device_read(), 0, operands);
     } else
       launch(kernel, nullptr, 0, operands);
-    if (num_sums == 0) return {};
     sums_.resize(num_sums);
-    std::ranges::copy(std::as_const(totals_).host_read().first(num_sums), sums_.begin());
+    if (num_sums > 0) totals_.device_read()->copy_to_host(sums_.data(), num_sums * sizeof(double));
     return sums_;
   }
   const std::size_t size = size_of(kernel, operands);
@@ -180,7 +180,8 @@ void VectorRunner::queue(std::string_view loop, const Vector& scalars, std::size
 }
 
 void VectorRunner::make_blocks(std::span<const EntryRange> visited) const {
-  if (blocks_.size() > 0 && std::ranges::equal(visited, blocks_of_)) return;
+  const auto are_same = [](const EntryRange& a, const EntryRange& b) { return a.begin == b.begin && a.end == b.end; };
+  if (blocks_.size() > 0 && std::ranges::equal(visited, blocks_of_, are_same)) return;
   const Blocks blocks(visited);
   base::AlignedVector<std::int32_t> pairs;
   for (std::int64_t block = 0; block < blocks.count(); ++block) {
@@ -196,11 +197,12 @@ void VectorRunner::launch(const VectorKernel& kernel, device::Buffer* scalars, s
   const std::size_t size = size_of(kernel, operands), num_sums = kernel.loop.sums.size();
   const EntryRange whole{0, static_cast<std::int32_t>(size)};
   const auto ranges = visited(kernel, whole);
-  make_blocks(ranges);
-  const auto num_blocks = static_cast<std::int64_t>(blocks_.size() / 2);
+  if (!operands.empty()) make_blocks(ranges);
+  const auto num_blocks = operands.empty() ? 0 : static_cast<std::int64_t>(blocks_.size() / 2);
   require_room(rows_, device_, std::max<std::size_t>(1, static_cast<std::size_t>(num_blocks) * num_sums));
   require_room(totals_, device_, most_scalars);
-  if (scalars == nullptr) scalars = totals_.device_write(); // any buffer: nothing is read
+  if (num_blocks == 0) std::ranges::fill(rows_.host_overwrite(), 0.0);
+  if (scalars == nullptr) scalars = totals_.device_read(); // nothing is read of it
   std::array<device::Buffer*, most_operands + 3> arguments{};
   std::array<std::size_t, most_operands + 3> offsets{};
   std::size_t n = 0;
@@ -208,9 +210,9 @@ void VectorRunner::launch(const VectorKernel& kernel, device::Buffer* scalars, s
     if (buffer != nullptr) arguments[n++] = buffer;
   offsets[n] = first * sizeof(double);
   arguments[n++] = scalars;
-  arguments[n++] = blocks_.device_read();
+  if (num_blocks > 0) arguments[n++] = blocks_.device_read();
   const std::size_t row = n;
-  arguments[n++] = rows_.device_overwrite();
+  arguments[n++] = rows_.device_write();
   device::Task task{.kernel = kernel.main.get(),
                     .arguments = std::span(arguments).first(n),
                     .begin = 0,
@@ -218,7 +220,7 @@ void VectorRunner::launch(const VectorKernel& kernel, device::Buffer* scalars, s
                     .offsets = std::span(offsets).first(n),
                     .launch = kernel.main_launch};
   const bool has_groups = kernel.main_launch.batches != device::Launch::all_batches;
-  if (has_groups && !operands.empty()) device_->run(std::span(&task, 1));
+  if (has_groups && num_blocks > 0) device_->run(std::span(&task, 1));
   for (std::int64_t block = 0; block < num_blocks && !has_groups; ++block) { // one row for each
     task.begin = block;
     task.end = block + 1;
@@ -226,7 +228,7 @@ void VectorRunner::launch(const VectorKernel& kernel, device::Buffer* scalars, s
     device_->run(std::span(&task, 1));
   }
   if (kernel.total == nullptr) return;
-  const std::array<device::Buffer*, 3> of_total{rows_.device_read(), totals_.device_overwrite(), scalars};
+  const std::array<device::Buffer*, 3> of_total{rows_.device_read(), totals_.device_write(), scalars};
   const std::array<std::size_t, 3> no_offset{0, 0, first * sizeof(double)};
   const device::Task total{.kernel = kernel.total.get(),
                            .arguments = of_total,
@@ -237,22 +239,35 @@ void VectorRunner::launch(const VectorKernel& kernel, device::Buffer* scalars, s
   device_->run(std::span(&total, 1));
 }
 
-FusedLoop::FusedLoop(const VectorRunner& runner, std::string_view loop, std::initializer_list<double> scalars,
-                     std::initializer_list<LoopOperand> operands)
-    : runner_(runner), kernel_(runner.kernel(loop)), num_scalars_(scalars.size()), operands_(operands) {
+FusedLoop::FusedLoop(const VectorRunner& runner, std::string_view loop, Scalars scalars, LoopOperands operands)
+    : runner_(runner), kernel_(runner.kernel(loop)), operands_(operands.begin(), operands.end()) {
   require_scalars(kernel_, scalars.size());
   std::ranges::copy(scalars, scalars_.begin());
-  if (!runner.device()->shares_host_memory()) return;
-  const std::size_t size = runner.size_of(kernel_, operands_);
+  bind();
+}
+
+FusedLoop::FusedLoop(const VectorRunner& runner, std::string_view loop, const Vector& scalars, std::size_t first,
+                     std::initializer_list<LoopOperand> operands)
+    : runner_(runner), kernel_(runner.kernel(loop)), kept_scalars_(&scalars), first_(first), operands_(operands) {
+  require_scalars(kernel_, scalars.size() - first);
+  if (runner.device()->shares_host_memory())
+    std::ranges::copy(scalars.host_read().subspan(first, kernel_.loop.scalars.size()), scalars_.begin());
+  bind();
+}
+
+void FusedLoop::bind() {
+  if (!runner_.device()->shares_host_memory()) return;
+  const std::size_t size = runner_.size_of(kernel_, operands_);
   const EntryRange whole{0, static_cast<std::int32_t>(size)};
-  bound_ = runner.bind(kernel_, operands_, runner.visited(kernel_, whole), size);
+  bound_ = runner_.bind(kernel_, operands_, runner_.visited(kernel_, whole), size);
 }
 
 void FusedLoop::operator()(std::int64_t part, std::span<const EntryRange> ranges, double* sums) const {
-  const Scalars scalars = std::span(scalars_).first(num_scalars_);
-  if (part != VectorWork::all_parts) return runner_.run_on_host(kernel_, bound_, scalars, ranges, sums);
-  const auto found = runner_.run(kernel_, scalars, operands_);
-  std::ranges::copy(found, sums);
+  const Scalars scalars = std::span(scalars_).first(kernel_.loop.scalars.size());
+  if (part != all_parts) return runner_.run_on_host(kernel_, bound_, scalars, ranges, sums);
+  if (kept_scalars_ != nullptr && kernel_.loop.sums.empty())
+    return runner_.launch(kernel_, kept_scalars_->device_read(), first_, operands_);
+  std::ranges::copy(runner_.run(kernel_, scalars, operands_), sums);
 }
 
 } // namespace rafter::op

@@ -15,13 +15,20 @@ namespace rafter::op {
 using LoopOperands = std::span<const LoopOperand>;
 using Scalars = std::span<const double>;
 
+/// Number of the part of work that is fused into an operator (VectorWork) which stands for all parts at once, with the
+/// ranges of all owned entries. Operators on devices with memory of their own call both functions with it, once each.
+inline constexpr std::int64_t all_parts = -1;
+
+/// Adds the rows of `sums`, shape (row, num_sums), pairwise into the first row.
+void add_pairwise(std::span<double> sums, std::size_t num_sums);
+
 /// Runs the loops of a set on the owned entries of vectors. These are divided into blocks of fixed length, whose sums
 /// are added in a fixed order, so that every result is the same bits for any number of threads and in every run. One
 /// thread at a time may use it.
 class VectorRunner {
 public:
-  /// `ranges`: the owned entries; nothing: all entries of the vectors of a loop. The set is compiled when a loop is first
-  /// run.
+  /// `ranges`: the owned entries; nothing: all entries of the vectors of a loop. The set is compiled when a loop is
+  /// first run.
   VectorRunner(std::shared_ptr<device::Device> device, VectorLoops loops,
                std::optional<std::vector<EntryRange>> ranges = std::nullopt)
       : device_(std::move(device)), loops_(loops), ranges_(std::move(ranges)) {}
@@ -79,17 +86,25 @@ private:
 /// operands.
 class FusedLoop {
 public:
+  FusedLoop(const VectorRunner& runner, std::string_view loop, Scalars scalars, LoopOperands operands);
   FusedLoop(const VectorRunner& runner, std::string_view loop, std::initializer_list<double> scalars,
+            std::initializer_list<LoopOperand> operands)
+      : FusedLoop(runner, loop, Scalars{scalars.begin(), scalars.size()},
+                  LoopOperands{operands.begin(), operands.size()}) {}
+  /// Scalars begin at entry `first` of a vector, which keeps them in the memory of the device: nothing is copied there.
+  FusedLoop(const VectorRunner& runner, std::string_view loop, const Vector& scalars, std::size_t first,
             std::initializer_list<LoopOperand> operands);
-  /// Runs the loop on the entries of a part, or on all that are owned where the part is VectorWork::all_parts. Writes
+  /// Runs the loop on the entries of a part, or on all that are owned where the part is `all_parts`. Writes
   /// its sums to `sums`, which may be null where there are none. Different parts may run at the same time.
   void operator()(std::int64_t part, std::span<const EntryRange> ranges, double* sums = nullptr) const;
 
 private:
+  void bind();
   const VectorRunner& runner_;
   const VectorKernel& kernel_;
   std::array<double, most_scalars> scalars_{};
-  std::size_t num_scalars_;
+  const Vector* kept_scalars_ = nullptr; ///< null: scalars_ are taken
+  std::size_t first_ = 0;
   std::vector<LoopOperand> operands_;
   VectorRunner::Bound bound_{};
 };

@@ -29,12 +29,12 @@ public:
   VectorLoop loop() {
     loop_.name = name();
     expect('(');
-    if (!next('|'))
-      do loop_.scalars.push_back(new_name());
+    if (!next('|')) do
+        loop_.scalars.push_back(new_name());
       while (takes(','));
     expect('|');
-    if (!next(')'))
-      do operand();
+    if (!next(')')) do
+        operand();
       while (takes(','));
     expect(')');
     expect(':');
@@ -92,6 +92,7 @@ private:
   void statement() {
     const std::string word = name();
     if (word == "let" || word == "sum") {
+      if (is_behind_) fail("'" + word + "' stands before scalars are assigned");
       const std::string target = name(); // a name of its own expression is none yet
       expect('=');
       Assignment assignment{Assignment::Kind::value, target, sum()};

@@ -216,7 +216,7 @@ VectorBytes cg_vector_bytes(const Preconditioner& M, bool is_fused) {
   constexpr double word = 8;
   const auto diagonal = M.diagonal();
   if (!diagonal) return is_fused ? VectorBytes{7 * word, 4 * word} : VectorBytes{11 * word, 4 * word};
-  const double entries = diagonal->empty() ? 0 : 1;
+  const double entries = *diagonal == nullptr ? 0 : 1;
   return is_fused ? VectorBytes{(4 + entries) * word, 4 * word} : VectorBytes{(12 + entries) * word, 5 * word};
 }
 
@@ -225,7 +225,7 @@ machine::Counts cg_iteration_counts(const machine::Counts& product, std::int64_t
   const auto unknowns = static_cast<double>(size);
   const auto vectors = cg_vector_bytes(M, is_fused);
   const auto diagonal = M.diagonal();
-  const double scaling = diagonal && !diagonal->empty() ? 1 : 0;
+  const double scaling = diagonal && *diagonal != nullptr ? 1 : 0;
   machine::Counts counts = product;
   counts.global_bytes_read += (vectors.read - 8) * unknowns; // the product counts p and q already
   counts.global_bytes_written += (vectors.written - 8) * unknowns;

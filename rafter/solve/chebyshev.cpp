@@ -12,6 +12,8 @@
 namespace rafter::solvers {
 namespace {
 
+using Ranges = std::span<const op::EntryRange>;
+
 const ChebyshevParameters& checked(const ChebyshevParameters& parameters) {
   const auto require = [](bool is_valid, const char* key, double value, const char* accepted) {
     if (!is_valid) throw base::InputError(fmt::format("chebyshev: {} = {} is not {}", key, value, accepted));
@@ -64,10 +66,16 @@ struct Lanczos {
     for (int k = 0; k < iterations && rz > 1e-24 * first; ++k) {
       A.apply(p, q);
       const double pq = ops.dot(p, q);
+      const double before = k > 0 ? beta / previous_alpha : 0;
+      constexpr double rounding = 1e-13;
+      if (!diagonal.empty() && std::abs(pq) <= rounding * largest_entry() * rz) { // p is in the null space
+        diagonal.push_back(pq / rz + before);
+        return;
+      }
       const bool is_usable = accepts_indefinite && std::abs(pq) > 1e-10 * largest_entry() * rz;
       if (!std::isfinite(pq) || !(pq > 0 || is_usable)) return fail_unless_exhausted(pq, rz, first);
       const double alpha = rz / pq;
-      diagonal.push_back(1 / alpha + (k > 0 ? beta / previous_alpha : 0));
+      diagonal.push_back(1 / alpha + before);
       ops.axpy(-alpha, q, r);
       ops.multiply(inverse_diagonal, r, z);
       const double next = ops.dot(r, z);
@@ -109,8 +117,9 @@ EigenvalueEstimate estimate_eigenvalues(const op::LinearOperator& A, const Vecto
 
 Chebyshev::Chebyshev(const op::LinearOperator& A, const ChebyshevParameters& parameters)
     : A_(A), ops_(A), parameters_(checked(parameters)), degree_(parameters.degree), is_fused_(parameters.is_fused),
-      inverse_diagonal_(positive_inverse_diagonal(A)), residual_(A.device(), inverse_diagonal_.size()),
-      direction_(A.device(), inverse_diagonal_.size()), image_(A.device(), inverse_diagonal_.size()) {
+      inverse_diagonal_(positive_inverse_diagonal(A)), coefficients_(A.device(), 2 * static_cast<std::size_t>(degree_)),
+      residual_(A.device(), inverse_diagonal_.size()), direction_(A.device(), inverse_diagonal_.size()),
+      image_(A.device(), inverse_diagonal_.size()) {
   if (parameters_.upper > 0)
     set_interval({});
   else
@@ -132,6 +141,22 @@ void Chebyshev::set_interval(const EigenvalueEstimate& found) {
   if (lower_ >= upper_)
     throw base::InputError(
         fmt::format("chebyshev: lower = {} is not below the estimated largest eigenvalue {}", lower_, upper_));
+  set_coefficients();
+}
+
+/// Three-term recurrence (Saad, Iterative methods, 2nd ed., algorithm 12.1) with D^-1 A in place of A.
+void Chebyshev::set_coefficients() {
+  const double delta = 0.5 * (upper_ - lower_), sigma = (upper_ + lower_) / (upper_ - lower_);
+  const auto values = coefficients_.host_overwrite();
+  values[0] = 0;
+  values[1] = 2 / (upper_ + lower_);
+  double rho = 1 / sigma;
+  for (std::size_t k = 1; k < static_cast<std::size_t>(degree_); ++k) {
+    const double next = 1 / (2 * sigma - rho);
+    values[2 * k] = next * rho;
+    values[2 * k + 1] = 2 * next / delta;
+    rho = next;
+  }
 }
 
 bool Chebyshev::update(bool accepts_indefinite) {
@@ -150,33 +175,11 @@ double Chebyshev::reduction() const {
   return 1 / std::cosh(degree_ * std::acosh(sigma));
 }
 
-/// Three-term recurrence (Saad, Iterative methods, 2nd ed., algorithm 12.1) with D^-1 A in place of A: direction = a
-/// direction + b D^-1 residual.
-class Chebyshev::Recurrence {
-public:
-  Recurrence(double lower, double upper)
-      : delta_(0.5 * (upper - lower)), sigma_((upper + lower) / (upper - lower)), rho_(1 / sigma_),
-        b_(2 / (upper + lower)) {}
-  double a() const { return a_; }
-  double b() const { return b_; }
-  void advance() {
-    const double next = 1 / (2 * sigma_ - rho_);
-    a_ = next * rho_;
-    b_ = 2 * next / delta_;
-    rho_ = next;
-  }
-
-private:
-  double delta_, sigma_, rho_, a_ = 0, b_;
-};
-
 void Chebyshev::apply(const Vector& r, Vector& z) const {
   if (is_fused_ && degree_ > 1) {
-    Recurrence recurrence(lower_, upper_);
-    ChebyshevOperands v = operands(r, z);
-    v.b = recurrence.b();
-    return fused_steps(recurrence, v,
-                       [first = v](std::int64_t, Ranges ranges) { fused_loops().chebyshev_start(first, ranges); });
+    const op::FusedLoop start(ops_.runner(), "chebyshev_start", coefficients_, 0,
+                              {inverse_diagonal_, r, residual_, direction_, z});
+    return fused_steps(z, [&start](std::int64_t part, Ranges ranges) { start(part, ranges); });
   }
   ops_.copy(r, residual_);
   ops_.fill(0, z);
@@ -185,49 +188,36 @@ void Chebyshev::apply(const Vector& r, Vector& z) const {
 
 void Chebyshev::smooth(const Vector& b, Vector& x) const {
   if (is_fused_) {
-    Recurrence recurrence(lower_, upper_);
-    ChebyshevOperands v = operands(b, x);
-    v.b = recurrence.b();
-    A_.apply_with(x, image_, {.before = {}, .after = [&](std::int64_t, Ranges ranges) {
-                                fused_loops().chebyshev_restart(v, ranges);
-                              }});
-    return fused_steps(recurrence, v, {});
+    const op::FusedLoop restart(ops_.runner(), "chebyshev_restart", coefficients_, 0,
+                                {inverse_diagonal_, b, image_, residual_, direction_, x});
+    A_.apply_with(x, image_,
+                  {.before = {}, .after = [&restart](std::int64_t part, Ranges ranges) { restart(part, ranges); }});
+    return fused_steps(x, {});
   }
   A_.apply(x, residual_);
   ops_.subtract_from(b, residual_);
   iterate(x);
 }
 
-void Chebyshev::fused_steps(Recurrence& recurrence, ChebyshevOperands& v, const op::VectorWork::Function& start) const {
-  for (int k = 1; k < degree_; ++k) {
-    recurrence.advance();
-    v.a = recurrence.a();
-    v.b = recurrence.b();
-    A_.apply_with(direction_, image_, {.before = k == 1 ? start : nullptr, .after = [&](std::int64_t, Ranges ranges) {
-                                         fused_loops().chebyshev_step(v, ranges);
-                                       }});
+void Chebyshev::fused_steps(Vector& x, const op::VectorWork::Function& start) const {
+  for (std::size_t k = 1; k < static_cast<std::size_t>(degree_); ++k) {
+    const op::FusedLoop step(ops_.runner(), "chebyshev_step", coefficients_, 2 * k,
+                             {inverse_diagonal_, image_, residual_, direction_, x});
+    A_.apply_with(direction_, image_,
+                  {.before = k == 1 ? start : nullptr,
+                   .after = [&step](std::int64_t part, Ranges ranges) { step(part, ranges); }});
   }
 }
 
-ChebyshevOperands Chebyshev::operands(const Vector& right, Vector& x) const {
-  return {.inverse_diagonal = inverse_diagonal_.host_read().data(),
-          .image = image_.host_write().data(),
-          .right = right.host_read().data(),
-          .residual = residual_.host_write().data(),
-          .direction = direction_.host_write().data(),
-          .x = x.host_write().data()};
-}
-
 void Chebyshev::iterate(Vector& x) const {
-  Recurrence recurrence(lower_, upper_);
+  const auto coefficients = coefficients_.host_read();
   ops_.fill(0, direction_);
-  for (int k = 1;; ++k) {
-    ops_.combine(recurrence.a(), recurrence.b(), inverse_diagonal_, residual_, direction_);
+  for (std::size_t k = 0;; ++k) {
+    ops_.combine(coefficients[2 * k], coefficients[2 * k + 1], inverse_diagonal_, residual_, direction_);
     ops_.axpy(1, direction_, x);
-    if (k == degree_) return;
+    if (k + 1 == static_cast<std::size_t>(degree_)) return;
     A_.apply(direction_, image_);
     ops_.axpy(-1, image_, residual_);
-    recurrence.advance();
   }
 }
 

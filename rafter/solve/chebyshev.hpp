@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-#include <rafter/solve/fused_loops.hpp>
 #include <rafter/solve/null_space.hpp>
 
 namespace rafter::solvers {
@@ -61,14 +60,13 @@ public:
   double reduction() const;
 
 private:
-  class Recurrence;
   EigenvalueEstimate estimate(int iterations, bool accepts_indefinite) const;
   void set_interval(const EigenvalueEstimate& found); ///< takes the estimate where no bound is given
+  void set_coefficients();                            ///< follows the interval
   void iterate(Vector& x) const;                      ///< residual_ must be that of x
   /// Makes the remaining steps with their updates fused into the products with A; `start` is done before the first of
   /// them.
-  void fused_steps(Recurrence& recurrence, ChebyshevOperands& operands, const op::VectorWork::Function& start) const;
-  ChebyshevOperands operands(const Vector& right, Vector& x) const;
+  void fused_steps(Vector& x, const op::VectorWork::Function& start) const;
   const op::LinearOperator& A_;
   VectorOps ops_;
   ChebyshevParameters parameters_;
@@ -78,6 +76,8 @@ private:
   double checked_ = 0;         ///< what check_iterations steps of the estimate gave when it was made
   bool is_indefinite_ = false; ///< that estimate met negative curvature
   Vector inverse_diagonal_;
+  /// Coefficients of the recurrence direction = a direction + b D^-1 residual, shape (step, 2): a and b.
+  Vector coefficients_;
   mutable Vector residual_, direction_, image_;
 };
 

@@ -5,25 +5,27 @@
 #include <array>
 
 #include <rafter/base/error.hpp>
-#include <rafter/solve/fused_loops.hpp>
 
 namespace rafter::solvers {
 namespace {
 
-op::EntryRange entry_range(std::size_t begin, std::size_t end) {
-  return {static_cast<std::int32_t>(begin), static_cast<std::int32_t>(end)};
-}
+using Ranges = std::span<const op::EntryRange>;
 
 /// Holds the sums of each part of the work that is fused into an operator.
 class PartSums {
 public:
   explicit PartSums(const op::LinearOperator& A)
-      : communicator_(A.communicator()), sums_(static_cast<std::size_t>(A.num_parts()) * row_length, 0.0) {}
-  double* row(std::int64_t part) { return sums_.data() + static_cast<std::size_t>(part) * row_length; }
+      : communicator_(A.communicator()),
+        sums_(std::max<std::size_t>(1, static_cast<std::size_t>(A.num_parts())) * row_length, 0.0) {}
+  double* row(std::int64_t part) {
+    const std::int64_t row = part == op::all_parts ? 0 : part;
+    return sums_.data() + static_cast<std::size_t>(row) * row_length;
+  }
   /// Returns the sums over all parts of all processes since the last total.
   std::array<double, 8> total() {
     std::array<double, 8> result{};
-    std::ranges::copy(pairwise_sum(sums_, row_length), result.begin());
+    op::add_pairwise(sums_, row_length);
+    std::copy_n(sums_.begin(), row_length, result.begin());
     std::ranges::fill(sums_, 0.0);
     communicator_->sum(result);
     return result;
@@ -39,10 +41,9 @@ private:
 /// same pass.
 class OnePassSteps final : public CgSteps {
 public:
-  OnePassSteps(const CgVectors& vectors, std::span<const double> inverse_diagonal)
-      : CgSteps(vectors), sums_(v_.A), q_(v_.A.device(), v_.x.size()) {
-    operands_.inverse_diagonal = inverse_diagonal.empty() ? nullptr : inverse_diagonal.data();
-  }
+  /// `inverse_diagonal`: entries of M^-1; null: M is the identity.
+  OnePassSteps(const CgVectors& vectors, const Vector* inverse_diagonal)
+      : CgSteps(vectors), inverse_diagonal_(inverse_diagonal), sums_(v_.A), q_(v_.A.device(), v_.x.size()) {}
 
   double preconditioned_product() override {
     if (!is_known_) recompute();
@@ -54,11 +55,18 @@ public:
   }
 
   double new_direction(double beta) override {
-    const CgOperands v = operands(beta);
-    v_.A.apply_with(
-        v_.p, q_,
-        {.before = [&](std::int64_t part, Ranges ranges) { loops_.advance_and_redirect(v, ranges, sums_.row(part)); },
-         .after = [&](std::int64_t part, Ranges ranges) { loops_.products(v, ranges, sums_.row(part) + 2); }});
+    const auto& runner = v_.ops.runner();
+    const op::FusedLoop redirect =
+        inverse_diagonal_ == nullptr
+            ? op::FusedLoop(runner, "cg_redirect", {lag_, beta}, {v_.x, v_.r, v_.p, q_})
+            : op::FusedLoop(runner, "cg_redirect_scaled", {lag_, beta}, {v_.x, v_.r, v_.p, q_, *inverse_diagonal_});
+    const op::FusedLoop products =
+        inverse_diagonal_ == nullptr
+            ? op::FusedLoop(runner, "cg_products", {}, {v_.r, v_.p, q_})
+            : op::FusedLoop(runner, "cg_products_scaled", {}, {v_.r, v_.p, q_, *inverse_diagonal_});
+    v_.A.apply_with(v_.p, q_,
+                    {.before = [&](std::int64_t part, Ranges ranges) { redirect(part, ranges, sums_.row(part)); },
+                     .after = [&](std::int64_t part, Ranges ranges) { products(part, ranges, sums_.row(part) + 2); }});
     const auto [rr, rz, pq, rq, qq, r_Mq, q_Mq, unused] = sums_.total();
     lag_ = 0;
     rr_ = rr, rz_ = rz;
@@ -90,32 +98,18 @@ private:
   /// Least ratio of a predicted product to its old value: below it, cancellation costs more than two digits.
   static constexpr double least_part = 0.01;
 
-  CgOperands operands(double beta) {
-    CgOperands v = operands_;
-    v.alpha = lag_;
-    v.beta = beta;
-    v.x = v_.x.host_write().data();
-    v.r = v_.r.host_write().data();
-    v.p = v_.p.host_write().data();
-    v.q = q_.host_write().data();
-    return v;
-  }
-
   /// Brings x and r up to date and finds their products from the vectors.
   void recompute() {
-    const CgOperands v = operands(0);
-    const auto sums = v_.ops.reduce(v_.x.size(), 2, [&](std::size_t begin, std::size_t end, std::span<double> block) {
-      const auto range = entry_range(begin, end);
-      loops_.advance(v, {&range, 1}, block.data());
-    });
+    const auto sums = inverse_diagonal_ == nullptr
+                          ? v_.ops.run("cg_advance", {lag_}, {v_.x, v_.r, v_.p, q_})
+                          : v_.ops.run("cg_advance_scaled", {lag_}, {v_.x, v_.r, v_.p, q_, *inverse_diagonal_});
     rr_ = sums[0];
     rz_ = sums[1];
     lag_ = 0;
     is_known_ = true;
   }
 
-  const FusedLoops& loops_ = fused_loops();
-  CgOperands operands_;
+  const Vector* inverse_diagonal_;
   PartSums sums_;
   Vector q_;
   double lag_ = 0;
@@ -139,21 +133,19 @@ public:
   double energy_with_direction() const override { return v_.ops.dot(z_, q_); }
 
   double new_direction(double beta) override {
-    const DeferredOperands v = operands(lag_, beta);
+    const auto& runner = v_.ops.runner();
+    const op::FusedLoop redirect(runner, "cg_deferred_redirect", {lag_, beta}, {v_.x, v_.p, z_}),
+        energy(runner, "dot", {}, {v_.p, q_});
     v_.A.apply_with(v_.p, q_,
-                    {.before = [&](std::int64_t, Ranges ranges) { loops_.redirect(v, ranges); },
-                     .after = [&](std::int64_t part, Ranges ranges) { loops_.energy(v, ranges, sums_.row(part)); }});
+                    {.before = [&](std::int64_t part, Ranges ranges) { redirect(part, ranges); },
+                     .after = [&](std::int64_t part, Ranges ranges) { energy(part, ranges, sums_.row(part)); }});
     lag_ = 0;
     return sums_.total()[0];
   }
 
   double advance(double alpha, double /*exact_below*/) override {
     lag_ = alpha;
-    const DeferredOperands v = operands(alpha, 0);
-    return v_.ops.reduce(v_.x.size(), 1, [&](std::size_t begin, std::size_t end, std::span<double> block) {
-      const auto range = entry_range(begin, end);
-      loops_.residual(v, {&range, 1}, block.data());
-    })[0];
+    return v_.ops.run("cg_residual", {alpha}, {v_.r, q_})[0];
   }
 
   void settle() override {
@@ -162,17 +154,6 @@ public:
   }
 
 private:
-  DeferredOperands operands(double alpha, double beta) {
-    return {.alpha = alpha,
-            .beta = beta,
-            .x = v_.x.host_write().data(),
-            .r = v_.r.host_write().data(),
-            .p = v_.p.host_write().data(),
-            .q = q_.host_write().data(),
-            .z = z_.host_read().data()};
-  }
-
-  const FusedLoops& loops_ = fused_loops();
   PartSums sums_;
   Vector z_, q_;
   double lag_ = 0;

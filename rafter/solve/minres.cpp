@@ -89,19 +89,14 @@ private:
   /// Computes v_next = A z - (delta / gamma) v - (gamma / gamma_before) v_before in the place of v_before, and z_next =
   /// M^-1 v_next; returns their product.
   double next_lanczos_vector(double delta) {
-    const auto Az = z_next_.host_write(), next = v_before_.host_write();
-    const auto v = v_.host_read();
     const auto diagonal = M_.diagonal();
     const double a = delta / gamma_, b = gamma_ / gamma_before_;
-    const auto sums = ops_.reduce(v.size(), 1, [&](std::size_t begin, std::size_t end, std::span<double> sum) {
-      for (std::size_t i = begin; i < end; ++i) {
-        next[i] = Az[i] - a * v[i] - b * next[i];
-        if (!diagonal) continue;
-        Az[i] = diagonal->empty() ? next[i] : (*diagonal)[i] * next[i];
-        sum[0] += Az[i] * next[i];
-      }
-    });
-    const double product = sums[0];
+    double product = 0;
+    if (!diagonal)
+      ops_.run("lanczos", {a, b}, {z_next_, v_, v_before_});
+    else
+      product = *diagonal == nullptr ? ops_.run("lanczos_identity", {a, b}, {z_next_, v_, v_before_})[0]
+                                     : ops_.run("lanczos_scaled", {a, b}, {z_next_, v_, v_before_, **diagonal})[0];
     std::swap(v_, v_before_);
     if (diagonal) return product;
     M_.apply(v_, z_next_);
@@ -146,18 +141,9 @@ private:
 
   /// Computes w = (z - a3 w_before - a2 w) / a1, x += step w and r = s^2 r + c eta / gamma_next v; returns r.r.
   double update(double step, double eta, double gamma_next) {
-    const auto z = z_.host_read(), v = v_.host_read(), w = w_.host_read();
-    const auto next = w_before_.host_write(), x = x_.host_write(), r = r_.host_write();
     const double kept = s_ * s_, added = gamma_next == 0 ? 0 : c_ * eta / gamma_next;
-    const auto sums = ops_.reduce(z.size(), 1, [&](std::size_t begin, std::size_t end, std::span<double> sum) {
-      for (std::size_t i = begin; i < end; ++i) {
-        next[i] = (z[i] - a_[3] * next[i] - a_[2] * w[i]) / a_[1];
-        x[i] += step * next[i];
-        r[i] = kept * r[i] + added * v[i];
-        sum[0] += r[i] * r[i];
-      }
-    });
-    const double square = sums[0];
+    const double square =
+        ops_.run("minres_update", {a_[1], a_[2], a_[3], step, kept, added}, {z_, v_, w_, w_before_, x_, r_})[0];
     std::swap(w_, w_before_);
     return square;
   }

@@ -81,16 +81,6 @@ std::unique_ptr<const Preconditioner> make_coarse_solver(const MultigridLevel& l
                                                                    .is_fused = parameters.smoother.is_fused});
 }
 
-/// Computes r = b - A x in one pass over the cells.
-void find_residual(const op::LinearOperator& A, const Vector& b, Vector& x, Vector& r) {
-  const double* right = b.host_read().data();
-  double* residual = r.host_write().data();
-  A.apply_with(x, r, {.before = {}, .after = [=](std::int64_t, std::span<const op::EntryRange> ranges) {
-                        for (const auto& range : ranges)
-                          for (auto i = range.begin; i < range.end; ++i) residual[i] = right[i] - residual[i];
-                      }});
-}
-
 } // namespace
 
 std::string_view name(Cycle cycle) { return cycle == Cycle::v ? "V" : "W"; }
@@ -110,6 +100,7 @@ std::string_view name(CoarseSolver solver) {
 }
 
 struct Multigrid::Work {
+  VectorOps ops;
   std::unique_ptr<Chebyshev> smoother;      ///< null: the level is the coarsest
   mutable Vector residual, right, solution; ///< empty where the level needs none
 };
@@ -124,8 +115,8 @@ Multigrid::Multigrid(std::vector<MultigridLevel> levels, const MultigridParamete
       return Vector(level.A->device(), is_needed ? static_cast<std::size_t>(level.A->size()) : 0);
     };
     const bool is_coarsest = l == 0, is_finest = l + 1 == levels_.size();
-    work_.push_back({is_coarsest ? nullptr : make_smoother(level, parameters_), vector(!is_coarsest),
-                     vector(!is_finest), vector(!is_finest)});
+    work_.push_back({VectorOps(*level.A), is_coarsest ? nullptr : make_smoother(level, parameters_),
+                     vector(!is_coarsest), vector(!is_finest), vector(!is_finest)});
   }
   coarse_ = make_coarse_solver(levels_.front(), parameters_);
   if (num_negative_pivots() > 0)
@@ -189,7 +180,11 @@ void Multigrid::cycle(std::size_t level, const Vector& b, Vector& x, bool is_zer
 
 void Multigrid::restrict_residual(std::size_t level, const Vector& b, Vector& x) const {
   const auto& work = work_[level];
-  find_residual(*levels_[level].A, b, x, work.residual);
+  const op::FusedLoop subtract(work.ops.runner(), "subtract_from", {}, {b, work.residual});
+  levels_[level].A->apply_with(x, work.residual,
+                               {.before = {}, .after = [&](std::int64_t part, std::span<const op::EntryRange> ranges) {
+                                  subtract(part, ranges);
+                                }});
   levels_[level - 1].to_finer->restrict_to(work.residual, work_[level - 1].right);
 }
 

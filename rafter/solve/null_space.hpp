@@ -39,7 +39,7 @@ public:
   /// Returns the diagonal of M^-1: conjugate gradients in one pass over the cells do without the projection. Their
   /// products (r.z = r.M^-1 r, p.Ap, r.r) and residuals are the same with and without it, because r is in the range and
   /// A maps N to zero; only x moves by vectors of N, and this stays bounded since p stays M-orthogonal to N.
-  std::optional<std::span<const double>> diagonal() const override { return preconditioner_->diagonal(); }
+  std::optional<const Vector*> diagonal() const override { return preconditioner_->diagonal(); }
   bool is_variable() const override { return preconditioner_->is_variable(); }
   bool refresh() const override { return preconditioner_->refresh(); }
   bool start(const Vector& r, Vector& z) const override {

@@ -16,8 +16,8 @@ class Preconditioner {
 public:
   virtual ~Preconditioner() = default;
   virtual void apply(const Vector& r, Vector& z) const = 0; ///< computes z = M^-1 r; r and z must be distinct
-  /// The entries of M^-1 where it is diagonal, or no entry for the identity; nothing where it is not diagonal.
-  virtual std::optional<std::span<const double>> diagonal() const { return std::nullopt; }
+  /// The entries of M^-1 where it is diagonal, or null for the identity; nothing where it is not diagonal.
+  virtual std::optional<const Vector*> diagonal() const { return std::nullopt; }
   /// Says whether M^-1 changes from one application to the next, so that outer methods must be flexible.
   virtual bool is_variable() const { return false; }
   /// Follows the values of the operator, which have changed, with what was made once. False: it cannot, and another one
@@ -38,7 +38,7 @@ public:
   explicit Identity(std::shared_ptr<device::Device> device) : ops_(std::move(device)) {} ///< copies whole vectors
   explicit Identity(const op::LinearOperator& A) : ops_(A) {} ///< copies the owned entries of A's vectors
   void apply(const Vector& r, Vector& z) const override { ops_.copy(r, z); }
-  std::optional<std::span<const double>> diagonal() const override { return std::span<const double>{}; }
+  std::optional<const Vector*> diagonal() const override { return nullptr; }
 
 private:
   VectorOps ops_;
@@ -54,7 +54,7 @@ public:
   /// Throws the SolverError of inverse_diagonal().
   explicit Jacobi(const op::LinearOperator& A) : ops_(A), inverse_diagonal_(inverse_diagonal(A)) {}
   void apply(const Vector& r, Vector& z) const override { ops_.multiply(inverse_diagonal_, r, z); }
-  std::optional<std::span<const double>> diagonal() const override { return inverse_diagonal_.host_read(); }
+  std::optional<const Vector*> diagonal() const override { return &inverse_diagonal_; }
 
 private:
   VectorOps ops_;

@@ -39,6 +39,10 @@ public:
         arguments.push_back(argument);
       }
       if (!program.launch.is_of_host()) {
+        if (program.launch.num_items() == 1) { // a loop over vectors, with lanes
+          schedule::interpret_launch(program, arguments, task.begin, task.end);
+          continue;
+        }
         launch(program, arguments, task.begin, task.end);
         ++num_launches_;
         continue;
@@ -67,10 +71,22 @@ private:
     const std::string& name() const override { return program.name; }
     schedule::LoopProgram program;
   };
+  /// One program or several, one behind the other.
   struct Text final : device::Program {
-    explicit Text(const std::string& text) : entry(std::make_shared<Entry>(text)) {}
-    std::shared_ptr<const device::Kernel> kernel(const std::string&) const override { return entry; }
-    std::shared_ptr<Entry> entry;
+    explicit Text(const std::string& text) {
+      const std::string head = "(program ";
+      for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.size(), text.find(head, begin + 1));
+        entries.push_back(std::make_shared<Entry>(text.substr(begin, end - begin)));
+        begin = end;
+      }
+    }
+    std::shared_ptr<const device::Kernel> kernel(const std::string& name) const override {
+      for (const auto& entry : entries)
+        if (entry->name() == name || entries.size() == 1) return entry;
+      throw base::InternalError("the program has no entry point '" + name + "'");
+    }
+    std::vector<std::shared_ptr<Entry>> entries;
   };
   schedule::Traffic traffic_;
   std::atomic<int> num_compiled_ = 0, num_launches_ = 0;

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <utility>
 #include <vector>
@@ -11,48 +13,17 @@
 #include <rafter/base/error.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
 
-/// Small explicit matrices are operators on a device that is plain memory.
+/// Small explicit matrices are operators on the host.
 namespace rafter::test {
 
-class MemoryBuffer final : public device::Buffer {
-public:
-  MemoryBuffer(void* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
-  std::size_t size_bytes() const override { return bytes_; }
-  void* handle() const override { return data_; }
-
-private:
-  void write(const void*, std::size_t, std::size_t) override { throw base::InternalError("memory is shared"); }
-  void read(void*, std::size_t, std::size_t) const override { throw base::InternalError("memory is shared"); }
-  void set_to_zero() override { throw base::InternalError("memory is shared"); }
-  void* data_;
-  std::size_t bytes_;
-};
-
-class MemoryDevice final : public device::Device {
-public:
-  explicit MemoryDevice(int num_threads = 1) : num_threads_(num_threads) {}
-  std::string name() const override { return "memory"; }
-  int num_threads() const override { return num_threads_; }
-  bool shares_host_memory() const override { return true; }
-  std::shared_ptr<device::Buffer> allocate(std::size_t) override {
-    throw base::InternalError("memory device: wrap only");
-  }
-  std::shared_ptr<device::Buffer> wrap(void* host, std::size_t bytes) override {
-    return std::make_shared<MemoryBuffer>(host, bytes);
-  }
-  std::shared_ptr<const device::Program> compile(const std::string&, const device::CompileOptions&) override {
-    throw base::InternalError("memory device: no compiler");
-  }
-  std::shared_ptr<device::Event> run(std::span<const device::Task>) override {
-    throw base::InternalError("memory device: no kernels");
-  }
-
-private:
-  int num_threads_;
-};
-
+/// Returns a host device, the same for equal numbers of threads, so that loops over vectors are bound once.
 inline std::shared_ptr<device::Device> memory_device(int num_threads = 1) {
-  return std::make_shared<MemoryDevice>(num_threads);
+  static std::mutex mutex;
+  static std::map<int, std::shared_ptr<device::Device>> devices;
+  const std::lock_guard lock(mutex);
+  auto& device = devices[num_threads];
+  if (device == nullptr) device = device::make_device("host", num_threads);
+  return device;
 }
 
 inline device::Vector make_vector(const std::vector<double>& values, int num_threads = 1) {

@@ -112,8 +112,8 @@ public:
   Scaling(const DenseMatrix& A, std::vector<double> inverse, bool is_told)
       : ops_(A.device()), inverse_(A.vector(inverse)), is_told_(is_told) {}
   void apply(const op::Vector& r, op::Vector& z) const override { ops_.multiply(inverse_, r, z); }
-  std::optional<std::span<const double>> diagonal() const override {
-    return is_told_ ? std::optional(inverse_.host_read()) : std::nullopt;
+  std::optional<const op::Vector*> diagonal() const override {
+    return is_told_ ? std::optional<const op::Vector*>(&inverse_) : std::nullopt;
   }
 
 private:

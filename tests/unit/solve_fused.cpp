@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fused solvers agree with their plain versions, and their loops with the definition.
+// Fused solvers agree with their plain versions.
 #include <gtest/gtest.h>
 
 #include <rafter/solve/cg.hpp>
-#include <rafter/solve/fused_loops.hpp>
 #include <rafter/solve/solver.hpp>
 #include <tests/support/solve_matrices.hpp>
 
@@ -204,114 +203,6 @@ TEST(CgVectorBytes, CountEveryVectorOfEveryOperation) {
   EXPECT_EQ(words(identity, false), std::pair(1.0 + 2 + 4 + 1 + 2 + 2, 1.0 + 2 + 1 + 1));
   EXPECT_EQ(words(chebyshev, false), std::pair(1.0 + 2 + 4 + 2 + 2, 1.0 + 2 + 1));
   EXPECT_EQ(words(chebyshev, true), std::pair(3.0 + 2 + 2, 3.0 + 1));
-}
-
-// --- loops -----------------------------------------------------------------------------------------------------------
-
-/// Ranges have lengths below, at and above multiples of a register, with gaps between them; entries outside must keep
-/// their values.
-const std::vector<op::EntryRange> ranges{{1, 2}, {3, 6}, {8, 16}, {17, 26}, {30, 47}, {48, 48}};
-constexpr std::size_t size = 50;
-
-std::vector<bool> inside() {
-  std::vector<bool> result(size, false);
-  for (const auto& range : ranges)
-    for (auto i = range.begin; i < range.end; ++i) result[static_cast<std::size_t>(i)] = true;
-  return result;
-}
-
-struct Data {
-  std::vector<double> x = random_values(size, 1), r = random_values(size, 2), p = random_values(size, 3),
-                      q = random_values(size, 4), d = random_values(size, 5), z = random_values(size, 6);
-};
-
-/// Checks every entry: `expected` returns what an entry in the ranges becomes.
-void expect_entries(const std::vector<double>& found, const std::vector<double>& old,
-                    const std::function<double(std::size_t)>& expected) {
-  const auto is_inside = inside();
-  for (std::size_t i = 0; i < size; ++i) {
-    if (is_inside[i])
-      EXPECT_NEAR(found[i], expected(i), 1e-15) << i;
-    else
-      EXPECT_EQ(found[i], old[i]) << i;
-  }
-}
-double sum(const std::function<double(std::size_t)>& term) {
-  const auto is_inside = inside();
-  double result = 0;
-  for (std::size_t i = 0; i < size; ++i) result += is_inside[i] ? term(i) : 0;
-  return result;
-}
-
-TEST(FusedLoops, OfConjugateGradientsAgreeWithTheirDefinition) {
-  for (const auto& loops : solvers::all_fused_loops())
-    for (const bool is_scaled : {false, true})
-      for (const bool redirects : {false, true}) {
-        SCOPED_TRACE(loops.instruction_set);
-        const Data old;
-        Data v = old;
-        const double alpha = 0.3, beta = -0.7;
-        const auto m = [&](std::size_t i) { return is_scaled ? old.d[i] : 1.0; };
-        const auto r = [&](std::size_t i) { return old.r[i] - alpha * old.q[i]; };
-        const solvers::CgOperands operands{
-            alpha, beta, is_scaled ? v.d.data() : nullptr, v.x.data(), v.r.data(), v.p.data(), v.q.data()};
-        std::array<double, 5> sums{1, 2, 3, 4, 5};
-        (redirects ? loops.advance_and_redirect : loops.advance)(operands, ranges, sums.data());
-        expect_entries(v.x, old.x, [&](std::size_t i) { return old.x[i] + alpha * old.p[i]; });
-        expect_entries(v.r, old.r, r);
-        expect_entries(v.p, old.p, [&](std::size_t i) { return redirects ? m(i) * r(i) + beta * old.p[i] : old.p[i]; });
-        EXPECT_NEAR(sums[0], 1 + sum([&](std::size_t i) { return r(i) * r(i); }), 1e-13);
-        EXPECT_NEAR(sums[1], 2 + sum([&](std::size_t i) { return r(i) * m(i) * r(i); }), 1e-13);
-        sums.fill(0);
-        loops.products(operands, ranges, sums.data());
-        EXPECT_NEAR(sums[0], sum([&](std::size_t i) { return v.p[i] * v.q[i]; }), 1e-13);
-        EXPECT_NEAR(sums[1], sum([&](std::size_t i) { return v.r[i] * v.q[i]; }), 1e-13);
-        EXPECT_NEAR(sums[2], sum([&](std::size_t i) { return v.q[i] * v.q[i]; }), 1e-13);
-        EXPECT_NEAR(sums[3], sum([&](std::size_t i) { return v.r[i] * m(i) * v.q[i]; }), 1e-13);
-        EXPECT_NEAR(sums[4], sum([&](std::size_t i) { return v.q[i] * m(i) * v.q[i]; }), 1e-13);
-      }
-}
-
-TEST(FusedLoops, OfOtherPreconditionersAgreeWithTheirDefinition) {
-  for (const auto& loops : solvers::all_fused_loops()) {
-    SCOPED_TRACE(loops.instruction_set);
-    const Data old;
-    Data v = old;
-    const double alpha = 0.3, beta = -0.7;
-    const solvers::DeferredOperands operands{alpha, beta, v.x.data(), v.r.data(), v.p.data(), v.q.data(), v.z.data()};
-    double rr = 0, pq = 0;
-    loops.redirect(operands, ranges);
-    expect_entries(v.x, old.x, [&](std::size_t i) { return old.x[i] + alpha * old.p[i]; });
-    expect_entries(v.p, old.p, [&](std::size_t i) { return old.z[i] + beta * old.p[i]; });
-    loops.energy(operands, ranges, &pq);
-    EXPECT_NEAR(pq, sum([&](std::size_t i) { return v.p[i] * v.q[i]; }), 1e-13);
-    loops.residual(operands, ranges, &rr);
-    expect_entries(v.r, old.r, [&](std::size_t i) { return old.r[i] - alpha * old.q[i]; });
-    EXPECT_NEAR(rr, sum([&](std::size_t i) { return v.r[i] * v.r[i]; }), 1e-13);
-  }
-}
-
-TEST(FusedLoops, OfChebyshevAgreeWithTheirDefinition) {
-  for (const auto& loops : solvers::all_fused_loops()) {
-    SCOPED_TRACE(loops.instruction_set);
-    const Data old; // q is the image, z the right-hand side, r the residual, p the direction
-    const double a = 0.4, b = 1.7;
-    const auto check = [&](void (*loop)(const solvers::ChebyshevOperands&, solvers::Ranges), const auto& residual,
-                           double old_direction, double old_x) {
-      Data v = old;
-      loop({a, b, v.d.data(), v.q.data(), v.z.data(), v.r.data(), v.p.data(), v.x.data()}, ranges);
-      const auto direction = [&](std::size_t i) { return old_direction * old.p[i] + b * old.d[i] * residual(i); };
-      expect_entries(v.r, old.r, residual);
-      expect_entries(v.p, old.p, direction);
-      expect_entries(v.x, old.x, [&](std::size_t i) { return old_x * old.x[i] + direction(i); });
-    };
-    check(
-        loops.chebyshev_start, [&](std::size_t i) { return old.z[i]; }, 0, 0);
-    check(
-        loops.chebyshev_restart, [&](std::size_t i) { return old.z[i] - old.q[i]; }, 0, 1);
-    check(
-        loops.chebyshev_step, [&](std::size_t i) { return old.r[i] - old.q[i]; }, a, 1);
-  }
 }
 
 } // namespace
