@@ -2,6 +2,7 @@
 #include <rafter/operator/bound_kernel.hpp>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include <rafter/base/error.hpp>
@@ -19,6 +20,8 @@ using Reals = Array<double>;
 /// Kernels with points in lanes read whole vectors, so that arrays over points need this many numbers more behind the
 /// last point.
 constexpr std::size_t vector_room = 16;
+
+constexpr std::array<std::string_view, 1> loops{"total(| sums): sum total = sums"};
 
 template <class T, class Source>
 Array<T> to_array(const std::shared_ptr<device::Device>& device, const Source& source) {
@@ -87,6 +90,11 @@ void BoundKernel::fill_data() {
   stored_cell_ = Numbers(device_, stored.per_cell, storage);
   num_integrals_ = form_.form.rank == 0 ? static_cast<std::size_t>(form_.form.num_values) : 0;
   integrals_ = Reals(device_, num_integrals_ * batches * lanes);
+  for (std::size_t value = 0; value < num_integrals_; ++value) {
+    const auto begin = static_cast<std::int32_t>(value * batches * lanes);
+    totals_.emplace_back(device_, loops,
+                         std::vector{EntryRange{begin, begin + static_cast<std::int32_t>(batches * lanes)}});
+  }
 }
 
 BoundKernel::Tables BoundKernel::tables(const tune::GeneratedProgram& program, schedule::Precision compute) const {
@@ -287,11 +295,7 @@ void BoundKernel::clear_integrals() { integrals_.device_overwrite()->clear(); }
 
 std::vector<double> BoundKernel::integrals() const {
   std::vector<double> result;
-  for (std::size_t value = 0; value < num_integrals_; ++value) {
-    const auto count = integrals_.size() / num_integrals_;
-    const auto sums = integrals_.host_read().subspan(value * count, count);
-    result.push_back(std::accumulate(sums.begin(), sums.end(), 0.0));
-  }
+  for (const auto& total : totals_) result.push_back(total.run("total", {}, {integrals_}).front());
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/form_data.hpp>
 #include <rafter/operator/kernel_arguments.hpp>
+#include <rafter/operator/vector_runner.hpp>
 #include <rafter/space/index_tables.hpp>
 
 /// Binds a compiled kernel to the data that it reads.
@@ -119,8 +120,9 @@ private:
   std::shared_ptr<const CellData> cell_data_;    ///< null where geometry_ takes its place
   std::unique_ptr<const CellGeometry> geometry_; ///< where cell matrices compute it as they go; else null
   device::Array<double> cell_coefficients_;
-  device::Array<double> integrals_; ///< shape (value, batch, lane)
-  std::size_t num_integrals_ = 0;   ///< values
+  device::Array<double> integrals_;  ///< shape (value, batch, lane)
+  std::size_t num_integrals_ = 0;    ///< values
+  std::vector<VectorRunner> totals_; ///< sum those of each value, shape (value)
   Numbers stored_point_, stored_cell_;
   space::IndexTables::Integers data_rows_;
   /// Null before its first run, and after the only run where what it stores never changes.

@@ -2,7 +2,9 @@
 #include <rafter/operator/form_data.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include <fmt/format.h>
@@ -13,6 +15,8 @@
 namespace rafter::op {
 
 namespace {
+
+constexpr std::array<std::string_view, 2> copies{"copy(| x, y): y = x", "copy_part(| x[part], y): y = x"};
 
 std::int64_t num_values(const form::FieldSpace& space) {
   const auto* function_space = dynamic_cast<const space::FunctionSpace*>(&space);
@@ -35,12 +39,37 @@ FormData::FormData(const form::LoweredForm& form, std::shared_ptr<device::Device
     : device_(std::move(device)), components_(form.parameters), parameters_(device_, parameter_values(form)),
       parameter_versions_(form.parameters.size(), 1) {
   for (std::size_t i = 0; i < form.fields.size(); ++i)
-    fields_.push_back({form.field_names[i], form.fields[i], num_values(*form.fields[i]), {}, 0});
+    fields_.push_back({.name = form.field_names[i],
+                       .space = form.fields[i],
+                       .size = num_values(*form.fields[i]),
+                       .values = {},
+                       .part = {},
+                       .runner = nullptr});
 }
 
 void FormData::copy(Field& field, std::span<const double> values) {
   if (!field.values) field.values.emplace(device_, values.size());
   std::ranges::copy(values, field.values->host_overwrite().begin());
+  field.version = ++version_;
+}
+
+void FormData::copy(Field& field, const Vector& values, std::int64_t begin) {
+  if (values.device() != device_)
+    return copy(field,
+                values.host_read().subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(field.size)));
+  if (!field.values) field.values.emplace(device_, static_cast<std::size_t>(field.size));
+  if (field.runner == nullptr) field.runner = std::make_unique<VectorRunner>(device_, copies);
+  if (begin == 0 && values.size() == field.values->size()) {
+    field.runner->run("copy", {}, {values, *field.values});
+  } else {
+    if (field.part_begin != begin) {
+      base::AlignedVector<std::int32_t> entries(static_cast<std::size_t>(field.size));
+      std::iota(entries.begin(), entries.end(), static_cast<std::int32_t>(begin));
+      field.part = {device_, std::move(entries)};
+      field.part_begin = begin;
+    }
+    field.runner->run("copy_part", {}, {values, *field.values, field.part});
+  }
   field.version = ++version_;
 }
 
@@ -66,7 +95,7 @@ void FormData::set(const std::string& name, const Vector& values) {
   if (static_cast<std::int64_t>(values.size()) != found->size)
     throw base::InputError(fmt::format("the vector of data field '{}' has {} entries, its space has {}", name,
                                        values.size(), found->size));
-  copy(*found, values.host_read());
+  copy(*found, values, 0);
   update_ghosts(*found);
 }
 
@@ -99,8 +128,7 @@ void FormData::set_fields(const System& system, const Vector& values) {
   for (auto& field : fields_)
     for (std::size_t f = 0; f < system.spaces.size(); ++f) {
       if (system.spaces[f].get() != field.space.get()) continue;
-      copy(field, values.host_read().subspan(static_cast<std::size_t>(system.offset(f)),
-                                             static_cast<std::size_t>(field.size)));
+      copy(field, values, system.offset(f));
       update_ghosts(field);
     }
 }

@@ -10,7 +10,7 @@
 #include <rafter/device/array.hpp>
 #include <rafter/device/buffer_registry.hpp>
 #include <rafter/form/lowered.hpp>
-#include <rafter/operator/linear_operator.hpp>
+#include <rafter/operator/vector_runner.hpp>
 
 namespace rafter::op {
 
@@ -66,8 +66,14 @@ private:
     std::int64_t size = 0;
     std::optional<Vector> values;
     std::uint64_t version = 0; ///< 0: it has no values yet
+    /// The entries that the field has in vectors of the system that it was last copied from, and that copy.
+    device::Array<std::int32_t> part;
+    std::int64_t part_begin = -1;
+    std::unique_ptr<VectorRunner> runner;
   };
   void copy(Field& field, std::span<const double> values);
+  /// Copies the values from entry `begin` of a vector on.
+  void copy(Field& field, const Vector& values, std::int64_t begin);
   static void update_ghosts(Field& field);
   std::vector<std::string> missing_fields() const;
   std::vector<std::string> missing_parameters() const;

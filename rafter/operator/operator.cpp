@@ -95,6 +95,10 @@ std::string single_keys(const KernelOptions& options) {
   return options.plan ? schedule::single_keys(*options.plan) : std::string();
 }
 
+constexpr std::array<std::string_view, 3> conversions{"narrow(| x, y: float): y = x", "widen(| x: float, y): y = x",
+                                                      "add_wide(| x: float, y): y = y + x"};
+constexpr std::array<std::string_view, 1> lifting{"subtract(| x, y): y = y - x"};
+
 class Timer {
 public:
   explicit Timer(std::atomic<double>& total) : total_(total), start_(std::chrono::steady_clock::now()) {}
@@ -213,6 +217,9 @@ Operator::Operator(std::shared_ptr<const GeneratedForm> action, space::Constrain
   if (num_constrained_ > 0) require_square(*built_, "Dirichlet conditions need");
   if (built_->is_square())
     std::ranges::set_union(constraints_.entries, system().padding(), std::back_inserter(identity_entries_));
+  identity_ = std::make_unique<const EntryList>(device(), identity_entries_);
+  constrained_ = std::make_unique<const EntryList>(
+      device(), std::vector<std::int32_t>(constraints_.entries.begin(), constraints_.entries.end()));
   if (built_->matrix == nullptr) {
     kernels_ = std::make_unique<const FormKernels>(built_, data_);
     precision_error_ = require_precision(op::precision_error(built_, *kernels_), single_keys(built_->options));
@@ -294,14 +301,9 @@ template <class T>
 std::optional<typename Operator::VectorList<T>::Loan> Operator::projected(const device::Array<T>& x,
                                                                           VectorList<T>& vectors) const {
   check_size(trial_system(), x, "the input vector");
-  const auto values = x.host_read();
-  const bool is_free = std::all_of(identity_entries_.begin(), identity_entries_.end(),
-                                   [&](std::int32_t entry) { return values[static_cast<std::size_t>(entry)] == 0; });
-  if (is_free) return std::nullopt;
+  if (identity_->is_empty() || (device()->shares_host_memory() && identity_->are_zero(x))) return std::nullopt;
   auto copy = vectors.take([&] { return device::Array<T>(device(), x.size()); });
-  const auto to = copy->host_overwrite();
-  std::copy(values.begin(), values.end(), to.begin());
-  for (const auto entry : identity_entries_) to[static_cast<std::size_t>(entry)] = 0;
+  identity_->copy_without(x, *copy);
   return copy;
 }
 
@@ -316,10 +318,7 @@ void Operator::apply_projected(const device::Array<T>& x, device::Array<T>& y, V
   if (&x == &y) throw base::InputError("input and output are the same vector");
   auto copy = projected(x, vectors);
   run(copy ? **copy : x, y, false);
-  const auto from = x.host_read();
-  const auto to = y.host_write();
-  for (const auto entry : identity_entries_)
-    to[static_cast<std::size_t>(entry)] = from[static_cast<std::size_t>(entry)];
+  identity_->copy_at(x, y);
 }
 
 void Operator::apply(const Vector& x, Vector& y) const { apply_projected(x, y, work_->vectors); }
@@ -339,12 +338,10 @@ void Operator::run(const Vector& x, Vector& y, bool adds) const {
   check_size(system(), y, "the output vector");
   auto single_x = work_->singles.take([&] { return SingleVector(device(), x.size()); });
   auto single_y = work_->single_outputs.take([&] { return SingleVector(device(), y.size()); });
-  const auto from = x.host_read();
-  std::copy(from.begin(), from.end(), single_x->host_overwrite().begin());
+  auto runner = work_->runners.take([&] { return VectorRunner(device(), conversions); });
+  runner->run("narrow", {}, {x, *single_x});
   kernels_->run(*single_x, *single_y, false);
-  const auto result = std::as_const(*single_y).host_read();
-  const auto to = adds ? y.host_write() : y.host_overwrite();
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] = (adds ? to[i] : 0.0) + static_cast<double>(result[i]);
+  runner->run(adds ? "add_wide" : "widen", {}, {*single_y, y});
 }
 
 std::int64_t Operator::num_parts() const {
@@ -396,15 +393,11 @@ void Operator::apply_add(const Vector& x, Vector& y) const {
   check_size(trial_system(), x, "the input vector");
   check_size(system(), y, "the output vector");
   if (&x == &y) throw base::InputError("input and output are the same vector");
-  std::vector<double> constrained; // values that y gets at constrained entries, whatever kernels add there
-  for (const auto entry : identity_entries_)
-    constrained.push_back(y.host_read()[static_cast<std::size_t>(entry)] +
-                          x.host_read()[static_cast<std::size_t>(entry)]);
+  if (identity_->is_empty()) return run(x, y, true);
+  auto sums = identity_->sums_at(x, y); // what y gets there, whatever kernels add
   auto copy = projected(x, work_->vectors);
   run(copy ? **copy : x, y, true);
-  const auto to = y.host_write();
-  for (std::size_t i = 0; i < constrained.size(); ++i)
-    to[static_cast<std::size_t>(identity_entries_[i])] = constrained[i];
+  identity_->put_at(*sums, y);
 }
 
 void Operator::apply_free(const Vector& x, Vector& y) const { run(x, y, false); }
@@ -415,8 +408,7 @@ void Operator::diagonal(Vector& d) const {
     current_matrix().diagonal(d);
   else
     diagonal_kernels().run(nullptr, d, false);
-  const auto values = d.host_write();
-  for (const auto entry : identity_entries_) values[static_cast<std::size_t>(entry)] = 1;
+  identity_->set_one_at(d);
 }
 
 const FormKernels& Operator::diagonal_kernels() const {
@@ -478,21 +470,14 @@ void Operator::apply_boundary_values(Vector& b, Vector& x) const {
   check_size(system(), x, "the initial guess");
   // The number is that of all processes, because they do together what follows.
   if (num_constrained_ == 0) return;
-  const auto& boundary_values = constraints().values;
+  const auto& given = constraints().values;
+  const Vector values(device(), base::AlignedVector<double>(given.begin(), given.end()));
   Vector boundary = make_vector(), product = make_vector();
-  const auto values = boundary.host_overwrite();
-  std::fill(values.begin(), values.end(), 0.0);
-  for (std::size_t i = 0; i < constraints_.entries.size(); ++i)
-    values[static_cast<std::size_t>(constraints_.entries[i])] = boundary_values[i];
+  constrained_->put_at(values, boundary);
   apply_free(boundary, product);
-  const auto subtracted = product.host_read();
-  const auto right = b.host_write();
-  const auto guess = x.host_write();
-  for (std::size_t i = 0; i < right.size(); ++i) right[i] -= subtracted[i];
-  for (std::size_t i = 0; i < constraints_.entries.size(); ++i) {
-    const auto entry = static_cast<std::size_t>(constraints_.entries[i]);
-    right[entry] = guess[entry] = boundary_values[i];
-  }
+  VectorRunner(device(), lifting).run("subtract", {}, {product, b});
+  constrained_->put_at(values, b);
+  constrained_->put_at(values, x);
 }
 
 LinearForm::LinearForm(const form::Form& form, const System& system, const OperatorOptions& options)

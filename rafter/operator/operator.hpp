@@ -12,6 +12,7 @@
 #include <rafter/form/form.hpp>
 #include <rafter/form/lowering.hpp>
 #include <rafter/operator/assembled_matrix.hpp>
+#include <rafter/operator/entry_list.hpp>
 #include <rafter/operator/form_builder.hpp>
 #include <rafter/operator/form_data.hpp>
 #include <rafter/operator/free_list.hpp>
@@ -205,7 +206,8 @@ private:
   };
   const FusedConstraints& fused_constraints() const;
   template <class T> using VectorList = FreeList<device::Array<T>>;
-  /// Returns a copy of x with 0 at identity_entries_, or nothing where x is 0 there.
+  /// Returns a copy of x with 0 at identity_entries_. Returns nothing where there are none, and on a host where x is 0
+  /// there: other devices would have to be waited for.
   template <class T>
   std::optional<typename VectorList<T>::Loan> projected(const device::Array<T>& x, VectorList<T>& vectors) const;
   template <class T> void apply_projected(const device::Array<T>& x, device::Array<T>& y, VectorList<T>& vectors) const;
@@ -232,7 +234,8 @@ private:
   mutable space::Constraints constraints_;
   /// Constrained entries and, of a square operator, padding, in ascending order: there the operator is the identity.
   std::vector<std::int32_t> identity_entries_;
-  std::int64_t num_constrained_ = 0;       ///< number of constrained unknowns of all processes
+  std::unique_ptr<const EntryList> identity_, constrained_; ///< these and the constrained ones on the device
+  std::int64_t num_constrained_ = 0;                        ///< number of constrained unknowns of all processes
   std::vector<FieldCondition> conditions_; ///< those with expressions are what boundary values are computed from
   mutable bool are_boundary_values_stale_ = false;
   mutable double precision_error_ = 0;
@@ -243,6 +246,7 @@ private:
   struct Work {
     VectorList<double> vectors;                ///< vectors of the size of x
     VectorList<float> singles, single_outputs; ///< vectors of the sizes of x and y
+    FreeList<VectorRunner> runners;            ///< for loops over vectors of these sizes
     std::atomic<std::int64_t> num_applications = 0;
     std::atomic<double> seconds = 0;
     std::recursive_mutex mutex;

@@ -150,6 +150,62 @@ TEST_P(OpenClOnShape, TransfersAreThoseOfTheHost) {
 INSTANTIATE_TEST_SUITE_P(every_shape, OpenClOnShape, ::testing::ValuesIn(box_shapes()),
                          [](const auto& shape) { return shape.param; });
 
+class OpenClMemory : public ::testing::Test {
+protected:
+  void SetUp() override {
+    if (!has_opencl()) GTEST_SKIP() << "this machine has no OpenCL device (apt-get install pocl-opencl-icd)";
+  }
+  /// What a function copies when it is called for the second time.
+  template <class Function> static device::Copies copies_of(const Function& function) {
+    function();
+    const auto before = opencl()->copies();
+    function();
+    return opencl()->copies() - before;
+  }
+};
+
+TEST_F(OpenClMemory, ApplicationsCopyNothing) {
+  Problem problem(scrambled(box("mixed"), 1), 2, 3);
+  problem.with("kappa", 0.7);
+  const auto form = problem.form(elasticity_form(3) + " + inner(u, v)*ds(1)");
+  const auto fixed = dirichlet(problem.space(), [](std::span<const double>, std::size_t) { return 1.0; });
+  for (const char* plan :
+       {"", "scatter=two-pass", "scatter=coloured", "mapping=assembled", "compute=float accumulate=float"}) {
+    auto options = on(opencl(), plan);
+    options.dirichlet = {fixed};
+    const op::Operator A(form, options);
+    const auto x = random_vector(A, 3);
+    auto y = A.make_vector();
+    EXPECT_EQ(copies_of([&] { A.apply(x, y); }), device::Copies()) << plan;
+    EXPECT_EQ(copies_of([&] { A.apply_add(x, y); }), device::Copies()) << plan;
+    EXPECT_EQ(copies_of([&] { A.apply_free(x, y); }), device::Copies()) << plan;
+    if (A.matrix() == nullptr) {
+      EXPECT_EQ(copies_of([&] { A.diagonal(y); }), device::Copies()) << plan;
+    }
+  }
+}
+
+TEST_F(OpenClMemory, TransfersAndDataFieldsCopyNothingAndFunctionalsTheirValues) {
+  TransferProblem problem(scrambled(box("hexahedron"), 1), true, {.components = {0, 2}});
+  const auto transfer = op::make_transfer(problem.specification, {.device = opencl(), .planner = planner()});
+  auto coarse = vector_on(problem.specification.coarse, opencl(), 1),
+       fine = vector_on(problem.specification.fine, opencl(), 2);
+  EXPECT_EQ(copies_of([&] {
+              transfer->prolongate(coarse, fine);
+              transfer->prolongate_and_add(coarse, fine);
+              transfer->restrict_to(fine, coarse);
+            }),
+            device::Copies());
+
+  Problem fields(box("mixed"), {{.degree = 2, .name = "a"}, {.degree = 1, .components = 2, .name = "b"}});
+  op::Functional J(fields.functional("(a*a + inner(b, b))*dx + a*ds(1)"), fields.system(), on(opencl()));
+  Vector state(opencl(), static_cast<std::size_t>(fields.system().size()));
+  fill_random(state, 3);
+  const auto copies = copies_of([&] { (void)J(state); });
+  EXPECT_EQ(copies.num_to_device, 0);
+  EXPECT_EQ(copies.bytes_to_host, static_cast<std::int64_t>(J.kernels().info().size() * sizeof(double)));
+}
+
 class OpenClPlans : public ::testing::Test {
 protected:
   void SetUp() override {
