@@ -186,6 +186,13 @@ private:
   /// `number`: of the first of the run, among those of its dofs.
   void permuted_run(const RunClass& runs, const NodePtr& entry, const NodePtr& start, const NodePtr& number,
                     Statements& to) {
+    const NodePtr active = context_.has_cell_lanes() ? context_.active_lanes() : nullptr;
+    if (runs.length == 1) { // its dof has one place
+      for (int c = 0; c < components_; ++c)
+        touch_(to, iadd(start, integer(c)), iload(entries_of(layout_.run_dofs), iadd(number, integer(c))), active,
+               false);
+      return;
+    }
     const std::string k = context_.fresh("k");
     const NodePtr table = context_.define_integer(to, "m", iload(buffer(space::role::run_permutations), entry));
     Statements per_dof;
@@ -195,7 +202,7 @@ private:
       touch_(
           per_dof, iadd(start, iadd(imul(position, integer(components_)), integer(c))),
           iload(entries_of(layout_.run_dofs), iadd(iadd(number, imul(variable(k), integer(components_))), integer(c))),
-          context_.has_cell_lanes() ? context_.active_lanes() : nullptr, false);
+          active, false);
     to.push_back(loop(k, integer(runs.length), block(per_dof)));
   }
   template <class Index> void each_interior(Statements& to, NodePtr active, const Index& index) {
