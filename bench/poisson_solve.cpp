@@ -57,6 +57,7 @@ Layout layout(bool has_mesh) {
                       degree_column(),
                       dofs_column(),
                       iterations_column(),
+                      end_column(),
                       {"mdofs_per_second", {"MDoF/s", "10^6 unknowns solved per second"}, "{:7.2f}"},
                       spread_column(),
                       {"nanoseconds_per_unknown", {"ns/DoF", "time of a solve per unknown"}, "{:7.0f}"},

@@ -157,6 +157,11 @@ Json TimedSolve::counted(int num_solves, const machine::Machine& machine) const 
 
 namespace {
 
+std::string describe_end(const solvers::Result& result) {
+  if (result.status == solvers::Status::converged) return "met";
+  return result.failure == solvers::Failure::none ? "cut off" : std::string(solvers::name(result.failure));
+}
+
 /// Samples solves. A first one has taken `first` seconds.
 std::vector<double> sample_solves(TimedSolve& problem, double first, const Settings& settings, int& num_solves) {
   const int repeats = std::max(1, static_cast<int>(settings.sampling.sample_seconds / std::max(first, 1e-9)));
@@ -190,6 +195,10 @@ void require_sizes(const std::string& suite, const Settings& settings) {
 
 Column iterations_column() { return {"iterations", {"iter", "iterations to 1e-6 in the preconditioned norm"}, "{:5}"}; }
 
+Column end_column() {
+  return {"end", {"end", "of the iteration: met, cut off after so many, or why it failed"}, "{:<7}"};
+}
+
 Column bytes_per_unknown_column() {
   return {"bytes_per_unknown", {"B/DoF", "most memory that the row took, per unknown"}, "{:6.0f}"};
 }
@@ -217,6 +226,7 @@ Json solve_row(const std::function<SolveProblem()>& make, const SolveChoice& cho
            {"cells", problem.meshes->finest()->num_cells()},
            {"iterations", result.iterations},
            {"is_converged", result.status == solvers::Status::converged},
+           {"end", describe_end(result)},
            {"mesh_seconds", mesh_seconds},
            {"spaces_seconds", phases.spaces},
            {"kernels_seconds", phases.kernels},

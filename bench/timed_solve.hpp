@@ -80,11 +80,12 @@ void require_sizes(const std::string& suite, const Settings& settings);
 
 /// Columns of both suites of solvers.
 Column iterations_column();
+Column end_column();
 Column bytes_per_unknown_column();
 
 /// Runs a suite's row: the problem is set up twice, so that kernels are compiled before anything is timed, and solved
 /// once before and then `rounds` times as often as fills a sample. `make` makes the problem, also its meshes unless
-/// they are those of a file. Returns `dofs`, `cells`, `iterations`, `is_converged`, `num_levels`, the phases as
+/// they are those of a file. Returns `dofs`, `cells`, `iterations`, `is_converged`, `end`, `num_levels`, the phases as
 /// NAME_seconds, `seconds` (of a solve), `spread`, `mdofs_per_second` (unknowns over this time), `application_seconds`,
 /// `memory_bytes`, `bytes_per_unknown`, the plans of the finest operator, and TimedSolve::counted().
 Json solve_row(const std::function<SolveProblem()>& make, const SolveChoice& choice,

@@ -241,6 +241,8 @@ struct PreconditionerChoice {
   std::vector<std::pair<std::string, PreconditionerChoice>>
       blocks{};                     ///< preconditioners, each with the name of its field
   std::optional<Form> block_form{}; ///< form that the blocks are taken of; absent: that of the operator
+  /// Values of data fields of `block_form` that the operator does not have, by name.
+  std::vector<std::pair<std::string, std::shared_ptr<const Vector>>> block_data{};
 };
 
 /// Multigrid as a preconditioner of solve(), whose levels have the form and the conditions of the operator:
@@ -255,15 +257,19 @@ inline PreconditionerChoice multigrid(MultigridOptions options) {
 }
 
 /// A preconditioner for each field as a preconditioner of solve(), by the names of their spaces. Fields without a block
-/// in the form, as the pressure of Stokes flow, get their mass matrix; `form` may give others.
+/// in the form, as the pressure of Stokes flow, get their mass matrix; `form` may give others, with `data` for fields
+/// that the operator does not have.
 ///
 ///     solve(A, b, {.method = "minres", .preconditioner = block({{"u", multigrid({.meshes = meshes})}, {"p",
 ///     "jacobi"}})});
 inline PreconditionerChoice block(std::vector<std::pair<std::string, PreconditionerChoice>> fields,
-                                  std::optional<Form> form = {}) {
+                                  std::optional<Form> form = {},
+                                  std::vector<std::pair<std::string, Vector>> data = {}) {
   PreconditionerChoice result("block");
   result.blocks = std::move(fields);
   result.block_form = std::move(form);
+  for (auto& [name, values] : data)
+    result.block_data.emplace_back(name, std::make_shared<const Vector>(std::move(values)));
   return result;
 }
 
@@ -296,7 +302,11 @@ inline std::vector<solvers::FieldBlock> make_blocks(const Operator& A, const Pre
   auto generated = solvers::generate_blocks(choice.block_form ? *choice.block_form : *A.form().source, A.system(),
                                             A.conditions(), A.built().options, std::move(preconditioners));
   op::compile(solvers::kernels_of(generated));
-  return solvers::make_blocks(std::move(generated), A, null_space, conditions);
+  return solvers::make_blocks(std::move(generated), A, null_space, conditions, [&](Operator& block) {
+    const auto& names = block.form().field_names;
+    for (const auto& [name, values] : choice.block_data)
+      if (std::ranges::find(names, name) != names.end()) block.set(name, *values);
+  });
 }
 
 /// The levels of multigrid below an operator, or below its symmetric part where it is not seen to be symmetric,
@@ -450,6 +460,8 @@ inline NonlinearResult solve_nonlinear(const Form& F, const std::vector<Expr>& u
   Vector u = tangent->make_vector();
   set_initial(options.initial, u);
   auto own = options.newton;
+  if (!own.solver.near_null_space)
+    own.solver.near_null_space = [tangent] { return solvers::make_near_null_space(tangent->system()); };
   if (options.multigrid) {
     own.solver.preconditioner = "multigrid";
     own.solver.multigrid = options.multigrid->parameters;
@@ -511,6 +523,8 @@ inline TimeResult solve_in_time(const Form& F, const std::vector<Expr>& unknowns
   op::compile(built);
   auto tangent = std::make_shared<Operator>(built[0], options.discretisation.dirichlet);
   auto own = options.solvers;
+  if (!own.solver.near_null_space)
+    own.solver.near_null_space = [tangent] { return solvers::make_near_null_space(tangent->system()); };
   if (options.multigrid) {
     own.solver.preconditioner = "multigrid";
     own.solver.multigrid = options.multigrid->parameters;

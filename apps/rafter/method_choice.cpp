@@ -80,13 +80,27 @@ MethodChoice choose_for_tangents(const io::Problem& problem, const op::Operator&
 }
 
 std::optional<MethodChoice> choose_after(const io::Problem& problem, const op::Operator& A,
-                                         const solvers::Result& result) {
-  if (problem.has_solver_method || !is_small(A) || result.failure != solvers::Failure::indefinite_operator)
+                                         const solvers::Result& result, const solvers::Preconditioner& M) {
+  using enum solvers::Failure;
+  const bool has_ended = result.status == solvers::Status::converged || result.failure == stopped;
+  if (problem.has_solver_method || !is_small(A) || has_ended) return std::nullopt;
+  std::string sign;
+  if (result.failure == indefinite_operator)
+    sign = fmt::format("cg met p.Ap <= 0 in iteration {}", result.iterations + 1);
+  else if (M.num_negative_eigenvalues() > 0)
+    sign =
+        fmt::format("coarse factors of the preconditioner tell {} negative eigenvalues", M.num_negative_eigenvalues());
+  else if (result.failure == indefinite_preconditioner)
+    sign = fmt::format("cg met r.z <= 0 in iteration {}", result.iterations + 1);
+  else
     return std::nullopt;
-  return direct(
-      problem,
-      fmt::format("the operator is not positive definite (cg met p.Ap <= 0 in iteration {})", result.iterations + 1),
-      A);
+  return direct(problem, fmt::format("the operator is not positive definite ({})", sign), A);
+}
+
+std::optional<MethodChoice> choose_without_preconditioner(const io::Problem& problem, const op::Operator& A,
+                                                          const base::SolverError& error) {
+  if (problem.has_solver_method || !is_small(A)) return std::nullopt;
+  return direct(problem, fmt::format("the preconditioner cannot be made ({})", error.what()), A);
 }
 
 } // namespace rafter::app

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include <rafter/base/error.hpp>
 #include <rafter/io/problem.hpp>
 #include <rafter/operator/operator.hpp>
 
@@ -29,10 +30,15 @@ MethodChoice choose_method(const io::Problem& problem, const op::Operator& A, co
 MethodChoice choose_for_tangents(const io::Problem& problem, const op::Operator& A, const ProblemForms& forms,
                                  const op::Vector& start, const std::function<void(const op::Vector&)>& linearise);
 
-/// Returns the method to try after cg, which was chosen here, has failed: direct if the operator turned out not to be
-/// positive definite and has few unknowns, else nothing.
+/// Returns the method to try after cg, which was chosen here, has failed with the preconditioner M: direct if the
+/// operator turned out not to be positive definite and has few unknowns, else nothing.
 std::optional<MethodChoice> choose_after(const io::Problem& problem, const op::Operator& A,
-                                         const solvers::Result& result);
+                                         const solvers::Result& result, const solvers::Preconditioner& M);
+
+/// Returns the method to try where the preconditioner cannot be made, for the reason that its error tells: direct if no
+/// method is named and there are few unknowns, else nothing.
+std::optional<MethodChoice> choose_without_preconditioner(const io::Problem& problem, const op::Operator& A,
+                                                          const base::SolverError& error);
 
 /// The factors of a matrix with so many unknowns take seconds at most, even in three dimensions.
 inline constexpr std::int64_t max_direct_unknowns = 20'000;

@@ -11,20 +11,16 @@
 #include "problem_solver.hpp"
 
 namespace rafter::app {
-namespace {
 
-/// Calls a function whose InputErrors get the place of solver.preconditioner, where the problem has that key.
-template <class Function> auto at_preconditioner(const io::Problem& problem, const Function& function) {
+void at_preconditioner(const io::Problem& problem, const std::function<void()>& function) {
   try {
-    return function();
+    function();
   } catch (const base::InputError& error) {
-    if (!problem.has_preconditioner) throw;
-    throw base::InputError(
-        fmt::format("{}: solver.preconditioner: {}", problem.preconditioner_location.text(), error.what()));
+    if (std::string_view(error.what()).starts_with(problem.source)) throw;
+    const auto place = problem.has_preconditioner ? problem.preconditioner_location.text() : problem.source;
+    throw base::InputError(fmt::format("{}: solver.preconditioner: {}", place, error.what()));
   }
 }
-
-} // namespace
 
 solvers::GeneratedBlocks generate_blocks(const io::Problem& problem, const form::Form& form, const op::System& system,
                                          std::span<const op::FieldCondition> conditions,
@@ -33,8 +29,11 @@ solvers::GeneratedBlocks generate_blocks(const io::Problem& problem, const form:
   std::vector<solvers::FieldPreconditioner> preconditioners;
   for (const auto& name : problem.blocks)
     preconditioners.push_back({.name = name, .meshes = meshes, .coarsening = problem.coarsening});
-  return at_preconditioner(
-      problem, [&] { return solvers::generate_blocks(form, system, conditions, kernels, std::move(preconditioners)); });
+  solvers::GeneratedBlocks result;
+  at_preconditioner(problem, [&] {
+    result = solvers::generate_blocks(form, system, conditions, kernels, std::move(preconditioners));
+  });
+  return result;
 }
 
 std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::KernelOptions& kernels) {
@@ -48,7 +47,9 @@ std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::Kerne
   else
     specification.form = forms_->bilinear();
   try {
-    return at_preconditioner(problem_, [&] { return op::generate_levels(specification); });
+    std::vector<op::GeneratedLevel> levels;
+    at_preconditioner(problem_, [&] { levels = op::generate_levels(specification); });
+    return levels;
   } catch (const base::InputError& error) {
     if (problem_.has_preconditioner) throw;
     problem_.solver.preconditioner = "jacobi";
@@ -59,7 +60,10 @@ std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::Kerne
 
 std::shared_ptr<const solvers::MultigridHierarchy> PreparedProblem::make_hierarchy() const {
   if (!uses_multigrid(problem_) || uses_blocks(problem_)) return nullptr;
-  return solvers::make_hierarchy(levels_, system_, constraints_.conditions, symmetric_part_);
+  std::shared_ptr<const solvers::MultigridHierarchy> result;
+  at_preconditioner(
+      problem_, [&] { result = solvers::make_hierarchy(levels_, system_, constraints_.conditions, symmetric_part_); });
+  return result;
 }
 
 std::function<solvers::NearNullSpace()> PreparedProblem::near_null_space() const {
@@ -70,7 +74,10 @@ void add_preconditioner_parts(const PreparedProblem& prepared, solvers::SolverOp
   const auto& conditions = prepared.constraints().conditions;
   options.near_null_space = prepared.near_null_space();
   if (uses_blocks(prepared.problem()))
-    options.blocks = solvers::make_blocks(prepared.blocks(), prepared.operator_a(), *options.null_space, conditions);
+    at_preconditioner(prepared.problem(), [&] {
+      options.blocks = solvers::make_blocks(prepared.blocks(), prepared.operator_a(), *options.null_space, conditions,
+                                            [&](op::Operator& block) { prepared.data().bind(block, block.form()); });
+    });
   else
     options.hierarchy = prepared.make_hierarchy();
 }
@@ -100,15 +107,20 @@ void take_jacobi(const PreparedProblem& prepared, solvers::SolverOptions& option
 
 std::shared_ptr<const solvers::Preconditioner> make_preconditioner(const PreparedProblem& prepared,
                                                                    solvers::SolverOptions& options) {
-  const auto& A = prepared.operator_a();
-  if (!has_chosen_multigrid(prepared.problem(), options))
-    return at_preconditioner(prepared.problem(), [&] { return solvers::make_preconditioner(A, options); });
+  std::shared_ptr<const solvers::Preconditioner> result;
+  const auto make = [&] {
+    at_preconditioner(prepared.problem(),
+                      [&] { result = solvers::make_preconditioner(prepared.operator_a(), options); });
+  };
   try {
-    return solvers::make_preconditioner(A, options);
+    make();
   } catch (const base::SolverError& error) {
+    if (!has_chosen_multigrid(prepared.problem(), options)) throw;
     take_jacobi(prepared, options, error.what());
-    return solvers::make_preconditioner(A, options);
+    make();
   }
+  solvers::warn_if_indefinite(*result, options);
+  return result;
 }
 
 } // namespace rafter::app

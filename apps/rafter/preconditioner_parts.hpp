@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <functional>
+
 #include <rafter/form/form.hpp>
 #include <rafter/io/problem.hpp>
 #include <rafter/solve/block_setup.hpp>
@@ -9,6 +11,10 @@
 namespace rafter::app {
 
 class PreparedProblem;
+
+/// Calls a function of the solvers. Its InputErrors get the place of solver.preconditioner, or that of the problem file
+/// where the file names none, unless they name a place already.
+void at_preconditioner(const io::Problem& problem, const std::function<void()>& function);
 
 /// Generates the blocks of a problem with solver.blocks, whose diagonal blocks are taken of `form`. Throws InputError
 /// with the place of solver.preconditioner.

@@ -111,7 +111,10 @@ solvers::Result run_solver(const PreparedProblem& prepared, solvers::SolverOptio
     return !is_interrupted() && (!events.iteration || events.iteration(iteration, residual));
   };
   options.control.reference = right.reference;
-  return solvers::solve(prepared.operator_a(), right.b, right.x, preconditioner, options);
+  solvers::Result result;
+  at_preconditioner(prepared.problem(),
+                    [&] { result = solvers::solve(prepared.operator_a(), right.b, right.x, preconditioner, options); });
+  return result;
 }
 
 /// Runs an operation on the file of time.restart; its InputErrors get the place.
@@ -392,7 +395,13 @@ Setup set_up(const PreparedProblem& prepared) {
   options.null_space = null_space.null_space();
   add_preconditioner_parts(prepared, options);
   Setup setup{std::move(right), std::move(null_space), {}, std::move(options), nullptr};
-  setup.take(prepared, std::move(choice));
+  try {
+    setup.take(prepared, std::move(choice));
+  } catch (const base::SolverError& error) {
+    auto other = choose_without_preconditioner(problem, A, error);
+    if (!other) throw;
+    setup.take(prepared, std::move(*other));
+  }
   return setup;
 }
 
@@ -409,7 +418,7 @@ solvers::Result solve_system(const PreparedProblem& prepared, Setup& setup, cons
     solvers::VectorOps(A.device()).copy(start, setup.right.x);
     result = run_solver(prepared, setup.options, *setup.preconditioner, setup.right, events);
   }
-  auto other = choose_after(prepared.problem(), A, result);
+  auto other = choose_after(prepared.problem(), A, result, *setup.preconditioner);
   if (!other) return result;
   prepared.tell(fmt::format("solve: {} does not serve, {} follows", setup.choice.method, other->method));
   setup.take(prepared, std::move(*other));
@@ -493,7 +502,9 @@ solvers::NewtonResult run_newton(const PreparedProblem& prepared, const std::str
   options.monitor = [&events](int iteration, double residual) {
     return !is_interrupted() && (!events.iteration || events.iteration(iteration, residual));
   };
-  return solvers::newton(*prepared.residual_problem(), u, options);
+  solvers::NewtonResult result;
+  at_preconditioner(problem, [&] { result = solvers::newton(*prepared.residual_problem(), u, options); });
+  return result;
 }
 
 /// Throws InputError unless the residual has finite values at the starting state.

@@ -12,6 +12,7 @@
 #include "interrupt.hpp"
 #include "method_choice.hpp"
 #include "operator_checks.hpp"
+#include "preconditioner_parts.hpp"
 #include "singularity.hpp"
 #include "solution.hpp"
 
@@ -108,7 +109,7 @@ private:
   void begin() {
     const double time = grid_->time(number_);
     if (problem_.time->restart.empty()) {
-      last_ = stepper_.project(time, state_);
+      at_preconditioner(problem_, [&] { last_ = stepper_.project(time, state_); });
       iterations_ += last_.iterations;
       if (!is_converged()) {
         last_.message = fmt::format("the state at the first time, t = {:.6g}: {}", time, last_.message);
@@ -135,7 +136,7 @@ private:
   void advance() {
     require_not_interrupted();
     const auto step = grid_->step(number_ + 1);
-    last_ = stepper_.advance(step, state_);
+    at_preconditioner(problem_, [&] { last_ = stepper_.advance(step, state_); });
     if (last_.failure == solvers::Failure::stopped) require_not_interrupted();
     iterations_ += last_.iterations;
     removed_ = std::max(removed_, last_.removed);

@@ -86,11 +86,31 @@ solvers::CoarseSolver read_coarse_solver(const TableReader& table) {
   return chebyshev;
 }
 
+/// Reads the tolerance of the coarsest level, which its algebraic multigrid is iterated to, and numbers of iterations.
+void read_coarse_iterations(const TableReader& table, solvers::MultigridParameters& parameters) {
+  using enum solvers::CoarseSolver;
+  constexpr int most = 50;
+  const auto rtol = table.number("coarse_rtol", 0, 1, true);
+  if (rtol && parameters.coarse != amg && parameters.coarse != automatic)
+    refuse(
+        table.find("coarse_rtol")->location, table.path("coarse_rtol"),
+        fmt::format("a tolerance is for coarse = \"amg\" or \"auto\", which is \"{}\" here", name(parameters.coarse)));
+  const auto iterations = table.integer("coarse_iterations", 1, most);
+  if (iterations && !rtol && parameters.coarse != chebyshev)
+    refuse(table.find("coarse_iterations")->location, table.path("coarse_iterations"),
+           fmt::format("iterations are for coarse_rtol or coarse = \"chebyshev\", which is \"{}\" here",
+                       name(parameters.coarse)));
+  parameters.coarse_rtol = rtol.value_or(0);
+  parameters.coarse_iterations = iterations.value_or(parameters.coarse_iterations);
+  parameters.coarse_degree = iterations.value_or(parameters.coarse_degree);
+}
+
 } // namespace
 
 void read_multigrid(const TableReader& table, Problem& problem) {
   table.accept_only(std::vector<std::string>{"coarsening", "degrees", "smoother", "smoother_degree", "pre", "post",
-                                             "cycle", "precision", "coarse", "coarse_iterations", "start"});
+                                             "cycle", "precision", "coarse", "coarse_rtol", "coarse_iterations",
+                                             "start"});
   auto& parameters = problem.solver.multigrid;
   read_coarsening(table, problem.coarsening);
   read_degrees(table, problem.max_degree(), problem.coarsening);
@@ -101,11 +121,7 @@ void read_multigrid(const TableReader& table, Problem& problem) {
   parameters.cycle = read_word(table, "cycle", {"V", "W"}) == "V" ? solvers::Cycle::v : solvers::Cycle::w;
   parameters.coarse = read_coarse_solver(table);
   parameters.has_full_start = read_word(table, "start", {"zero", "full"}) == "full";
-  const auto coarse_degree = table.integer("coarse_iterations", 1, 50);
-  if (coarse_degree && parameters.coarse != solvers::CoarseSolver::chebyshev)
-    refuse(table.find("coarse_iterations")->location, table.path("coarse_iterations"),
-           fmt::format("iterations are for coarse = \"chebyshev\", which is \"{}\" here", name(parameters.coarse)));
-  parameters.coarse_degree = coarse_degree.value_or(parameters.coarse_degree);
+  read_coarse_iterations(table, parameters);
 }
 
 } // namespace rafter::io

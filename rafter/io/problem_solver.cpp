@@ -66,35 +66,65 @@ struct Readers {
   }
 };
 
-Readers readers_of(std::string_view key, const Problem& problem) {
+bool has(std::span<const std::string_view> keys, std::string_view key) {
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+/// Says whether the preconditioner of that name is the one of the problem, or that of one of its fields.
+bool is_chosen(std::string_view preconditioner, const Problem& problem) {
   const auto& options = problem.solver;
+  if (solvers::find_method(options.method).is_direct) return false;
+  return preconditioner == options.preconditioner ||
+         (options.preconditioner == "block" &&
+          std::ranges::find(problem.blocks, preconditioner) != problem.blocks.end());
+}
+
+Readers readers_of(std::string_view key, const Problem& problem) {
   Readers readers;
-  const auto is_preconditioner = [&](std::string_view name) {
-    return name == options.preconditioner ||
-           (options.preconditioner == "block" && std::ranges::find(problem.blocks, name) != problem.blocks.end());
-  };
-  const auto reads = [&](const auto& entry) { return std::ranges::find(entry.keys, key) != entry.keys.end(); };
   for (const auto& method : solvers::methods())
-    if (reads(method)) readers.add("method", method.name, method.name == options.method);
-  const bool has_preconditioner = !solvers::find_method(options.method).is_direct;
+    if (has(method.keys, key)) readers.add("method", method.name, method.name == problem.solver.method);
   for (const auto& kind : solvers::preconditioners())
-    if (reads(kind)) readers.add("preconditioner", kind.name, has_preconditioner && is_preconditioner(kind.name));
+    if (has(kind.keys, key)) readers.add("preconditioner", kind.name, is_chosen(kind.name, problem));
   return readers;
+}
+
+/// The preconditioners that use a key of solver.multigrid. A start is for the whole solve: fields have none.
+Readers readers_in_multigrid(std::string_view key, const Problem& problem) {
+  Readers readers;
+  for (const auto& kind : solvers::preconditioners()) {
+    if (!has(kind.keys, "multigrid") || (!kind.multigrid_keys.empty() && !has(kind.multigrid_keys, key))) continue;
+    const bool is_of_fields = problem.solver.preconditioner == "block";
+    readers.add("preconditioner", kind.name, is_chosen(kind.name, problem) && !(key == "start" && is_of_fields));
+  }
+  return readers;
+}
+
+void warn_of_unread_key(const Value::Key& key, const std::string& path, const Readers& readers,
+                        const Problem& problem) {
+  const auto& options = problem.solver;
+  base::warn(fmt::format("{}: key {} is not used: it is for {}; the method is \"{}\"{}", key.location.text(), path,
+                         base::join(readers.names, ", "), options.method,
+                         solvers::find_method(options.method).is_direct
+                             ? ""
+                             : fmt::format(", the preconditioner \"{}\"{}", options.preconditioner,
+                                           options.preconditioner == "block"
+                                               ? fmt::format(" with \"{}\"", base::join(problem.blocks, "\", \""))
+                                               : "")));
 }
 
 /// The user is warned of keys that the chosen method and preconditioner do not use. They are not refused, so that a
 /// file can be tried with several methods.
 void warn_of_unread_keys(const TableReader& table, const Problem& problem) {
-  const auto& options = problem.solver;
   for (const auto& key : table.value().keys) {
     const auto readers = readers_of(key.name, problem);
-    if (readers.names.empty() || readers.is_chosen) continue;
-    if (key.name == "multigrid" && !problem.has_preconditioner) continue; // it may be chosen for a large problem
-    base::warn(fmt::format("{}: key {} is not used: it is for {}; the method is \"{}\"{}", key.location.text(),
-                           table.path(key.name), base::join(readers.names, ", "), options.method,
-                           solvers::find_method(options.method).is_direct
-                               ? ""
-                               : fmt::format(", the preconditioner \"{}\"", options.preconditioner)));
+    const bool is_multigrid = key.name == "multigrid";
+    if (is_multigrid && !problem.has_preconditioner) continue; // it may be chosen for a large problem
+    if (!readers.names.empty() && !readers.is_chosen)
+      warn_of_unread_key(key, table.path(key.name), readers, problem);
+    else if (is_multigrid)
+      for (const auto& inner : table.find(key.name)->keys)
+        if (const auto of_key = readers_in_multigrid(inner.name, problem); !of_key.is_chosen)
+          warn_of_unread_key(inner, table.path(key.name) + "." + inner.name, of_key, problem);
   }
 }
 

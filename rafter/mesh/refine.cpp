@@ -238,8 +238,11 @@ Generations refined_generations(std::shared_ptr<const Mesh> mesh, int times) {
   require_refinable(*mesh, times);
   Generations result{.meshes = {std::move(mesh)}, .refinements = {}};
   for (int t = 0; t < times; ++t) {
-    auto [fine, refinement] = refined_once(result.finest());
-    if (t > 0) skip_generation(*result.finest(), fine);
+    // The copy alone builds the topology, which refinement needs and spaces of degree 1 do without.
+    const auto coarse = result.finest();
+    auto [fine, refinement] = refined_once(std::make_shared<const Mesh>(*coarse));
+    refinement.coarse = coarse;
+    if (t > 0) skip_generation(*coarse, fine);
     result.refinements.push_back(std::move(refinement));
     result.meshes.push_back(std::make_shared<const Mesh>(std::move(fine)));
   }

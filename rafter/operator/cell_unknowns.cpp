@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <rafter/space/cell_vectors.hpp>
+#include <rafter/space/run_permutations.hpp>
 
 namespace rafter::op {
 
@@ -67,7 +68,7 @@ struct BatchWriter {
       for (std::size_t lane = 0; lane < static_cast<std::size_t>(num_active); ++lane) {
         const std::int32_t entry = offset + dofs.run_starts[at + lane];
         const std::int32_t start = group_size == 1 ? entry : entry / group_size;
-        const std::int32_t* permutation = layout.permutations.data() + dofs.run_permutations[at + lane];
+        const std::int32_t* permutation = space::permutation_of(dofs, at + lane);
         for (int k = 0; k < run_length; ++k)
           for (int g = 0; g < num_groups; ++g)
             to[lane * length + static_cast<std::size_t>(g) * num_dofs + static_cast<std::size_t>(dof[k])] =

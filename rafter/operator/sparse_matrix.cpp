@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
+#include <rafter/base/parallel.hpp>
 #include <rafter/operator/cell_sum.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 
@@ -72,14 +73,25 @@ SparseMatrix SparseMatrix::restricted(std::span<const EntryRange> ranges) const 
 
 double SparseMatrix::asymmetry() const {
   if (num_rows() != num_columns) return std::numeric_limits<double>::infinity();
-  double difference = 0, largest = 0;
-  for (std::int64_t row = 0; row < num_rows(); ++row)
-    for (auto k = row_offsets[static_cast<std::size_t>(row)]; k < row_offsets[static_cast<std::size_t>(row) + 1]; ++k) {
-      const auto entry = static_cast<std::size_t>(k);
-      largest = std::max(largest, std::fabs(values[entry]));
-      difference = std::max(difference, std::fabs(values[entry] - (*this)(columns[entry], row)));
-    }
-  return largest == 0 ? 0 : difference / largest;
+  struct Part {
+    double difference = 0, largest = 0;
+  };
+  const base::Parts rows(num_rows());
+  std::vector<Part> parts(static_cast<std::size_t>(rows.count()));
+  rows.run([&](std::int64_t begin, std::int64_t end, std::int64_t number) {
+    Part part; // threads write their results once
+    for (auto row = begin; row < end; ++row)
+      for (auto k = row_offsets[static_cast<std::size_t>(row)]; k < row_offsets[static_cast<std::size_t>(row) + 1];
+           ++k) {
+        const auto entry = static_cast<std::size_t>(k);
+        part.largest = std::max(part.largest, std::fabs(values[entry]));
+        part.difference = std::max(part.difference, std::fabs(values[entry] - (*this)(columns[entry], row)));
+      }
+    parts[static_cast<std::size_t>(number)] = part;
+  });
+  Part all;
+  for (const auto& part : parts) all = {std::max(all.difference, part.difference), std::max(all.largest, part.largest)};
+  return all.largest == 0 ? 0 : all.difference / all.largest;
 }
 
 class SparseAssembly::Implementation {

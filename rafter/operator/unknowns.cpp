@@ -49,19 +49,31 @@ Unknowns make_unknowns(const System& system, const mesh::Pieces& pieces) {
                   .field_offsets = {},
                   .translations = pieces.translations};
   const auto cells = mesh::make_cell_mask(*system.mesh, true);
+  std::vector<bool> is_placed(size, false);
+  std::vector<int> dofs;      // those of a cell that no cell before has placed
+  std::vector<double> points; // their nodes
   for (std::size_t f = 0; f < system.spaces.size(); ++f) {
     result.field_offsets.push_back(static_cast<std::int32_t>(system.offset(f)));
     const auto& space = *system.spaces[f];
+    const auto num_components = static_cast<std::size_t>(space.num_components());
     for_cells(system, f, cells, [&](std::size_t g, std::size_t cell, std::span<const std::int32_t> entries) {
-      const auto nodes = space.cell_node_points(static_cast<std::int32_t>(g), static_cast<std::int32_t>(cell));
-      const std::size_t num_dofs = nodes.size() / dim;
-      for (std::size_t i = 0; i < entries.size(); ++i) {
-        const auto entry = static_cast<std::size_t>(entries[i]);
-        if (const auto piece = pieces.of_cell[g][cell]; piece >= 0) result.piece[entry] = piece;
-        result.component[entry] = static_cast<std::int8_t>(i / num_dofs);
-        std::copy_n(nodes.begin() + static_cast<std::ptrdiff_t>(i % num_dofs * dim), dim,
-                    result.points.begin() + static_cast<std::ptrdiff_t>(entry * dim));
-      }
+      const std::size_t num_dofs = entries.size() / num_components;
+      if (const auto piece = pieces.of_cell[g][cell]; piece >= 0)
+        for (const auto entry : entries) result.piece[static_cast<std::size_t>(entry)] = piece;
+      dofs.clear();
+      for (std::size_t dof = 0; dof < num_dofs; ++dof)
+        if (!is_placed[static_cast<std::size_t>(entries[dof])]) dofs.push_back(static_cast<int>(dof));
+      if (dofs.empty()) return;
+      points.resize(dofs.size() * dim);
+      space.node_points(static_cast<std::int32_t>(g), static_cast<std::int32_t>(cell), dofs, points);
+      for (std::size_t i = 0; i < dofs.size(); ++i)
+        for (std::size_t c = 0; c < num_components; ++c) {
+          const auto entry = static_cast<std::size_t>(entries[c * num_dofs + static_cast<std::size_t>(dofs[i])]);
+          is_placed[entry] = true;
+          result.component[entry] = static_cast<std::int8_t>(c);
+          std::copy_n(points.begin() + static_cast<std::ptrdiff_t>(i * dim), dim,
+                      result.points.begin() + static_cast<std::ptrdiff_t>(entry * dim));
+        }
     });
   }
   result.field_offsets.push_back(static_cast<std::int32_t>(size));

@@ -186,6 +186,13 @@ private:
   /// `number`: of the first of the run, among those of its dofs.
   void permuted_run(const RunClass& runs, const NodePtr& entry, const NodePtr& start, const NodePtr& number,
                     Statements& to) {
+    const NodePtr active = context_.has_cell_lanes() ? context_.active_lanes() : nullptr;
+    if (runs.length == 1) { // its dof has one place
+      for (int c = 0; c < components_; ++c)
+        touch_(to, iadd(start, integer(c)), iload(entries_of(layout_.run_dofs), iadd(number, integer(c))), active,
+               false);
+      return;
+    }
     const std::string k = context_.fresh("k");
     const NodePtr table = context_.define_integer(to, "m", iload(buffer(space::role::run_permutations), entry));
     Statements per_dof;
@@ -195,7 +202,7 @@ private:
       move_entry_(
           per_dof, iadd(start, iadd(imul(position, integer(components_)), integer(c))),
           iload(entries_of(layout_.run_dofs), iadd(iadd(number, imul(variable(k), integer(components_))), integer(c))),
-          context_.has_cell_lanes() ? context_.active_lanes() : nullptr, false);
+          active, false);
     to.push_back(loop(k, integer(runs.length), block(per_dof)));
   }
   template <class Index> void each_interior(Statements& to, NodePtr active, const Index& index) {
@@ -473,7 +480,8 @@ void store_cell_vector(Context& context, int field, const std::string& source, c
   for (int c = 0; c < components; ++c) {
     const NodePtr line = iadd(imul(context.batch(), integer(components)), integer(c));
     const NodePtr place = context.lane_entry(iadd(imul(line, integer(num_dofs)), variable(i)));
-    const NodePtr value = context.load(source, context.work_entry(iadd(integer(c * placement.component_stride), entry)));
+    const NodePtr value =
+        context.load(source, context.work_entry(iadd(integer(c * placement.component_stride), entry)));
     body.push_back(store(vector, place, context.fitting(vector, value)));
   }
   to.push_back(loop(i, integer(num_dofs), block(body)));

@@ -45,16 +45,34 @@ private:
   std::vector<std::int32_t> others_;
 };
 
-/// m_i, shape (node); 0 where no entry is negative.
-std::vector<double> largest_couplings(const op::SparseMatrix& A, const Nodes& nodes) {
-  std::vector<double> result(static_cast<std::size_t>(nodes.count()), 0.0);
-  base::Parts(nodes.count(), least_nodes, most_parts).run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+/// The s_ij > 0 of some nodes.
+struct CoupledNodes {
+  std::vector<std::int32_t> counts;     ///< shape (node)
+  std::vector<std::int32_t> neighbours; ///< of all nodes, one after the other
+  std::vector<double> strengths;        ///< as neighbours
+};
+
+/// All couplings, part by part, and the m_i, shape (node), which are 0 where no entry is negative.
+std::vector<CoupledNodes> find_couplings(const op::SparseMatrix& A, const Nodes& nodes, const base::Parts& parts,
+                                         std::vector<double>& largest) {
+  std::vector<CoupledNodes> result(static_cast<std::size_t>(parts.count()));
+  parts.run([&](std::int64_t begin, std::int64_t end, std::int64_t number) {
+    auto& part = result[static_cast<std::size_t>(number)];
+    const auto expected = static_cast<std::size_t>(A.num_entries() / nodes.count() * (end - begin));
+    part.neighbours.reserve(expected);
+    part.strengths.reserve(expected);
     Couplings couplings(A, nodes);
-    for (auto node = begin; node < end; ++node)
-      couplings.visit(static_cast<std::int32_t>(node), [&](std::int32_t, double strength) {
-        auto& largest = result[static_cast<std::size_t>(node)];
-        largest = std::max(largest, strength);
+    for (auto node = begin; node < end; ++node) {
+      const auto before = part.neighbours.size();
+      double of_node = 0;
+      couplings.visit(static_cast<std::int32_t>(node), [&](std::int32_t other, double strength) {
+        of_node = std::max(of_node, strength);
+        part.neighbours.push_back(other);
+        part.strengths.push_back(strength);
       });
+      largest[static_cast<std::size_t>(node)] = of_node;
+      part.counts.push_back(static_cast<std::int32_t>(part.neighbours.size() - before));
+    }
   });
   return result;
 }
@@ -134,8 +152,9 @@ Nodes make_nodes(std::int32_t count, std::vector<std::int32_t> node, std::vector
 }
 
 StrongConnections find_strong_connections(const op::SparseMatrix& A, const Nodes& nodes, double threshold) {
-  const auto largest = largest_couplings(A, nodes);
   const base::Parts parts(nodes.count(), least_nodes, most_parts);
+  std::vector<double> largest(static_cast<std::size_t>(nodes.count()), 0.0);
+  auto couplings = find_couplings(A, nodes, parts, largest);
   struct Part {
     std::vector<std::int32_t> counts, neighbours;
     std::vector<float> strengths;
@@ -143,16 +162,19 @@ StrongConnections find_strong_connections(const op::SparseMatrix& A, const Nodes
   std::vector<Part> found(static_cast<std::size_t>(parts.count()));
   parts.run([&](std::int64_t begin, std::int64_t end, std::int64_t number) {
     auto& part = found[static_cast<std::size_t>(number)];
-    Couplings couplings(A, nodes);
+    const auto all = std::move(couplings[static_cast<std::size_t>(number)]);
+    std::size_t next = 0;
     for (auto node = begin; node < end; ++node) {
       const auto before = part.neighbours.size();
-      couplings.visit(static_cast<std::int32_t>(node), [&](std::int32_t other, double strength) {
+      const auto last = next + static_cast<std::size_t>(all.counts[static_cast<std::size_t>(node - begin)]);
+      for (; next < last; ++next) {
+        const auto other = all.neighbours[next];
         const double mean =
             std::sqrt(largest[static_cast<std::size_t>(node)] * largest[static_cast<std::size_t>(other)]);
-        if (!(mean > 0) || strength < threshold * mean) return;
+        if (!(mean > 0) || all.strengths[next] < threshold * mean) continue;
         part.neighbours.push_back(other);
-        part.strengths.push_back(static_cast<float>(strength / mean));
-      });
+        part.strengths.push_back(static_cast<float>(all.strengths[next] / mean));
+      }
       part.counts.push_back(static_cast<std::int32_t>(part.neighbours.size() - before));
     }
   });

@@ -20,8 +20,8 @@ public:
   StabilisedBiconjugateGradients(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
                                  const IterationControl& control)
       : A_(A), b_(b), x_(x), M_(M), ops_(A), progress_(control, A.num_unknowns(), A.communicator()), rounding_(A, ops_),
-        r_(A.device(), b.size()), shadow_(A.device(), b.size()), p_(A.device(), b.size()), v_(A.device(), b.size()),
-        t_(A.device(), b.size()), z_(A.device(), b.size()) {
+        confirmation_(A, b, x, ops_, progress_, rounding_), r_(A.device(), b.size()), shadow_(A.device(), b.size()),
+        p_(A.device(), b.size()), v_(A.device(), b.size()), t_(A.device(), b.size()), z_(A.device(), b.size()) {
     if (control.norm != Norm::residual)
       throw base::InputError("solver: bicgstab judges the 2-norm of the residual; norm = \"preconditioned\" is for cg "
                              "and minres");
@@ -125,12 +125,7 @@ private:
   std::optional<Result> confirm() {
     look_back();
     progress_.record(norm_);
-    if (norm_ <= progress_.target()) return progress_.converged();
-    const bool is_stuck = norm_ > 0.5 * last_restart_;
-    if (is_stuck && rounding_.holds(r_, norm_, x_, b_))
-      return progress_.converged(RoundingLevel::warning(norm_ / progress_.reference(), progress_.control().rtol));
-    if (is_stuck) return progress_.failed(Failure::stagnated, describe_stuck(norm_) + null_space_hint(A_, ops_, r_));
-    last_restart_ = norm_;
+    if (auto end = confirmation_.judge(r_, norm_, norm_)) return end;
     if (auto end = check()) return end;
     start();
     return std::nullopt;
@@ -168,13 +163,13 @@ private:
   VectorOps ops_;
   Progress progress_;
   RoundingLevel rounding_;
+  Confirmation confirmation_;
   Vector r_, shadow_, p_, v_, t_, z_;
-  double norm_ = 0;                                               ///< 2-norm of r
-  double shadow_norm_ = 0;                                        ///< 2-norm of the shadow residual
-  double rho_ = 0, alpha_ = 0, omega_ = 0;                        ///< r_0.r and the lengths of both steps
-  bool is_new_ = true;                                            ///< no iteration was finished since the last start
-  bool is_broken_down_ = false;                                   ///< a step of this iteration has no length
-  double last_restart_ = std::numeric_limits<double>::infinity(); ///< norm_ at the last restart
+  double norm_ = 0;                        ///< 2-norm of r
+  double shadow_norm_ = 0;                 ///< 2-norm of the shadow residual
+  double rho_ = 0, alpha_ = 0, omega_ = 0; ///< r_0.r and the lengths of both steps
+  bool is_new_ = true;                     ///< no iteration was finished since the last start
+  bool is_broken_down_ = false;            ///< a step of this iteration has no length
 };
 
 } // namespace

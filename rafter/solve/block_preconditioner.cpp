@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <rafter/base/error.hpp>
+#include <rafter/base/error_context.hpp>
 #include <rafter/base/text.hpp>
 
 namespace rafter::solvers {
@@ -53,11 +53,15 @@ BlockPreconditioner::BlockPreconditioner(std::int64_t size, std::vector<Part> pa
     const auto& A = *part.block.A;
     const auto entries = static_cast<std::size_t>(A.size());
     follow(part.block);
-    work_.push_back({part.make(), Vector(A.device(), entries), Vector(A.device(), entries)});
+    work_.push_back({make(part), Vector(A.device(), entries), Vector(A.device(), entries)});
   }
 }
 
 BlockPreconditioner::~BlockPreconditioner() = default;
+
+std::shared_ptr<const Preconditioner> BlockPreconditioner::make(const Part& part) {
+  return base::with_context(fmt::format("block of field '{}'", part.block.field), part.make);
+}
 
 void BlockPreconditioner::apply(const Vector& r, Vector& z) const {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -75,12 +79,21 @@ bool BlockPreconditioner::is_variable() const {
   return std::ranges::any_of(work_, [](const Work& work) { return work.M->is_variable(); });
 }
 
+std::int64_t BlockPreconditioner::num_negative_eigenvalues() const {
+  std::int64_t sum = 0;
+  for (const auto& work : work_) sum += work.M->num_negative_eigenvalues();
+  return sum;
+}
+
 bool BlockPreconditioner::refresh() const {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     auto& M = work_[i].M;
-    if (!follow(parts_[i].block) || M->refresh()) continue;
+    const auto refresh = [&M] { return M->refresh(); };
+    if (!follow(parts_[i].block) ||
+        base::with_context(fmt::format("block of field '{}'", parts_[i].block.field), refresh))
+      continue;
     M.reset(); // frees its memory before the next one takes some
-    M = parts_[i].make();
+    M = make(parts_[i]);
   }
   return true;
 }

@@ -48,10 +48,13 @@ public:
   /// Brings the values of the system's operator to the blocks. Preconditioners of fields follow, or are made anew where
   /// they cannot.
   bool refresh() const override;
+  std::int64_t num_negative_eigenvalues() const override;
   std::string description() const override;
 
 private:
   struct Work;
+  /// Makes the preconditioner of a field, whose errors get its name.
+  static std::shared_ptr<const Preconditioner> make(const Part& part);
   std::vector<Part> parts_;
   std::vector<Work> work_; ///< shape (part)
 };

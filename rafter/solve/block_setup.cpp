@@ -79,12 +79,14 @@ std::vector<std::shared_ptr<op::GeneratedForm>> kernels_of(const GeneratedBlocks
 }
 
 std::vector<FieldBlock> make_blocks(GeneratedBlocks generated, const op::Operator& A, const NullSpace& null_space,
-                                    std::span<const NullSpaceCondition> conditions) {
+                                    std::span<const NullSpaceCondition> conditions,
+                                    const std::function<void(op::Operator& block)>& set_data) {
   std::vector<FieldBlock> result;
   for (std::size_t f = 0; f < generated.blocks.size(); ++f) {
     const auto& [field, is_mass, form, part] = generated.blocks[f];
     const auto& of = generated.preconditioners[f];
     const auto [block, data] = op::make_auxiliary(part, A);
+    if (set_data) set_data(*block);
     const auto entries = entries_of(A.system(), field);
     FieldBlock made{.field = part.system.spaces[0]->name,
                     .preconditioner = of.name,

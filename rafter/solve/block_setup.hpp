@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,7 +43,9 @@ std::vector<std::shared_ptr<op::GeneratedForm>> kernels_of(const GeneratedBlocks
 
 /// Binds compiled blocks, whose data fields and parameters follow those of A, which must outlive them. `null_space` is
 /// that of A and `conditions` fix it: a block is singular, too, where it maps null vectors of its field to zero.
+/// `set_data` gives each block the values of data fields that A does not have; empty: there are none.
 std::vector<FieldBlock> make_blocks(GeneratedBlocks generated, const op::Operator& A, const NullSpace& null_space = {},
-                                    std::span<const NullSpaceCondition> conditions = {});
+                                    std::span<const NullSpaceCondition> conditions = {},
+                                    const std::function<void(op::Operator& block)>& set_data = {});
 
 } // namespace rafter::solvers

@@ -14,42 +14,9 @@ namespace {
 
 using op::SparseMatrix;
 
-/// Sums one row of a product: a value for each column, and the columns that have one.
-class RowSum {
-public:
-  explicit RowSum(std::int64_t num_columns)
-      : values_(static_cast<std::size_t>(num_columns)), is_used_(static_cast<std::size_t>(num_columns), 0) {}
-
-  void add(std::int32_t column, double value) {
-    const auto c = static_cast<std::size_t>(column);
-    if (is_used_[c] == 0) {
-      is_used_[c] = 1;
-      values_[c] = 0;
-      columns_.push_back(column);
-    }
-    values_[c] += value;
-  }
-  void add_multiple(double factor, const SparseMatrix& of, std::size_t row) {
-    const auto entries = row_entries(of, row);
-    for (auto k = entries.begin; k < entries.end; ++k) add(of.columns[k], factor * of.values[k]);
-  }
-  std::vector<std::int32_t>& columns() { return columns_; }
-  double operator[](std::int32_t column) const { return values_[static_cast<std::size_t>(column)]; }
-  void clear() {
-    for (const auto column : columns_) is_used_[static_cast<std::size_t>(column)] = 0;
-    columns_.clear();
-  }
-
-private:
-  std::vector<double> values_;
-  std::vector<std::uint8_t> is_used_;
-  std::vector<std::int32_t> columns_;
-};
-
 /// Makes a matrix whose rows are sums that add(sum, row) makes, on several threads.
 template <class Add> SparseMatrix make_rows(std::int64_t num_rows, std::int64_t num_columns, const Add& add) {
-  constexpr std::int64_t most_parts = 32, least_rows = 64; // each part has a sum as long as a row
-  const base::Parts rows(num_rows, least_rows, most_parts);
+  const auto rows = row_parts(num_rows);
   std::vector<SparseMatrix> parts(static_cast<std::size_t>(rows.count()));
   rows.run([&](std::int64_t begin, std::int64_t end, std::int64_t number) {
     auto& part = parts[static_cast<std::size_t>(number)];
@@ -57,17 +24,18 @@ template <class Add> SparseMatrix make_rows(std::int64_t num_rows, std::int64_t 
     RowSum sum(num_columns);
     for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {
       add(sum, row);
-      std::ranges::sort(sum.columns());
-      for (const auto column : sum.columns()) {
-        part.columns.push_back(column);
-        part.values.push_back(sum[column]);
-      }
-      part.row_offsets.push_back(part.num_entries());
-      sum.clear();
+      sum.append_sorted(part);
     }
   });
-  return stacked(parts, num_columns);
+  return stacked(std::move(parts), num_columns);
 }
+
+/// Rows of a product that are read by other products alone: their columns are in no order.
+struct UnsortedRows {
+  std::vector<std::int64_t> row_offsets{0}; ///< shape (row + 1)
+  std::vector<std::int32_t> columns;
+  std::vector<double> values;
+};
 
 } // namespace
 
@@ -90,7 +58,16 @@ SparseMatrix transposed(const SparseMatrix& A) {
   return result;
 }
 
-SparseMatrix stacked(std::span<const SparseMatrix> parts, std::int64_t num_columns) {
+base::Parts row_parts(std::int64_t num_rows) {
+  constexpr std::int64_t most_parts = 32, least_rows = 64; // each part has a sum as long as a row
+  return base::Parts(num_rows, least_rows, most_parts);
+}
+
+SparseMatrix stacked(std::vector<SparseMatrix> parts, std::int64_t num_columns) {
+  if (parts.size() == 1) {
+    parts.front().num_columns = num_columns;
+    return std::move(parts.front());
+  }
   SparseMatrix result{.num_columns = num_columns, .row_offsets = {0}, .columns = {}, .values = {}};
   std::vector<std::size_t> first_rows{0}, first_entries{0};
   for (const auto& part : parts) {
@@ -102,7 +79,7 @@ SparseMatrix stacked(std::span<const SparseMatrix> parts, std::int64_t num_colum
   result.values.resize(first_entries.back());
   base::run_parallel(static_cast<std::int64_t>(parts.size()), [&](std::int64_t p) {
     const auto number = static_cast<std::size_t>(p);
-    const auto& part = parts[number];
+    const auto part = std::move(parts[number]); // its memory is free again as soon as it is copied
     for (std::size_t row = 1; row < part.row_offsets.size(); ++row)
       result.row_offsets[first_rows[number] + row] =
           static_cast<std::int64_t>(first_entries[number]) + part.row_offsets[row];
@@ -123,13 +100,75 @@ SparseMatrix product(const SparseMatrix& A, const SparseMatrix& B) {
   });
 }
 
+double estimate_entries(const SparseMatrix& A, const SparseMatrix& B) {
+  constexpr std::int64_t most_rows = 1000;
+  const std::int64_t step = std::max<std::int64_t>(1, A.num_rows() / most_rows);
+  RowSum sum(B.num_columns);
+  std::vector<std::int32_t> columns;
+  std::vector<double> values;
+  double entries = 0, rows = 0;
+  for (std::int64_t row = 0; row < A.num_rows(); row += step, ++rows) {
+    const auto of_row = row_entries(A, static_cast<std::size_t>(row));
+    for (auto k = of_row.begin; k < of_row.end; ++k)
+      sum.add_multiple(A.values[k], B, static_cast<std::size_t>(A.columns[k]));
+    columns.clear();
+    values.clear();
+    sum.append_unsorted(columns, values);
+    entries += static_cast<double>(columns.size());
+  }
+  return rows == 0 ? 0 : entries / rows * static_cast<double>(A.num_rows());
+}
+
 SparseMatrix galerkin_product(const SparseMatrix& A, const SparseMatrix& P, const SparseMatrix& P_transposed) {
   if (A.num_rows() != A.num_columns || P.num_rows() != A.num_columns || P_transposed.num_rows() != P.num_columns ||
       P_transposed.num_columns != P.num_rows())
     throw base::InputError(fmt::format("a matrix of {} rows and {} columns has no product with a prolongation of {} "
                                        "rows and {} columns",
                                        A.num_rows(), A.num_columns, P.num_rows(), P.num_columns));
-  return product(P_transposed, product(A, P));
+  // A P is read once, row by row: it stays in the parts that have computed it.
+  const auto rows = row_parts(A.num_rows());
+  std::vector<UnsortedRows> parts(static_cast<std::size_t>(rows.count()));
+  rows.run([&](std::int64_t begin, std::int64_t end, std::int64_t number) {
+    auto& part = parts[static_cast<std::size_t>(number)];
+    RowSum sum(P.num_columns);
+    for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {
+      const auto entries = row_entries(A, row);
+      for (auto k = entries.begin; k < entries.end; ++k)
+        sum.add_multiple(A.values[k], P, static_cast<std::size_t>(A.columns[k]));
+      sum.append_unsorted(part.columns, part.values);
+      part.row_offsets.push_back(static_cast<std::int64_t>(part.columns.size()));
+    }
+  });
+  const auto length = static_cast<std::size_t>(rows.end(0));
+  return make_rows(P.num_columns, P.num_columns, [&](RowSum& sum, std::size_t row) {
+    const auto entries = row_entries(P_transposed, row);
+    for (auto k = entries.begin; k < entries.end; ++k) {
+      const auto fine = static_cast<std::size_t>(P_transposed.columns[k]);
+      const auto& part = parts[fine / length];
+      const auto local = fine % length;
+      for (auto e = static_cast<std::size_t>(part.row_offsets[local]);
+           e < static_cast<std::size_t>(part.row_offsets[local + 1]); ++e)
+        sum.add(part.columns[e], P_transposed.values[k] * part.values[e]);
+    }
+  });
+}
+
+void RowSum::append_sorted(SparseMatrix& to) {
+  order_.clear();
+  for (std::size_t i = 0; i < columns_.size(); ++i) order_.emplace_back(columns_[i], static_cast<std::int32_t>(i));
+  std::ranges::sort(order_);
+  for (const auto& [column, place] : order_) {
+    to.columns.push_back(column);
+    to.values.push_back(values_[static_cast<std::size_t>(place)]);
+  }
+  to.row_offsets.push_back(to.num_entries());
+  clear();
+}
+
+void RowSum::append_unsorted(std::vector<std::int32_t>& columns, std::vector<double>& values) {
+  columns.insert(columns.end(), columns_.begin(), columns_.end());
+  values.insert(values.end(), values_.begin(), values_.end());
+  clear();
 }
 
 } // namespace rafter::solvers

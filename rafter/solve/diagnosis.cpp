@@ -101,6 +101,17 @@ std::string describe_stuck(double norm) {
       norm);
 }
 
+std::optional<Result> Confirmation::judge(const Vector& r, double r_norm, double norm) {
+  if (norm <= progress_.target()) return progress_.converged();
+  if (norm > 0.5 * last_) {
+    if (rounding_.holds(r, r_norm, x_, b_))
+      return progress_.converged(RoundingLevel::warning(norm / progress_.reference(), progress_.control().rtol));
+    return progress_.failed(Failure::stagnated, describe_stuck(norm) + null_space_hint(A_, ops_, r));
+  }
+  last_ = norm;
+  return std::nullopt;
+}
+
 std::string null_space_hint(const op::LinearOperator& A, const VectorOps& ops, const Vector& v) {
   if (!is_null_vector(A, ops, v)) return {};
   return fmt::format("; the operator seems to be singular and the system without a solution{}", singular_advice);

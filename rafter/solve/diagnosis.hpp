@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,5 +54,24 @@ std::string describe_stuck(double norm);
 
 /// Advice to append when a solve failed. It is not empty if v, a residual or search direction, is a null vector of A.
 std::string null_space_hint(const op::LinearOperator& A, const VectorOps& ops, const Vector& v);
+
+/// Judges b - A x each time that the residual which an iteration updates has reached its target.
+class Confirmation {
+public:
+  Confirmation(const op::LinearOperator& A, const Vector& b, const Vector& x, const VectorOps& ops, Progress& progress,
+               RoundingLevel& rounding)
+      : A_(A), b_(b), x_(x), ops_(ops), progress_(progress), rounding_(rounding) {}
+  /// `r` is b - A x, of 2-norm `r_norm`, and `norm` the norm of it that is judged. Returns how the solve ends, or
+  /// nothing where the iteration is to begin again from r: it has halved that norm since the last time at least.
+  std::optional<Result> judge(const Vector& r, double r_norm, double norm);
+
+private:
+  const op::LinearOperator& A_;
+  const Vector &b_, &x_;
+  const VectorOps& ops_;
+  Progress& progress_;
+  RoundingLevel& rounding_;
+  double last_ = std::numeric_limits<double>::infinity(); ///< norm when the iteration last began again
+};
 
 } // namespace rafter::solvers

@@ -36,6 +36,7 @@ public:
   ~Factors() override;
 
   void apply(const Vector& r, Vector& z) const override; ///< computes z = A^-1 r
+  std::int64_t num_negative_eigenvalues() const override { return info_.num_negative_pivots; }
   const FactorInfo* factors() const override { return &info_; }
 
 private:

@@ -10,6 +10,8 @@ const Preconditioner& KeptPreconditioner::update(const op::LinearOperator& A, co
   if (auto kept = std::exchange(preconditioner_, nullptr); kept != nullptr && kept->refresh())
     preconditioner_ = std::move(kept);
   if (preconditioner_ == nullptr) preconditioner_ = make_preconditioner(A, options);
+  if (!has_warned_) warn_if_indefinite(*preconditioner_, options);
+  has_warned_ = has_warned_ || preconditioner_->num_negative_eigenvalues() > 0;
   return *preconditioner_;
 }
 

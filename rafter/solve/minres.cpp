@@ -23,8 +23,9 @@ public:
   MinimalResiduals(const op::LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
                    const IterationControl& control)
       : A_(A), b_(b), x_(x), M_(M), ops_(A), progress_(control, A.num_unknowns(), A.communicator()), rounding_(A, ops_),
-        r_(A.device(), b.size()), v_(A.device(), b.size()), v_before_(A.device(), b.size()), z_(A.device(), b.size()),
-        z_next_(A.device(), b.size()), w_(A.device(), b.size()), w_before_(A.device(), b.size()) {
+        confirmation_(A, b, x, ops_, progress_, rounding_), r_(A.device(), b.size()), v_(A.device(), b.size()),
+        v_before_(A.device(), b.size()), z_(A.device(), b.size()), z_next_(A.device(), b.size()),
+        w_(A.device(), b.size()), w_before_(A.device(), b.size()) {
     if (M.is_variable())
       throw base::InputError(
           "solver: minres needs a preconditioner that is the same at each application, and this one "
@@ -153,12 +154,7 @@ private:
     double r_norm = 0;
     if (auto end = look_back(r_norm)) return end;
     progress_.record(norm_);
-    if (norm_ <= progress_.target()) return progress_.converged();
-    const bool is_stuck = norm_ > 0.5 * last_restart_;
-    if (is_stuck && rounding_.holds(r_, r_norm, x_, b_))
-      return progress_.converged(RoundingLevel::warning(norm_ / progress_.reference(), progress_.control().rtol));
-    if (is_stuck) return progress_.failed(Failure::stagnated, describe_stuck(norm_) + null_space_hint(A_, ops_, r_));
-    last_restart_ = norm_;
+    if (auto end = confirmation_.judge(r_, r_norm, norm_)) return end;
     if (auto end = check()) return end;
     is_restarted_ = true;
     return start(); // a new Krylov space begins with the true residual
@@ -200,15 +196,15 @@ private:
   VectorOps ops_;
   Progress progress_;
   RoundingLevel rounding_;
+  Confirmation confirmation_;
   Vector r_, v_, v_before_, z_, z_next_, w_, w_before_;
-  double norm_ = 0;                                               ///< norm of the residual that is judged
-  double gamma_ = 1, gamma_before_ = 1;                           ///< (v.z)^1/2 of the last two Lanczos vectors
-  double c_ = 1, c_before_ = 1, s_ = 0, s_before_ = 0;            ///< cosines and sines of the last two rotations
-  double eta_ = 0;                                                ///< (r, M^-1 r)^1/2 with a sign
-  std::array<double, 4> a_{};                                     ///< the new column of R; entry 0 is not used
-  double size_ = 0;                                               ///< largest entry of the Lanczos matrix so far
-  bool is_restarted_ = false;                                     ///< a new Krylov space was started in this iteration
-  double last_restart_ = std::numeric_limits<double>::infinity(); ///< norm_ at the last restart
+  double norm_ = 0;                                    ///< norm of the residual that is judged
+  double gamma_ = 1, gamma_before_ = 1;                ///< (v.z)^1/2 of the last two Lanczos vectors
+  double c_ = 1, c_before_ = 1, s_ = 0, s_before_ = 0; ///< cosines and sines of the last two rotations
+  double eta_ = 0;                                     ///< (r, M^-1 r)^1/2 with a sign
+  std::array<double, 4> a_{};                          ///< the new column of R; entry 0 is not used
+  double size_ = 0;                                    ///< largest entry of the Lanczos matrix so far
+  bool is_restarted_ = false;                          ///< a new Krylov space was started in this iteration
 };
 
 } // namespace

@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <rafter/base/error.hpp>
-#include <rafter/base/log.hpp>
+#include <rafter/base/error_context.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
 #include <rafter/solve/aggregation_multigrid.hpp>
 #include <rafter/solve/factors.hpp>
+#include <rafter/solve/inner_cg.hpp>
 
 namespace rafter::solvers {
 namespace {
@@ -30,13 +30,9 @@ void require_fit(const std::vector<MultigridLevel>& levels, const MultigridParam
   }
 }
 
-/// Does something with the smoother of a level, whose errors get the name of the level.
+/// Does something with the smoother or the solver of a level, whose errors get the name of the level.
 template <class Operation> auto on_level(const MultigridLevel& level, const Operation& operation) {
-  try {
-    return operation();
-  } catch (const base::SolverError& error) {
-    throw base::SolverError(fmt::format("multigrid{}{}: {}", level.name.empty() ? "" : ", ", level.name, error.what()));
-  }
+  return base::with_context(fmt::format("multigrid{}{}", level.name.empty() ? "" : ", ", level.name), operation);
 }
 
 std::unique_ptr<Chebyshev> make_smoother(const MultigridLevel& level, const MultigridParameters& parameters) {
@@ -51,25 +47,25 @@ bool follow(const MultigridLevel& level) { return level.follow ? level.follow() 
 
 bool is_singular(const MultigridLevel& level) { return level.null_space != nullptr && !level.null_space->is_empty(); }
 
-CoarseSolver coarse_solver(const MultigridLevel& level, const MultigridParameters& parameters) {
-  if (parameters.coarse != CoarseSolver::automatic) return parameters.coarse;
-  return level.A->num_unknowns() <= most_direct_unknowns || is_singular(level) ? CoarseSolver::direct
-                                                                               : CoarseSolver::amg;
+std::unique_ptr<const Preconditioner> make_factors(const MultigridLevel& level) {
+  return std::make_unique<Factors>(level.A->sparse_matrix(), level.null_space.get());
 }
 
-std::unique_ptr<const Preconditioner> make_coarse_solver(const MultigridLevel& level,
-                                                         const MultigridParameters& parameters) {
-  const auto solver = coarse_solver(level, parameters);
-  if (solver == CoarseSolver::direct)
-    return std::make_unique<Factors>(level.A->sparse_matrix(), level.null_space.get());
-  if (solver == CoarseSolver::amg) {
-    if (is_singular(level))
-      throw base::InputError("coarse = \"amg\" is for regular operators, and the coarsest level has a null space; "
-                             "accepted are \"auto\", \"direct\", \"chebyshev\"");
-    return std::make_unique<AggregationMultigrid>(
-        level.A, level.near_null_space ? level.near_null_space() : constant_near_null_space(level.A->size()),
-        parameters, level.name);
-  }
+std::unique_ptr<const Preconditioner> make_aggregation(const MultigridLevel& level,
+                                                       const MultigridParameters& parameters) {
+  std::unique_ptr<const Preconditioner> cycle = std::make_unique<AggregationMultigrid>(
+      level.A, level.near_null_space ? level.near_null_space() : constant_near_null_space(level.A->size()), parameters,
+      level.name, AggregationParameters(), level.null_space);
+  if (parameters.coarse_rtol == 0) return cycle;
+  if (is_singular(level)) cycle = std::make_unique<ProjectedPreconditioner>(std::move(cycle), level.null_space);
+  return std::make_unique<InnerCg>(level.A, std::move(cycle),
+                                   InnerCgParameters{.rtol = parameters.coarse_rtol,
+                                                     .max_iterations = parameters.coarse_iterations,
+                                                     .is_fused = parameters.smoother.is_fused});
+}
+
+std::unique_ptr<const Preconditioner> make_polynomial(const MultigridLevel& level,
+                                                      const MultigridParameters& parameters) {
   const NullSpace none;
   const auto estimate = estimate_eigenvalues(*level.A, inverse_diagonal(*level.A), parameters.coarse_degree + 10,
                                              level.null_space ? *level.null_space : none);
@@ -79,6 +75,37 @@ std::unique_ptr<const Preconditioner> make_coarse_solver(const MultigridLevel& l
                                                                    .upper = above * estimate.largest,
                                                                    .lower = below * estimate.smallest,
                                                                    .is_fused = parameters.smoother.is_fused});
+}
+
+/// Takes factors where they are cheap, and where smoothed aggregation does not serve: it needs a positive definite
+/// matrix, and the factors of its own coarsest level tell that this one is none, by Sylvester's law of inertia.
+std::unique_ptr<const Preconditioner> choose_coarse_solver(const MultigridLevel& level,
+                                                           const MultigridParameters& parameters) {
+  if (level.A->num_unknowns() <= most_direct_unknowns) return make_factors(level);
+  try {
+    auto aggregation = make_aggregation(level, parameters);
+    if (aggregation->num_negative_eigenvalues() == 0) return aggregation;
+  } catch (const base::SolverError&) {
+    // An estimate of eigenvalues has met a negative one.
+  }
+  return make_factors(level);
+}
+
+std::unique_ptr<const Preconditioner> make_coarse_solver(const MultigridLevel& level,
+                                                         const MultigridParameters& parameters) {
+  return on_level(level, [&] {
+    switch (parameters.coarse) {
+    case CoarseSolver::automatic:
+      return choose_coarse_solver(level, parameters);
+    case CoarseSolver::direct:
+      return make_factors(level);
+    case CoarseSolver::amg:
+      return make_aggregation(level, parameters);
+    case CoarseSolver::chebyshev:
+      return make_polynomial(level, parameters);
+    }
+    throw base::InternalError("multigrid: a coarse solver without a name");
+  });
 }
 
 } // namespace
@@ -119,16 +146,6 @@ Multigrid::Multigrid(std::vector<MultigridLevel> levels, const MultigridParamete
                      vector(!is_coarsest), vector(!is_finest), vector(!is_finest)});
   }
   coarse_ = make_coarse_solver(levels_.front(), parameters_);
-  if (num_negative_pivots() > 0)
-    base::warn(fmt::format("preconditioner multigrid: the symmetric part of the form is indefinite (the coarsest level "
-                           "has {} negative eigenvalue{}): gmres and bicgstab may need many iterations, cg and minres "
-                           "cannot take it",
-                           num_negative_pivots(), num_negative_pivots() == 1 ? "" : "s"));
-}
-
-std::int64_t Multigrid::num_negative_pivots() const {
-  const auto* factors = coarse_->factors();
-  return factors == nullptr ? 0 : factors->num_negative_pivots;
 }
 
 Multigrid::~Multigrid() = default;
@@ -156,7 +173,7 @@ void Multigrid::refresh_level(std::size_t level) const {
   const bool is_finest = level + 1 == levels_.size();
   if (level > 0) return on_level(levels_[level], [&] { static_cast<void>(work_[level].smoother->update(is_finest)); });
   coarse_.reset(); // frees the memory of its factors before the next ones take some
-  coarse_ = on_level(levels_[level], [&] { return make_coarse_solver(levels_[level], parameters_); });
+  coarse_ = make_coarse_solver(levels_[level], parameters_);
 }
 
 void Multigrid::apply(const Vector& r, Vector& z) const { cycle(levels_.size() - 1, r, z, true); }

@@ -21,9 +21,9 @@ enum class Cycle {
 std::string_view name(Cycle cycle); ///< "V" or "W", as in the problem file
 
 /// How the coarsest level is solved. Each is the same symmetric positive operator at each application, which plain
-/// conjugate gradients need.
+/// conjugate gradients need, unless MultigridParameters::coarse_rtol asks for a tolerance.
 enum class CoarseSolver {
-  automatic, ///< direct for up to most_direct_unknowns or where the operator is singular, else amg
+  automatic, ///< amg above most_direct_unknowns where the operator is positive definite, else direct
   direct,    ///< factors of the matrix
   amg,       ///< a cycle on levels that smoothed aggregation makes of the matrix
   chebyshev  ///< Chebyshev iteration over all eigenvalues, of fixed degree
@@ -42,6 +42,10 @@ struct MultigridParameters {
   int smoothing_steps = 1; ///< applications of the smoother before and as many after the coarse correction, 1 to 20
   CoarseSolver coarse = CoarseSolver::automatic;
   int coarse_degree = 10; ///< degree of CoarseSolver::chebyshev
+  /// Tolerance to which CoarseSolver::amg solves, by conjugate gradients with its cycle: another operator at each
+  /// application, for which outer methods are flexible. 0: one cycle is all.
+  double coarse_rtol = 0;
+  int coarse_iterations = 10; ///< most iterations to that tolerance
   /// solve() begins with Multigrid::start() for the first residual, and residuals stay relative to that one.
   bool has_full_start = false;
 };
@@ -75,16 +79,16 @@ struct MultigridHierarchy {
 /// A, one cycle on two levels has the error operator S^k (I - P A_c^-1 P^T A) S^k: M is symmetric up to rounding. A
 /// V-cycle is positive definite where every level is; a W-cycle where, moreover, one cycle below converges by itself.
 /// Levels that are indefinite serve gmres and bicgstab as long as the coarsest level resolves what has negative
-/// eigenvalues; where its factors tell that there are some, a warning says so. For an operator that is not symmetric
-/// the levels are those of its symmetric part.
+/// eigenvalues, whose number its factors tell. For an operator that is not symmetric the levels are those of its
+/// symmetric part.
 /// The smoothers are Chebyshev iterations with Jacobi scaling (Adams, Brezina, Hu, Tuminaro 2003,
 /// doi:10.1016/S0021-9991(03)00194-3), whose eigenvalues are estimated at construction, and again by refresh() where
 /// those estimates no longer hold (Chebyshev::update).
 class Multigrid final : public Preconditioner {
 public:
   /// Takes levels from coarse to fine, at least one. Throws InputError for parameters out of range and levels whose
-  /// sizes do not fit their transfers, and the errors of Chebyshev and Factors. Values of the levels follow those of
-  /// the finest one now.
+  /// sizes do not fit their transfers, and the errors of Chebyshev, Factors and AggregationMultigrid with the name of
+  /// the level. Values of the levels follow those of the finest one now.
   Multigrid(std::vector<MultigridLevel> levels, const MultigridParameters& parameters = {});
   ~Multigrid() override;
 
@@ -95,6 +99,8 @@ public:
   /// Brings the values of the operator to all levels; smoothers and the coarse solver follow. A level whose
   /// smoother or solver cannot, because injected data give no definite operator, keeps the data that it had.
   bool refresh() const override;
+  bool is_variable() const override { return coarse_->is_variable(); }
+  std::int64_t num_negative_eigenvalues() const override { return coarse_->num_negative_eigenvalues(); }
   std::string description() const override;
 
 private:
@@ -106,7 +112,6 @@ private:
   void refresh_level(std::size_t level) const;
   /// Makes the right-hand side of the level below from that of this one and x.
   void restrict_residual(std::size_t level, const Vector& b, Vector& x) const;
-  std::int64_t num_negative_pivots() const; ///< of the factors of the coarsest matrix; 0 where it has none
 
   std::vector<MultigridLevel> levels_;
   MultigridParameters parameters_;

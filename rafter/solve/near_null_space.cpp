@@ -2,6 +2,7 @@
 #include <rafter/solve/near_null_space.hpp>
 
 #include <numeric>
+#include <optional>
 
 #include <rafter/mesh/pieces.hpp>
 #include <rafter/operator/unknowns.hpp>
@@ -10,20 +11,30 @@
 namespace rafter::solvers {
 namespace {
 
-/// Numbers the nodes of all fields: the entries of the components of a field at one of its nodes are together.
-void number_nodes(const op::System& system, NearNullSpace& result) {
-  const auto cells = mesh::make_cell_mask(*system.mesh, true);
-  for (std::size_t f = 0; f < system.spaces.size(); ++f) {
-    const auto num_components = static_cast<std::size_t>(system.spaces[f]->num_components());
-    op::for_cells(system, f, cells, [&](std::size_t, std::size_t, std::span<const std::int32_t> entries) {
-      const std::size_t num_dofs = entries.size() / num_components;
-      for (std::size_t dof = 0; dof < num_dofs; ++dof) {
-        if (result.node[static_cast<std::size_t>(entries[dof])] >= 0) continue;
-        for (std::size_t c = 0; c < num_components; ++c)
-          result.node[static_cast<std::size_t>(entries[c * num_dofs + dof])] = result.num_nodes;
-        ++result.num_nodes;
+/// Numbers the nodes of a field: the entries of its components at one node are together, and components count from
+/// `first_component`.
+void number_nodes(const op::System& system, std::size_t field, const mesh::CellMask& cells,
+                  std::int32_t first_component, NearNullSpace& result) {
+  const auto num_components = static_cast<std::size_t>(system.spaces[field]->num_components());
+  op::for_cells(system, field, cells, [&](std::size_t, std::size_t, std::span<const std::int32_t> entries) {
+    const std::size_t num_dofs = entries.size() / num_components;
+    for (std::size_t dof = 0; dof < num_dofs; ++dof) {
+      if (result.node[static_cast<std::size_t>(entries[dof])] >= 0) continue;
+      for (std::size_t c = 0; c < num_components; ++c) {
+        const auto entry = static_cast<std::size_t>(entries[c * num_dofs + dof]);
+        result.node[entry] = result.num_nodes;
+        result.component[entry] = first_component + static_cast<std::int32_t>(c);
       }
-    });
+      ++result.num_nodes;
+    }
+  });
+}
+
+void add_constants(std::int32_t first_component, int num_components, NearNullSpace& result) {
+  for (std::int32_t c = first_component; c < first_component + num_components; ++c) {
+    auto& values = result.modes.emplace_back(result.component.size(), 0.0);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = result.component[i] == c ? 1 : 0;
+    result.mode_component.push_back(c);
   }
 }
 
@@ -31,27 +42,25 @@ void number_nodes(const op::System& system, NearNullSpace& result) {
 
 NearNullSpace make_near_null_space(const op::System& system) {
   const auto size = static_cast<std::size_t>(system.size());
-  const auto pieces = mesh::connected_pieces(*system.mesh, mesh::make_cell_mask(*system.mesh, true));
-  const auto unknowns = op::make_unknowns(system, pieces);
+  const auto cells = mesh::make_cell_mask(*system.mesh, true);
   NearNullSpace result{.num_nodes = 0,
                        .node = std::vector<std::int32_t>(size, -1),
                        .component = std::vector<std::int32_t>(size, -1),
                        .modes = {},
                        .mode_component = {}};
-  number_nodes(system, result);
+  std::optional<mesh::Pieces> pieces; // rotations alone need to know where nodes are, which takes long
+  std::optional<op::Unknowns> unknowns;
   std::int32_t first_component = 0;
   for (std::size_t f = 0; f < system.spaces.size(); ++f) {
-    for (auto i = static_cast<std::size_t>(unknowns.field_offsets[f]);
-         i < static_cast<std::size_t>(unknowns.field_offsets[f + 1]); ++i)
-      if (result.node[i] >= 0) result.component[i] = first_component + unknowns.component[i];
-    auto modes = constant_modes(system, f);
-    const auto rotations = rotation_modes(system, f);
-    modes.insert(modes.end(), rotations.begin(), rotations.end());
-    for (const auto& mode : modes) {
-      const auto centres = centres_for(unknowns, pieces.count, mode);
+    number_nodes(system, f, cells, first_component, result);
+    add_constants(first_component, system.spaces[f]->num_components(), result);
+    for (const auto& mode : rotation_modes(system, f)) {
+      if (!pieces) pieces = mesh::connected_pieces(*system.mesh, cells);
+      if (!unknowns) unknowns = op::make_unknowns(system, *pieces);
+      const auto centres = centres_for(*unknowns, pieces->count, mode);
       auto& values = result.modes.emplace_back(size, 0.0);
-      for (std::size_t i = 0; i < size; ++i) values[i] = mode_value(unknowns, mode, centres, i);
-      result.mode_component.push_back(mode.other < 0 ? first_component + mode.component : -1);
+      for (std::size_t i = 0; i < size; ++i) values[i] = mode_value(*unknowns, mode, centres, i);
+      result.mode_component.push_back(-1);
     }
     first_component += system.spaces[f]->num_components();
   }

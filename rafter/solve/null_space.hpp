@@ -47,6 +47,7 @@ public:
     if (has_start) space_->project(z);
     return has_start;
   }
+  std::int64_t num_negative_eigenvalues() const override { return preconditioner_->num_negative_eigenvalues(); }
   const FactorInfo* factors() const override { return preconditioner_->factors(); }
   std::string description() const override { return preconditioner_->description(); }
 

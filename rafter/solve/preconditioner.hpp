@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,8 @@ public:
   /// Computes an approximate solution z of A z = r for an iteration to start from, better than apply() does. False:
   /// there is no better one, and z stays as it is.
   virtual bool start(const Vector& /*r*/, Vector& /*z*/) const { return false; }
+  /// Number of negative eigenvalues of A that set-up has found, as coarse factors tell them; 0 says nothing.
+  virtual std::int64_t num_negative_eigenvalues() const { return 0; }
   /// Describes the factors of the matrix, where M^-1 is A^-1 up to rounding; else null.
   virtual const FactorInfo* factors() const { return nullptr; }
   /// Says in words what was built; empty: the name says all.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <rafter/base/error.hpp>
+#include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/solve/aggregation_multigrid.hpp>
 #include <rafter/solve/solver.hpp>
@@ -74,13 +75,12 @@ std::shared_ptr<const Preconditioner> make_multigrid(const LinearOperator& A, co
 }
 
 std::shared_ptr<const Preconditioner> make_amg(const LinearOperator& A, const SolverOptions& options) {
-  if (options.null_space != nullptr && !options.null_space->is_empty())
-    throw base::InputError("preconditioner amg: it is for regular operators, this one has a null space; accepted are "
-                           "\"jacobi\", \"multigrid\"");
-  return std::make_shared<AggregationMultigrid>(std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A),
-                                                options.near_null_space ? options.near_null_space()
-                                                                        : constant_near_null_space(A.size()),
-                                                options.multigrid, "assembled matrix");
+  auto parameters = options.multigrid;
+  parameters.smoother.is_fused = parameters.smoother.is_fused && options.is_fused;
+  return std::make_shared<AggregationMultigrid>(
+      std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A),
+      options.near_null_space ? options.near_null_space() : constant_near_null_space(A.size()), parameters,
+      "assembled matrix", AggregationParameters(), options.null_space);
 }
 
 std::shared_ptr<const Preconditioner> make_block(const LinearOperator& A, const SolverOptions& options) {
@@ -106,7 +106,10 @@ std::shared_ptr<const Preconditioner> make_block(const LinearOperator& A, const 
   return std::make_shared<BlockPreconditioner>(A.size(), std::move(parts));
 }
 
-constexpr std::array<std::string_view, 1> multigrid_keys{"multigrid"}, block_keys{"blocks"};
+constexpr std::array<std::string_view, 1> block_keys{"blocks"};
+constexpr std::array<std::string_view, 2> multigrid_keys{"multigrid", "fused"};
+/// Keys of the table multigrid that levels of aggregates read, too.
+constexpr std::array<std::string_view, 5> aggregation_keys{"smoother", "smoother_degree", "pre", "post", "precision"};
 constexpr std::array<std::string_view, 2> cg_keys{"preconditioner", "fused"}, chebyshev_keys{"chebyshev", "fused"};
 constexpr std::array<std::string_view, 3> gmres_keys{"preconditioner", "restart", "side"};
 constexpr std::array<std::string_view, 1> minres_keys{"preconditioner"}, bicgstab_keys{"preconditioner"};
@@ -127,7 +130,8 @@ constexpr std::array preconditioner_table{
                        chebyshev_keys},
     PreconditionerKind{"multigrid", "geometric and polynomial multigrid", make_multigrid, true, multigrid_keys},
     PreconditionerKind{"block", "a preconditioner for each field", make_block, false, block_keys},
-    PreconditionerKind{"amg", "algebraic multigrid of the assembled matrix", make_amg, true, multigrid_keys},
+    PreconditionerKind{"amg", "algebraic multigrid of the assembled matrix", make_amg, true, multigrid_keys,
+                       aggregation_keys},
 };
 
 /// |r|_2 and |(M^-1 r, r)|^1/2 of r = b - A x.
@@ -219,6 +223,15 @@ std::shared_ptr<const Preconditioner> make_preconditioner(const LinearOperator& 
   return projected(A, find_preconditioner(options.preconditioner).make(A, options), options);
 }
 
+void warn_if_indefinite(const Preconditioner& M, const SolverOptions& options) {
+  const auto count = M.num_negative_eigenvalues();
+  if (M.factors() != nullptr || count == 0) return;
+  base::warn(fmt::format("preconditioner {}: the symmetric part of the form is indefinite (its coarsest level has {} "
+                         "negative eigenvalue{}): gmres and bicgstab may need many iterations, cg and minres cannot "
+                         "take it",
+                         options.preconditioner, count, count == 1 ? "" : "s"));
+}
+
 Result solve(const LinearOperator& A, const Vector& b, Vector& x, const Preconditioner& M,
              const SolverOptions& options) {
   const Method& method = find_method(options.method);
@@ -245,6 +258,7 @@ Result solve(const LinearOperator& A, const Vector& b, Vector& x, const SolverOp
   const auto begin = std::chrono::steady_clock::now();
   find_method(options.method); // unknown names are refused before the set-up of the preconditioner
   const auto preconditioner = make_preconditioner(A, options);
+  warn_if_indefinite(*preconditioner, options);
   const double set_up = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   Result result;
   if (options.null_space == nullptr || options.null_space->is_empty()) {

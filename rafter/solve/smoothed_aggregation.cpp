@@ -7,7 +7,10 @@
 
 #include <fmt/format.h>
 
+#include <rafter/base/error.hpp>
+#include <rafter/base/memory.hpp>
 #include <rafter/base/parallel.hpp>
+#include <rafter/mesh/limits.hpp>
 #include <rafter/solve/aggregation.hpp>
 #include <rafter/solve/chebyshev.hpp>
 #include <rafter/solve/csr_products.hpp>
@@ -113,13 +116,15 @@ NearNullSpace coarser(const NearNullSpace& fine, const std::vector<LocalBasis>& 
   return result;
 }
 
-/// Makes rows of I - f D^-1 F, where F is A with the entries between nodes that are not strongly connected added to
-/// those of the row's own node, so that F and A map constants to the same, and D is the diagonal of F.
+/// Makes rows of (I - f D^-1 F) T with the tentative prolongation T, where F is A with the entries between nodes that
+/// are not strongly connected added to those of the row's own node, so that F and A map constants to the same, and D is
+/// the diagonal of F.
 class SmoothingRows {
 public:
-  SmoothingRows(const op::SparseMatrix& A, const Nodes& nodes, const StrongConnections& connections, double factor)
-      : A_(A), nodes_(nodes), connections_(connections), factor_(factor),
-        is_near_(static_cast<std::size_t>(nodes.count()), 0) {}
+  SmoothingRows(const op::SparseMatrix& A, const Nodes& nodes, const StrongConnections& connections, double factor,
+                const op::SparseMatrix& tentative)
+      : A_(A), nodes_(nodes), connections_(connections), factor_(factor), tentative_(tentative),
+        is_near_(static_cast<std::size_t>(nodes.count()), 0), sum_(tentative.num_columns) {}
 
   void append(std::size_t row, op::SparseMatrix& to) {
     const auto node = nodes_.node[row];
@@ -129,16 +134,15 @@ public:
       mark(node, 0);
       std::ranges::sort(entries_, {}, &Entry::column);
       const auto own = std::ranges::find(entries_, static_cast<std::int32_t>(row), &Entry::column);
-      const double diagonal = own != entries_.end() && own->value > 0
-                                  ? own->value
-                                  : A_(static_cast<std::int64_t>(row), static_cast<std::int64_t>(row));
+      constexpr double rounding = 1e-8; // share that may be left of a diagonal which the added entries have cancelled
+      const double of_matrix = A_(static_cast<std::int64_t>(row), static_cast<std::int64_t>(row));
+      const double diagonal = own != entries_.end() && own->value > rounding * of_matrix ? own->value : of_matrix;
       for (const auto& entry : entries_) {
         const double one = entry.column == static_cast<std::int32_t>(row) ? 1 : 0;
-        to.columns.push_back(entry.column);
-        to.values.push_back(one - factor_ * entry.value / diagonal);
+        sum_.add_multiple(one - factor_ * entry.value / diagonal, tentative_, static_cast<std::size_t>(entry.column));
       }
     }
-    to.row_offsets.push_back(to.num_entries());
+    sum_.append_sorted(to);
   }
 
 private:
@@ -184,8 +188,10 @@ private:
   const Nodes& nodes_;
   const StrongConnections& connections_;
   double factor_;
+  const op::SparseMatrix& tentative_;
   std::vector<std::uint8_t> is_near_; ///< 1 for a node and those it is strongly connected to, shape (node)
   std::vector<Entry> entries_;
+  RowSum sum_;
 };
 
 /// Takes unknowns whose rows are diagonal out of their nodes, so that no prolongation writes to them: constrained
@@ -202,18 +208,17 @@ void leave_out_diagonal_rows(const op::SparseMatrix& A, NearNullSpace& near_null
   });
 }
 
-op::SparseMatrix smoothing_matrix(const op::SparseMatrix& A, const Nodes& nodes, const StrongConnections& connections,
-                                  double factor) {
-  constexpr std::int64_t most_parts = 32;
-  const base::Parts rows(A.num_rows(), least_nodes, most_parts);
+op::SparseMatrix smoothed(const op::SparseMatrix& tentative, const op::SparseMatrix& A, const Nodes& nodes,
+                          const StrongConnections& connections, double factor) {
+  const auto rows = row_parts(A.num_rows());
   std::vector<op::SparseMatrix> parts(static_cast<std::size_t>(rows.count()));
   rows.run([&](std::int64_t begin, std::int64_t end, std::int64_t number) {
     auto& part = parts[static_cast<std::size_t>(number)];
     part.row_offsets.push_back(0);
-    SmoothingRows make(A, nodes, connections, factor);
+    SmoothingRows make(A, nodes, connections, factor, tentative);
     for (auto row = begin; row < end; ++row) make.append(static_cast<std::size_t>(row), part);
   });
-  return stacked(parts, A.num_columns);
+  return stacked(std::move(parts), tentative.num_columns);
 }
 
 } // namespace
@@ -244,11 +249,53 @@ AggregatedLevel tentative_prolongation(const NearNullSpace& near_null_space, con
   return {std::move(P), coarser(near_null_space, bases)};
 }
 
+namespace {
+
+/// Throws EnvironmentError where this machine lacks the memory for P^T and A P beside what the process holds now.
+void require_memory(const op::SparseMatrix& A, const op::SparseMatrix& P) {
+  constexpr double entry_bytes = sizeof(double) + sizeof(std::int32_t);
+  const auto held = base::process_memory();
+  const double needed = entry_bytes * (static_cast<double>(P.num_entries()) + estimate_entries(A, P)),
+               all = needed + (held ? static_cast<double>(held->resident_bytes) : 0),
+               memory = mesh::available_memory_bytes();
+  if (all <= memory) return;
+  throw base::EnvironmentError(
+      fmt::format("algebraic multigrid takes {:.3g} GiB more for the level below {} unknowns, {:.3g} GiB in all; this "
+                  "machine has {:.3g} GiB: use preconditioner \"multigrid\" or \"jacobi\", which have no matrices",
+                  needed / 0x1p30, A.num_rows(), all / 0x1p30, memory / 0x1p30));
+}
+
+/// Returns the null space of a coarse level: the coefficients T^T n of the null vectors n of the finer one in the
+/// orthonormal columns of T. Smoothing keeps constants; where it has changed a rotation, the coarse matrix is regular
+/// in that direction, and the vector is none. Null: the level is regular.
+std::shared_ptr<const NullSpace> coarser(const NullSpace* fine, const op::SparseMatrix& tentative,
+                                         const op::LinearOperator& coarse) {
+  constexpr double rounding = 1e-8;
+  if (fine == nullptr) return nullptr;
+  const VectorOps ops(coarse);
+  const auto transpose = transposed(tentative);
+  const Vector scaling = inverse_diagonal(coarse);
+  std::vector<Vector> vectors;
+  for (const auto& n : fine->basis()) {
+    Vector c(coarse.device(), static_cast<std::size_t>(coarse.size()));
+    Vector image(coarse.device(), c.size()), scaled(coarse.device(), c.size());
+    transpose.multiply(n.host_read(), c.host_overwrite());
+    coarse.apply(c, image);
+    ops.multiply(scaling, image, scaled);
+    if (ops.norm(scaled) <= rounding * ops.norm(c)) vectors.push_back(std::move(c));
+  }
+  return vectors.empty() ? nullptr : std::make_shared<const NullSpace>(coarse.device(), std::move(vectors));
+}
+
+} // namespace
+
 std::vector<MultigridLevel> aggregated_levels(const op::LinearOperator& finest, op::SparseMatrix A,
-                                              NearNullSpace near_null_space, const AggregationParameters& parameters) {
+                                              NearNullSpace near_null_space, const AggregationParameters& parameters,
+                                              std::shared_ptr<const NullSpace> null_space) {
   constexpr int lanczos_steps = 10;
   constexpr double least_gain = 0.9; // a level must have fewer unknowns than this share of those above
   const base::ThreadLimit limit(finest.device()->num_threads());
+  const NullSpace none;
   std::vector<MultigridLevel> levels;
   std::shared_ptr<const MatrixOperator> above;
   while (static_cast<int>(levels.size()) < parameters.most_levels) {
@@ -262,12 +309,17 @@ std::vector<MultigridLevel> aggregated_levels(const op::LinearOperator& finest, 
     if (next.P.num_columns == 0 ||
         static_cast<double>(next.P.num_columns) > least_gain * static_cast<double>(matrix.num_rows()))
       break;
-    const double largest = estimate_eigenvalues(of_level, inverse_diagonal(of_level), lanczos_steps).largest;
-    auto P = product(smoothing_matrix(matrix, nodes, connections, parameters.damping / largest), next.P);
+    const double largest =
+        estimate_eigenvalues(of_level, inverse_diagonal(of_level), lanczos_steps, null_space ? *null_space : none)
+            .largest;
+    auto P = smoothed(next.P, matrix, nodes, connections, parameters.damping / largest);
+    require_memory(matrix, P);
     auto P_transposed = transposed(P);
     auto coarse = std::make_shared<const MatrixOperator>(finest.device(), galerkin_product(matrix, P, P_transposed));
+    null_space = coarser(null_space.get(), next.P, *coarse);
     levels.push_back({.A = coarse,
                       .to_finer = std::make_shared<const MatrixTransfer>(std::move(P), std::move(P_transposed)),
+                      .null_space = null_space,
                       .name = fmt::format("aggregates {}", levels.size() + 1)});
     near_null_space = std::move(next.near_null_space);
     above = std::move(coarse);

@@ -34,12 +34,14 @@ struct AggregatedLevel {
 AggregatedLevel tentative_prolongation(const NearNullSpace& near_null_space, const Aggregates& aggregates,
                                        const Nodes& nodes);
 
-/// The levels below a symmetric positive definite operator, whose matrix is A, from coarse to fine; the last transfer
-/// is to the vectors of the operator. There is none where nothing can be aggregated. Constrained unknowns, whose rows
+/// The levels below a symmetric positive (semi-)definite operator, whose matrix is A, from coarse to fine; the last
+/// transfer is to the vectors of the operator. `null_space` is that of the operator (null: it is regular), and levels
+/// get theirs. There is none where nothing can be aggregated. Constrained unknowns, whose rows
 /// are those of the identity, are on no coarser level. The same bits for any number of threads. Throws the SolverError
-/// of estimate_eigenvalues().
+/// of estimate_eigenvalues(), and EnvironmentError where the memory of this machine does not hold a level.
 std::vector<MultigridLevel> aggregated_levels(const op::LinearOperator& finest, op::SparseMatrix A,
                                               NearNullSpace near_null_space,
-                                              const AggregationParameters& parameters = {});
+                                              const AggregationParameters& parameters = {},
+                                              std::shared_ptr<const NullSpace> null_space = {});
 
 } // namespace rafter::solvers

@@ -59,6 +59,8 @@ struct PreconditionerKind {
   std::shared_ptr<const Preconditioner> (*make)(const op::LinearOperator&, const SolverOptions&);
   bool needs_diagonal = false; ///< says whether it needs the diagonal of the operator, which must have no zeros
   std::span<const std::string_view> keys = {}; ///< keys of [solver] that this preconditioner reads and not all do
+  /// Keys of solver.multigrid that it reads, where it reads that table; empty: all of them.
+  std::span<const std::string_view> multigrid_keys = {};
 };
 std::span<const Method> methods();
 std::span<const PreconditionerKind> preconditioners();
@@ -71,6 +73,10 @@ const PreconditionerKind& find_preconditioner(std::string_view name);
 /// Makes the preconditioner of the options, or the factors of the matrix where the method is direct. Throws the errors
 /// of find_method(), find_preconditioner() and of its constructor. The operator must outlive the preconditioner.
 std::shared_ptr<const Preconditioner> make_preconditioner(const op::LinearOperator& A, const SolverOptions& options);
+
+/// Warns the user of a preconditioner whose set-up has found the operator to be indefinite. Those who set one up for a
+/// solve call it, once for all values that an operator takes.
+void warn_if_indefinite(const Preconditioner& M, const SolverOptions& options);
 
 /// Solves A x = b with the method of the options; `x` holds the initial guess. It computes both norms of the residual
 /// before and after, which costs two applications of A and two of M; `seconds` leaves them out.

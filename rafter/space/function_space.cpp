@@ -11,6 +11,7 @@
 #include <rafter/space/index_tables.hpp>
 #include <rafter/space/layout.hpp>
 #include <rafter/space/numbering.hpp>
+#include <rafter/space/run_permutations.hpp>
 
 namespace rafter::space {
 namespace {
@@ -110,7 +111,7 @@ void FunctionSpace::cell_dofs(int block, std::int32_t batch, int lane, std::span
   std::size_t at =
       static_cast<std::size_t>(batch) * layout.run_dims.size() * cells_per_batch + static_cast<std::size_t>(lane);
   for (const int length : layout.run_lengths) {
-    const std::int32_t* permutation = layout.permutations.data() + dofs.run_permutations[at];
+    const std::int32_t* permutation = permutation_of(dofs, at);
     for (int k = 0; k < length; ++k, ++dof)
       for (int c = 0; c < num_c; ++c)
         entries[static_cast<std::size_t>(c) * num_local_dofs + static_cast<std::size_t>(*dof)] =
@@ -136,9 +137,12 @@ ListDofs FunctionSpace::make_list_dofs(std::int32_t group, std::span<const std::
   const auto width = static_cast<std::size_t>(cells_per_batch),
              cell_width = static_cast<std::size_t>(batches().cells_per_batch);
   list.run_starts.resize(num_slots * num_runs);
-  list.run_permutations.resize(num_slots * num_runs);
-  list.interior_starts.resize(num_slots);
-  list.interior_strides.resize(num_slots);
+  const bool is_permuted = has_permutations(list.layout), has_interior = !list.layout.interior_dofs.empty();
+  if (is_permuted) list.run_permutations.resize(num_slots * num_runs);
+  if (has_interior) {
+    list.interior_starts.resize(num_slots);
+    list.interior_strides.resize(num_slots);
+  }
   for (std::size_t slot = 0; slot < num_slots; ++slot) {
     const Position cell = position(group, cells[slot]);
     const BlockDofs& dofs = blocks_[static_cast<std::size_t>(cell.block)];
@@ -147,8 +151,9 @@ ListDofs FunctionSpace::make_list_dofs(std::int32_t group, std::span<const std::
       const std::size_t from = (batch * num_runs + run) * cell_width + static_cast<std::size_t>(cell.lane);
       const std::size_t to = (slot / width * num_runs + run) * width + slot % width;
       list.run_starts[to] = dofs.run_starts[from];
-      list.run_permutations[to] = dofs.run_permutations[from];
+      if (is_permuted) list.run_permutations[to] = dofs.run_permutations[from];
     }
+    if (!has_interior) continue;
     list.interior_starts[slot] = dofs.interior_starts[batch] + cell.lane;
     list.interior_strides[slot] = batches().num_active(cell.block, cell.batch);
   }
@@ -163,7 +168,8 @@ std::shared_ptr<const ListDofs> FunctionSpace::list_dofs(std::int32_t group, std
 
 std::shared_ptr<const IndexTables> FunctionSpace::index_tables(int block,
                                                                const std::shared_ptr<device::Device>& device) const {
-  return index_tables_->get(blocks_[static_cast<std::size_t>(block)], num_components(), device);
+  const std::shared_ptr<const BlockDofs> dofs(shared_from_this(), &blocks_[static_cast<std::size_t>(block)]);
+  return index_tables_->get(dofs, num_components(), device);
 }
 
 std::shared_ptr<const IndexTables> FunctionSpace::index_tables(const std::shared_ptr<const ListDofs>& list,

@@ -78,7 +78,7 @@ struct BlockDofs {
   ElementLayout layout;
   /// First entry of each run, shape (batch, run, lane); padded lanes repeat the last active lane.
   base::RawVector<std::int32_t> run_starts;
-  /// Offsets into layout.permutations, shape (batch, run, lane).
+  /// Offsets into layout.permutations, shape (batch, run, lane); empty where runs have one dof each.
   base::RawVector<std::int32_t> run_permutations;
   /// First entry of the interior run, shape (batch).
   std::vector<std::int32_t> interior_starts;
@@ -108,7 +108,7 @@ struct ListDofs {
   ElementLayout layout;
   /// As in BlockDofs, shape (batch, run, lane).
   base::AlignedVector<std::int32_t> run_starts, run_permutations;
-  /// First entry of the interior dofs of a cell, and the distance from one of them to the next; shape (batch, lane).
+  /// First entry of a cell's interior dofs, and the distance from one to the next; shape (batch, lane), empty without.
   base::AlignedVector<std::int32_t> interior_starts, interior_strides;
 };
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include <rafter/base/error.hpp>
+#include <rafter/space/run_permutations.hpp>
 
 namespace rafter::space {
 
@@ -33,8 +34,7 @@ std::int32_t* write_entries(const BlockDofs& dofs, int components, std::size_t b
     for (int k = 0; k < layout.run_lengths[run]; ++k)
       for (std::size_t lane = 0; lane < lanes; ++lane) {
         const std::size_t at = (batch * num_runs + run) * lanes + lane;
-        const auto position = layout.permutations[static_cast<std::size_t>(dofs.run_permutations[at] + k)];
-        *to++ = dofs.run_starts[at] + position * components;
+        *to++ = dofs.run_starts[at] + permutation_of(dofs, at)[k] * components;
       }
   return to;
 }
@@ -52,26 +52,37 @@ base::AlignedVector<std::int32_t> entries_of(const BlockDofs& dofs, int componen
 
 } // namespace
 
-IndexTables::IndexTables(const BlockDofs& dofs, int components, const std::shared_ptr<device::Device>& device)
-    : run_starts(to_array(device, dofs.run_starts)), run_permutations(to_array(device, dofs.run_permutations)),
-      permutations(to_array(device, dofs.layout.permutations)), interior_starts(to_array(device, dofs.interior_starts)),
-      first_touch(device, shared_first_touch(dofs)), patch_starts(to_array(device, dofs.patch_starts)),
-      patch_numbers(to_array(device, dofs.patch_numbers)), patch_patterns(to_array(device, dofs.patch_patterns)),
-      pattern_numbers(to_array(device, dofs.pattern_numbers)), patterns(to_array(device, dofs.patterns)), dofs_(&dofs),
-      components_(components), device_(device) {
+SharedTable::SharedTable(device::Device& device, std::span<const std::int32_t> values) {
+  if (device.shares_host_memory()) {
+    // Kernels read tables alone, and wrapped memory has no constant form.
+    buffer_ = device.wrap(const_cast<std::int32_t*>(values.data()), values.size_bytes());
+    return;
+  }
+  buffer_ = device.allocate(values.size_bytes());
+  buffer_->copy_from_host(values.data(), values.size_bytes());
+}
+
+IndexTables::IndexTables(std::shared_ptr<const BlockDofs> dofs, int components,
+                         const std::shared_ptr<device::Device>& device)
+    : run_starts(*device, dofs->run_starts), run_permutations(*device, dofs->run_permutations),
+      permutations(to_array(device, dofs->layout.permutations)),
+      interior_starts(to_array(device, dofs->interior_starts)), first_touch(device, shared_first_touch(*dofs)),
+      patch_starts(*device, dofs->patch_starts), patch_numbers(to_array(device, dofs->patch_numbers)),
+      patch_patterns(to_array(device, dofs->patch_patterns)), pattern_numbers(to_array(device, dofs->pattern_numbers)),
+      patterns(to_array(device, dofs->patterns)), dofs_(std::move(dofs)), components_(components), device_(device) {
   bring_to_device();
 }
 
-IndexTables::IndexTables(const ListDofs& dofs, const std::shared_ptr<device::Device>& device)
-    : run_starts(to_array(device, dofs.run_starts)), run_permutations(to_array(device, dofs.run_permutations)),
-      permutations(to_array(device, dofs.layout.permutations)), interior_starts(to_array(device, dofs.interior_starts)),
-      interior_strides(to_array(device, dofs.interior_strides)) {
+IndexTables::IndexTables(std::shared_ptr<const ListDofs> dofs, const std::shared_ptr<device::Device>& device)
+    : run_starts(*device, dofs->run_starts), run_permutations(*device, dofs->run_permutations),
+      permutations(to_array(device, dofs->layout.permutations)), list_interior_starts(*device, dofs->interior_starts),
+      interior_strides(*device, dofs->interior_strides), list_(std::move(dofs)) {
   bring_to_device();
 }
 
 void IndexTables::bring_to_device() const {
-  for (const auto* table : {&run_starts, &run_permutations, &permutations, &interior_starts, &interior_strides,
-                            &first_touch, &patch_starts, &patch_numbers, &patch_patterns, &pattern_numbers, &patterns})
+  for (const auto* table :
+       {&permutations, &interior_starts, &first_touch, &patch_numbers, &patch_patterns, &pattern_numbers, &patterns})
     (void)table->device_read();
 }
 
@@ -105,11 +116,14 @@ const IndexTables::UnpatternedBatches& IndexTables::unpatterned() const {
 }
 
 void IndexTables::add_to(device::BufferRegistry& registry, int index, const Reads& reads) const {
-  const auto add = [&](const char* role, const Integers& table) { registry.add(role, index, table.device_read()); };
+  const auto add = [&](const char* role, const auto& table) { registry.add(role, index, table.device_read()); };
   add(role::run_starts, run_starts);
   add(role::run_permutations, run_permutations);
   add(role::permutations, permutations);
-  add(role::interior_starts, interior_starts);
+  if (list_ != nullptr)
+    add(role::interior_starts, list_interior_starts);
+  else
+    add(role::interior_starts, interior_starts);
   add(role::interior_strides, interior_strides);
   add(role::first_touch, first_touch);
   add(role::patch_starts, patch_starts);
@@ -138,23 +152,14 @@ std::shared_ptr<const IndexTables> IndexTableCache::get(const void* dofs, const 
   return tables;
 }
 
-std::shared_ptr<const IndexTables> IndexTableCache::get(const BlockDofs& dofs, int components,
+std::shared_ptr<const IndexTables> IndexTableCache::get(const std::shared_ptr<const BlockDofs>& dofs, int components,
                                                         const std::shared_ptr<device::Device>& device) {
-  return get(&dofs, device.get(), [&] { return std::make_shared<const IndexTables>(dofs, components, device); });
+  return get(dofs.get(), device.get(), [&] { return std::make_shared<const IndexTables>(dofs, components, device); });
 }
 
 std::shared_ptr<const IndexTables> IndexTableCache::get(const std::shared_ptr<const ListDofs>& list,
                                                         const std::shared_ptr<device::Device>& device) {
-  struct WithList {
-    WithList(std::shared_ptr<const ListDofs> of, const std::shared_ptr<device::Device>& on)
-        : list(std::move(of)), tables(*list, on) {}
-    std::shared_ptr<const ListDofs> list;
-    IndexTables tables;
-  };
-  return get(list.get(), device.get(), [&] {
-    auto both = std::make_shared<const WithList>(list, device);
-    return std::shared_ptr<const IndexTables>(both, &both->tables);
-  });
+  return get(list.get(), device.get(), [&] { return std::make_shared<const IndexTables>(list, device); });
 }
 
 std::shared_ptr<const ListDofs> IndexTableCache::list(std::int32_t group, std::span<const std::int32_t> cells,

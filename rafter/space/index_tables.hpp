@@ -32,25 +32,40 @@ inline constexpr const char* unpatterned_numbers = "unpatterned_numbers";
 inline constexpr const char* unpatterned_entries = "unpatterned_entries";
 } // namespace role
 
+/// A constant table in the memory of a device: the host's own where the device shares that memory, else a copy.
+class SharedTable {
+public:
+  SharedTable() = default; ///< an empty table without memory
+  /// `values` live as long as the table, at an address that kernels take (base::AlignedAllocator).
+  SharedTable(device::Device& device, std::span<const std::int32_t> values);
+  device::Buffer* device_read() const { return buffer_.get(); }
+
+private:
+  std::shared_ptr<device::Buffer> buffer_;
+};
+
 /// Says which entries the dofs of one space have on one list of cells, as kernels take them. Entries count from the
 /// first one of the space, wherever that is in a vector: tables hold no offsets, and all forms share them. Tables of a
 /// list of cells are empty from `first_touch` on, and those of a block have no `interior_strides`. Shapes are as in
 /// BlockDofs and ListDofs.
 struct IndexTables {
   using Integers = device::Array<std::int32_t>;
-  /// Tables of a block; `dofs` lives as long as they do.
-  IndexTables(const BlockDofs& dofs, int components, const std::shared_ptr<device::Device>& device);
-  IndexTables(const ListDofs& dofs, const std::shared_ptr<device::Device>& device);
+  /// Tables of a block or of a list, whose long tables they share where the device shares the host's memory.
+  IndexTables(std::shared_ptr<const BlockDofs> dofs, int components, const std::shared_ptr<device::Device>& device);
+  IndexTables(std::shared_ptr<const ListDofs> dofs, const std::shared_ptr<device::Device>& device);
   /// Says whether a kernel reads the table of this role.
   using Reads = std::function<bool(std::string_view role)>;
   /// Registers all tables as those of space number `index`; those that are made on first use only where the kernel
   /// reads them.
   void add_to(device::BufferRegistry& registry, int index, const Reads& reads) const;
 
-  Integers run_starts, run_permutations, permutations, interior_starts, interior_strides;
+  SharedTable run_starts, run_permutations;
+  Integers permutations, interior_starts;
+  SharedTable list_interior_starts, interior_strides; ///< of lists of cells
   /// Entries that a batch is the first to touch, without its interior run: kernels add to them later. Shape (batch, 2).
   Integers first_touch;
-  Integers patch_starts, patch_numbers, patch_patterns, pattern_numbers, patterns;
+  SharedTable patch_starts;
+  Integers patch_numbers, patch_patterns, pattern_numbers, patterns;
 
   /// Entry of the first component of every dof that cells share, shape (batch, dof as in ElementLayout::run_dofs,
   /// lane); padded lanes repeat the last active one. Made on first use, since only some plans read this table, which is
@@ -69,7 +84,8 @@ private:
   /// Is called before others share the tables, because their threads must only read.
   void bring_to_device() const;
 
-  const BlockDofs* dofs_ = nullptr;
+  std::shared_ptr<const BlockDofs> dofs_;
+  std::shared_ptr<const ListDofs> list_;
   int components_ = 1;
   std::shared_ptr<device::Device> device_;
   mutable std::once_flag has_entries_, has_unpatterned_;
@@ -81,10 +97,9 @@ private:
 /// made a second time.
 class IndexTableCache {
 public:
-  /// Returns the tables of a block. `dofs` must live as long as the cache.
-  std::shared_ptr<const IndexTables> get(const BlockDofs& dofs, int components,
+  /// Returns the tables of a block or of a list of cells, which keep the dofs alive.
+  std::shared_ptr<const IndexTables> get(const std::shared_ptr<const BlockDofs>& dofs, int components,
                                          const std::shared_ptr<device::Device>& device);
-  /// Returns the tables of a list of cells, which keep the list alive.
   std::shared_ptr<const IndexTables> get(const std::shared_ptr<const ListDofs>& list,
                                          const std::shared_ptr<device::Device>& device);
   /// Returns the dofs of a list of cells, from `make` where nobody holds those of an equal list.

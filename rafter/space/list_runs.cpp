@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/space/list_runs.hpp>
 
+#include <algorithm>
+
 #include <rafter/base/error.hpp>
 
 namespace rafter::space {
@@ -41,6 +43,9 @@ ListDofs with_runs(const ListDofs& list, const std::vector<bool>& is_kept) {
                   .interior_starts = list.interior_starts,
                   .interior_strides = list.interior_strides};
   const auto width = static_cast<std::ptrdiff_t>(list.cells_per_batch);
+  const auto num_kept = static_cast<std::size_t>(std::ranges::count(is_kept, true));
+  if (num_runs > 0) result.run_starts.reserve(list.run_starts.size() / num_runs * num_kept);
+  if (num_runs > 0) result.run_permutations.reserve(list.run_permutations.size() / num_runs * num_kept);
   for (std::size_t i = 0; i * static_cast<std::size_t>(width) < list.run_starts.size(); ++i) {
     if (!is_kept[i % num_runs]) continue;
     const auto first = static_cast<std::ptrdiff_t>(i) * width;
@@ -48,7 +53,7 @@ ListDofs with_runs(const ListDofs& list, const std::vector<bool>& is_kept) {
       to.insert(to.end(), from.begin() + first, from.begin() + first + width);
     };
     append(list.run_starts, result.run_starts);
-    append(list.run_permutations, result.run_permutations);
+    if (!list.run_permutations.empty()) append(list.run_permutations, result.run_permutations);
   }
   return result;
 }

@@ -16,6 +16,7 @@
 #include <rafter/space/patch_layout.hpp>
 #include <rafter/space/patch_numbering.hpp>
 #include <rafter/space/patterns.hpp>
+#include <rafter/space/run_permutations.hpp>
 
 namespace rafter::space {
 namespace {
@@ -286,7 +287,7 @@ private:
     const std::size_t num_starts = num_batches * static_cast<std::size_t>(blocks_[b].layout.num_runs) *
                                    static_cast<std::size_t>(batches_.cells_per_batch);
     blocks_[b].run_starts.resize(num_starts);
-    blocks_[b].run_permutations.resize(num_starts);
+    if (has_permutations(blocks_[b].layout)) blocks_[b].run_permutations.resize(num_starts);
     blocks_[b].interior_starts.assign(num_batches, -1);
     blocks_[b].pattern_numbers.resize(num_batches);
     blocks_[b].first_touch.resize(2 * num_batches);
@@ -298,9 +299,10 @@ private:
     const std::int32_t* cells = batches_.blocks[b].cells.data() + batch * cells_per_batch;
     std::size_t at = batch * sources_[b].size() * cells_per_batch;
     bool is_uniform = true;
+    const bool is_permuted = has_permutations(blocks_[b].layout);
     for (const RunSource& source : sources_[b]) {
       std::int32_t* starts = blocks_[b].run_starts.data() + at;
-      std::int32_t* permutations = blocks_[b].run_permutations.data() + at;
+      std::int32_t* permutations = is_permuted ? blocks_[b].run_permutations.data() + at : nullptr;
       for (std::size_t lane = 0; lane < static_cast<std::size_t>(active); ++lane) {
         const std::size_t entity = static_cast<std::size_t>(cells[lane]) * source.stride;
         std::int32_t& start = source.start(entity);
@@ -309,11 +311,12 @@ private:
           start = std::exchange(next, next + source.num_entries);
         }
         starts[lane] = start;
+        if (!is_permuted) continue;
         permutations[lane] = source.offsets[source.codes == nullptr ? 0 : source.codes[entity]];
         is_uniform = is_uniform && permutations[lane] == permutations[0];
       }
       std::fill(starts + active, starts + cells_per_batch, starts[active - 1]);
-      std::fill(permutations + active, permutations + cells_per_batch, permutations[active - 1]);
+      if (is_permuted) std::fill(permutations + active, permutations + cells_per_batch, permutations[active - 1]);
       at += cells_per_batch;
     }
     return is_uniform;

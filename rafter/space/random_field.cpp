@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
+#include <rafter/space/run_permutations.hpp>
 
 namespace rafter::space {
 namespace {
@@ -43,7 +44,7 @@ public:
     const int* dof = layout.run_dofs.data();
     for (std::size_t r = 0; r < layout.run_dims.size(); ++r, run += cells_per_batch) {
       const auto key = key_of(cells, cell, layout.run_dims[r], layout.run_entities[r]);
-      const std::int32_t* permutation = layout.permutations.data() + dofs.run_permutations[run];
+      const std::int32_t* permutation = permutation_of(dofs, run);
       for (int k = 0; k < layout.run_lengths[r]; ++k) set(*dof++, key, permutation[k]);
     }
     const auto key = key_of(cells, cell, element::dimension(cells.shape), 0);

@@ -10,6 +10,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/device/device.hpp>
 #include <rafter/space/index_tables.hpp>
+#include <rafter/space/run_permutations.hpp>
 #include <tests/support/space_meshes.hpp>
 
 /// The numbering obeys laws on every shape and degree, on plain meshes and on scrambled ones (vertices renumbered,
@@ -152,10 +153,12 @@ TEST_P(Numbering, BatchesWithAPatternAreFullAndTheirLanesAlike) {
       for (std::size_t batch = 0; batch < dofs.pattern_numbers.size(); ++batch) {
         bool is_uniform =
             batches.num_active(static_cast<int>(b), static_cast<std::int32_t>(batch)) == batches.cells_per_batch;
-        const auto* offsets = dofs.run_permutations.data() + batch * num_runs * cells_per_batch;
+        const auto permutation = [&](std::size_t run, std::size_t lane) {
+          return space::permutation_of(dofs, (batch * num_runs + run) * cells_per_batch + lane);
+        };
         for (std::size_t run = 0; run < num_runs; ++run)
           for (std::size_t lane = 0; lane < cells_per_batch; ++lane)
-            is_uniform = is_uniform && offsets[run * cells_per_batch + lane] == offsets[run * cells_per_batch];
+            is_uniform = is_uniform && permutation(run, lane) == permutation(run, 0);
         const auto number = static_cast<std::size_t>(dofs.pattern_numbers[batch]);
         ASSERT_EQ(number > 0, is_uniform);
         if (number == 0) continue;
@@ -163,8 +166,7 @@ TEST_P(Numbering, BatchesWithAPatternAreFullAndTheirLanesAlike) {
         const int* dof = layout.run_dofs.data(); // each dof is where its permutation puts it
         for (std::size_t run = 0; run < num_runs; ++run)
           for (int k = 0; k < layout.run_lengths[run]; ++k, ++dof) {
-            const auto place = dofs.patterns[(number - 1) * num_runs + run] +
-                               layout.permutations[static_cast<std::size_t>(offsets[run * cells_per_batch] + k)];
+            const auto place = dofs.patterns[(number - 1) * num_runs + run] + permutation(run, 0)[k];
             ASSERT_EQ(layout.arrangements.at(static_cast<std::size_t>(place)), *dof);
           }
       }
@@ -263,7 +265,7 @@ TEST_P(Numbering, PaddedLanesRepeatTheLastActiveLane) {
         for (std::size_t lane = active; lane < cells_per_batch; ++lane) {
           const std::size_t row = (last * num_runs + run) * cells_per_batch;
           EXPECT_EQ(dofs.run_starts[row + lane], dofs.run_starts[row + active - 1]);
-          EXPECT_EQ(dofs.run_permutations[row + lane], dofs.run_permutations[row + active - 1]);
+          EXPECT_EQ(space::permutation_of(dofs, row + lane), space::permutation_of(dofs, row + active - 1));
         }
     }
   });
@@ -295,6 +297,13 @@ void expect_entries_of_cells(const space::FunctionSpace& space, std::int32_t gro
   const auto num_dofs = static_cast<std::size_t>(layout.element->num_dofs()),
              width = static_cast<std::size_t>(cells_per_batch);
   std::vector<std::int32_t> expected(num_dofs * static_cast<std::size_t>(num_c)), found(expected.size());
+  // Spaces whose runs have one dof each keep no permutations, and lists without interior dofs no places of these.
+  EXPECT_EQ(list->run_permutations.empty(), std::ranges::all_of(layout.run_lengths, [](int n) { return n == 1; }));
+  EXPECT_EQ(list->interior_starts.empty(), layout.interior_dofs.empty());
+  const auto position = [&](std::size_t row, std::size_t k) {
+    const auto offset = list->run_permutations.empty() ? 0 : list->run_permutations[row];
+    return layout.permutations[static_cast<std::size_t>(offset) + k];
+  };
   for (std::size_t slot = 0; slot < cells.size(); ++slot) {
     const auto cell = space.position(group, cells[slot]);
     space.cell_dofs(cell.block, cell.batch, cell.lane, expected);
@@ -304,8 +313,7 @@ void expect_entries_of_cells(const space::FunctionSpace& space, std::int32_t gro
       for (std::size_t k = 0; k < static_cast<std::size_t>(layout.run_lengths[run]); ++k, ++at)
         for (int c = 0; c < num_c; ++c)
           found[static_cast<std::size_t>(c) * num_dofs + static_cast<std::size_t>(layout.run_dofs[at])] =
-              list->run_starts[row] +
-              layout.permutations[static_cast<std::size_t>(list->run_permutations[row]) + k] * num_c + c;
+              list->run_starts[row] + position(row, k) * num_c + c;
     }
     for (std::size_t i = 0; i < layout.interior_dofs.size(); ++i)
       for (int c = 0; c < num_c; ++c)
@@ -345,6 +353,18 @@ TEST_P(Numbering, DofsOfEqualListsAreMadeOnce) {
     EXPECT_EQ(space.list_dofs(0, same, 2), list);
     EXPECT_NE(space.list_dofs(0, same, 1), list) << "batches of another size";
     EXPECT_THROW(space.list_dofs(0, one, 4), base::InternalError) << "no whole batch";
+  });
+}
+
+/// Devices that share the host's memory read the tables of the space itself.
+TEST_P(Numbering, TablesOfTheHostAreThoseOfTheSpace) {
+  const auto device = device::make_device("host", 1);
+  for_each_space([&](const space::FunctionSpace& space) {
+    const auto& dofs = space.block(0);
+    EXPECT_EQ(space.index_tables(0, device)->run_starts.device_read()->handle(), dofs.run_starts.data());
+    const std::vector<std::int32_t> cells{0};
+    const auto list = space.list_dofs(0, cells, 1);
+    EXPECT_EQ(space.index_tables(list, device)->run_starts.device_read()->handle(), list->run_starts.data());
   });
 }
 

@@ -93,6 +93,46 @@ class Multigrid(command_test.CommandTest):
         report, text = self.bench("helmholtz.toml", "--set", "coefficients.k=3.0")
         self.assertNotIn("is indefinite", text)
 
+    def test_an_indefinite_form_that_names_no_method_is_solved_directly(self):
+        for preconditioner in ("multigrid", "amg"):
+            # 2 401 unknowns of degree 1 are more than the coarsest level of aggregates has
+            problem = self.write(BOX.replace("grad(v))*dx", "grad(v))*dx - 60*u*v*dx").replace('"multigrid"', f'"{preconditioner}"'))
+            report, _ = self.solved(problem, "--set", "mesh.box.cells=[48, 48]", "--set", "fields.u.degree=1")
+            self.assertEqual(report["method"], "direct", preconditioner)
+            self.assertIn("not positive definite", report["reason"])
+            self.assertGreater(report["factors"]["negative_pivots"], 0)
+
+    def test_keys_that_the_preconditioner_does_not_read_are_told(self):
+        def warnings(text):
+            stderr = self.run_rafter("solve", self.write(text)).stderr
+            return {word.rstrip(",") for word in stderr.split() if word.startswith("solver.multigrid")}
+        table = "multigrid = { cycle = 'W', start = 'full', smoother_degree = 3, pre = 2 }\n"
+        self.assertEqual(warnings(BOX + table), set())
+        amg = BOX.replace('"multigrid"', '"amg"')
+        self.assertEqual(warnings(amg + table), {"solver.multigrid.cycle", "solver.multigrid.start"})
+        block = BOX.replace('"multigrid"', '"block"\nblocks.u = "multigrid"')
+        self.assertEqual(warnings(block + table), {"solver.multigrid.start"})
+        self.assertEqual(warnings(block.replace('u = "multigrid"', 'u = "jacobi"') + table), {"solver.multigrid"})
+
+    def test_the_coarsest_level_takes_a_tolerance(self):
+        for keys in ("coarse = 'direct', coarse_rtol = 0.1", "coarse_iterations = 5", "coarse = 'amg', coarse_rtol = 1.5"):
+            self.assert_refused(self.run_rafter("solve", self.write(BOX + f"multigrid = {{ {keys} }}\n")), "solver.multigrid.coarse_")
+        problem = self.write(BOX + "multigrid = { coarse = 'amg', coarse_rtol = 1e-2, coarse_iterations = 5 }\n")
+        report, _ = self.solved(problem)
+        self.assertIn("conjugate gradients to 0.01 in at most 5 iterations", report["preconditioner"])
+
+    def test_set_up_that_is_refused_names_its_place(self):
+        problem = BOX.replace('"multigrid"', '"amg"\nmethod = "gmres"').replace("grad(v))*dx", "grad(v))*dx + u.dx(0)*v*dx")
+        place = 1 + problem.splitlines().index('preconditioner = "amg"')
+        self.assert_refused(self.run_rafter("solve", self.write(problem)), f":{place}:", "solver.preconditioner", "symmetric")
+
+    def test_blocks_of_another_form_take_known_fields_that_the_form_lacks(self):
+        block = BOX.replace('"multigrid"', '"block"\nblocks.u = "multigrid"').replace("[forms]", 'w = { value = "2 + x[0]", degree = 1 }\n[forms]')
+        report, _ = self.solved(self.write(block), "--set", "forms.preconditioner='w*inner(grad(u), grad(v))*dx'")
+        constant, _ = self.solved(self.write(block), "--set", "forms.preconditioner='inner(grad(u), grad(v))*dx'")
+        self.assertLessEqual(report["iterations"], 2 * constant["iterations"])
+        self.assertGreater(report["iterations"], constant["iterations"])  # with the field it is another preconditioner
+
     def test_blocks_take_as_many_iterations_on_finer_meshes(self):
         stokes = os.path.join(command_test.SOURCE, "examples", "stokes-block.toml")
         counts = {}

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include <rafter/base/parallel.hpp>
 #include <rafter/mesh/readers.hpp>
 #include <rafter/solve/aggregation_multigrid.hpp>
 #include <rafter/solve/csr_products.hpp>
+#include <rafter/solve/matrix_operator.hpp>
 #include <tests/support/multigrid_problems.hpp>
 #include <tests/support/source_directory.hpp>
 
@@ -110,6 +112,14 @@ TEST(Aggregation, TentativeProlongationsHoldTheModes) {
          ++k)
       EXPECT_NEAR(gram.values[static_cast<std::size_t>(k)], gram.columns[static_cast<std::size_t>(k)] == i ? 1 : 0,
                   1e-12);
+}
+
+TEST(Aggregation, EntriesOfProductsAreEstimatedFromSomeRows) {
+  const Assembled of(box("tetrahedron", 14), laplacian());
+  const auto squared = solvers::product(of.matrix, of.matrix);
+  ASSERT_GT(of.matrix.num_rows(), 2000); // every row is counted below 1000
+  EXPECT_NEAR(solvers::estimate_entries(of.matrix, of.matrix), static_cast<double>(squared.num_entries()),
+              0.05 * static_cast<double>(squared.num_entries()));
 }
 
 TEST(Aggregation, LevelsAreGalerkinProducts) {
@@ -242,16 +252,55 @@ TEST(Aggregation, RefusesOperatorsThatAreNotSymmetric) {
   EXPECT_THROW(solvers::AggregationMultigrid(of.A, of.near_null_space), base::InputError);
 }
 
-TEST(Aggregation, RefusesSingularOperators) {
-  Problem problem(box("tetrahedron"), 1);
-  const op::Operator A(problem.form(laplacian()), planned({.threads = 1}));
-  solvers::SolverOptions options{.method = "cg", .preconditioner = "amg"};
-  Vector ones = A.make_vector();
-  std::ranges::fill(ones.host_overwrite(), 1.0);
-  std::vector<Vector> basis;
-  basis.push_back(std::move(ones));
-  options.null_space = std::make_shared<const solvers::NullSpace>(A.device(), std::move(basis));
-  EXPECT_THROW(solvers::make_preconditioner(A, options), base::InputError);
+/// The constants of a pure Neumann problem, as conjugate gradients with aggregates need them.
+TEST(Aggregation, SolvesSingularOperatorsInAsManyIterationsAsRegularOnes) {
+  for (const int cells : {12, 24}) {
+    Problem problem(box("tetrahedron", cells), 1);
+    const op::Operator A(problem.form(laplacian()), planned({.threads = 1}));
+    solvers::SolverOptions options{.method = "cg", .preconditioner = "amg"};
+    options.control.rtol = 1e-8;
+    Vector ones = A.make_vector();
+    std::ranges::fill(ones.host_overwrite(), 1.0);
+    std::vector<Vector> basis;
+    basis.push_back(std::move(ones));
+    options.null_space = std::make_shared<const solvers::NullSpace>(A.device(), std::move(basis));
+    Vector b = random_vector(A, 1), x = A.make_vector(), residual = A.make_vector();
+    options.null_space->project(b);
+    std::ranges::fill(x.host_overwrite(), 0.0);
+    const auto result = solvers::solve(A, b, x, options);
+    ASSERT_EQ(result.status, solvers::Status::converged) << result.message;
+    EXPECT_LE(result.iterations, 20) << cells;
+    EXPECT_LE(options.null_space->norm_of_part(x), 1e-10 * std::sqrt(dot(x, x)));
+    A.apply(x, residual);
+    EXPECT_LE(distance(residual.host_read(), b.host_read()), 1e-6 * largest(b.host_read()));
+  }
+}
+
+/// Nodes i and j, and k and l, are coupled strongly, i to k and l so weakly that both entries are added to the diagonal
+/// of i, 0.1 + 0.2 in floating-point numbers, and leave a rounding of it.
+TEST(Aggregation, DiagonalsThatAddedEntriesCancelAreNotDividedBy) {
+  constexpr std::int64_t num_groups = 50;
+  SparseMatrix A{.num_columns = 4 * num_groups, .row_offsets = {0}, .columns = {}, .values = {}};
+  const double own = 0.1 + 0.2;
+  const std::array<std::array<double, 4>, 4> group{
+      {{own, -1, -0.1, -0.2}, {-1, 10, 0, 0}, {-0.1, 0, 10, -1}, {-0.2, 0, -1, 10}}};
+  ASSERT_GT((own - 0.1) - 0.2, 0);
+  for (std::int64_t row = 0; row < A.num_columns; ++row) {
+    for (std::int64_t c = 0; c < 4; ++c)
+      if (const double value = group[static_cast<std::size_t>(row % 4)][static_cast<std::size_t>(c)]; value != 0) {
+        A.columns.push_back(static_cast<std::int32_t>(row / 4 * 4 + c));
+        A.values.push_back(value);
+      }
+    A.row_offsets.push_back(A.num_entries());
+  }
+  const solvers::MatrixOperator of(device::make_device("host", 1), A);
+  const auto levels = solvers::aggregated_levels(of, A, solvers::constant_near_null_space(A.num_columns),
+                                                 {.enough_unknowns = 10, .most_levels = 1});
+  ASSERT_EQ(levels.size(), 1U);
+  Vector coarse(of.device(), static_cast<std::size_t>(levels[0].A->size())), fine(of.device(), 4 * num_groups);
+  std::ranges::fill(coarse.host_overwrite(), 1.0);
+  levels[0].to_finer->prolongate(coarse, fine);
+  EXPECT_LE(largest(fine.host_read()), 100);
 }
 
 } // namespace
