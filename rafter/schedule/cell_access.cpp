@@ -189,8 +189,8 @@ private:
     const NodePtr active = context_.has_cell_lanes() ? context_.active_lanes() : nullptr;
     if (runs.length == 1) { // its dof has one place
       for (int c = 0; c < components_; ++c)
-        touch_(to, iadd(start, integer(c)), iload(entries_of(layout_.run_dofs), iadd(number, integer(c))), active,
-               false);
+        move_entry_(to, iadd(start, integer(c)), iload(entries_of(layout_.run_dofs), iadd(number, integer(c))), active,
+                    false);
       return;
     }
     const std::string k = context_.fresh("k");
