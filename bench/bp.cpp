@@ -40,7 +40,8 @@ std::vector<Option> options_of(const Kind& kind, Choices& choices) {
   std::vector<Option> options{
       names_option("--cases", "operators", choices.cases, names_of(bake_off_cases())),
       names_option("--geometry", "cells of the square or cube", choices.geometries, geometry_names()),
-      text_option("--plan", "TEXT", "plan of all kernels instead of the planner's", choices.plan)};
+      text_option("--plan", "TEXT", "plan of all kernels instead of the planner's", choices.plan),
+      text_option("--device", "NAME", "where kernels run: host, opencl, opencl:i", choices.common.device)};
   if (!kind.is_broken)
     options.push_back(integer_option("--applications",
                                      "applications that pay the set-up of an assembled matrix off; 0: none",
@@ -105,8 +106,8 @@ int run(const Kind& kind, std::span<const std::string> arguments) {
   read_mesh_file(kind.suite, choices.common, given, of_boxes);
   const bool has_mesh = choices.common.mesh != nullptr;
   if (has_mesh) choices.geometries = {choices.common.mesh->name};
+  const auto device = device::make_device(choices.common.device, threads); // a wrong one is refused at once
   Report report(layout_of(kind, has_mesh), choices.common, arguments);
-  const auto device = device::make_device("host", threads);
   for (const auto& name : choices.cases)
     for (const auto& geometry : choices.geometries)
       for (const int degree : choices.common.degrees)
@@ -128,7 +129,7 @@ int run(const Kind& kind, std::span<const std::string> arguments) {
           Json row{{"case", name}, {"geometry", geometry}};
           row.update(measure(std::array{&A}, *space, report.machine(), choices.common).front());
           add_memory(row, memory.peak_bytes());
-          if (!kind.is_broken && !has_mesh) add_peer(row, report.machine(), threads);
+          if (!kind.is_broken && !has_mesh && choices.common.device == "host") add_peer(row, report.machine(), threads);
           report.add(std::move(row));
         }
   return report.finish(plots_of(report, choices, kind.title));

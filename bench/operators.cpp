@@ -96,6 +96,7 @@ std::vector<Json> sampled(const std::vector<std::function<void()>>& calls, std::
                           const Settings& settings) {
   auto sampling = settings.sampling;
   sampling.threads = settings.threads;
+  sampling.is_elsewhere = settings.device != "host";
   const auto samples = base::sample(calls, sampling);
   const double dofs = counted_dofs(space);
   std::vector<Json> rows;

@@ -11,6 +11,7 @@
 #include <rafter/base/output_file.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/report/report.hpp>
+#include <rafter/tune/device_probe.hpp>
 #include <sched.h>
 
 namespace rafter::bench {
@@ -100,13 +101,16 @@ Json read_earlier(const Layout& layout, const Settings& settings) {
 }
 
 machine::Machine machine_of(const Settings& settings) {
+  if (settings.device != "host")
+    return tune::ceilings(device::make_device(settings.device), {.is_fresh = settings.machine == "fresh"});
   if (settings.machine == "fresh") return machine::probe({.cores = settings.threads});
   return machine::load_or_probe(); // the record has rates of one core and of all, from which those between follow
 }
 
-/// A single thread is bound to the core that it runs on; several are left to the system.
-void pin(int threads) {
-  if (threads != 1) return;
+/// A single thread is bound to the core that it runs on; several, and those of the drivers of devices, are left to the
+/// system.
+void pin(const Settings& settings) {
+  if (settings.threads != 1 || settings.device != "host") return;
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(static_cast<std::size_t>(std::max(0, sched_getcpu())), &set);
@@ -128,15 +132,15 @@ Report::Report(Layout layout, const Settings& settings, std::span<const std::str
       std::vector<base::NamedFile>{{"the report to compare with", settings.compare}, {"the mesh", settings.mesh_path}});
   if (!settings.compare.empty()) earlier_ = read_earlier(layout_, settings);
   machine_ = machine_of(settings);
-  pin(settings.threads);
-  fmt::print("{}\n{}\n{}, {} of {} cores; {}\n", layout_.title, command_, machine_.model, settings.threads,
-             machine_.cores, machine_.measured_with);
-  fmt::print(
-      "ceilings of these cores: {:.0f} GFLOP/s of fused multiply-adds, {:.1f} GB/s read from memory, {:.1f} GB/s "
-      "x = y + a z\n{}\n",
-      machine_.peak_flops(settings.threads) / 1e9, machine_.rate(machine_.memory().read, settings.threads) / 1e9,
-      machine_.rate(machine_.memory().triad, settings.threads) / 1e9,
-      machine_.is_quiet() ? "" : "BUSY while they were measured: they may be too low, and shares too high\n");
+  pin(settings);
+  const auto part = settings.device == "host" ? fmt::format("{} of {} cores", settings.threads, machine_.cores)
+                                              : fmt::format("{}, {}", settings.device, machine_.vendor);
+  fmt::print("{}\n{}\n{}, {}; {}\n", layout_.title, command_, machine_.model, part, machine_.measured_with);
+  fmt::print("ceilings: {:.0f} GFLOP/s of fused multiply-adds, {:.1f} GB/s read from memory, {:.1f} GB/s "
+             "x = y + a z\n{}\n",
+             machine_.peak_flops(settings.threads) / 1e9, machine_.rate(machine_.memory().read, settings.threads) / 1e9,
+             machine_.rate(machine_.memory().triad, settings.threads) / 1e9,
+             machine_.is_quiet() ? "" : "BUSY while they were measured: they may be too low, and shares too high\n");
   if (settings.mesh != nullptr) fmt::print("{}\n", describe(*settings.mesh));
   layout_.columns = with_plan(std::move(layout_.columns));
   fmt::print("{}", report::format_headers(headings(layout_.columns), widths_of(layout_.columns)));

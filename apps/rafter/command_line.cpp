@@ -23,7 +23,8 @@ void add_problem_options(CLI::App& command, ProblemOptions& options) {
   command.add_option("--set", options.overrides, "set a key of the problem file, as in fields.u.degree=3; repeatable")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
-  command.add_option("--device", options.device, "where kernels run: host, checked, opencl or opencl:1")->capture_default_str();
+  command.add_option("--device", options.device, "where kernels run: host, checked, opencl or opencl:1")
+      ->capture_default_str();
   command.add_option("--threads", options.threads, "threads; 0: all cores")
       ->check(CLI::Range(0, max_threads))
       ->capture_default_str()
@@ -110,8 +111,11 @@ private:
     command->callback([this] { code_ = run_mesh(mesh_); });
   }
   void add_machine() {
-    auto* command = app_.add_subcommand("machine", "this machine's ceilings, measured");
+    auto* command = app_.add_subcommand("machine", "the ceilings of this machine, or of a device, measured");
     command->add_flag("--json", machine_.is_json, "print JSON");
+    command->add_option("--device", machine_.device, "what is measured: host, opencl or opencl:1")
+        ->capture_default_str()
+        ->type_name("NAME");
     command->add_flag("--fresh", machine_.is_fresh, "measure again instead of using the remembered figures");
     command->callback([this] { code_ = run_machine(machine_); });
   }

@@ -42,6 +42,7 @@ struct MeshOptions {
 int run_mesh(const MeshOptions& options);
 
 struct MachineOptions {
+  std::string device = "host";
   bool is_json = false;
   bool is_fresh = false; ///< whether the machine is measured again
 };

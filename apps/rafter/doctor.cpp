@@ -12,6 +12,7 @@
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/device/host/process.hpp>
 #include <rafter/device/opencl/opencl_device.hpp>
+#include <rafter/machine/device_record.hpp>
 #include <rafter/report/report.hpp>
 #include <rafter/solve/factors.hpp>
 #include <rafter/tune/store.hpp>
@@ -72,6 +73,14 @@ Row device_row(const std::string& name, const std::string& purpose, bool& works)
   return {name, "missing", purpose, first_line(error.what())};
 }
 
+/// What `rafter machine --device opencl:i` measured of a device; "" where it did not.
+std::string ceilings_text(const device::Capabilities& device) {
+  const auto record = machine::load(device);
+  if (!record) return "";
+  return fmt::format("; {:.0f} GFLOP/s, {:.0f} GB/s", 1e-9 * record->machine.peak_flops(1),
+                     1e-9 * record->machine.memory().triad.one_core);
+}
+
 /// One row for each OpenCL device, or one that says how to get them.
 std::vector<Row> opencl_rows() try {
   constexpr const char* purpose = "runs kernels (--device opencl:i)";
@@ -82,7 +91,7 @@ std::vector<Row> opencl_rows() try {
                                   device.num_compute_units, static_cast<double>(device.memory_bytes) / (1 << 30));
     const bool works = found.objection.empty();
     rows.push_back({fmt::format("opencl:{}", rows.size()), works ? "works" : "cannot be used", purpose,
-                    works ? text : text + "; " + found.objection});
+                    works ? text + ceilings_text(device) : text + "; " + found.objection});
   }
   if (rows.empty()) rows.push_back({"opencl", "missing", purpose, "to get one: apt-get install pocl-opencl-icd"});
   return rows;

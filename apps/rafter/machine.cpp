@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
+#include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/device/device.hpp>
 #include <rafter/device/host/cpu.hpp>
 #include <rafter/machine/machine.hpp>
 #include <rafter/report/report.hpp>
+#include <rafter/tune/device_probe.hpp>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
@@ -73,9 +76,56 @@ std::string gathers_text(const machine::Machine& machine) {
   return report::format_table(columns, rows);
 }
 
+std::string device_levels_text(const machine::DeviceRecord& record) {
+  std::vector<std::vector<std::string>> rows;
+  const auto add = [&rows](const machine::Level& level) {
+    rows.push_back({level.name, level.bytes > 0 ? size_text(level.bytes) : "", giga(level.read.one_core),
+                    giga(level.copy.one_core), giga(level.triad.one_core)});
+  };
+  add(record.shared);
+  for (const auto& level : record.machine.levels)
+    if (&level != &record.machine.levels.front()) add(level);
+  using enum report::Align;
+  const std::vector<report::Column> columns{
+      {"GB/s",
+       "10^9 bytes per second, read and written by all groups; shared memory: with a barrier after each access; "
+       "cache: the largest block that was read faster than the memory"},
+      {"size", "of a group's shared memory; of the block; of the memory", right},
+      {"read", "s += x", right},
+      {"copy", "x = y", right},
+      {"triad", "x = y + a z", right}};
+  return report::format_table(columns, rows);
+}
+
+void print_device(const machine::DeviceRecord& record) {
+  const auto& machine = record.machine;
+  const auto& peak = machine.peaks.front();
+  fmt::print("{} ({}), {} compute units{}\n", machine.model, machine.vendor, record.num_compute_units,
+             record.has_unified_memory ? ", its memory is that of the host" : "");
+  fmt::print("measured {} (typical runs {:.0f} % of the best)\n", machine.measured_at, 100 * machine.steadiness);
+  fmt::print("GFLOP/s: {} fused multiply-adds of doubles, {} of floats; {} additions, {} multiplications of doubles\n",
+             giga(peak.fma.one_core), giga(peak.single_fma.one_core), giga(peak.add.one_core), giga(peak.mul.one_core));
+  fmt::print("launch of an empty kernel: {:.1f} us; copies: {} GB/s to the device, {} GB/s to the host\n\n{}",
+             1e6 * record.launch_seconds, giga(record.bytes_to_device_per_second),
+             giga(record.bytes_to_host_per_second), device_levels_text(record));
+}
+
+int run_device(const MachineOptions& options) {
+  const auto device = device::make_device(options.device);
+  if (device->capabilities().description.empty())
+    throw base::InputError("machine: --device " + options.device + ": accepted are host, opencl and opencl:i");
+  const auto record = tune::load_or_probe(device, {.is_fresh = options.is_fresh});
+  if (options.is_json)
+    fmt::print("{}\n", base::trimmed(machine::to_json(record)));
+  else
+    print_device(record);
+  return exit_done;
+}
+
 } // namespace
 
 int run_machine(const MachineOptions& options) {
+  if (options.device != "host") return run_device(options);
   const auto machine = machine::load_or_probe({.is_fresh = options.is_fresh});
   require_not_interrupted();
   if (options.is_json) {

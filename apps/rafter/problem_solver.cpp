@@ -14,6 +14,7 @@
 #include <rafter/schedule/plan.hpp>
 #include <rafter/solve/force_norm.hpp>
 #include <rafter/solve/vector_ops.hpp>
+#include <rafter/tune/device_probe.hpp>
 #include <rafter/tune/generation_cache.hpp>
 #include <rafter/tune/planner.hpp>
 #include <rafter/tune/store.hpp>
@@ -141,15 +142,21 @@ void finish(const PreparedProblem& prepared, Phases& phases, Solution& solution)
 
 } // namespace
 
+void Phases::watch(std::shared_ptr<const device::Device> device) {
+  if (!device->shares_host_memory()) device_ = std::move(device);
+}
+
 void Phases::start(const std::string& name) {
   stop();
   seconds_.emplace_back(name, 0.0);
+  if (device_ != nullptr) before_ = device_->copies();
   begin_ = Clock::now();
   is_running_ = true;
 }
 
 void Phases::stop() {
   if (is_running_) seconds_.back().second = std::chrono::duration<double>(Clock::now() - begin_).count();
+  if (is_running_ && device_ != nullptr) copies_.emplace_back(seconds_.back().first, device_->copies() - before_);
   is_running_ = false;
 }
 
@@ -170,6 +177,7 @@ PreparedProblem::PreparedProblem(const io::Problem& given, const RunOptions& opt
   options_.quadrature = quadrature_options(problem);
   const base::ThreadLimit limit(options.threads);
 
+  phases.watch(options_.shared_device);
   phases.start("mesh");
   meshes_ = std::make_shared<const mesh::Generations>(make_meshes(problem_));
   mesh_ = meshes_->finest();
@@ -207,8 +215,9 @@ PreparedProblem::PreparedProblem(const io::Problem& given, const RunOptions& opt
   // The ceilings are measured once, which is slow, so that checks come first. A first solve waits for a quarter of
   // what `rafter machine` takes.
   constexpr double first_seconds = 0.6;
-  machine_ = machine::load_or_probe(
-      {.seconds = first_seconds, .begins = [this] { tell("machine: measuring its ceilings, which are kept"); }});
+  machine_ = tune::ceilings(options_.shared_device, {.seconds = first_seconds, .begins = [this] {
+                                                       tell("machine: measuring its ceilings, which are kept");
+                                                     }});
   options_.planner = make_planner(machine_, options);
 
   phases.start("kernels");
@@ -572,6 +581,7 @@ Solution solve_problem(const io::Problem& problem, const RunOptions& options, co
   auto [solution, iteration] = solve_prepared(prepared, events, phases);
   auto& report = solution.report;
   report.seconds = phases.seconds();
+  report.copies = phases.copies();
   if (const auto now = base::process_memory(); now && memory)
     report.peak_memory_bytes = now->peak_bytes - memory->resident_bytes;
   measure_operators(prepared, report);

@@ -41,17 +41,24 @@ struct RunEvents {
   solvers::Monitor iteration;                    ///< returns false to stop the solve
 };
 
-/// This keeps the wall-clock seconds of each phase of a run.
+/// This keeps the wall-clock seconds of each phase of a run, and what it copies between host and device.
 class Phases {
 public:
+  /// Counts what is copied to and from a device that has memory of its own.
+  void watch(std::shared_ptr<const device::Device> device);
   /// Ends the phase that runs and starts another.
   void start(const std::string& name);
   void stop();
   const std::vector<std::pair<std::string, double>>& seconds() const { return seconds_; }
+  /// Copies of each phase; empty where the device shares the memory of the host.
+  const std::vector<std::pair<std::string, device::Copies>>& copies() const { return copies_; }
 
 private:
   using Clock = std::chrono::steady_clock;
   std::vector<std::pair<std::string, double>> seconds_;
+  std::vector<std::pair<std::string, device::Copies>> copies_;
+  std::shared_ptr<const device::Device> device_; ///< null: it shares the memory of the host
+  device::Copies before_;                        ///< copies before the phase that runs
   Clock::time_point begin_;
   bool is_running_ = false;
 };

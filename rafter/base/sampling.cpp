@@ -14,23 +14,23 @@ namespace {
 
 /// Time in seconds. For one thread it is processor time, which leaves out what other processes take. Several threads
 /// wait for each other, so only elapsed time counts their waiting.
-double now(int threads) {
-  if (threads == 1) return cpu_seconds();
+double now(const SamplingOptions& options) {
+  if (options.threads == 1 && !options.is_elsewhere) return cpu_seconds();
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 /// Time in seconds of `repeats` calls.
-double seconds_of(const std::function<void()>& call, int repeats, int threads) {
-  const double start = now(threads);
+double seconds_of(const std::function<void()>& call, int repeats, const SamplingOptions& options) {
+  const double start = now(options);
   for (int i = 0; i < repeats; ++i) call();
-  return now(threads) - start;
+  return now(options) - start;
 }
 
 /// Warms up a function, and returns the number of calls that make a sample long enough.
 int warmed_up(const std::function<void()>& call, const SamplingOptions& options) {
   call();
   for (int repeats = 1;; repeats *= 2) {
-    const double elapsed = seconds_of(call, repeats, options.threads);
+    const double elapsed = seconds_of(call, repeats, options);
     if (elapsed >= options.sample_seconds / 2)
       return std::max(1, static_cast<int>(std::ceil(repeats * options.sample_seconds / elapsed)));
   }
@@ -45,7 +45,7 @@ Samples sample(std::span<const std::function<void()>> calls, const SamplingOptio
   Samples samples(calls.size());
   for (int round = 0; round < options.rounds; ++round)
     for (std::size_t i = 0; i < calls.size(); ++i)
-      if (calls[i]) samples[i].push_back(seconds_of(calls[i], repeats[i], options.threads) / repeats[i]);
+      if (calls[i]) samples[i].push_back(seconds_of(calls[i], repeats[i], options) / repeats[i]);
   return samples;
 }
 

@@ -12,9 +12,11 @@ struct SamplingOptions {
   int rounds = 9;
   double sample_seconds = 0.15; ///< approximate length of a sample, which has at least one call
   int threads = 1;              ///< threads that a call uses
+  bool is_elsewhere = false;    ///< a call waits for a device, whose time is not that of the processor
 };
 
-/// Seconds of one call, shape (call, round): processor time for one thread, elapsed time for several. Every function is
+/// Seconds of one call, shape (call, round): processor time for one thread, elapsed time for several and for devices.
+/// Every function is
 /// warmed up by at least one call. Empty functions have no samples.
 using Samples = std::vector<std::vector<double>>;
 Samples sample(std::span<const std::function<void()>> calls, const SamplingOptions& options);

@@ -12,6 +12,7 @@
 #include <rafter/operator/free_list.hpp>
 #include <rafter/operator/kernel_target.hpp>
 #include <rafter/operator/transfer_kernel.hpp>
+#include <rafter/tune/device_probe.hpp>
 #include <rafter/tune/unweighed_plans.hpp>
 
 namespace rafter::op {
@@ -54,7 +55,7 @@ public:
         overwrite_(device_, base::AlignedVector<std::int32_t>{0, 0}),
         add_(device_, base::AlignedVector<std::int32_t>{1, 0}) {
     require_systems(of);
-    if (options_.planner == nullptr) options_.planner = tune::planner_of_this_machine();
+    if (options_.planner == nullptr) options_.planner = tune::planner_of(*device_);
     for (std::size_t field = 0; field < fine_.spaces.size(); ++field)
       fields_.push_back(std::make_unique<const TransferStages>(transfer_stages(of, field, device_)));
     make_kernels();
@@ -108,10 +109,9 @@ private:
     base::run_parallel(std::ssize(places), [&](std::int64_t i) {
       const auto& [direction, field, kind] = places[static_cast<std::size_t>(i)];
       const auto& cells = fields_[field]->kinds[kind];
-      const auto plan = options_.plan
-                            ? schedule::in_double(*options_.plan)
-                            : tune::plan_transfer(cells.cells_per_batch, options_.planner->register_width(),
-                                                  target_of(*device_), flag_sets);
+      const auto plan = options_.plan ? schedule::in_double(*options_.plan)
+                                      : tune::plan_transfer(cells.cells_per_batch, options_.planner->register_width(),
+                                                            target_of(*device_), flag_sets);
       kernels_[number(direction)][field][kind] = std::make_unique<TransferKernel>(cells, direction, plan, *device_);
     });
   }

@@ -11,6 +11,7 @@
 #include <rafter/operator/kernel_target.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 #include <rafter/schedule/matrix_product.hpp>
+#include <rafter/tune/device_probe.hpp>
 
 namespace rafter::op {
 namespace {
@@ -306,7 +307,7 @@ std::shared_ptr<GeneratedForm> begin_form(const form::LoweredForm& form, const S
                                                              .forecast = {},
                                                              .matrix = nullptr});
   if (built->options.device == nullptr) built->options.device = systems.test.discretisation->device("host");
-  if (built->options.planner == nullptr) built->options.planner = tune::planner_of_this_machine();
+  if (built->options.planner == nullptr) built->options.planner = tune::planner_of(*built->options.device);
   return built;
 }
 

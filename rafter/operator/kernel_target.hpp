@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <algorithm>
+
 #include <rafter/device/device.hpp>
 #include <rafter/emit/c_family.hpp>
 
 namespace rafter::op {
 
-/// What kernels for a device are lowered for: the axes of its language, and how many of its items run in step.
+/// What kernels for a device are lowered for: the axes of its language, and how many of its items run in step, which
+/// are never more than a group may have.
 inline schedule::Target target_of(const device::Device& device) {
   auto result = emit::target(device.language());
-  if (!result.has_lanes) result.items_in_step = device.capabilities().sub_group_width;
+  if (result.has_lanes) return result;
+  const auto capabilities = device.capabilities();
+  result.items_in_step = std::min(capabilities.sub_group_width, capabilities.most_items);
   return result;
 }
 

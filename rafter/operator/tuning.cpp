@@ -14,6 +14,7 @@
 #include <rafter/operator/assembled_matrix.hpp>
 #include <rafter/operator/form_data.hpp>
 #include <rafter/operator/matrix_builder.hpp>
+#include <rafter/tune/device_probe.hpp>
 #include <rafter/tune/store.hpp>
 
 namespace rafter::op {
@@ -48,8 +49,10 @@ public:
     std::vector<std::function<void()>> runs;
     for (const auto& kernels : all)
       runs.push_back(kernels == nullptr ? std::function<void()>() : [this, &kernels] { run(*kernels); });
-    return base::steady_medians(base::sample(
-        runs, {.rounds = rounds, .sample_seconds = sample_seconds_, .threads = options_.device->num_threads()}));
+    return base::steady_medians(base::sample(runs, {.rounds = rounds,
+                                                    .sample_seconds = sample_seconds_,
+                                                    .threads = options_.device->num_threads(),
+                                                    .is_elsewhere = !options_.device->shares_host_memory()}));
   }
 
 private:
@@ -105,7 +108,7 @@ private:
 
 /// Options for kernels, also where an operator would take an assembled matrix.
 KernelOptions for_kernels(KernelOptions options, bool weighs_all) {
-  auto planner = (options.planner == nullptr ? tune::planner_of_this_machine() : options.planner)->options();
+  auto planner = (options.planner == nullptr ? tune::planner_of(*options.device) : options.planner)->options();
   planner.weighs_all = weighs_all;
   options.planner = std::make_shared<const tune::Planner>(std::move(planner));
   options.num_applications = 0;
@@ -127,8 +130,10 @@ MatrixForecast measured(const std::shared_ptr<GeneratedForm>& kernels, MatrixFor
   constexpr int rounds = 7;
   const std::array<std::function<void()>, 2> runs{[&] { run_kernels.run(&x, y, false); },
                                                   [&] { matrix.run(x, y, false); }};
-  const auto seconds = base::steady_medians(base::sample(
-      runs, {.rounds = rounds, .sample_seconds = tuning.sample_seconds, .threads = device->num_threads()}));
+  const auto seconds = base::steady_medians(base::sample(runs, {.rounds = rounds,
+                                                                .sample_seconds = tuning.sample_seconds,
+                                                                .threads = device->num_threads(),
+                                                                .is_elsewhere = !device->shares_host_memory()}));
   forecast.kernel_seconds = seconds[0];
   forecast.seconds = seconds[1];
   forecast.setup_seconds = matrix.setup_seconds();

@@ -101,6 +101,11 @@ std::string to_json(const SolveReport& report) {
   for (const auto& [field, errors] : report.errors) json["errors"][field] = {{"l2", errors.l2}, {"h1", errors.h1}};
   json["functionals"] = object(report.functionals);
   json["seconds"] = object(report.seconds);
+  for (const auto& [phase, copies] : report.copies)
+    json["copies"][phase] = {{"bytes_to_device", copies.bytes_to_device},
+                             {"num_to_device", copies.num_to_device},
+                             {"bytes_to_host", copies.bytes_to_host},
+                             {"num_to_host", copies.num_to_host}};
   json["operators"] = Json::array();
   for (const auto& entry : report.operators) json["operators"].push_back(operator_json(entry));
   json["machine"] = {{"name", report.machine.name},

@@ -33,10 +33,35 @@ std::string norms_text(const ResidualReport& r) {
   return text;
 }
 
+std::string megabytes(std::int64_t bytes) { return fmt::format("{:.2f}", 1e-6 * static_cast<double>(bytes)); }
+
+device::Copies total_of(const SolveReport& report) {
+  device::Copies total;
+  for (const auto& phase : report.copies) {
+    total.bytes_to_device += phase.second.bytes_to_device;
+    total.bytes_to_host += phase.second.bytes_to_host;
+    total.num_to_device += phase.second.num_to_device;
+    total.num_to_host += phase.second.num_to_host;
+  }
+  return total;
+}
+
+/// What each phase copied between host and device, beside its time; `rows` end with the total.
+void add_copies(const SolveReport& report, std::vector<Column>& columns, std::vector<std::vector<std::string>>& rows) {
+  columns.push_back({"MB to device", "10^6 bytes copied from the host to the device", Align::right});
+  columns.push_back({"MB to host", "10^6 bytes copied from the device to the host", Align::right});
+  columns.push_back({"copies", "in both directions", Align::right});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto copies = i < report.copies.size() ? report.copies[i].second : total_of(report);
+    rows[i].insert(rows[i].end(), {megabytes(copies.bytes_to_device), megabytes(copies.bytes_to_host),
+                                   std::to_string(copies.num_to_device + copies.num_to_host)});
+  }
+}
+
 std::string phases_text(const SolveReport& report) {
-  static const std::vector<Column> columns{{"phase", "part of the run"},
-                                           {"seconds", "wall-clock time", Align::right},
-                                           {"share", "of the total", Align::right}};
+  std::vector<Column> columns{{"phase", "part of the run"},
+                              {"seconds", "wall-clock time", Align::right},
+                              {"share", "of the total", Align::right}};
   std::vector<std::vector<std::string>> rows;
   double total = 0;
   for (const auto& [phase, seconds] : report.seconds) total += seconds;
@@ -44,6 +69,7 @@ std::string phases_text(const SolveReport& report) {
     rows.push_back(
         {phase, fmt::format("{:.4f}", seconds), fmt::format("{:.1f} %", total > 0 ? 100 * seconds / total : 0)});
   rows.push_back({"total", fmt::format("{:.4f}", total), ""});
+  if (!report.copies.empty()) add_copies(report, columns, rows);
   return format_table(columns, rows);
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <rafter/device/device.hpp>
 #include <rafter/report/table.hpp>
 #include <rafter/schedule/plan.hpp>
 
@@ -107,6 +108,8 @@ struct SolveReport {
   std::vector<std::pair<std::string, FieldErrors>> errors; ///< per field with an exact solution
   std::vector<std::pair<std::string, double>> functionals;
   std::vector<std::pair<std::string, double>> seconds; ///< per phase: mesh, spaces, kernels, setup, solve, output
+  /// Between host and device, per phase; empty where the device shares the memory of the host.
+  std::vector<std::pair<std::string, device::Copies>> copies;
   std::vector<OperatorReport> operators;
   MachineReport machine;
   std::vector<double> history;        ///< relative residual before the first and after each iteration

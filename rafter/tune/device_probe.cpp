@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <mutex>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -15,6 +16,8 @@
 #include <rafter/device/compile_all.hpp>
 #include <rafter/emit/c_family.hpp>
 #include <rafter/tune/device_probe_programs.hpp>
+#include <rafter/tune/generation_cache.hpp>
+#include <rafter/tune/store.hpp>
 
 namespace rafter::tune {
 namespace {
@@ -51,7 +54,8 @@ public:
                       .add = whole(arithmetic("add", schedule::Type::real)),
                       .mul = whole(arithmetic("mul", schedule::Type::real)),
                       .single_fma = whole(arithmetic("fma", schedule::Type::real32))}};
-    machine.levels = levels();
+    machine.levels = levels(machine.peaks.front().fma.one_core);
+    result.shared = shared_level();
     machine.measured_at = fmt::format(
         "{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
     machine.measured_with = "rafter " RAFTER_VERSION ", " + device_->name();
@@ -152,9 +156,8 @@ private:
     const auto measured = [&](const std::string& what) {
       return whole(rate("shared_" + what, many_groups(), ProbePrograms::shared_bytes(what)));
     };
-    const auto bytes = static_cast<std::int64_t>(capabilities_.shared_bytes) * capabilities_.num_compute_units;
-    machine::Level result{.name = "shared memory",
-                          .bytes = bytes,
+    machine::Level result{.name = machine::shared_name,
+                          .bytes = static_cast<std::int64_t>(capabilities_.shared_bytes),
                           .read = measured("read"),
                           .triad = measured("triad"),
                           .copy = measured("copy")};
@@ -173,12 +176,19 @@ private:
     return result;
   }
 
-  /// Shared memory, the memory, and between them the largest block that is read clearly faster than the memory: drivers
-  /// do not tell all of their caches.
-  std::vector<machine::Level> levels() {
+  /// Registers give each multiply-add three numbers and take one. No data of a run stay in them.
+  static machine::Level registers(double fma_flops) {
+    constexpr double bytes_per_flop = 4 * sizeof(double) / 2.0;
+    const Rate rate = whole(bytes_per_flop * fma_flops);
+    return {.name = "registers", .bytes = 0, .read = rate, .triad = rate, .copy = rate, .streaming_copy = rate};
+  }
+
+  /// Registers, the memory, and between them the largest block that is read clearly faster than the memory: drivers do
+  /// not tell all of their caches.
+  std::vector<machine::Level> levels(double fma_flops) {
     constexpr double clearly = 1.3;
     constexpr std::int64_t step = 4;
-    std::vector<machine::Level> result{shared_level()};
+    std::vector<machine::Level> result{registers(fma_flops)};
     const auto memory = streamed("memory", static_cast<std::int64_t>(capabilities_.memory_bytes), all_groups());
     for (std::int64_t groups = all_groups() / step; groups >= few_groups(); groups /= step) {
       const double read = rate("memory_read", groups, ProbePrograms::memory_bytes("read"));
@@ -259,6 +269,25 @@ std::optional<machine::Machine> kept_ceilings(const device::Device& device) {
   if (capabilities.description.empty()) return machine::load(device.num_threads());
   const auto record = machine::load(capabilities);
   return record ? std::optional(record->machine) : std::nullopt;
+}
+
+std::shared_ptr<const Planner> planner_of(const device::Device& device) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, std::string>, std::shared_ptr<const Planner>> planners;
+  const auto capabilities = device.capabilities();
+  if (capabilities.description.empty()) return planner_of_this_machine();
+  const std::scoped_lock lock(mutex);
+  auto& planner = planners[{capabilities.description, capabilities.version}];
+  if (planner == nullptr) {
+    constexpr int bits_of_double = 64;
+    auto machine = kept_ceilings(device).value_or(typical_machine(bits_of_double));
+    machine.model = capabilities.description; // what is measured is kept under these names
+    machine.vendor = capabilities.version;
+    planner = std::make_shared<const Planner>(PlannerOptions{.machine = std::move(machine),
+                                                             .store = std::make_shared<Store>(),
+                                                             .generations = std::make_shared<GenerationCache>()});
+  }
+  return planner;
 }
 
 } // namespace rafter::tune

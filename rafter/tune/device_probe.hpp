@@ -5,6 +5,7 @@
 
 #include <rafter/device/device.hpp>
 #include <rafter/machine/device_record.hpp>
+#include <rafter/tune/planner.hpp>
 
 namespace rafter::tune {
 
@@ -29,5 +30,9 @@ machine::Machine ceilings(const std::shared_ptr<device::Device>& device, const m
 
 /// The same without measuring: nothing where no record is kept.
 std::optional<machine::Machine> kept_ceilings(const device::Device& device);
+
+/// The planner of operators that are given none: planner_of_this_machine() for devices that run on the host, else one
+/// with the record of the device when one is kept, else with typical figures; with the store of this user. Made once.
+std::shared_ptr<const Planner> planner_of(const device::Device& device);
 
 } // namespace rafter::tune

@@ -133,6 +133,7 @@ TEST_F(OpenClFailures, DriversThatKeepTheirBinariesCompileInEveryRun) {
 /// Two processors and a device of another kind, which is number `last`; kernels run on those that `able` says.
 struct Machine {
   static inline std::array<bool, 3> able{};
+  static inline std::size_t most_items = 256;
   static constexpr std::array<cl_device_type, 3> types{CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
   static std::size_t number(cl_device_id device) { return reinterpret_cast<std::size_t>(device) - 1; }
 
@@ -160,6 +161,7 @@ private:
     if (what == CL_DEVICE_EXTENSIONS)
       return give_text(std::string("cl_khr_int64_base_atomics") + (able[i] ? " cl_khr_fp64" : ""), room, place, needed);
     if (what == CL_DEVICE_VERSION || what == CL_DRIVER_VERSION) return give_text("1", room, place, needed);
+    if (what == CL_DEVICE_MAX_WORK_GROUP_SIZE) return give(&most_items, sizeof most_items, room, place, needed);
     const cl_ulong one = 1; // little-endian, so that shorter answers are 1, too
     return give(&one, room, room, place, needed);
   }
@@ -190,6 +192,15 @@ TEST(OpenClChoice, ANumberMeansThatDeviceAndNoOther) {
                   {"opencl:2 ('number 2')", "lacks doubles (cl_khr_fp64)"});
   expect_mentions(message([&] { device::choose_device(library, 3); }),
                   {"no OpenCL device 3", "opencl:0 ('number 0')", "opencl:2 ('number 2'), which cannot be used"});
+}
+
+TEST(OpenClChoice, DevicesWithSmallGroupsAreRefused) {
+  const auto library = Machine::library();
+  Machine::able = {true, true, true};
+  Machine::most_items = 16;
+  expect_mentions(message([&] { device::choose_device(library, 0); }), {"at most 16 items", "need 32"});
+  Machine::most_items = 32;
+  EXPECT_EQ(device::choose_device(library, 0).capabilities.most_items, 32);
 }
 
 TEST(OpenClChoice, WithoutAnyTheErrorSaysWhyEachIsNone) {

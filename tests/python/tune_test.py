@@ -144,7 +144,7 @@ end = 0.2
 
     def test_devices_that_look_for_faults_are_not_timed(self):
         problem = self.write(command_test.POISSON)
-        self.assert_refused(self.run_rafter("tune", problem, "--device", "checked"), "--device checked", "accepted is host")
+        self.assert_refused(self.run_rafter("tune", problem, "--device", "checked"), "--device checked", "accepted are host")
 
     def test_a_plan_cannot_be_given(self):
         self.assert_refused(self.run_rafter("tune", self.write(command_test.POISSON), "--plan", "factors=store"), "--plan")

@@ -3,9 +3,12 @@
 // they cannot say.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include <rafter/base/error.hpp>
+#include <rafter/form/scalar_graph.hpp>
 
 #include <tests/support/opencl.hpp>
 #include <tests/support/translating_device.hpp>
@@ -42,14 +45,18 @@ struct Arrays {
   }
 };
 
-void run(device::Device& device, const std::string& text, Arrays& arrays) {
+struct Batches {
+  std::int64_t begin = 1, end = 6;
+};
+
+void run(device::Device& device, const std::string& text, Arrays& arrays, const Batches& batches = {}) {
   const auto kernel = device.compile(text)->kernel("k");
   const std::vector<std::shared_ptr<device::Buffer>> buffers{
       device.wrap(arrays.y.data(), 8 * arrays.y.size()), device.wrap(arrays.x.data(), 8 * arrays.x.size()),
       device.wrap(arrays.s.data(), 4 * arrays.s.size()), device.wrap(arrays.z.data(), 4 * arrays.z.size())};
   std::vector<device::Buffer*> arguments;
   for (const auto& buffer : buffers) arguments.push_back(buffer.get());
-  const device::Task task{.kernel = kernel.get(), .arguments = arguments, .begin = 1, .end = 6};
+  const device::Task task{.kernel = kernel.get(), .arguments = arguments, .begin = batches.begin, .end = batches.end};
   device.run(std::span(&task, 1))->wait();
 }
 
@@ -90,6 +97,75 @@ const Case cases[] = {
 };
 INSTANTIATE_TEST_SUITE_P(programs, OnOpenCl, ::testing::ValuesIn(cases),
                          [](const auto& test) { return std::string(test.param.name); });
+
+/// Returns a program that computes every operation in each of six groups of four items; operation o of item i stands
+/// at 24 o + i of y, and in floats at the same place of z.
+std::string every_operation() {
+  const std::string i = "(iadd (imul group 4) item_x)";
+  const std::vector<std::string> operands{"(load x " + i + ")", "(load x (isub 23 " + i + "))",
+                                          "(load x (imul 5 group))"};
+  std::string statements;
+  for (int o = static_cast<int>(form::ScalarOp::add); o <= static_cast<int>(form::ScalarOp::select); ++o) {
+    const auto& info = form::info(static_cast<form::ScalarOp>(o));
+    std::string doubles, floats;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(info.arity); ++k) {
+      doubles += " " + operands[k];
+      floats += " (narrow " + operands[k] + ")";
+    }
+    const auto place = std::to_string(24 * (o - static_cast<int>(form::ScalarOp::add)));
+    statements += "(store y (iadd " + place + " " + i + ") (" + info.name + doubles + "))";
+    statements += "(store z (iadd " + place + " " + i + ") (" + info.name + floats + "))";
+  }
+  return group_text("4 1 1 1", statements);
+}
+
+/// Numbers within and outside of the domains of functions, with signs and equal pairs.
+Arrays numbers_for_operations() {
+  constexpr std::size_t num_operations =
+      static_cast<std::size_t>(form::ScalarOp::select) - static_cast<std::size_t>(form::ScalarOp::add) + 1;
+  Arrays result;
+  result.x = {-3,  -2.5, -1.5, -1,   -0.9, -0.5, -0.25, -0.1, 0, 0,   1e-3, 0.1,
+              0.1, 0.3,  0.5,  0.75, 0.9,  1,    1.25,  1.5,  2, 2.5, 3,    -3};
+  result.y.assign(24 * num_operations, 17);
+  result.z.assign(24 * num_operations, 17);
+  return result;
+}
+
+/// Errors of the functions of OpenCL are at most 16 units in the last place (OpenCL 1.2, section 7.4).
+template <class T> void expect_close(const std::vector<T>& found, const std::vector<T>& expected) {
+  constexpr T tolerance = 32 * std::numeric_limits<T>::epsilon();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const auto op = static_cast<form::ScalarOp>(static_cast<std::size_t>(form::ScalarOp::add) + i / 24);
+    if (std::isnan(expected[i]) || std::isinf(expected[i]))
+      EXPECT_TRUE(std::isnan(expected[i]) ? std::isnan(found[i]) : found[i] == expected[i])
+          << form::info(op).name << " " << i % 24 << ": " << found[i];
+    else
+      EXPECT_NEAR(found[i], expected[i], tolerance * std::max(T(1), std::abs(expected[i])))
+          << form::info(op).name << " " << i % 24;
+  }
+}
+
+TEST(OpenClSpelling, OfEveryOperationMeansWhatTheHostComputes) {
+  if (!has_opencl()) GTEST_SKIP() << "this machine has no OpenCL device (apt-get install pocl-opencl-icd)";
+  const auto text = every_operation();
+  schedule::verify(schedule::read(text));
+  InterpreterDevice interpreter;
+  TranslatingDevice opencl;
+  Arrays expected = numbers_for_operations(), found = numbers_for_operations();
+  run(interpreter, text, expected, {.begin = 0, .end = 6});
+  run(opencl, text, found, {.begin = 0, .end = 6});
+  expect_close(found.y, expected.y);
+  expect_close(found.z, expected.z);
+}
+
+/// Neighbours read what an item writes, without a barrier: it runs where something looks for races (the label
+/// oclgrind).
+TEST(OpenClRaces, DISABLED_ArePlanted) {
+  TranslatingDevice opencl;
+  Arrays arrays;
+  run(opencl, group_text("4 1 1 1", "(store t item_x (load x item_x)) (store y item_x (load t (isub 3 item_x)))"),
+      arrays);
+}
 
 TEST(Languages, RefuseWhatTheyCannotSay) {
   for (const char* statements :

@@ -79,7 +79,6 @@ protected:
 };
 
 void expect_positive(const machine::Level& level) {
-  EXPECT_GT(level.bytes, 0) << level.name;
   for (const auto& rate : {level.read, level.copy, level.triad}) EXPECT_GT(rate.one_core, 0) << level.name;
 }
 
@@ -94,9 +93,11 @@ TEST_F(DeviceRecords, AreMeasuredOnceAndKeptByDeviceAndDriver) {
   EXPECT_EQ(record.machine.model, capabilities.description);
   EXPECT_EQ(record.num_compute_units, capabilities.num_compute_units);
   EXPECT_GE(record.machine.levels.size(), 2U);
-  EXPECT_EQ(record.machine.levels.front().name, "shared memory");
+  EXPECT_EQ(record.machine.levels.front().name, "registers");
   EXPECT_EQ(record.machine.levels.back().name, "memory");
   for (const auto& level : record.machine.levels) expect_positive(level);
+  expect_positive(record.shared);
+  EXPECT_EQ(record.shared.bytes, static_cast<std::int64_t>(capabilities.shared_bytes));
   EXPECT_GT(record.machine.peak_flops(1), 0);
   EXPECT_GT(record.launch_seconds, 0);
   EXPECT_EQ(tune::load_or_probe(device, options), record);

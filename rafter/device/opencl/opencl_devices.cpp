@@ -68,6 +68,11 @@ std::string objection_to(const Query& query) {
     lacks.emplace_back("atomic operations on 64 bits (cl_khr_int64_base_atomics)");
   if (query.number<cl_bool>(CL_DEVICE_COMPILER_AVAILABLE) != CL_TRUE) lacks.emplace_back("a compiler");
   if (!lacks.empty()) return "it lacks " + base::join(lacks, " and ");
+  // Batches of kernels have 8 or 16 cells, with an item each, and kernels of vectors have groups of their own.
+  constexpr std::size_t fewest_items = 32;
+  if (const auto most = query.number<std::size_t>(CL_DEVICE_MAX_WORK_GROUP_SIZE); most < fewest_items)
+    return "its groups have at most " + std::to_string(most) + " items, and kernels need " +
+           std::to_string(fewest_items);
   if (query.number<cl_bool>(CL_DEVICE_AVAILABLE) != CL_TRUE) return "its driver says that it is not available";
   return "";
 }

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Devices as users of the command see them: chosen by name, measured, tuned, and their copies told.
+
+usage: device_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
+"""
+import json
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+import command_test
+
+PHASES = ["mesh", "spaces", "kernels", "setup", "solve", "check"]
+
+
+class Devices(command_test.CommandTest):
+    @classmethod
+    def setUpClass(cls):
+        """All tests share a cache, since measuring and compiling take longer than they do."""
+        cls.cache = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.cache.cleanup)
+        command_test.fill_cache(cls.cache.name)
+
+    def run_rafter(self, *arguments, timeout=300, environment=None):
+        return super().run_rafter(*arguments, timeout=timeout,
+                                  environment={"XDG_CACHE_HOME": self.cache.name, **(environment or {})})
+
+    def require_opencl(self):
+        if "works" in re.findall(r"^opencl:\d+ +(\S+)", self.run_rafter("doctor").stdout, re.MULTILINE):
+            return
+        if os.environ.get("RAFTER_NEEDS_OPENCL") == "1":
+            self.fail("RAFTER_NEEDS_OPENCL is 1, but no OpenCL device works")
+        self.skipTest("this machine has no OpenCL device (apt-get install pocl-opencl-icd)")
+
+    def solve(self, device, *arguments):
+        result = self.run_rafter("solve", self.write(command_test.POISSON), "--device", device, "--json", "report.json", *arguments)
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+        with open(self.path("report.json"), encoding="utf-8") as file:
+            return result.stdout, json.load(file)
+
+    def test_copies_are_told_per_phase_where_a_device_has_memory_of_its_own(self):
+        text, report = self.solve("checked")
+        self.assertEqual(list(report["copies"]), PHASES[:len(report["copies"])])
+        self.assertEqual(report["copies"]["mesh"]["bytes_to_device"], 0)
+        self.assertGreater(report["copies"]["kernels"]["bytes_to_device"], 0)
+        for copies in report["copies"].values():
+            for direction in ("device", "host"):
+                self.assertEqual(copies[f"bytes_to_{direction}"] > 0, copies[f"num_to_{direction}"] > 0, copies)
+        self.assertRegex(text, r"phase +seconds +share +MB to device +MB to host +copies")
+        total = sum(copies["num_to_device"] + copies["num_to_host"] for copies in report["copies"].values())
+        self.assertRegex(text, rf"(?m)^total .* {total}$")
+
+    def test_the_host_copies_nothing_and_says_nothing_of_it(self):
+        text, report = self.solve("host")
+        self.assertNotIn("copies", report)
+        self.assertNotIn("MB to device", text)
+
+    def test_without_a_device_nothing_is_written(self):
+        problem = self.write(command_test.POISSON + '[output]\nfile = "u.vtkhdf"\n')
+        with tempfile.TemporaryDirectory() as empty:
+            result = self.run_rafter("solve", problem, "--device", "opencl", "--json", "report.json",
+                                     environment={"OCL_ICD_VENDORS": empty + "/"})
+        self.assert_refused(result, "OpenCL", "apt-get install pocl-opencl-icd", code=command_test.ENVIRONMENT)
+
+    def test_devices_that_are_not_there_are_refused(self):
+        self.require_opencl()
+        self.refused(command_test.POISSON, "no OpenCL device 99", "opencl:0", arguments=("--device", "opencl:99"),
+                     code=command_test.ENVIRONMENT)
+        self.refused(command_test.POISSON, "unknown device 'opencl:x'", arguments=("--device", "opencl:x"))
+
+    def test_a_device_is_measured_once_and_the_doctor_knows_it(self):
+        self.require_opencl()
+        first = self.run_rafter("machine", "--device", "opencl", "--json")
+        self.assertEqual(first.returncode, command_test.DONE, first.stderr)
+        record = json.loads(first.stdout)
+        self.assertGreater(record["device"]["launch_seconds"], 0)
+        self.assertGreater(record["device"]["bytes_to_device_per_second"], 0)
+        self.assertEqual([record["levels"][0]["name"], record["levels"][-1]["name"]], ["registers", "memory"])
+        self.assertEqual(self.run_rafter("machine", "--device", "opencl", "--json").stdout, first.stdout)
+        text = self.run_rafter("machine", "--device", "opencl").stdout
+        self.assertIn(record["model"], text)
+        self.assertIn("shared memory", text)
+        self.assertRegex(self.run_rafter("doctor").stdout, r"GFLOP/s, \d+\s+GB/s")
+
+    def test_devices_of_the_host_have_no_record_and_are_not_tuned(self):
+        self.assert_refused(self.run_rafter("machine", "--device", "checked"), "--device checked", "accepted are host")
+
+    def test_solves_take_the_record_of_the_device(self):
+        self.require_opencl()
+        text, report = self.solve("opencl")
+        record = json.loads(self.run_rafter("machine", "--device", "opencl", "--json").stdout)
+        self.assertEqual(report["machine"]["name"], record["model"])
+        self.assertAlmostEqual(report["machine"]["gflops"], 1e-9 * record["peaks"][0]["fma"]["all_cores"])
+        self.assertIn("mapping=cell_per_item", report["operators"][0]["plan"])
+        self.assertGreater(report["copies"]["kernels"]["bytes_to_device"], 0)
+        self.assertIn("MB to device", text)
+
+    def test_plans_are_measured_and_remembered_for_the_device(self):
+        self.require_opencl()
+        problem = self.write(command_test.POISSON)
+        result = self.run_rafter("tune", problem, "--device", "opencl")
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+        self.assertRegex(result.stdout, r"timed: [1-5] of \d+ plans")
+        again = self.run_rafter("tune", problem, "--device", "opencl")
+        self.assertIn("remembered: nothing was timed", again.stdout, again.stderr)
+        kernel = self.run_rafter("kernel", problem, "--device", "opencl")
+        self.assertIn("(measured)", kernel.stdout, kernel.stderr)
+        of_host = self.run_rafter("kernel", problem)
+        self.assertNotIn("(measured)", of_host.stdout, of_host.stderr)
+
+    def test_the_bake_off_runs_on_the_device(self):
+        self.require_opencl()
+        result = self.run_rafter("bench", "bp", "--device", "opencl", "--cases", "bp1", "--degrees", "2", "--mdofs", "0.001", "--rounds",
+                                 "3", "--sample-seconds", "0.01", "--machine", "kept", "--json", "bp.json")
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+        with open(self.path("bp.json"), encoding="utf-8") as file:
+            (row,) = json.load(file)["rows"]
+        self.assertGreater(row["mdofs_per_second"], 0)
+        self.assertIn("mapping=cell_per_item", row["plan"] if isinstance(row["plan"], str) else " ".join(row["plan"]))
+        self.assertNotIn("ratio_to_peer", row)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    command_test.RAFTER, command_test.SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
