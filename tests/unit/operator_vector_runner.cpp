@@ -2,9 +2,8 @@
 // Loops over vectors know lists of entries, floats, and scalars that stay on the device; wrong ones are refused.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include <array>
+#include <cmath>
 
 #include <rafter/base/error.hpp>
 #include <rafter/operator/vector_runner.hpp>
