@@ -26,6 +26,7 @@ public:
   /// Norm below which the solve is done.
   double target() const { return target_; }
   double reference() const { return reference_; }
+  double first() const { return norms_.front(); } ///< norm before the first iteration
   /// Takes the control's reference norm at the iterate x, and the target that follows from it. An iteration that has
   /// reached its target must call this again: while x still is far from the solution, the reference is that of another
   /// system.
