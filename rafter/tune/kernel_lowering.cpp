@@ -48,7 +48,7 @@ void require_work_fits(const schedule::LoopProgram& loops, const element::Quadra
 }
 
 /// Says whether a program reads the table of a role, of the space with this number.
-bool reads(const schedule::LoopProgram& loops, std::string_view role, int space) {
+bool takes_table(const schedule::LoopProgram& loops, std::string_view role, int space) {
   return std::ranges::any_of(loops.arguments(),
                              [&](const auto& argument) { return argument.role == role && argument.index == space; });
 }
@@ -207,7 +207,7 @@ double KernelLowering::data_bytes(const schedule::LoopProgram& loops, const sche
     if (argument.role == space::role::dof_entries) starts += dofs_per_batch(argument.index);
     if (argument.role == space::role::run_starts)
       starts += starts_per_batch(loops, argument.index) *
-                (reads(loops, space::role::unpatterned_entries, argument.index) ? whole : 1);
+                (takes_table(loops, space::role::unpatterned_entries, argument.index) ? whole : 1);
     if (argument.role == space::role::unpatterned_entries) // and the number of the batch among its like
       starts += (1 - whole) * (dofs_per_batch(argument.index) + 1);
   }
@@ -222,7 +222,7 @@ double KernelLowering::dofs_per_batch(int space) const {
 /// Of batches of patches, if the kernel gathers those.
 double KernelLowering::starts_per_batch(const schedule::LoopProgram& loops, int space) const {
   const auto& layout = *kernel_.spaces[static_cast<std::size_t>(space)];
-  if (reads(loops, space::role::patch_starts, space))
+  if (takes_table(loops, space::role::patch_starts, space))
     return static_cast<double>(layout.patch->run_lengths.size()) * kernel_.patches_per_batch(layout);
   return static_cast<double>(layout.num_runs) * kernel_.cells_per_batch;
 }
