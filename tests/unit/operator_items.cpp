@@ -92,7 +92,7 @@ TEST_P(CellPerItem, EqualsTheHostWhenOpenClRunsIt) {
   expect_equal(vector, test::elasticity_form(dim), "mapping=cell_per_item factors=recompute", device);
 }
 
-/// An interpreter that leaves a word out of the programs whose groups have items.
+/// An interpreter that leaves a word out of the programs whose groups have items, where they have it.
 class FaultyDevice final : public test::InterpreterDevice {
 public:
   explicit FaultyDevice(std::string word) : word_(std::move(word)) {}
@@ -102,7 +102,8 @@ protected:
               std::int64_t end) override {
     auto text = schedule::print(program);
     const auto place = text.rfind(word_);
-    ASSERT_NE(place, std::string::npos);
+    if (place == std::string::npos) // kernels of set-up add to nothing
+      return InterpreterDevice::launch(program, arguments, begin, end);
     schedule::interpret_launch(schedule::read(text.erase(place, word_.size())), arguments, begin, end);
   }
 
