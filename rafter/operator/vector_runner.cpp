@@ -199,7 +199,8 @@ void VectorRunner::launch(const VectorKernel& kernel, device::Buffer* scalars, s
   const auto ranges = visited(kernel, whole);
   if (!operands.empty()) make_blocks(ranges);
   const auto num_blocks = operands.empty() ? 0 : static_cast<std::int64_t>(blocks_.size() / 2);
-  require_room(rows_, device_, std::max<std::size_t>(1, static_cast<std::size_t>(num_blocks) * num_sums));
+  const auto num_rows = static_cast<std::size_t>(std::max<std::int64_t>(1, num_blocks));
+  require_room(rows_, device_, num_rows * std::max<std::size_t>(1, num_sums));
   require_room(totals_, device_, most_scalars);
   if (num_blocks == 0) std::ranges::fill(rows_.host_overwrite(), 0.0);
   if (scalars == nullptr) scalars = totals_.device_read(); // nothing is read of it

@@ -89,11 +89,12 @@ TEST_P(Systems, DataFieldsMayChange) {
     op::Operator A(form, options_);
     EXPECT_EQ(A.size(), problem.space(0)->num_local()) << "data fields are no unknowns";
     DenseData data;
-    const int num_compiled = device_->num_compiled();
+    int num_compiled = 0; // with the loops over vectors that the first application compiles
     for (const unsigned seed : {5U, 6U}) {
       data.fields["w"] = give(A, "w", random(problem.space(1)->num_local(), seed));
       data.fields["old"] = give(A, "old", random(problem.space(0)->num_local(), seed + 10));
       expect_matrix(A, data);
+      if (seed == 5U) num_compiled = device_->num_compiled();
     }
     EXPECT_EQ(device_->num_compiled(), num_compiled);
     const DenseForm dense(A.built(), data);
@@ -210,19 +211,20 @@ TEST_P(Systems, ParametersMayChange) {
     op::Functional J(number, A.system(), options_);
     Vector b = random(A.size(), 3);
     EXPECT_THROW(L.assemble(b), base::InputError) << "a parameter without a value";
-    const int num_compiled = device_->num_compiled();
+    int num_compiled = 0; // with the loops over vectors that the first run of each compiles
     for (const double value : {0.3, -1.5}) {
       DenseData data{.fields = {{"u", values_of(random(A.size(), 5))}}, .parameters = {{"t", {value}}}};
       A.set("t", value);
       expect_matrix(A, data);
-      EXPECT_EQ(device_->num_compiled(), num_compiled);
       L.set("t", value);
       J.set("t", value);
       L.assemble(b);
       const auto expected = DenseForm(L.kernels().built(), data).values;
       EXPECT_LE(distance(b.host_read(), expected), 1e-13 * largest(expected));
       EXPECT_NEAR(J(random(A.size(), 5)), DenseForm(J.kernels().built(), data).values[0], 1e-13);
+      if (value == 0.3) num_compiled = device_->num_compiled();
     }
+    EXPECT_EQ(device_->num_compiled(), num_compiled);
   }
 }
 

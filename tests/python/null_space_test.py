@@ -131,7 +131,8 @@ class NullSpace(command_test.CommandTest):
             self.assertEqual(result.returncode, command_test.DONE, result.stderr + result.stdout)
             with open(self.path("report.json"), encoding="utf-8") as file:
                 reports.append(json.load(file))
-        self.assertLessEqual(abs(reports[0]["iterations"] - reports[1]["iterations"]), 2)
+        # The same first residual, relative to the same loads: numbers of iterations would tell rounding errors, too.
+        self.assertAlmostEqual(reports[0]["history"][0] / reports[1]["history"][0], 1, 8)
         for name, value in reports[0]["functionals"].items():
             self.assertAlmostEqual(value, reports[1]["functionals"][name], 7)
 

@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(programs, OnOpenCl, ::testing::ValuesIn(cases),
 std::string every_operation() {
   const std::string i = "(iadd (imul group 4) item_x)";
   const std::vector<std::string> operands{"(load x " + i + ")", "(load x (isub 23 " + i + "))",
-                                          "(load x (imul 5 group))"};
+                                          "(load x (imul 4 group))"};
   std::string statements;
   for (int o = static_cast<int>(form::ScalarOp::add); o <= static_cast<int>(form::ScalarOp::select); ++o) {
     const auto& info = form::info(static_cast<form::ScalarOp>(o));
