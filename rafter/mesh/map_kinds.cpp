@@ -18,7 +18,10 @@ class MapClassifier {
 public:
   MapClassifier(const Mesh& mesh, const CellGroup& group, double tolerance)
       : mesh_(mesh), group_(group), tolerance_(tolerance), dim_(mesh.tdim), geometry_(geometry_element(group)),
-        corner_nodes_(vertex_nodes(*geometry_)), reference_(element::reference_vertices(group.shape)) {
+        corner_nodes_(vertex_nodes(*geometry_)) {
+    const auto reference = element::reference_vertices(group.shape);
+    for (std::size_t v = 0; v < corner_nodes_.size(); ++v)
+      for (int axis = 0; axis < dim_; ++axis) along_[v][axis] = (reference[v * dim_ + axis] + 1) / 2;
     if (group.degree > 1) functions_ = vertex_functions(group.shape, geometry_->nodes());
     for (int axis = 0; axis < dim_; ++axis) axis_vertices_[axis] = element::axis_vertex(group.shape, axis);
   }
@@ -35,12 +38,14 @@ private:
   void load(std::int32_t cell) {
     nodes_ = group_.nodes.data() + static_cast<std::size_t>(cell) * geometry_->num_dofs();
     double size = 0, largest = 0;
-    for (std::size_t v = 0; v < corner_nodes_.size(); ++v)
+    for (std::size_t v = 0; v < corner_nodes_.size(); ++v) {
+      const double* x = point(corner_nodes_[v]);
       for (int d = 0; d < dim_; ++d) {
-        corners_[v][d] = point(corner_nodes_[v])[d];
+        corners_[v][d] = x[d];
         size = std::max(size, std::abs(corners_[v][d] - corners_[0][d]));
         largest = std::max(largest, std::abs(corners_[v][d]));
       }
+    }
     rounding_ = 4 * std::numeric_limits<double>::epsilon() * largest;
     bound_ = tolerance_ * size + rounding_;
   }
@@ -61,17 +66,20 @@ private:
     return true;
   }
 
+  /// Loops run over three axes in any dimension, because their number is known to the compiler then: what lies beyond
+  /// the dimension is 0.
   bool is_affine() const {
     std::array<std::array<double, 3>, 3> edges{}; // edge vectors along the reference axes
     for (int axis = 0; axis < dim_; ++axis)
-      for (int d = 0; d < dim_; ++d) edges[axis][d] = corners_[axis_vertices_[axis]][d] - corners_[0][d];
-    for (std::size_t v = 0; v < corner_nodes_.size(); ++v)
-      for (int d = 0; d < dim_; ++d) {
-        double x = corners_[0][d];
-        for (int axis = 0; axis < dim_; ++axis) x += (reference_[v * dim_ + axis] + 1) / 2 * edges[axis][d];
-        if (!(std::abs(x - corners_[v][d]) <= bound_)) return false;
-      }
-    return true;
+      for (std::size_t d = 0; d < 3; ++d) edges[axis][d] = corners_[axis_vertices_[axis]][d] - corners_[0][d];
+    bool is_near = true;
+    for (std::size_t v = 0; v < corner_nodes_.size(); ++v) {
+      auto x = corners_[0];
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        for (std::size_t d = 0; d < 3; ++d) x[d] += along_[v][axis] * edges[axis][d];
+      for (std::size_t d = 0; d < 3; ++d) is_near &= std::abs(x[d] - corners_[v][d]) <= bound_;
+    }
+    return is_near;
   }
 
   /// Says of an affine cell whether each edge is parallel to its axis, relative to the extents of the cell along the
@@ -92,7 +100,7 @@ private:
   int dim_;
   std::shared_ptr<const element::Element> geometry_;
   std::vector<int> corner_nodes_;
-  std::span<const double> reference_;
+  std::array<std::array<double, 3>, 8> along_{}; ///< place of a vertex along an axis, 0 to 1, shape (vertex, axis)
   std::vector<double> functions_; ///< vertex functions at the geometry nodes, shape (node, vertex); empty for degree 1
   std::array<int, 3> axis_vertices_{};
   std::array<std::array<double, 3>, 8> corners_{};

@@ -48,6 +48,14 @@ void CellData::add_to(device::BufferRegistry& registry) const {
   registry.add(schedule::role::reference_normal, 0, reference_normal.device_read());
 }
 
+std::shared_ptr<const DataRows> shared_data_rows(const space::Discretisation& discretisation, const BatchedCells& cells,
+                                                 const CellCoefficients& none) {
+  const auto key = fmt::format("group {} {} batches {} of {} items {} cells {}", cells.group, mesh::name(cells.map),
+                               cells.num_batches, cells.cells_per_batch, cells.num_items, hash_of(cells.cells));
+  return discretisation.shared().get<DataRows>(
+      key, [&] { return make_data_rows(discretisation.mesh(), cells, none, false); });
+}
+
 std::shared_ptr<const CellData> cell_data(const space::Discretisation& discretisation, const BatchedCells& cells,
                                           const BatchedCells& rows, const std::shared_ptr<device::Device>& device) {
   const auto key = fmt::format("{} group {} {} facet {} batches {} of {} cells {} rows {}", name_of(device),

@@ -5,6 +5,7 @@
 
 #include <rafter/device/array.hpp>
 #include <rafter/device/buffer_registry.hpp>
+#include <rafter/operator/data_rows.hpp>
 #include <rafter/operator/domain.hpp>
 #include <rafter/schedule/plan.hpp>
 
@@ -26,6 +27,10 @@ struct CellData {
 /// are read in the place of `cells`, because batches of equal cells share their data (DataRows::representatives).
 std::shared_ptr<const CellData> cell_data(const space::Discretisation& discretisation, const BatchedCells& cells,
                                           const BatchedCells& rows, const std::shared_ptr<device::Device>& device);
+
+/// Returns the rows of data of these cells for forms without coefficients, shared with whoever holds the same ones.
+std::shared_ptr<const DataRows> shared_data_rows(const space::Discretisation& discretisation, const BatchedCells& cells,
+                                                 const CellCoefficients& none);
 
 /// Numbers in the precision that the plan of a kernel asks for.
 class Numbers {

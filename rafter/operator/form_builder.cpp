@@ -8,6 +8,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/parallel.hpp>
 #include <rafter/kernel/cell_matrices.hpp>
+#include <rafter/operator/cell_data.hpp>
 #include <rafter/operator/kernel_target.hpp>
 #include <rafter/operator/matrix_builder.hpp>
 #include <rafter/schedule/matrix_product.hpp>
@@ -158,6 +159,19 @@ private:
                : 1;
   }
 
+  /// Forms without numbers per cell of their own share the rows of the cells.
+  void set_rows(GeneratedBlock& piece, const std::vector<kernel::IntegralPart>& parts) const {
+    const auto& cells = piece.cells;
+    if (built_.purpose == Purpose::matrix) // which is computed once: nothing is read again
+      piece.rows = one_row_each(cells);
+    else if (built_.coefficients.count() > 0 || reads_position(parts))
+      piece.rows = make_data_rows(*system_.mesh, cells, built_.coefficients, reads_position(parts));
+    else {
+      piece.shared_rows = shared_data_rows(*system_.discretisation, cells, built_.coefficients);
+      piece.rows = *piece.shared_rows;
+    }
+  }
+
   /// Adds the kernel of these integrals on the cells of the piece. `facets` is their block, or null for cells.
   void add_piece(GeneratedBlock piece, const std::vector<kernel::IntegralPart>& parts, const std::string& name,
                  const mesh::FacetBlock* facets) {
@@ -170,9 +184,7 @@ private:
     specification.geometry = mesh::geometry_element(system_.mesh->groups[static_cast<std::size_t>(cells.group)]);
     specification.purpose = built_.purpose;
     specification.cells_per_batch = cells.cells_per_batch;
-    piece.rows = built_.purpose == Purpose::matrix // which is computed once: nothing is read again
-                     ? one_row_each(cells)
-                     : make_data_rows(*system_.mesh, cells, built_.coefficients, reads_position(parts));
+    set_rows(piece, parts);
     set_sizes(specification, piece);
     set_fields(specification, piece, facets);
     specification.whole_runs_share = whole_runs_share(piece);

@@ -23,6 +23,8 @@ struct PieceIntegral {
 struct GeneratedBlock {
   BatchedCells cells;
   DataRows rows;
+  std::shared_ptr<const DataRows>
+      shared_rows;                      ///< keeps `rows` known to other forms on the mesh; null: they are its own
   int block = -1;                       ///< number of the block in the system's batches; -1: facets
   std::vector<PieceIntegral> integrals; ///< integrals of the form that the kernel computes
   element::Quadrature rule;

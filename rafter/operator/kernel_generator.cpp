@@ -46,6 +46,7 @@ tune::CellKernel cell_kernel(const KernelSpecification& specification) {
   result.num_trials = specification.num_trials;
   result.cells_per_batch = specification.cells_per_batch;
   result.num_coefficients = specification.num_coefficients;
+  result.whole_runs_share = specification.whole_runs_share;
   if (specification.num_batches > 0)
     result.data_rows_per_batch =
         static_cast<double>(specification.num_data_rows) / static_cast<double>(specification.num_batches);

@@ -5,7 +5,6 @@
 
 #include <rafter/base/error.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
-#include <rafter/operator/vector_runner.hpp>
 
 namespace rafter::op {
 namespace {
@@ -25,7 +24,7 @@ std::vector<EntryRange> make_parts(const LinearOperator& A) {
 
 void call_on_all(const LinearOperator& A, const VectorWork::Function& function) {
   if (!function) return;
-  if (!A.device()->shares_host_memory()) return function(all_parts, A.owned_ranges());
+  if (!A.device()->shares_host_memory()) return function(VectorWork::all_parts, A.owned_ranges());
   const auto parts = make_parts(A);
   A.device()->parallel_for(static_cast<std::int64_t>(parts.size()), [&](std::int64_t part) {
     function(part, std::span(&parts[static_cast<std::size_t>(part)], 1));

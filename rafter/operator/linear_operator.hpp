@@ -28,6 +28,9 @@ struct EntryRange {
 /// never on the number of threads: sums by part, added in a fixed order, are the same bits always. Either function may
 /// be empty.
 struct VectorWork {
+  /// Number that stands for all parts at once, with the ranges of all owned entries: operators on devices with memory
+  /// of their own call both functions with it, once each.
+  static constexpr std::int64_t all_parts = -1;
   using Function = std::function<void(std::int64_t part, std::span<const EntryRange> ranges)>;
   Function before; ///< A has neither read x nor written y there: both may be read and changed
   Function after;  ///< A will neither read x nor write y there again: y is final, and both may be changed
@@ -60,9 +63,9 @@ public:
   /// The matrix of apply(). Throws InputError for an operator that has none to give, as this one does.
   virtual SparseMatrix sparse_matrix() const;
 
-  /// Computes y = A x with fused work on vectors. The work uses the host's memory of the vectors; spans taken before
-  /// the call stay valid. The default implementation calls `before` on all owned entries, then apply(), then `after`,
-  /// in blocks of fixed length.
+  /// Computes y = A x with fused work on vectors (FusedLoop). Where the device shares the host's memory, the work may
+  /// use that of the vectors; spans taken before the call stay valid. The default implementation calls `before` on all
+  /// owned entries, then apply(), then `after`: in blocks of fixed length where memory is shared, else at once.
   virtual void apply_with(Vector& x, Vector& y, const VectorWork& work) const;
   /// Number of parts of apply_with(), which are numbered from 0.
   virtual std::int64_t num_parts() const;

@@ -166,17 +166,11 @@ std::span<double> VectorRunner::run(const VectorKernel& kernel, Scalars scalars,
   return std::span(sums_).first(num_sums);
 }
 
-void VectorRunner::queue(const VectorKernel& kernel, Vector& scalars, LoopOperands operands) const {
-  require_scalars(kernel, scalars.size());
-  launch(kernel, scalars.device_write(), 0, operands);
-}
-
-void VectorRunner::queue(std::string_view loop, const Vector& scalars, std::size_t first,
+void VectorRunner::queue(std::string_view loop, Vector& scalars, std::size_t first,
                          std::initializer_list<LoopOperand> operands) const {
   const auto& found = kernel(loop);
-  if (!found.loop.then.empty()) throw base::InternalError("loop over vectors " + found.loop.name + " assigns scalars");
   require_scalars(found, scalars.size() - first);
-  launch(found, scalars.device_read(), first, {operands.begin(), operands.size()});
+  launch(found, scalars.device_write(), first, {operands.begin(), operands.size()});
 }
 
 void VectorRunner::make_blocks(std::span<const EntryRange> visited) const {
@@ -265,7 +259,7 @@ void FusedLoop::bind() {
 
 void FusedLoop::operator()(std::int64_t part, std::span<const EntryRange> ranges, double* sums) const {
   const Scalars scalars = std::span(scalars_).first(kernel_.loop.scalars.size());
-  if (part != all_parts) return runner_.run_on_host(kernel_, bound_, scalars, ranges, sums);
+  if (part != VectorWork::all_parts) return runner_.run_on_host(kernel_, bound_, scalars, ranges, sums);
   if (kept_scalars_ != nullptr && kernel_.loop.sums.empty())
     return runner_.launch(kernel_, kept_scalars_->device_read(), first_, operands_);
   std::ranges::copy(runner_.run(kernel_, scalars, operands_), sums);

@@ -15,10 +15,6 @@ namespace rafter::op {
 using LoopOperands = std::span<const LoopOperand>;
 using Scalars = std::span<const double>;
 
-/// Number of the part of work that is fused into an operator (VectorWork) which stands for all parts at once, with the
-/// ranges of all owned entries. Operators on devices with memory of their own call both functions with it, once each.
-inline constexpr std::int64_t all_parts = -1;
-
 /// Adds the rows of `sums`, shape (row, num_sums), pairwise into the first row.
 void add_pairwise(std::span<double> sums, std::size_t num_sums);
 
@@ -44,14 +40,9 @@ public:
                         std::initializer_list<LoopOperand> operands) const {
     return run(kernel(loop), {scalars.begin(), scalars.size()}, {operands.begin(), operands.size()});
   }
-  /// Runs a loop whose scalars are in the memory of the device, at the begin of `scalars`, where it may assign them. On
-  /// devices of their own it is queued, and nobody waits for it.
-  void queue(const VectorKernel& kernel, Vector& scalars, LoopOperands operands) const;
-  void queue(std::string_view loop, Vector& scalars, std::initializer_list<LoopOperand> operands) const {
-    queue(kernel(loop), scalars, {operands.begin(), operands.size()});
-  }
-  /// The same with scalars that the loop does not assign and that begin at entry `first`.
-  void queue(std::string_view loop, const Vector& scalars, std::size_t first,
+  /// Runs a loop whose scalars are in the memory of the device, from entry `first` of `scalars` on, where it may assign
+  /// them. On devices with memory of their own it is queued, and nobody waits for it.
+  void queue(std::string_view loop, Vector& scalars, std::size_t first,
              std::initializer_list<LoopOperand> operands) const;
 
 private:
@@ -67,7 +58,7 @@ private:
   /// Runs a loop in the memory of the host.
   void run_on_host(const VectorKernel& kernel, const Bound& bound, Scalars scalars, std::span<const EntryRange> ranges,
                    double* sums) const;
-  /// Runs a loop whose scalars are on the device.
+  /// Runs a loop whose scalars are on the device, where totals stay, too.
   void launch(const VectorKernel& kernel, device::Buffer* scalars, std::size_t first, LoopOperands operands) const;
   void make_blocks(std::span<const EntryRange> visited) const;
 
@@ -94,7 +85,7 @@ public:
   /// Scalars begin at entry `first` of a vector, which keeps them in the memory of the device: nothing is copied there.
   FusedLoop(const VectorRunner& runner, std::string_view loop, const Vector& scalars, std::size_t first,
             std::initializer_list<LoopOperand> operands);
-  /// Runs the loop on the entries of a part, or on all that are owned where the part is `all_parts`. Writes
+  /// Runs the loop on the entries of a part, or on all that are owned where the part is VectorWork::all_parts. Writes
   /// its sums to `sums`, which may be null where there are none. Different parts may run at the same time.
   void operator()(std::int64_t part, std::span<const EntryRange> ranges, double* sums = nullptr) const;
 

@@ -11,38 +11,50 @@
 namespace rafter::solvers {
 namespace {
 
-constexpr std::int64_t most_parts = 32, least_nodes = 256; // each part has a sum for every node
+constexpr std::int64_t most_parts = 32, least_nodes = 256;
 
-/// Calls visit(other node, s_ij) for all nodes that a node is coupled to with s_ij > 0.
+/// Calls visit(other node, s_ij) for all nodes that a node is coupled to with s_ij > 0. A node has so few neighbours
+/// that they are searched in a list, which stays in the nearest cache as an array of all nodes would not.
 class Couplings {
 public:
-  Couplings(const op::SparseMatrix& A, const Nodes& nodes)
-      : A_(A), nodes_(nodes), sums_(static_cast<std::size_t>(nodes.count()), 0.0) {}
+  Couplings(const op::SparseMatrix& A, const Nodes& nodes) : A_(A), nodes_(nodes) {}
 
   template <class Visit> void visit(std::int32_t node, const Visit& visit) {
     others_.clear();
+    sums_.clear();
     for (const auto unknown : nodes_.of(node)) {
       const auto component = nodes_.component[static_cast<std::size_t>(unknown)];
       if (component < 0) continue;
+      next_ = 0;
       const auto entries = row_entries(A_, static_cast<std::size_t>(unknown));
       for (auto k = entries.begin; k < entries.end; ++k) {
         const auto column = static_cast<std::size_t>(A_.columns[k]);
         const auto other = nodes_.node[column];
         if (other < 0 || other == node || nodes_.component[column] != component || A_.values[k] == 0) continue;
-        auto& sum = sums_[static_cast<std::size_t>(other)];
-        if (sum == 0) others_.push_back(other); // a sum that returns to zero is listed twice, and visited once
-        sum -= A_.values[k];
+        sums_[place(other)] -= A_.values[k];
       }
     }
-    for (const auto other : others_)
-      if (const double sum = std::exchange(sums_[static_cast<std::size_t>(other)], 0.0); sum > 0) visit(other, sum);
+    for (std::size_t i = 0; i < others_.size(); ++i)
+      if (sums_[i] > 0) visit(others_[i], sums_[i]);
   }
 
 private:
+  /// The place of a node in the list. Rows of a node have their neighbours in the same order, as a rule.
+  std::size_t place(std::int32_t other) {
+    if (next_ == others_.size() || others_[next_] != other)
+      next_ = static_cast<std::size_t>(std::ranges::find(others_, other) - others_.begin());
+    if (next_ == others_.size()) {
+      others_.push_back(other);
+      sums_.push_back(0);
+    }
+    return next_++;
+  }
+
   const op::SparseMatrix& A_;
   const Nodes& nodes_;
-  std::vector<double> sums_;
-  std::vector<std::int32_t> others_;
+  std::vector<std::int32_t> others_; ///< neighbours of the node
+  std::vector<double> sums_;         ///< as others_
+  std::size_t next_ = 0;             ///< place behind the last one
 };
 
 /// The s_ij > 0 of some nodes.

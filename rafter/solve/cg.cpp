@@ -6,12 +6,14 @@
 #include <fmt/format.h>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include <rafter/solve/cg_steps.hpp>
 #include <rafter/solve/diagnosis.hpp>
 #include <rafter/solve/energy_progress.hpp>
 #include <rafter/solve/flexible_cg.hpp>
 #include <rafter/solve/progress.hpp>
+#include <rafter/solve/queued_steps.hpp>
 
 namespace rafter::solvers {
 namespace {
@@ -25,7 +27,14 @@ public:
         energy_(parameters.control.rtol, parameters.control.stagnation_window), rounding_(A, ops_),
         r_(A.device(), b.size()), p_(A.device(), b.size()) {
     const CgVectors vectors{A_, M, ops_, x_, r_, p_};
-    steps_ = parameters.is_fused ? make_fused_steps(vectors) : make_plain_steps(vectors);
+    if (parameters.is_fused && can_be_queued(vectors)) {
+      auto queued = std::make_unique<QueuedSteps>(vectors);
+      queued_ = queued.get();
+      steps_ = std::move(queued);
+    } else if (parameters.is_fused)
+      steps_ = make_fused_steps(vectors);
+    else
+      steps_ = std::make_unique<PlainSteps>(vectors);
   }
 
   Result run() {
@@ -44,7 +53,46 @@ public:
 private:
   std::optional<Result> iterate() {
     if (auto end = find_product()) return end;
+    if (queued_ != nullptr) return iterate_queued();
     if (auto end = step()) return end;
+    return judge();
+  }
+
+  /// Makes several iterations on the device, and then takes each as if it had been made just now. Failures that only
+  /// the history shows are found when x is that of the last of them.
+  std::optional<Result> iterate_queued() {
+    const double least = threshold() * threshold();
+    const auto found = queued_->run(num_queued(), {.rz = rz_,
+                                                   .beta = next_beta(),
+                                                   .least_rr = is_preconditioned_norm() ? -1 : least,
+                                                   .least_rz = is_preconditioned_norm() ? least : -1});
+    const int num_looks = num_looks_;
+    for (const auto& iteration : found) {
+      if (auto end = find_product()) return end;
+      if (auto end = refuse_energy(iteration.pq)) return end;
+      norm_ = std::sqrt(iteration.rr);
+      note_step(iteration.alpha, iteration.beta);
+      next_rz_ = iteration.rz;
+      if (auto end = judge()) return end;
+      if (num_looks_ != num_looks) return std::nullopt; // b - A x has taken the place of the residual
+    }
+    return std::nullopt;
+  }
+
+  /// Number of iterations that are queued together: as many as seem to be left, since those behind the last one are in
+  /// vain, and one at a time where somebody looks at each.
+  int num_queued() const {
+    const int done = progress_.iterations(), left = progress_.control().iteration_limit() - done;
+    if (progress_.control().monitor) return 1;
+    constexpr int at_first = 4;
+    if (done == 0) return std::min(left, at_first);
+    const double reduction = std::log(progress_.first() / norm_) / done;
+    const double missing = reduction > 0 ? std::log(norm_ / threshold()) / reduction : QueuedSteps::most_iterations;
+    return std::min(left, static_cast<int>(std::clamp(std::ceil(missing), 1.0, 1.0 * QueuedSteps::most_iterations)));
+  }
+
+  /// Decides what follows a step.
+  std::optional<Result> judge() {
     if (is_preconditioned_norm()) {
       if (auto end = find_product()) return end;
       norm_ = std::sqrt(rz_);
@@ -68,17 +116,26 @@ private:
   std::optional<Result> step() {
     const double beta = next_beta();
     const double pq = steps_->new_direction(beta);
-    if (!std::isfinite(pq)) return progress_.failed(Failure::non_finite, "the operator gives NaN or Inf");
-    if (pq <= 0) return not_positive(pq);
+    if (auto end = refuse_energy(pq)) return end;
     const double alpha = rz_ / pq;
     // Where the preconditioned norm is judged, the 2-norm plays no part and need not be exact.
     const double exact_below = is_preconditioned_norm() ? 0 : threshold() * threshold();
     norm_ = std::sqrt(steps_->advance(alpha, exact_below));
+    note_step(alpha, beta);
+    return std::nullopt;
+  }
+
+  std::optional<Result> refuse_energy(double pq) {
+    if (!std::isfinite(pq)) return progress_.failed(Failure::non_finite, "the operator gives NaN or Inf");
+    if (pq <= 0) return not_positive(pq);
+    return std::nullopt;
+  }
+
+  void note_step(double alpha, double beta) {
     energy_.record(alpha, beta, rz_);
     previous_rz_ = rz_;
     previous_alpha_ = alpha;
     is_product_known_ = false;
-    return std::nullopt;
   }
 
   /// Returns beta of the new direction p = z + beta p, which is z alone in the beginning and after a restart.
@@ -90,7 +147,7 @@ private:
   /// Finds r.z of the present residual, with z = M^-1 r.
   std::optional<Result> find_product() {
     if (is_product_known_) return std::nullopt;
-    rz_ = steps_->preconditioned_product();
+    rz_ = next_rz_ ? *std::exchange(next_rz_, std::nullopt) : steps_->preconditioned_product();
     is_product_known_ = true;
     if (!std::isfinite(rz_)) return progress_.failed(Failure::non_finite, "the preconditioner gives NaN or Inf");
     if (rz_ < 0 || (rz_ == 0 && norm_ > 0))
@@ -145,6 +202,8 @@ private:
     ops_.subtract_from(b_, r_);
     steps_->residual_replaced();
     is_product_known_ = false;
+    next_rz_.reset();
+    ++num_looks_;
     progress_.update_reference(x_);
     norm_ = r_norm = ops_.norm(r_);
     if (is_preconditioned_norm() && r_norm > 0) {
@@ -198,6 +257,10 @@ private:
   RoundingLevel rounding_;
   Vector r_, p_;
   std::unique_ptr<CgSteps> steps_;
+  QueuedSteps* queued_ = nullptr; ///< steps_ where iterations are queued; else null
+  int num_looks_ = 0;             ///< how often b - A x was computed
+  std::optional<double>
+      next_rz_; ///< r.z of the present residual where the device has found it and nobody has judged it
   double rz_ = 0, previous_rz_ = 0; ///< r.z of the present residual and of the one before the last step
   double previous_alpha_ = 0;       ///< length of the last step
   bool is_product_known_ = false;   ///< rz_ is that of the present residual

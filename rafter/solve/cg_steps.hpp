@@ -42,7 +42,17 @@ protected:
 };
 
 /// Makes steps of one operation after the other, as reference.
-std::unique_ptr<CgSteps> make_plain_steps(const CgVectors& vectors);
+class PlainSteps : public CgSteps {
+public:
+  explicit PlainSteps(const CgVectors& vectors);
+  double preconditioned_product() override;
+  double energy_with_direction() const override;
+  double new_direction(double beta) override;
+  double advance(double alpha, double exact_below) override;
+
+protected:
+  Vector z_, q_; ///< q = A p
+};
 
 /// Makes steps whose updates and products are fused into the application of A (Kronbichler, Sashko and Munch 2023,
 /// doi:10.1177/10943420221107880). Where M is diagonal, an iteration is one pass over the cells, in which A p and all

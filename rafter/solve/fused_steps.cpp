@@ -18,7 +18,7 @@ public:
       : communicator_(A.communicator()),
         sums_(std::max<std::size_t>(1, static_cast<std::size_t>(A.num_parts())) * row_length, 0.0) {}
   double* row(std::int64_t part) {
-    const std::int64_t row = part == op::all_parts ? 0 : part;
+    const std::int64_t row = part == op::VectorWork::all_parts ? 0 : part;
     return sums_.data() + static_cast<std::size_t>(row) * row_length;
   }
   /// Returns the sums over all parts of all processes since the last total.

@@ -39,6 +39,7 @@ std::unique_ptr<Chebyshev> make_smoother(const MultigridLevel& level, const Mult
   auto own = parameters.smoother;
   own.null_space = level.null_space;
   own.accepts_indefinite = true;
+  own.upper = own.safety_factor * level.largest_eigenvalue;
   return on_level(level, [&] { return std::make_unique<Chebyshev>(*level.A, own); });
 }
 

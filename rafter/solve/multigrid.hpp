@@ -56,6 +56,8 @@ struct MultigridLevel {
   std::shared_ptr<const op::Transfer> to_finer;     ///< from this level to the next; null: it is the finest
   std::shared_ptr<const NullSpace> null_space = {}; ///< null space of A; null: A is regular
   std::string name = {};                            ///< for people, such as "degree 4 on 512 cells"
+  /// Largest eigenvalue of D^-1 A, with the diagonal D of A, where it is known; 0: the smoother estimates it.
+  double largest_eigenvalue = 0;
   /// Makes what algebraic multigrid needs to know of the unknowns (CoarseSolver::amg); empty: constants.
   std::function<NearNullSpace()> near_null_space = {};
   /// Gives A the values of data and parameters that the operator of the next finer level has; says whether any has

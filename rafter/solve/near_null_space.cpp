@@ -16,6 +16,14 @@ namespace {
 void number_nodes(const op::System& system, std::size_t field, const mesh::CellMask& cells,
                   std::int32_t first_component, NearNullSpace& result) {
   const auto num_components = static_cast<std::size_t>(system.spaces[field]->num_components());
+  if (num_components == 1) { // every entry is a node of its own
+    const auto begin = system.offset(field), end = begin + system.spaces[field]->num_local();
+    for (auto entry = static_cast<std::size_t>(begin); entry < static_cast<std::size_t>(end); ++entry) {
+      result.node[entry] = result.num_nodes++;
+      result.component[entry] = first_component;
+    }
+    return;
+  }
   op::for_cells(system, field, cells, [&](std::size_t, std::size_t, std::span<const std::int32_t> entries) {
     const std::size_t num_dofs = entries.size() / num_components;
     for (std::size_t dof = 0; dof < num_dofs; ++dof) {

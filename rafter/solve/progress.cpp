@@ -85,13 +85,15 @@ bool Progress::is_so_anywhere(bool here) const {
 void Progress::start(double norm, double reference, double norm_2) {
   first_ = reference > 0 ? reference : 1;
   inflation_ = norm_2 > 0 ? norm / norm_2 : 1;
+  is_preconditioned_ = control_.norm == Norm::preconditioned && norm_2 > 0;
   set_reference(first_);
   norms_ = {norm};
   best_ = norms_;
 }
 
 void Progress::set_reference(double reference) {
-  reference_ = std::max(reference, inflation_ * control_.least_reference);
+  const double least = is_preconditioned_ ? control_.least_preconditioned_reference : 0;
+  reference_ = std::max({reference, inflation_ * control_.least_reference, least});
   target_ = std::max(control_.rtol * reference_, control_.atol);
 }
 

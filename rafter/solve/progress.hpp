@@ -26,6 +26,7 @@ public:
   /// Norm below which the solve is done.
   double target() const { return target_; }
   double reference() const { return reference_; }
+  double first() const { return norms_.front(); } ///< norm before the first iteration
   /// Takes the control's reference norm at the iterate x, and the target that follows from it. An iteration that has
   /// reached its target must call this again: while x still is far from the solution, the reference is that of another
   /// system.
@@ -63,9 +64,10 @@ private:
   IterationControl control_;
   int window_;
   double first_ = 1, reference_ = 1, target_ = 0;
-  double inflation_ = 1;      ///< ratio of the norm that is recorded to the 2-norm, for the first residual
-  std::vector<double> norms_; ///< norms before the first and after each iteration
-  std::vector<double> best_;  ///< lowest norm so far, in the shape of norms_
+  bool is_preconditioned_ = false; ///< whether the norm that is recorded is Norm::preconditioned
+  double inflation_ = 1;           ///< ratio of the norm that is recorded to the 2-norm, for the first residual
+  std::vector<double> norms_;      ///< norms before the first and after each iteration
+  std::vector<double> best_;       ///< lowest norm so far, in the shape of norms_
   std::shared_ptr<const comm::Communicator> communicator_;
   bool has_monitor_ = false; ///< one of the processes has a monitor
   bool is_stop_asked_ = false;

@@ -158,11 +158,10 @@ void start_from_preconditioner(const LinearOperator& A, const Vector& b, Vector&
   ops.subtract_from(b, r);
   if (!M.start(r, z)) return;
   ops.axpy(1, z, x);
-  double reference = share * first.residual;
   if (control.norm == Norm::preconditioned)
-    if (const auto now = measured(A, b, x, M); now.preconditioned > 0)
-      reference = share * first.preconditioned * now.residual / now.preconditioned;
-  control.least_reference = std::max(control.least_reference, reference);
+    control.least_preconditioned_reference = share * first.preconditioned;
+  else
+    control.least_reference = std::max(control.least_reference, share * first.residual);
 }
 
 /// Divides by the norms that residuals are relative to, which are `share` of those of the first residual.

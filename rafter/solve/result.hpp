@@ -61,6 +61,8 @@ struct IterationControl {
   /// 2-norm that residuals are relative to at least, also where the first residual is smaller. Other norms are scaled
   /// as for `reference`.
   double least_reference = 0;
+  /// The same for Norm::preconditioned, in this norm.
+  double least_preconditioned_reference = 0;
   /// Growth of the residual over its first value that counts as divergence. The growth in cg is bounded by the square
   /// root of the condition number. Doubles hold condition numbers up to the inverse of their precision, and this is the
   /// root of that.

@@ -289,13 +289,18 @@ std::shared_ptr<const NullSpace> coarser(const NullSpace* fine, const op::Sparse
 
 } // namespace
 
+double largest_scaled_eigenvalue(const op::LinearOperator& A, const NullSpace* null_space) {
+  const NullSpace none;
+  const int steps = ChebyshevParameters().estimate_iterations;
+  return estimate_eigenvalues(A, inverse_diagonal(A), steps, null_space != nullptr ? *null_space : none, 1, true)
+      .largest;
+}
+
 std::vector<MultigridLevel> aggregated_levels(const op::LinearOperator& finest, op::SparseMatrix A,
                                               NearNullSpace near_null_space, const AggregationParameters& parameters,
                                               std::shared_ptr<const NullSpace> null_space) {
-  constexpr int lanczos_steps = 10;
   constexpr double least_gain = 0.9; // a level must have fewer unknowns than this share of those above
   const base::ThreadLimit limit(finest.device()->num_threads());
-  const NullSpace none;
   std::vector<MultigridLevel> levels;
   std::shared_ptr<const MatrixOperator> above;
   while (static_cast<int>(levels.size()) < parameters.most_levels) {
@@ -309,9 +314,9 @@ std::vector<MultigridLevel> aggregated_levels(const op::LinearOperator& finest, 
     if (next.P.num_columns == 0 ||
         static_cast<double>(next.P.num_columns) > least_gain * static_cast<double>(matrix.num_rows()))
       break;
-    const double largest =
-        estimate_eigenvalues(of_level, inverse_diagonal(of_level), lanczos_steps, null_space ? *null_space : none)
-            .largest;
+    double largest = parameters.largest_eigenvalue;
+    if (above || largest == 0) largest = largest_scaled_eigenvalue(of_level, null_space.get());
+    if (above) levels.back().largest_eigenvalue = largest;
     auto P = smoothed(next.P, matrix, nodes, connections, parameters.damping / largest);
     require_memory(matrix, P);
     auto P_transposed = transposed(P);

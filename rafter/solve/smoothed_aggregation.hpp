@@ -18,9 +18,14 @@ struct AggregationParameters {
   /// other nodes do not smooth prolongations, so that aggregates of stretched cells stay in their columns.
   double threshold = 0.3;
   double damping = 4.0 / 3;            ///< factor of the Jacobi step that smooths P, over the largest eigenvalue
+  double largest_eigenvalue = 0;       ///< of D^-1 A, with the diagonal D of A; 0: it is estimated
   std::int64_t enough_unknowns = 1000; ///< the first level with at most so many is the coarsest
   int most_levels = 25;
 };
+
+/// Estimates the largest eigenvalue of D^-1 A, with the diagonal D of A, which smooths prolongations and bounds the
+/// smoothers of cycles. Throws the SolverErrors of inverse_diagonal() and estimate_eigenvalues().
+double largest_scaled_eigenvalue(const op::LinearOperator& A, const NullSpace* null_space);
 
 /// A prolongation and the level below it.
 struct AggregatedLevel {

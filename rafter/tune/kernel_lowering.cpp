@@ -47,6 +47,12 @@ void require_work_fits(const schedule::LoopProgram& loops, const element::Quadra
                                        rule.num_points(), bytes / (1 << 20), limit_bytes / (1 << 20)));
 }
 
+/// Says whether a program reads the table of a role, of the space with this number.
+bool takes_table(const schedule::LoopProgram& loops, std::string_view role, int space) {
+  return std::ranges::any_of(loops.arguments(),
+                             [&](const auto& argument) { return argument.role == role && argument.index == space; });
+}
+
 /// Words of a double that a stored number takes.
 double stored_words(const schedule::Plan& plan) {
   return plan.storage == schedule::Precision::single_precision ? 0.5 : 1;
@@ -191,27 +197,33 @@ double KernelLowering::data_bytes(const schedule::LoopProgram& loops, const sche
       num_stored(setup, OutputKind::stored_cell) +
       static_cast<double>(program.quadrature.num_points()) * num_stored(setup, OutputKind::stored_point);
   double words = stored_words(plan) * stored;
+  const double whole = kernel_.whole_runs_share;
   double starts = 0;
   for (const auto& argument : loops.arguments()) {
     if (argument.role == schedule::role::map)
       words += static_cast<double>(kernel::map_modes(kernel_.map, dim).size()) * dim;
     if (argument.role == schedule::role::nodes) words += program.geometry->num_dofs() * dim;
     if (argument.role == schedule::role::cell_coefficients) words += kernel_.num_coefficients;
-    if (argument.role == space::role::dof_entries)
-      starts += static_cast<double>(kernel_.spaces[static_cast<std::size_t>(argument.index)]->run_dofs.size()) *
-                kernel_.cells_per_batch;
-    if (argument.role == space::role::run_starts) starts += starts_per_batch(loops, argument.index);
+    if (argument.role == space::role::dof_entries) starts += dofs_per_batch(argument.index);
+    if (argument.role == space::role::run_starts)
+      starts += starts_per_batch(loops, argument.index) *
+                (takes_table(loops, space::role::unpatterned_entries, argument.index) ? whole : 1);
+    if (argument.role == space::role::unpatterned_entries) // and the number of the batch among its like
+      starts += (1 - whole) * (dofs_per_batch(argument.index) + 1);
   }
   return 8 * words * kernel_.rows_per_batch(plan) * kernel_.cells_per_batch + 4 * starts;
+}
+
+double KernelLowering::dofs_per_batch(int space) const {
+  return static_cast<double>(kernel_.spaces[static_cast<std::size_t>(space)]->run_dofs.size()) *
+         kernel_.cells_per_batch;
 }
 
 /// Of batches of patches, if the kernel gathers those.
 double KernelLowering::starts_per_batch(const schedule::LoopProgram& loops, int space) const {
   const auto& layout = *kernel_.spaces[static_cast<std::size_t>(space)];
-  const bool has_patches = std::ranges::any_of(loops.arguments(), [&](const auto& argument) {
-    return argument.role == space::role::patch_starts && argument.index == space;
-  });
-  if (has_patches) return static_cast<double>(layout.patch->run_lengths.size()) * kernel_.patches_per_batch(layout);
+  if (takes_table(loops, space::role::patch_starts, space))
+    return static_cast<double>(layout.patch->run_lengths.size()) * kernel_.patches_per_batch(layout);
   return static_cast<double>(layout.num_runs) * kernel_.cells_per_batch;
 }
 

@@ -23,6 +23,9 @@ struct CellKernel {
   int num_coefficients = 0; ///< number of cell coefficients
   /// Rows of the data per cell divided by batches; below 1 where batches of equal cells share a row.
   double data_rows_per_batch = 1;
+  /// Share of the batches whose cells see their shared entities in the same orientations, and have a pattern. The
+  /// others read a list of their dofs where those go by starts of runs.
+  double whole_runs_share = 1;
   schedule::Target target;
 
   bool is_facet() const { return program.local_facet >= 0; }
@@ -81,6 +84,7 @@ private:
   Loops loops_of(const schedule::LoweringInput& input, schedule::Plan plan) const;
   kernel::TensorProgram& program(const schedule::Plan& plan);
   Loops& loops(const schedule::Plan& plan);
+  double dofs_per_batch(int space) const; ///< those that cells share, cell by cell
   double starts_per_batch(const schedule::LoopProgram& loops, int space) const;
 
   CellKernel kernel_;

@@ -3,7 +3,6 @@
 // application gives the same bits as without it.
 #include <gtest/gtest.h>
 
-#include <rafter/operator/vector_runner.hpp>
 #include <tests/support/interpreter_device.hpp>
 #include <tests/support/operator_problems.hpp>
 
@@ -60,7 +59,7 @@ private:
     if (A_.device()->shares_host_memory())
       EXPECT_TRUE(part >= 0 && part < A_.num_parts());
     else
-      EXPECT_EQ(part, op::all_parts);
+      EXPECT_EQ(part, op::VectorWork::all_parts);
   }
   template <class Function> static void each(std::span<const op::EntryRange> ranges, const Function& function) {
     EXPECT_FALSE(ranges.empty());

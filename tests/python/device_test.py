@@ -13,7 +13,7 @@ import unittest
 
 import command_test
 
-PHASES = ["mesh", "spaces", "kernels", "setup", "solve", "check"]
+PHASES = ["mesh", "spaces", "kernels", "setup", "solve", "check", "output"]
 
 
 class Devices(command_test.CommandTest):

@@ -47,6 +47,25 @@ class Figures(command_test.CommandTest):
             self.assertRegex(in_one_line, rf"\([^()]*cell {shape}")
         self.assertEqual([line for line in text.splitlines() if len(line) > 120], [])
 
+    def test_problems_shorter_than_their_compilation_take_usual_plans_with_cheap_flags(self):
+        """At most so many applications as iterations are allowed decide, with the cells and the degree."""
+        box = ("--set", "mesh.box.cells=[60,60]", "--set", "fields.u.degree=4")
+        problem = self.write(command_test.POISSON)
+
+        def plan_of_apply(*arguments):
+            report = self.path("report.json")
+            self.run_rafter("solve", problem, *box, "--json", report, *arguments)
+            with open(report, encoding="utf-8") as file:
+                return next(row["plan"] for row in json.load(file)["operators"] if row["name"] == "apply")
+
+        # 8 flops for each pair of the 25 dofs of 3600 cells are 18 million in an application: 60 take less than 2e9, the
+        # 482 that Jacobi is expected to need do not.
+        short, long = plan_of_apply("--set", "solver.max_iterations=60"), plan_of_apply()
+        self.assertIn("flags=quick", short)
+        self.assertIn("flags=default", long)
+        # A plan that is given comes first.
+        self.assertIn("flags=default", plan_of_apply("--set", "solver.max_iterations=60", "--plan", "even_odd=2"))
+
     def test_a_busy_machine_is_told_once_and_only_beside_figures_that_rest_on_it(self):
         cache = self.path("cache")
         os.makedirs(os.path.join(cache, "rafter"), 0o700)

@@ -79,13 +79,13 @@ TEST(VectorRunner, AssignsScalarsOnTheDevice) {
     const VectorRunner runner(device, loops);
     Vector r = numbers(device, 3), scalars(device, base::AlignedVector<double>{7, 0, 0, 0, 1});
     const auto before = device->copies();
-    runner.queue("step", scalars, {r});
+    runner.queue("step", scalars, 0, {r});
     EXPECT_EQ(values(scalars), (std::vector<double>{56, 7, 8, 1, 0}));
-    runner.queue("step", scalars, {r});
-    runner.queue("step", scalars, {r});
+    runner.queue("step", scalars, 0, {r});
+    runner.queue("step", scalars, 0, {r});
     EXPECT_EQ(values(scalars), (std::vector<double>{896, 224, 4, 3, 1.0 * 0}));
     EXPECT_LE((device->copies() - before).num_to_host, 2);
-    runner.queue("halve", scalars, {});
+    runner.queue("halve", scalars, 0, {});
     EXPECT_EQ(scalars.host_read()[4], 0);
     EXPECT_NEAR(scalars.host_read()[0], std::sqrt(896.0), 1e-13);
     EXPECT_EQ(values(r), (std::vector<double>{8, 16, 24}));

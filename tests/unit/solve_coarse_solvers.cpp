@@ -105,14 +105,17 @@ TEST(Blocks, NameTheirFieldInErrors) {
             "block of field 'temperature': a pivot is 0");
 }
 
-/// An operator that counts fused applications of another.
+/// An operator that counts the applications of another, and those with fused work.
 class CountedOperator final : public op::LinearOperator {
 public:
   explicit CountedOperator(std::shared_ptr<const op::Operator> A) : A_(std::move(A)) {}
   std::int64_t size() const override { return A_->size(); }
   std::vector<op::EntryRange> owned_ranges() const override { return A_->owned_ranges(); }
   std::shared_ptr<device::Device> device() const override { return A_->device(); }
-  void apply(const Vector& x, Vector& y) const override { A_->apply(x, y); }
+  void apply(const Vector& x, Vector& y) const override {
+    ++num_plain;
+    A_->apply(x, y);
+  }
   void diagonal(Vector& d) const override { A_->diagonal(d); }
   op::SparseMatrix sparse_matrix() const override { return A_->sparse_matrix(); }
   void apply_with(Vector& x, Vector& y, const op::VectorWork& work) const override {
@@ -120,7 +123,7 @@ public:
     A_->apply_with(x, y, work);
   }
   std::int64_t num_parts() const override { return A_->num_parts(); }
-  mutable int num_fused = 0;
+  mutable int num_plain = 0, num_fused = 0;
 
 private:
   std::shared_ptr<const op::Operator> A_;
@@ -139,6 +142,28 @@ TEST(AggregationMultigrid, FusesNothingWhereThatIsAskedFor) {
   }
   EXPECT_EQ(counts[1], 1); // the residual between both smoothers, which is no update of a vector of theirs
   EXPECT_GT(counts[0], counts[1]);
+}
+
+/// Norms before and after the solve included, which cost as much with a full start as without.
+TEST(FullStart, SavesMoreApplicationsThanItTakes) {
+  const LevelledProblem problem(refined(box("hexahedron", 3), 1), {.degree = 4});
+  const std::shared_ptr<const op::Operator> of_problem(std::shared_ptr<void>(), &problem.A());
+  std::vector<int> counts;
+  for (const bool has_full_start : {false, true}) {
+    const CountedOperator A(of_problem);
+    const auto options = problem.solver({.has_full_start = has_full_start});
+    const auto M = solvers::make_preconditioner(A, options);
+    Vector b = problem.A().make_vector(), x = problem.A().make_vector();
+    std::ranges::fill(b.host_overwrite(), 1.0);
+    std::ranges::fill(x.host_overwrite(), 0.0);
+    for (const auto entry : problem.A().constraints().entries) b.host_write()[static_cast<std::size_t>(entry)] = 0;
+    A.num_plain = A.num_fused = 0;
+    const auto result = solvers::solve(A, b, x, *M, options);
+    EXPECT_EQ(result.status, solvers::Status::converged) << result.message;
+    EXPECT_LE(result.norms->preconditioned, 1e-6);
+    counts.push_back(A.num_plain + A.num_fused);
+  }
+  EXPECT_LT(counts[1], counts[0]);
 }
 
 /// Iterations to a tolerance on the coarsest level take the place of one cycle there; cg becomes flexible.

@@ -55,6 +55,33 @@ TEST(KernelLowering, RowsThatBatchesShareCountOnce) {
   EXPECT_EQ(lowering.lower(plan_of("factors=store")).data_bytes, alone.data_bytes / 4);
 }
 
+TEST(KernelLowering, BatchesWithoutAPatternReadListsOfTheirDofs) {
+  const auto shape = element::Shape::tetrahedron;
+  const auto element = element::make_element(element::Family::lagrange, shape, 3);
+  const auto layout = space::make_layout(element);
+  CellKernel kernel;
+  kernel.program.quadrature = element::make_quadrature(shape, 4);
+  kernel.program.inputs = {{kernel::AtomKind::reference_trial, 0, 1, element}};
+  kernel.program.outputs = {{kernel::AtomKind::reference_test, 0, 1, element}};
+  kernel.program.geometry = element::make_element(element::Family::lagrange, shape, 1);
+  kernel.map = mesh::MapKind::affine;
+  kernel.choices = kernel::factor_storages(test::qfunction(test::laplace(), shape, kernel.map, 0),
+                                           kernel.program.quadrature.num_points(), {});
+  kernel.spaces = {&layout};
+  kernel.input_spaces = kernel.output_spaces = {0};
+  kernel.num_trials = 1;
+  const auto index_bytes = [&](const std::string& indices, double whole_runs_share) {
+    kernel.whole_runs_share = whole_runs_share;
+    const auto plan = plan_of("contraction=dense factors=recompute indices=" + indices);
+    return KernelLowering(kernel).lower(plan).data_bytes - 8.0 * 8 * 4 * 3; // less what the maps of 8 cells take
+  };
+  // 4 vertices, 6 edges with 2 dofs and 4 faces with 1: 14 runs of 20 dofs; a batch also finds its number in the list.
+  EXPECT_EQ(index_bytes("runs", 1), 4.0 * 8 * 14);
+  EXPECT_EQ(index_bytes("runs", 0), 4.0 * (8 * 20 + 1));
+  EXPECT_EQ(index_bytes("runs", 0.75), 4.0 * (0.75 * 8 * 14 + 0.25 * (8 * 20 + 1)));
+  EXPECT_EQ(index_bytes("dofs", 0.75), 4.0 * 8 * 20);
+}
+
 TEST(KernelLowering, EqualValuesGiveEqualPrograms) {
   const Action action(test::variable_helmholtz()), again(test::variable_helmholtz());
   for (const auto* text :

@@ -30,15 +30,13 @@ public:
   bool has_extension(const std::string& name) const {
     return (" " + text(CL_DEVICE_EXTENSIONS) + " ").find(" " + name + " ") != std::string::npos;
   }
-  /// Number of items that run in step, as the makers of graphics processors tell it by questions of their own; 1 where
-  /// none of them is answered.
+  /// Number of items that run in step, as the makers of graphics processors tell it by extensions of their own; 1 where
+  /// there is none.
   int sub_group_width() const {
     constexpr cl_device_info warp_size_of_nvidia = 0x4003, wavefront_width_of_amd = 0x4043;
-    for (const auto what : {warp_size_of_nvidia, wavefront_width_of_amd}) {
-      cl_uint width = 0;
-      if (library_.get_device_info(device_, what, sizeof width, &width, nullptr) == CL_SUCCESS && width > 0)
-        return static_cast<int>(width);
-    }
+    if (has_extension("cl_nv_device_attribute_query")) return static_cast<int>(number<cl_uint>(warp_size_of_nvidia));
+    if (has_extension("cl_amd_device_attribute_query"))
+      return static_cast<int>(number<cl_uint>(wavefront_width_of_amd));
     return 1;
   }
 
