@@ -77,6 +77,14 @@ std::vector<tune::GeneratedOutput> outputs_of(const kernel::TensorProgram& progr
   return result;
 }
 
+/// How items add where no plan says it. Without an instruction that adds, they try again and again, which takes longer
+/// than a second pass; its lists pay off in kernels that run often.
+schedule::Scatter usual_scatter(const KernelSpecification& specification, const KernelOptions& options) {
+  const bool is_worth_lists = !runs_few_times(specification, options) && specification.purpose == Purpose::action;
+  return is_worth_lists && !options.device->capabilities().has_atomic_doubles ? schedule::Scatter::two_pass
+                                                                              : schedule::Scatter::atomic;
+}
+
 } // namespace
 
 bool runs_few_times(const KernelSpecification& specification, const KernelOptions& options) {
@@ -231,6 +239,7 @@ bool KernelGenerator::is_too_large(const kernel::CellMatrixSize& size) const {
 schedule::Plan KernelGenerator::usual_plan() const {
   auto plan = tune::plan_usual(kernel().choices.front().factors, specification_.cells_per_batch,
                                planner().register_width(), kernel().target, options_.plan);
+  if (!options_.plan) plan.scatter = usual_scatter(specification_, options_);
   if (is_facet()) plan.unroll = 0; // tables are data: facets that differ in their number share a text
   if (runs_few_times(specification_, options_)) take_quick_flags(plan);
   return fitted(std::move(plan));
@@ -303,6 +312,7 @@ tune::PlanningProblem KernelGenerator::problem() const {
   result.compilers = options_.device->compilers();
   result.flag_sets = options_.device->flag_sets();
   result.gathers = planner().ways_to_gather();
+  result.scatter = schedule::name(usual_scatter(specification_, options_));
   result.whole_runs_share = specification_.whole_runs_share;
   result.has_longer_runs = std::ranges::any_of(specification_.spaces, [](const space::ElementLayout* layout) {
     return std::ranges::any_of(layout->run_lengths, [](int length) { return length > 1; });

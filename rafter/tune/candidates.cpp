@@ -140,6 +140,11 @@ Values gathers(const PlanningProblem& problem, const Plan&) {
   return problem.is_tensor ? Values{problem.gathers.front()} : problem.gathers;
 }
 
+/// Whether additions of a device are worth a second pass, the cost model does not know.
+Values scatters(const PlanningProblem& problem, const Plan& plan) {
+  return {plan.mapping == "cell_per_item" ? problem.scatter : "atomic"};
+}
+
 /// A cached store to a vector from memory first reads what it overwrites: a fourth to a half of all traffic. Lines that
 /// a kernel fills in parts leave the processor in parts, which takes twice as long as cached stores on one with 32-byte
 /// registers.
@@ -176,6 +181,7 @@ constexpr std::array table{Axis{"contraction", 0.4, contractions},
                            Axis{"unroll", 0.8, unroll},
                            Axis{"indices", 0.8, indices},
                            Axis{"gathers", 0.6, gathers},
+                           Axis{"scatter", 0.6, scatters},
                            Axis{"stores", 0.8, stores},
                            Axis{"compiler", 0.8, compilers},
                            Axis{"flags", 0.8, flag_sets}};

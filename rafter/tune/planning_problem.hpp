@@ -45,6 +45,7 @@ struct PlanningProblem {
   std::vector<std::string> compilers{"default"}; ///< compilers that may be tried, the default first
   std::vector<std::string> flag_sets{"default"}; ///< sets of compiler flags that may be tried, the default first
   std::vector<std::string> gathers{"vector"};    ///< ways to load numbers that lie apart, the usual one first
+  std::string scatter = "atomic";                ///< how items add to what cells share
   double whole_runs_share = 1;  ///< share of the batches whose cells see their shared entities in the same orientations
   bool has_longer_runs = false; ///< some shared entities have several dofs
   int cells_per_batch = 8;      ///< cells per batch
