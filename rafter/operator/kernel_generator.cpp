@@ -77,8 +77,9 @@ std::vector<tune::GeneratedOutput> outputs_of(const kernel::TensorProgram& progr
   return result;
 }
 
-/// How items add where no plan says it. Without an instruction that adds, they try again and again, which takes longer
-/// than a second pass; its lists pay off in kernels that run often.
+/// How items add where no plan says it. Without an instruction that adds, additions are tried again and again, and take
+/// about as long as a second pass, which gives the same bits in every run. Its lists are worth it in kernels that run
+/// often.
 schedule::Scatter usual_scatter(const KernelSpecification& specification, const KernelOptions& options) {
   const bool is_worth_lists = !runs_few_times(specification, options) && specification.purpose == Purpose::action;
   return is_worth_lists && !options.device->capabilities().has_atomic_doubles ? schedule::Scatter::two_pass
