@@ -126,7 +126,9 @@ std::string emit(std::span<const LoopProgram> programs, const Spelling& spelling
   return text + tables + kernels;
 }
 
-std::string emit(const LoopProgram& program, const Spelling& spelling) { return emit(std::span(&program, 1), spelling); }
+std::string emit(const LoopProgram& program, const Spelling& spelling) {
+  return emit(std::span(&program, 1), spelling);
+}
 
 namespace {
 

@@ -11,8 +11,8 @@ namespace rafter::emit {
 
 /// Source text of the program; equal programs give equal texts.
 std::string emit(const schedule::LoopProgram& program, const Spelling& spelling = c_spelling());
-/// Source text of several kernels that have the same lanes, at least one. Throws InternalError where they need tables of
-/// constants.
+/// Source text of several kernels that have the same lanes, at least one. Throws InternalError where they need tables
+/// of constants.
 std::string emit(std::span<const schedule::LoopProgram> programs, const Spelling& spelling = c_spelling());
 
 /// Source text in the language of a device: "c", "opencl", or "loops", which is the text of the loop program itself,

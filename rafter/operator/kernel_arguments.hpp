@@ -13,8 +13,8 @@ namespace rafter::op {
 /// Says whether a buffer of this role and number is among the arguments of a kernel.
 bool reads(const std::vector<schedule::LoopBuffer>& arguments, std::string_view role, int index);
 
-/// The arguments of a kernel and its launch. Arguments are bound by their roles: those that stay are looked up once; the others, vectors above all,
-/// are looked up before each run. Runs at the same time have copies of their own.
+/// The arguments of a kernel and its launch. Arguments are bound by their roles: those that stay are looked up once;
+/// the others, vectors above all, are looked up before each run. Runs at the same time have copies of their own.
 class KernelArguments {
 public:
   KernelArguments() = default;

@@ -97,9 +97,10 @@ std::string text_of(const KernelSpecification& specification, const KernelOption
     result += fmt::format("indicator {}\n", part.indicator) + form::content_of(*part.integral);
   result += surroundings_of(specification);
   result += fmt::format("language {} {}\npurpose {}\nfacet {}\ntrials {} {} {}\ncoefficients {}\n",
-                        options.device->language(), target_of(*options.device).items_in_step, static_cast<int>(specification.purpose), specification.local_facet,
-                        specification.num_trials, fmt::join(specification.trial_components, ","),
-                        fmt::join(specification.trial_of_output, ","), specification.num_coefficients);
+                        options.device->language(), target_of(*options.device).items_in_step,
+                        static_cast<int>(specification.purpose), specification.local_facet, specification.num_trials,
+                        fmt::join(specification.trial_components, ","), fmt::join(specification.trial_of_output, ","),
+                        specification.num_coefficients);
   for (const auto& output : specification.outputs)
     if (output.trial_element != nullptr)
       result +=

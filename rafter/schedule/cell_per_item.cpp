@@ -62,9 +62,8 @@ LoopProgram lower_cell_per_item(const LoweringInput& input, const Plan& plan) {
   Context context(input, of_items, LaneAxis::item);
   Statements of_batch;
   lower_cells(context, of_batch);
-  return plan.scatter == Scatter::coloured && adds_to_vectors(*input.program)
-             ? one_by_one(context, std::move(of_batch))
-             : in_groups(context, std::move(of_batch));
+  return plan.scatter == Scatter::coloured && adds_to_vectors(*input.program) ? one_by_one(context, std::move(of_batch))
+                                                                              : in_groups(context, std::move(of_batch));
 }
 
 } // namespace rafter::schedule

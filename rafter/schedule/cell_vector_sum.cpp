@@ -36,11 +36,13 @@ LoopProgram cell_vector_sum(Type vectors) {
   const NodePtr entry = variable("entry"), first = variable("first"), sum = load("sum", integer(0), vectors);
   const NodePtr count = isub(iload(starts, iadd(entry, integer(1))), first);
   const NodePtr term = load(terms, iload(places, iadd(first, variable("k"))), vectors);
-  NodePtr of_entry = block({ilet("first", iload(starts, entry)), store("sum", integer(0), number(0, vectors)),
-                            loop("k", count, block({add("sum", integer(0), term)})),
-                            branch(iload(mode, integer(0)), block({add(y, entry, sum)}), block({store(y, entry, sum)}))});
+  NodePtr of_entry =
+      block({ilet("first", iload(starts, entry)), store("sum", integer(0), number(0, vectors)),
+             loop("k", count, block({add("sum", integer(0), term)})),
+             branch(iload(mode, integer(0)), block({add(y, entry, sum)}), block({store(y, entry, sum)}))});
   const NodePtr is_there = ilt(entry, iadd(variable("last_batch"), integer(1)));
-  program.body = block({ilet("entry", iadd(variable("batch"), item(0))), branch(is_there, std::move(of_entry), block({}))});
+  program.body =
+      block({ilet("entry", iadd(variable("batch"), item(0))), branch(is_there, std::move(of_entry), block({}))});
   verify(program);
   return program;
 }

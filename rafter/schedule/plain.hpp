@@ -5,7 +5,8 @@
 namespace rafter::schedule {
 
 /// Mapping `plain`: one cell after the other, one step after the other, scalars only. It is the shortest way from a
-/// tensor program to a loop program, accepts every kernel where batches run in order, and is the reference for the other mappings.
+/// tensor program to a loop program, accepts every kernel where batches run in order, and is the reference for the
+/// other mappings.
 bool accepts_plain(const LoweringInput& input, const Plan& plan);
 LoopProgram lower_plain(const LoweringInput& input, const Plan& plan);
 

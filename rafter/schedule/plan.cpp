@@ -190,8 +190,8 @@ void set(Plan& plan, const std::string& key, const std::string& value) {
   else if (key == "gathers")
     plan.gathers_by_lane = choose(key, value, {false, true}, gather_name);
   else if (key == "scatter")
-    plan.scatter = choose(key, value, {Scatter::atomic, Scatter::coloured, Scatter::two_pass},
-                          [](Scatter s) { return name(s); });
+    plan.scatter =
+        choose(key, value, {Scatter::atomic, Scatter::coloured, Scatter::two_pass}, [](Scatter s) { return name(s); });
   else if (key == "prefetch")
     plan.prefetch = number_in(key, value, 0, 1) != 0;
   else if (key == "stores")

@@ -17,11 +17,11 @@ std::string_view name(Precision precision); ///< "double", "float"
 
 /// How items of a device add what cells contribute to an unknown that cells share (mapping cell_per_item).
 enum class Scatter : std::uint8_t {
-  atomic,  ///< in any order, by atomic additions
+  atomic,   ///< in any order, by atomic additions
   coloured, ///< cell by cell, where no other group adds to the same unknowns: the stages of the host. The same bits in
             ///< every run
-  two_pass ///< not at all: cells store what they contribute side by side, and one item for each unknown sums it. The
-           ///< same bits in every run
+  two_pass  ///< not at all: cells store what they contribute side by side, and one item for each unknown sums it. The
+            ///< same bits in every run
 };
 std::string_view name(Scatter scatter); ///< "atomic", "coloured", "two-pass"
 

@@ -11,8 +11,8 @@ bool accepts_simd_points(const LoweringInput& input, const Plan& plan) {
   // Sums over points and stored data would need the number of points in the last, partly filled vector.
   const bool has_tests_alone = std::ranges::all_of(
       program.function.outputs, [](const auto& output) { return output.kind == kernel::OutputKind::test; });
-  return input.target.has_lanes && plan.vector_width > 1 && !input.has_lists && can_fuse(program) && !program.integrations.empty() &&
-         has_tests_alone;
+  return input.target.has_lanes && plan.vector_width > 1 && !input.has_lists && can_fuse(program) &&
+         !program.integrations.empty() && has_tests_alone;
 }
 
 LoopProgram lower_simd_points(const LoweringInput& input, const Plan& plan) {

@@ -13,9 +13,9 @@ namespace rafter::schedule {
 /// when they are written.
 struct VectorOperand {
   std::string name;
-  Type type = Type::real;  ///< real or real32
-  std::string list;        ///< list of the entries that the loop visits of this vector; "": it visits entry i
-  bool is_read = false;    ///< the loop needs entries that it has not written itself
+  Type type = Type::real; ///< real or real32
+  std::string list;       ///< list of the entries that the loop visits of this vector; "": it visits entry i
+  bool is_read = false;   ///< the loop needs entries that it has not written itself
   bool is_written = false;
 };
 

@@ -76,7 +76,8 @@ public:
 
   std::optional<LoopProgram> total() {
     if (num_sums_ == 0 && loop_.then.empty()) return std::nullopt;
-    LoopProgram result{.name = loop_.name + "_total", .vector_width = mapping_.vector_width, .launch = launch(Launch::all_batches)};
+    LoopProgram result{
+        .name = loop_.name + "_total", .vector_width = mapping_.vector_width, .launch = launch(Launch::all_batches)};
     result.buffers = {global(rows, Type::real, false), global(totals, Type::real, true),
                       global(scalars, Type::real, true)};
     Statements body;
@@ -195,7 +196,8 @@ private:
       for (std::int64_t k = 0; k < num_sums_; ++k) {
         const NodePtr vector = iadd(integer(k * width), lane());
         body.push_back(store(lanes, vector, load(partial, vector)));
-        for (std::int64_t l = 0; l < width; ++l) body.push_back(add(rest, integer(k), load(lanes, integer(k * width + l))));
+        for (std::int64_t l = 0; l < width; ++l)
+          body.push_back(add(rest, integer(k), load(lanes, integer(k * width + l))));
       }
     for (std::int64_t k = 0; k < num_sums_; ++k) body.push_back(store(rows, integer(k), load(rest, integer(k))));
   }
@@ -242,8 +244,8 @@ private:
     clear(body, rest, false);
     const int items = mapping_.num_items;
     const NodePtr count = is_of_host() ? num_batches() : idiv(plus(isub(num_batches(), item(0)), items - 1), items);
-    const NodePtr row = iadd(iadd(variable("batch"), is_of_host() ? integer(0) : item(0)),
-                             imul(variable("step_"), integer(items)));
+    const NodePtr row =
+        iadd(iadd(variable("batch"), is_of_host() ? integer(0) : item(0)), imul(variable("step_"), integer(items)));
     Statements of_row;
     for (std::int64_t k = 0; k < num_sums_; ++k)
       of_row.push_back(add(rest, integer(k), load(rows, plus(imul(row, integer(num_sums_)), k))));

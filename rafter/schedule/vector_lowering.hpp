@@ -23,7 +23,8 @@ struct VectorPrograms {
   /// - `scalars_`: the scalars in their order,
   /// - `ranges_`: pairs of the first entry and the one behind the last, shape (range, 2); of a list these are positions
   ///   in it,
-  /// - `rows_`: sums. A host writes those of all ranges of the run into the first row, added in an order that the ranges
+  /// - `rows_`: sums. A host writes those of all ranges of the run into the first row, added in an order that the
+  /// ranges
   ///   alone decide; a group writes those of its range into the row of the range, shape (range, sum).
   LoopProgram main;
   /// Adds the rows of sums begin .. end - 1 in an order that their number alone decides, writes the totals, and then
