@@ -100,6 +100,7 @@ private:
   std::optional<Result> end_of_cycle(double before, double norm, double r_norm, bool is_invariant, bool is_reached) {
     if (norm <= progress_.target()) return progress_.converged();
     auto end = check();
+    if (end && end->failure == Failure::diverged) end->message += divergence_hint();
     if (end && end->status == Status::failed && end->failure != Failure::stagnated) return end;
     const bool is_stuck = norm > (1 - 1e-8) * before;
     if ((is_stuck || (is_reached && norm > 0.5 * before)) && is_rounding_level(r_norm))
@@ -118,6 +119,13 @@ private:
                       parameters_.restart, null_space_hint(A_, ops_, r_)));
     if (end && end->failure == Failure::stagnated) end->message += null_space_hint(A_, ops_, r_);
     return end;
+  }
+
+  /// Looks for a null vector in the residual and in x: where the first directions have no image but rounding errors, x
+  /// becomes a large multiple of one.
+  std::string divergence_hint() const {
+    const auto hint = null_space_hint(A_, ops_, r_);
+    return hint.empty() ? null_space_hint(A_, ops_, x_) : hint;
   }
 
   void start_basis(double norm) {
