@@ -57,6 +57,12 @@ public:
     require_inside(bytes, offset);
     if (bytes > 0) write(source, bytes, offset);
   }
+  /// Copies a few bytes, such as scalars of a loop, for tasks that are run afterwards. The source may be changed at
+  /// once. Where a device takes them into its queue, nobody waits for the tasks before.
+  void queue_from_host(const void* source, std::size_t bytes, std::size_t offset = 0) {
+    require_inside(bytes, offset);
+    if (bytes > 0) queue(source, bytes, offset);
+  }
   /// Copies the bytes from `offset` on, after tasks that were run before have ended. Throws InternalError for bytes
   /// behind the end.
   void copy_to_host(void* destination, std::size_t bytes, std::size_t offset = 0) const {
@@ -70,6 +76,7 @@ public:
 
 private:
   virtual void write(const void* source, std::size_t bytes, std::size_t offset) = 0;
+  virtual void queue(const void* source, std::size_t bytes, std::size_t offset) { write(source, bytes, offset); }
   virtual void read(void* destination, std::size_t bytes, std::size_t offset) const = 0;
   virtual void set_to_zero() = 0;
   void require_inside(std::size_t bytes, std::size_t offset) const;

@@ -140,7 +140,7 @@ std::span<double> VectorRunner::run(const VectorKernel& kernel, Scalars scalars,
   if (!device_->shares_host_memory()) {
     if (!scalars.empty()) {
       require_room(scalars_, device_, most_scalars);
-      std::ranges::copy(scalars, scalars_.host_overwrite().begin());
+      scalars_.device_overwrite()->queue_from_host(scalars.data(), scalars.size_bytes());
       launch(kernel, scalars_.device_read(), 0, operands);
     } else
       launch(kernel, nullptr, 0, operands);

@@ -33,7 +33,7 @@ std::vector<CgIteration> QueuedSteps::run(int count, const Beginning& beginning)
                   .rr = 0,
                   .least_rr = beginning.least_rr,
                   .least_rz = beginning.least_rz};
-  rows_.device_write()->copy_from_host(&first, sizeof first);
+  rows_.device_write()->queue_from_host(&first, sizeof first);
   for (int i = 0; i < count; ++i) queue_iteration(static_cast<std::size_t>(i) * row_length);
   std::vector<Row> rows(static_cast<std::size_t>(count) + 1);
   rows_.device_read()->copy_to_host(rows.data(), rows.size() * sizeof(Row));

@@ -39,6 +39,23 @@ TEST_F(OpenCl, DevicesThatAreNotThereAreRefused) {
   EXPECT_THROW(OpenClDevice(static_cast<int>(opencl_devices().size())), base::EnvironmentError);
 }
 
+TEST_F(OpenCl, QueuedBytesArriveAtTheirPlaces) {
+  OpenClDevice device;
+  std::array<std::uint8_t, 600> sent{}, received{}, expected{};
+  for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<std::uint8_t>(7 * i + 1);
+  const auto buffer = device.allocate(sizeof sent);
+  for (const std::size_t offset : {0, 1, 8, 24, 100, 256})
+    for (const std::size_t bytes : {1, 8, 24, 64, 127, 128, 300}) {
+      buffer->clear();
+      buffer->queue_from_host(sent.data(), bytes, offset);
+      buffer->copy_to_host(received.data(), sizeof received);
+      expected.fill(0);
+      std::copy_n(sent.begin(), bytes, expected.begin() + static_cast<std::ptrdiff_t>(offset));
+      EXPECT_EQ(received, expected) << bytes << " bytes at " << offset;
+    }
+  EXPECT_THROW(buffer->queue_from_host(sent.data(), sizeof sent, 1), base::InternalError);
+}
+
 TEST_F(OpenCl, BuffersKeepWhatIsCopied) {
   OpenClDevice device;
   const std::array<double, 3> sent{1, 2, 3};

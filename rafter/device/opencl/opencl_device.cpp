@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
 
 #include <rafter/base/error.hpp>
 #include <rafter/device/host/compiler.hpp>
@@ -63,8 +65,25 @@ private:
   void write(const void* source, std::size_t bytes, std::size_t offset) override {
     check_opencl(
         queue_->library->write_buffer(queue_->queue, memory_, CL_TRUE, offset, bytes, source, 0, nullptr, nullptr),
-        "copying to the device");
+        to_device);
     queue_->copies.count_to_device(bytes);
+  }
+  /// Puts the bytes into the queue as patterns of fills, which the driver copies at once. A pattern has a power of two
+  /// of bytes, at most 128, of which its place is a multiple.
+  void queue(const void* source, std::size_t bytes, std::size_t offset) override {
+    constexpr std::size_t largest_pattern = 128;
+    const auto* from = static_cast<const std::byte*>(source);
+    queue_->copies.count_to_device(bytes);
+    while (bytes > 0) {
+      std::size_t piece = std::bit_floor(std::min(bytes, largest_pattern));
+      while (offset % piece != 0) piece /= 2;
+      check_opencl(
+          queue_->library->fill_buffer(queue_->queue, memory_, from, piece, offset, piece, 0, nullptr, nullptr),
+          to_device);
+      from += piece;
+      offset += piece;
+      bytes -= piece;
+    }
   }
   void read(void* destination, std::size_t bytes, std::size_t offset) const override {
     check_opencl(
@@ -78,6 +97,7 @@ private:
         queue_->library->fill_buffer(queue_->queue, memory_, &zero, sizeof zero, 0, bytes_, 0, nullptr, nullptr),
         "clearing memory of the device");
   }
+  static constexpr const char* to_device = "copying to the device";
   std::shared_ptr<Queue> queue_;
   std::size_t bytes_;
   cl_mem memory_ = nullptr;

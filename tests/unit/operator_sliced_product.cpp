@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Products of matrices in slices are those of the compressed rows they come from, on every device.
+#include <gtest/gtest.h>
+
+#include <rafter/operator/sliced_product.hpp>
+#include <rafter/operator/sparse_matrix.hpp>
+#include <tests/support/interpreter_device.hpp>
+#include <tests/support/opencl.hpp>
+#include <tests/support/operator_problems.hpp>
+#include <tests/support/solve_matrices.hpp>
+
+namespace rafter::test {
+namespace {
+
+/// Rows of 0 to 12 entries; the last slice is not full.
+op::SparseMatrix random_matrix(std::size_t num_rows, std::int32_t num_columns) {
+  op::SparseMatrix result{.num_columns = num_columns, .row_offsets = {0}, .columns = {}, .values = {}};
+  for (std::size_t row = 0; row < num_rows; ++row) {
+    for (std::int32_t column = static_cast<std::int32_t>(row % 3); column < num_columns; column += 7)
+      if (row % 5 != 4 && (row + static_cast<std::size_t>(column)) % 4 != 0) result.columns.push_back(column);
+    result.row_offsets.push_back(static_cast<std::int64_t>(result.columns.size()));
+  }
+  result.values = random_values(result.columns.size(), 1);
+  return result;
+}
+
+TEST(SlicedProduct, IsThatOfTheCompressedRows) {
+  std::vector<std::shared_ptr<device::Device>> devices{device::make_device("host", 3), device::make_device("checked"),
+                                                       std::make_shared<InterpreterDevice>()};
+  if (has_opencl()) devices.push_back(device::make_device("opencl"));
+  for (const auto& [rows, columns] : {std::pair<std::size_t, std::int32_t>{61, 40}, {16, 83}, {1, 1}}) {
+    const auto matrix = random_matrix(rows, columns);
+    const auto x = random_values(static_cast<std::size_t>(columns), 2), before = random_values(rows, 3);
+    std::vector<double> expected(rows);
+    matrix.multiply(x, expected);
+    for (const auto& device : devices) {
+      const auto product = op::make_sliced_product(device, matrix);
+      const auto vector = [&](const std::vector<double>& values) {
+        return Vector(device, base::AlignedVector<double>(values.begin(), values.end()));
+      };
+      const auto in = vector(x);
+      auto out = vector(before), sum = vector(before);
+      product->run(in, out, false);
+      product->run(in, sum, true);
+      EXPECT_LE(distance(out.host_read(), expected), 1e-14) << device->name();
+      for (std::size_t i = 0; i < rows; ++i) EXPECT_NEAR(sum.host_read()[i], before[i] + expected[i], 1e-14);
+    }
+  }
+}
+
+} // namespace
+} // namespace rafter::test
