@@ -150,6 +150,8 @@ void Multigrid::refresh_level(std::size_t level) const {
   coarse_ = make_coarse_solver(levels_[level], parameters_);
 }
 
+bool Multigrid::is_single() const { return cycle_->is_single(); }
+
 void Multigrid::apply(const Vector& r, Vector& z) const { cycle_->apply(r, z); }
 
 bool Multigrid::start(const Vector& r, Vector& z) const {
@@ -170,7 +172,7 @@ std::string Multigrid::description() const {
       "{}-cycle of {} level{}{} ({}); smoother: Chebyshev-Jacobi of degree {}, {} step{} before and after; "
       "coarsest level: {}",
       name(parameters_.cycle), levels_.size(), levels_.size() == 1 ? "" : "s",
-      cycle_->is_single() ? " in single precision" : "", base::join(levels, "; "),
+      is_single() ? " in single precision" : "", base::join(levels, "; "),
       parameters_.smoother.degree, parameters_.smoothing_steps, parameters_.smoothing_steps == 1 ? "" : "s", coarse);
 }
 

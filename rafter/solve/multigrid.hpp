@@ -110,6 +110,7 @@ public:
   /// smoother or solver cannot, because injected data give no definite operator, keeps the data that it had.
   bool refresh() const override;
   bool is_variable() const override { return coarse_->is_variable(); }
+  bool is_single() const override;
   std::int64_t num_negative_eigenvalues() const override { return coarse_->num_negative_eigenvalues(); }
   std::string description() const override;
 
