@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Laws of low-order-refined levels on every shape that has them: the mesh between the nodes of a space has the same
 // unknowns, tags, volume and boundary, its form the same energy of linear functions, and data have their values there.
+#include <array>
+
 #include <gtest/gtest.h>
 
 #include <rafter/operator/injection.hpp>
@@ -154,22 +156,21 @@ TEST_P(LowOrder, DataHaveTheirValuesAtTheNodes) {
   const auto device = device::make_device("host", 2);
   const Problem fine(scrambled(box(shape()), 2), {{.degree = 4}, {.degree = 2}, {.degree = 1, .is_broken = true}});
   const auto nodes = space::low_order_refinement(*fine.space());
-  const Problem coarse(*nodes->mesh, {{.degree = 1}, {.degree = 1, .is_broken = true}});
-  for (const auto& [from, to] : {std::pair{0, 0}, {1, 0}, {2, 1}}) {
-    const auto field = [&](const Problem& of, int number) {
-      const auto& space = *of.space(static_cast<std::size_t>(number));
+  const auto discretisation = std::make_shared<const space::Discretisation>(nodes->mesh);
+  const std::array coarse{space::FunctionSpace::make(discretisation, {.degree = 1}),
+                          space::FunctionSpace::make(discretisation, {.degree = 1, .is_broken = true})};
+  for (const auto& [from, to] : {std::pair<std::size_t, std::size_t>{0, 0}, {1, 0}, {2, 1}}) {
+    const auto field = [&](const space::FunctionSpace& space) {
       Vector result(device, static_cast<std::size_t>(space.num_local()));
       space::interpolate(
           space, [](std::span<const double> x, std::span<double> out) { out[0] = linear(x, 0); },
           result.host_overwrite());
       return result;
     };
-    const auto expected = field(coarse, to);
+    const auto expected = field(*coarse[to]);
     Vector found(device, expected.size());
-    op::Injection({.fine = fine.space(static_cast<std::size_t>(from)),
-                   .coarse = coarse.space(static_cast<std::size_t>(to)),
-                   .nodes = nodes})
-        .apply(field(fine, from), found);
+    op::Injection({.fine = fine.space(from), .coarse = coarse[to], .nodes = nodes})
+        .apply(field(*fine.space(from)), found);
     EXPECT_LE(distance(values_of(found), values_of(expected)), 1e-13) << from;
   }
 }

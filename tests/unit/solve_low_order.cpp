@@ -69,9 +69,7 @@ TEST(low_order_refined, cycle_is_symmetric_and_positive) {
 TEST(low_order_refined, singular_operators_have_constants_on_the_level) {
   const LevelledProblem problem(stretched_box("quadrilateral", 6, 30),
                                 {.degree = 4, .has_dirichlet = false, .coarsening = low_order()});
-  const solvers::NullSpaceCondition condition{.kind = solvers::NullSpaceCondition::Kind::mean,
-                                              .space = problem.system().spaces[0],
-                                              .values = {0.0}};
+  const solvers::NullSpaceCondition condition{.space = problem.system().spaces[0], .values = {0.0}};
   auto options = problem.solver({.coarse = solvers::CoarseSolver::amg}, std::span(&condition, 1));
   options.null_space = solvers::make_null_space(problem.A(), std::span(&condition, 1)).null_space();
   Vector b = random_residual(problem.A(), 3), x = problem.A().make_vector();
