@@ -6,26 +6,11 @@
 #include <fmt/format.h>
 
 #include <rafter/base/error.hpp>
-#include <rafter/mesh/stretching.hpp>
 #include <rafter/solve/multigrid_levels.hpp>
 
 #include "problem_solver.hpp"
 
 namespace rafter::app {
-namespace {
-
-/// Says whether a problem that does not name its levels takes a low-order-refined one where cells are stretched enough:
-/// linear problems of one degree above 1 on products of intervals, whose operators cg takes, since the level has as many
-/// unknowns as the operator and is left to algebraic multigrid, which is for positive definite matrices.
-bool may_be_low_order_refined(const io::Problem& problem, const mesh::Mesh& mesh) {
-  const auto& fields = problem.fields;
-  const bool has_one_degree = std::ranges::all_of(fields, [&](const auto& of) { return of.degree == fields[0].degree; });
-  const bool has_axes = std::ranges::all_of(mesh.groups, [](const auto& of) { return element::is_tensor(of.shape); });
-  return !problem.has_coarsening && problem.solver.method == "cg" && !problem.forms.F && !problem.time &&
-         has_one_degree && problem.max_degree() > 1 && has_axes;
-}
-
-} // namespace
 
 void at_preconditioner(const io::Problem& problem, const std::function<void()>& function) {
   try {
@@ -51,19 +36,7 @@ solvers::GeneratedBlocks generate_blocks(const io::Problem& problem, const form:
   return result;
 }
 
-void PreparedProblem::choose_levels() {
-  // Iterations on lower degrees and coarser meshes grow with the stretching; from here on their time is more than that
-  // of setting the algebraic multigrid up (docs/decisions/0053).
-  constexpr double least = 20;
-  if (!may_be_low_order_refined(problem_, *mesh_)) return;
-  const double stretching = mesh::largest_stretching(*mesh_);
-  if (stretching < least) return;
-  problem_.coarsening.steps = {op::CoarseningStep::lor};
-  tell(fmt::format("multigrid: a low-order-refined level is chosen, since cells are stretched 1:{:.3g}", stretching));
-}
-
 std::vector<op::GeneratedLevel> PreparedProblem::generate_levels(const op::KernelOptions& kernels) {
-  choose_levels();
   op::HierarchySpecification specification{.system = system_,
                                            .meshes = meshes_,
                                            .conditions = options_.dirichlet,

@@ -115,8 +115,6 @@ public:
 private:
   /// Returns the Dirichlet conditions with their values at the current time.
   std::vector<op::FieldCondition> make_conditions() const;
-  /// Takes a low-order-refined level where the problem does not name its levels and stretched cells need one.
-  void choose_levels();
   /// Generates the kernels of the levels of multigrid. A problem that names no preconditioner gets Jacobi where there
   /// are none.
   std::vector<op::GeneratedLevel> generate_levels(const op::KernelOptions& kernels);

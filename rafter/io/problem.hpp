@@ -201,7 +201,6 @@ struct Problem {
   std::vector<Constraint> constraints;
   solvers::SolverOptions solver;    ///< rtol is 1e-8 unless the file gives it
   op::Coarsening coarsening;        ///< levels of the preconditioner multigrid
-  bool has_coarsening = false;      ///< whether the file says which there are; if not, stretched cells have others
   std::vector<std::string> blocks;  ///< preconditioners of the fields, shape (field); empty: there is no such table
   Location preconditioner_location; ///< place of solver.preconditioner, where the file gives it
   bool has_preconditioner = false;  ///< whether the file gives it; if not, a large problem may take multigrid

@@ -112,7 +112,6 @@ void read_multigrid(const TableReader& table, Problem& problem) {
                                              "cycle", "precision", "coarse", "coarse_rtol", "coarse_iterations",
                                              "start"});
   auto& parameters = problem.solver.multigrid;
-  problem.has_coarsening = table.find("coarsening") != nullptr || table.find("degrees") != nullptr;
   read_coarsening(table, problem.coarsening);
   read_degrees(table, problem.max_degree(), problem.coarsening);
   read_word(table, "smoother", {"chebyshev"}, {"line"});

@@ -57,7 +57,7 @@ private:
 
   std::shared_ptr<const space::FunctionSpace> fine_, coarse_;
   std::shared_ptr<const space::LowOrderRefinement> between_; ///< null: the coarse cells are not between nodes
-  std::vector<std::vector<mesh::ChildPlace>> places_; ///< places of children, shape (group)(child)
+  std::vector<std::vector<mesh::ChildPlace>> places_;        ///< places of children, shape (group)(child)
   std::vector<Kind> kinds_;
   std::vector<Node> nodes_; ///< cell by cell
 };

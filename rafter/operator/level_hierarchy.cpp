@@ -183,8 +183,7 @@ std::vector<CoarseningStep> parse_coarsening_steps(const std::string& text) {
   std::vector<CoarseningStep> result;
   for (const auto& word : base::split(text, ',')) {
     if (word != "p" && word != "h" && word != "lor")
-      throw base::InputError(
-          fmt::format("coarsening \"{}\"; accepted: \"p,h\", \"h,p\", \"p\", \"h\", \"lor\"", text));
+      throw base::InputError(fmt::format("coarsening \"{}\"; accepted: \"p,h\", \"h,p\", \"p\", \"h\", \"lor\"", text));
     result.push_back(word == "p" ? CoarseningStep::p : word == "h" ? CoarseningStep::h : CoarseningStep::lor);
   }
   return result;

@@ -52,7 +52,8 @@ void for_entries(std::span<const std::int32_t> entries, const Vector& values, co
   const auto from = values.host_read();
   const auto count = std::ssize(entries);
   values.device()->parallel_for((count + block - 1) / block, [&](std::int64_t b) {
-    for (auto i = static_cast<std::size_t>(b * block); i < static_cast<std::size_t>(std::min(count, (b + 1) * block)); ++i)
+    for (auto i = static_cast<std::size_t>(b * block); i < static_cast<std::size_t>(std::min(count, (b + 1) * block));
+         ++i)
       store(i, entries[i] < 0 ? 0.0 : from[static_cast<std::size_t>(entries[i])]);
   });
 }

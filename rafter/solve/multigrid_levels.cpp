@@ -38,8 +38,7 @@ std::shared_ptr<const NullSpace> null_space_of(const op::Level& level, const op:
       return find();
     }
   } catch (const base::InputError& error) {
-    throw base::InputError(
-        fmt::format("multigrid: the level of {}: {}", op::describe_level(level), error.what()));
+    throw base::InputError(fmt::format("multigrid: the level of {}: {}", op::describe_level(level), error.what()));
   }
 }
 

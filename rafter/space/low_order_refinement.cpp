@@ -110,9 +110,10 @@ private:
     groups_.push_back({.element = std::move(element), .places = {}, .corners = std::move(corners)});
     for (int child = 0; child < num_children; ++child)
       groups_.back().places.push_back({.group = static_cast<int>(found - refined_.groups.begin()),
-                               .stride = num_children,
-                               .start = found->num_cells() + child});
-    for (const auto tag : group.tags) found->tags.insert(found->tags.end(), static_cast<std::size_t>(num_children), tag);
+                                       .stride = num_children,
+                                       .start = found->num_cells() + child});
+    for (const auto tag : group.tags)
+      found->tags.insert(found->tags.end(), static_cast<std::size_t>(num_children), tag);
   }
 
   void require_fit() const {
@@ -197,8 +198,8 @@ void LowOrderRefinement::child_entries(const FunctionSpace& space, std::int32_t 
                                        std::vector<std::int32_t>& entries) const {
   const auto& of_group = groups[static_cast<std::size_t>(group)];
   const auto shape = of_group.element->shape();
-  const auto num_dofs = static_cast<std::size_t>(space.element(shape)->num_dofs()), num_children = of_group.places.size(),
-             num_components = static_cast<std::size_t>(space.num_components());
+  const auto num_dofs = static_cast<std::size_t>(space.element(shape)->num_dofs()),
+             num_children = of_group.places.size(), num_components = static_cast<std::size_t>(space.num_components());
   std::vector<std::int32_t> of_child(num_components * num_dofs);
   entries.resize(num_children * of_child.size());
   for (std::size_t child = 0; child < num_children; ++child) {

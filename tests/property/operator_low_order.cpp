@@ -130,7 +130,8 @@ TEST_P(LowOrder, ConditionsFixTheSameUnknowns) {
   const auto count = [](const Vector& x) { return std::ranges::count(x.host_read(), 1.0); };
   EXPECT_EQ(count(of_level), problem.A().num_free());
   EXPECT_EQ(count(ones), problem.A().num_free());
-  for (const auto entry : problem.A().constraints().entries) EXPECT_EQ(ones.host_read()[static_cast<std::size_t>(entry)], 0);
+  for (const auto entry : problem.A().constraints().entries)
+    EXPECT_EQ(ones.host_read()[static_cast<std::size_t>(entry)], 0);
   for (const auto entry : level.A->constraints().entries)
     EXPECT_EQ(of_level.host_read()[static_cast<std::size_t>(entry)], 0);
 }

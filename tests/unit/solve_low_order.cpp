@@ -40,7 +40,8 @@ TEST(low_order_refined, iterations_are_bounded_in_the_degree_and_the_stretching_
 
 TEST(low_order_refined, serves_simplices_and_prisms_that_are_not_stretched) {
   for (const auto* shape : {"triangle", "tetrahedron", "prism"})
-    for (const int degree : {2, 4}) EXPECT_LE(iterations(shape, 3, 1, {.degree = degree}), 14) << shape << " " << degree;
+    for (const int degree : {2, 4})
+      EXPECT_LE(iterations(shape, 3, 1, {.degree = degree}), 14) << shape << " " << degree;
 }
 
 TEST(low_order_refined, serves_elasticity_on_stretched_cells) {
