@@ -169,7 +169,7 @@ BoomerAmg::BoomerAmg(std::shared_ptr<const op::LinearOperator> A, const NearNull
   unknowns_ = ordered_unknowns(matrix, near_null_space, nodes, holds_rigid_modes);
   keep_uncoupled(matrix);
   if (unknowns_.empty()) {
-    description_ = "BoomerAMG, of a diagonal matrix";
+    description_ = "algebraic multigrid: a diagonal matrix";
     return;
   }
   matrix = permuted(matrix, unknowns_);
@@ -189,7 +189,7 @@ BoomerAmg::BoomerAmg(std::shared_ptr<const op::LinearOperator> A, const NearNull
                          .num_null_vectors = null_space_ ? static_cast<std::int32_t>(null_space_->basis().size()) : 0});
   right_.resize(unknowns_.size());
   result_.resize(unknowns_.size());
-  description_ = fmt::format("BoomerAMG (hypre {}), {} level{}, operator complexity {:.2f}", functions.hypre_version,
+  description_ = fmt::format("algebraic multigrid: BoomerAMG of hypre {}, {} level{}, operator complexity {:.2f}", functions.hypre_version,
                              instance_->info().num_levels, instance_->info().num_levels == 1 ? "" : "s",
                              instance_->info().operator_complexity);
 }
