@@ -37,6 +37,7 @@ std::vector<Option> options_of(Choices& choices) {
                    factor_source_names()),
       name_option("--coefficients", "of the Helmholtz equations", choices.coefficients, {"expressions", "array"}),
       text_option("--plan", "TEXT", "plan of all kernels but for the factors", choices.plan)};
+  options.push_back(device_option(choices.common));
   for (auto& option : common_options(choices.common)) options.push_back(std::move(option));
   return options;
 }
@@ -240,8 +241,9 @@ int run_axlocal(std::span<const std::string> arguments) {
   require_hexahedra("axlocal", choices.common);
   const std::string fewest_data = "factors=recompute " + choices.plan;
   (void)schedule::parse_plan(fewest_data); // a wrong plan is refused before anything is measured
+  const auto device =
+      device::make_device(choices.common.device, choices.common.threads); // a wrong one is refused at once
   Report report(layout(choices.common.mesh != nullptr), choices.common, arguments);
-  const auto device = device::make_device("host", choices.common.threads);
   for (const auto& name : choices.equations)
     for (const int degree : choices.common.degrees)
       for (const double size : choices.common.million_dofs) {

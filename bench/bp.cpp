@@ -41,7 +41,7 @@ std::vector<Option> options_of(const Kind& kind, Choices& choices) {
       names_option("--cases", "operators", choices.cases, names_of(bake_off_cases())),
       names_option("--geometry", "cells of the square or cube", choices.geometries, geometry_names()),
       text_option("--plan", "TEXT", "plan of all kernels instead of the planner's", choices.plan),
-      text_option("--device", "NAME", "where kernels run: host, opencl, opencl:i", choices.common.device)};
+      device_option(choices.common)};
   if (!kind.is_broken)
     options.push_back(integer_option("--applications",
                                      "applications that pay the set-up of an assembled matrix off; 0: none",

@@ -79,6 +79,7 @@ std::vector<Option> options_of(Choices& choices) {
   std::vector<Option> options{
       names_option("--steps", "rows; speed-ups are over the first", choices.steps, step_names()),
       names_option("--geometry", "cells of the cube", choices.geometries, {"cartesian", "deformed"})};
+  options.push_back(device_option(choices.common));
   for (auto& option : common_options(choices.common)) options.push_back(std::move(option));
   return options;
 }
@@ -195,7 +196,7 @@ void measure_steps(Report& report, const Choices& choices, const SpaceChoice& ch
     add_work_arrays(row, operators[i].kernels, choice.degree);
     add_memory(row, memory[i]);
     const auto rate = peer_rate("mfem_partial_assembly", "elasticity", choice.degree, report.machine());
-    if (rate && choice.mesh == nullptr)
+    if (rate && choice.mesh == nullptr && choices.common.device == "host")
       row["ratio_to_mfem"] = row["mdofs_per_second"].get<double>() / (*rate * choices.common.threads);
     report.add(std::move(row));
   }
@@ -224,8 +225,9 @@ int run_elasticity_kernel(std::span<const std::string> arguments) {
   read_mesh_file("elasticity-kernel", choices.common, given, of_boxes);
   require_hexahedra("elasticity-kernel", choices.common);
   if (choices.common.mesh != nullptr) choices.geometries = {choices.common.mesh->name};
+  const auto device =
+      device::make_device(choices.common.device, choices.common.threads); // a wrong one is refused at once
   Report report(layout(choices.common.mesh != nullptr), choices.common, arguments);
-  const auto device = device::make_device("host", choices.common.threads);
   for (const auto& geometry : choices.geometries)
     for (const int degree : choices.common.degrees)
       for (const double size : choices.common.million_dofs) {

@@ -63,6 +63,7 @@ std::vector<Option> options_of(Choices& choices) {
                               integer_option("--jacobi-iterations",
                                              "at which solves with Jacobi end, converged or not; 0: none",
                                              choices.jacobi_iterations, 0, 100'000)};
+  options.push_back(device_option(choices.common));
   for (auto& option : common_options(choices.common, true)) options.push_back(std::move(option));
   return options;
 }
@@ -228,8 +229,9 @@ int run_elasticity_solve(std::span<const std::string> arguments) {
   read_mesh_file("elasticity-solve", choices.common, given);
   require_hexahedra("elasticity-solve", choices.common);
   require_sizes("elasticity-solve", choices.common);
+  const auto device =
+      device::make_device(choices.common.device, choices.common.threads); // a wrong one is refused at once
   Report report(layout(), choices.common, arguments);
-  const auto device = device::make_device("host", choices.common.threads);
   for (const double size : choices.common.million_dofs)
     for (const int degree : choices.common.degrees)
       for (const auto& solver : beam_solvers)

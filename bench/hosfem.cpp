@@ -11,7 +11,7 @@
 #include <bench/spectral_elements.hpp>
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
-#include <rafter/device/device.hpp>
+#include <rafter/device/finish.hpp>
 #include <rafter/machine/roofline.hpp>
 #include <rafter/solve/solver.hpp>
 #include <rafter/space/function_space.hpp>
@@ -65,6 +65,7 @@ std::vector<Option> options_of(Choices& choices) {
       name_option("--preconditioner", "of conjugate gradients", choices.preconditioner, {"none", "jacobi"}),
       integer_option("--iterations", "that a solve has at most; 0: 50, and 1000 of nekbone", choices.iterations, 0,
                      100'000)};
+  options.push_back(device_option(choices.common));
   for (auto& option : common_options(choices.common)) options.push_back(std::move(option));
   return options;
 }
@@ -135,7 +136,7 @@ public:
   const solvers::Preconditioner& M() const { return *M_; }
 
   solvers::Result solve(bool is_fused) {
-    std::ranges::fill(x_.host_overwrite(), 0.0);
+    solvers::VectorOps(A_).fill(0, x_);
     return solvers::cg(A_, b_, x_, *M_,
                        {.control = {.rtol = 1e-8, .max_iterations = iterations_}, .is_fused = is_fused});
   }
@@ -242,6 +243,7 @@ void measure(Report& report, const Choices& choices, const Setup& setup, const C
   auto problems = make_problems(report, choices, setup, equation, choice, device);
   auto sampling = choices.common.sampling;
   sampling.threads = choices.common.threads;
+  sampling.finish = device::finish_of(device);
   std::vector<std::function<void()>> calls;
   for (auto& problem : problems) {
     calls.emplace_back([&problem] { problem.solve(false); });
@@ -304,8 +306,9 @@ int run_hosfem(std::span<const std::string> arguments) {
   read_mesh_file("hosfem", choices.common, given);
   require_hexahedra("hosfem", choices.common);
   require_setups_of_meshes(choices);
+  const auto device =
+      device::make_device(choices.common.device, choices.common.threads); // a wrong one is refused at once
   Report report(layout(choices.common.mesh != nullptr), choices.common, arguments);
-  const auto device = device::make_device("host", choices.common.threads);
   for (const auto& setup : setups) {
     if (std::ranges::find(choices.setups, setup.name) == choices.setups.end()) continue;
     for (const auto& name : choices.equations) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/text.hpp>
+#include <rafter/device/finish.hpp>
 #include <rafter/form/language.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/machine/roofline.hpp>
@@ -96,7 +97,7 @@ std::vector<Json> sampled(const std::vector<std::function<void()>>& calls, std::
                           const Settings& settings) {
   auto sampling = settings.sampling;
   sampling.threads = settings.threads;
-  sampling.is_elsewhere = settings.device != "host";
+  sampling.finish = device::finish_of(operators.front().device);
   const auto samples = base::sample(calls, sampling);
   const double dofs = counted_dofs(space);
   std::vector<Json> rows;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include <bench/suites.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <rafter/base/error.hpp>
@@ -67,12 +68,25 @@ void require_accepted(const std::string& name, const std::vector<std::string>& a
                                        base::join(accepted, ", ")));
 }
 
+constexpr const char* device_key = "--device";
+
+std::vector<std::string> suites_on_devices() {
+  std::vector<std::string> names;
+  for (const auto& suite : suites())
+    if (suite.takes_device) names.emplace_back(suite.name);
+  return names;
+}
+
 const Option& find(const std::string& suite, std::span<const Option> options, const std::string& key) {
   std::vector<std::string> keys;
   for (const auto& option : options) {
     if (option.key == key) return option;
     keys.push_back(option.key);
   }
+  if (key == device_key)
+    throw base::InputError(fmt::format("bench {}: {}: it runs on the host, beside loops that are written for the host; "
+                                       "suites that take it: {}",
+                                       suite, key, base::join(suites_on_devices(), ", ")));
   throw base::InputError(fmt::format("bench {}: unknown option '{}'{}; options: {}", suite, key,
                                      base::suggestion(key, keys), base::join(keys, " ")));
 }
@@ -114,6 +128,10 @@ Option name_option(const std::string& key, const std::string& help, std::string&
 
 Option text_option(const std::string& key, const std::string& value, const std::string& help, std::string& target) {
   return {key, value, with_default(help, target), [&target](const std::string& text) { target = text; }};
+}
+
+Option device_option(Settings& settings) {
+  return text_option(device_key, "NAME", "where kernels run: host, opencl, opencl:i", settings.device);
 }
 
 std::vector<std::string> parse(const std::string& suite, std::span<const std::string> arguments,

@@ -56,5 +56,7 @@ struct Settings {
 };
 /// Suites of solves need sizes; others take 0 for twice the last cache.
 std::vector<Option> common_options(Settings& settings, bool has_solves = false);
+/// The option --device, for suites that take it (Suite::takes_device).
+Option device_option(Settings& settings);
 
 } // namespace rafter::bench

@@ -46,6 +46,7 @@ Choices defaults() {
 }
 std::vector<Option> options_of(Choices& choices) {
   std::vector<Option> options{names_option("--geometry", "cells of the square or cube", choices.shapes, shape_names())};
+  options.push_back(device_option(choices.common));
   for (auto& option : common_options(choices.common, true)) options.push_back(std::move(option));
   return options;
 }
@@ -144,8 +145,9 @@ int run_poisson_solve(std::span<const std::string> arguments) {
   read_mesh_file("poisson-solve", choices.common, given, of_boxes);
   const bool has_mesh = choices.common.mesh != nullptr;
   require_sizes("poisson-solve", choices.common);
+  const auto device =
+      device::make_device(choices.common.device, choices.common.threads); // a wrong one is refused at once
   Report report(layout(has_mesh), choices.common, arguments);
-  const auto device = device::make_device("host", choices.common.threads);
   const auto add_rows = [&](const std::string& name, const BoxShape* shape) {
     for (const int degree : choices.common.degrees)
       for (const double size : choices.common.million_dofs)

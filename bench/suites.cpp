@@ -26,13 +26,13 @@ std::span<const Suite> suites() {
       Suite{"elasticity-solve", "a beam of two materials with several solvers, phase by phase",
             elasticity_solve_options, run_elasticity_solve},
       Suite{"gathers", "what the way between vector and cells costs, beside a plain loop of gathers and sums",
-            gathers_options, run_gathers},
+            gathers_options, run_gathers, false},
       Suite{"hosfem", "conjugate gradients on a box, one operation after the other and fused with the loop over cells",
             hosfem_options, run_hosfem},
       Suite{"poisson-solve", "Poisson's equation with multigrid on all shapes, in applications of the operator",
             poisson_solve_options, run_poisson_solve},
       Suite{"sparse", "products of an assembled matrix beside compressed rows written by hand", sparse_options,
-            run_sparse},
+            run_sparse, false},
       Suite{"mesh", "one of these suites on the mesh of a file", mesh_options, run_mesh},
   };
   return table;

@@ -11,6 +11,7 @@ struct Suite {
   std::string_view name, description;
   std::string (*options)();                           ///< returns one line per option for help texts
   int (*run)(std::span<const std::string> arguments); ///< returns the exit code; throws InputError for wrong options
+  bool takes_device = true;                           ///< --device: its work is that of operators alone
 };
 std::span<const Suite> suites();
 

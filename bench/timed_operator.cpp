@@ -8,15 +8,16 @@
 
 namespace rafter::bench {
 
-double seconds_now(int threads) {
-  if (threads == 1) return base::cpu_seconds();
+double seconds_now(const device::Device& device, int threads) {
+  if (threads == 1 && device.shares_host_memory()) return base::cpu_seconds();
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 template <class Application> void TimedOperator::timed(const Application& application) const {
-  const double begin = seconds_now(threads_);
+  const auto& device = *A_->device();
+  const double begin = seconds_now(device, threads_);
   application();
-  seconds_ += seconds_now(threads_) - begin;
+  seconds_ += seconds_now(device, threads_) - begin;
   ++num_applications_;
 }
 

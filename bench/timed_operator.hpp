@@ -7,10 +7,12 @@
 namespace rafter::bench {
 
 /// Returns the time in seconds that suites measure with this number of threads: that of the processor for one, which
-/// leaves out what other processes take, and the elapsed time for several, which wait for each other.
-double seconds_now(int threads);
+/// leaves out what other processes take, and the elapsed time for several, which wait for each other, and for devices
+/// with memory of their own, whose time is not that of the processor.
+double seconds_now(const device::Device& device, int threads);
 
 /// An operator counts its applications and the time that they take, with the work on vectors that is fused into them.
+/// On devices with memory of their own applications are queued, so that their number alone means something.
 class TimedOperator final : public op::LinearOperator {
 public:
   TimedOperator(std::shared_ptr<const op::LinearOperator> A, int threads) : A_(std::move(A)), threads_(threads) {}

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/memory.hpp>
+#include <rafter/device/finish.hpp>
 #include <rafter/form/parser.hpp>
 #include <rafter/machine/roofline.hpp>
 #include <rafter/solve/multigrid_levels.hpp>
@@ -60,13 +61,13 @@ double kernel_seconds(std::span<const op::GeneratedLevel> levels) {
 
 double TimedSolve::lap() {
   const double before = last_;
-  last_ = seconds_now(threads_);
+  last_ = seconds_now(*device_, threads_);
   return last_ - before;
 }
 
 TimedSolve::TimedSolve(const SolveProblem& problem, const SolveChoice& choice,
                        const std::shared_ptr<device::Device>& device, int threads)
-    : threads_(threads), last_(seconds_now(threads)), b_(device, 0), x_(device, 0) {
+    : threads_(threads), device_(device), last_(seconds_now(*device, threads)), b_(device, 0), x_(device, 0) {
   const auto system = make_system(problem);
   phases_.spaces = lap();
 
@@ -125,7 +126,7 @@ TimedSolve::TimedSolve(const SolveProblem& problem, const SolveChoice& choice,
 }
 
 solvers::Result TimedSolve::solve() {
-  std::ranges::fill(x_.host_overwrite(), 0.0);
+  solvers::VectorOps(*A_).fill(0, x_);
   return solvers::cg(*levels_.back().timed, b_, x_, *M_, {.control = options_.control});
 }
 
@@ -135,6 +136,18 @@ void TimedSolve::restart_counts() const {
   for (const auto& level : levels_) level.timed->restart();
 }
 
+/// On a device applications are queued: a level's is timed by itself, with an end that is waited for.
+double TimedSolve::operator_seconds(const Level& level) const {
+  const auto finish = device::finish_of(device_);
+  if (!finish) return level.timed->seconds();
+  const auto x = level.A->make_vector();
+  auto y = level.A->make_vector();
+  const std::vector<std::function<void()>> calls{[&] { level.A->apply(x, y); }};
+  const auto samples =
+      base::sample(calls, {.rounds = 3, .sample_seconds = 0.02, .threads = threads_, .finish = finish});
+  return static_cast<double>(level.timed->num_applications()) * base::timing_of(samples.front()).median;
+}
+
 Json TimedSolve::counted(int num_solves, const machine::Machine& machine) const {
   double unknowns = 0, seconds = 0, bound = 0;
   for (const auto& level : levels_) {
@@ -142,12 +155,12 @@ Json TimedSolve::counted(int num_solves, const machine::Machine& machine) const 
     const auto counts = level.A->counts();
     const auto seen = machine::resident(machine, counts.global_bytes_read + counts.global_bytes_written, threads_);
     unknowns += times * static_cast<double>(level.A->num_unknowns());
-    seconds += level.timed->seconds();
+    seconds += operator_seconds(level);
     bound += times * machine::bound(counts, seen, threads_).seconds;
   }
   const auto& finest = *levels_.back().timed;
-  return {{"finest_mdofs_per_second",
-           1e-6 * static_cast<double>(finest.num_applications() * finest.num_unknowns()) / finest.seconds()},
+  return {{"finest_mdofs_per_second", 1e-6 * static_cast<double>(finest.num_applications() * finest.num_unknowns()) /
+                                          operator_seconds(levels_.back())},
           {"level_mdofs_per_second", 1e-6 * unknowns / seconds},
           {"finest_applications", finest.num_applications() / num_solves},
           {"operator_seconds", seconds / num_solves},
@@ -168,9 +181,9 @@ std::vector<double> sample_solves(TimedSolve& problem, double first, const Setti
   std::vector<double> samples;
   problem.restart_counts();
   for (int round = 0; round < settings.sampling.rounds; ++round) {
-    const double begin = seconds_now(settings.threads);
+    const double begin = seconds_now(*problem.A().device(), settings.threads);
     for (int i = 0; i < repeats; ++i) problem.solve();
-    samples.push_back((seconds_now(settings.threads) - begin) / repeats);
+    samples.push_back((seconds_now(*problem.A().device(), settings.threads) - begin) / repeats);
   }
   num_solves = repeats * settings.sampling.rounds;
   return samples;
@@ -179,6 +192,7 @@ std::vector<double> sample_solves(TimedSolve& problem, double first, const Setti
 double application_seconds(TimedSolve& problem, const Settings& settings) {
   auto sampling = settings.sampling;
   sampling.threads = settings.threads;
+  sampling.finish = device::finish_of(problem.A().device());
   const std::vector<std::function<void()>> calls{[&problem] { problem.apply(); }};
   return base::timing_of(base::sample(calls, sampling).front()).median;
 }
@@ -209,13 +223,13 @@ Json solve_row(const std::function<SolveProblem()>& make, const SolveChoice& cho
   const int threads = settings.threads;
   (void)TimedSolve(make(), choice, device, threads);
   const base::MemoryGrowth memory;
-  const double begin = seconds_now(threads);
+  const double begin = seconds_now(*device, threads);
   const auto problem = make();
-  const double mesh_seconds = seconds_now(threads) - begin;
+  const double mesh_seconds = seconds_now(*device, threads) - begin;
   TimedSolve solve(problem, choice, device, threads);
-  const double before = seconds_now(threads);
+  const double before = seconds_now(*device, threads);
   const auto result = solve.solve();
-  const double first = seconds_now(threads) - before;
+  const double first = seconds_now(*device, threads) - before;
   const auto bytes = memory.peak_bytes();
   int num_solves = 0;
   const auto timing = base::timing_of(sample_solves(solve, first, settings, num_solves));

@@ -65,7 +65,10 @@ private:
     std::shared_ptr<const TimedOperator> timed;
   };
   double lap(); ///< returns the seconds since the last call
+  /// Seconds that the counted applications of a level took.
+  double operator_seconds(const Level& level) const;
   int threads_;
+  std::shared_ptr<device::Device> device_;
   double last_;
   SolvePhases phases_;
   std::shared_ptr<const op::Operator> A_;

@@ -15,7 +15,7 @@ namespace {
 /// Time in seconds. For one thread it is processor time, which leaves out what other processes take. Several threads
 /// wait for each other, so only elapsed time counts their waiting.
 double now(const SamplingOptions& options) {
-  if (options.threads == 1 && !options.is_elsewhere) return cpu_seconds();
+  if (options.threads == 1 && !options.finish) return cpu_seconds();
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
@@ -23,6 +23,7 @@ double now(const SamplingOptions& options) {
 double seconds_of(const std::function<void()>& call, int repeats, const SamplingOptions& options) {
   const double start = now(options);
   for (int i = 0; i < repeats; ++i) call();
+  if (options.finish) options.finish();
   return now(options) - start;
 }
 

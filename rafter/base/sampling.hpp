@@ -12,7 +12,9 @@ struct SamplingOptions {
   int rounds = 9;
   double sample_seconds = 0.15; ///< approximate length of a sample, which has at least one call
   int threads = 1;              ///< threads that a call uses
-  bool is_elsewhere = false;    ///< a call waits for a device, whose time is not that of the processor
+  /// Waits for what calls have begun on a device, whose time is not that of the processor; null: calls do all their
+  /// work on the processor. It ends every sample.
+  std::function<void()> finish = {};
 };
 
 /// Seconds of one call, shape (call, round): processor time for one thread, elapsed time for several and for devices.

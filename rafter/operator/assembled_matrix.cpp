@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 
 #include <rafter/base/error.hpp>
 #include <rafter/operator/cell_sum.hpp>
-#include <rafter/operator/free_list.hpp>
-#include <rafter/operator/kernel_arguments.hpp>
 #include <rafter/operator/matrix_builder.hpp>
+#include <rafter/operator/sliced_product.hpp>
 #include <rafter/schedule/matrix_product.hpp>
 
 namespace rafter::op {
@@ -56,7 +54,6 @@ public:
     if (const auto lack = memory_lack(*built_, info_.plan); !lack.empty())
       throw base::InputError(lack + "use another mapping than assembled");
     set_up(std::move(data));
-    kernel_ = built_->program->kernel(built_->loops.name);
     setup_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
@@ -64,17 +61,7 @@ public:
     check_size(built_->system, x, "the input vector");
     check_size(built_->system, y, "the output vector");
     if (&x == &y) throw base::InputError("input and output are the same vector");
-    device::BufferRegistry vectors;
-    vectors.add(schedule::role::mode, 0, (adds ? add_ : overwrite_).device_read());
-    vectors.add(schedule::role::input_vector, 0, x.device_read());
-    vectors.add(schedule::role::output_vector, 0,
-                adds ? y.device_write() : y.device_overwrite()); // the product stores all rows
-    auto arguments = free_arguments_.take([this] { return arguments_; });
-    arguments->bind(vectors);
-    std::vector<device::Task> tasks;
-    for (std::size_t r = 0; r + 1 < ranges_.size(); ++r)
-      if (ranges_[r] < ranges_[r + 1]) tasks.push_back(arguments->task(*kernel_, ranges_[r], ranges_[r + 1]));
-    device_->run(tasks)->wait();
+    product_->run(x, y, adds);
   }
 
   void diagonal(Vector& d) const {
@@ -102,31 +89,20 @@ private:
     auto entries = CellSum(*built_, unknowns, pattern, std::move(data)).run();
     diagonal_ = diagonal_of(pattern, entries);
     count(pattern);
-    ranges_ = balanced_ranges(pattern);
-    const std::int32_t num_rows = pattern.num_rows;
-    overwrite_ = Integers(device_, {0, num_rows});
-    add_ = Integers(device_, {1, num_rows});
-    if (pattern.starts.back() > std::numeric_limits<std::int32_t>::max())
-      throw base::InputError("an assembled matrix of more than 2147483647 columns of slices: use another mapping");
-    starts_ = Integers(device_, base::AlignedVector<std::int32_t>(pattern.starts.begin(), pattern.starts.end()));
-    rows_ = Integers(device_, std::move(pattern.rows));
-    columns_ = Integers(device_, std::move(pattern.columns));
+    Numbers numbers;
     if (info_.plan.storage == schedule::Precision::double_precision)
-      entries_ = Vector(device_, std::move(entries));
+      numbers = Numbers(Vector(device_, std::move(entries)));
     else {
       base::AlignedVector<float> rounded;
       storage_error_ = round_entries(entries, rounded);
-      singles_ = device::Array<float>(device_, std::move(rounded));
+      numbers = Numbers(device::Array<float>(device_, std::move(rounded)));
     }
-    device::BufferRegistry kept;
-    kept.add(schedule::role::slice_starts, 0, starts_.device_read());
-    kept.add(schedule::role::rows, 0, rows_.device_read());
-    kept.add(schedule::role::columns, 0, columns_.device_read());
-    kept.add(schedule::role::entries, 0,
-             info_.plan.storage == schedule::Precision::double_precision ? entries_.device_read()
-                                                                         : singles_.device_read());
-    arguments_ = {built_->loops.arguments(), built_->loops.launch, kept};
-    for (const auto* modes : {&overwrite_, &add_}) modes->device_read(); // so that runs need not bring them there
+    product_ = std::make_unique<const SlicedProduct>(device_, built_->loops, *built_->program,
+                                                     SliceTables{.num_rows = pattern.num_rows,
+                                                                 .starts = std::move(pattern.starts),
+                                                                 .rows = std::move(pattern.rows),
+                                                                 .columns = std::move(pattern.columns)},
+                                                     std::move(numbers));
   }
 
   void count(const SlicedPattern& pattern) {
@@ -147,30 +123,11 @@ private:
     info_.counts.least_local_bytes_written = info_.counts.local_bytes_written;
   }
 
-  /// Slices for each thread, shape (thread + 1). Every thread gets about as many columns of slices, because the time of
-  /// a product follows their number.
-  std::vector<std::int64_t> balanced_ranges(const SlicedPattern& pattern) const {
-    std::vector<std::int64_t> result;
-    for (const auto columns : thread_ranges(pattern.starts.back(), *device_))
-      result.push_back(std::lower_bound(pattern.starts.begin(), pattern.starts.end() - 1, columns) -
-                       pattern.starts.begin());
-    result.front() = 0;
-    result.back() = pattern.num_slices();
-    return result;
-  }
-
-  using Integers = device::Array<std::int32_t>;
   std::shared_ptr<const GeneratedMatrix> built_;
   KernelInfo info_;
   std::shared_ptr<device::Device> device_;
-  std::shared_ptr<const device::Kernel> kernel_;
-  KernelArguments arguments_; ///< only those that stay are bound
-  FreeList<KernelArguments> free_arguments_;
-  Integers overwrite_, add_, starts_, rows_, columns_;
-  Vector entries_;               ///< entries where the plan stores doubles, else empty
-  device::Array<float> singles_; ///< entries where the plan stores floats, else empty
+  std::unique_ptr<const SlicedProduct> product_;
   std::vector<double> diagonal_;
-  std::vector<std::int64_t> ranges_; ///< first slice of each thread, shape (thread + 1)
   double storage_error_ = 0, setup_seconds_ = 0;
 };
 

@@ -220,7 +220,7 @@ void BoundKernel::run_setup(const FormData& data) {
   const std::int64_t parts = std::max(1, device_->num_threads()), count = piece_.rows.count();
   for (std::int64_t p = 0; p < parts; ++p)
     tasks.push_back(setup_->arguments.task(*setup_->kernel, count * p / parts, count * (p + 1) / parts));
-  device_->run(tasks)->wait();
+  device_->run(tasks);
   const auto& built = piece_.kernel.generation;
   if (built.setup_fields.empty() && built.setup_parameters.empty())
     setup_.reset(); // the data of the mesh never change, so that set-up need not run again
@@ -250,7 +250,7 @@ CellMatrices BoundKernel::cell_matrices(const KernelArguments& arguments, std::i
   device::BufferRegistry used;
   work.add_to(used); // what was written on the host goes to the device, and earlier matrices on the host become stale
   const device::Task batches = task(arguments, first, first + end - begin);
-  device_->run(std::span(&batches, 1))->wait();
+  device_->run(std::span(&batches, 1));
   return {.batch_begin = begin, .batch_end = end, .values = work.values.host_read()};
 }
 

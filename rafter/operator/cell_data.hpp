@@ -39,6 +39,8 @@ public:
   /// The numbers are 0.
   Numbers(const std::shared_ptr<device::Device>& device, std::size_t size, schedule::Precision precision);
   Numbers(const std::shared_ptr<device::Device>& device, std::span<const double> values, schedule::Precision precision);
+  explicit Numbers(device::Array<double> values) : reals_(std::move(values)) {}
+  explicit Numbers(device::Array<float> values) : is_double_(false), singles_(std::move(values)) {}
   device::Buffer* device_read() const { return is_double_ ? reals_.device_read() : singles_.device_read(); }
   device::Buffer* device_write() { return is_double_ ? reals_.device_write() : singles_.device_write(); }
 

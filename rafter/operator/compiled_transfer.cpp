@@ -178,7 +178,7 @@ private:
     for (std::size_t kind = 0; kind < kernels.size(); ++kind)
       if (kernels[kind]->may_run_in_any_order())
         tasks.push_back(kernels[kind]->task(bound[kind], 0, fields_[field]->kinds[kind].num_batches()));
-    if (!tasks.empty()) device_->run(tasks)->wait();
+    if (!tasks.empty()) device_->run(tasks);
     for (const auto& stage : fields_[field]->stages) {
       tasks.clear();
       for (const auto& chunk : stage) {
@@ -186,7 +186,7 @@ private:
         if (!kernels[kind]->may_run_in_any_order())
           tasks.push_back(kernels[kind]->task(bound[kind], chunk.batch_begin, chunk.batch_end));
       }
-      if (!tasks.empty()) device_->run(tasks)->wait();
+      if (!tasks.empty()) device_->run(tasks);
     }
   }
 

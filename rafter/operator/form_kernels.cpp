@@ -392,7 +392,7 @@ private:
       tasks.clear();
       for (const auto& [piece, first, last] : stage)
         tasks.push_back(kernels_[piece]->task(arguments[piece], first, last));
-      device_->run(tasks)->wait();
+      device_->run(tasks);
     }
   }
   /// Runs a part with the work fused into it. `cleared` is the output vector where kernels add to entries that they do
@@ -407,7 +407,7 @@ private:
       for (const auto& range : before) std::fill(cleared.begin() + range.begin, cleared.begin() + range.end, 0.0);
     if (part.batch_begin < part.batch_end) {
       const device::Task batches = kernels_[part.piece]->task(arguments[part.piece], part.batch_begin, part.batch_end);
-      device_->run(std::span(&batches, 1))->wait();
+      device_->run(std::span(&batches, 1));
     }
     if (work.after && !after.empty()) work.after(number, after);
   }

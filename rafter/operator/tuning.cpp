@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/base/sampling.hpp>
+#include <rafter/device/finish.hpp>
 #include <rafter/mesh/distribution.hpp>
 #include <rafter/operator/assembled_matrix.hpp>
 #include <rafter/operator/form_data.hpp>
@@ -52,7 +53,7 @@ public:
     return base::steady_medians(base::sample(runs, {.rounds = rounds,
                                                     .sample_seconds = sample_seconds_,
                                                     .threads = options_.device->num_threads(),
-                                                    .is_elsewhere = !options_.device->shares_host_memory()}));
+                                                    .finish = device::finish_of(options_.device)}));
   }
 
 private:
@@ -133,7 +134,7 @@ MatrixForecast measured(const std::shared_ptr<GeneratedForm>& kernels, MatrixFor
   const auto seconds = base::steady_medians(base::sample(runs, {.rounds = rounds,
                                                                 .sample_seconds = tuning.sample_seconds,
                                                                 .threads = device->num_threads(),
-                                                                .is_elsewhere = !device->shares_host_memory()}));
+                                                                .finish = device::finish_of(device)}));
   forecast.kernel_seconds = seconds[0];
   forecast.seconds = seconds[1];
   forecast.setup_seconds = matrix.setup_seconds();

@@ -80,7 +80,7 @@ void TwoPassSum::run(Terms& terms, device::Buffer* y, device::Buffer* mode) cons
   auto arguments = arguments_;
   arguments.bind(vectors);
   const device::Task task = arguments.task(*kernel_, 0, num_entries_);
-  device_->run(std::span(&task, 1))->wait();
+  device_->run(std::span(&task, 1));
 }
 
 } // namespace rafter::op

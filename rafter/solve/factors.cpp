@@ -194,8 +194,12 @@ void Factors::apply(const Vector& r, Vector& z) const {
   const auto from = r.host_read();
   const auto to = z.host_overwrite();
   std::ranges::copy(from, to.begin());
-  for (const auto unknown : held_) to[static_cast<std::size_t>(unknown)] = 0;
-  mumps_->solve(to);
+  solve(to);
+}
+
+void Factors::solve(std::span<double> values) const {
+  for (const auto unknown : held_) values[static_cast<std::size_t>(unknown)] = 0;
+  mumps_->solve(values);
 }
 
 } // namespace rafter::solvers

@@ -35,7 +35,8 @@ public:
   explicit Factors(const op::SparseMatrix& matrix, const NullSpace* null_space = nullptr);
   ~Factors() override;
 
-  void apply(const Vector& r, Vector& z) const override; ///< computes z = A^-1 r
+  void apply(const Vector& r, Vector& z) const override; ///< computes z = A^-1 r in the memory of the host
+  void solve(std::span<double> values) const;            ///< replaces r by A^-1 r, shape (row)
   std::int64_t num_negative_eigenvalues() const override { return info_.num_negative_pivots; }
   const FactorInfo* factors() const override { return &info_; }
 

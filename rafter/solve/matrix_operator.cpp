@@ -31,7 +31,15 @@ void multiply(const op::SparseMatrix& A, std::span<const double> x, device::Devi
     device.parallel_for(parts.count(), work);
 }
 
-void set_to_product(const op::SparseMatrix& A, const op::Vector& x, op::Vector& y) {
+/// The product in the memory of a device that has some of its own; null for others.
+std::unique_ptr<const op::SlicedProduct> product_on(const std::shared_ptr<device::Device>& device,
+                                                    const op::SparseMatrix& matrix) {
+  return device->shares_host_memory() ? nullptr : op::make_sliced_product(device, matrix);
+}
+
+/// Computes y = A x; `product` is null where the device shares the memory of the host.
+void set_to_product(const op::SparseMatrix& A, const op::SlicedProduct* product, const op::Vector& x, op::Vector& y) {
+  if (product != nullptr) return product->run(x, y, false);
   const auto to = y.host_overwrite();
   multiply(A, x.host_read(), *y.device(), [to](std::size_t row, double sum) { to[row] = sum; });
 }
@@ -43,9 +51,10 @@ MatrixOperator::MatrixOperator(std::shared_ptr<device::Device> device, op::Spars
   if (matrix_.num_rows() != matrix_.num_columns)
     throw base::InputError(fmt::format("an operator of a matrix of {} rows and {} columns; accepted are square ones",
                                        matrix_.num_rows(), matrix_.num_columns));
+  product_ = product_on(device_, matrix_);
 }
 
-void MatrixOperator::apply(const op::Vector& x, op::Vector& y) const { set_to_product(matrix_, x, y); }
+void MatrixOperator::apply(const op::Vector& x, op::Vector& y) const { set_to_product(matrix_, product_.get(), x, y); }
 
 void MatrixOperator::diagonal(op::Vector& d) const {
   const auto to = d.host_overwrite();
@@ -53,15 +62,23 @@ void MatrixOperator::diagonal(op::Vector& d) const {
     to[i] = matrix_(static_cast<std::int64_t>(i), static_cast<std::int64_t>(i));
 }
 
-void MatrixTransfer::prolongate(const op::Vector& coarse, op::Vector& fine) const { set_to_product(P_, coarse, fine); }
+MatrixTransfer::MatrixTransfer(const std::shared_ptr<device::Device>& device, op::SparseMatrix P,
+                               op::SparseMatrix P_transposed)
+    : P_(std::move(P)), P_transposed_(std::move(P_transposed)), prolongation_(product_on(device, P_)),
+      restriction_(product_on(device, P_transposed_)) {}
+
+void MatrixTransfer::prolongate(const op::Vector& coarse, op::Vector& fine) const {
+  set_to_product(P_, prolongation_.get(), coarse, fine);
+}
 
 void MatrixTransfer::prolongate_and_add(const op::Vector& coarse, op::Vector& fine) const {
+  if (prolongation_ != nullptr) return prolongation_->run(coarse, fine, true);
   const auto to = fine.host_write();
   multiply(P_, coarse.host_read(), *fine.device(), [to](std::size_t row, double sum) { to[row] += sum; });
 }
 
 void MatrixTransfer::restrict_to(const op::Vector& fine, op::Vector& coarse) const {
-  set_to_product(P_transposed_, fine, coarse);
+  set_to_product(P_transposed_, restriction_.get(), fine, coarse);
 }
 
 } // namespace rafter::solvers

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <rafter/operator/sliced_product.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
 #include <rafter/operator/transfer.hpp>
 
-/// Sparse matrices as what multigrid is made of. Products run on the threads of a device with host memory, row by row,
-/// and give the same bits for any number of threads.
+/// Sparse matrices as what multigrid is made of. Products run on the threads of a device with host memory, row by row;
+/// a device with memory of its own keeps the matrix in slices. They give the same bits for any number of threads and in
+/// every run.
 namespace rafter::solvers {
 
 /// A square matrix as an operator.
@@ -23,13 +25,13 @@ public:
 private:
   std::shared_ptr<device::Device> device_;
   op::SparseMatrix matrix_;
+  std::unique_ptr<const op::SlicedProduct> product_; ///< null where the device shares the memory of the host
 };
 
 /// A prolongation P that is a matrix, with its transpose.
 class MatrixTransfer final : public op::Transfer {
 public:
-  MatrixTransfer(op::SparseMatrix P, op::SparseMatrix P_transposed)
-      : P_(std::move(P)), P_transposed_(std::move(P_transposed)) {}
+  MatrixTransfer(const std::shared_ptr<device::Device>& device, op::SparseMatrix P, op::SparseMatrix P_transposed);
 
   std::int64_t rows() const override { return P_.num_rows(); }
   std::int64_t columns() const override { return P_.num_columns; }
@@ -40,6 +42,8 @@ public:
 
 private:
   op::SparseMatrix P_, P_transposed_;
+  /// The products with both matrices; null where the device shares the memory of the host.
+  std::unique_ptr<const op::SlicedProduct> prolongation_, restriction_;
 };
 
 } // namespace rafter::solvers

@@ -9,6 +9,7 @@
 #include <rafter/solve/aggregation_multigrid.hpp>
 #include <rafter/solve/factors.hpp>
 #include <rafter/solve/inner_cg.hpp>
+#include <rafter/solve/inverse_matrix.hpp>
 
 namespace rafter::solvers {
 namespace {
@@ -48,8 +49,12 @@ bool follow(const MultigridLevel& level) { return level.follow ? level.follow() 
 
 bool is_singular(const MultigridLevel& level) { return level.null_space != nullptr && !level.null_space->is_empty(); }
 
+/// A device with memory of its own keeps the inverse where it is small, so that cycles need not wait for the host.
 std::unique_ptr<const Preconditioner> make_factors(const MultigridLevel& level) {
-  return std::make_unique<Factors>(level.A->sparse_matrix(), level.null_space.get());
+  auto factors = std::make_unique<const Factors>(level.A->sparse_matrix(), level.null_space.get());
+  const auto device = level.A->device();
+  if (device->shares_host_memory() || level.A->size() > most_inverted_unknowns) return factors;
+  return std::make_unique<InverseMatrix>(device, level.A->size(), *factors);
 }
 
 std::unique_ptr<const Preconditioner> make_aggregation(const MultigridLevel& level,
@@ -225,9 +230,12 @@ std::string Multigrid::description() const {
     levels.push_back(
         fmt::format("{}{}{} unknowns", level->name, level->name.empty() ? "" : ": ", level->A->num_unknowns()));
   std::string coarse = fmt::format("Chebyshev iteration of degree {}", parameters_.coarse_degree);
-  if (const auto inner = coarse_->description(); !inner.empty()) coarse = inner;
   if (const auto* factors = coarse_->factors())
-    coarse = fmt::format("factors of the matrix ({:.3g} MB)", 1e-6 * static_cast<double>(factors->bytes));
+    coarse = fmt::format("factors of the matrix ({:.3g} MB{})", 1e-6 * static_cast<double>(factors->bytes),
+                         levels_.front().A->device()->shares_host_memory()
+                             ? ""
+                             : ", on the host: each use copies a vector there and back");
+  if (const auto inner = coarse_->description(); !inner.empty()) coarse = inner;
   return fmt::format(
       "{}-cycle of {} level{} ({}); smoother: Chebyshev-Jacobi of degree {}, {} step{} before and after; "
       "coarsest level: {}",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
+#include <memory>
 #include <vector>
 
 #include <rafter/solve/preconditioner.hpp>
@@ -16,13 +17,18 @@ public:
   std::span<const Vector> basis() const { return basis_; }
   bool is_empty() const { return basis_.empty(); }
 
-  void project(Vector& x) const;              ///< computes x = (I - N N^T) x
+  /// Computes x = (I - N N^T) x. On a device with memory of its own this is queued: N^T x stays there, and nobody
+  /// waits. One thread at a time may do so.
+  void project(Vector& x) const;
   Vector part(const Vector& x) const;         ///< returns N N^T x
   double norm_of_part(const Vector& x) const; ///< returns |N^T x|
 
 private:
   std::vector<double> coefficients(const Vector& x) const; ///< returns N^T x
+  void queue_projection(Vector& x) const;
   std::vector<Vector> basis_;
+  mutable Vector coefficients_;             ///< N^T x in the memory of a device, shape (vector)
+  std::unique_ptr<op::VectorRunner> queue_; ///< null where the device shares the memory of the host
 };
 
 /// Computes z = (I - N N^T) M^-1 r. For residuals in the range of a symmetric operator with null space N nothing is

@@ -322,10 +322,11 @@ std::vector<MultigridLevel> aggregated_levels(const op::LinearOperator& finest, 
     auto P_transposed = transposed(P);
     auto coarse = std::make_shared<const MatrixOperator>(finest.device(), galerkin_product(matrix, P, P_transposed));
     null_space = coarser(null_space.get(), next.P, *coarse);
-    levels.push_back({.A = coarse,
-                      .to_finer = std::make_shared<const MatrixTransfer>(std::move(P), std::move(P_transposed)),
-                      .null_space = null_space,
-                      .name = fmt::format("aggregates {}", levels.size() + 1)});
+    levels.push_back(
+        {.A = coarse,
+         .to_finer = std::make_shared<const MatrixTransfer>(finest.device(), std::move(P), std::move(P_transposed)),
+         .null_space = null_space,
+         .name = fmt::format("aggregates {}", levels.size() + 1)});
     near_null_space = std::move(next.near_null_space);
     above = std::move(coarse);
     A = {}; // the matrix of the finest level is needed no more

@@ -119,8 +119,76 @@ class Devices(command_test.CommandTest):
         with open(self.path("bp.json"), encoding="utf-8") as file:
             (row,) = json.load(file)["rows"]
         self.assertGreater(row["mdofs_per_second"], 0)
-        self.assertIn("mapping=cell_per_item", row["plan"] if isinstance(row["plan"], str) else " ".join(row["plan"]))
+        self.assertIn("mapping=cell_per_item", row["plan"] if isinstance(row["plan"], str) else str(row["plan"]))
         self.assertNotIn("ratio_to_peer", row)
+
+    SMALL = ["--mdofs", "0.0005", "--rounds", "1", "--sample-seconds", "0", "--machine", "kept"]
+
+    def bench(self, suite, *arguments):
+        result = self.run_rafter("bench", suite, "--device", "opencl", *self.SMALL, "--json", f"{suite}.json", *arguments)
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+        with open(self.path(f"{suite}.json"), encoding="utf-8") as file:
+            return json.load(file)["rows"]
+
+    def test_solves_of_suites_run_on_the_device(self):
+        self.require_opencl()
+        for row in self.bench("poisson-solve", "--degrees", "2", "--geometry", "quadrilaterals"):
+            self.assertTrue(row["is_converged"])
+            self.assertGreater(row["operator_seconds"], 0)
+            self.assertIn("mapping=cell_per_item", str(row["plan"]))
+        rows = self.bench("hosfem", "--degrees", "2", "--setup", "nekbone", "--equations", "poisson", "--kernels", "trilinear")
+        self.assertEqual([row["solver"] for row in rows], ["plain", "fused"])
+        self.assertEqual(rows[0]["iterations"], rows[1]["iterations"])
+
+    def test_operators_of_suites_run_on_the_device(self):
+        self.require_opencl()
+        rows = self.bench("axlocal", "--degrees", "1", "--equations", "poisson", "--kernels", "baseline,trilinear")
+        self.assertLess(max(row.get("difference", 0) for row in rows), 1e-12)
+
+    def test_suites_beside_loops_of_the_host_name_those_that_take_a_device(self):
+        for suite in ("gathers", "sparse"):
+            self.assert_refused(self.run_rafter("bench", suite, "--device", "opencl"), "--device", "suites that take it: bp, bk, axlocal")
+
+    # A layer of the loader lets calls of the driver fail from the N-th on: the command ends with one error, and nothing is half-written.
+
+    def solve_to_file(self, **environment):
+        problem = self.write(command_test.POISSON + '[output]\nfile = "u.vtkhdf"\n')
+        return self.run_rafter("solve", problem, "--device", "opencl", "--json", "report.json",
+                               environment={"OPENCL_LAYERS": os.environ["RAFTER_FAILING_OPENCL"], **environment})
+
+    def calls(self):
+        """The number of calls of each function in a run that finds all its programs in the cache."""
+        for _ in range(2):
+            result = self.solve_to_file(FAILING_OPENCL_CALLS=os.path.join(self.cache.name, "calls"))
+        self.assertEqual(result.returncode, command_test.DONE, result.stderr)
+        self.assertEqual(sorted(os.listdir(self.directory.name)), ["problem.toml", "report.json", "u.vtkhdf"])
+        self.size = os.path.getsize(self.path("u.vtkhdf"))
+        for name in ("report.json", "u.vtkhdf"):
+            os.remove(self.path(name))
+        with open(os.path.join(self.cache.name, "calls"), encoding="utf-8") as file:
+            return {name: int(number) for name, number in (line.split() for line in file)}
+
+    def assert_failed_once(self, result, *fragments):
+        """One error; the solution is written as a whole or, if the failure came before, not at all."""
+        for name in os.listdir(self.directory.name):
+            if name == "u.vtkhdf":
+                self.assertEqual(os.path.getsize(self.path(name)), self.size)
+                os.remove(self.path(name))
+        self.assert_refused(result, "OpenCL", *fragments, code=command_test.ENVIRONMENT)
+        self.assertEqual(result.stderr.count("rafter: "), 1, result.stderr)
+
+    def test_calls_that_fail_end_with_one_error_and_nothing_half_written(self):
+        self.require_opencl()
+        if not os.environ.get("RAFTER_FAILING_OPENCL"):
+            self.skipTest("the layer of the loader is not built (Debian: opencl-headers)")
+        calls = self.calls()
+        for name, fragments in (("create_buffer", ["allocating", "exhausted"]), ("write_buffer", ["copying to the device", "exhausted"]),
+                                ("fill_buffer", ["exhausted"]), ("read_buffer", ["copying from the device", "lost"]),
+                                ("run_kernel", ["running", "lost"]), ("build_program", ["cannot compile", "source kept"])):
+            for number in sorted({1, calls[name]//4, calls[name]//2}):
+                with self.subTest(name, number=number):
+                    result = self.solve_to_file(FAILING_OPENCL=f"{name}:{max(1, number)}")
+                    self.assert_failed_once(result, *fragments)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ struct MultigridOptions {
   std::vector<std::int32_t> dirichlet_tags{}; ///< empty: the whole boundary
   bool has_dirichlet = true;
   op::Coarsening coarsening{};
+  std::shared_ptr<device::Device> device{}; ///< null: the host, with one thread
 };
 
 inline std::shared_ptr<const op::Transfer> reference_transfer(const op::TransferSpecification& of) {
@@ -44,7 +45,7 @@ public:
     if (options.has_dirichlet)
       conditions.push_back(dirichlet(
           space, [](std::span<const double>, std::size_t) { return 0.0; }, options.dirichlet_tags));
-    const auto own = planned({.device = "host", .threads = 1, .dirichlet = conditions});
+    const auto own = planned({.device = "host", .threads = 1, .shared_device = options.device, .dirichlet = conditions});
     A_ = std::make_shared<const op::Operator>(form, op::Systems(system_), own);
     auto levels = op::generate_levels({.form = form,
                                        .system = system_,

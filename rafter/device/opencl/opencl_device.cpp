@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
 
 #include <rafter/base/error.hpp>
 #include <rafter/device/host/compiler.hpp>
@@ -61,10 +63,27 @@ public:
 
 private:
   void write(const void* source, std::size_t bytes, std::size_t offset) override {
-    check_opencl(
-        queue_->library->write_buffer(queue_->queue, memory_, CL_TRUE, offset, bytes, source, 0, nullptr, nullptr),
-        "copying to the device");
+    if (bytes <= most_queued)
+      queue_bytes(static_cast<const std::byte*>(source), bytes, offset);
+    else
+      check_opencl(
+          queue_->library->write_buffer(queue_->queue, memory_, CL_TRUE, offset, bytes, source, 0, nullptr, nullptr),
+          to_device);
     queue_->copies.count_to_device(bytes);
+  }
+  /// Puts bytes into the queue as patterns of fills, which the driver copies at once: nobody waits for the tasks
+  /// before, as a copy does. A pattern has a power of two of bytes, whose multiple is the place.
+  void queue_bytes(const std::byte* source, std::size_t bytes, std::size_t offset) {
+    while (bytes > 0) {
+      std::size_t piece = std::bit_floor(bytes);
+      while (offset % piece != 0) piece /= 2;
+      check_opencl(
+          queue_->library->fill_buffer(queue_->queue, memory_, source, piece, offset, piece, 0, nullptr, nullptr),
+          to_device);
+      source += piece;
+      offset += piece;
+      bytes -= piece;
+    }
   }
   void read(void* destination, std::size_t bytes, std::size_t offset) const override {
     check_opencl(
@@ -78,6 +97,8 @@ private:
         queue_->library->fill_buffer(queue_->queue, memory_, &zero, sizeof zero, 0, bytes_, 0, nullptr, nullptr),
         "clearing memory of the device");
   }
+  static constexpr std::size_t most_queued = 128; ///< bytes of the largest pattern: scalars of loops over vectors
+  static constexpr const char* to_device = "copying to the device";
   std::shared_ptr<Queue> queue_;
   std::size_t bytes_;
   cl_mem memory_ = nullptr;
