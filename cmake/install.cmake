@@ -11,6 +11,9 @@ install(TARGETS rafter EXPORT rafterTargets
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/rafter DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.hpp" PATTERN "CMakeFiles" EXCLUDE
         PATTERN "opencl_library.hpp" EXCLUDE) # the only header that needs those of OpenCL
+if(TARGET rafter_hypre)
+  install(TARGETS rafter_hypre LIBRARY DESTINATION ${RAFTER_MODULE_DIR})
+endif()
 install(EXPORT rafterTargets NAMESPACE rafter:: DESTINATION ${package_dir})
 if(TARGET rafter_command)
   install(TARGETS rafter_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

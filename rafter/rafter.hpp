@@ -118,6 +118,9 @@ using op::SparseMatrix; // of an operator: A.sparse_matrix(); its blocks: A.diag
 using op::Vector;
 
 using io::write_matrix_market;
+using solvers::AmgInterpolation;
+using solvers::AmgMethod;
+using solvers::BoomerAmgParameters;
 using solvers::MultigridParameters;
 using solvers::NullSpaceCondition;
 using space::DiscretisationOptions;

@@ -15,6 +15,7 @@
 #include <rafter/machine/device_record.hpp>
 #include <rafter/report/report.hpp>
 #include <rafter/solve/factors.hpp>
+#include <rafter/solve/hypre_module.hpp>
 #include <rafter/tune/store.hpp>
 
 #include "commands.hpp"
@@ -105,6 +106,15 @@ Row factors_row() {
           "version " + solvers::factors_version() + ", sequential, licence CeCILL-C"};
 }
 
+/// hypre is behind an adapter that is opened when it is needed.
+Row hypre_row() try {
+  return {
+      "hypre", "works", "algebraic multigrid (amg = \"boomeramg\")",
+      fmt::format("version {}, for one process, licence Apache-2.0 or MIT", solvers::hypre_functions().hypre_version)};
+} catch (const base::EnvironmentError& error) {
+  return {"hypre", "missing", "algebraic multigrid (amg = \"boomeramg\")", first_line(error.what())};
+}
+
 Row cache_row() {
   const device::CacheDirectory cache;
   if (cache.is_private_temporary())
@@ -132,6 +142,7 @@ int run_doctor() {
   rows.push_back(cache_row());
   rows.push_back(plans_row());
   rows.push_back(factors_row());
+  rows.push_back(hypre_row());
   rows.push_back(device_row("host", "runs kernels (--device host)", has_host));
   rows.push_back(device_row("checked", "looks for faults (--device checked)", has_checked));
   for (auto& row : opencl_rows()) rows.push_back(std::move(row));

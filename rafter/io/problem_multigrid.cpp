@@ -86,6 +86,30 @@ solvers::CoarseSolver read_coarse_solver(const TableReader& table) {
   return chebyshev;
 }
 
+/// Reads which algebraic multigrid is meant, and the table of BoomerAMG.
+void read_amg(const TableReader& table, solvers::MultigridParameters& parameters) {
+  using enum solvers::CoarseSolver;
+  const auto read = [](const TableReader& from, const char* key, auto first, auto second) {
+    const auto word = read_word(from, key, {std::string(name(first)), std::string(name(second))});
+    return word == name(first) ? first : second;
+  };
+  parameters.amg = read(table, "amg", solvers::AmgMethod::smoothed_aggregation, solvers::AmgMethod::boomeramg);
+  if (const Value* value = table.find("amg");
+      value != nullptr && parameters.coarse != amg && parameters.coarse != automatic)
+    refuse(value->location, table.path("amg"),
+           fmt::format("algebraic multigrid is for coarse = \"amg\" or \"auto\", which is \"{}\" here",
+                       name(parameters.coarse)));
+  const Value* value = table.find("boomeramg");
+  if (value == nullptr) return;
+  if (parameters.amg != solvers::AmgMethod::boomeramg)
+    refuse(value->location, table.path("boomeramg"), "the table is for amg = \"boomeramg\"");
+  const TableReader own(*value, table.path("boomeramg"));
+  own.accept_only(std::vector<std::string>{"strong_threshold", "interpolation"});
+  parameters.boomeramg.strong_threshold = own.number("strong_threshold", 0, 1, true).value_or(0);
+  parameters.boomeramg.interpolation =
+      read(own, "interpolation", solvers::AmgInterpolation::components, solvers::AmgInterpolation::rigid_modes);
+}
+
 /// Reads the tolerance of the coarsest level, which its algebraic multigrid is iterated to, and numbers of iterations.
 void read_coarse_iterations(const TableReader& table, solvers::MultigridParameters& parameters) {
   using enum solvers::CoarseSolver;
@@ -110,7 +134,7 @@ void read_coarse_iterations(const TableReader& table, solvers::MultigridParamete
 void read_multigrid(const TableReader& table, Problem& problem) {
   table.accept_only(std::vector<std::string>{"coarsening", "degrees", "smoother", "smoother_degree", "pre", "post",
                                              "cycle", "precision", "coarse", "coarse_rtol", "coarse_iterations",
-                                             "start"});
+                                             "start", "amg", "boomeramg"});
   auto& parameters = problem.solver.multigrid;
   read_coarsening(table, problem.coarsening);
   read_degrees(table, problem.max_degree(), problem.coarsening);
@@ -122,6 +146,7 @@ void read_multigrid(const TableReader& table, Problem& problem) {
   parameters.coarse = read_coarse_solver(table);
   parameters.has_full_start = read_word(table, "start", {"zero", "full"}) == "full";
   read_coarse_iterations(table, parameters);
+  read_amg(table, parameters);
 }
 
 } // namespace rafter::io

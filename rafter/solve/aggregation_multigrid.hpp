@@ -17,8 +17,8 @@ public:
   /// most_direct_unknowns, as it does for mass matrices, whose entries are all positive, it has the polynomial of
   /// CoarseSolver::chebyshev. `name` is that of the finest level, `null_space` that of the operator; null: it is
   /// regular.
-  /// Throws InputError for operators without a matrix or with one that is not symmetric, and the errors of
-  /// aggregated_levels() and Multigrid.
+  /// Throws InputError for operators without a matrix, and the errors of aggregated_levels() and Multigrid. That the
+  /// operator is symmetric is for make_algebraic_multigrid() to check.
   AggregationMultigrid(std::shared_ptr<const op::LinearOperator> A, NearNullSpace near_null_space,
                        const MultigridParameters& parameters = {}, std::string name = {},
                        const AggregationParameters& aggregation = {}, std::shared_ptr<const NullSpace> null_space = {});

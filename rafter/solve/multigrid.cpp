@@ -6,7 +6,7 @@
 #include <rafter/base/error_context.hpp>
 #include <rafter/base/text.hpp>
 #include <rafter/operator/sparse_matrix.hpp>
-#include <rafter/solve/aggregation_multigrid.hpp>
+#include <rafter/solve/algebraic_multigrid.hpp>
 #include <rafter/solve/factors.hpp>
 #include <rafter/solve/inner_cg.hpp>
 
@@ -52,11 +52,10 @@ std::unique_ptr<const Preconditioner> make_factors(const MultigridLevel& level) 
   return std::make_unique<Factors>(level.A->sparse_matrix(), level.null_space.get());
 }
 
-std::unique_ptr<const Preconditioner> make_aggregation(const MultigridLevel& level,
-                                                       const MultigridParameters& parameters) {
-  std::unique_ptr<const Preconditioner> cycle = std::make_unique<AggregationMultigrid>(
+std::unique_ptr<const Preconditioner> make_amg(const MultigridLevel& level, const MultigridParameters& parameters) {
+  auto cycle = make_algebraic_multigrid(
       level.A, level.near_null_space ? level.near_null_space() : constant_near_null_space(level.A->size()), parameters,
-      level.name, AggregationParameters(), level.null_space);
+      level.name, level.null_space);
   if (parameters.coarse_rtol == 0) return cycle;
   if (is_singular(level)) cycle = std::make_unique<ProjectedPreconditioner>(std::move(cycle), level.null_space);
   return std::make_unique<InnerCg>(level.A, std::move(cycle),
@@ -78,14 +77,15 @@ std::unique_ptr<const Preconditioner> make_polynomial(const MultigridLevel& leve
                                                                    .is_fused = parameters.smoother.is_fused});
 }
 
-/// Takes factors where they are cheap, and where smoothed aggregation does not serve: it needs a positive definite
-/// matrix, and the factors of its own coarsest level tell that this one is none, by Sylvester's law of inertia.
+/// Takes factors where they are cheap, and where algebraic multigrid does not serve: it needs a positive definite
+/// matrix. The factors of the coarsest level of aggregates tell that this one is none, by Sylvester's law of inertia,
+/// and estimates of eigenvalues do.
 std::unique_ptr<const Preconditioner> choose_coarse_solver(const MultigridLevel& level,
                                                            const MultigridParameters& parameters) {
   if (level.A->num_unknowns() <= most_direct_unknowns) return make_factors(level);
   try {
-    auto aggregation = make_aggregation(level, parameters);
-    if (aggregation->num_negative_eigenvalues() == 0) return aggregation;
+    auto amg = make_amg(level, parameters);
+    if (amg->num_negative_eigenvalues() == 0) return amg;
   } catch (const base::SolverError&) {
     // An estimate of eigenvalues has met a negative one.
   }
@@ -101,7 +101,7 @@ std::unique_ptr<const Preconditioner> make_coarse_solver(const MultigridLevel& l
     case CoarseSolver::direct:
       return make_factors(level);
     case CoarseSolver::amg:
-      return make_aggregation(level, parameters);
+      return make_amg(level, parameters);
     case CoarseSolver::chebyshev:
       return make_polynomial(level, parameters);
     }

@@ -25,12 +25,35 @@ std::string_view name(Cycle cycle); ///< "V" or "W", as in the problem file
 enum class CoarseSolver {
   automatic, ///< amg above most_direct_unknowns where the operator is positive definite, else direct
   direct,    ///< factors of the matrix
-  amg,       ///< a cycle on levels that smoothed aggregation makes of the matrix
+  amg,       ///< a cycle of algebraic multigrid, which MultigridParameters::amg names
   chebyshev  ///< Chebyshev iteration over all eigenvalues, of fixed degree
 };
 std::string_view name(CoarseSolver solver); ///< "auto", "direct", "amg" or "chebyshev", as in the problem file
 
-/// Unknowns of a coarsest level whose factors take less time than levels of smoothed aggregation would.
+/// Algebraic multigrid: which code makes levels of a matrix.
+enum class AmgMethod {
+  smoothed_aggregation, ///< AggregationMultigrid, part of this library
+  boomeramg             ///< BoomerAmg of hypre, where the adapter to it was built
+};
+std::string_view name(AmgMethod method); ///< "smoothed-aggregation" or "boomeramg", as in the problem file
+
+/// How BoomerAMG interpolates the components of vector fields.
+enum class AmgInterpolation {
+  components, ///< each component by itself: constants are held, rotations are not
+  rigid_modes ///< nodes are coarsened as wholes, and rotations are held, too
+};
+std::string_view name(AmgInterpolation interpolation); ///< "components" or "rigid-modes", as in the problem file
+
+/// Parameters of BoomerAmg.
+struct BoomerAmgParameters {
+  /// Entries of at least so large a share of the largest one of their row are strong; 0: 0.25 for matrices of one
+  /// component, hypre's default, and 0.5 for several, which Chang et al., arXiv:2601.08374, take for elasticity.
+  double strong_threshold = 0;
+  /// Rigid modes are for one field with a component per axis.
+  AmgInterpolation interpolation = AmgInterpolation::components;
+};
+
+/// Unknowns of a coarsest level whose factors take less time than levels of algebraic multigrid would.
 inline constexpr std::int64_t most_direct_unknowns = 10'000;
 
 /// Parameters of Multigrid.
@@ -48,6 +71,8 @@ struct MultigridParameters {
   int coarse_iterations = 10; ///< most iterations to that tolerance
   /// solve() begins with Multigrid::start() for the first residual, and residuals stay relative to that one.
   bool has_full_start = false;
+  AmgMethod amg = AmgMethod::smoothed_aggregation; ///< what CoarseSolver::amg and the preconditioner amg are
+  BoomerAmgParameters boomeramg;                   ///< for AmgMethod::boomeramg
 };
 
 /// A level of Multigrid.
@@ -89,8 +114,8 @@ struct MultigridHierarchy {
 class Multigrid final : public Preconditioner {
 public:
   /// Takes levels from coarse to fine, at least one. Throws InputError for parameters out of range and levels whose
-  /// sizes do not fit their transfers, and the errors of Chebyshev, Factors and AggregationMultigrid with the name of
-  /// the level. Values of the levels follow those of the finest one now.
+  /// sizes do not fit their transfers, and the errors of Chebyshev, Factors and make_algebraic_multigrid() with
+  /// the name of the level. Values of the levels follow those of the finest one now.
   Multigrid(std::vector<MultigridLevel> levels, const MultigridParameters& parameters = {});
   ~Multigrid() override;
 

@@ -9,7 +9,7 @@
 #include <rafter/base/error.hpp>
 #include <rafter/base/log.hpp>
 #include <rafter/base/text.hpp>
-#include <rafter/solve/aggregation_multigrid.hpp>
+#include <rafter/solve/algebraic_multigrid.hpp>
 #include <rafter/solve/solver.hpp>
 
 namespace rafter::solvers {
@@ -77,10 +77,10 @@ std::shared_ptr<const Preconditioner> make_multigrid(const LinearOperator& A, co
 std::shared_ptr<const Preconditioner> make_amg(const LinearOperator& A, const SolverOptions& options) {
   auto parameters = options.multigrid;
   parameters.smoother.is_fused = parameters.smoother.is_fused && options.is_fused;
-  return std::make_shared<AggregationMultigrid>(
-      std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A),
-      options.near_null_space ? options.near_null_space() : constant_near_null_space(A.size()), parameters,
-      "assembled matrix", AggregationParameters(), options.null_space);
+  return make_algebraic_multigrid(std::shared_ptr<const LinearOperator>(std::shared_ptr<void>(), &A),
+                                  options.near_null_space ? options.near_null_space()
+                                                          : constant_near_null_space(A.size()),
+                                  parameters, "assembled matrix", options.null_space);
 }
 
 std::shared_ptr<const Preconditioner> make_block(const LinearOperator& A, const SolverOptions& options) {
@@ -108,8 +108,9 @@ std::shared_ptr<const Preconditioner> make_block(const LinearOperator& A, const 
 
 constexpr std::array<std::string_view, 1> block_keys{"blocks"};
 constexpr std::array<std::string_view, 2> multigrid_keys{"multigrid", "fused"};
-/// Keys of the table multigrid that levels of aggregates read, too.
-constexpr std::array<std::string_view, 5> aggregation_keys{"smoother", "smoother_degree", "pre", "post", "precision"};
+/// Keys of the table multigrid that algebraic multigrid reads, too.
+constexpr std::array<std::string_view, 7> amg_keys{"smoother", "smoother_degree", "pre", "post", "precision",
+                                                   "amg",      "boomeramg"};
 constexpr std::array<std::string_view, 2> cg_keys{"preconditioner", "fused"}, chebyshev_keys{"chebyshev", "fused"};
 constexpr std::array<std::string_view, 3> gmres_keys{"preconditioner", "restart", "side"};
 constexpr std::array<std::string_view, 1> minres_keys{"preconditioner"}, bicgstab_keys{"preconditioner"};
@@ -130,8 +131,7 @@ constexpr std::array preconditioner_table{
                        chebyshev_keys},
     PreconditionerKind{"multigrid", "geometric and polynomial multigrid", make_multigrid, true, multigrid_keys},
     PreconditionerKind{"block", "a preconditioner for each field", make_block, false, block_keys},
-    PreconditionerKind{"amg", "algebraic multigrid of the assembled matrix", make_amg, true, multigrid_keys,
-                       aggregation_keys},
+    PreconditionerKind{"amg", "algebraic multigrid of the assembled matrix", make_amg, true, multigrid_keys, amg_keys},
 };
 
 /// |r|_2 and |(M^-1 r, r)|^1/2 of r = b - A x.

@@ -5,12 +5,12 @@
 #include <cmath>
 
 #include <rafter/base/parallel.hpp>
-#include <rafter/mesh/readers.hpp>
 #include <rafter/solve/aggregation_multigrid.hpp>
+#include <rafter/solve/algebraic_multigrid.hpp>
 #include <rafter/solve/csr_products.hpp>
 #include <rafter/solve/matrix_operator.hpp>
+#include <tests/support/assembled_problem.hpp>
 #include <tests/support/multigrid_problems.hpp>
-#include <tests/support/source_directory.hpp>
 
 /// Algebraic multigrid by smoothed aggregation.
 namespace rafter::test {
@@ -18,51 +18,9 @@ namespace {
 
 using op::SparseMatrix;
 
-double no_values(std::span<const double>, std::size_t) { return 0.0; }
-
-/// A problem whose matrix is coarsened.
-struct Assembled {
-  std::shared_ptr<Problem> problem;
-  std::shared_ptr<const op::Operator> A;
-  SparseMatrix matrix;
-  solvers::NearNullSpace near_null_space;
-
-  Assembled(mesh::Mesh mesh, const std::string& form, int components = 0, std::vector<std::int32_t> tags = {},
-            int degree = 1)
-      : Assembled(std::make_shared<Problem>(std::move(mesh), degree, components), form,
-                  [&](const Problem& of) { return std::vector{dirichlet(of.space(), no_values, std::move(tags))}; }) {}
-  template <class Conditions>
-  Assembled(std::shared_ptr<Problem> on, const std::string& form, const Conditions& conditions, int threads = 1)
-      : problem(std::move(on)) {
-    problem->with("kappa", 1.0);
-    A = std::make_shared<const op::Operator>(problem->form(form),
-                                             planned({.threads = threads, .dirichlet = conditions(*problem)}));
-    matrix = A->sparse_matrix();
-    near_null_space = solvers::make_near_null_space(problem->system());
-  }
-  std::vector<solvers::MultigridLevel> levels(std::int64_t enough_unknowns) const {
-    return solvers::aggregated_levels(*A, matrix, near_null_space, {.enough_unknowns = enough_unknowns});
-  }
-  /// Number of iterations of CG with a V-cycle for a load of ones on the free unknowns.
-  int iterations() const {
-    Vector b = A->make_vector(), x = A->make_vector();
-    std::ranges::fill(b.host_overwrite(), 1.0);
-    std::ranges::fill(x.host_overwrite(), 0.0);
-    for (const auto entry : A->constraints().entries) b.host_write()[static_cast<std::size_t>(entry)] = 0;
-    solvers::SolverOptions options{.method = "cg", .preconditioner = "amg"};
-    options.control.rtol = 1e-6;
-    options.control.norm = solvers::Norm::preconditioned;
-    options.near_null_space = [this] { return near_null_space; };
-    const auto result = solvers::solve(*A, b, x, options);
-    EXPECT_EQ(result.status, solvers::Status::converged) << result.message;
-    return result.iterations;
-  }
-};
-
-mesh::Mesh sample(const std::string& name) {
-  return mesh::read_mesh(test::source_directory() + "/tests/data/meshes/" + name);
+std::vector<solvers::MultigridLevel> levels_of(const Assembled& of, std::int64_t enough_unknowns) {
+  return solvers::aggregated_levels(*of.A, of.matrix, of.near_null_space, {.enough_unknowns = enough_unknowns});
 }
-std::string laplacian() { return "inner(grad(u), grad(v))*dx"; }
 
 std::vector<double> product(const SparseMatrix& A, std::span<const double> x) {
   std::vector<double> y(static_cast<std::size_t>(A.num_rows()));
@@ -124,7 +82,7 @@ TEST(Aggregation, EntriesOfProductsAreEstimatedFromSomeRows) {
 
 TEST(Aggregation, LevelsAreGalerkinProducts) {
   const Assembled of(box("tetrahedron", 6), laplacian());
-  const auto levels = of.levels(20);
+  const auto levels = levels_of(of, 20);
   ASSERT_FALSE(levels.empty());
   const auto& coarse = *levels.back().A;
   Vector x(coarse.device(), static_cast<std::size_t>(coarse.size()));
@@ -153,33 +111,17 @@ TEST(Aggregation, IsTheSameOnAnyNumberOfThreads) {
   const auto on_threads = [&](int threads) {
     const Assembled of(
         std::make_shared<Problem>(box("tetrahedron", 8), 1), laplacian(),
-        [](const Problem& on) { return std::vector{dirichlet(on.space(), no_values)}; }, threads);
+        [](const Problem& on) { return std::vector{dirichlet(on.space(), zero_values)}; }, threads);
     EXPECT_EQ(of.A->device()->num_threads(), threads);
-    const auto A = of.levels(20).front().A->sparse_matrix();
+    const auto A = levels_of(of, 20).front().A->sparse_matrix();
     return std::pair(A.columns, A.values);
   };
   EXPECT_EQ(on_threads(1), on_threads(3));
 }
 
-/// A cube of elastic material that slides along three of its sides, with this stiffness.
-Assembled sliding_cube(const std::string& stiffness) {
-  return {std::make_shared<Problem>(box("tetrahedron", 8), 1, 3), stiffness + "*" + elasticity_form(3),
-          [](const Problem& on) {
-            std::vector<op::FieldCondition> result;
-            for (const int axis : {0, 1, 2}) {
-              result.push_back(dirichlet(on.space(), no_values, {2 * axis + 1}));
-              result.back().condition.components = {axis};
-              result.back().condition.value = [](std::span<const double>, std::span<double> values) {
-                std::ranges::fill(values, 0.0);
-              };
-            }
-            return result;
-          }};
-}
-
 TEST(Aggregation, ConstrainedComponentsOfFreeNodesStayAsTheyAre) {
   const auto of = sliding_cube("1");
-  const auto levels = of.levels(100);
+  const auto levels = levels_of(of, 100);
   ASSERT_FALSE(levels.empty());
   Vector coarse(of.A->device(), static_cast<std::size_t>(levels.back().A->size())), fine = of.A->make_vector();
   fill_random(coarse, 1);
@@ -249,7 +191,7 @@ TEST(Aggregation, SolvesTheCoarsestLevelOfMultigrid) {
 
 TEST(Aggregation, RefusesOperatorsThatAreNotSymmetric) {
   const Assembled of(box("triangle"), "(inner(grad(u), grad(v)) + u.dx(0)*v)*dx");
-  EXPECT_THROW(solvers::AggregationMultigrid(of.A, of.near_null_space), base::InputError);
+  EXPECT_THROW(solvers::make_algebraic_multigrid(of.A, of.near_null_space), base::InputError);
 }
 
 /// The constants of a pure Neumann problem, as conjugate gradients with aggregates need them.
@@ -259,11 +201,7 @@ TEST(Aggregation, SolvesSingularOperatorsInAsManyIterationsAsRegularOnes) {
     const op::Operator A(problem.form(laplacian()), planned({.threads = 1}));
     solvers::SolverOptions options{.method = "cg", .preconditioner = "amg"};
     options.control.rtol = 1e-8;
-    Vector ones = A.make_vector();
-    std::ranges::fill(ones.host_overwrite(), 1.0);
-    std::vector<Vector> basis;
-    basis.push_back(std::move(ones));
-    options.null_space = std::make_shared<const solvers::NullSpace>(A.device(), std::move(basis));
+    options.null_space = constants(A);
     Vector b = random_vector(A, 1), x = A.make_vector(), residual = A.make_vector();
     options.null_space->project(b);
     std::ranges::fill(x.host_overwrite(), 0.0);
