@@ -86,6 +86,19 @@ op::SparseMatrix permuted(const op::SparseMatrix& A, std::span<const std::int32_
   return result;
 }
 
+/// Rotations, which are no constants of a component, at the rows of a matrix; 0 at rows that are coupled to nothing.
+std::vector<std::vector<double>> rotations_at(std::span<const std::int32_t> unknowns, const op::SparseMatrix& A,
+                                              const NearNullSpace& space) {
+  std::vector<std::vector<double>> result;
+  for (std::size_t m = 0; m < space.modes.size(); ++m) {
+    if (space.mode_component[m] >= 0) continue;
+    auto& values = result.emplace_back(values_at(space.modes[m], unknowns));
+    for (std::size_t row = 0; row < values.size(); ++row)
+      if (!is_coupled(A, row)) values[row] = 0;
+  }
+  return result;
+}
+
 double threshold_of(const BoomerAmgParameters& parameters, std::int32_t components) {
   constexpr double of_scalars = 0.25, of_systems = 0.5;
   if (!(parameters.strong_threshold >= 0 && parameters.strong_threshold < 1))
@@ -174,9 +187,8 @@ BoomerAmg::BoomerAmg(std::shared_ptr<const op::LinearOperator> A, const NearNull
   }
   matrix = permuted(matrix, unknowns_);
   const auto component = values_at(near_null_space.component, unknowns_);
-  std::vector<std::vector<double>> vectors; // constants are held by the interpolation of each component
-  for (std::size_t m = 0; holds_rigid_modes && m < near_null_space.modes.size(); ++m)
-    if (near_null_space.mode_component[m] < 0) vectors.push_back(values_at(near_null_space.modes[m], unknowns_));
+  const auto vectors =
+      holds_rigid_modes ? rotations_at(unknowns_, matrix, near_null_space) : std::vector<std::vector<double>>();
   std::vector<const double*> starts;
   for (const auto& vector : vectors) starts.push_back(vector.data());
   instance_ = std::make_unique<Instance>(
@@ -189,9 +201,9 @@ BoomerAmg::BoomerAmg(std::shared_ptr<const op::LinearOperator> A, const NearNull
                          .num_null_vectors = null_space_ ? static_cast<std::int32_t>(null_space_->basis().size()) : 0});
   right_.resize(unknowns_.size());
   result_.resize(unknowns_.size());
-  description_ = fmt::format("algebraic multigrid: BoomerAMG of hypre {}, {} level{}, operator complexity {:.2f}", functions.hypre_version,
-                             instance_->info().num_levels, instance_->info().num_levels == 1 ? "" : "s",
-                             instance_->info().operator_complexity);
+  description_ = fmt::format("algebraic multigrid: BoomerAMG of hypre {}, {} level{}, operator complexity {:.2f}",
+                             functions.hypre_version, instance_->info().num_levels,
+                             instance_->info().num_levels == 1 ? "" : "s", instance_->info().operator_complexity);
 }
 
 BoomerAmg::~BoomerAmg() = default;

@@ -27,9 +27,9 @@ struct Assembled {
 
   Assembled(mesh::Mesh mesh, const std::string& form, int components = 0, std::vector<std::int32_t> tags = {},
             int degree = 1)
-      : Assembled(std::make_shared<Problem>(std::move(mesh), degree, components), form, [&](const Problem& of) {
-          return std::vector{dirichlet(of.space(), zero_values, std::move(tags))};
-        }) {}
+      : Assembled(std::make_shared<Problem>(std::move(mesh), degree, components), form,
+                  [&](const Problem& of) { return std::vector{dirichlet(of.space(), zero_values, std::move(tags))}; }) {
+  }
   template <class Conditions>
   Assembled(std::shared_ptr<Problem> on, const std::string& form, const Conditions& conditions, int threads = 1)
       : problem(std::move(on)) {

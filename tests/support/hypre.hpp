@@ -17,7 +17,8 @@ inline bool has_hypre() {
     return true;
   } catch (const base::EnvironmentError& error) {
     const char* value = std::getenv("RAFTER_NEEDS_HYPRE");
-    if (value != nullptr && std::string_view(value) == "1") ADD_FAILURE() << "RAFTER_NEEDS_HYPRE is 1, but " << error.what();
+    if (value != nullptr && std::string_view(value) == "1")
+      ADD_FAILURE() << "RAFTER_NEEDS_HYPRE is 1, but " << error.what();
     return false;
   }
 }
