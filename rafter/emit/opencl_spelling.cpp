@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
-#include <rafter/emit/spelling.hpp>
+#include <fmt/ranges.h>
+#include <rafter/emit/lane_macros.hpp>
 
 namespace rafter::emit {
 
@@ -12,9 +13,57 @@ using schedule::LoopProgram;
 using schedule::Space;
 using schedule::Type;
 
-std::string prelude(int) {
-  return "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
-         "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n";
+std::string prelude(int lanes) {
+  const std::string text = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+                           "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n";
+  if (lanes == 1) return text;
+  return text +
+         fmt::format(
+             "enum {{ LANES = {0} }};\ntypedef double{0} vec;\ntypedef float{0} fvec;\ntypedef int{0} ivec;\n"
+             "#define to_vec convert_double{0}\n#define to_fvec convert_float{0}\n#define vmin_i min\n"
+             "#define splat(a) ((vec)(a))\n#define fsplat(a) ((fvec)(a))\n#define isplat(a) ((ivec)((int)(a)))\n"
+             "#define load_vec vload{0}\n#define store_vec vstore{0}\n",
+             lanes) +
+         gather_macros(opencl_spelling(), lanes);
+}
+
+std::string load_whole(const std::string& array, const std::string& y, Type) {
+  return fmt::format("load_vec({}, {})", y, array);
+}
+
+std::string store_whole(const std::string& array, const std::string& y, const char* assignment,
+                        const std::string& value, Type type) {
+  const std::string before = *assignment == '+' ? load_whole(array, y, type) + " + " : "";
+  return fmt::format("store_vec({}{}, {}, {})", before, value, y, array);
+}
+
+/// Work arrays are private memory of the item.
+std::string as_numbers(const std::string& array, Type type, bool) {
+  return fmt::format("(({}*){})", type == Type::real32 ? "float" : "double", array);
+}
+
+VectorSpelling vectors() {
+  return {
+      .load_whole = load_whole,
+      .store_whole = store_whole,
+      .as_numbers = as_numbers,
+      .load = [](const std::string& address, Type type) { return load_whole(address, "0", type); },
+      .store = [](const std::string& address, const char* assignment, const std::string& value,
+                  Type type) { return store_whole(address, "0", assignment, value, type); },
+      .lane = [](const std::string& vector, const std::string& number,
+                 Type type) { return fmt::format("{}[{}]", as_numbers("&" + vector, type, true), number); },
+      .converted = [](const std::string& value,
+                      Type type) { return (type == Type::real32 ? "to_fvec(" : "to_vec(") + value + ")"; },
+      .of_numbers =
+          [](const std::string& vector, const std::vector<std::string>& numbers) {
+            return fmt::format("(({})({}))", vector, fmt::join(numbers, ", "));
+          },
+      .element = [](const std::string& vector, int lane) { return fmt::format("{}.s{:x}", vector, lane); },
+      .load_run = [](int width, const std::string& address) { return fmt::format("vload{}(0, {})", width, address); },
+      .add_run =
+          [](int width, const std::string& address, const std::string& value) {
+            return fmt::format("vstore{0}(vload{0}(0, {1}) + {2}, 0, {1})", width, address, value);
+          }};
 }
 
 /// The name has a prefix because programs may be called `kernel`, which is a word of the language. Buffers come with
@@ -64,18 +113,23 @@ std::string atomic_add(const std::string& name, Space space, Type type) {
 const Spelling& opencl_spelling() {
   static const Spelling spelling{
       .name = "opencl",
-      .doubles = {"double", "", "", "", "K", ""},
-      .floats = {"float", "", "", "f", "KF", "f"},
+      .doubles = {"double", "vec", "", "", "K", ""},
+      .floats = {"float", "fvec", "", "f", "KF", "f"},
       .prelude = prelude,
+      .float_prelude = [](int) { return std::string(); },
       .head = head,
       .argument = argument,
       .batches = batches,
       .function = function,
+      .vectors = vectors(),
       .groups = {.group = "(long)get_group_id(0)",
                  .item = item,
                  .barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
                  .shared = "local ",
                  .atomic_add = atomic_add},
+      .run_prelude = [](int, Type) { return std::string(); },
+      .run_mover = [](const RunMove& move) { return run_macro(opencl_spelling(), move); },
+      .lane_gather = [](int lanes, Type type) { return lane_gather_macros(opencl_spelling(), lanes, type); },
       .constant = "constant ",
       .function_head = "static inline ",
   };

@@ -176,7 +176,6 @@ TEST(Languages, RefuseWhatTheyCannotSay) {
                  base::InternalError)
         << statements;
   EXPECT_THROW((void)emit::emit(schedule::read(group_text("2 1 1 1", "")), "c"), base::InternalError);
-  EXPECT_THROW((void)emit::emit(schedule::read("(program k 4 (block))"), "opencl"), base::InternalError);
   EXPECT_THROW((void)emit::emit(schedule::read("(program k 1 (block))"), "fortran"), base::InternalError);
   EXPECT_EQ(emit::target("opencl"), (schedule::Target{.has_lanes = false, .has_groups = true}));
   EXPECT_EQ(emit::target("loops"), (schedule::Target{.has_lanes = true, .has_groups = true}));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels whose items hold a cell each give the results of the host, on every shape, for both ways to add, and have no
-// races: the interpreter looks for them.
+// Kernels whose items hold a cell each, or as many as they have lanes, give the results of the host, on every shape, for
+// all ways to add, and have no races: the interpreter looks for them.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
 #include <rafter/base/error.hpp>
 #include <rafter/operator/operator.hpp>
 
@@ -51,13 +52,14 @@ void expect_equal(
 
 class CellPerItem : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(CellPerItem, EqualsTheHostForBothWaysToAdd) {
+TEST_P(CellPerItem, EqualsTheHostForAllWaysToAdd) {
   const std::string& shape = GetParam();
   test::Problem problem(test::scrambled(test::box(shape), 1), 2, 0);
   problem.with("kappa", 0.7);
-  for (const char* plan : {"mapping=cell_per_item scatter=atomic", "mapping=cell_per_item scatter=coloured",
-                           "mapping=cell_per_item scatter=two-pass"})
-    expect_equal(problem, "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + u*v)*dx + u*v*ds(1)", plan);
+  for (const char* scatter : {"atomic", "coloured", "two-pass"})
+    for (const char* keys : {"vector_width=1", "vector_width=8", "vector_width=4 indices=dofs", "vector_width=2"})
+      expect_equal(problem, "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + u*v)*dx + u*v*ds(1)",
+                   fmt::format("mapping=cell_per_item scatter={} {}", scatter, keys));
 }
 
 TEST_P(CellPerItem, EqualsTheHostForVectorsOnCurvedCells) {
@@ -67,7 +69,9 @@ TEST_P(CellPerItem, EqualsTheHostForVectorsOnCurvedCells) {
   problem.with("kappa", 0.7);
   for (const char* plan :
        {"mapping=cell_per_item factors=recompute", "mapping=cell_per_item scatter=coloured contraction=dense",
-        "mapping=cell_per_item contraction=per-derivative even_odd=0"})
+        "mapping=cell_per_item contraction=per-derivative even_odd=0",
+        "mapping=cell_per_item vector_width=8 factors=store", "mapping=cell_per_item vector_width=4 contraction=dense",
+        "mapping=cell_per_item vector_width=4 scatter=coloured subbatches=2 contraction=dense unroll=0"})
     expect_equal(problem, test::elasticity_form(dim), plan);
 }
 
@@ -85,11 +89,16 @@ TEST_P(CellPerItem, EqualsTheHostWhenOpenClRunsIt) {
   const auto device = std::make_shared<test::TranslatingDevice>();
   expect_equal(scalar, "((1 + x[0]*x[0])*inner(grad(u), grad(v)) + exp(x[0])*u*v)*dx + u*v*ds(1)",
                "mapping=cell_per_item", device);
-  expect_equal(scalar, "inner(grad(u), grad(v))*dx", "mapping=cell_per_item scatter=coloured", device);
+  for (const char* scatter : {"atomic", "coloured", "two-pass"})
+    for (const char* keys : {"vector_width=1", "vector_width=8", "vector_width=4 indices=dofs gathers=scalar"})
+      expect_equal(scalar, "sqrt(1 + x[0]*x[0])*inner(grad(u), grad(v))*dx + u*v*ds(1)",
+                   fmt::format("mapping=cell_per_item scatter={} {}", scatter, keys), device);
   const int dim = test::box_dimension(shape);
   test::Problem vector(test::curved_box(shape, 2), 1, dim);
   vector.with("kappa", 0.7);
-  expect_equal(vector, test::elasticity_form(dim), "mapping=cell_per_item factors=recompute", device);
+  for (const char* keys : {"vector_width=1", "vector_width=8 scatter=coloured"})
+    expect_equal(vector, test::elasticity_form(dim), fmt::format("mapping=cell_per_item factors=recompute {}", keys),
+                 device);
 }
 
 /// An interpreter that leaves a word out of the kernels of cells whose groups have items: those that write the output
