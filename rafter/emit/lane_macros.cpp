@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/emit/lane_macros.hpp>
 
+#include <memory>
 #include <vector>
 
 #include <fmt/format.h>
@@ -28,25 +29,26 @@ std::string gather_macro(const Spelling& spelling, const std::string& name, cons
   return fmt::format("#define {}(p, i) {}\n", name, spelling.vectors.of_numbers(vector, of_lanes(lanes, number)));
 }
 
-} // namespace
-
+/// Defines lane_numbers, and isplat, gather_i, splat and gather for both types of reals.
 std::string gather_macros(const Spelling& spelling, int lanes) {
   const auto numbers = of_lanes(lanes, [](int l) { return std::to_string(l); });
   std::string text = "#define lane_numbers " + spelling.vectors.of_numbers("ivec", numbers) + "\n" +
+                     "#define isplat(a) " + spelling.vectors.of_numbers("ivec", {"(int)(a)"}) + "\n" +
                      gather_macro(spelling, "gather_i", "ivec", lanes, false);
   for (const auto* names : {&spelling.doubles, &spelling.floats})
-    text += gather_macro(spelling, names->initial + std::string("gather"), names->vector, lanes, false);
+    text +=
+        fmt::format("#define {}splat(a) {}\n", names->initial, spelling.vectors.of_numbers(names->vector, {"(a)"})) +
+        gather_macro(spelling, names->initial + std::string("gather"), names->vector, lanes, false);
   return text;
 }
 
+/// Spelling::lane_gather.
 std::string lane_gather_macros(const Spelling& spelling, int lanes, Type type) {
   const auto& names = spelling.names(type);
   const std::string name = names.initial + std::string("gather_lanes");
   return gather_macro(spelling, name, names.vector, lanes, true) +
          gather_macro(spelling, name + "_of", names.vector, lanes, false);
 }
-
-namespace {
 
 /// Text of the macro that moves runs as `move` says. The vectors of the work array are r0, r1, ...: one for each number
 /// of a run.
@@ -111,6 +113,27 @@ private:
 
 } // namespace
 
-std::string run_macro(const Spelling& spelling, const RunMove& move) { return RunMacro(spelling, move).text(); }
+Spelling with_lane_macros(Spelling language) {
+  auto& vectors = language.vectors;
+  vectors.load = [whole = vectors.load_whole](const std::string& address, Type type) {
+    return whole(address, "0", type);
+  };
+  vectors.store = [whole = vectors.store_whole](const std::string& address, const char* assignment,
+                                                const std::string& value,
+                                                Type type) { return whole(address, "0", assignment, value, type); };
+  vectors.lane = [numbers_of = vectors.as_numbers](const std::string& vector, const std::string& number, Type type) {
+    return fmt::format("{}[{}]", numbers_of("&" + vector, type, true), number);
+  };
+  vectors.converted = [](const std::string& value, Type type) {
+    return fmt::format("{}({})", type == Type::real32 ? "to_fvec" : "to_vec", value);
+  };
+  const auto own = std::make_shared<const Spelling>(language); // what macros are made of
+  language.prelude = [own](int lanes) { return own->prelude(lanes) + (lanes > 1 ? gather_macros(*own, lanes) : ""); };
+  language.float_prelude = [](int) { return ""; };
+  language.lane_gather = [own](int lanes, Type type) { return lane_gather_macros(*own, lanes, type); };
+  language.run_prelude = [](int, Type) { return ""; };
+  language.run_mover = [own](const RunMove& move) { return RunMacro(*own, move).text(); };
+  return language;
+}
 
 } // namespace rafter::emit

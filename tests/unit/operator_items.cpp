@@ -139,6 +139,35 @@ TEST_P(CellPerItem, HasRacesWithoutItsAtomicAdditionsAndItsBarriers) {
   }
 }
 
+/// An interpreter that runs the chunks of all stages at the same time.
+class ImpatientDevice final : public test::InterpreterDevice {
+protected:
+  void launch(const schedule::LoopProgram& program, std::span<const schedule::Argument> arguments, std::int64_t begin,
+              std::int64_t end) override {
+    const auto declared = program.arguments();
+    for (std::size_t i = 0; i < declared.size(); ++i)
+      if (declared[i].role == schedule::role::chunk_bounds)
+        return InterpreterDevice::launch(program, arguments, 0, std::ssize(arguments[i].integers));
+    InterpreterDevice::launch(program, arguments, begin, end);
+  }
+};
+
+TEST_P(CellPerItem, HasRacesWhereStagesDoNotWait) {
+  test::Problem problem(test::box(GetParam()), 1, 0, {.batches_per_chunk = 1});
+  const auto form = problem.form("inner(grad(u), grad(v))*dx");
+  for (const char* keys : {"vector_width=1", "vector_width=2"}) {
+    op::OperatorOptions options = test::planned();
+    options.shared_device = std::make_shared<ImpatientDevice>();
+    options.plan = fmt::format("mapping=cell_per_item scatter=coloured contraction=dense {}", keys);
+    try {
+      (void)action(form, options);
+      ADD_FAILURE() << "no race with " << keys;
+    } catch (const base::InternalError& error) {
+      EXPECT_NE(std::string(error.what()).find("of output_vector_0"), std::string::npos) << error.what();
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(every_shape, CellPerItem, ::testing::ValuesIn(test::box_shapes()),
                          [](const auto& shape) { return shape.param; });
 
@@ -152,6 +181,26 @@ TEST(CellPerItemSums, ByColoursHaveTheSameBitsAsThoseOfOneHostThread) {
   const auto expected = action(form, options);
   options.plan = "mapping=cell_per_item scatter=coloured contraction=dense";
   EXPECT_EQ(action(form, options), expected);
+}
+
+TEST(CellPerItemSums, OfLanesByColoursHaveTheBitsOfHostLanes) {
+  test::Problem problem(test::scrambled(test::box("hexahedron", 5), 2), 2, 0);
+  const auto form = problem.form("inner(grad(u), grad(v))*dx");
+  op::OperatorOptions options = test::planned();
+  options.shared_device = std::make_shared<test::InterpreterDevice>();
+  options.plan = "mapping=simd_cells";
+  const auto expected = action(form, options);
+  options.plan = "mapping=cell_per_item vector_width=8 scatter=coloured";
+  EXPECT_EQ(action(form, options), expected);
+}
+
+TEST(CellPerItemSums, OfLanesAreAtomicBetweenGroups) {
+  test::Problem problem(test::box("hexahedron", 6), 1, 0); // more batches than a group takes
+  const auto form = problem.form("inner(grad(u), grad(v))*dx");
+  op::OperatorOptions options = test::planned();
+  options.shared_device = std::make_shared<FaultyDevice>(" atomic");
+  options.plan = "mapping=cell_per_item vector_width=8";
+  EXPECT_THROW((void)action(form, options), base::InternalError);
 }
 
 TEST(CellPerItemSums, InTwoPassesKeepTheirBitsWhateverTheOrderOfGroups) {
