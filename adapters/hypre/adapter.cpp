@@ -2,6 +2,7 @@
 // BoomerAMG of hypre (https://github.com/hypre-space/hypre, licence Apache-2.0 or MIT) behind the functions of
 // rafter/solve/hypre_interface.hpp.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -95,14 +96,15 @@ Matrix make_matrix(const RafterHypreMatrix& given) {
   std::vector<HYPRE_Int> row_sizes(static_cast<std::size_t>(given.num_rows));
   for (std::size_t row = 0; row < row_sizes.size(); ++row)
     row_sizes[row] = static_cast<HYPRE_Int>(given.row_offsets[row + 1] - given.row_offsets[row]);
-  const std::vector<HYPRE_Int> none_of_others(row_sizes.size(), 0);
-  HYPRE_IJMatrixSetDiagOffdSizes(handle, row_sizes.data(), none_of_others.data());
+  const auto none_of_others = std::make_unique<HYPRE_Int[]>(row_sizes.size());
+  HYPRE_IJMatrixSetDiagOffdSizes(handle, row_sizes.data(), none_of_others.get());
   HYPRE_IJMatrixInitialize(handle);
   require_success("the matrix");
   std::vector<HYPRE_BigInt> columns;
   for (HYPRE_BigInt row = 0; row < num_rows; ++row) {
     const auto begin = given.row_offsets[row], end = given.row_offsets[row + 1];
-    columns.assign(given.columns + begin, given.columns + end);
+    columns.resize(static_cast<std::size_t>(end - begin));
+    std::copy(given.columns + begin, given.columns + end, columns.begin());
     HYPRE_IJMatrixSetValues(handle, 1, &row_sizes[static_cast<std::size_t>(row)], &row, columns.data(),
                             given.values + begin);
   }
@@ -147,12 +149,64 @@ void set_vectors(HYPRE_Solver solver, std::vector<HYPRE_ParVector>& vectors) {
   HYPRE_BoomerAMGSetInterpVectors(solver, static_cast<HYPRE_Int>(vectors.size()), vectors.data());
 }
 
-/// Gaussian elimination on the coarsest level would divide by what rounding leaves of zero; symmetric sweeps do not.
-void set_relaxed_coarsest(HYPRE_Solver solver, HYPRE_Int num_null_vectors) {
-  constexpr HYPRE_Int symmetric_gauss_seidel = 6, coarsest = 3, sweeps = 8;
-  HYPRE_BoomerAMGSetCycleRelaxType(solver, symmetric_gauss_seidel, coarsest);
-  HYPRE_BoomerAMGSetCycleNumSweeps(solver, sweeps, coarsest);
-  HYPRE_BoomerAMGSetMinCoarseSize(solver, 2 * num_null_vectors);
+constexpr HYPRE_Int coarsest_level = 3; ///< hypre's number of the way of the cycle that is its turning point
+
+/// Makes the coarsest level be relaxed by symmetric sweeps.
+void set_relaxed_coarsest(HYPRE_Solver solver) {
+  constexpr HYPRE_Int symmetric_gauss_seidel = 6, sweeps = 8;
+  HYPRE_BoomerAMGSetCycleRelaxType(solver, symmetric_gauss_seidel, coarsest_level);
+  HYPRE_BoomerAMGSetCycleNumSweeps(solver, sweeps, coarsest_level);
+}
+
+/// hypre eliminates on the coarsest level if it is small. Where coarsening has ended early, since each row is dominated
+/// by its diagonal, it takes a forward sweep, with which the cycle would not be symmetric: symmetric sweeps replace it.
+void keep_symmetric(HYPRE_Solver solver) {
+  constexpr HYPRE_Int elimination = 9;
+  const auto* types = hypre_ParAMGDataGridRelaxType(reinterpret_cast<hypre_ParAMGData*>(solver));
+  if (types[coarsest_level] != elimination) set_relaxed_coarsest(solver);
+}
+
+/// Says whether a row whose diagonal is zero, which hypre puts first, has other entries.
+bool has_row_without_diagonal(hypre_CSRMatrix* matrix) {
+  const auto* offsets = hypre_CSRMatrixI(matrix);
+  const auto* values = hypre_CSRMatrixData(matrix);
+  const auto is_zero = [](double value) { return value == 0; };
+  for (HYPRE_Int row = 0; row < hypre_CSRMatrixNumRows(matrix); ++row) {
+    const auto *begin = values + offsets[row], *end = values + offsets[row + 1];
+    if (begin != end && is_zero(*begin) && !std::all_of(begin, end, is_zero)) return true;
+  }
+  return false;
+}
+
+bool has_negative_diagonal(hypre_CSRMatrix* matrix) {
+  const auto* offsets = hypre_CSRMatrixI(matrix);
+  for (HYPRE_Int row = 0; row < hypre_CSRMatrixNumRows(matrix); ++row)
+    if (offsets[row] != offsets[row + 1] && hypre_CSRMatrixData(matrix)[offsets[row]] < 0) return true;
+  return false;
+}
+
+/// Says whether elimination meets a pivot that is negative beyond rounding: the matrix then has a negative eigenvalue,
+/// by Sylvester's law of inertia. It ends at a pivot that rounding cannot tell from zero. Null is no matrix.
+bool has_negative_pivot(hypre_CSRMatrix* sparse) {
+  if (sparse == nullptr) return false;
+  constexpr double rounding = 1e-8;
+  const auto n = static_cast<std::size_t>(hypre_CSRMatrixNumRows(sparse));
+  std::vector<double> dense(n * n, 0.0);
+  double largest = 0;
+  for (std::size_t row = 0; row < n; ++row) {
+    for (auto k = hypre_CSRMatrixI(sparse)[row]; k < hypre_CSRMatrixI(sparse)[row + 1]; ++k)
+      dense[row * n + static_cast<std::size_t>(hypre_CSRMatrixJ(sparse)[k])] += hypre_CSRMatrixData(sparse)[k];
+    largest = std::max(largest, std::abs(dense[row * n + row]));
+  }
+  for (std::size_t k = 0; k < n; ++k) {
+    const double pivot = dense[k * n + k];
+    if (std::abs(pivot) <= rounding * largest) return false;
+    if (pivot < 0) return true;
+    for (std::size_t row = k + 1; row < n; ++row)
+      for (std::size_t column = k + 1; column < n; ++column)
+        dense[row * n + column] -= dense[row * n + k] / pivot * dense[k * n + column];
+  }
+  return false;
 }
 
 /// BoomerAMG that was set up for a matrix.
@@ -168,15 +222,19 @@ public:
     solver_.reset(handle);
     set_options(options);
     HYPRE_BoomerAMGSetup(handle, object_of(matrix_), object_of(r_), object_of(z_));
+    if (options.num_vectors > 0) forgive_empty_rows();
     require_success("set-up");
+    keep_symmetric(handle);
   }
 
   RafterHypreInfo info() const {
-    auto* data = reinterpret_cast<hypre_ParAMGData*>(solver_.get());
-    const auto num_levels = hypre_ParAMGDataNumLevels(data);
+    const auto levels = matrices();
     double entries = 0;
-    for (HYPRE_Int level = 0; level < num_levels; ++level) entries += entries_of(hypre_ParAMGDataAArray(data)[level]);
-    return {static_cast<std::int32_t>(num_levels), entries / entries_of(hypre_ParAMGDataAArray(data)[0])};
+    for (auto* matrix : levels) entries += entries_of(matrix);
+    const bool is_indefinite =
+        std::any_of(levels.begin(), levels.end(), [](auto* matrix) { return has_negative_diagonal(matrix); }) ||
+        has_negative_pivot(first_small(levels));
+    return {static_cast<std::int32_t>(levels.size()), entries / entries_of(levels.front()), is_indefinite};
   }
 
   void cycle(const double* r, double* z) {
@@ -188,8 +246,32 @@ public:
   }
 
 private:
-  static double entries_of(hypre_ParCSRMatrix* matrix) {
-    return static_cast<double>(hypre_CSRMatrixNumNonzeros(hypre_ParCSRMatrixDiag(matrix)));
+  static double entries_of(hypre_CSRMatrix* matrix) { return static_cast<double>(hypre_CSRMatrixNumNonzeros(matrix)); }
+
+  /// The finest of the levels that are eliminated in no time, or null: coarser ones miss negative directions.
+  static hypre_CSRMatrix* first_small(const std::vector<hypre_CSRMatrix*>& levels) {
+    constexpr HYPRE_Int most_rows = 500;
+    for (auto* matrix : levels)
+      if (hypre_CSRMatrixNumRows(matrix) <= most_rows) return matrix;
+    return nullptr;
+  }
+
+  /// The matrices of the levels from fine to coarse.
+  std::vector<hypre_CSRMatrix*> matrices() const {
+    auto* data = reinterpret_cast<hypre_ParAMGData*>(solver_.get());
+    std::vector<hypre_CSRMatrix*> result;
+    for (HYPRE_Int level = 0; level < hypre_ParAMGDataNumLevels(data); ++level)
+      result.push_back(hypre_ParCSRMatrixDiag(hypre_ParAMGDataAArray(data)[level]));
+    return result;
+  }
+
+  /// Coarse unknowns that hold rotations interpolate to nothing where no other node depends on theirs. Their rows are
+  /// zero; sweeps leave them out, and set-up goes on, but has recorded them as an error of its first argument.
+  void forgive_empty_rows() const {
+    constexpr HYPRE_Int first_argument = HYPRE_ERROR_ARG | 1 << 3;
+    const auto levels = matrices();
+    if (HYPRE_GetError() == first_argument && std::none_of(levels.begin(), levels.end(), has_row_without_diagonal))
+      HYPRE_ClearAllErrors();
   }
 
   /// What is not set here has hypre's default. Of these, relaxation is a forward sweep of Gauss and Seidel on the way
@@ -207,7 +289,9 @@ private:
       vector_objects_.push_back(object_of(vectors_.back()));
     }
     if (!vectors_.empty()) set_vectors(solver, vector_objects_);
-    if (options.num_null_vectors > 0) set_relaxed_coarsest(solver, options.num_null_vectors);
+    if (options.num_null_vectors > 0) HYPRE_BoomerAMGSetMinCoarseSize(solver, 2 * options.num_null_vectors);
+    // Elimination would divide by zero, or by what rounding leaves of it.
+    if (!vectors_.empty() || options.num_null_vectors > 0) set_relaxed_coarsest(solver);
   }
 
   Session session_; ///< the last one to go

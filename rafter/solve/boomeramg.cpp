@@ -142,6 +142,11 @@ public:
     const std::lock_guard lock(hypre_mutex());
     handle_ = functions_.create(&matrix, &options, &info_, error_.data(), error_.size());
     if (handle_ == nullptr) fail();
+    if (!info_.is_indefinite) return;
+    functions_.destroy(handle_);
+    throw base::SolverError(
+        "BoomerAMG: a coarse matrix has a negative eigenvalue, so that the operator is not positive: "
+        "use solver.method \"gmres\" or \"direct\"");
   }
   ~Instance() {
     const std::lock_guard lock(hypre_mutex());

@@ -25,8 +25,8 @@ struct RafterHypreOptions {
   /// rows of a node must be together, all components of it in the same order.
   const double* const* vectors;
   std::int32_t num_vectors;
-  /// Dimension of the null space of the matrix. If it is not 0, the coarsest level is relaxed, not factorised, and
-  /// levels have more rows than it.
+  /// Dimension of the null space of the matrix. Levels have more rows than it. With any, or with vectors, the coarsest
+  /// level is relaxed by symmetric sweeps, not factorised.
   std::int32_t num_null_vectors;
 };
 
@@ -34,6 +34,7 @@ struct RafterHypreOptions {
 struct RafterHypreInfo {
   std::int32_t num_levels;
   double operator_complexity; ///< entries of the matrices of all levels over those of the given one
+  bool is_indefinite;         ///< a level has a negative eigenvalue, and so has the given matrix
 };
 
 /// The functions of the adapter. Those that can fail return false, or null, and write why into `error`. hypre keeps
