@@ -27,7 +27,7 @@ usage: ./rafter.sh COMMAND [ARGUMENTS]
   help                 this text (also --help)
 
 Environment: RAFTER_JOBS (parallel jobs; default: by processors and memory), RAFTER_INSTALL=0 (never install packages),
-RAFTER_NEEDS_OPENCL=0 (tests of OpenCL are skipped where there is no device; otherwise they fail).
+RAFTER_NEEDS_OPENCL=0 and RAFTER_NEEDS_HYPRE=0 (tests of OpenCL and hypre are skipped where they are missing; otherwise they fail).
 Packages are those of scripts/packages.txt; installing them needs root or sudo. Everything else stays in build/.
 TEXT
 }
@@ -144,8 +144,8 @@ run_tests() {
   install_missing build test
   configure ON
   compile
-  # The packages of the tests bring an OpenCL device, so that tests of it fail where there is none.
-  export RAFTER_NEEDS_OPENCL=${RAFTER_NEEDS_OPENCL:-1}
+  # The packages of the tests bring an OpenCL device and hypre, so that tests of them fail where there are none.
+  export RAFTER_NEEDS_OPENCL=${RAFTER_NEEDS_OPENCL:-1} RAFTER_NEEDS_HYPRE=${RAFTER_NEEDS_HYPRE:-1}
   # At least two tests at a time: many wait for a compiler or a disk.
   ctest --test-dir "$build" -j "$((jobs > 2 ? jobs : 2))" --output-on-failure --no-tests=error "${selection[@]}" "$@"
 }

@@ -145,7 +145,7 @@ public:
     if (!info_.is_indefinite) return;
     functions_.destroy(handle_);
     throw base::SolverError(
-        "BoomerAMG: a coarse matrix has a negative eigenvalue, so that the operator is not positive: "
+        "BoomerAMG: a coarse matrix has a negative eigenvalue, so that the operator is not positive definite: "
         "use solver.method \"gmres\" or \"direct\"");
   }
   ~Instance() {

@@ -6,6 +6,7 @@ usage: multigrid_test.py RAFTER SOURCE_DIRECTORY [unittest arguments]
 """
 import json
 import os
+import re
 import sys
 import unittest
 
@@ -120,6 +121,45 @@ class Multigrid(command_test.CommandTest):
         problem = self.write(BOX + "multigrid = { coarse = 'amg', coarse_rtol = 1e-2, coarse_iterations = 5 }\n")
         report, _ = self.solved(problem)
         self.assertIn("conjugate gradients to 0.01 in at most 5 iterations", report["preconditioner"])
+
+    def require_hypre(self):
+        row = re.search(r"^hypre +(\S+)", self.run_rafter("doctor").stdout, re.MULTILINE)
+        if row.group(1) == "works":
+            return
+        if os.environ.get("RAFTER_NEEDS_HYPRE") == "1":
+            self.fail("RAFTER_NEEDS_HYPRE is 1, but the adapter to hypre does not work")
+        self.skipTest("the adapter to hypre was not built (apt-get install libhypre-dev)")
+
+    def test_boomeramg_has_the_solution_of_aggregates(self):
+        self.require_hypre()
+        energies = []
+        for amg in ("smoothed-aggregation", "boomeramg"):
+            for preconditioner in ("amg", "multigrid"):
+                problem = BOX.replace('"multigrid"', f'"{preconditioner}"\nrtol = 1e-12') + f"multigrid.amg = '{amg}'\n"
+                coarse = ("--set", "solver.multigrid.coarse='amg'") if preconditioner == "multigrid" else ()
+                report, _ = self.solved(self.write(problem + '[functionals]\nenergy = "inner(grad(u), grad(u))*dx"\n'), *coarse)
+                energies.append(report["functionals"]["energy"])
+                self.assertEqual("BoomerAMG" in report["preconditioner"], amg == "boomeramg")
+        for energy in energies[1:]:
+            self.assertAlmostEqual(energies[0], energy, 10)
+
+    def test_boomeramg_leaves_an_indefinite_form_to_factors(self):
+        self.require_hypre()
+        problem = BOX.replace("grad(v))*dx", "grad(v))*dx - 60*u*v*dx").replace('"multigrid"', '"amg"\nmultigrid.amg = "boomeramg"')
+        report, _ = self.solved(self.write(problem), "--set", "mesh.box.cells=[48, 48]", "--set", "fields.u.degree=1")
+        self.assertEqual(report["method"], "direct")
+        self.assertIn("not positive definite", report["reason"])
+
+    def test_boomeramg_without_its_adapter_says_how_to_get_it(self):
+        problem = self.write(BOX.replace('"multigrid"', '"amg"\nmultigrid.amg = "boomeramg"'))
+        for place in (self.path("missing.so"), self.path(problem)):  # none, and one that is no library
+            result = self.run_rafter("solve", problem, environment={"RAFTER_HYPRE_MODULE": place})
+            self.assertEqual(result.returncode, command_test.ENVIRONMENT, result.stderr)
+            message = [line for line in result.stderr.splitlines() if "BoomerAMG" in line]
+            self.assertEqual(len(message), 1, result.stderr)
+            self.assertIn("apt-get install libhypre-dev", message[0])
+        row = re.search(r"^hypre.*", self.run_rafter("doctor", environment={"RAFTER_HYPRE_MODULE": "missing.so"}).stdout, re.MULTILINE)
+        self.assertRegex(row.group(0), "missing.*libhypre-dev")
 
     def test_set_up_that_is_refused_names_its_place(self):
         problem = BOX.replace('"multigrid"', '"amg"\nmethod = "gmres"').replace("grad(v))*dx", "grad(v))*dx + u.dx(0)*v*dx")

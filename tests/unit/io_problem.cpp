@@ -124,6 +124,22 @@ TEST(Problem, KeysOfMultigridAreRead) {
   const auto none = read("");
   EXPECT_EQ(none.coarsening.steps, (std::vector{Step::p, Step::h}));
   EXPECT_EQ(none.solver.multigrid.smoothing_steps, 1);
+  EXPECT_EQ(none.solver.multigrid.amg, solvers::AmgMethod::smoothed_aggregation);
+}
+
+TEST(Problem, KeysOfBoomerAmgAreRead) {
+  const auto read = [](const std::string& table) {
+    return parse(std::string(small_problem) + "[solver]\npreconditioner = \"amg\"\nmultigrid = { amg = \"boomeramg\"" +
+                 table + " }\n")
+        .solver.multigrid;
+  };
+  const auto usual = read("");
+  EXPECT_EQ(usual.amg, solvers::AmgMethod::boomeramg);
+  EXPECT_EQ(usual.boomeramg.strong_threshold, 0);
+  EXPECT_EQ(usual.boomeramg.interpolation, solvers::AmgInterpolation::components);
+  const auto given = read(", boomeramg = { strong_threshold = 0.4, interpolation = \"rigid-modes\" }");
+  EXPECT_EQ(given.boomeramg.strong_threshold, 0.4);
+  EXPECT_EQ(given.boomeramg.interpolation, solvers::AmgInterpolation::rigid_modes);
 }
 
 TEST(Problem, SolverKeysAreRead) {
