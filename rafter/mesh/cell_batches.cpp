@@ -38,7 +38,8 @@ void add_blocks(const Mesh& mesh, std::int32_t group, const BatchOptions& option
       if (options.has_orientation_buckets) cells = in_orientation_buckets(mesh, group, cells, options.cells_per_batch);
     }
     block.cells = padded_to_batches(std::move(cells), options.cells_per_batch);
-    block.num_batches = static_cast<std::int32_t>(block.cells.size() / static_cast<std::size_t>(options.cells_per_batch));
+    block.num_batches =
+        static_cast<std::int32_t>(block.cells.size() / static_cast<std::size_t>(options.cells_per_batch));
     batches.blocks.push_back(std::move(block));
   }
 }

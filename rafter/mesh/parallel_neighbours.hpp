@@ -41,8 +41,7 @@ private:
   static constexpr int most_candidates = 32;
 
   CellsOfVertices cells_at(const Mesh& mesh, std::size_t corner) const;
-  template <class Test>
-  static std::int32_t find(std::int32_t cell, const CellsOfVertices& cells, const Test& test) {
+  template <class Test> static std::int32_t find(std::int32_t cell, const CellsOfVertices& cells, const Test& test) {
     for (int candidate = 0; cell >= 0 && candidate < most_candidates; ++candidate) {
       if (test(cell)) return cell;
       cell = cells.next[static_cast<std::size_t>(cell)];

@@ -74,8 +74,9 @@ public:
     return are_all;
   }
   /// Says whether the vertices of the children form a lattice, with one vertex at each point and no two of them
-  /// identified.
-  bool is_lattice(const Mesh& mesh, const CellGroup& group, std::span<const std::int32_t> children) {
+  /// identified, that is, with the same one of `representatives`, unless that is empty.
+  bool is_lattice(const CellGroup& group, std::span<const std::int32_t> representatives,
+                  std::span<const std::int32_t> children) {
     vertices_.assign(num_points_, -1);
     const std::size_t num_corners = points_.size() / children.size();
     for (std::size_t child = 0; child < children.size(); ++child)
@@ -85,7 +86,6 @@ public:
         if (known >= 0 && known != vertex) return false;
         known = vertex;
       }
-    const auto& representatives = mesh.surface().vertex_representatives;
     if (!representatives.empty())
       for (auto& vertex : vertices_) vertex = representatives[static_cast<std::size_t>(vertex)];
     if (std::ranges::adjacent_find(vertices_, std::greater_equal()) == vertices_.end()) return true; // as in boxes
@@ -106,7 +106,7 @@ private:
 
 /// Finds the patches of structured parts of a mesh. The first one of a part begins at the lower end of the rows through
 /// the cell from which it is found, and the others follow along the axes. Cells belong to the patch that takes them
-/// first.
+/// first, and rows end at them, so that no row is walked along again and again.
 class PatchSearch {
 public:
   PatchSearch(const ParallelNeighbours& neighbours, const PatchShape& shape, int width)
@@ -134,10 +134,11 @@ public:
 
 private:
   bool is_taken(std::int32_t cell) const { return is_taken_[static_cast<std::size_t>(cell)] != 0; }
-  /// The cell at the lower end of the row of cells through `cell`; `cell` itself where the row is a ring.
+  /// The cell at the lower end of the row of cells through `cell` that are not taken; `cell` itself where the row is a
+  /// ring.
   std::int32_t lower_end(std::int32_t cell, int axis) const {
     std::int32_t end = cell;
-    for (std::int32_t next; (next = neighbours_.below(end, axis)) >= 0; end = next)
+    for (std::int32_t next; (next = neighbours_.below(end, axis)) >= 0 && !is_taken(next); end = next)
       if (next == cell) return cell;
     return end;
   }
@@ -171,6 +172,7 @@ private:
 std::vector<std::int32_t> find_patches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int width) {
   const auto& all = mesh.groups[group];
   if (!element::is_tensor(all.shape) || element::dimension(all.shape) < 2 || width < 2) return {};
+  const auto& representatives = mesh.surface().vertex_representatives; // the search relies on facets of two cells
   const ParallelNeighbours neighbours(mesh, group);
   const PatchShape shape(element::dimension(all.shape), width);
   PatchSearch search(neighbours, shape, width);
@@ -185,7 +187,7 @@ std::vector<std::int32_t> find_patches(const Mesh& mesh, int group, std::span<co
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
       are_patches[i] =
           std::ranges::all_of(patch(i), [&](auto cell) { return are_given[static_cast<std::size_t>(cell)] != 0; }) &&
-          own.is_lattice(mesh, all, patch(i));
+          own.is_lattice(all, representatives, patch(i));
   });
   std::size_t count = 0;
   for (std::size_t i = 0; i < are_patches.size(); ++i)

@@ -19,9 +19,9 @@ namespace rafter::mesh {
 std::vector<std::int32_t> find_patches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int width);
 
 /// Sorts different cells into batches of whole patches; `cells_per_batch` must be a multiple of the cells per patch.
-/// Batches are in visiting order (visiting_order.hpp), in which a patch takes part as one cell. Cells without a patch, and patches that fill no batch, come in batches of their
-/// own, of which the last need not be full. The second result says which batches consist of patches, with cells in the
-/// order (child, patch); it is empty if none does.
+/// Batches are in visiting order (visiting_order.hpp), in which a patch takes part as one cell. Cells without a patch,
+/// and patches that fill no batch, come in batches of their own, of which the last need not be full. The second result
+/// says which batches consist of patches, with cells in the order (child, patch); it is empty if none does.
 std::pair<std::vector<std::int32_t>, std::vector<std::uint8_t>>
 in_patched_batches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int cells_per_batch, int width);
 

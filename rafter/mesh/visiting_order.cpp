@@ -123,7 +123,8 @@ public:
     lower_ = bounds.lower;
     double longest = 1;
     for (int d = 0; d < dim_; ++d) {
-      const double length = bounds.upper[d] - lower_[d], cell = corners.typical_extent(num_cells, static_cast<std::size_t>(d));
+      const double length = bounds.upper[d] - lower_[d],
+                   cell = corners.typical_extent(num_cells, static_cast<std::size_t>(d));
       // A whole number of typical cells fits across the box, so that lattice planes fall between the cells of a
       // structured mesh.
       const double across = length > 0 && cell > 0 ? std::clamp(std::round(length / cell), 1.0, 1e9) : 1.0;

@@ -11,9 +11,9 @@
 
 namespace rafter::mesh {
 
-/// The order of a Hilbert curve through the centroids of the cells of a group. The lattice of the curve is scaled by the
-/// cells' median extents, so that in structured parts successive 2^dim cells are 2 x 2 x 2 clusters (2 x 2 in 2D). It
-/// keeps a reference to the mesh.
+/// The order of a Hilbert curve through the centroids of the cells of a group. The lattice of the curve is scaled by
+/// the cells' median extents, so that in structured parts successive 2^dim cells are 2 x 2 x 2 clusters (2 x 2 in 2D).
+/// It keeps a reference to the mesh.
 class VisitingOrder {
 public:
   VisitingOrder(const Mesh& mesh, int group);

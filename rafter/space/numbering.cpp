@@ -102,8 +102,8 @@ struct RunSource {
   std::size_t stride;                  ///< distance from cell to cell in `entities` and `codes`
   std::vector<std::int32_t>* starts;
   std::int32_t num_dofs, num_entries; ///< number of dofs of the run, and with all components
-  const std::int32_t* offsets;      ///< offsets of permutations, by orientation code
-  const std::int32_t* arrangements; ///< offsets of arrangements, by orientation code
+  const std::int32_t* offsets;        ///< offsets of permutations, by orientation code
+  const std::int32_t* arrangements;   ///< offsets of arrangements, by orientation code
 
   /// Number of the representative that has the run of a cell; `entity` is an index of `entities`.
   std::size_t representative(std::size_t entity) const {
