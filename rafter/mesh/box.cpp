@@ -127,6 +127,12 @@ public:
     for (int d = dim_ - 1; d >= 0; --d) number = number * (cells_[d] + 1) + cube[d] + (local >> d & 1);
     return static_cast<std::int32_t>(number);
   }
+  /// Numbers of the corners of a cube relative to its first one, shape (corner).
+  std::array<std::int32_t, 8> corner_offsets() const {
+    std::array<std::int32_t, 8> result{};
+    for (int local = 0; local < 1 << dim_; ++local) result[static_cast<std::size_t>(local)] = corner({0, 0, 0}, local);
+    return result;
+  }
 
   /// Calls visit(cube) for every cube, first axis fastest.
   template <class Visit> void for_each_cube(Visit&& visit) const {
@@ -226,6 +232,7 @@ void add_cells(Mesh& mesh, const Lattice& lattice, const Layout& layout) {
     mesh.groups[g].vertices.resize(count * static_cast<std::size_t>(element::num_vertices(mesh.groups[g].shape)));
     mesh.groups[g].tags.assign(count, 1);
   }
+  const auto offsets = lattice.corner_offsets();
   constexpr std::int64_t cubes_per_part = 1 << 14;
   base::Parts(num_rows, std::max<std::int64_t>(1, cubes_per_part / lattice.cells(0)))
       .run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
@@ -233,9 +240,11 @@ void add_cells(Mesh& mesh, const Lattice& lattice, const Layout& layout) {
           const int rows_per_layer = lattice.dim() > 1 ? lattice.cells(1) : 1;
           const auto j = static_cast<int>(r % rows_per_layer), k = static_cast<int>(r / rows_per_layer);
           const auto first_centre = static_cast<std::int32_t>(lattice.num_points() + r * row.num_centres);
+          const auto first_corner = lattice.corner({0, j, k}, 0);
           for (int i = 0; i < lattice.cells(0); ++i) {
-            std::array<std::int32_t, cube_centre + 1> numbers{};
-            for (int local = 0; local < 1 << lattice.dim(); ++local) numbers[local] = lattice.corner({i, j, k}, local);
+            std::array<std::int32_t, cube_centre + 1> numbers; // corners beyond the dimension are not read
+            for (std::size_t local = 0; local < offsets.size(); ++local)
+              numbers[local] = first_corner + i + offsets[local];
             numbers[cube_centre] = first_centre + row.centres[i];
             for (const auto& place : row.columns[i]) {
               auto& group = mesh.groups[place.group];

@@ -17,22 +17,29 @@ namespace {
 /// Makes the blocks of a group, one per map kind, from its cells on the interface or from the others.
 void add_blocks(const Mesh& mesh, std::int32_t group, const BatchOptions& options, bool is_interface,
                 CellBatches& batches) {
+  const auto& all = mesh.groups[static_cast<std::size_t>(group)];
   const auto kinds = map_kinds(mesh, group, options.affine_tolerance);
+  // Patches number what their cells share as one, of which other processes may have a part.
+  const bool has_patches =
+      batches.patch_width > 1 && !is_interface && element::is_tensor(all.shape) && element::dimension(all.shape) > 1;
   std::array<std::vector<std::int32_t>, map_kinds_in_order.size()> cells_of_kind;
-  for (const auto cell : visiting_order(mesh, group))
+  for (std::int32_t cell = 0; cell < all.num_cells(); ++cell)
     if (is_interface_cell(mesh, group, cell) == is_interface)
-      cells_of_kind[static_cast<int>(kinds[cell])].push_back(cell);
+      cells_of_kind[static_cast<std::size_t>(kinds[static_cast<std::size_t>(cell)])].push_back(cell);
   for (const auto kind : map_kinds_in_order) {
-    auto& cells = cells_of_kind[static_cast<int>(kind)];
+    auto& cells = cells_of_kind[static_cast<std::size_t>(kind)];
     if (cells.empty()) continue;
-    CellBlock block{group, mesh.groups[group].shape, kind, static_cast<std::int32_t>(cells.size()), 0, {}, {}};
-    if (options.has_orientation_buckets) cells = in_orientation_buckets(mesh, group, cells, options.cells_per_batch);
-    // Patches number what their cells share as one, of which other processes may have a part.
-    if (batches.patch_width > 1 && !is_interface)
+    CellBlock block{group, all.shape, kind, static_cast<std::int32_t>(cells.size()), 0, {}, {}};
+    if (has_patches) {
       std::tie(cells, block.are_patches) =
           in_patched_batches(mesh, group, cells, options.cells_per_batch, batches.patch_width);
+    } else {
+      cells = VisitingOrder(mesh, group).of_cells(std::move(cells));
+      if (options.has_orientation_buckets) cells = in_orientation_buckets(mesh, group, cells, options.cells_per_batch);
+    }
     block.cells = padded_to_batches(std::move(cells), options.cells_per_batch);
-    block.num_batches = static_cast<std::int32_t>(block.cells.size() / options.cells_per_batch);
+    block.num_batches =
+        static_cast<std::int32_t>(block.cells.size() / static_cast<std::size_t>(options.cells_per_batch));
     batches.blocks.push_back(std::move(block));
   }
 }

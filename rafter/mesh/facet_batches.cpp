@@ -25,10 +25,11 @@ std::vector<std::vector<FacetRef>> selected_facets(const Mesh& mesh, std::span<c
 
 /// Sorts facets of one group into the visiting order of their cells.
 void sort_by_cell(const Mesh& mesh, std::int32_t group, std::vector<FacetRef>& facets) {
+  if (facets.empty()) return;
   std::vector<std::int32_t> cells;
   for (const auto& facet : facets) // which are sorted by their cells
     if (cells.empty() || cells.back() != facet.cell) cells.push_back(facet.cell);
-  const auto order = in_visiting_order(mesh, group, std::move(cells));
+  const auto order = VisitingOrder(mesh, group).of_cells(std::move(cells));
   std::vector<std::int32_t> rank(mesh.groups[static_cast<std::size_t>(group)].tags.size());
   for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<std::int32_t>(i);
   std::sort(facets.begin(), facets.end(), [&](const FacetRef& a, const FacetRef& b) {

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 
-#include <rafter/base/aligned.hpp>
 #include <rafter/base/parallel.hpp>
+#include <rafter/base/sorted_order.hpp>
 #include <rafter/mesh/cell_batches.hpp>
 #include <rafter/mesh/parallel_neighbours.hpp>
+#include <rafter/mesh/visiting_order.hpp>
 
 namespace rafter::mesh {
 
@@ -59,18 +61,22 @@ public:
 
   std::size_t num_children() const { return steps_.size() + 1; }
 
-  /// Writes the children of the patch that begins with cell `first`. Returns false when some do not exist.
+  /// Writes the children of the patch that begins with cell `first`, -1 for those that do not exist. Returns whether
+  /// all do.
   bool find_children(const ParallelNeighbours& neighbours, std::int32_t first, std::span<std::int32_t> children) const {
     children[0] = first;
+    bool are_all = true;
     for (std::size_t s = 0; s < steps_.size(); ++s) {
-      children[s + 1] = neighbours.beside(children[steps_[s].before], steps_[s].axis, 1);
-      if (children[s + 1] < 0) return false;
+      const auto before = children[steps_[s].before];
+      children[s + 1] = before < 0 ? -1 : neighbours.above(before, steps_[s].axis);
+      are_all = are_all && children[s + 1] >= 0;
     }
-    return true;
+    return are_all;
   }
   /// Says whether the vertices of the children form a lattice, with one vertex at each point and no two of them
-  /// identified.
-  bool is_lattice(const Mesh& mesh, const CellGroup& group, std::span<const std::int32_t> children) {
+  /// identified, that is, with the same one of `representatives`, unless that is empty.
+  bool is_lattice(const CellGroup& group, std::span<const std::int32_t> representatives,
+                  std::span<const std::int32_t> children) {
     vertices_.assign(num_points_, -1);
     const std::size_t num_corners = points_.size() / children.size();
     for (std::size_t child = 0; child < children.size(); ++child)
@@ -80,7 +86,9 @@ public:
         if (known >= 0 && known != vertex) return false;
         known = vertex;
       }
-    for (auto& vertex : vertices_) vertex = mesh.surface().vertex_representative(vertex);
+    if (!representatives.empty())
+      for (auto& vertex : vertices_) vertex = representatives[static_cast<std::size_t>(vertex)];
+    if (std::ranges::adjacent_find(vertices_, std::greater_equal()) == vertices_.end()) return true; // as in boxes
     std::ranges::sort(vertices_);
     return std::ranges::adjacent_find(vertices_) == vertices_.end();
   }
@@ -96,47 +104,67 @@ private:
   std::vector<std::int32_t> vertices_;
 };
 
-/// Places of cells along the axes, modulo the width of a patch, counted from the lower end of the structured part to
-/// which a cell belongs. Patches begin at cells where all places are 0.
-class Places {
+/// Finds the patches of structured parts of a mesh. The first one of a part begins at the lower end of the rows through
+/// the cell from which it is found, and the others follow along the axes. Cells belong to the patch that takes them
+/// first, and rows end at them, so that no row is walked along again and again.
+class PatchSearch {
 public:
-  Places(const ParallelNeighbours& neighbours, std::size_t num_cells, int width)
-      : neighbours_(neighbours), width_(width), place_(num_cells, {-1, 0, 0}) {}
+  PatchSearch(const ParallelNeighbours& neighbours, const PatchShape& shape, int width)
+      : neighbours_(neighbours), shape_(shape), width_(width),
+        is_taken_(static_cast<std::size_t>(neighbours.num_cells()), 0), of_patch_(shape.num_children()) {}
 
   void spread_from(std::int32_t seed) {
-    if (is_known(seed)) return;
-    for (int axis = 0; axis < neighbours_.dim(); ++axis) seed = lower_end(seed, axis);
-    place_[seed] = {0, 0, 0};
-    std::vector<std::int32_t> waiting{seed};
-    while (!waiting.empty()) {
-      const auto cell = waiting.back();
-      waiting.pop_back();
+    if (is_taken(seed)) return;
+    std::int32_t first = seed;
+    for (int axis = 0; axis < neighbours_.dim(); ++axis) first = lower_end(first, axis);
+    visit(first);
+    while (!waiting_.empty()) {
+      const auto patch = waiting_.back();
+      waiting_.pop_back();
       // Neighbours along the first axis, which tend to be neighbours in memory, are visited first.
-      for (int axis = neighbours_.dim(); axis-- > 0;)
-        for (int side = 0; side < 2; ++side) {
-          const auto other = neighbours_.beside(cell, axis, side);
-          if (other < 0 || is_known(other)) continue;
-          place_[other] = place_[cell];
-          auto& along = place_[other][axis];
-          along = static_cast<std::int8_t>((along + (side == 0 ? width_ - 1 : 1)) % width_);
-          waiting.push_back(other);
-        }
+      for (int axis = neighbours_.dim(); axis-- > 0;) {
+        visit(step(patch, [&](std::int32_t cell) { return neighbours_.below(cell, axis); }));
+        visit(step(patch, [&](std::int32_t cell) { return neighbours_.above(cell, axis); }));
+      }
     }
+    is_taken_[static_cast<std::size_t>(seed)] = 1; // also where no patch reaches it
   }
-  bool is_first(std::int32_t cell) const { return place_[cell] == std::array<std::int8_t, 3>{0, 0, 0}; }
+  /// Returns the cells of all patches, shape (patch, child).
+  std::vector<std::int32_t> take() && { return std::move(children_); }
 
 private:
-  bool is_known(std::int32_t cell) const { return place_[cell][0] >= 0; }
-  /// The cell at the lower end of the row of cells through `cell`; `cell` itself where the row is a ring.
+  bool is_taken(std::int32_t cell) const { return is_taken_[static_cast<std::size_t>(cell)] != 0; }
+  /// The cell at the lower end of the row of cells through `cell` that are not taken; `cell` itself where the row is a
+  /// ring.
   std::int32_t lower_end(std::int32_t cell, int axis) const {
     std::int32_t end = cell;
-    for (std::int32_t next; (next = neighbours_.beside(end, axis, 0)) >= 0; end = next)
+    for (std::int32_t next; (next = neighbours_.below(end, axis)) >= 0 && !is_taken(next); end = next)
       if (next == cell) return cell;
     return end;
   }
+  /// The cell as many steps away as a patch has cells along an axis; -1 if there is none.
+  template <class Next> std::int32_t step(std::int32_t cell, const Next& next) const {
+    for (int i = 0; i < width_ && cell >= 0; ++i) cell = next(cell);
+    return cell;
+  }
+  /// Takes the cells of the patch that begins with `first`, unless that belongs to another one.
+  void visit(std::int32_t first) {
+    if (first < 0 || is_taken(first)) return;
+    bool is_patch = shape_.find_children(neighbours_, first, of_patch_);
+    for (const auto cell : of_patch_) {
+      if (cell < 0) continue;
+      is_patch = is_patch && !is_taken(cell);
+      is_taken_[static_cast<std::size_t>(cell)] = 1;
+    }
+    if (is_patch) children_.insert(children_.end(), of_patch_.begin(), of_patch_.end());
+    waiting_.push_back(first);
+  }
+
   const ParallelNeighbours& neighbours_;
+  const PatchShape& shape_;
   int width_;
-  std::vector<std::array<std::int8_t, 3>> place_; ///< shape (cell, axis); -1 at the first axis: not known
+  std::vector<std::uint8_t> is_taken_; ///< says of a cell that a patch has taken it, or that it begins none
+  std::vector<std::int32_t> children_, of_patch_, waiting_;
 };
 
 } // namespace
@@ -144,32 +172,28 @@ private:
 std::vector<std::int32_t> find_patches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int width) {
   const auto& all = mesh.groups[group];
   if (!element::is_tensor(all.shape) || element::dimension(all.shape) < 2 || width < 2) return {};
+  const auto& representatives = mesh.surface().vertex_representatives; // the search relies on facets of two cells
   const ParallelNeighbours neighbours(mesh, group);
-  Places places(neighbours, all.tags.size(), width);
-  for (const auto cell : cells) places.spread_from(cell);
-  std::vector<std::int32_t> firsts;
-  for (const auto cell : cells)
-    if (places.is_first(cell)) firsts.push_back(cell);
   const PatchShape shape(element::dimension(all.shape), width);
+  PatchSearch search(neighbours, shape, width);
+  for (const auto cell : cells) search.spread_from(cell);
+  auto patches = std::move(search).take();
   const std::size_t size = shape.num_children();
-  base::RawVector<std::int32_t> children(firsts.size() * size); // shape (first, child)
-  std::vector<std::uint8_t> are_patches(firsts.size());
-  const auto patch = [&](std::size_t i) { return std::span(children).subspan(i * size, size); };
-  base::Parts(std::ssize(firsts), 1 << 11).run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+  std::vector<std::uint8_t> are_given(all.tags.size(), 0), are_patches(patches.size() / size);
+  for (const auto cell : cells) are_given[static_cast<std::size_t>(cell)] = 1;
+  const auto patch = [&](std::size_t i) { return std::span(patches).subspan(i * size, size); };
+  base::Parts(std::ssize(are_patches), 1 << 11).run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
     PatchShape own = shape; // it remembers the vertices of the last patch
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-      are_patches[i] = own.find_children(neighbours, firsts[i], patch(i)) && own.is_lattice(mesh, all, patch(i));
+      are_patches[i] =
+          std::ranges::all_of(patch(i), [&](auto cell) { return are_given[static_cast<std::size_t>(cell)] != 0; }) &&
+          own.is_lattice(all, representatives, patch(i));
   });
-  std::vector<bool> is_free(all.tags.size());
-  for (const auto cell : cells) is_free[cell] = true;
-  std::vector<std::int32_t> result;
-  for (std::size_t i = 0; i < firsts.size(); ++i) {
-    if (are_patches[i] == 0 || !std::ranges::all_of(patch(i), [&](std::int32_t cell) { return is_free[cell]; }))
-      continue;
-    for (const auto cell : patch(i)) is_free[cell] = false;
-    result.insert(result.end(), patch(i).begin(), patch(i).end());
-  }
-  return result;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < are_patches.size(); ++i)
+    if (are_patches[i] != 0) std::ranges::copy(patch(i), patches.begin() + static_cast<std::ptrdiff_t>(count++ * size));
+  patches.resize(count * size);
+  return patches;
 }
 
 namespace {
@@ -223,17 +247,24 @@ std::pair<std::vector<std::int32_t>, std::vector<std::uint8_t>>
 in_patched_batches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int cells_per_batch, int width) {
   const auto size = static_cast<std::size_t>(cells_per_patch(width, mesh.tdim));
   const auto patches = find_patches(mesh, group, cells, width);
-  std::vector<std::int32_t> patch_of(mesh.groups[group].tags.size(), -1);
-  for (std::size_t i = 0; i < patches.size(); ++i) patch_of[patches[i]] = static_cast<std::int32_t>(i / size);
-  std::vector<bool> is_taken(patches.size() / size);
-  Batches batches(patches, size, cells_per_batch);
+  std::vector<std::uint8_t> are_in_patches(mesh.groups[group].tags.size(), 0);
+  for (const auto cell : patches) are_in_patches[static_cast<std::size_t>(cell)] = 1;
+  std::vector<std::int32_t> rest, diagonals;
   for (const auto cell : cells)
-    if (const auto patch = patch_of[cell]; patch < 0)
-      batches.take_cell(cell);
-    else if (!is_taken[patch]) {
-      is_taken[patch] = true;
-      batches.take_patch(patch);
-    }
+    if (are_in_patches[static_cast<std::size_t>(cell)] == 0) rest.push_back(cell);
+  for (std::size_t i = 0; i < patches.size(); i += size)
+    diagonals.insert(diagonals.end(), {patches[i], patches[i + size - 1]});
+  const VisitingOrder order(mesh, group);
+  rest = order.of_cells(std::move(rest));
+  const auto places_of_rest = order.places(rest, 1), places = order.places(diagonals, 2);
+  Batches batches(patches, size, cells_per_batch);
+  std::size_t next = 0; // cell of the rest
+  for (const auto patch : base::sorted_order(places)) {
+    for (; next < rest.size() && places_of_rest[next] < places[static_cast<std::size_t>(patch)]; ++next)
+      batches.take_cell(rest[next]);
+    batches.take_patch(patch);
+  }
+  for (; next < rest.size(); ++next) batches.take_cell(rest[next]);
   return batches.finish();
 }
 

@@ -13,14 +13,15 @@
 namespace rafter::mesh {
 
 /// The cells that form patches of `width` cells along each axis, shape (patch, child), children in the order of the
-/// lattice, first axis fastest. Patches consist of cells in `cells` alone, in the order of their first children; a cell
-/// is in at most one patch. Shapes other than quadrilaterals and hexahedra form none.
+/// lattice, first axis fastest. Patches consist of cells in `cells` alone; a cell is in at most one patch. Structured
+/// parts are searched from their lower ends on, in the order of their first cells in `cells`. Shapes other than
+/// quadrilaterals and hexahedra form none.
 std::vector<std::int32_t> find_patches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int width);
 
-/// Sorts cells into batches of whole patches; `cells_per_batch` must be a multiple of the cells per patch. Batches are
-/// in the order of their first cells. Cells without a patch, and patches that fill no batch, come in batches of their
-/// own, of which the last need not be full. The second result says which batches consist of patches, with cells in the
-/// order (child, patch); it is empty if none does.
+/// Sorts different cells into batches of whole patches; `cells_per_batch` must be a multiple of the cells per patch.
+/// Batches are in visiting order (visiting_order.hpp), in which a patch takes part as one cell. Cells without a patch,
+/// and patches that fill no batch, come in batches of their own, of which the last need not be full. The second result
+/// says which batches consist of patches, with cells in the order (child, patch); it is empty if none does.
 std::pair<std::vector<std::int32_t>, std::vector<std::uint8_t>>
 in_patched_batches(const Mesh& mesh, int group, std::span<const std::int32_t> cells, int cells_per_batch, int width);
 

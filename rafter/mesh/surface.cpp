@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <numeric>
 #include <optional>
 
@@ -28,6 +29,9 @@ std::span<const std::int32_t> cell_vertices(const CellGroup& group, std::int32_t
 void check_vertices(const Mesh& mesh, std::int32_t group_number, std::int32_t cell) {
   const auto& group = mesh.groups[static_cast<std::size_t>(group_number)];
   const auto v = cell_vertices(group, cell);
+  // Ascending numbers, as structured meshes have them, are different ones.
+  if (v.front() >= 0 && v.back() < mesh.num_vertices && std::ranges::adjacent_find(v, std::greater_equal()) == v.end())
+    return;
   for (std::size_t i = 0; i < v.size(); ++i) {
     if (v[i] < 0 || v[i] >= mesh.num_vertices)
       throw base::InputError(fmt::format("{}{} {} has vertex {}; the mesh has vertices 0 to {}", prefix(mesh),
@@ -131,19 +135,33 @@ bool has_parallel_axes(const CellGroup& group) {
   return element::is_tensor(group.shape) && element::dimension(group.shape) > 1;
 }
 
-/// Marks the vertices of the facets across which no cell with parallel axes lies.
+/// Marks the vertices of the facets that do not lie between two cells with parallel axes. Where several cells see the
+/// same facet of another one, all but the first of them mark its vertices.
 void mark_unpaired(const Mesh& mesh, std::int32_t group_number, VertexMarks& marks) {
   const auto& group = mesh.groups[static_cast<std::size_t>(group_number)];
   const ParallelNeighbours neighbours(mesh, group_number);
-  base::Parts(group.num_cells()).run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+  const auto mark = [&](std::int32_t cell, int axis, int side) {
+    const auto vertices = cell_vertices(group, cell);
+    for (std::size_t v = 0; v < vertices.size(); ++v)
+      if (static_cast<int>(v >> axis & 1) == side) marks.mark(vertices[v]);
+  };
+  std::vector<std::uint8_t> are_seen(static_cast<std::size_t>(group.num_cells())); // from below, a bit for each axis
+  const auto is_seen_first = [&](std::int32_t cell, int axis) {
+    const auto bit = static_cast<std::uint8_t>(1 << axis);
+    return (std::atomic_ref(are_seen[static_cast<std::size_t>(cell)]).fetch_or(bit, std::memory_order_relaxed) & bit) ==
+           0;
+  };
+  const base::Parts parts(group.num_cells());
+  parts.run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
     for (auto cell = static_cast<std::int32_t>(begin); cell < end; ++cell)
       for (int axis = 0; axis < neighbours.dim(); ++axis)
-        for (int side = 0; side < 2; ++side) {
-          if (neighbours.is_mutual(cell, axis, side)) continue;
-          const auto vertices = cell_vertices(group, cell);
-          for (std::size_t v = 0; v < vertices.size(); ++v)
-            if (static_cast<int>(v >> axis & 1) == side) marks.mark(vertices[v]);
-        }
+        if (const auto above = neighbours.above(cell, axis); above < 0 || !is_seen_first(above, axis))
+          mark(cell, axis, 1);
+  });
+  parts.run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+    for (auto cell = static_cast<std::int32_t>(begin); cell < end; ++cell)
+      for (int axis = 0; axis < neighbours.dim(); ++axis)
+        if ((are_seen[static_cast<std::size_t>(cell)] >> axis & 1) == 0) mark(cell, axis, 0);
   });
 }
 

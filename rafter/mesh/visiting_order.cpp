@@ -56,8 +56,20 @@ Bounds bounds_of(const Mesh& mesh) {
   return result;
 }
 
+/// Number of consecutive cells with a common parent: 2^dim if that is so throughout the group, else 1.
+std::size_t siblings_per_set(const CellGroup& group, int dim) {
+  const std::size_t n = std::size_t{1} << dim;
+  if (group.parents.size() != group.tags.size() || group.parents.size() % n != 0) return 1;
+  for (std::size_t c = 0; c < group.parents.size(); ++c)
+    if (group.parents[c] != group.parents[c / n * n] || group.parent_groups[c] != group.parent_groups[c / n * n])
+      return 1;
+  return n;
+}
+
+} // namespace
+
 /// Knows where the vertices of the cells of a group lie.
-class Corners {
+class VisitingOrder::Corners {
 public:
   Corners(const Mesh& mesh, const CellGroup& group)
       : dim_(static_cast<std::size_t>(mesh.gdim)), points_(mesh.points.data()), nodes_(group.nodes.data()),
@@ -78,6 +90,17 @@ public:
     for_all(cell, [&](const double* x) { result.add(x, dim_); });
     return result;
   }
+  /// Returns the median extent along an axis, of a sample of the cells where there are very many.
+  double typical_extent(std::size_t num_cells, std::size_t axis) const {
+    constexpr std::size_t enough = 1 << 15;
+    const std::size_t step = std::max<std::size_t>(1, num_cells / enough);
+    std::vector<double> extents;
+    for (std::size_t cell = 0; cell < num_cells; cell += step) {
+      const auto of_cell = bounds(cell);
+      extents.push_back(of_cell.upper[axis] - of_cell.lower[axis]);
+    }
+    return base::median(std::move(extents));
+  }
 
 private:
   template <class Visit> void for_all(std::size_t cell, const Visit& visit) const {
@@ -91,20 +114,8 @@ private:
   std::vector<int> corners_; ///< geometry nodes at the vertices of a cell
 };
 
-/// Returns the median extent along an axis, of a sample of the cells where there are very many.
-double typical_extent(const Corners& corners, std::size_t num_cells, std::size_t axis) {
-  constexpr std::size_t enough = 1 << 15;
-  const std::size_t step = std::max<std::size_t>(1, num_cells / enough);
-  std::vector<double> extents;
-  for (std::size_t cell = 0; cell < num_cells; cell += step) {
-    const auto bounds = corners.bounds(cell);
-    extents.push_back(bounds.upper[axis] - bounds.lower[axis]);
-  }
-  return base::median(std::move(extents));
-}
-
 /// Maps points to positions along the Hilbert curve.
-class Curve {
+class VisitingOrder::Curve {
 public:
   Curve(const Mesh& mesh, const Corners& corners, std::size_t num_cells)
       : dim_(mesh.tdim), bits_(std::min(63 / mesh.tdim, 31)) {
@@ -112,7 +123,8 @@ public:
     lower_ = bounds.lower;
     double longest = 1;
     for (int d = 0; d < dim_; ++d) {
-      const double length = bounds.upper[d] - lower_[d], cell = typical_extent(corners, num_cells, d);
+      const double length = bounds.upper[d] - lower_[d],
+                   cell = corners.typical_extent(num_cells, static_cast<std::size_t>(d));
       // A whole number of typical cells fits across the box, so that lattice planes fall between the cells of a
       // structured mesh.
       const double across = length > 0 && cell > 0 ? std::clamp(std::round(length / cell), 1.0, 1e9) : 1.0;
@@ -136,60 +148,53 @@ private:
   Point lower_{}, scale_{};
 };
 
-/// Number of consecutive cells with a common parent: 2^dim if that is so throughout the group, else 1.
-std::size_t siblings_per_set(const CellGroup& group, int dim) {
-  const std::size_t n = std::size_t{1} << dim;
-  if (group.parents.size() != group.tags.size() || group.parents.size() % n != 0) return 1;
-  for (std::size_t c = 0; c < group.parents.size(); ++c)
-    if (group.parents[c] != group.parents[c / n * n] || group.parent_groups[c] != group.parent_groups[c / n * n])
-      return 1;
-  return n;
-}
+VisitingOrder::VisitingOrder(const Mesh& mesh, int group)
+    : mesh_(mesh), group_(mesh.groups[static_cast<std::size_t>(group)]),
+      corners_(std::make_unique<const Corners>(mesh, group_)),
+      curve_(std::make_unique<const Curve>(mesh, *corners_, group_.tags.size())) {}
+VisitingOrder::~VisitingOrder() = default;
 
-/// Returns sets of `size` consecutive cells in the order of the curve through their centres.
-std::vector<std::int32_t> ordered_sets(const Corners& corners, const Curve& curve, std::size_t size,
-                                       std::span<const std::int32_t> sets) {
-  base::RawVector<std::uint64_t> places(sets.size());
-  base::Parts(static_cast<std::int64_t>(sets.size())).run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
+base::RawVector<std::uint64_t> VisitingOrder::places(std::span<const std::int32_t> cells, std::size_t size) const {
+  base::RawVector<std::uint64_t> result(cells.size() / size);
+  base::Parts(std::ssize(result)).run([&](std::int64_t begin, std::int64_t end, std::int64_t) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      const auto first = static_cast<std::size_t>(sets[i]) * size;
       Point centre{};
-      for (std::size_t c = first; c < first + size; ++c) {
-        const auto x = corners.centroid(c);
+      for (const auto cell : cells.subspan(i * size, size)) {
+        const auto x = corners_->centroid(static_cast<std::size_t>(cell));
         for (std::size_t d = 0; d < 3; ++d) centre[d] += x[d] / static_cast<double>(size);
       }
-      places[i] = curve.place(centre);
+      result[i] = curve_->place(centre);
     }
   });
-  auto order = base::sorted_order(places);
-  for (auto& set : order) set = sets[static_cast<std::size_t>(set)];
-  return order;
+  return result;
 }
 
-} // namespace
-
-std::vector<std::int32_t> in_visiting_order(const Mesh& mesh, int group, std::vector<std::int32_t> cells) {
-  if (cells.empty()) return cells;
+std::vector<std::int32_t> VisitingOrder::of_cells(std::vector<std::int32_t> cells) const {
   if (!std::ranges::is_sorted(cells)) std::ranges::sort(cells);
-  const auto& all = mesh.groups[group];
-  const Corners corners(mesh, all);
-  const Curve curve(mesh, corners, all.tags.size());
-  const std::size_t set_size = siblings_per_set(all, mesh.tdim);
-  if (set_size == 1) return ordered_sets(corners, curve, 1, cells);
+  const std::size_t set_size = siblings_per_set(group_, mesh_.tdim);
+  std::vector<std::int32_t> result;
+  result.reserve(cells.size());
+  if (set_size == 1) {
+    for (const auto i : base::sorted_order(places(cells, 1))) result.push_back(cells[static_cast<std::size_t>(i)]);
+    return result;
+  }
   const auto set_of = [set_size](std::int32_t cell) {
     return static_cast<std::int32_t>(static_cast<std::size_t>(cell) / set_size);
   };
-  std::vector<std::int32_t> sets;
-  for (const auto cell : cells)
-    if (sets.empty() || sets.back() != set_of(cell)) sets.push_back(set_of(cell));
-  std::vector<std::int32_t> result;
-  result.reserve(cells.size());
+  std::vector<std::int32_t> sets, siblings; // shape (set), (set, cell)
+  for (const auto cell : cells) {
+    if (!sets.empty() && sets.back() == set_of(cell)) continue;
+    sets.push_back(set_of(cell));
+    for (std::size_t i = 0; i < set_size; ++i)
+      siblings.push_back(static_cast<std::int32_t>(static_cast<std::size_t>(sets.back()) * set_size + i));
+  }
   std::vector<std::pair<std::uint64_t, std::int32_t>> of_set;
-  for (const auto set : ordered_sets(corners, curve, set_size, sets)) {
+  for (const auto i : base::sorted_order(places(siblings, set_size))) {
+    const auto set = sets[static_cast<std::size_t>(i)];
     of_set.clear();
     for (auto cell = std::ranges::lower_bound(cells, set, {}, set_of); cell != cells.end() && set_of(*cell) == set;
          ++cell)
-      of_set.emplace_back(curve.place(corners.centroid(static_cast<std::size_t>(*cell))), *cell);
+      of_set.emplace_back(curve_->place(corners_->centroid(static_cast<std::size_t>(*cell))), *cell);
     std::ranges::sort(of_set);
     for (const auto& [place, cell] : of_set) result.push_back(cell);
   }
@@ -197,9 +202,10 @@ std::vector<std::int32_t> in_visiting_order(const Mesh& mesh, int group, std::ve
 }
 
 std::vector<std::int32_t> visiting_order(const Mesh& mesh, int group) {
-  std::vector<std::int32_t> cells(mesh.groups[group].tags.size());
+  std::vector<std::int32_t> cells(mesh.groups[static_cast<std::size_t>(group)].tags.size());
+  if (cells.empty()) return cells;
   std::iota(cells.begin(), cells.end(), 0);
-  return in_visiting_order(mesh, group, std::move(cells));
+  return VisitingOrder(mesh, group).of_cells(std::move(cells));
 }
 
 } // namespace rafter::mesh

@@ -101,9 +101,9 @@ struct RunSource {
   const std::int32_t* parts;           ///< parts of the vector by representative; null: all are 0
   std::size_t stride;                  ///< distance from cell to cell in `entities` and `codes`
   std::vector<std::int32_t>* starts;
-  std::int32_t num_entries;
-  const std::int32_t* offsets;      ///< offsets of permutations, by orientation code
-  const std::int32_t* arrangements; ///< offsets of arrangements, by orientation code
+  std::int32_t num_dofs, num_entries; ///< number of dofs of the run, and with all components
+  const std::int32_t* offsets;        ///< offsets of permutations, by orientation code
+  const std::int32_t* arrangements;   ///< offsets of arrangements, by orientation code
 
   /// Number of the representative that has the run of a cell; `entity` is an index of `entities`.
   std::size_t representative(std::size_t entity) const {
@@ -143,10 +143,24 @@ RunSource make_source(const mesh::Mesh& mesh, std::int32_t group, const ElementL
           .parts = parts.parts_of(dim),
           .stride = static_cast<std::size_t>(element::num_entities(mesh.groups[g].shape, dim)),
           .starts = &starts[static_cast<std::size_t>(dim)],
+          .num_dofs = layout.run_lengths[run],
           .num_entries = layout.run_lengths[run] * num_components,
           .offsets = layout.permutation_offsets[run].data(),
           .arrangements = layout.arrangement_offsets[run].data()};
 }
+
+/// Gives PatchNumbering the runs of the cells of a block.
+struct RunsOfCells {
+  std::span<const RunSource> sources;
+  const std::int32_t* permutations;
+
+  PatchNumbering::Run operator()(int run, std::int32_t cell) const {
+    const RunSource& source = sources[static_cast<std::size_t>(run)];
+    const std::size_t entity = static_cast<std::size_t>(cell) * source.stride;
+    const auto permutation = source.offsets[source.codes == nullptr ? 0 : source.codes[entity]];
+    return {source.start(entity), permutations + permutation, source.num_dofs};
+  }
+};
 
 /// The next free entry of each part of the vector is known by the number of the part.
 using Nexts = std::vector<std::int32_t>;
@@ -176,9 +190,7 @@ public:
   void number_all() {
     Nexts nexts;
     for (const auto begin : parts_.begins()) nexts.push_back(static_cast<std::int32_t>(begin));
-    const bool has_patches = std::ranges::any_of(patches_, [](const auto& patches) { return patches != nullptr; });
-    // Patches collect their patterns as they are numbered.
-    if (has_patches || base::num_loop_threads() == 1)
+    if (base::num_loop_threads() == 1)
       for (const auto& stage : batches_.stages)
         for (const auto& chunk : stage) number(chunk, nexts);
     else
@@ -203,7 +215,7 @@ public:
 
 private:
   static constexpr std::int32_t unseen = -1, counted = -2; ///< starts of entities without entries
-  static constexpr std::int32_t uniform = -1;              ///< in place of the number of a pattern
+  static constexpr std::int32_t uniform = -1;              ///< in place of the number of a pattern, until it is found
 
   /// Gives the chunks of a stage their entries at the same time, the same ones as one after the other: what each is the
   /// first to touch is counted before.
@@ -259,8 +271,7 @@ private:
     const int active = batches_.num_active(block, batch);
     std::int32_t& next = nexts.front(); // next entry of part 0, which no other process has: interiors belong to it
     dofs.first_touch[2 * i] = next;
-    if (patches_[b] != nullptr && batches_.blocks[b].are_patches[i] != 0)
-      dofs.patch_numbers[i] = patches_[b]->number(i, next);
+    if (has_patches(b, i)) dofs.patch_numbers[i] = patches_[b]->number(i, next, run_of(b)) ? uniform : 0;
     const bool is_uniform = number_runs(b, i, active, nexts);
     if (is_uniform && active == batches_.cells_per_batch) dofs.pattern_numbers[i] = uniform;
     dofs.interior_starts[i] = next;
@@ -272,16 +283,14 @@ private:
     auto layout = make_patch_layout(blocks_[b].layout, batches_.patch_width);
     if (layout == nullptr) return;
     blocks_[b].patch_numbers.resize(static_cast<std::size_t>(batches_.blocks[b].num_batches));
-    patches_[b] = std::make_unique<PatchNumbering>(
-        std::move(layout), batches_.blocks[b], batches_.cells_per_batch, num_components_,
-        [this, b](int run, std::int32_t cell) -> PatchNumbering::Run {
-          const RunSource& source = sources_[b][static_cast<std::size_t>(run)];
-          const std::size_t entity = static_cast<std::size_t>(cell) * source.stride;
-          const auto permutation = source.offsets[source.codes == nullptr ? 0 : source.codes[entity]];
-          return {source.start(entity), blocks_[b].layout.permutations.data() + permutation,
-                  source.num_entries / num_components_};
-        });
+    patches_[b] = std::make_unique<PatchNumbering>(std::move(layout), batches_.blocks[b], batches_.cells_per_batch,
+                                                   num_components_);
   }
+  /// Says whether a batch consists of patches that are numbered as such.
+  bool has_patches(std::size_t b, std::size_t batch) const {
+    return patches_[b] != nullptr && batches_.blocks[b].are_patches[batch] != 0;
+  }
+  RunsOfCells run_of(std::size_t b) const { return {sources_[b], blocks_[b].layout.permutations.data()}; }
   void allocate(std::size_t b) {
     const auto num_batches = static_cast<std::size_t>(batches_.blocks[b].num_batches);
     const std::size_t num_starts = num_batches * static_cast<std::size_t>(blocks_[b].layout.num_runs) *
@@ -324,8 +333,12 @@ private:
   void find_patterns(const mesh::Chunk& chunk) {
     const auto b = static_cast<std::size_t>(chunk.block);
     for (auto batch = static_cast<std::size_t>(chunk.batch_begin); batch < static_cast<std::size_t>(chunk.batch_end);
-         ++batch)
+         ++batch) {
       if (auto& number = blocks_[b].pattern_numbers[batch]; number == uniform) number = pattern_number(b, batch);
+      if (!has_patches(b, batch)) continue;
+      auto& number = blocks_[b].patch_numbers[batch];
+      number = patches_[b]->pattern(batch, number == uniform, run_of(b));
+    }
   }
   /// Returns the number of the pattern of a batch whose lanes are all like its first one.
   std::int32_t pattern_number(std::size_t b, std::size_t batch) {

@@ -1,51 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rafter/space/patch_numbering.hpp>
 
-#include <algorithm>
-#include <span>
+#include <utility>
 
 namespace rafter::space {
 
 PatchNumbering::PatchNumbering(std::unique_ptr<PatchLayout> layout, const mesh::CellBlock& block, int cells_per_batch,
-                               int num_components, RunOf run_of)
+                               int num_components)
     : layout_(std::move(layout)), block_(block), cells_per_batch_(static_cast<std::size_t>(cells_per_batch)),
-      num_patches_(cells_per_batch_ / layout_->corners.size()), num_components_(num_components),
-      run_of_(std::move(run_of)) {
+      num_patches_(cells_per_batch_ / layout_->corners.size()), num_components_(num_components) {
   starts_.resize(static_cast<std::size_t>(block.num_batches) * layout_->run_lengths.size() * num_patches_);
-}
-
-std::int32_t PatchNumbering::number(std::size_t batch, std::int32_t& next) {
-  const auto cells = std::span(block_.cells).subspan(batch * cells_per_batch_, cells_per_batch_);
-  std::vector<std::int32_t> pattern;
-  std::size_t first_piece = 0, first_dof = 0; // first piece and first dof of the run
-  bool is_uniform = true;
-  for (std::size_t run = 0; run < layout_->run_lengths.size(); ++run) {
-    const auto num_pieces = static_cast<std::size_t>(layout_->num_pieces[run]);
-    const auto pieces = std::span(layout_->pieces).subspan(first_piece, num_pieces);
-    for (std::size_t patch = 0; patch < num_patches_; ++patch) {
-      const auto start = start_of_run(pieces, cells, patch, next);
-      starts_[(batch * layout_->run_lengths.size() + run) * num_patches_ + patch] = start;
-      const auto seen = arrangement(first_dof, start);
-      if (patch == 0) pattern.push_back(seen);
-      is_uniform = is_uniform && seen >= 0 && seen == pattern.back();
-    }
-    first_piece += num_pieces;
-    first_dof += entries_.size();
-  }
-  return is_uniform ? patterns_.number(pattern) : 0;
-}
-
-/// Writes the entries of the dofs of a run into entries_, where pieces that no batch has touched get new ones, and
-/// returns the least of them.
-std::int32_t PatchNumbering::start_of_run(std::span<const PatchLayout::PatchRun> pieces,
-                                          std::span<const std::int32_t> cells, std::size_t patch, std::int32_t& next) {
-  entries_.clear();
-  for (const auto& piece : pieces) {
-    const Run run = run_of_(piece.run, cells[static_cast<std::size_t>(piece.child) * num_patches_ + patch]);
-    if (run.start < 0) run.start = std::exchange(next, next + run.length * num_components_);
-    for (int k = 0; k < run.length; ++k) entries_.push_back(run.start + run.permutation[k] * num_components_);
-  }
-  return *std::ranges::min_element(entries_);
+  for_runs([this](std::size_t, auto, std::size_t first_dof) {
+    straight_pattern_.push_back(static_cast<std::int32_t>(first_dof));
+  });
 }
 
 /// Returns the offset of the arrangement in which entries_ follow `start`; -1: they are not consecutive.
