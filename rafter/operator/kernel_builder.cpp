@@ -96,8 +96,9 @@ std::string text_of(const KernelSpecification& specification, const KernelOption
   for (const auto& part : specification.parts)
     result += fmt::format("indicator {}\n", part.indicator) + form::content_of(*part.integral);
   result += surroundings_of(specification);
-  result += fmt::format("language {} {}\npurpose {}\nfacet {}\ntrials {} {} {}\ncoefficients {}\n",
-                        options.device->language(), target_of(*options.device).items_in_step,
+  const auto target = target_of(*options.device);
+  result += fmt::format("language {} {} {}\npurpose {}\nfacet {}\ntrials {} {} {}\ncoefficients {}\n",
+                        options.device->language(), target.items_in_step, target.lanes_of_item,
                         static_cast<int>(specification.purpose), specification.local_facet, specification.num_trials,
                         fmt::join(specification.trial_components, ","), fmt::join(specification.trial_of_output, ","),
                         specification.num_coefficients);

@@ -42,6 +42,7 @@ private:
   bool is_facet() const { return kernel().is_facet(); }
   bool is_matrix() const { return specification_.purpose == Purpose::matrix; }
   const tune::Planner& planner() const { return *options_.planner; }
+  int register_width() const;
   tune::CellKernel with_choices(tune::CellKernel result);
   bool is_too_large(const kernel::CellMatrixSize& size) const;
   void add_setup(const tune::LoweredKernel& main, tune::Generation& result) const;

@@ -27,7 +27,9 @@ constexpr double seconds_per_cell_entry = 10e-9;
 KernelOptions cell_options(KernelOptions options) {
   options.num_applications = 0;
   if (options.plan) {
-    options.plan->mapping = schedule::usual_mapping(target_of(*options.device));
+    const auto usual = schedule::usual_plan(target_of(*options.device));
+    options.plan->mapping = usual.mapping;
+    if (schedule::has_items(usual)) options.plan->vector_width = usual.vector_width;
     options.plan = schedule::in_double(*options.plan);
   }
   return options;

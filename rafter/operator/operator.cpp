@@ -138,7 +138,7 @@ KernelOptions kernel_options(const OperatorOptions& options, std::shared_ptr<dev
   result.planner = options.planner;
   if (!options.plan.empty()) {
     const auto target = target_of(*result.device);
-    result.plan = schedule::parse_plan(options.plan, schedule::usual_mapping(target));
+    result.plan = schedule::parse_plan(options.plan, schedule::usual_plan(target));
     schedule::require_mapping(*result.plan, target, result.device->name());
   }
   result.num_applications = options.num_applications;

@@ -33,8 +33,7 @@ Features slice_features(double length, int block, const schedule::Plan& plan) {
 
 schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, int register_width,
                           const schedule::Target& target, const std::optional<schedule::Plan>& given) {
-  schedule::Plan result;
-  result.mapping = schedule::usual_mapping(target);
+  auto result = schedule::usual_plan(target);
   result.factors = factors;
   if (given) {
     result.storage = given->storage;
@@ -42,7 +41,9 @@ schedule::Plan plan_usual(kernel::FactorStorage factors, int cells_per_batch, in
     result.accumulate = given->accumulate;
     result.scatter = given->scatter;
   }
-  result.vector_width = usual_width(cells_per_batch, register_width, result.compute);
+  if (schedule::may_have_lanes(result))
+    result.vector_width = usual_width(
+        cells_per_batch, schedule::has_items(result) ? target.lanes_of_item : register_width, result.compute);
   return schedule::without_unused_keys(result);
 }
 
