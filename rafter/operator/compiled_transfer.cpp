@@ -78,6 +78,15 @@ public:
   void restrict_to(const Vector& fine, Vector& coarse) const override {
     run(TransferDirection::restriction, fine, coarse, false);
   }
+  void prolongate(const SingleVector& coarse, SingleVector& fine) const override {
+    run(TransferDirection::prolongation, coarse, fine, false);
+  }
+  void prolongate_and_add(const SingleVector& coarse, SingleVector& fine) const override {
+    run(TransferDirection::prolongation, coarse, fine, true);
+  }
+  void restrict_to(const SingleVector& fine, SingleVector& coarse) const override {
+    run(TransferDirection::restriction, fine, coarse, false);
+  }
 
 private:
   using Kernels = std::vector<std::unique_ptr<TransferKernel>>; ///< the kernels of one field, shape (kind)
@@ -113,9 +122,9 @@ private:
     base::run_parallel(std::ssize(places), [&](std::int64_t i) {
       const auto& [direction, field, kind] = places[static_cast<std::size_t>(i)];
       const auto& cells = fields_[field]->kinds[kind];
-      const auto plan = options_.plan ? schedule::in_double(*options_.plan)
+      const auto plan = options_.plan ? in_precision(*options_.plan)
                                       : tune::plan_transfer(cells.cells_per_batch, options_.planner->register_width(),
-                                                            target_of(*device_), flag_sets);
+                                                            target_of(*device_), flag_sets, options_.precision);
       kernels_[number(direction)][field][kind] = std::make_unique<TransferKernel>(cells, direction, plan, *device_);
     });
   }
@@ -152,11 +161,18 @@ private:
     return with_bounds(
         stages, [&kernels](std::size_t kind) { return kernels[kind]->reads_bounds(); }, device_);
   }
+  bool is_double() const { return options_.precision == schedule::Precision::double_precision; }
+  schedule::Plan in_precision(const schedule::Plan& plan) const {
+    return is_double() ? schedule::in_double(plan) : schedule::in_single(plan);
+  }
 
   // --- runs
   // -----------------------------------------------------------------------------------------------------------
 
-  void run(TransferDirection direction, const Vector& from, Vector& to, bool adds) const {
+  template <class T>
+  void run(TransferDirection direction, const device::Array<T>& from, device::Array<T>& to, bool adds) const {
+    if (std::is_same_v<T, double> != is_double())
+      throw base::InternalError("the vectors have another precision than the transfer");
     check_size(source(direction), from, "the input vector");
     check_size(target(direction), to, "the output vector");
     if (&from == &to) throw base::InputError("input and output are the same vector");
@@ -164,7 +180,7 @@ private:
     for (std::size_t field = 0; field < fields_.size(); ++field) run_field(direction, field, from, to, adds);
   }
   /// Clears what kernels do not write when they overwrite: padding, and fields whose kernels add to all entries.
-  void clear(TransferDirection direction, Vector& to) const {
+  template <class T> void clear(TransferDirection direction, device::Array<T>& to) const {
     const auto& system = target(direction);
     const auto padding = system.padding();
     const bool is_adding = std::ranges::any_of(kernels_[number(direction)], [](const Kernels& of_field) {
@@ -177,7 +193,9 @@ private:
       for (const auto entry : padding) values[static_cast<std::size_t>(entry)] = 0;
     }
   }
-  void run_field(TransferDirection direction, std::size_t field, const Vector& from, Vector& to, bool adds) const {
+  template <class T>
+  void run_field(TransferDirection direction, std::size_t field, const device::Array<T>& from, device::Array<T>& to,
+                 bool adds) const {
     const auto& kernels = kernels_[number(direction)][field];
     const auto& work = work_[number(direction)][field];
     auto arguments = free_arguments_[number(direction)].take([&] {
@@ -190,7 +208,7 @@ private:
     });
     device::BufferRegistry vectors;
     const auto bytes = [field](const System& system) {
-      return sizeof(double) * static_cast<std::size_t>(system.offset(field));
+      return sizeof(T) * static_cast<std::size_t>(system.offset(field));
     };
     vectors.add(schedule::role::input_vector, 0, from.device_read(), bytes(source(direction)));
     vectors.add(schedule::role::output_vector, 0, to.device_write(), bytes(target(direction)));

@@ -202,7 +202,7 @@ public:
     run_stages(*bound, num_storing_, work_.stages.size());
   }
 
-  void run(const Vector& trial, Vector& y, const VectorWork& work) {
+  template <class T> void run(const Array<T>& trial, Array<T>& y, const VectorWork& work) {
     check_run(&trial, y);
     if (!device_->shares_host_memory())
       throw base::InternalError("fused work on vectors needs a device that shares the host's memory");
@@ -211,7 +211,7 @@ public:
     const bool is_covered = cells_cover_outputs();
     const auto& touched = touched_ranges();
     auto bound = bind_all(&trial, &y, !is_covered, nullptr, &part_bounds_);
-    const auto cleared = is_covered ? std::span<double>{} : y.host_write();
+    const auto cleared = is_covered ? std::span<T>{} : y.host_write();
     if (!padding_.empty()) clear_padding(y.host_write());
     for (const auto& stage : touched.stages)
       device_->parallel_for(static_cast<std::int64_t>(stage.size()), [&](std::int64_t chunk) {
@@ -221,7 +221,7 @@ public:
   }
 
   /// Kernels in two passes leave no part of a vector behind before the others.
-  void run_between(const Vector& trial, Vector& y, const VectorWork& work) {
+  template <class T> void run_between(const Array<T>& trial, Array<T>& y, const VectorWork& work) {
     const auto& touched = touched_ranges();
     const auto call = [&](const VectorWork::Function& function, const auto& ranges) {
       for (std::size_t part = 0; part < touched.parts.size(); ++part)
@@ -417,14 +417,15 @@ private:
   }
   /// Runs a part with the work fused into it. `cleared` is the output vector where kernels add to entries that they do
   /// not clear; else empty.
-  void run_part(const Arguments& arguments, const TouchedRanges& touched, std::int32_t number,
-                std::span<double> cleared, const VectorWork& work) const {
+  template <class T>
+  void run_part(const Arguments& arguments, const TouchedRanges& touched, std::int32_t number, std::span<T> cleared,
+                const VectorWork& work) const {
     const auto index = static_cast<std::size_t>(number);
     const ChunkPart& part = touched.parts[index];
     const auto before = touched.before[index], after = touched.after[index];
     if (work.before && !before.empty()) work.before(number, before);
     if (!cleared.empty())
-      for (const auto& range : before) std::fill(cleared.begin() + range.begin, cleared.begin() + range.end, 0.0);
+      for (const auto& range : before) std::fill(cleared.begin() + range.begin, cleared.begin() + range.end, T(0));
     if (part.batch_begin < part.batch_end) {
       const auto [begin, end] =
           reads_bounds(part.piece) ? bounds_of_part(number) : std::pair{part.batch_begin, part.batch_end};
@@ -476,6 +477,9 @@ void FormKernels::run(const SingleVector& trial, SingleVector& y, bool adds) con
   implementation_->run(&trial, y, adds);
 }
 void FormKernels::run(const Vector& trial, Vector& y, const VectorWork& work) const {
+  implementation_->run(trial, y, work);
+}
+void FormKernels::run(const SingleVector& trial, SingleVector& y, const VectorWork& work) const {
   implementation_->run(trial, y, work);
 }
 const TouchedRanges& FormKernels::touched_ranges() const { return implementation_->touched_ranges(); }

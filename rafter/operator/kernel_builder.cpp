@@ -114,6 +114,7 @@ std::string text_of(const KernelSpecification& specification, const KernelOption
                         machine::to_json(without_circumstances(options.planner->options().machine)));
   result += fmt::format("batches {} rows {}\n", specification.num_batches, specification.num_data_rows);
   if (runs_few_times(specification, options)) result += "few times\n";
+  if (is_single(specification, options)) result += "single\n";
   if (options.plan) return result + "asked for " + schedule::to_string(*options.plan) + "\n";
   if (has_usual_plan(specification, options)) return result + "usual\n";
   if (decided.origin == tune::Origin::measured) return result + "measured " + schedule::to_string(decided.plan) + "\n";

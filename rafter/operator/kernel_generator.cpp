@@ -101,6 +101,11 @@ bool has_usual_plan(const KernelSpecification& specification, const KernelOption
          (!options.plan && runs_few_times(specification, options));
 }
 
+bool is_single(const KernelSpecification& specification, const KernelOptions& options) {
+  return !options.plan && specification.purpose == Purpose::action && specification.num_trials > 0 &&
+         options.precision == schedule::Precision::single_precision;
+}
+
 int patches_per_batch(const KernelSpecification& specification, const space::ElementLayout& layout) {
   if (specification.local_facet >= 0 || layout.patch == nullptr) return 0;
   return specification.cells_per_batch / static_cast<int>(layout.patch->corners.size());
@@ -173,7 +178,8 @@ tune::Decision KernelGenerator::decide() {
   if (is_given) {
     decision.plan = fitted(*options_.plan);
     decision.origin = tune::Origin::given;
-  }
+  } else if (is_single(specification_, options_))
+    decision.plan = fitted(computing_in_floats(decision.plan));
   return decision;
 }
 
@@ -250,6 +256,7 @@ schedule::Plan KernelGenerator::usual_plan() const {
   auto plan = tune::plan_usual(kernel().choices.front().factors, specification_.cells_per_batch,
                                register_width(), kernel().target, options_.plan);
   if (!options_.plan) plan.scatter = usual_scatter(specification_, options_);
+  if (is_single(specification_, options_)) plan = computing_in_floats(plan);
   if (is_facet()) plan.unroll = 0; // tables are data: facets that differ in their number share a text
   if (runs_few_times(specification_, options_)) take_quick_flags(plan);
   return fitted(std::move(plan));
@@ -276,6 +283,14 @@ schedule::Plan KernelGenerator::computing_in_double(schedule::Plan plan) const {
   plan.compute = plan.accumulate = schedule::Precision::double_precision;
   plan.vector_width = std::min(
       plan.vector_width, tune::usual_width(specification_.cells_per_batch, register_width(), plan.compute));
+  return plan;
+}
+
+/// The plan with floats, in as many more lanes as registers then hold.
+schedule::Plan KernelGenerator::computing_in_floats(schedule::Plan plan) const {
+  plan = schedule::in_single(plan);
+  plan.vector_width = std::max(
+      plan.vector_width, tune::usual_width(specification_.cells_per_batch, planner().register_width(), plan.compute));
   return plan;
 }
 

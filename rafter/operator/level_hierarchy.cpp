@@ -137,12 +137,13 @@ private:
 };
 
 GeneratedLevel generate_level(const HierarchySpecification& specification, LevelPlace place, System system,
-                              std::vector<form::SpacePair> spaces) {
+                              std::vector<form::SpacePair> spaces, schedule::Precision precision) {
   // A cycle applies the operator of a level some four times, and a solve takes some ten cycles.
   constexpr double applications = 60;
   auto kernels = specification.kernels;
   if (!specification.keeps_plan) kernels.plan.reset();
   kernels.num_applications = applications;
+  kernels.precision = precision;
   int degree_of_finest = 1;
   for (const auto& space : specification.system.spaces) degree_of_finest = std::max(degree_of_finest, space->degree);
   kernels.quadrature = lowered(kernels.quadrature, highest(place.degrees), degree_of_finest - highest(place.degrees));
@@ -206,8 +207,10 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
   auto discretisation = specification.system.discretisation;
   std::vector<GeneratedLevel> result;
   std::int64_t num_unknowns = specification.system.num_unknowns();
-  for (auto& place : coarser_places(finest, chosen(specification.coarsening, *meshes.finest()))) {
-    if (num_unknowns <= specification.coarsening.enough_unknowns) break;
+  auto places = coarser_places(finest, chosen(specification.coarsening, *meshes.finest()));
+  const auto are_enough = [&] { return num_unknowns <= specification.coarsening.enough_unknowns; };
+  for (auto& place : places) {
+    if (are_enough()) break;
     const auto& mesh = meshes.meshes[place.generation];
     if (discretisation->mesh_ptr() != mesh) // the first level of a mesh has the highest degree there
       discretisation = std::make_shared<const space::Discretisation>(
@@ -215,7 +218,10 @@ std::vector<GeneratedLevel> generate_levels(const HierarchySpecification& specif
     auto system = system_like(specification.system, discretisation, place.degrees);
     num_unknowns = system.num_unknowns();
     auto spaces = data.on(discretisation, highest(place.degrees));
-    result.push_back(generate_level(specification, std::move(place), std::move(system), std::move(spaces)));
+    const bool is_coarsest = are_enough() || &place == &places.back();
+    result.push_back(
+        generate_level(specification, std::move(place), std::move(system), std::move(spaces),
+                       is_coarsest ? schedule::Precision::double_precision : specification.kernels.precision));
   }
   std::ranges::reverse(result);
   return result;
@@ -231,8 +237,10 @@ std::vector<std::shared_ptr<GeneratedForm>> kernels_of(std::span<const Generated
 
 std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Operator& finest,
                                const mesh::Generations& meshes, const TransferFactory& make) {
-  const TransferFactory compiled = [&finest](const TransferSpecification& of) {
-    return make_transfer(of, {.device = finest.device(), .plan = {}, .planner = finest.built().options.planner});
+  const auto compiled = [&finest](const TransferSpecification& of, schedule::Precision precision) {
+    return make_transfer(
+        of,
+        {.device = finest.device(), .plan = {}, .precision = precision, .planner = finest.built().options.planner});
   };
   std::vector<std::shared_ptr<Operator>> operators;
   for (auto& level : generated)
@@ -250,8 +258,8 @@ std::vector<Level> make_levels(std::vector<GeneratedLevel> generated, const Oper
                                    .refinement = refinement};
     auto data = std::make_shared<LevelData>(finer, operators[l], refinement);
     data->follow();
-    result[l] = {std::move(level.place), std::move(level.system), operators[l], make ? make(of) : compiled(of),
-                 std::move(data)};
+    result[l] = {std::move(level.place), std::move(level.system), operators[l],
+                 make ? make(of) : compiled(of, finer->built().vectors()), std::move(data)};
   }
   return result;
 }

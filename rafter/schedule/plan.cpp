@@ -251,6 +251,11 @@ Plan in_double(Plan plan) {
   return plan;
 }
 
+Plan in_single(Plan plan) {
+  for (const auto& key : precisions) plan.*key.value = Precision::single_precision;
+  return plan;
+}
+
 std::string single_keys(const Plan& plan) {
   std::vector<std::string> result;
   for (const auto& key : precisions)

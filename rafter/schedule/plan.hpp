@@ -82,6 +82,8 @@ Plan parse_plan(const std::string& text, const Plan& usual = Plan());
 Plan without_unused_keys(Plan plan);
 /// The plan with all numbers in double precision.
 Plan in_double(Plan plan);
+/// The plan with all numbers in single precision, and its vector width.
+Plan in_single(Plan plan);
 /// The keys with less than double precision as text, such as "storage=float compute=float"; "" if there are none.
 std::string single_keys(const Plan& plan);
 /// The plan without compiler and flags, which do not change the text of a kernel: plans that differ there alone become
