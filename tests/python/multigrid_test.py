@@ -243,6 +243,21 @@ class Multigrid(command_test.CommandTest):
             problem = self.write(BOX + f"multigrid = {{ coarsening = {steps} }}\n")
             self.assert_refused(self.run_rafter("solve", problem), "solver.multigrid.coarsening", "accepted")
 
+    def test_a_low_order_refined_level_serves_stretched_cells(self):
+        poisson = os.path.join(command_test.SOURCE, "bench", "multigrid", "poisson.toml")
+        for shape, most in (("hexahedron", 15), ("prism", 24), ("tetrahedron", 34)):
+            report, text = self.solved(poisson, "--set", "mesh.box.size=[100, 1, 1]", "--set", f"mesh.box.shape={shape}",
+                                       "--set", "fields.u.degree=4", "--set", "solver.multigrid.coarsening=lor")
+            self.assertIn("low-order-refined", text)
+            self.assertLessEqual(report["iterations"], most, shape)
+
+    def test_a_low_order_refined_level_that_there_is_none_of_is_refused(self):
+        for change, word in (("mesh.box.shape=pyramid", "pyramids"), ("fields.u.degree=1", "amg"),
+                             ("solver.multigrid.coarsening=[\"lor\", \"p\"]", "last step")):
+            poisson = os.path.join(command_test.SOURCE, "bench", "multigrid", "poisson.toml")
+            self.assert_refused(self.run_rafter("solve", poisson, "--set", "solver.multigrid.coarsening=lor", "--set",
+                                                change), "lor", word)
+
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:

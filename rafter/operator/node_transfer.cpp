@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rafter/operator/node_transfer.hpp>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <rafter/base/error.hpp>
+
+namespace rafter::op {
+namespace {
+
+void require_fit(const TransferSpecification& of, const space::LowOrderRefinement& nodes) {
+  bool fits = of.coarse.mesh == nodes.mesh && of.fine.spaces.size() == of.coarse.spaces.size();
+  for (std::size_t f = 0; fits && f < of.fine.spaces.size(); ++f)
+    fits = of.fine.spaces[f]->degree == nodes.groups.front().element->degree() && of.coarse.spaces[f]->degree == 1 &&
+           of.fine.spaces[f]->num_components() == of.coarse.spaces[f]->num_components();
+  if (!fits)
+    throw base::InputError("a transfer between equal nodes: accepted are a system whose spaces all have the degree of "
+                           "the nodes, and one of degree 1 with the same fields on the mesh between them");
+}
+
+/// Finds the coarse entry of each fine one of a field.
+void match_entries(const TransferSpecification& of, const space::LowOrderRefinement& nodes, std::size_t field,
+                   std::vector<std::int32_t>& coarse_of_fine) {
+  const auto &fine = *of.fine.spaces[field], &coarse = *of.coarse.spaces[field];
+  const auto from = of.coarse.offset(field), to = of.fine.offset(field);
+  const auto num_components = static_cast<std::size_t>(fine.num_components());
+  std::vector<std::int32_t> of_cell, of_children;
+  for (std::size_t g = 0; g < nodes.groups.size(); ++g) {
+    const auto& group = nodes.groups[g];
+    const auto num_dofs = static_cast<std::size_t>(group.element->num_dofs()), num_corners = group.corners.size();
+    of_cell.resize(num_dofs * num_components);
+    for (std::int32_t cell = 0; cell < fine.mesh().groups[g].num_cells(); ++cell) {
+      const auto position = fine.position(static_cast<std::int32_t>(g), cell);
+      fine.cell_dofs(position.block, position.batch, position.lane, of_cell);
+      nodes.child_entries(coarse, static_cast<std::int32_t>(g), cell, of_children);
+      for (std::size_t c = 0; c < num_components; ++c)
+        for (std::size_t corner = 0; corner < num_corners; ++corner) {
+          const auto entry = of_cell[c * num_dofs + static_cast<std::size_t>(group.corners[corner])];
+          coarse_of_fine[static_cast<std::size_t>(to + entry)] =
+              static_cast<std::int32_t>(from + of_children[c * num_corners + corner]);
+        }
+    }
+  }
+}
+
+/// Calls store(i, values[entries[i]]) for all i, with 0 in the place of values that there are none of.
+template <class Store>
+void for_entries(std::span<const std::int32_t> entries, const Vector& values, const Store& store) {
+  constexpr std::int64_t block = 1 << 14;
+  const auto from = values.host_read();
+  const auto count = std::ssize(entries);
+  values.device()->parallel_for((count + block - 1) / block, [&](std::int64_t b) {
+    for (auto i = static_cast<std::size_t>(b * block); i < static_cast<std::size_t>(std::min(count, (b + 1) * block));
+         ++i)
+      store(i, entries[i] < 0 ? 0.0 : from[static_cast<std::size_t>(entries[i])]);
+  });
+}
+
+} // namespace
+
+NodeTransfer::NodeTransfer(const TransferSpecification& specification, const space::LowOrderRefinement& nodes)
+    : coarse_of_fine_(static_cast<std::size_t>(specification.fine.size()), -1),
+      fine_of_coarse_(static_cast<std::size_t>(specification.coarse.size()), -1) {
+  require_fit(specification, nodes);
+  for (std::size_t f = 0; f < specification.fine.spaces.size(); ++f)
+    match_entries(specification, nodes, f, coarse_of_fine_);
+  for (const auto entry : specification.constrained_fine) coarse_of_fine_[static_cast<std::size_t>(entry)] = -1;
+  std::vector<bool> is_constrained(fine_of_coarse_.size(), false);
+  for (const auto entry : specification.constrained_coarse) is_constrained[static_cast<std::size_t>(entry)] = true;
+  for (std::size_t fine = 0; fine < coarse_of_fine_.size(); ++fine) {
+    auto& coarse = coarse_of_fine_[fine];
+    if (coarse >= 0 && is_constrained[static_cast<std::size_t>(coarse)]) coarse = -1;
+    if (coarse >= 0) fine_of_coarse_[static_cast<std::size_t>(coarse)] = static_cast<std::int32_t>(fine);
+  }
+}
+
+void NodeTransfer::prolongate(const Vector& coarse, Vector& fine) const {
+  const auto to = fine.host_overwrite();
+  for_entries(coarse_of_fine_, coarse, [to](std::size_t i, double value) { to[i] = value; });
+}
+
+void NodeTransfer::prolongate_and_add(const Vector& coarse, Vector& fine) const {
+  const auto to = fine.host_write();
+  for_entries(coarse_of_fine_, coarse, [to](std::size_t i, double value) { to[i] += value; });
+}
+
+void NodeTransfer::restrict_to(const Vector& fine, Vector& coarse) const {
+  const auto to = coarse.host_overwrite();
+  for_entries(fine_of_coarse_, fine, [to](std::size_t i, double value) { to[i] = value; });
+}
+
+} // namespace rafter::op
